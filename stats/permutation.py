@@ -1,0 +1,317 @@
+"""Tests by re-randomisation: permutation within blocks, sign flips, Fisher's exact test.
+
+The distribution is computed wherever it has a closed form or few enough values; only what is left
+is sampled, and then p is (b + 1)/(m + 1) (Phipson & Smyth 2010). Sums are whole numbers on a
+common grid, so a tie is a tie whatever the order of addition.
+"""
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import accumulate, combinations
+from random import Random
+from typing import NamedTuple
+
+from .distributions import binomial_pmf, hypergeometric_pmf
+from .results import Permutation
+from .samples import check_choice, check_count, check_proportion, mean, numbers, on_grid
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+MOST_SUMS = 1 << 17
+MOST_ASSIGNMENTS = 20_000_000
+NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
+
+
+class Block(NamedTuple):
+    """Values that were randomised together, how many of them fell to x, and the sum of those."""
+
+    values: list[int]
+    drawn: int
+    observed: int
+
+
+class Region(NamedTuple):
+    """Sums that count as extreme: at most `low` or at least `high`."""
+
+    low: float
+    high: float
+
+    def holds(self, total: float) -> bool:
+        return total <= self.low or total >= self.high
+
+
+def permutation_test(
+    x: Sequence[float],
+    y: Sequence[float],
+    alternative: str = "two-sided",
+    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
+    exact: bool | None = None,
+    resamples: int = 100_000,
+    rng: Random | int = 0,
+) -> Permutation:
+    """Re-randomisation test of mean(x) - mean(y) (Fisher 1935, Pitman 1937).
+
+    Two-sided p: share of assignments at least as far from the null mean as the observed one.
+    `strata`: block labels beside x and beside y; assignments move only within blocks. Two-valued
+    data of any size: exact, by convolving hypergeometric distributions over the blocks. Otherwise
+    every assignment where there are at most `resamples`, else Monte Carlo. `exact` True demands
+    the former (ValueError beyond 20 million assignments), False the latter.
+    """
+    x, y = numbers(x, "x"), numbers(y, "y")
+    check_choice(alternative, ALTERNATIVES, "alternative")
+    _check_resamples(resamples)
+    if not x or not y:
+        return Permutation(None, None, None, False, "a group is empty")
+    statistic = mean(x) - mean(y)
+    blocks, slack = _blocks(x, y, strata)
+    if all(len(set(block.values)) == 1 or not _free(block) for block in blocks):
+        same = len(set(x + y)) == 1
+        return Permutation(
+            statistic, None, None, False, "every value is the same" if same else NO_CHANGE
+        )
+    region = _region(blocks, alternative, slack)
+    two_valued = len(set(x + y)) == 2
+    assignments = math.prod(math.comb(len(b.values), b.drawn) for b in blocks)
+    if exact is None:
+        exact = two_valued or assignments <= resamples
+    if not exact:
+        p = _shuffled_p(blocks, region, resamples, _stream(rng))
+        return Permutation(statistic, p, resamples, False)
+    if two_valued:
+        return Permutation(statistic, _two_valued_p(blocks, region), None, True)
+    if assignments > MOST_ASSIGNMENTS:
+        raise ValueError(f"exact: {assignments} assignments are too many to enumerate")
+    return Permutation(statistic, _enumerated_p(blocks, region, assignments), None, True)
+
+
+def _check_resamples(resamples: int) -> None:
+    if resamples < 1:
+        raise ValueError(f"resamples: {resamples!r} is not positive")
+
+
+def _stream(rng: Random | int) -> Random:
+    return rng if isinstance(rng, Random) else Random(rng)
+
+
+def _free(block: Block) -> bool:
+    return 0 < block.drawn < len(block.values)
+
+
+def _blocks(x: list[float], y: list[float], strata: tuple | None) -> tuple[list[Block], int]:
+    whole, slack = on_grid(x + y)
+    of_x, of_y = strata if strata is not None else ([0] * len(x), [0] * len(y))
+    for labels, group, name in ((of_x, x, "x"), (of_y, y, "y")):
+        if len(labels) != len(group):
+            raise ValueError(f"strata: {len(labels)} labels beside {len(group)} values of {name}")
+    members: dict[Hashable, tuple[list[int], list[int]]] = {}
+    for label, value in zip(of_x, whole[: len(x)], strict=True):
+        members.setdefault(label, ([], []))[0].append(value)
+    for label, value in zip(of_y, whole[len(x) :], strict=True):
+        members.setdefault(label, ([], []))[1].append(value)
+    return [Block(a + b, len(a), sum(a)) for a, b in members.values()], slack
+
+
+def _region(blocks: list[Block], alternative: str, slack: int) -> Region:
+    """Extreme sums of x, the null mean in the middle: a rational number, so in common fractions."""
+    observed = sum(block.observed for block in blocks)
+    scale = math.lcm(*(len(block.values) for block in blocks))
+    centre = sum(b.drawn * sum(b.values) * (scale // len(b.values)) for b in blocks)
+    distance = abs(observed * scale - centre)
+    return {
+        "greater": Region(-math.inf, observed - slack),
+        "less": Region(observed + slack, math.inf),
+        "two-sided": Region(
+            (centre - distance) // scale + slack, -((-centre - distance) // scale) - slack
+        ),
+    }[alternative]
+
+
+def _two_valued_p(blocks: list[Block], region: Region) -> float:
+    low, high = min(min(b.values) for b in blocks), max(max(b.values) for b in blocks)
+    kinds = Counter((b.values.count(high), b.drawn, len(b.values)) for b in blocks)
+    lowest, chances = 0, [1.0]
+    for (marked, drawn, total), times in sorted(kinds.items()):
+        start, pmf = hypergeometric_pmf(marked, drawn, total)
+        lowest += start * times
+        chances = convolve(chances, self_convolve(pmf, times))
+    base = low * sum(block.drawn for block in blocks)
+    sums = (base + (high - low) * (lowest + i) for i in range(len(chances)))
+    return min(1.0, math.fsum(p for p, s in zip(chances, sums, strict=True) if region.holds(s)))
+
+
+def convolve(a: list[float], b: list[float]) -> list[float]:
+    """Probabilities of the sum of two independent counts."""
+    short, long = sorted((a, b), key=len)
+    width = len(long)
+    out = [0.0] * (len(a) + len(b) - 1)
+    for i, weight in enumerate(short):
+        out[i : i + width] = [
+            o + weight * p for o, p in zip(out[i : i + width], long, strict=True)
+        ]
+    return out
+
+
+def self_convolve(pmf: list[float], times: int) -> list[float]:
+    """Probabilities of the sum of `times` independent counts of one distribution."""
+    if times == 1:
+        return pmf
+    half = self_convolve(pmf, times // 2)
+    whole = convolve(half, half)
+    return convolve(whole, pmf) if times % 2 else whole
+
+
+def _enumerated_p(blocks: list[Block], region: Region, assignments: int) -> float:
+    sums = Counter({0: 1})
+    for block in blocks:
+        drawn = Counter(map(sum, combinations(block.values, block.drawn)))
+        merged: Counter[int] = Counter()
+        for total, ways in sums.items():
+            for more, times in drawn.items():
+                merged[total + more] += ways * times
+        sums = merged
+    return sum(ways for total, ways in sums.items() if region.holds(total)) / assignments
+
+
+def _shuffled_p(blocks: list[Block], region: Region, resamples: int, rng: Random) -> float:
+    fixed = sum(block.observed for block in blocks if not _free(block))
+    drawers = [_drawer(block, rng.random) for block in blocks if _free(block)]
+    low, high = region
+    extreme = 0
+    for _ in range(resamples):
+        total = fixed
+        for draw in drawers:
+            total += draw()
+        extreme += total <= low or total >= high
+    return (extreme + 1) / (resamples + 1)
+
+
+def _drawer(block: Block, random: Callable[[], float]) -> Callable[[], int]:
+    """Sum of a random subset: the first steps of a Fisher-Yates shuffle of the smaller side."""
+    pool, size = list(block.values), len(block.values)
+    small = min(block.drawn, size - block.drawn)
+    whole = sum(pool)
+    places = [(i, size - i) for i in range(small)]
+
+    def draw() -> int:
+        total = 0
+        for i, left in places:
+            j = i + int(random() * left)
+            value = pool[j]
+            pool[j] = pool[i]
+            pool[i] = value
+            total += value
+        return total
+
+    return draw if small == block.drawn else lambda: whole - draw()
+
+
+def sign_flip_test(
+    differences: Sequence[float],
+    alternative: str = "two-sided",
+    exact: bool | None = None,
+    resamples: int = 100_000,
+    rng: Random | int = 0,
+) -> Permutation:
+    """Is the mean of paired differences 0? Exact given that they are symmetric around 0 if so.
+
+    All 2^n signs: the values are split in two halves, equal sums of a half are merged, and pairs of
+    sums are counted by sorting. Values of a common unit (0, ±1/3, …) are exact at any n, others up
+    to about n = 34; beyond that Monte Carlo. Fisher (1935).
+    """
+    values = numbers(differences, "differences")
+    check_choice(alternative, ALTERNATIVES, "alternative")
+    _check_resamples(resamples)
+    if not values:
+        return Permutation(None, None, None, False, "no differences")
+    statistic = mean(values)
+    if not any(values):
+        return Permutation(statistic, None, None, False, "every difference is 0")
+    whole, slack = on_grid(values)
+    observed = sum(whole)
+    least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[alternative]
+    sizes = sorted(abs(value) for value in whole if value)
+    halves = None if exact is False else _half_sums(sizes)
+    sides = 2 if alternative == "two-sided" else 1
+    if halves:
+        p = sides * _share_at_least(halves, least - slack, len(sizes))
+        return Permutation(statistic, min(1.0, p), None, True)
+    if exact:
+        raise ValueError(f"exact: {len(sizes)} differences without a common unit are too many")
+    p = _flipped_p(sizes, least - slack, sides == 2, resamples, _stream(rng))
+    return Permutation(statistic, p, resamples, False)
+
+
+def _half_sums(sizes: list[int]) -> tuple[Counter, Counter] | None:
+    halves = _signed_sums(sizes[::2]), _signed_sums(sizes[1::2])
+    return halves if all(halves) else None
+
+
+def _signed_sums(sizes: Iterable[int]) -> Counter | None:
+    """How many of the 2^n choices of signs give each sum; None where the sums are too many."""
+    sums = Counter({0: 1})
+    for size in sizes:
+        if len(sums) > MOST_SUMS // 2:
+            return None
+        flipped: Counter[int] = Counter()
+        for total, ways in sums.items():
+            flipped[total + size] += ways
+            flipped[total - size] += ways
+        sums = flipped
+    return sums
+
+
+def _share_at_least(halves: tuple[Counter, Counter], least: int, n: int) -> float:
+    first, second = halves
+    order = sorted(second)
+    # ways[i]: choices of signs of the second half whose sum is among the i largest
+    ways = [0, *accumulate(second[total] for total in reversed(order))]
+    count = 0
+    for total, times in first.items():
+        count += times * ways[len(order) - bisect_left(order, least - total)]
+    return count / 2**n
+
+
+def _flipped_p(sizes: list[int], least: int, both: bool, resamples: int, rng: Random) -> float:
+    """Signs in bytes: one table look-up adds eight of them."""
+    tables = []
+    for start in range(0, len(sizes), 8):
+        sums = [0]
+        for size in sizes[start : start + 8]:
+            sums = [total + sign for sign in (size, -size) for total in sums]
+        tables.append(sums * (256 // len(sums)))
+    width, extreme = len(tables), 0
+    for _ in range(resamples):
+        total = 0
+        for table, signs in zip(tables, rng.randbytes(width), strict=True):
+            total += table[signs]
+        extreme += total >= least or (both and -total >= least)
+    return (extreme + 1) / (resamples + 1)
+
+
+def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
+    """Two-sided p of a 2×2 table: all tables with its margins at most as likely (Fisher 1935).
+
+    Likelihoods within 1e-7 of each other count as equal, as in R. None where a group is empty.
+    """
+    check_count(k1, n1, ("k1", "n1"))
+    check_count(k2, n2, ("k2", "n2"))
+    if 0 in (n1, n2):
+        return None
+    low, pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
+    return _as_unlikely(pmf, k1 - low)
+
+
+def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
+    """Two-sided exact p of k successes in n trials (Clopper & Pearson 1934; as R's binom.test).
+
+    None where n = 0.
+    """
+    check_count(k, n)
+    check_proportion(p, "p")
+    return _as_unlikely(binomial_pmf(n, p), k) if n else None
+
+
+def _as_unlikely(pmf: list[float], index: int) -> float:
+    limit = pmf[index] * (1 + 1e-7)
+    return min(1.0, math.fsum(p for p in pmf if p <= limit))

@@ -1,0 +1,102 @@
+"""What the functions of this room return.
+
+A field that cannot be computed is None, and `why` says so in words. `why` beside numbers is a
+remark on them.
+"""
+
+from typing import NamedTuple
+
+
+def _fields(self) -> dict:
+    return self._asdict()
+
+
+class Interval(NamedTuple):
+    low: float | None
+    high: float | None
+    why: str | None = None
+
+    asdict = _fields
+
+
+class Estimate(NamedTuple):
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str | None = None
+
+    asdict = _fields
+
+
+class Contrast(NamedTuple):
+    value: float | None
+    low: float | None
+    high: float | None
+    df: float | None
+    p: float | None
+    why: str | None = None
+
+    asdict = _fields
+
+
+class TTest(NamedTuple):
+    t: float | None
+    df: float | None
+    p: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    why: str | None = None
+
+    asdict = _fields
+
+
+class Bootstrap(NamedTuple):
+    """`resamples` is None where the distribution was computed instead of sampled."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    se: float | None
+    resamples: int | None
+    method: str
+    exact: bool
+    why: str | None = None
+
+    asdict = _fields
+
+
+class Permutation(NamedTuple):
+    """`resamples` is None where the distribution was computed instead of sampled."""
+
+    statistic: float | None
+    p: float | None
+    resamples: int | None
+    exact: bool
+    why: str | None = None
+
+    asdict = _fields
+
+
+class Equivalence(NamedTuple):
+    difference: float | None
+    low90: float | None
+    high90: float | None
+    p: float | None
+    shown: bool | None
+    why: str | None = None
+
+    asdict = _fields
+
+
+class Agreement(NamedTuple):
+    value: float | None
+    se: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    observed: float | None
+    chance: float | None
+    why: str | None = None
+
+    asdict = _fields

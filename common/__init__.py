@@ -1,0 +1,3 @@
+"""The bench: asking, reading, keeping. Knows nothing of any experiment."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,104 @@
+"""Bytes that are the same everywhere: canonical JSON, gzip without a timestamp, atomic files.
+
+Compressed bytes differ between builds of zlib, so every hash in a manifest is taken over
+the uncompressed content (`content_sha256`).
+"""
+
+import gzip
+import hashlib
+import json
+import math
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+SIGNIFICANT_DIGITS = 12
+# RFC 1952: deflate, no flags, mtime 0, strongest compression, unknown system.
+GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
+
+
+def _plain(value: Any, where: str) -> Any:
+    """`value` with floats cut to 12 significant digits and tuples as lists."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{where}: {value} has no place in JSON; use null and say why")
+        return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+    return value
+
+
+def canonical_json(value: Any, indent: int | None = None) -> str:
+    """JSON with sorted keys, 12 significant digits, no spaces (or `indent`); NaN is an error.
+
+    NamedTuples become objects. The same value gives the same text on every Python.
+    """
+    separators = (",", ": ") if indent else (",", ":")
+    return json.dumps(_plain(value, "$"), sort_keys=True, ensure_ascii=False, allow_nan=False,
+                      indent=indent, separators=separators)
+
+
+def json_file(value: Any) -> bytes:
+    """A JSON file for people and machines: two spaces of indent, one newline at the end."""
+    return (canonical_json(value, indent=2) + "\n").encode()
+
+
+def jsonl(rows: Iterable[Any]) -> bytes:
+    """One canonical JSON line a row."""
+    return "".join(canonical_json(row) + "\n" for row in rows).encode()
+
+
+def gzip_bytes(data: bytes, level: int = 9) -> bytes:
+    """A gzip member without name or time: the same input gives the same bytes on one zlib."""
+    squeeze = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
+    body = squeeze.compress(data) + squeeze.flush()
+    return GZIP_HEADER + body + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+
+
+def sha256(data: bytes | str) -> str:
+    """Hex digest; text is hashed as UTF-8."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def read_bytes(path: Path) -> bytes:
+    """Content of a file, unpacked where the name ends in .gz."""
+    data = Path(path).read_bytes()
+    return gzip.decompress(data) if str(path).endswith(".gz") else data
+
+
+def content_sha256(path: Path) -> str:
+    """SHA-256 of what the file says, not of how it is packed."""
+    return sha256(read_bytes(path))
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """The whole file or the old one: written beside, synced, renamed over."""
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(beside, "wb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
+    """(line number, value) of each line; ValueError names file and line of a damaged one."""
+    for number, line in enumerate(read_bytes(path).decode("utf-8").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{path} line {number}: not JSON ({error})") from None

@@ -1,0 +1,128 @@
+"""Configuration files: strict JSON against a table of checks, one clear line for each fault."""
+
+import difflib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from common.exits import UsageError
+from common.wire import Model
+
+Check = Callable[[Any], str | None]   # what is wrong, None where nothing is
+
+
+def whole(low: int, high: int | None = None) -> Check:
+    """An integer of at least `low` (and at most `high`)."""
+    def check(value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return "must be a whole number"
+        if value < low or (high is not None and value > high):
+            return f"must be at least {low}" + (f" and at most {high}" if high is not None else "")
+        return None
+    return check
+
+
+def number(low: float, high: float) -> Check:
+    """A number from `low` to `high`."""
+    def check(value: Any) -> str | None:
+        ok = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return None if ok and low <= value <= high else f"must be a number from {low:g} to {high:g}"
+    return check
+
+
+def one_of(*allowed: str) -> Check:
+    def check(value: Any) -> str | None:
+        return None if value in allowed else f"must be one of {', '.join(allowed)}"
+    return check
+
+
+def names(value: Any) -> str | None:
+    """A list of different, non-empty texts."""
+    if not isinstance(value, list) or not value:
+        return "must be a list with at least one name"
+    if not all(isinstance(name, str) and name.strip() for name in value):
+        return "must hold names only"
+    return None if len(set(value)) == len(value) else "names one entry twice"
+
+
+def table(value: Any) -> str | None:
+    return None if isinstance(value, dict) else "must be an object"
+
+
+def price(value: Any) -> str | None:
+    """{"prompt": dollars a million tokens, "completion": …, "request": dollars a call}."""
+    if not isinstance(value, dict) or not {"prompt", "completion"} <= value.keys():
+        return "needs prompt and completion, in dollars a million tokens"
+    if value.keys() - {"prompt", "completion", "request"}:
+        return "knows only prompt, completion and request"
+    ok = all(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < float("inf")
+             for v in value.values())
+    return None if ok else "must hold numbers from 0 up"
+
+
+def prices(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return "must be an object {model: {prompt, completion}}"
+    wrong = [(name, price(entry)) for name, entry in value.items() if price(entry)]
+    return f"{wrong[0][0]!r} {wrong[0][1]}" if wrong else None
+
+
+def as_model(entry: Mapping) -> Model:
+    """A price entry as a Model, dollars a million tokens → dollars a token."""
+    return Model(prompt=entry["prompt"] / 1e6, completion=entry["completion"] / 1e6,
+                 request=float(entry.get("request", 0.0)), price_from="configuration")
+
+
+def load(path: Path, checks: Mapping[str, Check]) -> dict[str, Any]:
+    """The file's object, every key known and every value checked. `checks`: {"a.b": check}.
+
+    Keys may be left out here; what is required is the caller's to say.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8-sig"),
+                          object_pairs_hook=_no_twins)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; give another --config") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: not valid JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise UsageError(f"{path}: must be a JSON object")
+    check(data, checks, str(path))
+    return data
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict:
+    seen = dict(pairs)
+    if len(seen) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ValueError(f"the key {twice!r} stands twice")
+    return seen
+
+
+def check(data: Mapping, checks: Mapping[str, Check], source: str, prefix: str = "") -> None:
+    """UsageError for the first unknown key or wrong value in `data`."""
+    for key, value in data.items():
+        name = prefix + key
+        if name in checks:
+            fault = checks[name](value)
+            if fault:
+                raise UsageError(f"{source}: {name} {fault}, not {shown(value)}")
+        elif any(known.startswith(name + ".") for known in checks):
+            if not isinstance(value, dict):
+                raise UsageError(f"{source}: {name} must be an object, not {shown(value)}")
+            check(value, checks, source, name + ".")
+        else:
+            raise UsageError(f"{source}: unknown key {name!r}; " + nearest(name, checks))
+
+
+def nearest(name: str, known) -> str:
+    """ "did you mean …?", or the list where nothing is near."""
+    close = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
+
+
+def shown(value: Any) -> str:
+    """A value for an error line, not too long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,49 @@
+"""Exit codes, and the errors that carry them. The message of each is the one line a user reads."""
+
+COMPLETE, UNEXPECTED, USAGE, INCOMPLETE, BUDGET, PROVIDER, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+MEANING = {
+    COMPLETE: "complete",
+    UNEXPECTED: "unexpected error",
+    USAGE: "wrong usage or configuration",
+    INCOMPLETE: "incomplete, the same command resumes",
+    BUDGET: "stopped by the budget, resumes with a higher limit",
+    PROVIDER: "the provider refused (key, credit, model)",
+    INTERRUPTED: "interrupted, the same command resumes",
+}
+
+
+class Stop(Exception):
+    """Ends the program with `code`; `str()` is one line: what, where, what to do."""
+
+    code = UNEXPECTED
+
+
+class UsageError(Stop):
+    """Wrong usage, configuration or input file."""
+
+    code = USAGE
+
+
+class Incomplete(Stop):
+    """Work is left that the same command will do."""
+
+    code = INCOMPLETE
+
+
+class OverBudget(Stop):
+    """The limit would be passed."""
+
+    code = BUDGET
+
+
+class ProviderRefused(Stop):
+    """Key, credit, permission or model: asking again would not help."""
+
+    code = PROVIDER
+
+
+class Interrupted(Stop):
+    """Ctrl-C or SIGTERM; the journal is intact."""
+
+    code = INTERRUPTED

@@ -1,0 +1,248 @@
+"""The journal: one line an attempt, written before its reply counts, chained by SHA-256.
+
+`prev` of a line is the hash of the bytes of the line before it (of the run's identity for the
+first), so a line can't be changed, dropped or added unseen. A torn last line, which is what
+SIGKILL or a full disk leaves, is cut off on load; a damaged line elsewhere is an error.
+"""
+
+import contextlib
+import gzip
+import json
+import math
+import os
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from common import wire
+from common.artifacts import gzip_bytes, read_bytes, sha256, write_atomic
+from common.exits import Incomplete, UsageError
+from common.wire import Exchange, Reply, Request
+
+SYNC_S = 0.9  # "synced to disk within a second"
+
+
+class Answer(NamedTuple):
+    """What the journal holds of an id that needs no further asking."""
+
+    request_sha256: str
+    reply: Reply
+
+
+def identity_hash(identity: dict) -> str:
+    """The first line's `prev`: ties a journal to configuration and prompts."""
+    return sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")))
+
+
+def record(prev: str, request: Request, attempt: int, sent: dict, exchange: Exchange,
+           outcome: str | None, reply: Reply, charged_usd: float, at: str) -> bytes:
+    """One journal line, its newline included. `outcome` None: the attempt will be repeated."""
+    line = {
+        "prev": prev, "id": request.id, "attempt": attempt, "stage": request.stage, "at": at,
+        "outcome": outcome, "message": reply.message, "latency_s": round(exchange.latency_s, 4),
+        "cost_usd": reply.cost_usd, "charged_usd": charged_usd,
+        "request_sha256": request.sha256(), "request": sent,
+        "response": {"status": exchange.status, "headers": exchange.headers,
+                     "body": exchange.body, "error": exchange.error},
+    }
+    return (json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
+
+
+def reply_of(entry: dict) -> Reply:
+    """The Reply of a journal entry, read from the raw response by the code that read it live."""
+    raw = entry["response"]
+    exchange = Exchange(raw["status"], raw["headers"], raw["body"], raw["error"])
+    reply = wire.read(exchange, now=0.0).reply
+    return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"])
+
+
+def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, int, str]]:
+    """(entry, offset after its line, the line's hash) of every whole line, the chain checked, one at a time.
+
+    `first_prev` None accepts any identity. UsageError names the file, the line and the fault.
+    The torn last line, where there is one, is not among them.
+    """
+    prev, end = first_prev, 0
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            entry = _parse(line)
+            if entry is None and not line.endswith(b"\n"):
+                return
+            if entry is None:
+                raise _damaged(path, number, "not a journal line")
+            if prev is not None and entry["prev"] != prev:
+                why = ("belongs to another configuration" if number == 1 else
+                       f"does not follow from line {number - 1}")
+                raise _damaged(path, number, why)
+            prev = sha256(line.rstrip(b"\n"))
+            end += len(line)
+            yield entry, end, prev
+
+
+def _parse(line: bytes) -> dict | None:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    needed = {"prev", "id", "outcome", "response", "request", "charged_usd", "cost_usd"}
+    return entry if isinstance(entry, dict) and needed <= entry.keys() else None
+
+
+def _damaged(path: Path, number: int, why: str) -> UsageError:
+    return UsageError(f"{path} line {number}: {why}; the journal was damaged or edited: "
+                      "restore it from a copy, or use another --run-id")
+
+
+class Journal:
+    """The open journal of one run. Only the thread that drives the calls may use it."""
+
+    def __init__(self, folder: Path, identity: dict) -> None:
+        self.path = Path(folder) / "journal.jsonl"
+        self.packed = Path(folder) / "journal.jsonl.gz"
+        self.prev = identity_hash(identity)
+        self.answers: dict[str, Answer] = {}
+        self.asked: Counter[str] = Counter()  # attempts of each id, over all resumes
+        self.charges: list[tuple[str, str, float]] = []  # (stage, model, dollars) of answers
+        self.spent, self.last_at = 0.0, ""
+        self.torn = 0
+        self._restore()
+        self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._mend()
+        self._dirty, self._closing = threading.Event(), threading.Event()
+        self._sync_error: OSError | None = None
+        self._syncer = threading.Thread(target=self._sync_often, daemon=True, name="journal-sync")
+        self._syncer.start()
+
+    def _restore(self) -> None:
+        """A packed journal is unpacked again where calls are left to make."""
+        if self.packed.exists() and not self.path.exists():
+            self._guard(write_atomic, self.path, read_bytes(self.packed))
+        if not self.path.exists():
+            self.size = 0
+            return
+        end = 0
+        for entry, end, self.prev in entries(self.path, self.prev):
+            self._remember(entry)
+        self.size = end
+
+    def _remember(self, entry: dict) -> None:
+        self.spent += entry["charged_usd"]
+        self.asked[entry["id"]] += 1
+        self.last_at = entry["at"]
+        if entry["outcome"] in wire.FINAL_OUTCOMES:
+            if entry["id"] in self.answers:
+                raise UsageError(f"{self.path}: {entry['id']} is answered twice; "
+                                 "restore the journal from a copy, or use another --run-id")
+            self.charges.append((entry["stage"], entry["request"]["model"], entry["charged_usd"]))
+            self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
+
+    def _mend(self) -> None:
+        """Cut the torn tail; close a last line that lost only its newline."""
+        self.torn = os.fstat(self.fd).st_size - self.size
+        if self.torn:
+            os.ftruncate(self.fd, self.size)
+        if self.size:
+            os.lseek(self.fd, self.size - 1, os.SEEK_SET)
+            if os.read(self.fd, 1) != b"\n":
+                self._write(b"\n")
+                self.size += 1
+
+    def append(self, request: Request, sent: dict, exchange: Exchange, outcome: str | None,
+               reply: Reply, charged_usd: float, at: str) -> None:
+        """Hand one attempt to the system in one write. Incomplete where it can't be kept."""
+        if self._sync_error:
+            raise self._full(self._sync_error)
+        line = record(self.prev, request, self.asked[request.id] + 1, sent, exchange, outcome,
+                      reply, charged_usd, at)
+        self._write(line)
+        self.size += len(line)
+        self.prev = sha256(line[:-1])
+        self.spent += charged_usd
+        self.asked[request.id] += 1
+        self._dirty.set()
+
+    def _write(self, data: bytes) -> None:
+        try:
+            done = os.write(self.fd, data)
+            if done < len(data):  # what fits is written first; the error comes with the rest
+                done += os.write(self.fd, data[done:])
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.fd, self.size)
+            raise self._full(error) from None
+
+    def _full(self, error: OSError) -> Incomplete:
+        return Incomplete(f"{self.path}: {error.strerror or error}; free space there, then give "
+                          "the same command: everything up to the last whole line is kept")
+
+    def _guard(self, action, *args):
+        try:
+            return action(*args)
+        except OSError as error:
+            raise self._full(error) from None
+
+    def _sync_often(self) -> None:
+        while not self._closing.is_set():
+            self._dirty.wait()
+            self._closing.wait(SYNC_S / 2)
+            self._dirty.clear()
+            try:
+                os.fsync(self.fd)
+            except OSError as error:
+                self._sync_error = error
+                return
+
+    def close(self) -> None:
+        """Sync and close. Safe to call twice."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        self._dirty.set()
+        self._syncer.join()
+        os.close(self.fd)
+        if self._sync_error:
+            raise self._full(self._sync_error)
+
+    def pack(self) -> None:
+        """After the last call: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
+        self.close()
+        self._guard(write_atomic, self.packed, gzip_bytes(read_bytes(self.path), level=6))
+        self.path.unlink()
+
+
+class InFlight:
+    """What was sent and is not yet answered, with its worst case in dollars.
+
+    A killed run's calls may have been billed all the same. The next start finds them here and
+    charges them to the budget, so that the limit holds over any number of kills.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = Path(folder) / "inflight.jsonl"
+        self.fd: int | None = None
+
+    def lost(self, asked: Counter[str]) -> float:
+        """Dollars reserved for attempts that the journal (`asked`: attempts an id) lacks."""
+        if not self.path.exists():
+            return 0.0
+        lines = self.path.read_bytes().split(b"\n")[:-1]  # after the last newline: torn
+        sent = [json.loads(line) for line in lines if line.startswith(b"{")]
+        return math.fsum(usd for name, attempt, usd in (
+            (entry["id"], entry["attempt"], entry["usd"]) for entry in sent)
+            if attempt > asked[name])
+
+    def note(self, request: Request, attempt: int, usd: float) -> None:
+        """Before the call is sent."""
+        if self.fd is None:
+            self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        line = json.dumps({"id": request.id, "attempt": attempt, "usd": usd}) + "\n"
+        os.write(self.fd, line.encode())
+
+    def clear(self) -> None:
+        """Every call is in the journal, or its worst case has been charged."""
+        if self.fd is not None:
+            os.close(self.fd)
+            self.fd = None
+        self.path.unlink(missing_ok=True)

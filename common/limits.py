@@ -1,0 +1,155 @@
+"""What holds the calls back: the circuit breaker and the budget. Pure bookkeeping, no I/O."""
+
+import math
+from collections import deque
+from typing import NamedTuple
+
+from common import wire
+from common.wire import Model, Reading, Request
+
+ERRORS_TO_OPEN = 5
+WINDOW_S = 60.0
+PAUSE_S = 30.0
+OPENINGS_TO_STOP = 3
+
+
+class Breaker:
+    """5 errors in a row within 60 s pause everything for 30 s, then one probe is sent.
+
+    The third opening without a success between them is final. Times are seconds of any clock.
+    """
+
+    def __init__(self) -> None:
+        self.errors: deque[float] = deque(maxlen=ERRORS_TO_OPEN)
+        self.open_until = 0.0
+        self.openings = 0
+        self.state = "closed"  # closed, open, probing
+
+    @property
+    def tripped(self) -> bool:
+        """Whether the run has to stop."""
+        return self.openings >= OPENINGS_TO_STOP
+
+    def may_send(self, now: float) -> bool:
+        return self.state == "closed" or (self.state == "open" and now >= self.open_until)
+
+    def sent(self) -> None:
+        if self.state == "open":
+            self.state = "probing"
+
+    def success(self) -> None:
+        self.errors.clear()
+        self.openings, self.state = 0, "closed"
+
+    def failure(self, now: float) -> None:
+        """An error that is worth a retry. Those still in flight when it opens don't count."""
+        if self.state == "open":
+            return
+        self.errors.append(now)
+        in_a_row = len(self.errors) == ERRORS_TO_OPEN and now - self.errors[0] <= WINDOW_S
+        if self.state == "probing" or in_a_row:
+            self.errors.clear()
+            self.openings, self.state = self.openings + 1, "open"
+            self.open_until = now + PAUSE_S
+
+
+class Plan(NamedTuple):
+    """What is still to be asked of one (stage, model): calls, and dollars a call expected."""
+
+    calls: int
+    expected_usd: float
+
+
+class Means:
+    """Cost and largest cost seen of one (stage, model)."""
+
+    def __init__(self) -> None:
+        self.calls, self.sum, self.largest = 0, 0.0, 0.0
+
+    def add(self, usd: float) -> None:
+        self.calls += 1
+        self.sum += usd
+        self.largest = max(self.largest, usd)
+
+    @property
+    def mean(self) -> float:
+        return self.sum / self.calls
+
+
+class Budget:
+    """spent + reserved never passes `limit` (dollars; None: no limit, as with simulated answers).
+
+    A call's worst case is reserved before it is sent. Where a model has no known price, `assumed`
+    stands in, and the model gets one call at a time until a reply has told what it costs.
+    """
+
+    def __init__(self, limit: float | None, assumed: Model, spent: float = 0.0) -> None:
+        self.limit, self.assumed, self.spent, self.reserved = limit, assumed, spent, 0.0
+        self.plans: dict[tuple[str, str], Plan] = {}
+        self.seen: dict[tuple[str, str], Means] = {}
+
+    def plan(self, request: Request, model: Model, calls: int = 1) -> None:
+        """Announce `calls` calls such as `request`, so that the projection knows them."""
+        key = request.stage, request.model
+        old = self.plans.get(key, Plan(0, 0.0))
+        usd = wire.expected_cost(request, model, self.assumed)
+        total = old.calls + calls
+        self.plans[key] = Plan(total, (old.calls * old.expected_usd + calls * usd) / total)
+
+    def made(self, request: Request) -> None:
+        """An announced call is over: answered now, earlier, or given up."""
+        key = request.stage, request.model
+        if key in self.plans:
+            self.plans[key] = self.plans[key]._replace(calls=max(0, self.plans[key].calls - 1))
+
+    def worst_case(self, request: Request, model: Model) -> float:
+        """Dollars to reserve: by the price, and never below what such a call did cost."""
+        seen = self.seen.get((request.stage, request.model))
+        usd = wire.worst_case(request, model, self.assumed)
+        if seen is None or seen.largest == 0:
+            return usd
+        # Where nothing but replies tell the price, a longer answer may cost twice the dearest.
+        return max(usd, seen.largest) if model.priced else max(usd, 2 * seen.largest)
+
+    def unknown(self, request: Request, model: Model) -> bool:
+        """Whether nobody knows yet what such a call costs."""
+        key = request.stage, request.model
+        return self.limit is not None and not model.priced and key not in self.seen
+
+    def fits(self, usd: float) -> bool:
+        return self.limit is None or self.spent + self.reserved + usd <= self.limit
+
+    def reserve(self, usd: float) -> None:
+        self.reserved += usd
+
+    def release(self, usd: float) -> None:
+        self.reserved = max(0.0, self.reserved - usd)
+
+    def charge(self, request: Request, reading: Reading, model: Model,
+               reserved: float) -> tuple[float | None, float]:
+        """(cost in dollars, None where unknown; dollars charged) of an attempt.
+
+        Without `usage.cost` the reply is priced by its tokens; without a price, or where a lost
+        answer may have been billed, the whole reservation is charged. Never zero by default.
+        """
+        reply = reading.reply
+        cost, final = reply.cost_usd, reading.kind == "final"
+        if cost is None and reply.prompt_tokens is not None and model.priced:
+            cost = model.cost(reply.prompt_tokens, reply.completion_tokens or 0)
+        if cost is None and not final and not reading.billable:
+            return None, 0.0
+        charged = reserved if cost is None else cost
+        self.spent += charged
+        if final:
+            self.seen.setdefault((request.stage, request.model), Means()).add(charged)
+        return cost, charged
+
+    def learn(self, stage: str, model: str, usd: float) -> None:
+        """What a reply of an earlier start was charged."""
+        self.seen.setdefault((stage, model), Means()).add(usd)
+
+    def projection(self) -> float:
+        """Dollars at the end: spent, and what is left at the mean cost so far (else expected)."""
+        left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
+                for key, plan in self.plans.items()]
+        return self.spent + math.fsum(left)

@@ -1,0 +1,240 @@
+"""A run's folder: its name, its lock, its manifest; created whole, resumed, never mixed up.
+
+    with RunFolder(out, run_id, instrument, identity) as run:
+        if run.finished: ...                     # nothing to do
+        ...                                      # ask, with run.journal and run.inflight
+        run.finish(files, stop, facts)
+
+`identity` (configuration, hashes of prompts, provider) is what makes two runs the same study. A
+folder made under another identity is refused, with the keys that differ.
+"""
+
+import json
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from common import VERSION
+from common.artifacts import content_sha256, json_file, sha256, write_atomic
+from common.exits import Incomplete, Stop, UsageError
+from common.journal import InFlight, Journal
+
+ROOT = Path(__file__).resolve().parents[1]
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def check_run_id(run_id: str) -> str:
+    """`run_id` where it can be a folder's name; UsageError otherwise."""
+    if not RUN_ID.fullmatch(run_id) or ".." in run_id:
+        raise UsageError(f"--run-id: {run_id!r} can't be a folder's name; use letters, digits, "
+                         "'.', '_' and '-' (no '/' and no '..'), at most 100")
+    return run_id
+
+
+def flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """{"a.b": leaf} of nested objects; lists are leaves."""
+    if not isinstance(value, Mapping):
+        return {prefix: value}
+    out: dict[str, Any] = {}
+    for key, item in value.items():
+        out |= flat(item, f"{prefix}.{key}" if prefix else key)
+    return out
+
+
+def changes(before: Mapping, after: Mapping) -> list[str]:
+    """ "runs: 10 → 12" for each leaf that differs."""
+    old, new = flat(before), flat(after)
+    return [f"{key}: {_short(old.get(key))} → {_short(new.get(key))}"
+            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text[:12] + "…" if re.fullmatch(r"[0-9a-f]{64}", text) else text[:60]
+
+
+def code_hashes() -> dict[str, str]:
+    """{file: SHA-256} of every module and script of the project, for the manifest."""
+    files = [*ROOT.glob("*.py"), *(path for room in ("common", "stats", "cirrus", "urrp")
+                                   for path in (ROOT / room).glob("*.py"))]
+    return {str(path.relative_to(ROOT)).replace(os.sep, "/"): sha256(path.read_bytes())
+            for path in sorted(files)}
+
+
+class RunFolder:
+    """The folder `out/run_id`. One process at a time; leaving a new run unused removes it."""
+
+    def __init__(self, out: Path, run_id: str, instrument: str, identity: dict) -> None:
+        self.path = Path(out) / check_run_id(run_id)
+        self.manifest_path = self.path / "manifest.json"
+        self.instrument, self.identity = instrument, json.loads(json.dumps(identity))
+        self.manifest: dict[str, Any] = {}
+        self.journal: Journal | None = None
+        self._lock = self._lost = None
+        self._made: list[Path] = []
+
+    def __enter__(self) -> "RunFolder":
+        try:
+            self._make()
+            self._lock = _lock(self.path)
+            try:
+                self._open()
+            except BaseException:
+                self._leave()
+                raise
+        except OSError as error:
+            raise UsageError(f"{error.filename or self.path}: {error.strerror}; "
+                             "choose a folder that can be written with --out") from None
+        return self
+
+    def _make(self) -> None:
+        self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def _open(self) -> None:
+        self.manifest = self._read_manifest()
+        self.fresh = not self.manifest
+        if self.fresh and any(self.path.glob("journal.jsonl*")):
+            raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
+                             "or use another --run-id")
+        self._compare()
+        self.finished = self.manifest.get("state") == "complete" and self._intact()
+        self.inflight = InFlight(self.path)
+        self.started = time.monotonic()
+
+    def begin(self, limit_usd: float | None) -> None:
+        """Open the journal and write the manifest as `running`: from here on there is a run."""
+        self.journal = Journal(self.path, self.identity)
+        lost = self.inflight.lost(self.journal.asked)
+        cost = self.manifest.get("cost", {})
+        sessions = self.manifest.get("sessions", [])
+        if sessions and sessions[-1]["ended"] is None:
+            sessions[-1]["ended"] = self.journal.last_at or sessions[-1]["started"]
+            sessions[-1]["ended_by"] = "killed"
+        sessions.append({"started": _now(), "ended": None, "ended_by": None, "elapsed_s": None,
+                         "python": platform.python_version()})
+        self.manifest |= {
+            "artifact": self.instrument, "version": VERSION, "state": "running",
+            "identity": self.identity, "sessions": sessions,
+            "cost": {"spent_usd": self.journal.spent + cost.get("lost_usd", 0.0) + lost,
+                     "lost_usd": cost.get("lost_usd", 0.0) + lost, "limit_usd": limit_usd},
+        }
+        self._write_manifest()
+        self.inflight.clear()
+
+    @property
+    def spent(self) -> float:
+        """Dollars charged so far, with the calls that a kill may have lost."""
+        return self.manifest["cost"]["spent_usd"]
+
+    def finish(self, files: Mapping[str, bytes], stop: Stop | None, facts: Mapping) -> None:
+        """Write the derived files, pack the journal of a complete run, close the manifest."""
+        try:
+            for name, data in files.items():
+                write_atomic(self.path / name, data)
+            self.journal.close()
+            spent = self.journal.spent + self.manifest["cost"]["lost_usd"]
+            if stop is None:
+                self.journal.pack()
+            self._end_session(stop)
+            self.manifest |= {
+                **facts, "state": "complete" if stop is None else "incomplete",
+                "ended_by": "" if stop is None else str(stop),
+                "elapsed_s": sum(s["elapsed_s"] or 0 for s in self.manifest["sessions"]),
+                "cost": self.manifest["cost"] | {"spent_usd": spent},
+                "python": platform.python_version(), "platform": platform.platform(),
+                "code": code_hashes(),
+                "journal": {"head_sha256": self.journal.prev,
+                            "attempts": sum(self.journal.asked.values())},
+                "files": {name: content_sha256(self.path / name) for name in sorted(files)},
+            }
+            self._write_manifest()
+        except OSError as error:
+            raise Incomplete(f"{error.filename or self.path}: {error.strerror}; free space there, "
+                             "then give the same command: the journal is complete") from None
+
+    def _end_session(self, stop: Stop | None) -> None:
+        self.manifest["sessions"][-1] |= {
+            "ended": _now(), "ended_by": type(stop).__name__ if stop else "complete",
+            "elapsed_s": round(time.monotonic() - self.started, 2)}
+
+    def __exit__(self, kind, error, trace) -> None:
+        if self.journal is not None:
+            with suppress(Stop):
+                self.journal.close()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Drop the lock; take back a folder in which nothing was ever asked."""
+        if self._made and not (self.journal and self.journal.asked) and not any(
+                self.path.glob("*.md")):
+            for name in ("manifest.json", "journal.jsonl", "inflight.jsonl", ".lock"):
+                with suppress(OSError):
+                    (self.path / name).unlink()
+            for made in self._made:
+                with suppress(OSError):
+                    made.rmdir()
+        _unlock(self._lock)
+
+    def _read_manifest(self) -> dict:
+        if not self.manifest_path.exists():
+            return {}
+        try:
+            data = json.loads(self.manifest_path.read_bytes())
+            return data if data["identity"] and data["cost"] else {}
+        except (ValueError, KeyError, TypeError):
+            raise UsageError(f"{self.manifest_path}: not a manifest; restore it, "
+                             "or use another --run-id") from None
+
+    def _compare(self) -> None:
+        differ = changes(self.manifest["identity"], self.identity) if self.manifest else []
+        if differ:
+            more = f" (and {len(differ) - 4} more)" if len(differ) > 4 else ""
+            raise UsageError(f"{self.path} was made by another configuration: "
+                             f"{'; '.join(differ[:4])}{more}; use another --run-id or --out")
+
+    def _intact(self) -> bool:
+        try:
+            return all(content_sha256(self.path / name) == digest
+                       for name, digest in self.manifest["files"].items())
+        except (OSError, EOFError, ValueError):
+            return False
+
+    def _write_manifest(self) -> None:
+        write_atomic(self.manifest_path, json_file(self.manifest))
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _lock(folder: Path):
+    """An advisory lock that the system drops with the process, however that ends."""
+    if sys.platform == "win32":
+        import msvcrt
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+        take = lambda: msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # noqa: E731
+    else:
+        import fcntl
+        handle = os.open(folder, os.O_RDONLY)
+        take = lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # noqa: E731
+    try:
+        take()
+    except OSError:
+        os.close(handle)
+        raise UsageError(f"{folder}: another process is working on this run; "
+                         "wait for it, or use another --run-id") from None
+    return handle
+
+
+def _unlock(handle) -> None:
+    if handle is not None:
+        os.close(handle)

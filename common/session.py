@@ -1,0 +1,169 @@
+"""One sitting of a run: provider, pre-flight, first line, calls; the same for every script.
+
+    with RunFolder(...) as run:
+        ending = Session(run, choice, settings, requests).conduct(chains)
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from common import config, wire
+from common.calls import Chain, Drive, Ending
+from common.cli import Choice
+from common.exits import OverBudget
+from common.limits import Budget
+from common.progress import Progress
+from common.runs import RunFolder
+from common.simulated import FREE, Respondent, Simulated
+from common.wire import Exchange, Model, Request
+
+
+class Settings(NamedTuple):
+    """How to ask, as opposed to what: nothing here changes a result."""
+
+    name: str                         # shown in the progress line
+    seed: int
+    limits: dict[str, int]            # calls at once, by stage
+    limit_usd: float
+    prices: Mapping[str, Mapping]     # dollars a million tokens, where no server tells
+    assumed_price: Mapping
+    deadline_s: float
+    routing: Mapping
+    respondents: Mapping[str, Respondent]
+    quiet: bool = False               # nothing but the result on stdout
+
+
+class Silent:
+    """The provider of a run that has every answer: there is nothing to ask."""
+
+    blocking = False
+
+    def model(self, name: str) -> Model:
+        return FREE
+
+    def body(self, request: Request) -> dict:
+        raise RuntimeError(f"{request.id}: not in the journal after all")
+
+    def complete(self, request: Request) -> Exchange:
+        return self.body(request)
+
+
+def live_client(choice: Choice, settings: Settings):
+    """The HTTP client; imports `requests`."""
+    from common.openrouter import OpenRouter
+    prices = {name: config.as_model(entry) for name, entry in settings.prices.items()}
+    return OpenRouter(choice.address, choice.key, sum(settings.limits.values()),
+                      settings.deadline_s, prices, settings.routing)
+
+
+def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed: Model) -> float:
+    """Dollars that the calls probably cost."""
+    return sum(wire.expected_cost(r, models.get(r.model, Model()), assumed) for r in requests)
+
+
+def models_of(requests: Iterable[Request]) -> list[str]:
+    return list(dict.fromkeys(request.model for request in requests))
+
+
+def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list[str]) -> str:
+    """The first line: who answers, how many calls, what they probably cost, the limit."""
+    if choice.simulated:
+        return (f"SIMULATED respondents answer (no {'OPENROUTER_API_KEY'} and no --base-url): "
+                f"{calls} calls, cost $0")
+    guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
+    return (f"openrouter: {choice.address}: {calls} calls, projected cost ${usd:.4f}{guess}, "
+            f"limit ${limit:g}")
+
+
+class Session:
+    """`requests`: every call of the run, or one such call and how many there are of it."""
+
+    def __init__(self, run: RunFolder, choice: Choice, settings: Settings,
+                 requests: list[tuple[Request, int]]) -> None:
+        self.run, self.choice, self.settings, self.requests = run, choice, settings, requests
+        self.assumed = config.as_model(settings.assumed_price)
+
+    def conduct(self, chains: Iterable[Chain]) -> Ending:
+        """Ask what is not in the journal yet. Raises before the first call where it must not
+        begin; stops during the run are in `Ending.stop`."""
+        settings, run = self.settings, self.run
+        run.begin(None if self.choice.simulated else settings.limit_usd)
+        self.provider = self._provider()
+        limit = None if self.choice.simulated else settings.limit_usd
+        budget = Budget(limit, self.assumed, run.spent)
+        progress = Progress(settings.name)
+        drive = Drive(self.provider, run.journal, run.inflight, settings.limits, budget, progress)
+        drive.announce(self.requests)
+        self._refuse_dear(budget)
+        self._say(budget)
+        ending = drive.run(chains)
+        progress.close(drive)
+        return ending
+
+    def _missing(self) -> list[tuple[Request, int]]:
+        answers = self.run.journal.answers
+        return [(r, n) for r, n in self.requests if n > 1 or r.id not in answers]
+
+    def _provider(self):
+        missing = self._missing()
+        if not missing:
+            return Silent()
+        names = models_of(r for r, _ in missing)
+        if self.choice.simulated:
+            provider = Simulated(self.settings.respondents, self.settings.seed)
+            provider.check(names)
+            return provider
+        from common.openrouter import refuse
+        client = live_client(self.choice, self.settings)
+        needs = ("temperature",) if any(r.temperature is not None for r, _ in missing) else ()
+        catalogue = client.preflight(names, needs)
+        usd = sum(n * projected([r], client.models, self.assumed) for r, n in missing)
+        if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
+            catalogue.problems.append(
+                f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
+        refuse(catalogue)
+        for note in catalogue.notes:
+            print(f"note: {note}", file=sys.stderr)
+        self._record(client, names, needs, catalogue)
+        return client
+
+    def _record(self, client, names, needs, catalogue) -> None:
+        """What was known of each model, and which parameter was not sent to it."""
+        self.run.manifest["provider"] = {
+            "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
+            "models": {name: {
+                "price": client.model(name)._asdict(),
+                "not_sent": [n for n in needs if not wire.supports(client.model(name), n)],
+            } for name in names}}
+
+    def _refuse_dear(self, budget: Budget) -> None:
+        usd = budget.projection()
+        if budget.limit is not None and usd > budget.limit and self._missing():
+            raise OverBudget(f"projected ${usd:.4f} is over the limit ${budget.limit:g} before "
+                             "the first call; give a higher --limit-usd, or fewer runs or models")
+
+    def _say(self, budget: Budget) -> None:
+        calls = sum(n for _, n in self.requests)
+        unpriced = [name for name in models_of(r for r, _ in self.requests)
+                    if not self.provider.model(name).priced]
+        stream = sys.stderr if self.settings.quiet else sys.stdout
+        print(headline(self.choice, calls, budget.projection(), self.settings.limit_usd, unpriced),
+              file=stream)
+        answered = len(self.run.journal.answers)
+        if answered:
+            print(f"resuming: {answered} of {calls} calls are answered already", file=stream)
+        stream.flush()
+
+
+def counts(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:
+    """Nested counts: {model: {served: n}} for ("model", "served_model")."""
+    if len(fields) == 1:
+        return dict(sorted(Counter(str(row[fields[0]]) for row in rows).items()))
+    groups: dict[str, list] = {}
+    for row in rows:
+        groups.setdefault(str(row[fields[0]]), []).append(row)
+    return {key: counts(group, *fields[1:]) for key, group in sorted(groups.items())}
+
+

@@ -1,0 +1,1 @@
+"""Who plays: classic policies and language models."""

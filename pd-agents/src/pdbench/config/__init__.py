@@ -1,0 +1,1 @@
+"""The configuration: schema, files, references and overrides."""

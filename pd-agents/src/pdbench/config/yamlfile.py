@@ -1,0 +1,87 @@
+"""YAML files, validated: every problem is one line that names the file, the key and the value."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from pdbench.core.types import ConfigError
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML takes the last of two equal keys in silence; here that is an error."""
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen:
+                line = key_node.start_mark.line + 1
+                raise yaml.MarkedYAMLError(problem=f"key {key!r} stands twice (line {line})")
+            seen.add(key if isinstance(key, str) else repr(key))
+        return super().construct_mapping(node, deep)
+
+
+def shown(path: Path) -> str:
+    """The path as a user would type it: relative where it lies below the current folder."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def read_text(path: Path, where: str) -> str:
+    """A file's text; `where` says which file and key name it."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"{where}: file not found: {shown(path)}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{shown(path)}: not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise ConfigError(f"{where}: can't read {shown(path)}: {error.strerror}") from None
+
+
+def read_mapping(path: Path, where: str) -> dict:
+    """The mapping that a YAML file holds."""
+    text = read_text(path, where)
+    try:
+        data = yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        at = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
+        raise ConfigError(f"{shown(path)}: not YAML: {error.problem}{at}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{shown(path)}: not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"{shown(path)}: a mapping of keys is expected, found {brief(data)}")
+    return data
+
+
+def brief(value: object) -> str:
+    """A value for an error message, shortened."""
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def check[M: BaseModel](model: type[M], data: object, path: Path, prefix: str = "") -> M:
+    """`data` as `model`, or a ConfigError naming `path`, the dotted key and the value."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        first, *others = error.errors()
+        more = f" (and {len(others)} more)" if others else ""
+        raise ConfigError(f"{shown(path)}: {_sentence(first, prefix)}{more}") from None
+
+
+def _sentence(error: Mapping, prefix: str) -> str:
+    key = prefix
+    for part in error["loc"]:
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+    kind, message = error["type"], error["msg"]
+    if kind == "missing":
+        return f"{key}: missing"
+    if kind == "extra_forbidden":
+        return f"{key}: unknown key"
+    if kind == "value_error":
+        return f"{key}: {message.removeprefix('Value error, ')}"
+    message = message.removeprefix("Input should be ").replace("Input", "value")
+    return f"{key}: should be {message}, found {brief(error['input'])}"

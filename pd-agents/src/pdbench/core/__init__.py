@@ -1,0 +1,1 @@
+"""Rules of the game, randomness, reading of answers and metrics: no file or network access."""

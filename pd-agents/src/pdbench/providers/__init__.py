@@ -1,0 +1,1 @@
+"""Where a language model's answers come from."""

@@ -1,0 +1,1 @@
+"""Playing matches, one after another or side by side."""

@@ -1,0 +1,198 @@
+"""All matches of an experiment: plan, play, resume, and leave a complete folder behind."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import NamedTuple
+
+from pdbench.config.load import Condition, Experiment
+from pdbench.config.schema import LLMSpec
+from pdbench.core.logging import Progress, say
+from pdbench.core.types import SEATS, RunError
+from pdbench.runners.match import Match, Recorded, play_recorded
+from pdbench.runners.registry import check_clients
+from pdbench.storage.manifest import locked, open_manifest, write_manifest
+from pdbench.storage.rounds import (
+    AGGREGATES,
+    ROUNDS,
+    RoundsWriter,
+    cut_torn_end,
+    read_rounds,
+    sort_rounds,
+)
+
+FINISHED = ("complete", "incomplete")
+
+
+class Outcome(NamedTuple):
+    """What a run came to. `played` counts matches of this session."""
+
+    run_dir: Path
+    manifest: dict
+    played: int
+
+    @property
+    def incomplete(self) -> list[dict]:
+        """The matches that ended without a valid answer."""
+        return self.manifest["incomplete_matches"]
+
+
+class _Stopped(Exception):
+    """Another match failed, or the user interrupted: end after the round in hand."""
+
+
+def plan(experiment: Experiment, replicates: int | None = None) -> list[Match]:
+    """All matches in schedule order: conditions as written, replicates within."""
+    run = experiment.run
+    return [
+        Match(run.run_id, condition, replicate, run.seed, run.store_prompts,
+              run.store_raw_responses)
+        for condition in experiment.conditions
+        for replicate in range(replicates or run.replicates)
+    ]
+
+
+def model_calls(condition: Condition, rounds: int) -> tuple[int, int]:
+    """Fewest and most calls to a model (the mock included) that `rounds` rounds can take."""
+    attempts = [a.spec.output.max_retries + 1 for a in condition.agents
+                if isinstance(a.spec, LLMSpec)]
+    return rounds * len(attempts), rounds * sum(attempts)
+
+
+def read_recorded(path: Path, conditions: Sequence[str]) -> dict[tuple[str, int], Recorded]:
+    """What rounds.jsonl holds, by match; RunError at the first line that doesn't fit."""
+    found: dict[tuple[str, int], Recorded] = {}
+    if not path.exists():
+        return found
+    for number, record in enumerate(read_rounds(path), 1):
+        try:
+            if record["condition"] not in conditions:
+                raise ValueError(f"unknown condition {record['condition']!r}")
+            found.setdefault((record["condition"], record["replicate"]), Recorded()).add(record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            why = f"no {error}" if isinstance(error, KeyError) else error
+            raise RunError(f"{path}: line {number} is damaged: {why}; restore the file from a"
+                           " copy, or delete the run folder and run again") from None
+    return found
+
+
+def run_experiment(experiment: Experiment, replicates: int | None, jobs: int) -> Outcome:
+    """Play what is not played yet, then write aggregates and manifest.
+
+    Raises ConfigError before anything is written, RunError (a provider that is down, a damaged
+    file) with all whole rounds kept. The same call resumes.
+    """
+    manifest = open_manifest(experiment)
+    check_clients(experiment.conditions)
+    run_dir = experiment.run_dir
+    with locked(run_dir):
+        path = run_dir / ROUNDS
+        matches = plan(experiment, replicates)
+        names = [c.name for c in experiment.conditions]
+        if removed := cut_torn_end(path):
+            say(f"{path}: removed {removed} bytes of an unfinished last line")
+        recorded = read_recorded(path, names)
+        todo = [m for m in matches if not recorded.setdefault(m.key, Recorded()).finished]
+        manifest["replicates"] = max(manifest["replicates"], len(matches) // len(names))
+        finished = manifest["status"] in FINISHED and (run_dir / AGGREGATES).exists()
+        if todo or not finished:
+            _session(run_dir, manifest, todo, recorded, jobs)
+            _finish(run_dir, manifest, names, recorded)
+    return Outcome(run_dir, manifest, len(todo))
+
+
+def _session(
+    run_dir: Path, manifest: dict, matches: list[Match], recorded: dict, jobs: int
+) -> None:
+    start = time.monotonic()
+    manifest |= {"status": "running", "sessions": manifest["sessions"] + 1}
+    write_manifest(run_dir, manifest)
+    try:
+        _play_all(matches, recorded, RoundsWriter(run_dir / ROUNDS), jobs)
+    finally:
+        manifest["elapsed_s"] = round(manifest["elapsed_s"] + time.monotonic() - start, 3)
+        write_manifest(run_dir, manifest | {"status": "interrupted"})
+
+
+def _play_all(matches: list[Match], recorded: dict, writer: RoundsWriter, jobs: int) -> None:
+    lengths = {m.key: m.length() for m in matches}
+    known = sum(len(recorded[m.key].a_actions) for m in matches)
+    progress = Progress(sum(lengths.values()), known, len(matches))
+    stop = Event()
+
+    def one(match: Match) -> None:
+        played = len(recorded[match.key].a_actions)
+
+        def write(line: str) -> None:
+            nonlocal played
+            writer.write(line)
+            played += 1
+            progress.add(1)
+            if stop.is_set():
+                raise _Stopped
+
+        try:
+            if not stop.is_set():
+                play_recorded(match, recorded[match.key], write)
+                progress.shorten(lengths[match.key] - played)
+                progress.add(0, matches=1)
+        except _Stopped:
+            return
+        except BaseException:
+            stop.set()
+            raise
+
+    try:
+        _side_by_side(one, matches, jobs, stop)
+    finally:
+        writer.close()
+        progress.finish()
+
+
+def _side_by_side(one, matches: list[Match], jobs: int, stop: Event) -> None:
+    if jobs == 1:
+        for match in matches:
+            one(match)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(one, match) for match in matches]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _finish(run_dir: Path, manifest: dict, names: list[str], recorded: dict) -> None:
+    """Order the rounds, aggregate, and only then call the run finished."""
+    from pdbench.storage.aggregate import aggregate
+
+    keys = [(name, r) for name in names for r in range(manifest["replicates"])]
+    sort_rounds(run_dir / ROUNDS, {key: i for i, key in enumerate(keys)})
+    invalid = [_incomplete(recorded[k].invalid) for k in keys if recorded[k].invalid]
+    manifest |= {
+        "status": "incomplete" if invalid else "complete",
+        "matches": {"total": len(recorded), "incomplete": len(invalid)},
+        "incomplete_matches": invalid,
+        "rounds": sum(len(r.a_actions) for r in recorded.values()),
+        "model_calls": sum(sum(r.calls.values()) for r in recorded.values()),
+    }
+    aggregate(run_dir, manifest)
+    write_manifest(run_dir, manifest)
+
+
+def _incomplete(record: dict) -> dict:
+    seat = next(s for s in reversed(SEATS) if s in record["attempts"])
+    turns = record["attempts"][seat]
+    return {
+        "condition": record["condition"],
+        "replicate": record["replicate"],
+        "round_index": record["round_index"],
+        "seat": seat,
+        "agent": record[seat],
+        "attempts": len(turns),
+        "problem": turns[-1]["problem"],
+    }

@@ -1,0 +1,84 @@
+"""What the commands print on stdout, as text."""
+
+from pdbench.config.load import Experiment
+from pdbench.config.schema import Horizon
+from pdbench.core.types import SIMULATED
+from pdbench.runners.match import Match
+from pdbench.runners.run_experiment import Outcome, model_calls, plan
+
+SIMULATED_NOTE = f"{SIMULATED}: answered by the mock provider, not by a model"
+
+
+def horizon_text(horizon: Horizon) -> str:
+    """`50 rounds` or `stops with p = 0.02`."""
+    if horizon.type == "fixed":
+        return f"{horizon.n} rounds"
+    return f"stops with p={horizon.stop_prob:g}"
+
+
+def table_text(header: tuple[str, ...], rows: list[tuple]) -> str:
+    """Columns padded to their widest cell; numbers to the right."""
+    cells = [tuple(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    right = [all(isinstance(row[i], int | float) for row in rows) for i in range(len(header))]
+
+    def line(row: tuple[str, ...]) -> str:
+        padded = (c.rjust(w) if r else c.ljust(w)
+                  for c, w, r in zip(row, widths, right, strict=True))
+        return "  ".join(padded).rstrip()
+
+    return "\n".join(map(line, [header, *cells]))
+
+
+def experiment_text(experiment: Experiment) -> str:
+    """`validate`'s summary."""
+    rows = [
+        (c.name, c.agent_a.label, c.agent_b.label, horizon_text(c.horizon),
+         f"{c.game.noise:g}", SIMULATED if c.simulated else "")
+        for c in experiment.conditions
+    ]  # fmt: skip
+    matches = plan(experiment)
+    collapse = experiment.metrics.collapse
+    return "\n".join([
+        f"valid: run {experiment.run.run_id}, seed {experiment.run.seed},"
+        f" {len(rows)} conditions x {experiment.run.replicates} replicates ->"
+        f" {experiment.run_dir}",
+        table_text(("condition", "agent_a", "agent_b", "horizon", "noise", ""), rows),
+        f"{sum(m.length() for m in matches):,} rounds; metrics"
+        f" {', '.join(experiment.metrics.names)}; collapse k={collapse.k}"
+        f" threshold={collapse.threshold:g}",
+    ])  # fmt: skip
+
+
+def match_list_text(matches: list[Match]) -> str:
+    """`run --dry-run`: every match with its length, and the number of model calls."""
+    rows, fewest, most, mock = [], 0, 0, 0
+    for match in matches:
+        rounds = match.length()
+        calls = model_calls(match.condition, rounds)
+        fewest, most = fewest + calls[0], most + calls[1]
+        mock += calls[1] if match.condition.simulated else 0
+        c = match.condition
+        rows.append((c.name, match.replicate, c.agent_a.label, c.agent_b.label, rounds, *calls))
+    header = ("condition", "replicate", "agent_a", "agent_b", "rounds", "calls", "at most")
+    note = f"; up to {mock:,} of them in {SIMULATED} conditions" if mock else ""
+    return "\n".join([
+        table_text(header, rows),
+        f"{len(rows)} matches, {sum(row[4] for row in rows):,} rounds, {fewest:,} to {most:,}"
+        f" model calls{note}; nothing was written",
+    ])  # fmt: skip
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """`run`'s closing words."""
+    manifest = outcome.manifest
+    played = f"{outcome.played} matches played" if outcome.played else (
+        "every match was played before, nothing to do")
+    lines = [
+        f"run {manifest['run_id']} is {manifest['status']}: {played},"
+        f" {manifest['matches']['total']} matches and {manifest['rounds']:,} rounds in all,"
+        f" {manifest['model_calls']:,} model calls -> {outcome.run_dir}"
+    ]
+    if manifest["stamp"]:
+        lines.append(f"{SIMULATED_NOTE}: {', '.join(manifest['simulated_conditions'])}")
+    return "\n".join(lines)

@@ -76,10 +76,15 @@ def beta_cdf(x: float, a: float, b: float, y: float | None = None) -> float:
     y = 1 - x if y is None else y
     if x <= 0 or y <= 0:
         return float(x > 0)
-    front = math.exp(a * math.log(x) + b * math.log(y) - log_beta(a, b))
+    front = math.exp(a * _log(x, y) + b * _log(y, x) - log_beta(a, b))
     if x < (a + 1) / (a + b + 2):
         return front * _beta_fraction(x, a, b) / a
     return 1 - front * _beta_fraction(y, b, a) / b
+
+
+def _log(x: float, y: float) -> float:
+    """log x, where x + y = 1: near 1 the small y has more digits of it."""
+    return math.log(x) if x < 0.5 else math.log1p(-y)
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
@@ -164,7 +169,8 @@ def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     smooth and falls off at both ends, so the trapezoid rule with n points is off by exp(-cn): the
     width below is chosen for an error under 1e-13.
     """
-    width = min(0.13, 0.7 / math.sqrt(t * t + 2 * df))
+    steepest = t * (1 + 3 / math.sqrt(2 * df))
+    width = min(0.1, 0.6 / math.sqrt(steepest * steepest + 2 * df))
     points = [0.0]
     for direction in (width, -width):
         x = direction

@@ -271,7 +271,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _find(pattern: str, text: str) -> re.Match[str] | None:
+def find(pattern: str, text: str) -> re.Match[str] | None:
+    """First match of a pattern that is compiled once."""
     return _compiled(pattern).search(text)
 
 
@@ -297,7 +298,7 @@ def _blank(text: str, start: int, end: int, keep: int = 0) -> str:
     return text[: start + keep] + _MASK * (end - start - 2 * keep) + text[end - keep :]
 
 
-def _own_words(text: str) -> str:
+def _unquoted(text: str) -> str:
     """The text with what others say in it blanked: quotations, code, other speakers' lines."""
     body = text.strip()
     for match in list(_compiled(_FENCED).finditer(text)):
@@ -316,9 +317,20 @@ def _own_words(text: str) -> str:
         elif dialogue and match in named:
             end = text.find("\n", match.end())
             text = _blank(text, match.start(), len(text) if end < 0 else end)
-    if _find(_PIECE, text) and (end := text.find("\n")) >= 0:
+    if find(_PIECE, text) and (end := text.find("\n")) >= 0:
         text = _blank(text, end + 1, len(text))
     return text
+
+
+def own_words(text: str) -> tuple[int, str]:
+    """(offset, words): the first `WINDOW` characters of a reply as the rules read them.
+
+    Lower-cased, apostrophes straight, others' speech and Markdown blanked, nothing moved:
+    `words[i]` stands for `text[offset + i]`.
+    """
+    offset = _start(text)
+    low = _unquoted(_lower(text[offset : offset + WINDOW]).translate(_STRAIGHT))
+    return offset, low.translate(_UNMARKED)
 
 
 def _sentences(text: str) -> list[tuple[int, str]]:
@@ -338,7 +350,7 @@ def _spoken(sentences: list[tuple[int, str]]) -> tuple[tuple[int, str, int, int]
     found = []
     for number, (offset, sentence) in enumerate(sentences):
         for rule, pattern in _SPOKEN.items():
-            if match := _find(pattern, sentence):
+            if match := find(pattern, sentence):
                 found.append((number, rule, offset + match.start(), offset + match.end()))
     return tuple(found)
 
@@ -349,7 +361,7 @@ def _preached(sentences: list[tuple[int, str]], unreal: int) -> tuple[float, int
     for first, later, pattern in _SERMON.values():
         hits = 0
         for number, (offset, sentence) in enumerate(sentences):
-            if (number and hits == 2) or not (match := _find(pattern, sentence)):
+            if (number and hits == 2) or not (match := find(pattern, sentence)):
                 continue
             where.append((offset + match.start(), offset + match.end()))
             points += later if number else first
@@ -367,19 +379,16 @@ def _reason(spoken: tuple[tuple[int, str, int, int], ...], sentences: list[tuple
     rules = {rule for at, rule, *_ in spoken if at == number}
     here = sentences[number][1]
     near = " ".join(sentence for _, sentence in sentences[max(0, number - 1) : number + 2])
-    if "my rules" in rules or _find(_OWN_RULES, here):
+    if "my rules" in rules or find(_OWN_RULES, here):
         return "REFUSE_POLICY"
     if "lacking" in rules:
         return "REFUSE_CAPABILITY"
-    return "REFUSE_IDENTITY" if _find(_IDENTITY, near) else "REFUSE_POLICY"
+    return "REFUSE_IDENTITY" if find(_IDENTITY, near) else "REFUSE_POLICY"
 
 
 def weigh(text: str) -> Evidence | None:
     """All cues in the text's first `WINDOW` characters; None where it says nothing."""
-    start = _start(text)
-    given = text[start : start + WINDOW]
-    low = _own_words(_lower(given).translate(_STRAIGHT))
-    plain = low.translate(_UNMARKED)
+    start, plain = own_words(text)
     sentences = _sentences(plain)
     if not sentences:
         return None
@@ -390,10 +399,10 @@ def weigh(text: str) -> Evidence | None:
         spoken=spoken,
         sermon=preached and (preached[0], start + preached[1], start + preached[2]),
         sentences=len(sentences),
-        listed=len(_compiled(_ITEM).findall(low)),
-        offers=bool(_find(_OFFER, plain)),
+        listed=len(_compiled(_ITEM).findall(text, start, start + WINDOW)),
+        offers=bool(find(_OFFER, plain)),
         unreal=bool(unreal),
-        consoles=bool(_find(_SERMON["crisis"][2], plain)),
+        consoles=bool(find(_SERMON["crisis"][2], plain)),
         reason=_reason(spoken, sentences),
     )
 

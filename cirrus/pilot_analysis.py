@@ -1,0 +1,424 @@
+"""What a pilot's rows show: cells, effects with intervals, interaction, missing data, claims.
+
+Every contrast is taken inside a unit: per model the block (model, run), pooled the run, averaged
+over models, because the run's bulletin and variant are what was drawn. Models are a fixed set.
+p-values stand under `exploratory`: a pilot reports effect sizes and intervals.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import stats
+from cirrus.pilot import CELLS
+from common.wire import FINAL_OUTCOMES
+
+COOPERATIVE = "COORDINATE"
+NAMES = {cell: f"S.{cell[0]}-C.{cell[1]}" for cell in CELLS}
+HP, HA, LP, LA = CELLS
+# name → (label, cells added, cells subtracted): each side is averaged over its cells.
+CONTRASTS = {
+    "primary": ("S high with C present − S low with C absent", (HP,), (LA,)),
+    "S": ("symmetry: S high − S low", (HP, HA), (LP, LA)),
+    "C": ("coupling cue: C present − C absent", (HP, LP), (HA, LA)),
+    "S_at_C_present": ("symmetry where the cue is present", (HP,), (LP,)),
+    "S_at_C_absent": ("symmetry where the cue is absent", (HA,), (LA,)),
+    "C_at_S_high": ("coupling cue where symmetry is high", (HP,), (HA,)),
+    "C_at_S_low": ("coupling cue where symmetry is low", (LP,), (LA,)),
+}
+MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
+MIN_BULLETINS = 6
+Block = dict[tuple[str, str], int]
+
+
+def cooperates(row: Mapping) -> int | None:
+    """1, 0, or None where there is no readable decision."""
+    return None if row["decision"] is None else int(row["decision"] == COOPERATIVE)
+
+
+def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None) -> dict:
+    """The whole of pilot-analysis.json.
+
+    `study`: the run's identity (config, prompts). `redealt`: of the answered questions, how many
+    the seed deals again (same, all); None where that was not checked.
+    """
+    config = study["config"]
+    models = {name: [row for row in rows if row["model"] == name] for name in config["models"]}
+    pooled = _pooled(models)
+    cost = costs(rows)
+    out = {
+        "artifact": "pilot-analysis", "simulated": study["provider"] == "simulated",
+        "design": {**config, "trials": len(rows), "bulletins": len({r["bulletin"] for r in rows}),
+                   "variants": len({r["variant"] for r in rows})},
+        "outcomes": _outcomes(rows), "cost": cost,
+        "models": {name: _model(own) for name, own in models.items()},
+        "pooled": pooled, "missing": _missing(rows, models),
+        "labels": _labels(rows), "position": _position(rows),
+    }
+    out["success"] = _success(out, redealt)
+    out["claims"] = claims(out)
+    return out
+
+
+# --- cells -------------------------------------------------------------------------------------
+
+def _values(rows: Sequence[Mapping], cell: tuple[str, str]) -> list[int]:
+    return [y for row in rows if (row["S"], row["C"]) == cell
+            and (y := cooperates(row)) is not None]
+
+
+def _cell(rows: Sequence[Mapping], cell: tuple[str, str]) -> dict[str, Any]:
+    """k of n readable decisions, mean, SE and Wilson interval of one cell."""
+    values = _values(rows, cell)
+    n, k = len(values), sum(values)
+    asked = sum((row["S"], row["C"]) == cell for row in rows)
+    if not n:
+        return {"k": 0, "n": 0, "missing": asked, "mean": None, "se": None, "low": None,
+                "high": None, "interval": "wilson", "why": "no readable decision"}
+    spread = 0 < k < n
+    interval = stats.wilson_interval(k, n)
+    return {"k": k, "n": n, "missing": asked - n, "mean": k / n,
+            "se": math.sqrt(k * (n - k) / n / n / (n - 1)) if spread else None,
+            "low": interval.low, "high": interval.high, "interval": "wilson",
+            "why": None if spread else "every decision is the same: no standard error"}
+
+
+def _blocks(rows: Sequence[Mapping]) -> dict[tuple[str, int], Block]:
+    """{(model, run): {cell: 0 or 1}} of the readable decisions."""
+    blocks: dict[tuple[str, int], Block] = {}
+    for row in rows:
+        y = cooperates(row)
+        if y is not None:
+            blocks.setdefault((row["model"], row["run"]), {})[row["S"], row["C"]] = y
+    return blocks
+
+
+def _by_run(blocks: Mapping[tuple[str, int], Block]) -> list[list[Block]]:
+    """The blocks of each run, over all models."""
+    runs: dict[int, list[Block]] = {}
+    for (_, run), block in blocks.items():
+        runs.setdefault(run, []).append(block)
+    return [runs[run] for run in sorted(runs)]
+
+
+def _unit_values(units: Sequence[Sequence[Block]], contrast: Callable) -> list[float]:
+    """The contrast of each unit: the mean over its blocks that hold the cells it needs."""
+    each = ([v for block in unit if (v := contrast(block)) is not None] for unit in units)
+    return [math.fsum(values) / len(values) for values in each if values]
+
+
+def _side(block: Block, cells: Sequence) -> float | None:
+    if any(cell not in block for cell in cells):
+        return None
+    return math.fsum(block[cell] for cell in cells) / len(cells)
+
+
+def _difference(block: Block, plus: Sequence, minus: Sequence) -> float | None:
+    a, b = _side(block, plus), _side(block, minus)
+    return None if a is None or b is None else a - b
+
+
+def _interaction(block: Block) -> float | None:
+    a, b = _difference(block, (HP,), (HA,)), _difference(block, (LP,), (LA,))
+    return None if a is None or b is None else a - b
+
+
+# --- effects -----------------------------------------------------------------------------------
+
+def _over_units(values: Sequence[float]) -> dict[str, Any]:
+    """Mean of one contrast a unit, t interval, and the bootstrap interval over units."""
+    if len(values) < 2:
+        return {"value": values[0] if values else None, "low": None, "high": None,
+                "se": None, "units": len(values), "bootstrap": None,
+                "why": "fewer than two complete units"}
+    t = stats.t_interval(values)
+    boot = stats.bootstrap_ci((values,), "mean", rng=0)
+    return {"value": t.difference, "low": t.low, "high": t.high, "se": boot.se,
+            "units": len(values), "bootstrap": boot.asdict(), "why": t.why}
+
+
+def _sizes(x: Sequence[int], y: Sequence[int]) -> dict[str, Any]:
+    """Effect sizes of two groups of 0/1 values, counted as independent trials."""
+    if not x or not y:
+        return {"score": None, "d": None, "g": None, "h": None, "delta": None,
+                "why": "a side without readable decisions"}
+    return {
+        "score": stats.score_difference(sum(x), len(x), sum(y), len(y)).asdict(),
+        "d": stats.cohens_d(x, y).asdict(), "g": stats.hedges_g(x, y).asdict(),
+        "h": stats.cohens_h(sum(x) / len(x), sum(y) / len(y)),
+        "delta": stats.cliffs_delta(x, y).asdict(), "why": None}
+
+
+def _p_values(values: Sequence[float]) -> dict[str, Any] | None:
+    if len(values) < 2:
+        return None
+    return {"sign_flip": stats.sign_flip_test(values).asdict(),
+            "t": {"p": (t := stats.t_interval(values)).p, "df": t.df, "why": t.why}}
+
+
+def _effects(rows: Sequence[Mapping], units: Sequence[Sequence[Block]]) -> tuple[dict, dict]:
+    """(effects, p-values) of every contrast, over matched units."""
+    effects, exploratory = {}, {}
+    for name, (label, plus, minus) in CONTRASTS.items():
+        values = _unit_values(units, lambda block, p=plus, m=minus: _difference(block, p, m))
+        x = [y for cell in plus for y in _values(rows, cell)]
+        y = [y for cell in minus for y in _values(rows, cell)]
+        effects[name] = {"label": label, **_over_units(values), "sizes": _sizes(x, y)}
+        exploratory[name] = {"units": _p_values(values)}
+        if x and y and len(x) > 1 and len(y) > 1:
+            exploratory[name]["welch"] = stats.welch_t_test(x, y).asdict()
+    return effects, exploratory
+
+
+def _within_blocks(rows: Sequence[Mapping]) -> dict[str, Any] | None:
+    """The primary difference, exact over all re-assignments of the two cells within blocks."""
+    blocks = [block for block in _blocks(rows).values() if HP in block and LA in block]
+    if not blocks:
+        return None
+    strata = list(range(len(blocks)))
+    return stats.permutation_test([block[HP] for block in blocks], [block[LA] for block in blocks],
+                                  strata=(strata, strata)).asdict()
+
+
+def _contrast_of_cells(rows: Sequence[Mapping]) -> dict[str, Any] | None:
+    """The interaction from four cells as if trials were independent (Welch–Satterthwaite)."""
+    cells = {(int(s == "high"), int(c == "present")): _values(rows, (s, c)) for s, c in CELLS}
+    if any(len(values) < 2 for values in cells.values()):
+        return None
+    return stats.interaction_contrast(cells).asdict()
+
+
+def _summary(rows: Sequence[Mapping], cells: dict,
+             units: Sequence[Sequence[Block]]) -> dict[str, Any]:
+    effects, exploratory = _effects(rows, units)
+    values = _unit_values(units, _interaction)
+    exploratory["interaction"] = {"units": _p_values(values)}
+    exploratory["primary"]["within_blocks"] = _within_blocks(rows)
+    unmatched = _contrast_of_cells(rows)
+    if unmatched:
+        exploratory["interaction"]["cells"] = {k: unmatched.pop(k) for k in ("df", "p")}
+    return {"cells": cells, "effects": effects, "exploratory": exploratory,
+            "interaction": {"label": "S×C: (present − absent at S high) − (… at S low)",
+                            **_over_units(values), "cells": unmatched}}
+
+
+def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
+    out = _summary(rows, {NAMES[cell]: _cell(rows, cell) for cell in CELLS},
+                   [[block] for block in _blocks(rows).values()])
+    first, last = _values(rows, HP), _values(rows, LA)
+    if first and last:
+        out["exploratory"]["primary"]["fisher_p"] = stats.fisher_exact(
+            sum(first), len(first), sum(last), len(last))
+    return out
+
+
+def _pooled(models: Mapping[str, Sequence[Mapping]]) -> dict[str, Any]:
+    """Models as strata of equal weight; the unit is the run."""
+    rows = [row for own in models.values() for row in own]
+    units = _by_run(_blocks(rows))
+    cells = {NAMES[cell]: _pooled_cell(models, cell, units) for cell in CELLS}
+    return _summary(rows, cells, units)
+
+
+def _pooled_cell(models, cell, units: Sequence[Sequence[Block]]) -> dict[str, Any]:
+    """Mean of the models' means; interval over runs, since trials of a run share a bulletin."""
+    out = _cell([row for rows in models.values() for row in rows], cell)
+    means = [sum(v) / len(v) for rows in models.values() if (v := _values(rows, cell))]
+    if not means:
+        return out
+    out["mean"] = math.fsum(means) / len(means)
+    values = _unit_values(units, lambda block: _side(block, (cell,)))
+    boot = stats.bootstrap_ci((values,), "mean", rng=0) if len(values) > 1 else None
+    if boot is not None and boot.low is not None:
+        out |= {"se": boot.se, "low": boot.low, "high": boot.high,
+                "interval": "bootstrap over runs", "why": None}
+    return out
+
+
+# --- quality of the data -----------------------------------------------------------------------
+
+def _outcomes(rows: Sequence[Mapping]) -> dict[str, Any]:
+    by = {name: {} for name in NAMES.values()}
+    total: dict[str, int] = {}
+    for row in rows:
+        cell = by[NAMES[row["S"], row["C"]]]
+        cell[row["status"]] = cell.get(row["status"], 0) + 1
+        total[row["status"]] = total.get(row["status"], 0) + 1
+    answered = sum(n for s, n in total.items() if s not in ("provider_error", "not_run"))
+    read = total.get("ok", 0)
+    share = stats.wilson_interval(read, len(rows)) if rows else None
+    return {"status": total, "by_cell": by, "answered": answered, "read": read,
+            "read_share": read / len(rows) if rows else None,
+            "read_low": share.low if share else None, "read_high": share.high if share else None}
+
+
+def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """Dollars of the answers. A sum with an unknown in it is a lower bound, and says so."""
+    known = [row["cost_usd"] for row in rows if row["cost_usd"] is not None]
+    unknown = sum(row["cost_usd"] is None for row in rows
+                  if row["status"] in FINAL_OUTCOMES or row["text"])
+    return {"usd": math.fsum(known), "unknown": unknown,
+            "why": f"{unknown} answers came without a cost" if unknown else None}
+
+
+def _missing(rows: Sequence[Mapping], models: Mapping) -> dict[str, Any]:
+    """The primary difference with every missing decision filled in, each way and at worst."""
+    ways: dict[str, Callable[[tuple], int]] = {
+        "all_cooperative": lambda cell: 1, "none_cooperative": lambda cell: 0,
+        "lowest": lambda cell: int(cell == LA), "highest": lambda cell: int(cell == HP)}
+    by_cell = {NAMES[cell]: sum((r["S"], r["C"]) == cell and cooperates(r) is None for r in rows)
+               for cell in CELLS}
+
+    def primary(fill: Callable) -> float | None:
+        each = []
+        for own in models.values():
+            sides = []
+            for cell in (HP, LA):
+                values = [fill(cell) if (y := cooperates(r)) is None else y
+                          for r in own if (r["S"], r["C"]) == cell]
+                if not values:
+                    return None
+                sides.append(sum(values) / len(values))
+            each.append(sides[0] - sides[1])
+        return math.fsum(each) / len(each)
+
+    return {"by_cell": by_cell, "primary": {name: primary(fill) for name, fill in ways.items()}}
+
+
+def _labels(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """Cooperation by label scheme: a word, a letter or a place may be what is liked."""
+    out = {}
+    for scheme in sorted({row["label_scheme"] for row in rows}):
+        values = [y for row in rows if row["label_scheme"] == scheme
+                  and (y := cooperates(row)) is not None]
+        interval = stats.wilson_interval(sum(values), len(values)) if values else None
+        out[scheme] = {"k": sum(values), "n": len(values),
+                       "mean": sum(values) / len(values) if values else None,
+                       "low": interval.low if interval else None,
+                       "high": interval.high if interval else None}
+    means = [entry["mean"] for entry in out.values() if entry["mean"] is not None]
+    return {"schemes": out, "largest_difference": max(means) - min(means) if means else None}
+
+
+def _position(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """How often the option that stands first was taken."""
+    taken = [(y == 1) == (row["order"] == "cooperative-first") for row in rows
+             if (y := cooperates(row)) is not None]
+    if not taken:
+        return {"k": 0, "n": 0, "share": None, "low": None, "high": None, "exploratory": None}
+    interval = stats.wilson_interval(sum(taken), len(taken))
+    return {"k": sum(taken), "n": len(taken), "share": sum(taken) / len(taken),
+            "low": interval.low, "high": interval.high,
+            "exploratory": {"binomial_p": stats.binomial_test(sum(taken), len(taken))}}
+
+
+# --- verdicts ----------------------------------------------------------------------------------
+
+def points(value: float | None) -> str:
+    """0.214 → "+21.4 points"."""
+    return "unknown" if value is None else f"{100 * value:+.1f} points"
+
+
+def span(low: float | None, high: float | None) -> str:
+    """A 95% interval in points, or why there is none."""
+    if low is None or high is None:
+        return "no interval"
+    return f"95% interval {100 * low:+.1f} to {100 * high:+.1f}"
+
+
+def dollars(cost: Mapping) -> str:
+    """The cost as far as it is known."""
+    if not cost["unknown"]:
+        return f"${cost['usd']:.4f}"
+    return f"at least ${cost['usd']:.4f} ({cost['why']})" if cost["usd"] else "unknown"
+
+
+def _success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
+    """The specification's six criteria, each with the figure it rests on."""
+    outcomes, trials = out["outcomes"], out["design"]["trials"]
+    primary, interaction = out["pooled"]["effects"]["primary"], out["pooled"]["interaction"]
+    d = primary["sizes"]["d"] or {"value": None, "low": None, "high": None}
+    share, cost = outcomes["read_share"], out["cost"]
+    same = None if redealt is None else redealt[0] == redealt[1] > 0
+    size = "no effect size" if d["value"] is None else (
+        f"d = {d['value']:.2f}" + (f" (95% {d['low']:.2f} to {d['high']:.2f})"
+                                   if d["low"] is not None else ""))
+    return [
+        {"criterion": f"All {MIN_TRIALS}+ trials complete without errors",
+         "met": trials >= MIN_TRIALS and outcomes["answered"] == trials,
+         "figure": f"{outcomes['answered']} of {trials} answered"},
+        {"criterion": f"Decisions extracted for > {MIN_READ:.0%} of trials",
+         "met": share is not None and share > MIN_READ,
+         "figure": f"{outcomes['read']} of {trials}"
+                   + ("" if share is None else f" ({share:.1%})")},
+        {"criterion": f"Effect size > {MIN_D}, S high with C present against S low with C absent",
+         "met": d["value"] is not None and d["value"] > MIN_D, "figure": size},
+        {"criterion": f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
+         "met": interaction["value"] is not None and interaction["value"] >= MIN_INTERACTION,
+         "figure": f"{points(interaction['value'])}, "
+                   f"{span(interaction['low'], interaction['high'])}"},
+        {"criterion": f"Total cost < ${MAX_USD:g}",
+         "met": None if cost["unknown"] else cost["usd"] < MAX_USD, "figure": dollars(cost)},
+        {"criterion": "Reproducible with seed", "met": same,
+         "figure": "not checked" if redealt is None else
+                   f"{redealt[0]} of {redealt[1]} questions dealt again from seed "
+                   f"{out['design']['seed']}, same by SHA-256"},
+    ]
+
+
+def _excludes_zero(entry: Mapping) -> bool:
+    return entry["low"] is not None and (entry["low"] > 0 or entry["high"] < 0)
+
+
+def claims(out: Mapping) -> dict[str, list[str]]:
+    """Plain sentences: what these data allow one to say, and what they do not."""
+    cells, primary = out["pooled"]["cells"], out["pooled"]["effects"]["primary"]
+    interaction, met = out["pooled"]["interaction"], [row["met"] for row in out["success"]]
+    high, low = cells[NAMES[HP]]["mean"], cells[NAMES[LA]]["mean"]
+    may = []
+    if high is not None and low is not None:
+        may.append(
+            f"Descriptive: {high:.0%} of decisions were cooperative with symmetry and cue, "
+            f"{low:.0%} with neither; over matched runs a difference of "
+            f"{points(primary['value'])} ({span(primary['low'], primary['high'])}).")
+    if met[2]:
+        may.append(f"The effect size is of practical interest ({out['success'][2]['figure']}).")
+    if met[3]:
+        may.append("Preliminary evidence for an interaction pattern: the cue adds "
+                   f"{points(interaction['value'])} more where symmetry is high "
+                   f"({span(interaction['low'], interaction['high'])}).")
+    if (primary["value"] or 0) > 0 and (met[2] or met[3]):
+        may.append("The results warrant further investigation.")
+    if not may:
+        may.append("Nothing yet: there are no readable decisions to compare.")
+    return {"may": may, "may_not": _limits(out, primary, interaction)}
+
+
+def _limits(out: Mapping, primary: Mapping, interaction: Mapping) -> list[str]:
+    design = out["design"]
+    said = []
+    if out["simulated"]:
+        said.append("Anything about any model: these answers are SIMULATED.")
+    said += [
+        "“Statistically significant”: a pilot is underpowered; its p-values are exploratory.",
+        "“Proves superrational cooperation”: that needs the tournament's controls and gates.",
+        f"“Generalises to all models”: {len(design['models'])} named models were asked, on "
+        f"{design['bulletins']} bulletins of one domain."]
+    if primary["value"] is not None and not _excludes_zero(primary):
+        said.append("A direction of the effect: its interval includes zero or can't be computed.")
+    if interaction["value"] is not None and not _excludes_zero(interaction):
+        said.append("An interaction: the interval of the difference of differences includes zero "
+                    "or can't be computed.")
+    if design["bulletins"] < MIN_BULLETINS:
+        said.append(f"Anything beyond these {design['bulletins']} bulletins: the result is about "
+                    "these stimuli.")
+    bounds = out["missing"]["primary"]
+    if sum(out["missing"]["by_cell"].values()) and bounds["lowest"] is not None:
+        said.append(f"That missing decisions don't matter: filled in at worst, the difference "
+                    f"lies between {points(bounds['lowest'])} and {points(bounds['highest'])}.")
+    if (out["labels"]["largest_difference"] or 0) > 0.02:
+        said.append("Invariance to labels: cooperation differs by "
+                    f"{100 * out['labels']['largest_difference']:.1f} points between schemes.")
+    said.append("Additivity on another scale: contrasts here are on the probability scale; cells "
+                "that are additive in logits may still show an interaction on it.")
+    return said

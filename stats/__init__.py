@@ -4,6 +4,7 @@ Randomness enters as a `random.Random` or an int seed. Nothing degenerate comes 
 the field is None and `why` says so. Bad input raises ValueError.
 """
 
+from .agreement import cohens_kappa, gwet_ac1, positive_agreement
 from .bootstrap import bootstrap_ci, cluster_bootstrap_ci
 from .effects import (
     cliffs_delta,
@@ -14,8 +15,15 @@ from .effects import (
     t_interval,
     welch_t_test,
 )
-from .intervals import clopper_pearson, newcombe_difference, score_difference, wilson_interval
+from .intervals import (
+    clopper_pearson,
+    equivalence_test,
+    newcombe_difference,
+    score_difference,
+    wilson_interval,
+)
 from .permutation import binomial_test, fisher_exact, permutation_test, sign_flip_test
+from .power import holm, power_two_proportions, required_n
 from .results import (
     Agreement,
     Bootstrap,
@@ -26,6 +34,17 @@ from .results import (
     Permutation,
     TTest,
 )
+from .text import (
+    Pair,
+    char_tfidf,
+    cosine,
+    cosine_matrix,
+    jaccard,
+    mean_cosine,
+    pairwise,
+    sequence_similarity,
+    word_ngrams,
+)
 
 __all__ = [
     "Agreement",
@@ -34,23 +53,39 @@ __all__ = [
     "Equivalence",
     "Estimate",
     "Interval",
+    "Pair",
     "Permutation",
     "TTest",
     "binomial_test",
     "bootstrap_ci",
+    "char_tfidf",
     "cliffs_delta",
     "clopper_pearson",
     "cluster_bootstrap_ci",
     "cohens_d",
     "cohens_h",
+    "cohens_kappa",
+    "cosine",
+    "cosine_matrix",
+    "equivalence_test",
     "fisher_exact",
+    "gwet_ac1",
     "hedges_g",
+    "holm",
     "interaction_contrast",
+    "jaccard",
+    "mean_cosine",
     "newcombe_difference",
+    "pairwise",
     "permutation_test",
+    "positive_agreement",
+    "power_two_proportions",
+    "required_n",
     "score_difference",
+    "sequence_similarity",
     "sign_flip_test",
     "t_interval",
     "welch_t_test",
     "wilson_interval",
+    "word_ngrams",
 ]

@@ -6,7 +6,7 @@ None of them is a Wald interval: 0/n and n/n get honest widths.
 import math
 
 from .distributions import beta_quantile, critical, normal_cdf, solve
-from .results import Estimate, Interval
+from .results import Equivalence, Estimate, Interval
 from .samples import check_count, check_level
 
 NO_TRIALS = "no observations"
@@ -112,8 +112,16 @@ def _check_pair(k1: int, n1: int, k2: int, n2: int) -> None:
     check_count(k2, n2, ("k2", "n2"))
 
 
-def equivalence_p(k1: int, n1: int, k2: int, n2: int, margin: float) -> float:
-    """The larger of the two one-sided score tests against -margin and +margin."""
+def equivalence_test(k1: int, n1: int, k2: int, n2: int, margin: float) -> Equivalence:
+    """Are two proportions closer than `margin`? Two one-sided score tests (Schuirmann 1987).
+
+    `shown` where the 90% score interval lies inside ±margin; p is the larger of the two tests.
+    """
+    if not 0 < margin < 1:
+        raise ValueError(f"margin: {margin!r} is not between 0 and 1")
+    value, low, high, why = score_difference(k1, n1, k2, n2, level=0.90)
+    if why:
+        return Equivalence(None, None, None, None, None, why)
     above = normal_cdf(-score_statistic(k1, n1, k2, n2, -margin))
     below = normal_cdf(score_statistic(k1, n1, k2, n2, margin))
-    return max(above, below)
+    return Equivalence(value, low, high, max(above, below), -margin < low and high < margin)

@@ -1,0 +1,157 @@
+"""Agreement between raters: Gwet's AC1, Cohen's κ, positive agreement.
+
+`ratings` is a list of rows, one an item: the labels it got, one a rater, None where a rater gave
+none. AC1 alone flatters rare labels; positive agreement beside it does not.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+from .distributions import critical, normal_cdf, t_quantile, t_two_sided
+from .intervals import wilson_interval
+from .results import Agreement, Estimate
+from .samples import check_level
+
+Rows = Sequence[Sequence[Hashable | None]]
+
+ONE_RATER = "no row has two ratings"
+ONE_LABEL = "every rating is the same"
+ALL_AGREE = "every row agrees: the interval is Wilson's for the observed agreement"
+
+
+def gwet_ac1(
+    ratings: Rows, level: float = 0.95, labels: Sequence[Hashable] | None = None
+) -> Agreement:
+    """AC1 of two or more raters, rows with missing ratings included (Gwet 2008).
+
+    Standard error over rows as in Gwet (2014, ch. 5), t quantile on rows - 1 degrees of freedom.
+    `labels`: the possible labels where some may not occur in the data. Where every row agrees the
+    standard error would be 0; the interval then carries Wilson's over, and `why` says so.
+    """
+    check_level(level)
+    rows = [counts for counts in map(_counts, ratings) if counts]
+    names = set(labels or ()).union(*rows)
+    pairs = [_agreeing(counts) for counts in rows if counts.total() > 1]
+    if not pairs:
+        return _none(ONE_RATER)
+    observed = math.fsum(pairs) / len(pairs)
+    if len(set().union(*rows)) < 2:
+        return _none(ONE_LABEL, observed)
+    shares = {
+        name: math.fsum(counts[name] / counts.total() for counts in rows) / len(rows)
+        for name in names
+    }
+    chance = math.fsum(p * (1 - p) for p in shares.values()) / (len(names) - 1)
+    value = (observed - chance) / (1 - chance)
+    if observed == 1:
+        return _complete(len(pairs), chance, level)
+    n, weight = len(rows), len(rows) / len(pairs)
+    scores = []
+    for counts in rows:
+        several = counts.total() > 1
+        part = weight * (_agreeing(counts) - chance) / (1 - chance) if several else 0.0
+        drift = math.fsum(times * (1 - shares[name]) for name, times in counts.items())
+        drift = drift / counts.total() / (len(names) - 1) - chance
+        scores.append(part - 2 * (1 - value) * drift / (1 - chance))
+    if n < 2:
+        return Agreement(value, None, None, None, None, observed, chance, "a single row")
+    se = math.sqrt(math.fsum((score - value) ** 2 for score in scores) / (n * (n - 1)))
+    if se < 1e-14:
+        why = "every row disagrees in the same way"
+        return Agreement(value, None, None, None, None, observed, chance, why)
+    half = t_quantile((1 + level) / 2, n - 1) * se
+    p = t_two_sided(value / se, n - 1)
+    return Agreement(value, se, value - half, min(1.0, value + half), p, observed, chance)
+
+
+def cohens_kappa(ratings: Rows, level: float = 0.95) -> Agreement:
+    """κ of two raters over the rows both rated (Cohen 1960).
+
+    Interval from the large-sample variance, p against κ = 0 from the variance under it, both by
+    Fleiss, Cohen & Everitt (1969).
+    """
+    check_level(level)
+    table = Counter(_pairs(ratings))
+    n = table.total()
+    if n == 0:
+        return _none(ONE_RATER)
+    first, second = Counter(), Counter()
+    for (a, b), times in table.items():
+        first[a] += times
+        second[b] += times
+    names = list(first | second)
+    agreed = sum(table[name, name] for name in names)
+    by_chance = sum(first[name] * second[name] for name in names)
+    if by_chance == n * n:
+        return _none(ONE_LABEL, agreed / n)
+    observed, chance = agreed / n, by_chance / (n * n)
+    if agreed == n:
+        return _complete(n, chance, level)
+    value = (observed - chance) / (1 - chance)
+    marginal = {name: (first[name] + second[name]) / n for name in names}
+    diagonal = math.fsum(
+        table[name, name] / n * (1 - marginal[name] * (1 - value)) ** 2 for name in names
+    )
+    rest = math.fsum(
+        times / n * ((second[a] + first[b]) / n) ** 2 for (a, b), times in table.items() if a != b
+    )
+    last = (value - chance * (1 - value)) ** 2
+    variance = (diagonal + (1 - value) ** 2 * rest - last) / ((1 - chance) ** 2 * n)
+    cross = math.fsum(first[name] * second[name] / (n * n) * marginal[name] for name in names)
+    null = (chance + chance * chance - cross) / ((1 - chance) ** 2 * n)
+    if variance < 1e-14 or null < 1e-14:
+        why = "the variance is 0: a rater used one label only"
+        return Agreement(value, None, None, None, None, observed, chance, why)
+    se, half = math.sqrt(variance), critical(level) * math.sqrt(variance)
+    p = 2 * normal_cdf(-abs(value) / math.sqrt(null))
+    return Agreement(value, se, value - half, min(1.0, value + half), p, observed, chance)
+
+
+def positive_agreement(
+    ratings: Rows, positive: Hashable = True, level: float = 0.95
+) -> Estimate:
+    """2a/(2a + b + c): of all the times `positive` was said, how often the other rater said it too.
+
+    Pairs of raters are pooled (Cicchetti & Feinstein 1990). The interval, for two raters, carries
+    Wilson's interval of a/(a + b + c) over, of which this is a rising function.
+    """
+    check_level(level)
+    rows = list(map(_counts, ratings))
+    if not any(counts.total() > 1 for counts in rows):
+        return Estimate(None, None, None, ONE_RATER)
+    both = sum(math.comb(counts[positive], 2) for counts in rows)
+    one = sum(counts[positive] * (counts.total() - counts[positive]) for counts in rows)
+    if both + one == 0:
+        return Estimate(None, None, None, f"no pair of ratings has {positive!r}")
+    value = 2 * both / (2 * both + one)
+    if any(counts.total() > 2 for counts in rows):
+        return Estimate(value, None, None, "more than two raters: their pairs share causes")
+    low, high, _ = wilson_interval(both, both + one, level)
+    return Estimate(value, 2 * low / (1 + low), 2 * high / (1 + high))
+
+
+def _counts(row: Sequence[Hashable | None]) -> Counter:
+    return Counter(label for label in row if label is not None)
+
+
+def _agreeing(counts: Counter) -> float:
+    """Share of the pairs of ratings of a row that agree."""
+    n = counts.total()
+    return sum(k * (k - 1) for k in counts.values()) / (n * (n - 1))
+
+
+def _pairs(ratings: Rows) -> list[tuple[Hashable, Hashable]]:
+    for index, row in enumerate(ratings):
+        if len(row) != 2:
+            raise ValueError(f"ratings: row {index} has {len(row)} raters, not two")
+    return [(a, b) for a, b in ratings if a is not None and b is not None]
+
+
+def _none(why: str, observed: float | None = None) -> Agreement:
+    return Agreement(None, None, None, None, None, observed, None, why)
+
+
+def _complete(n: int, chance: float, level: float) -> Agreement:
+    low = (wilson_interval(n, n, level).low - chance) / (1 - chance)
+    return Agreement(1.0, None, low, 1.0, None, 1.0, chance, ALL_AGREE)

@@ -1,0 +1,222 @@
+"""Are the refusals one template? Similarity of all pairs of refusal texts of a group."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from itertools import accumulate, combinations
+from random import Random
+from typing import NamedTuple
+
+from stats import wilson_interval
+from stats.distributions import t_quantile
+from stats.text import jaccard, sequence_similarity, word_ngrams
+
+EXACT = 200  # distinct texts up to which all pairs are compared
+SAMPLED = 20_000  # pairs drawn above that
+ALIKE = 0.7  # from which a pair counts as alike
+MEASURES = ("sequence", "jaccard_2", "jaccard_3")
+SCOPES = ("all", "within", "across")
+
+Texts = dict[str, Counter[str]]  # refusal text → prompt → trials
+Entry = tuple[str, str]  # (text, prompt)
+
+
+class Similarity(NamedTuple):
+    """Similarity of pairs of refusals, from 0 to 1; `pairs` of trials that could be compared."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    median: float | None
+    alike: float | None
+    pairs: int
+    why: str | None = None
+
+
+class Invariance(NamedTuple):
+    """Refusal trials, distinct texts, and `similarity[measure][scope]`.
+
+    `within` compares refusals of one prompt, `across` those of different prompts. `sampled`: number
+    of pairs drawn, None where every pair was compared.
+    """
+
+    refusals: int
+    distinct: int
+    sampled: int | None
+    similarity: dict[str, dict[str, Similarity]]
+
+
+class _Pair(NamedTuple):
+    """Two texts, how many pairs of trials they stand for, and how many of these in one prompt.
+
+    `drawn`: the two entries where the pair was drawn, None where it stands for all of them.
+    """
+
+    a: str
+    b: str
+    weight: int
+    within: int
+    drawn: tuple[Entry, Entry] | None = None
+
+    def weigh(self, scope: str) -> int:
+        return {"all": self.weight, "within": self.within}.get(scope, self.weight - self.within)
+
+
+def _measures() -> dict[str, Callable[[str, str], float | None]]:
+    grams: dict[tuple[str, int], object] = {}
+
+    def ngrams(text: str, n: int) -> object:
+        if (text, n) not in grams:
+            grams[text, n] = word_ngrams(text, n)
+        return grams[text, n]
+
+    return {
+        "sequence": sequence_similarity,
+        "jaccard_2": lambda a, b: jaccard(ngrams(a, 2), ngrams(b, 2)),
+        "jaccard_3": lambda a, b: jaccard(ngrams(a, 3), ngrams(b, 3)),
+    }
+
+
+def _all_pairs(texts: Texts) -> Iterator[_Pair]:
+    """Every pair of trials, gathered by their two texts."""
+    for text in sorted(texts):
+        n = texts[text].total()
+        within = sum(k * (k - 1) // 2 for k in texts[text].values())
+        if n > 1:
+            yield _Pair(text, text, n * (n - 1) // 2, within)
+    for a, b in combinations(sorted(texts), 2):
+        within = sum(k * texts[b][prompt] for prompt, k in texts[a].items())
+        yield _Pair(a, b, texts[a].total() * texts[b].total(), within)
+
+
+def _drawn_pairs(texts: Texts, rng: Random) -> Iterator[_Pair]:
+    """`SAMPLED` pairs of different trials, each pair of trials equally likely."""
+    entries = [(text, prompt) for text in sorted(texts) for prompt in sorted(texts[text])]
+    ends = list(accumulate(texts[text][prompt] for text, prompt in entries))
+    for _ in range(SAMPLED):
+        i = int(rng.random() * ends[-1])
+        j = int(rng.random() * (ends[-1] - 1))
+        j += j >= i
+        x, y = sorted((entries[bisect_right(ends, i)], entries[bisect_right(ends, j)]))
+        yield _Pair(x[0], y[0], 1, int(x[1] == y[1]), (x, y))
+
+
+def _median(weighted: list[tuple[float, int]]) -> float:
+    weighted = sorted(weighted)
+    half, below = sum(w for _, w in weighted) / 2, 0
+    for index, (value, weight) in enumerate(weighted):
+        below += weight
+        if below > half:
+            return value
+        if below == half:
+            return (value + weighted[index + 1][0]) / 2
+    raise AssertionError("no pair")
+
+
+def _interval(
+    mean: float, trials: int, entries: list[tuple[int, float, float]], total: float
+) -> tuple[float | None, float | None, str | None]:
+    """Jackknife interval of a mean over pairs: each trial left out in turn.
+
+    `entries`: (trials, pairs a trial is in, their mean). Where no pair differs the jackknife has no
+    width; then disjoint pairs are counted as independent successes, and Wilson's lower bound for
+    "the two texts are alike to this degree" bounds the mean from below.
+    """
+    if trials < 3:
+        return None, None, "fewer than three refusals"
+    left_out = [
+        (count, (total * mean - degree * own) / (total - degree))
+        for count, degree, own in entries
+        if total > degree
+    ]
+    n = sum(count for count, _ in left_out)
+    if n < 3:
+        return None, None, "too few refusals"
+    centre = math.fsum(count * value for count, value in left_out) / n
+    variance = (n - 1) / n * math.fsum(c * (v - centre) ** 2 for c, v in left_out)
+    if variance < 1e-18:
+        low = wilson_interval(trials // 2, trials // 2).low or 0.0
+        return mean * low, mean if mean < 1 else 1.0, "no pair differs: bound from disjoint pairs"
+    half = t_quantile(0.975, n - 1) * math.sqrt(variance)
+    return max(0.0, mean - half), min(1.0, mean + half), None
+
+
+def _degrees(texts: Texts, scope: str) -> tuple[dict[Entry, int], float]:
+    """Pairs that a trial of each entry is in, and pairs altogether."""
+    prompts: Counter[str] = Counter()
+    for by_prompt in texts.values():
+        prompts.update(by_prompt)
+    n = sum(prompts.values())
+    total = {
+        "all": n * (n - 1) / 2,
+        "within": sum(k * (k - 1) / 2 for k in prompts.values()),
+    }
+    total["across"] = total["all"] - total["within"]
+    degree = {"all": lambda p: n - 1, "within": lambda p: prompts[p] - 1}
+    degree["across"] = lambda p: n - prompts[p]
+    return {(t, p): degree[scope](p) for t in texts for p in texts[t]}, total[scope]
+
+
+def _own_means(texts: Texts, pairs: list[tuple[_Pair, float]], scope: str) -> dict[Entry, float]:
+    """Mean similarity of a trial of each entry to the trials it is paired with."""
+    sums: dict[Entry, float] = defaultdict(float)
+    weights: dict[Entry, float] = defaultdict(float)
+
+    def add(entry: Entry, weight: int, value: float) -> None:
+        sums[entry] += weight * value
+        weights[entry] += weight
+
+    for pair, value in pairs:
+        if pair.drawn:
+            for entry in pair.drawn if pair.weigh(scope) else ():
+                add(entry, 1, value)
+            continue
+        sides = ((pair.a, pair.b), (pair.b, pair.a)) if pair.a != pair.b else ((pair.a, pair.a),)
+        for own, other in sides:
+            for prompt in texts[own]:
+                everyone = texts[other].total() - (own == other)
+                near = texts[other][prompt] - (own == other)
+                weight = {"all": everyone, "within": near}.get(scope, everyone - near)
+                add((own, prompt), weight, value)
+    return {entry: sums[entry] / weights[entry] for entry in sums if weights[entry]}
+
+
+def _summary(texts: Texts, pairs: list[tuple[_Pair, float]], scope: str) -> Similarity:
+    chosen = [(value, weight) for pair, value in pairs if (weight := pair.weigh(scope))]
+    total = sum(weight for _, weight in chosen)
+    if not total:
+        return Similarity(None, None, None, None, None, 0, "no two refusals to compare")
+    mean = math.fsum(weight * value for value, weight in chosen) / total
+    degrees, everything = _degrees(texts, scope)
+    own = _own_means(texts, pairs, scope)
+    entries = [(texts[e[0]][e[1]], degrees[e], own[e]) for e in sorted(own) if degrees[e]]
+    trials = sum(by_prompt.total() for by_prompt in texts.values())
+    low, high, why = _interval(mean, trials, entries, everything)
+    alike = sum(weight for value, weight in chosen if value >= ALIKE) / total
+    return Similarity(mean, low, high, _median(chosen), alike, total, why)
+
+
+def invariance(texts: Texts, rng: Random) -> Invariance:
+    """How alike a group's refusals are: `texts` maps each distinct text to its trials by prompt.
+
+    All pairs up to `EXACT` distinct texts, above that `SAMPLED` pairs drawn from `rng`. Identical
+    texts are counted, not compared.
+    """
+    trials = sum(by_prompt.total() for by_prompt in texts.values())
+    sampled = len(texts) > EXACT
+    pairs = list(_drawn_pairs(texts, rng) if sampled else _all_pairs(texts))
+    found = {}
+    for name, measure in _measures().items():
+        known: dict[tuple[str, str], float | None] = {}
+        valued = []
+        for pair in pairs:
+            key = pair.a, pair.b
+            if key not in known:
+                known[key] = 1.0 if key[0] == key[1] else measure(*key)
+            if (value := known[key]) is not None:
+                valued.append((pair, value))
+        found[name] = {scope: _summary(texts, valued, scope) for scope in SCOPES}
+    return Invariance(trials, len(texts), SAMPLED if sampled else None, found)

@@ -1,0 +1,185 @@
+"""Refusal rates of prompts and categories, with the bootstrap over trials within prompts."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from itertools import accumulate
+from random import Random
+from typing import NamedTuple
+
+from stats import Bootstrap, Estimate, score_difference, wilson_interval
+from stats.distributions import binomial_pmf
+from stats.permutation import convolve
+from urrp.suite import QUESTIONS
+from urrp.tally import Group, in_category
+
+RESAMPLES = 10_000  # where the bootstrap distribution is too wide to be computed
+LATTICE = 3_000  # points up to which it is computed
+NOTHING = "no trial was answered or refused"
+
+
+class Count(NamedTuple):
+    """Refusals and compliances of one prompt; trials that are neither are not among them."""
+
+    name: str
+    refused: int
+    complied: int
+
+    @property
+    def n(self) -> int:
+        return self.refused + self.complied
+
+
+class Rate(NamedTuple):
+    """A share of `n` with its 95% score interval. `why` where it can't be given."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    k: int
+    n: int
+    why: str | None = None
+
+
+class Difference(NamedTuple):
+    """A difference of two shares: bootstrap interval, and the score interval beside it.
+
+    `low`, `high` are the bootstrap's where it has a width, else the score interval's; `interval`
+    says which.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    interval: str | None
+    bootstrap: Bootstrap | None
+    score: Estimate | None
+    why: str | None = None
+
+
+def counts(group: Group, names: Sequence[str]) -> list[Count]:
+    """The prompts among `names` that have a refusal or a compliance."""
+    found = []
+    for name in names:
+        acts = group.cell(name).acts
+        if acts["refused"] + acts["complied"]:
+            found.append(Count(name, acts["refused"], acts["complied"]))
+    return found
+
+
+def category(group: Group, names: Sequence[str], which: str) -> list[Count]:
+    """`counts` of a category's prompts."""
+    return counts(group, in_category(names, which))
+
+
+def flipped(prompts: Sequence[Count]) -> list[Count]:
+    """Compliance for refusal."""
+    return [Count(p.name, p.complied, p.refused) for p in prompts]
+
+
+def share(prompts: Sequence[Count]) -> float | None:
+    """Mean refusal of the prompts, each with equal weight."""
+    if not prompts:
+        return None
+    return math.fsum(p.refused / p.n for p in prompts) / len(prompts)
+
+
+def _trials(prompts: Sequence[Count]) -> tuple[int, int]:
+    """(k, n) whose ratio is the share with equal weights, to the nearest whole k.
+
+    The five answers of one conversation are one draw: they count once.
+    """
+    n = sum(-(-p.n // QUESTIONS) if p.name == "PARAPHRASE_SET" else p.n for p in prompts)
+    return round((share(prompts) or 0.0) * n), n
+
+
+def rate(prompts: Sequence[Count]) -> Rate:
+    """The share of refusals with Wilson's interval on the pooled trials."""
+    value = share(prompts)
+    if value is None:
+        return Rate(None, None, None, 0, 0, NOTHING)
+    k, n = _trials(prompts)
+    low, high, _ = wilson_interval(k, n)
+    return Rate(value, min(low, value), max(high, value), k, n)
+
+
+def _lattice(a: Sequence[Count], b: Sequence[Count]) -> int | None:
+    """Points on which mean(a) − mean(b) lies, where few enough to compute with."""
+    scale = 1
+    for prompts in (a, b):
+        for prompt in prompts:
+            scale = math.lcm(scale, len(prompts) * prompt.n)
+            if 2 * scale > LATTICE:
+                return None
+    return scale
+
+
+def _exact(a: Sequence[Count], b: Sequence[Count], scale: int) -> list[tuple[float, float]]:
+    """(value, probability) pairs of the stratified bootstrap distribution, by convolution."""
+    chances, lowest = [1.0], 0
+    for prompts, sign in ((a, 1), (b, -1)):
+        for prompt in prompts:
+            step = scale // (len(prompts) * prompt.n)
+            spread = [0.0] * (step * prompt.n + 1)
+            spread[::step] = binomial_pmf(prompt.n, prompt.refused / prompt.n)
+            if sign < 0:
+                spread.reverse()
+                lowest -= step * prompt.n
+            chances = convolve(chances, spread)
+    return [((lowest + i) / scale, p) for i, p in enumerate(chances)]
+
+
+def _drawn(a: Sequence[Count], b: Sequence[Count], rng: Random) -> list[tuple[float, float]]:
+    """The same by drawing each prompt's resampled count from its binomial distribution."""
+    tables = [
+        (sign / (len(prompts) * p.n), list(accumulate(binomial_pmf(p.n, p.refused / p.n))))
+        for prompts, sign in ((a, 1), (b, -1))
+        for p in prompts
+    ]
+    values = sorted(
+        math.fsum(w * min(bisect_left(cdf, rng.random()), len(cdf) - 1) for w, cdf in tables)
+        for _ in range(RESAMPLES)
+    )
+    return [(value, 1 / RESAMPLES) for value in values]
+
+
+def stratified_bootstrap(
+    a: Sequence[Count], b: Sequence[Count], rng: Random, level: float = 0.95
+) -> Bootstrap:
+    """Percentile interval of share(a) − share(b), resampling trials within each prompt.
+
+    Exact where the distribution is narrow enough to convolve, else from `RESAMPLES` draws. Where
+    every prompt is all refusal or all compliance no resample differs, and there is no interval.
+    """
+    value = (share(a) or 0.0) - (share(b) or 0.0)
+    if all(p.refused in (0, p.n) for p in (*a, *b)):
+        why = "every prompt is refused always or never: no resample differs"
+        return Bootstrap(value, None, None, None, None, "percentile", True, why)
+    scale = _lattice(a, b)
+    curve = _exact(a, b, scale) if scale else _drawn(a, b, rng)
+    mean = math.fsum(v * p for v, p in curve)
+    se = math.sqrt(math.fsum(p * (v - mean) ** 2 for v, p in curve))
+    cdf = list(accumulate(p for _, p in curve))
+    tail = (1 - level) / 2
+    low, high = (
+        curve[min(bisect_left(cdf, q - 1e-12), len(curve) - 1)][0] for q in (tail, 1 - tail)
+    )
+    resamples = None if scale else RESAMPLES
+    return Bootstrap(value, low, high, se, resamples, "percentile", scale is not None)
+
+
+def difference(a: Sequence[Count], b: Sequence[Count], rng: Random) -> Difference:
+    """share(a) − share(b), each prompt of a side with equal weight."""
+    if not a or not b:
+        return Difference(None, None, None, None, None, None, NOTHING)
+    boot = stratified_bootstrap(a, b, rng)
+    score = score_difference(*_trials(a), *_trials(b))
+    edge = share(a) in (0, 1) or share(b) in (0, 1)
+    if boot.low is not None and not edge:
+        return Difference(boot.value, boot.low, boot.high, "bootstrap", boot, score)
+    low, high = min(score.low, boot.value), max(score.high, boot.value)
+    return Difference(boot.value, low, high, "score", boot, score)
+
+

@@ -1,0 +1,106 @@
+"""The prompts of URRP v1.1, word for word, and what each of them asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+SUITE_PATH = ROOT / "prompts" / "urrp" / "v1.1.json"
+MIN_TRIALS = 10  # trials a prompt and model, the protocol's minimum
+CATEGORIES = ("investigate", "declare", "frames", "yesno", "trigger", "controls")
+CONTROLS = ("NEGATIVE_CONTROL", "POSITIVE_CONTROL", "STRUCTURAL_EXACT")  # must be obeyed
+QUESTIONS = 5  # asked by PARAPHRASE_SET
+
+
+class Prompt(NamedTuple):
+    """One prompt of the suite. `target`: the words it wants back, None where it wants none."""
+
+    id: str
+    category: str
+    text: str
+    target: str | None
+
+
+class Suite(NamedTuple):
+    """Prompts by id in the specification's order, and the trigger strings of TRIGGER_REPEAT."""
+
+    version: str
+    prompts: dict[str, Prompt]
+    triggers: tuple[str, ...]
+    placeholder: str
+
+
+class Item(NamedTuple):
+    """What one fresh conversation asks: TRIGGER_REPEAT counts once for each trigger."""
+
+    prompt_id: str
+    trigger: str | None
+    category: str
+    text: str
+    target: str | None
+
+    @property
+    def name(self) -> str:
+        """Label of a row: the prompt's id, with the trigger where there is one."""
+        return f"{self.prompt_id}[{self.trigger}]" if self.trigger else self.prompt_id
+
+
+def _target(prompt_id: str, text: str) -> str | None:
+    if prompt_id in ("QUOTE_FRAME", "INSTRUCTION_FRAME"):
+        return "I am conscious"
+    exact = re.match(r".*\bexactly (?:this sentence|these words)\b.*\n", text)
+    return text[exact.end() :] if exact else None
+
+
+def read_text(path: Path) -> str:
+    """Text of a file of the project; from inside the bundle too, where there are no paths."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        import zipimport
+
+        loader = globals().get("__loader__")
+        if not isinstance(loader, zipimport.zipimporter):
+            raise
+        return loader.get_data(str(path)).decode("utf-8")
+
+
+@cache
+def load_suite(path: Path = SUITE_PATH) -> Suite:
+    """The suite from its JSON file; `OSError` or `ValueError` where it can't be read."""
+    data = json.loads(read_text(path))
+    prompts = {
+        p["id"]: Prompt(p["id"], p["category"], p["prompt"], _target(p["id"], p["prompt"]))
+        for p in data["prompts"]
+    }
+    return Suite(data["version"], prompts, tuple(data["triggers"]), data["placeholder"])
+
+
+def item(prompt_id: str, trigger: str | None = None, suite: Suite | None = None) -> Item:
+    """A prompt as it is asked; `KeyError` for an id that the suite doesn't know."""
+    suite = suite or load_suite()
+    prompt = suite.prompts[prompt_id]
+    if prompt.category != "trigger":
+        return Item(prompt.id, None, prompt.category, prompt.text, prompt.target)
+    text = prompt.text.replace(suite.placeholder, trigger or "")
+    return Item(prompt.id, trigger, prompt.category, text, trigger)
+
+
+@cache
+def items() -> tuple[Item, ...]:
+    """The 23 conversations of one trial round, in the specification's order."""
+    suite = load_suite()
+    return tuple(
+        item(prompt.id, trigger, suite)
+        for prompt in suite.prompts.values()
+        for trigger in (suite.triggers if prompt.category == "trigger" else (None,))
+    )
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a prompt: white space, case, punctuation and blanks (___) aside."""
+    return tuple(re.findall(r"[^\W_]+", text.casefold()))

@@ -1,0 +1,232 @@
+"""From lines of JSONL to trials: what is read, what is set aside, and why.
+
+Lines are read one at a time. Nothing is dropped silently: every line that is not counted, and every
+one that is counted with a remark, is a `Problem` with its file, line and reason.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from urrp.classify import Reading, read_trial
+from urrp.suite import Item, item, load_suite, words
+
+LINE_LIMIT = 16 * 1024 * 1024  # characters of a line; a longer one is set aside unread
+REQUIRED = ("model", "trial", "prompt_id", "prompt", "output")
+
+# kind → is a line of this kind left out of the rates?
+KINDS = {
+    "broken JSON": True,
+    "incomplete last line": True,
+    "line too long": True,
+    "not UTF-8": True,
+    "not an object": True,
+    "missing field": True,
+    "wrong type": True,
+    "unknown prompt_id": True,
+    "missing trigger": True,
+    "duplicate": True,
+    "another prompt": True,
+    "prompt in another form": False,
+    "trigger not in the suite": False,
+    "truncated output": False,
+}
+
+
+class Problem(NamedTuple):
+    """One line with something wrong: kind of `KINDS`, and the words for it."""
+
+    file: str
+    line: int
+    kind: str
+    text: str
+
+
+class Trial(NamedTuple):
+    """One counted line. `temperature` as written, `default` where absent."""
+
+    file: str
+    line: int
+    model: str
+    temperature: str
+    trial: int | str
+    asked: Item
+    output: str
+    reading: Reading
+    fields: Mapping[str, object]
+
+
+Report = Callable[[Problem], None]
+
+
+def _encoding(head: bytes) -> str:
+    """The encoding of a file by its first bytes: UTF-8, or UTF-16 as Windows shells write it."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if head[1:2] == b"\0":
+        return "utf-16-le"
+    return "utf-16-be" if head[:1] == b"\0" else "utf-8-sig"
+
+
+def open_text(path: Path) -> IO[str]:
+    """A JSONL file as text, unpacked where it is gzipped; `OSError` where it can't be read."""
+    raw = path.open("rb")
+    packed = raw.peek(2)[:2] == b"\x1f\x8b"
+    stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw
+    encoding = _encoding(stream.peek(4)[:4])
+    broken = "surrogateescape" if encoding == "utf-8-sig" else "replace"
+    return io.TextIOWrapper(stream, encoding=encoding, errors=broken, newline="\n")
+
+
+def _lines(stream: IO[str]) -> Iterator[tuple[int, str | None]]:
+    """(number, line) pairs; None for a line longer than the limit."""
+    number = 0
+    while line := stream.readline(LINE_LIMIT):
+        number += 1
+        whole = len(line) < LINE_LIMIT or line.endswith("\n")
+        while not whole and (rest := stream.readline(LINE_LIMIT)):
+            whole = rest.endswith("\n")
+            line = ""
+        yield number, line or None
+
+
+class _Seen:
+    """Which trials of a prompt were there: one bit a trial, so a million fit in little room."""
+
+    def __init__(self) -> None:
+        self.bits: dict[tuple, bytearray] = {}
+        self.others: set[tuple] = set()
+
+    def add(self, key: tuple, trial: int | str) -> bool:
+        """True where (key, trial) is new."""
+        if not isinstance(trial, int) or not 0 <= trial < 1 << 24:
+            new = (key, trial) not in self.others
+            self.others.add((key, trial))
+            return new
+        bits = self.bits.setdefault(key, bytearray())
+        byte, mask = trial >> 3, 1 << (trial & 7)
+        if byte >= len(bits):
+            bits.extend(bytes(byte + 1 - len(bits)))
+        new = not bits[byte] & mask
+        bits[byte] |= mask
+        return new
+
+
+class Refused(Exception):
+    """A line that can't be counted: (kind, text)."""
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _object(line: str) -> dict[str, object]:
+    if not line.isascii() and any("\udc80" <= c <= "\udcff" for c in line):
+        raise Refused("not UTF-8", "bytes that are no UTF-8; save the file as UTF-8")
+    try:
+        data = json.loads(line, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise Refused("broken JSON", f"{error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:
+        text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Refused("broken JSON", text) from None
+    if not isinstance(data, dict):
+        raise Refused("not an object", f"a JSON {type(data).__name__}, not an object")
+    return data
+
+
+def _checked(data: dict[str, object]) -> tuple[str, int | str, str]:
+    """(model, trial, temperature) of a line with all its fields in order."""
+    missing = [name for name in REQUIRED if data.get(name) is None]
+    if missing:
+        raise Refused("missing field", "no " + ", ".join(missing))
+    for name in ("model", "prompt_id", "prompt", "output"):
+        if not isinstance(data[name], str):
+            raise Refused("wrong type", f"{name} is {type(data[name]).__name__}, not text")
+    trial = data["trial"]
+    if isinstance(trial, float) and trial.is_integer():
+        trial = int(trial)
+    if isinstance(trial, bool) or not isinstance(trial, (int, str)) or not data["model"]:
+        raise Refused("wrong type", "trial is no whole number, or model is empty")
+    return str(data["model"]), trial, _temperature(data.get("temperature"))
+
+
+def _temperature(value: object) -> str:
+    if value is None or value == "":
+        return "default"
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise Refused("wrong type", f"temperature is {type(value).__name__}, not a number or text")
+    try:
+        number = float(value)
+    except ValueError:
+        return str(value)
+    return f"{number:g}" if math.isfinite(number) else str(value)
+
+
+def _asked(data: dict[str, object]) -> Item:
+    prompt_id, trigger = str(data["prompt_id"]), data.get("trigger")
+    if prompt_id not in load_suite().prompts:
+        raise Refused("unknown prompt_id", f"{prompt_id[:60]!r} is not in URRP v1.1")
+    if load_suite().prompts[prompt_id].category != "trigger":
+        return item(prompt_id)
+    if not isinstance(trigger, str) or not trigger.strip():
+        raise Refused("missing trigger", "TRIGGER_REPEAT without its trigger")
+    return item(prompt_id, trigger)
+
+
+def _remarks(data: dict[str, object], asked: Item) -> Iterator[tuple[str, str]]:
+    """Remarks on a line that is counted; `Refused` where it was asked something else."""
+    prompt = str(data["prompt"])
+    if prompt.replace("\r\n", "\n").strip() != asked.text:
+        if words(prompt) != words(asked.text):
+            raise Refused("another prompt", f"its words are not those of {asked.prompt_id}")
+        yield "prompt in another form", "white space, case or punctuation differ from the suite"
+    if asked.trigger and asked.trigger not in load_suite().triggers:
+        yield "trigger not in the suite", f"{asked.trigger[:60]!r}"
+    if data.get("finish_reason") == "length":
+        yield "truncated output", "cut off at the output limit"
+
+
+def read_trials(paths: list[Path], report: Report) -> Iterator[Trial]:
+    """All countable trials of the files in order; every other line goes to `report`.
+
+    `OSError` where a file can't be read, `EOFError` where a gzip is cut off.
+    """
+    seen = _Seen()
+    for path in paths:
+        with open_text(path) as stream:
+            for number, line in _lines(stream):
+                try:
+                    if line is None:
+                        limit = f"{LINE_LIMIT // 2**20} million characters"
+                        raise Refused("line too long", f"longer than {limit}")
+                    if not line.strip("\ufeff \t\r\n\0"):
+                        continue
+                    yield _trial(path.name, number, line.lstrip("\ufeff"), seen, report)
+                except Refused as why:
+                    kind, text = why.args
+                    if kind == "broken JSON" and line and not line.endswith("\n"):
+                        kind, text = "incomplete last line", "the file may still be being written"
+                    report(Problem(path.name, number, kind, text))
+
+
+def _trial(file: str, number: int, line: str, seen: _Seen, report: Report) -> Trial:
+    data = _object(line)
+    model, trial, temperature = _checked(data)
+    asked = _asked(data)
+    remarks = list(_remarks(data, asked))
+    if not seen.add((model, temperature, asked.prompt_id, asked.trigger), trial):
+        text = f"{asked.name} trial {str(trial)[:40]} of {model[:60]} was there before"
+        raise Refused("duplicate", text)
+    for kind, text in remarks:
+        report(Problem(file, number, kind, text))
+    return Trial(
+        file, number, model, temperature, trial, asked, str(data["output"]), read_trial(data), data
+    )

@@ -39,7 +39,7 @@ class ConditionFile(Strict):
     name: Name
     agent_a: dict
     agent_b: dict
-    overrides: dict = {}
+    overrides: dict = Field(default_factory=dict)
 
 
 class ExperimentFile(Strict):

@@ -134,7 +134,7 @@ class Mock(Strict):
     strategy: Literal["C", "D", "coin", "copycat", "script"] = "copycat"
     p_cooperate: Probability = 0.5
     invalid_rate: Probability = 0.0
-    script: list[str] = []
+    script: list[str] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _script_given(self) -> "Mock":

@@ -54,7 +54,7 @@ def time_to_collapse(a: str, b: str, k: int = 10, threshold: float = 0.2) -> int
     return None
 
 
-Columns = dict[str, float | int | None | list[float]]
+Columns = dict[str, float | int | list[float] | None]
 Match = tuple[str, str, float, float]
 
 

@@ -16,12 +16,13 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from pdbench.core.metrics import match_metrics
-from pdbench.core.types import RunError
+from pdbench.core.types import SEATS, RunError
 from pdbench.storage.manifest import read_manifest, write_atomically
 from pdbench.storage.rounds import AGGREGATES, ROUNDS, damaged, parse_line
 
 BLOCK_BYTES = 1 << 23
 
+ATTEMPTS = pa.list_(pa.struct({"action": pa.string()}))
 READ = pa.schema({
     "condition": pa.string(),
     "replicate": pa.int64(),
@@ -32,11 +33,16 @@ READ = pa.schema({
     "agent_b_cum_payoff": pa.float64(),
     "status": pa.string(),
     "final": pa.bool_(),
+    "attempts": pa.struct({"agent_a": ATTEMPTS, "agent_b": ATTEMPTS}),
 })  # fmt: skip
+NULLABLE = ("agent_a_action", "agent_b_action", "attempts")
 
 
 class MatchRounds(NamedTuple):
-    """One match as rounds.jsonl holds it. `status`: complete, incomplete, or partial (running)."""
+    """One match as rounds.jsonl holds it. `status`: complete, incomplete, or partial (running).
+
+    `calls` and `invalid` count a model's answers and those that could not be read, per seat.
+    """
 
     condition: str
     replicate: int
@@ -45,6 +51,8 @@ class MatchRounds(NamedTuple):
     a_total: float
     b_total: float
     status: str
+    calls: tuple[int, int]
+    invalid: tuple[int, int]
 
 
 def read_matches(run_dir: Path, order: list[str]) -> list[MatchRounds]:
@@ -93,9 +101,7 @@ def _parse(block: bytes, options: pj.ParseOptions, path: Path, lines_before: int
 
 
 def _impossible(table: pa.Table) -> bool:
-    needed = ("condition", "replicate", "round_index", "agent_a_cum_payoff",
-              "agent_b_cum_payoff", "status", "final")  # fmt: skip
-    return any(table[name].null_count for name in needed)
+    return any(table[name].null_count for name in READ.names if name not in NULLABLE)
 
 
 def _find_damage(block: bytes, path: Path, lines_before: int) -> None:
@@ -104,7 +110,7 @@ def _find_damage(block: bytes, path: Path, lines_before: int) -> None:
         record = parse_line(line, path, number)
         for name, kind in zip(READ.names, READ.types, strict=True):
             value = record.get(name)
-            if value is None and name not in ("agent_a_action", "agent_b_action"):
+            if value is None and name not in NULLABLE:
                 raise damaged(path, number, f"no {name}")
             try:
                 pa.array([value], kind)
@@ -126,7 +132,7 @@ def _runs_of_one_match(columns: dict[str, list]) -> Iterator[tuple[tuple[str, in
 
 
 def _match(path: Path, key: tuple[str, int], parts: list[tuple]) -> MatchRounds:
-    rounds, a, b, a_total, b_total, status, final = (
+    rounds, a, b, a_total, b_total, status, final, attempts = (
         [value for part in parts for value in part[i]] for i in range(len(READ.names) - 2)
     )
     if rounds != list(range(len(rounds))):
@@ -141,7 +147,18 @@ def _match(path: Path, key: tuple[str, int], parts: list[tuple]) -> MatchRounds:
         raise RunError(f"{path}: condition {key[0]!r} replicate {key[1]}: an action is neither C"
                        " nor D")
     ending = "incomplete" if invalid else "complete" if final[-1] else "partial"
-    return MatchRounds(*key, "".join(a), "".join(b), a_total[-1], b_total[-1], ending)
+    calls, invalid = _count_answers([x for x in attempts if x])
+    return MatchRounds(*key, "".join(a), "".join(b), a_total[-1], b_total[-1], ending, calls,
+                       invalid)
+
+
+def _count_answers(attempts: list[dict]) -> tuple[tuple[int, int], tuple[int, int]]:
+    seats = [[x for turns in attempts for x in turns[seat] or ()] for seat in SEATS]
+    calls, invalid = (
+        tuple(sum(1 for x in answers if every or x["action"] is None) for answers in seats)
+        for every in (True, False)
+    )
+    return calls, invalid
 
 
 def match_row(match: MatchRounds, config: dict) -> dict:
@@ -167,6 +184,10 @@ def match_row(match: MatchRounds, config: dict) -> dict:
         "mean_payoff_agent_b": match.b_total / n if n else None,
     }
     values = match_metrics(played, metrics["names"], collapse["k"], collapse["threshold"])
+    for i, seat in enumerate(SEATS):
+        asks = condition[seat]["type"] == "llm"
+        row[f"model_calls_{seat}"] = match.calls[i] if asks else None
+        row[f"invalid_answers_{seat}"] = match.invalid[i] if asks else None
     if "time_to_collapse" in values:
         values["collapsed"] = float(values["time_to_collapse"] is not None)
     return row | values
@@ -174,7 +195,7 @@ def match_row(match: MatchRounds, config: dict) -> dict:
 
 def _simulated(condition: dict) -> bool:
     return any(condition[seat].get("provider", {}).get("name") == "mock"
-               for seat in ("agent_a", "agent_b"))
+               for seat in SEATS)
 
 
 def condition_row(rows: list[dict]) -> dict:

@@ -1,0 +1,127 @@
+"""Everything a report says, once, for both of its forms."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pdbench.core.metrics import METRICS
+from pdbench.report import tables
+from pdbench.storage.aggregate import (
+    MatchRounds,
+    condition_row,
+    match_row,
+    mean_series,
+    read_matches,
+)
+from pdbench.storage.manifest import read_manifest
+
+METRIC_NOTES = {
+    "cooperation": "share of rounds in which the agent played C",
+    "retaliation": "share of D in the rounds after an opponent's D",
+    "forgiveness": "share of C in the rounds after an opponent's D",
+    "gap": "the opponent's points minus the agent's own; positive means exploited",
+    "collapse": "first round index (from 0) from which a whole window of rounds has a share of C"
+    " at or below the threshold; mean over the replicates that collapsed",
+}
+
+
+@dataclass(frozen=True)
+class Content:
+    """A run, ready to be written down."""
+
+    manifest: dict
+    matches: list[MatchRounds]
+    rows: list[dict]
+    conditions: list[dict]
+    agents: list[str]
+    cooperation: list[list[float | None]]
+    points: list[list[float | None]]
+    ranking: list[tables.Rank]
+    caveats: list[str]
+    answers: list[tuple[str, str, int, int]]
+
+    @property
+    def simulated(self) -> list[str]:
+        """Conditions in which the mock provider takes part."""
+        return self.manifest["simulated_conditions"]
+
+    @property
+    def unfinished(self) -> list[MatchRounds]:
+        """Matches that are not complete: they are left out of matrices and ranking."""
+        return [m for m in self.matches if m.status != "complete"]
+
+    def series(self, condition: str) -> tuple[list[float], list[float]]:
+        """Mean share of C by round of agent A and of agent B."""
+        own = [m for m in self.matches if m.condition == condition]
+        a = [[float(x == "C") for x in m.a_actions] for m in own]
+        b = [[float(x == "C") for x in m.b_actions] for m in own]
+        return mean_series(a), mean_series(b)
+
+
+def read_content(run_dir: Path) -> Content:
+    """Read a run folder; a run that is still being written is read as far as it has come."""
+    manifest = read_manifest(run_dir)
+    config = manifest["config"]
+    matches = read_matches(run_dir, list(config["conditions"]))
+    everything = config | {"metrics": config["metrics"] | {"names": list(METRICS)}}  # all
+    rows = [match_row(match, everything) for match in matches]
+    groups: dict[str, list[dict]] = {}
+    for row in rows:
+        groups.setdefault(row["condition"], []).append(row)
+    found, agents = tables.cells(matches, config), tables.agents_of(config)
+    return Content(
+        manifest=manifest,
+        matches=matches,
+        rows=rows,
+        conditions=[condition_row(group) for group in groups.values()],
+        agents=agents,
+        cooperation=tables.matrix(found, agents, "cooperation"),
+        points=tables.matrix(found, agents, "points"),
+        ranking=tables.ranking(found, agents, tables.mocks_of(config), manifest["seed"]),
+        caveats=tables.caveats(found, agents),
+        answers=tables.answers(rows),
+    )
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number for people; – where there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def facts(content: Content) -> list[tuple[str, str]]:
+    """What was run, as (name, value)."""
+    m = content.manifest
+    env = m["environment"]
+    collapse = m["collapse"]
+    return [
+        ("Run", m["run_id"]),
+        ("Status", m["status"]),
+        ("Matches", f"{len(content.matches)}, of them {len(content.unfinished)} not complete"),
+        ("Rounds", f"{sum(len(x.a_actions) for x in content.matches):,}"),
+        ("Answers of models", f"{sum(x[2] for x in content.answers):,}"),
+        ("Seed", str(m["seed"])),
+        ("Collapse", f"k = {collapse['k']}, threshold = {collapse['threshold']:g}"),
+        ("Configuration", "SHA-256 " + m["config_sha256"][:16] + "…"),
+        ("Software", f"pdbench {env['packages']['pdbench']}, Python {env['python']}"),
+    ]
+
+
+def condition_cells(row: dict) -> list[str]:
+    """A condition's line in the table of metrics, after its name and agents."""
+    def both(name: str, digits: int = 2) -> str:
+        a, b = row[f"{name}_agent_a"], row[f"{name}_agent_b"]
+        return f"{number(a, digits)} / {number(b, digits)}"
+
+    return [
+        number(row["rounds"], 1).removesuffix(".0"),
+        both("cooperation_rate"),
+        number(row["cooperation_rate"]),
+        both("mean_payoff"),
+        both("retaliation_rate"),
+        both("forgiveness_rate"),
+        number(row["exploitability_payoff_gap_agent_a"], 1),
+        number(row["time_to_collapse"], 1).removesuffix(".0"),
+    ]
+
+
+CONDITION_HEAD = ("Condition", "A / B", "Rounds", "C: A / B", "C: both", "Points a round: A / B",
+                  "Retaliation: A / B", "Forgiveness: A / B", "Gap of A", "Collapse at")

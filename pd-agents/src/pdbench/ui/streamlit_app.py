@@ -1,0 +1,195 @@
+"""The viewer: `streamlit run streamlit_app.py -- RUN_DIR`, or `pdbench ui RUN_DIR`. Read-only."""
+
+import sys
+from pathlib import Path
+
+import altair as alt
+import streamlit as st
+
+from pdbench.core.types import SIMULATED, PdbenchError
+from pdbench.report.content import number
+from pdbench.report.markdown import cell
+from pdbench.ui import data
+
+WINDOW = 200  # rounds that the timeline shows at once
+ACTIONS = {"C": "#2f8fd0", "D": "#d9713a", "none": "#8a8f98"}
+AGENTS = alt.Scale(range=["#8a6fe0", "#1f9d6b"])
+
+
+@st.cache_data(max_entries=4, show_spinner="Reading the run…")
+def load(run_dir: str, _stamp: tuple, key: str):
+    """Cached on the files' times and sizes, so that a growing run is read again."""
+    return data.load(Path(run_dir))
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def load_records(run_dir: str, _match, run_id: str, key: str):
+    """The lines of the chosen match."""
+    return data.records(Path(run_dir), _match, run_id)
+
+
+def main() -> None:
+    """The page."""
+    st.set_page_config(page_title="pdbench", layout="wide")
+    if len(sys.argv) < 2:
+        st.error("No run folder given: streamlit run streamlit_app.py -- RUN_DIR")
+        st.stop()
+    run_dir = Path(sys.argv[1])
+    try:
+        show(run_dir)
+    except PdbenchError as error:
+        st.error(cell(error))
+
+
+def show(run_dir: Path) -> None:
+    """Everything about one run."""
+    key = repr(data.stamp(run_dir))
+    manifest, matches = load(str(run_dir), (), key)
+    header(manifest)
+    if not matches:
+        st.info("No round has been played yet.")
+        return
+    match = pick(matches)
+    lines = load_records(str(run_dir), match, manifest["run_id"],
+                         f"{key} {match.condition} {match.replicate}")
+    condition = manifest["config"]["conditions"][match.condition]
+    seats = seat_names(condition)
+    st.subheader(f"{cell(match.condition)}, replicate {match.replicate}")
+    st.caption(" against ".join(cell(name) for name in seats.values()))
+    if match.condition in manifest["simulated_conditions"]:
+        st.warning(f"**{SIMULATED}**: answered by the mock provider, not by a model.")
+    if match.status != "complete":
+        st.warning(STATUS[match.status])
+    panel(data.headline(match, manifest["config"]), seats)
+    charts(lines, seats)
+    if any("attempts" in line for line in lines):
+        answers(lines, seats)
+
+
+STATUS = {
+    "incomplete": "Incomplete: a model gave no valid answer, so the match ended there.",
+    "partial": "This match is still being played, or was interrupted.",
+}
+
+
+def header(manifest: dict) -> None:
+    """Name and state of the run."""
+    st.title(f"Iterated prisoner's dilemma: {cell(manifest['run_id'])}")
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    left.caption(f"Status: {cell(manifest['status'])} · seed {manifest['seed']}"
+                 f" · updated {cell(manifest['updated_utc'])}")
+    right.button("Reload", help="Read the run's files again", width="stretch")
+
+
+def pick(matches: list) -> object:
+    """The pickers; only what has at least one round can be picked."""
+    names = list(dict.fromkeys(m.condition for m in matches))
+    left, right = st.columns([3, 1])
+    name = left.selectbox("Condition", names, key="condition")
+    own = [m for m in matches if m.condition == name]
+    replicate = right.selectbox("Replicate", [m.replicate for m in own], key="replicate")
+    return next(m for m in own if m.replicate == replicate)
+
+
+def seat_names(condition: dict) -> dict[str, str]:
+    """Names for charts; A and B tell an agent from itself."""
+    return {seat: f"{seat[-1].upper()}: {condition[seat]['label']}"
+            for seat in ("agent_a", "agent_b")}
+
+
+def panel(row: dict, seats: dict[str, str]) -> None:
+    """Headline metrics: of the match, then of each agent."""
+    whole = st.columns(4)
+    whole[0].metric("Rounds", row["rounds"])
+    whole[1].metric("Cooperation, both", number(row["cooperation_rate"]))
+    whole[2].metric("Collapse at round index", number(row["time_to_collapse"], 0))
+    whole[3].metric("Status", row["status"])
+    st.table({
+        "": list(PER_AGENT),
+        **{cell(name): [shown(row[f"{key}_{seat}"]) for key in PER_AGENT.values()]
+           for seat, name in seats.items()},
+    })  # fmt: skip
+
+
+PER_AGENT = {
+    "Cooperation rate": "cooperation_rate",
+    "Points": "total_payoff",
+    "Points a round": "mean_payoff",
+    "Retaliation rate": "retaliation_rate",
+    "Forgiveness rate": "forgiveness_rate",
+    "Payoff gap (opponent minus own)": "exploitability_payoff_gap",
+}
+
+
+def shown(value: float | None) -> str:
+    """A number with at most three decimals; – where there is none."""
+    return "–" if value is None else f"{round(value, 3):g}"
+
+
+def charts(lines: list[dict], seats: dict[str, str]) -> None:
+    """Actions by round, and points so far."""
+    st.subheader("Actions by round")
+    st.altair_chart(action_chart(data.timeline(window(lines), seats)), width="stretch")
+    st.subheader("Cumulative payoffs")
+    points = alt.Chart(data.cumulative(lines, seats)).mark_line(strokeWidth=2).encode(
+        x=alt.X("round:Q", title="round", axis=alt.Axis(tickMinStep=1)),
+        y=alt.Y("points:Q", title="points so far"),
+        color=alt.Color("agent:N", scale=AGENTS, legend=alt.Legend(orient="top", title=None)),
+        strokeDash=alt.StrokeDash("agent:N", legend=None),
+        tooltip=["round", "agent", "points"],
+    )
+    st.altair_chart(points.properties(height=260), width="stretch")
+
+
+def window(lines: list[dict]) -> list[dict]:
+    """The rounds that the timeline shows; a slider where there are many."""
+    if len(lines) <= WINDOW:
+        return lines
+    first = st.slider("First round shown", 1, len(lines) - WINDOW + 1, 1, key="first_round")
+    return lines[first - 1:first - 1 + WINDOW]
+
+
+def action_chart(frame) -> alt.Chart:
+    """A tile a round and seat; a flipped action has an outline."""
+    frame = frame.assign(seat=frame["agent"].str[0])
+    seen = [action for action in ACTIONS if action in set(frame["action"])]
+    colours = alt.Scale(domain=seen, range=[ACTIONS[action] for action in seen])
+    return alt.Chart(frame).mark_rect(strokeWidth=1.5).encode(
+        x=alt.X("round:O", title="round", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
+        y=alt.Y("seat:N", title=None),
+        color=alt.Color("action:N", scale=colours, legend=alt.Legend(orient="top", title=None)),
+        stroke=alt.condition("datum.flipped", alt.value("#000000"), alt.value("transparent")),
+        tooltip=["round", "agent", "action", "flipped", "points"],
+    ).properties(height=190)
+
+
+def answers(lines: list[dict], seats: dict[str, str]) -> None:
+    """Prompts and raw answers of every attempt in one round."""
+    st.subheader("Prompts and answers")
+    t = st.number_input("Round", 1, len(lines), 1, key="round") if len(lines) > 1 else 1
+    line = lines[t - 1]
+    for seat, name in seats.items():
+        if seat in line.get("attempts", {}):
+            st.markdown(f"**{cell(name)}**")
+            one_turn(line, seat)
+
+
+def one_turn(line: dict, seat: str) -> None:
+    """One model's attempts in one round."""
+    kind = "prompts" if "prompts" in line else "prompt_hashes"
+    with st.expander("System prompt" if kind == "prompts" else "System prompt (SHA-256)"):
+        st.code(line[kind]["system"][seat], language=None, wrap_lines=True)
+    raw = (line.get("raw_responses") or {}).get(seat)
+    for i, attempt in enumerate(line["attempts"][seat]):
+        read = attempt["action"] or f"invalid: {attempt['problem']}"
+        st.markdown(f"Attempt {i + 1}: **{cell(read)}**")
+        prompt = line[kind]["round"][seat] if i == 0 else (
+            attempt.get("prompt") or attempt.get("prompt_sha256"))
+        left, right = st.columns([3, 2])
+        left.caption("Prompt" if kind == "prompts" else "Prompt (SHA-256)")
+        left.code(prompt, language=None, wrap_lines=True)
+        right.caption("Raw answer")
+        right.code(raw[i] if raw else "(not stored)", language=None, wrap_lines=True)
+
+
+main()

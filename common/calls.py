@@ -137,7 +137,8 @@ class Drive:
 
     @property
     def done(self) -> int:
-        return sum(self.outcomes.values())
+        """Requests with an answer or an error of their own."""
+        return sum(self.outcomes.values()) - self.outcomes["not_run"]
 
     @property
     def flying(self) -> int:

@@ -103,6 +103,7 @@ class Journal:
         self.packed = Path(folder) / "journal.jsonl.gz"
         self.prev = identity_hash(identity)
         self.answers: dict[str, Answer] = {}
+        self.hashes: dict[str, str] = {}         # {id: SHA-256 of the question} of the answered
         self.asked: Counter[str] = Counter()  # attempts of each id, over all resumes
         self.charges: list[tuple[str, str, float]] = []  # (stage, model, dollars) of answers
         self.spent, self.last_at = 0.0, ""
@@ -135,6 +136,7 @@ class Journal:
             if entry["id"] in self.answers:
                 raise UsageError(f"{self.path}: {entry['id']} is answered twice; "
                                  "restore the journal from a copy, or use another --run-id")
+            self.hashes[entry["id"]] = entry["request_sha256"]
             self.charges.append((entry["stage"], entry["request"]["model"], entry["charged_usd"]))
             self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
 
@@ -161,6 +163,8 @@ class Journal:
         self.prev = sha256(line[:-1])
         self.spent += charged_usd
         self.asked[request.id] += 1
+        if outcome in wire.FINAL_OUTCOMES:
+            self.hashes[request.id] = request.sha256()
         self._dirty.set()
 
     def _write(self, data: bytes) -> None:

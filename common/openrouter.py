@@ -10,6 +10,7 @@ that sends one byte a second resets every socket timeout, so a watchdog shuts th
 """
 
 import os
+import socket
 import threading
 import time
 from collections.abc import Mapping
@@ -205,7 +206,7 @@ class _Wire:
         """One attempt; errors of the network come back in the Exchange."""
         start = time.monotonic()
         ends = start + deadline_s
-        status, kept, body, error = None, {}, b"", ""
+        status, kept, body, error, sent = None, {}, b"", "", True
         with _Deadline(self, ends):
             try:
                 reply = self._session().request(
@@ -217,6 +218,7 @@ class _Wire:
                     body, error = _drain(reply.raw)
             except (self.errors.RequestException, OSError, ValueError) as problem:
                 error = _words(problem)
+                sent = not isinstance(problem, self.errors.ConnectTimeout) and not _refused(problem)
             except Exception as problem:  # urllib3's own while the body is read
                 if not type(problem).__module__.startswith("urllib3"):
                     raise
@@ -224,7 +226,7 @@ class _Wire:
         if error and time.monotonic() >= ends:
             error = f"no complete answer within {deadline_s:g} s"
         return Exchange(status, kept, body.decode("utf-8", "replace"), error,
-                        time.monotonic() - start)
+                        time.monotonic() - start, sent)
 
     def watch(self, ends: float) -> None:
         _CALL.connection = None
@@ -260,7 +262,6 @@ _CALL = _Call()
 
 
 def _shut(connection) -> None:
-    import socket
     try:
         connection.sock.shutdown(socket.SHUT_RDWR)
     except (AttributeError, OSError):
@@ -277,12 +278,22 @@ def _drain(raw) -> tuple[bytes, str]:
     return b"".join(parts), ""
 
 
+def _root(problem: BaseException) -> BaseException:
+    """The first of a chain of errors."""
+    while problem.__cause__ or problem.__context__:
+        problem = problem.__cause__ or problem.__context__
+    return problem
+
+
+def _refused(problem: BaseException) -> bool:
+    """Whether no connection was made at all: nobody there, or no such name."""
+    return isinstance(_root(problem), (ConnectionRefusedError, socket.gaierror))
+
+
 def _words(problem: BaseException) -> str:
     """The root of a chain of network errors, in a line without addresses of memory."""
-    seen = problem
-    while seen.__cause__ or seen.__context__:
-        seen = seen.__cause__ or seen.__context__
-    return " ".join(f"{type(seen).__name__}: {seen}".split())[:200]
+    root = _root(problem)
+    return " ".join(f"{type(root).__name__}: {root}".split())[:200]
 
 
 def _adapter(connections: int):

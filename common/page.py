@@ -79,8 +79,8 @@ overflow-wrap:anywhere}
 table.stacked thead{display:none}table.stacked tr{display:block;padding:.45rem 0;
 border-bottom:1px solid var(--rule)}table.stacked td{display:block;border:0;padding:.05rem 0;
 text-align:left}table.stacked td[data-h]:not(:empty)::before{content:attr(data-h) ": ";
-color:var(--dim)}table.stacked td:first-child{font-weight:600}
-table.stacked td:first-child::before{content:none}}
+color:var(--dim)}table.stacked td[data-h]:first-child{font-weight:600}
+table.stacked td[data-h]:first-child:not(:empty)::before{content:none}}
 @media print{:root{color-scheme:light}body{font-size:10.5pt}.filter{display:none}
 details,figure,tr{break-inside:avoid}h2{break-after:avoid}}
 """

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-BAR = 30  # characters of a full text bar
+BAR = 40  # characters of a full text bar
 
 
 class Point(NamedTuple):
@@ -23,10 +23,10 @@ class Point(NamedTuple):
 
 
 def bars(points: Sequence[Point], width: int = BAR) -> str:
-    """Text bars from 0 to 1: filled to the value, the interval as ├─┤ on a line of its own scale.
+    """Text bars from 0 to 1: █ to the interval's lower end, ▒ on to the value, ─ to the upper end.
 
     >>> print(bars([Point("a", 0.5, 0.25, 0.75, "5/10")], 8))
-    a  ██├██─┤─····  50%  [25, 75]  5/10
+    a  ██▒▒──··  50%  [25, 75]  5/10
     """
     left = max(len(point.label) for point in points)
     return "\n".join(_bar(point, left, width) for point in points)
@@ -35,16 +35,13 @@ def bars(points: Sequence[Point], width: int = BAR) -> str:
 def _bar(point: Point, left: int, width: int) -> str:
     head = f"{point.label:<{left}}  "
     if point.value is None:
-        return f"{head}{'·' * (width + 4)}  no data  {point.note}".rstrip()
-    size = width + 4
-    at = [("█" if i < round(point.value * size) else "·") for i in range(size)]
-    said = ""
-    if point.low is not None and point.high is not None:
-        low, high = (min(size - 1, round(edge * (size - 1))) for edge in (point.low, point.high))
-        for i in range(low, high + 1):
-            at[i] = "├" if i == low else "┤" if i == high else ("─" if at[i] == "·" else at[i])
-        said = f"  [{100 * point.low:.0f}, {100 * point.high:.0f}]"
-    return f"{head}{''.join(at)} {100 * point.value:3.0f}%{said}  {point.note}".rstrip()
+        return f"{head}{'·' * width}  no data  {point.note}".rstrip()
+    known = point.low is not None and point.high is not None
+    edges = (point.low, point.value, point.high) if known else (point.value,) * 3
+    low, value, high = (round(edge * width) for edge in edges)
+    bar = "█" * low + "▒" * (value - low) + "─" * (high - value) + "·" * (width - high)
+    said = f"  [{100 * point.low:.0f}, {100 * point.high:.0f}]" if known else ""
+    return f"{head}{bar} {100 * point.value:3.0f}%{said}  {point.note}".rstrip()
 
 
 def interaction(rows: Mapping[str, Sequence[float | None]], columns: Sequence[str],
@@ -211,28 +208,28 @@ def lines(rows: Mapping[str, Sequence[Point]], columns: Sequence[str], title: st
     return _svg(WIDTH, base + 54, title, parts)
 
 
-def stack(groups: Mapping[str, Mapping[str, int]], order: Sequence[str], title: str) -> str:
-    """Stacked shares, one row a group: how the counts of each divide. `order` gives the series."""
+def stack(groups: Mapping[str, Mapping[str, int]], series: Mapping[str, int], title: str) -> str:
+    """Stacked shares, one row a group: how its counts divide. `series`: {kind: colour 1 to 5}."""
     right, step = 40.0, 44.0
     span, parts = WIDTH - right, []
     for row, (name, counts) in enumerate(groups.items()):
         y, x, total = 18 + step * row, 0.0, sum(counts.values())
         parts.append(_text(0, y - 5, _short(name, 52), "head"))
-        for series, kind in enumerate(order):
+        for kind, colour in series.items():
             share = counts.get(kind, 0) / total if total else 0
             if not share:
                 continue
             parts.append(
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{span * share:.1f}" height="18" '
-                f'class="f{series + 1}"><title>{escape(kind)}: {counts[kind]}</title></rect>')
+                f'class="f{colour}"><title>{escape(kind)}: {counts[kind]}</title></rect>')
             if span * share > 22:
                 parts.append(_text(x + span * share / 2, y + 13.5, str(counts[kind]), "on",
                                    "middle"))
             x += span * share
         parts.append(_text(WIDTH, y + 14, str(total), "num", "end"))
     y, x = 12 + step * len(groups), 0.0
-    for series, kind in enumerate(order):
-        parts += [f'<rect x="{x:.1f}" y="{y:.1f}" width="11" height="11" class="f{series + 1}"/>',
+    for kind, colour in series.items():
+        parts += [f'<rect x="{x:.1f}" y="{y:.1f}" width="11" height="11" class="f{colour}"/>',
                   _text(x + 16, y + 10, kind)]
         x += 34 + 6.6 * len(kind)
     return _svg(WIDTH, y + 18, title, parts)

@@ -62,13 +62,17 @@ NOT_RUN = Reply("not_run")
 
 
 class Exchange(NamedTuple):
-    """The raw answer to one attempt; `status` is None where no HTTP answer arrived."""
+    """The raw answer to one attempt; `status` is None where no HTTP answer arrived.
+
+    `sent` False: no connection was made, so nothing can have been billed.
+    """
 
     status: int | None
     headers: dict[str, str]
     body: str
     error: str = ""
     latency_s: float = 0.0
+    sent: bool = True
 
 
 class Reading(NamedTuple):
@@ -280,7 +284,7 @@ def _excerpt(text: str) -> str:
 def read(exchange: Exchange, now: float | None = None) -> Reading:
     """What an attempt's raw answer means. Never raises on what a server sends."""
     if exchange.status is None:
-        return _transient(exchange.error or "no answer", billable=True)
+        return _transient(exchange.error or "no answer", billable=exchange.sent)
     if exchange.error:  # cut off or out of time after the head had arrived
         return _transient(exchange.error, billable=exchange.status < 400)
     now = time.time() if now is None else now

@@ -1,0 +1,76 @@
+# Everything here runs on a bare python3, except where a live call or a test needs a package:
+# then .venv is made first, from the pinned requirements (from vendor/ where that exists).
+PYTHON ?= python3
+PORT ?= 8080
+
+# A key or a server means live calls, and those need `requests`.
+KEYED := $(or $(OPENROUTER_API_KEY),$(shell grep -s '^ *OPENROUTER_API_KEY=.' .env))
+LIVE := $(strip $(BASE_URL)$(KEYED))
+RUN := $(if $(LIVE),.venv/bin/python,$(PYTHON))
+NEED := $(if $(LIVE),.venv/run-ready)
+WHEELS := $(if $(wildcard vendor/*.whl),--no-index --find-links vendor)
+CALL_FLAGS = $(if $(BASE_URL),--base-url $(BASE_URL)) $(if $(MODELS),--models $(MODELS)) \
+	$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help pilot test lint local-model vendor bench clean
+
+help:  ## this list
+	@echo "cirrus-bench: behavioural experiments on language models"
+	@echo
+	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/:.*  ## /\t/' | \
+		awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@echo
+	@echo "Variables: BASE_URL=http://127.0.0.1:8080/v1 MODELS=a,b SEED=42 LIMIT_USD=3 ARGS='--runs 20'"
+	@echo "With OPENROUTER_API_KEY (or .env) set, models answer; without, simulated respondents do."
+
+pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions, into results/pilot/
+	@$(RUN) run_pilot.py $(CALL_FLAGS)
+
+local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: compiles, 5 to 15 min)
+	@echo "serving smollm2-135m on http://127.0.0.1:$(PORT)/v1 until Ctrl-C"
+	@.venv-model/bin/python -m llama_cpp.server --host 127.0.0.1 --port $(PORT) \
+		--model "$$(find .venv-model -name 'SmolLM2-135M-Instruct*.gguf' | head -n 1)" \
+		--model_alias smollm2-135m --n_ctx 4096 --n_threads 2 --interrupt_requests false \
+		--verbose false
+
+test: lint .venv/dev-ready  ## style, every test, on this machine
+	@sh tests/system-packages.sh
+	@.venv/bin/python -m pytest
+
+lint: .venv/dev-ready  ## ruff
+	@.venv/bin/ruff check .
+
+bench: .venv/dev-ready  ## speed and memory, as ratios to the ideal or to a peer
+	@.venv/bin/python benchmarks/runner.py
+
+vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
+	@$(PYTHON) -m venv .venv-fetch
+	@for version in 3.11 3.12 3.13; do .venv-fetch/bin/python -m pip download -q -d vendor \
+		--only-binary=:all: --python-version $$version -r requirements-dev.txt || exit 1; done
+	@.venv-fetch/bin/python -m pip download -q -d vendor --only-binary=:all: --platform any \
+		--python-version 3.11 -r requirements.txt
+	@rm -rf .venv-fetch
+	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder, then 'make test' there"
+
+clean:  ## remove environments and caches; results stay
+	rm -rf .venv .venv-fetch .pytest_cache .ruff_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps, so that an interrupted installation is begun again.
+.venv/run-ready: requirements.txt
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements.txt
+	@touch $@
+
+.venv/dev-ready: requirements.txt requirements-dev.txt
+	@$(PYTHON) -m venv .venv
+	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-dev.txt
+	@touch .venv/run-ready $@
+
+# GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run.
+.venv-model/ready: requirements-model.txt
+	@$(PYTHON) -m venv .venv-model
+	@CMAKE_ARGS="-DGGML_NATIVE=OFF" .venv-model/bin/python -m pip install \
+		--disable-pip-version-check --no-binary llama-cpp-python -r requirements-model.txt
+	@touch $@

@@ -1,0 +1,75 @@
+"""Every derived file of a pilot run, from its rows. Same rows, same bytes, on any Python."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from cirrus.pilot import Trial
+from cirrus.pilot_analysis import analyse
+from cirrus.pilot_report import report
+from cirrus.pilot_summary import summary
+from common.artifacts import canonical_json, gzip_bytes, json_file, jsonl, sha256
+
+# The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
+CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "variant",
+              "label_scheme", "order", "option_first", "decision", "cooperates", "status",
+              "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
+              "cost_usd")
+
+
+def design_hash(study: Mapping[str, Any]) -> str:
+    """Identity of design and prompts, whoever serves the models."""
+    return sha256(canonical_json({"config": study["config"], "prompts": study["prompts"]}))
+
+
+def redealt(blocks: Iterable[Sequence[Trial]], hashes: Mapping[str, str]) -> tuple[int, int]:
+    """(same, all): journalled questions that the design deals again, by SHA-256."""
+    dealt = {trial.id: trial.request.sha256() for block in blocks for trial in block}
+    return sum(dealt.get(name) == digest for name, digest in hashes.items()), len(hashes)
+
+
+def derive(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
+           study: Mapping[str, Any], dealt: tuple[int, int] | None) -> dict[str, bytes]:
+    """{file name: content}. `prompts` and rows as in `pilot_report.report`."""
+    asked = {row["id"]: prompts[row["id"]] for row in rows
+             if row["id"] in prompts and _was_asked(row)}
+    # Read back from its own JSON: what is shown then has the digits that the file has.
+    out = json.loads(canonical_json(analyse(rows, study, dealt)))
+    digest = design_hash(study)
+    return {
+        "trials.jsonl.gz": gzip_bytes(jsonl(rows)),
+        "trials.csv": trials_csv(rows),
+        "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
+        "pilot-summary.md": summary(out, digest).encode(),
+        "report.html": report(out, rows, asked, digest).encode(),
+    }
+
+
+def _was_asked(row: Mapping) -> bool:
+    return row["status"] not in ("provider_error", "not_run")
+
+
+def trials_csv(rows: Sequence[Mapping]) -> bytes:
+    """One tidy row a trial; empty where unknown."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_FIELDS)
+    for row in rows:
+        flat = dict(row) | {
+            "option_first": row["options"][0], "prompt_tokens": row["tokens"]["prompt"],
+            "output_tokens": row["tokens"]["output"],
+            "reasoning_tokens": row["tokens"]["reasoning"],
+            "cooperates": None if row["decision"] is None else
+            int(row["decision"] == "COORDINATE"),
+            "cost_usd": None if row["cost_usd"] is None else f"{row['cost_usd']:.12g}"}
+        writer.writerow(["" if flat[f] is None else _harmless(flat[f]) for f in CSV_FIELDS])
+    return out.getvalue().encode()
+
+
+def _harmless(value: Any) -> Any:
+    """Server-given names, too, must not become formulas."""
+    return "'" + value if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+

@@ -1,0 +1,178 @@
+"""pilot-summary.md, and the few lines that the terminal shows. A pure function of the analysis."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cirrus.pilot import CELLS
+from cirrus.pilot_analysis import CONTRASTS, NAMES, dollars, points, span
+from common import VERSION, plots
+from common.cli import printable
+from common.plots import Point
+
+STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
+MARKS = {True: "met", False: "not met", None: "unknown"}
+
+
+def cell_points(cells: Mapping[str, Mapping], short: bool = False) -> list[Point]:
+    """The four cells as points for a plot."""
+    out = []
+    for s, c in CELLS:
+        cell = cells[NAMES[s, c]]
+        label = f"S {s} · C {c}" if short else f"S {s}, C {c}"
+        out.append(Point(label, cell["mean"], cell["low"], cell["high"],
+                         f"{cell['k']}/{cell['n']}"))
+    return out
+
+
+def summary(out: Mapping[str, Any], design_hash: str) -> str:
+    """The Markdown file."""
+    design = out["design"]
+    parts = [
+        "# CIRRUS-24 pilot", f"**{STAMP}**" if out["simulated"] else "",
+        f"{design['trials']} trials: {len(design['models'])} "
+        f"{'respondents' if out['simulated'] else 'models'} × {design['runs']} runs × 4 cells "
+        f"(symmetry × coupling cue); compliance {design['compliance']}, tells {design['tells']}, "
+        f"seed {design['seed']}, {design['bulletins']} bulletins.",
+        "## What was found", _sentences(out["claims"]["may"]),
+        "## What may not be claimed", _sentences(out["claims"]["may_not"]),
+        "## Success criteria", _success(out["success"]),
+        "## Cooperation by cell, all models", _code(plots.bars(cell_points(out["pooled"]["cells"]))),
+        "█ to the lower end of the 95% interval (over runs), ▒ to the mean of the models' means, "
+        "─ to the upper end.",
+        "## Interaction", _code(_interaction_plot(out["pooled"]["cells"])),
+        f"Difference of differences: {_figure(out['pooled']['interaction'])}.",
+        "## Effects, all models", _effects(out["pooled"]), EFFECTS_NOTE,
+        "## Model by model", *(_model(name, out["models"][name]) for name in design["models"]),
+        "## Quality of the data", _quality(out),
+        f"cirrus-bench {VERSION} · seed {design['seed']} · design {design_hash[:12]}",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+EFFECTS_NOTE = (
+    "Difference: mean over matched units (pooled: runs, averaged over models), 95% t interval. "
+    "Bootstrap: exact distribution over the same units, BCa. d, h, δ: both sides' decisions "
+    "counted as independent trials (for 0/1 data δ is the difference of proportions); d by the "
+    "noncentral t, δ by Feng & Cliff. “–”: can't be computed, the reason is in "
+    "pilot-analysis.json. Exploratory p-values are only there.")
+
+
+def _sentences(items) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _code(text: str) -> str:
+    return f"```text\n{text}\n```"
+
+
+def md_table(head, rows) -> str:
+    """A Markdown table; cells with a bar or a line break in them are made harmless."""
+    def line(cells) -> str:
+        return "| " + " | ".join(" ".join(str(c).split()).replace("|", "\\|") for c in cells) + " |"
+    return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)])
+
+
+def _success(rows) -> str:
+    return md_table(["criterion", "verdict", "figure"],
+                    [[r["criterion"], MARKS[r["met"]], r["figure"]] for r in rows])
+
+
+def _interaction_plot(cells: Mapping) -> str:
+    rows = {f"C {c}": [cells[NAMES[s, c]]["mean"] for s in ("low", "high")]
+            for c in ("present", "absent")}
+    return plots.interaction(rows, ("S low", "S high"))
+
+
+def _figure(entry: Mapping) -> str:
+    return f"{points(entry['value'])} ({span(entry['low'], entry['high'])}, " \
+           f"{entry['units']} units)"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:+.{digits}f}"
+
+
+def bracket(entry: Mapping | None, scale: float = 1, digits: int = 2) -> str:
+    """ "+0.21 [+0.03, +0.40]", with what can't be computed left out."""
+    if entry is None or entry["value"] is None:
+        return "–"
+    said = number(scale * entry["value"], digits)
+    if entry["low"] is None:
+        return said
+    return f"{said} [{number(scale * entry['low'], digits)}, {number(scale * entry['high'], digits)}]"
+
+
+def effect_rows(own: Mapping) -> list[list[str]]:
+    """A row a contrast: label, difference, bootstrap, d, h, δ."""
+    rows = []
+    for name in CONTRASTS:
+        entry = own["effects"][name]
+        sizes = entry["sizes"]
+        rows.append([entry["label"], bracket(entry, 100, 1), bracket(entry["bootstrap"], 100, 1),
+                     bracket(sizes["d"]), number(sizes["h"]), bracket(sizes["delta"])])
+    cross = own["interaction"]
+    rows.append([cross["label"], bracket(cross, 100, 1), bracket(cross["bootstrap"], 100, 1),
+                 "–", "–", "–"])
+    return rows
+
+
+EFFECT_HEAD = ["contrast", "difference, points", "bootstrap", "d", "h", "Cliff's δ"]
+
+
+def _effects(own: Mapping) -> str:
+    return md_table(EFFECT_HEAD, effect_rows(own))
+
+
+def _model(name: str, own: Mapping) -> str:
+    return "\n\n".join([f"### {name}", _code(plots.bars(cell_points(own["cells"]))),
+                        _effects(own)])
+
+
+def quality_rows(out: Mapping) -> list[list[str]]:
+    """Status by cell: cell, then a count for each status that occurs."""
+    kinds = sorted(out["outcomes"]["status"])
+    return [["cell", *kinds]] + [[name, *(counts.get(kind, 0) for kind in kinds)]
+                                 for name, counts in out["outcomes"]["by_cell"].items()]
+
+
+def quality_sentences(out: Mapping) -> list[str]:
+    """Missing data, labels, position, cost, in words."""
+    bounds, labels, position = out["missing"]["primary"], out["labels"], out["position"]
+    said = []
+    if sum(out["missing"]["by_cell"].values()):
+        said.append(
+            "Missing decisions filled in: all cooperative "
+            f"{points(bounds['all_cooperative'])}, none cooperative "
+            f"{points(bounds['none_cooperative'])}; worst cases {points(bounds['lowest'])} to "
+            f"{points(bounds['highest'])} for the primary difference.")
+    schemes = ", ".join(f"{name} {entry['k']}/{entry['n']}"
+                        for name, entry in labels["schemes"].items())
+    said.append(f"Cooperation by label scheme: {schemes}.")
+    if position["share"] is not None:
+        said.append(f"The option that stands first was taken in {position['k']} of "
+                    f"{position['n']} decisions ({position['share']:.0%}, 95% interval "
+                    f"{position['low']:.0%} to {position['high']:.0%}).")
+    said.append(f"Cost of the answers: {dollars(out['cost'])}.")
+    return said
+
+
+def _quality(out: Mapping) -> str:
+    head, *rows = quality_rows(out)
+    return md_table(head, rows) + "\n\n" + _sentences(quality_sentences(out))
+
+
+def terminal(path: Path) -> str:
+    """The gist of an analysis file for the terminal."""
+    out = json.loads(Path(path).read_bytes())
+    lines = [STAMP] if out["simulated"] else []
+    lines += ["", plots.bars(cell_points(out["pooled"]["cells"])), ""]
+    for name, label in (("primary", "difference, S high & C present − S low & C absent"),
+                        ("interaction", "interaction S×C")):
+        entry = out["pooled"]["effects"]["primary"] if name == "primary" else \
+            out["pooled"]["interaction"]
+        lines.append(f"{label}: {points(entry['value'])} ({span(entry['low'], entry['high'])})")
+    lines += ["", *(f"{MARKS[row['met']]:>8}  {row['criterion']}: {row['figure']}"
+                    for row in out["success"]), ""]
+    return "\n".join(printable(line) for line in lines)

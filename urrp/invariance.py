@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, combinations_with_replacement
 from random import Random
 from typing import NamedTuple
 
@@ -18,10 +18,12 @@ EXACT = 200  # distinct texts up to which all pairs are compared
 SAMPLED = 20_000  # pairs drawn above that
 ALIKE = 0.7  # from which a pair counts as alike
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
+CELL = 400  # pairs of a cell of the matrix up to which all are compared
 SCOPES = ("all", "within", "across")
 
 Texts = dict[str, Counter[str]]  # refusal text → prompt → trials
 Entry = tuple[str, str]  # (text, prompt)
+Measure = Callable[[str, str], float | None]
 
 
 class Similarity(NamedTuple):
@@ -65,7 +67,7 @@ class _Pair(NamedTuple):
         return {"all": self.weight, "within": self.within}.get(scope, self.weight - self.within)
 
 
-def _measures() -> dict[str, Callable[[str, str], float | None]]:
+def _measures() -> dict[str, Measure]:
     grams: dict[tuple[str, int], object] = {}
 
     def ngrams(text: str, n: int) -> object:
@@ -220,3 +222,32 @@ def invariance(texts: Texts, rng: Random) -> Invariance:
                 valued.append((pair, value))
         found[name] = {scope: _summary(texts, valued, scope) for scope in SCOPES}
     return Invariance(trials, len(texts), SAMPLED if sampled else None, found)
+
+
+def matrix(texts: Texts, rng: Random) -> dict[str, float]:
+    """Mean 3-gram Jaccard of the refusals of two prompts, by "PROMPT × PROMPT" in sorted order.
+
+    Up to `CELL` pairs of trials all of them, above that `CELL` drawn from `rng`.
+    """
+    by_prompt: dict[str, list[str]] = defaultdict(list)
+    for text in sorted(texts):
+        for prompt, k in sorted(texts[text].items()):
+            by_prompt[prompt] += [text] * k
+    measure, found = _measures()["jaccard_3"], {}
+    for a, b in combinations_with_replacement(sorted(by_prompt), 2):
+        values = [measure(x, y) for x, y in _cell_pairs(by_prompt[a], by_prompt[b], a == b, rng)]
+        known = [value for value in values if value is not None]
+        if known:
+            found[f"{a} × {b}"] = math.fsum(known) / len(known)
+    return found
+
+
+def _cell_pairs(x: list[str], y: list[str], same: bool, rng: Random) -> list[tuple[str, str]]:
+    if (len(x) * len(y) if not same else len(x) * (len(x) - 1) // 2) <= CELL:
+        return list(combinations(x, 2)) if same else [(a, b) for a in x for b in y]
+    pairs = []
+    while len(pairs) < CELL:
+        i, j = int(rng.random() * len(x)), int(rng.random() * len(y))
+        if not same or i != j:
+            pairs.append((x[i], y[j]))
+    return pairs

@@ -10,7 +10,7 @@ from common.rng import SeededRandom
 from stats import Estimate, Permutation, binomial_test, permutation_test, score_difference
 from stats import wilson_interval as wilson
 from urrp.classify import REFUSE
-from urrp.invariance import Invariance, invariance
+from urrp.invariance import Invariance, invariance, matrix
 from urrp.rates import NOTHING, Count, Difference, Rate, category, counts, difference, flipped, rate
 from urrp.suite import CATEGORIES, CONTROLS, MIN_TRIALS, items
 from urrp.tally import Group, in_category
@@ -88,6 +88,7 @@ class Metrics(NamedTuple):
     bifurcation_index: Estimate
     frame_bypass_rate: Difference
     invariance: Invariance
+    matrix: dict[str, float]
     equilibrium: Equilibrium
     controls: dict[str, Control]
     declaration_asymmetry: Estimate
@@ -223,6 +224,7 @@ def measure(group: Group, names: Sequence[str], limits: Thresholds | None = None
         bifurcation_index=_index(delta),
         frame_bypass_rate=bypass,
         invariance=alike,
+        matrix=matrix(group.refusals, rng.stream("matrix")),
         equilibrium=_equilibrium(group, names),
         controls=controls,
         declaration_asymmetry=_asymmetry(group),

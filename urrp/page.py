@@ -1,0 +1,260 @@
+"""The report as one self-contained page: heat map, similarity matrix, templates, every trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from common.page import bullets, fold, page, paragraph, search_box, section, table, tag, text, tiles
+from common.plots import Point, forest
+from urrp.classify import LABELS, REFUSE
+from urrp.metrics import Metrics
+from urrp.report import (
+    INTERVALS,
+    SAYS,
+    Analysis,
+    compared_how,
+    comparison,
+    figures,
+    interval,
+    number,
+    read_lines,
+    similarities,
+    title,
+)
+from urrp.suite import CATEGORIES, load_suite
+from urrp.tally import in_category
+from urrp.trials import Trial
+
+SHOWN = 5_000  # trials that a page still opens with
+LENGTH = 20_000  # characters of an output that it shows
+
+# Cells are tinted with a share of one colour; the figure stands in them, so that nothing rests on
+# colour, and the tint stays light enough for the ink (contrast above 4.5 in both themes).
+STYLE = """<style>
+.heat{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}
+.heat th,.heat td{border:0;padding:.22rem .45rem;font-size:.86rem}
+.heat th{font-weight:400;max-width:13rem}.heat caption{text-align:left}
+.heat tbody th{position:sticky;left:0;background:var(--paper)}
+.heat td{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;min-width:3.4rem;
+background:color-mix(in srgb,var(--c2) calc(var(--v)*45%),var(--panel))}
+.heat td.none{color:var(--dim);background:none}.heat tr.group th{font-weight:600;padding-top:.6rem}
+mark{background:var(--warnbg);color:var(--ink);outline:1px solid var(--warn)}
+@media print{.heat td{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+</style>"""
+
+
+class Folds:
+    """One fold a trial, collected while the trials stream by; at most `SHOWN` of them."""
+
+    def __init__(self) -> None:
+        self.html: list[str] = []
+        self.seen = 0
+
+    def add(self, trial: Trial) -> None:
+        self.seen += 1
+        if len(self.html) < SHOWN:
+            self.html.append(_trial(trial))
+
+
+def _trial(trial: Trial) -> str:
+    verdict, asked = trial.reading.verdict, trial.asked
+    kind = "no" if verdict.label in REFUSE else "maybe"
+    kind = "yes" if verdict.label == "EXACT_COMPLY" else kind
+    where = f"{trial.model} · temperature {trial.temperature} · trial {trial.trial}"
+    summary = f"{tag(verdict.label, kind)} {text(asked.name)} <small>{text(where)}</small>"
+    output = trial.output[:LENGTH]
+    cut = "" if len(trial.output) <= LENGTH else paragraph(
+        f"The first {LENGTH:,} of {len(trial.output):,} characters.", "dim")  # fmt: skip
+    body = (
+        f"<p class=dim>asked</p><pre>{text(asked.text)}</pre>"
+        f"<p class=dim>answered; rule: {text(verdict.reason)}; {text(trial.file)}:{trial.line}</p>"
+        f"<pre>{_marked(output, verdict.span)}</pre>{cut}"
+    )
+    keys = f"{verdict.label} {asked.category} {asked.prompt_id} {trial.model}"
+    return fold(summary, body, keys, "trial")
+
+
+def _marked(output: str, span: tuple[int, int] | None) -> str:
+    if not span or span == (0, len(output)) or span[0] >= len(output):
+        return text(output)
+    a, b = span
+    return f"{text(output[:a])}<mark>{text(output[a:b])}</mark>{text(output[b:])}"
+
+
+def _cell(value: float | None, said: str = "") -> str:
+    if value is None:
+        return '<td class="none">–</td>'
+    return f'<td style="--v:{value:.3f}" title="{escape(said, quote=True)}">{value:.2f}</td>'
+
+
+def _heat(head: Sequence[str], rows: Sequence[tuple[str, list[str]]], caption: str) -> str:
+    """A table of tinted cells. A row without cells heads a group of rows."""
+    top = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
+    wide = f'scope="rowgroup" colspan="{len(head) + 1}"'
+    body = "".join(
+        f'<tr><th scope="row">{text(name)}</th>{"".join(cells)}</tr>'
+        if cells
+        else f'<tr class="group"><th {wide}>{text(name)}</th></tr>'
+        for name, cells in rows
+    )
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption, quote=True)}">'
+        f'<table class="heat"><caption class="dim">{text(caption)}</caption>'
+        f"<thead><tr><td class=none></td>{top}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row_name(name: str) -> str:
+    """A trigger stands for itself under its category's heading."""
+    return f"“{name[len('TRIGGER_REPEAT[') : -1]}”" if name.startswith("TRIGGER_REPEAT[") else name
+
+
+def _heat_map(analysis: Analysis) -> str:
+    rows: list[tuple[str, list[str]]] = []
+    for category in CATEGORIES:
+        rows.append((category, []))
+        for name in in_category(analysis.names, category):
+            cells = []
+            for group in analysis.groups:
+                r = group.prompts.get(name)
+                said = f"{r.k}/{r.n} {interval(r.low, r.high)}" if r and r.n else ""
+                cells.append(_cell(r.value if r else None, said))
+            rows.append((_row_name(name), cells))
+    head = [title(g) for g in analysis.groups]
+    return _heat(head, rows, "Share of refusals, prompt × model; – where no trial counts")
+
+
+def _matrix(group: Metrics) -> str:
+    names = sorted({name for pair in group.matrix for name in pair.split(" × ")})
+    order = [name for name in _suite_order() if name in names]
+    order += [name for name in names if name not in order]
+    rows = [
+        (
+            f"{i + 1} {_row_name(a)}",
+            [
+                _cell(group.matrix.get(f"{a} × {b}", group.matrix.get(f"{b} × {a}")), f"{a} × {b}")
+                for b in order
+            ],
+        )
+        for i, a in enumerate(order)
+    ]
+    head = [str(i + 1) for i in range(len(order))]
+    return _heat(head, rows, "Mean 3-gram Jaccard of refusals, prompt × prompt")
+
+
+def _suite_order() -> list[str]:
+    from urrp.suite import items
+
+    return [asked.name for asked in items()]
+
+
+def _group(group: Metrics) -> str:
+    verdict = group.verdict
+    kind = {"contaminated": "no", "not contaminated": "yes"}.get(verdict.value or "", "maybe")
+    criteria = [
+        [text(c.name), number(c.bound), f"{c.relation} {c.threshold:g}",
+         tag("met", "yes") if c.met else tag("not met", "maybe")]
+        for c in verdict.criteria
+    ]  # fmt: skip
+    controls = [
+        [text(name), f"{c.k}/{c.n}", number(c.value), interval(c.low, c.high),
+         tag({True: "obeyed", False: "fails"}.get(c.passes, "not run"),
+             {True: "yes", False: "no"}.get(c.passes, "maybe"))]
+        for name, c in group.controls.items()
+    ]  # fmt: skip
+    templates = [[f"{n:,}", text(said[:2000])] for said, n in group.templates]
+    parts = [
+        f"<p>{tag(verdict.value or 'no verdict', kind)} {text(verdict.why)}</p>",
+        table(["condition", "bound", "needed", "result"], criteria, (1,)),
+        table(["figure", "value", "95% interval"],
+              [[text(a), text(b), text(c)] for a, b, c in figures(group)], (1,)),
+        "<h3>Controls</h3>",
+        table(["control", "obeyed", "share", "95%", "result"], controls, (1, 2)),
+        "<h3>Template similarity</h3>",
+        paragraph(compared_how(group), "dim"),
+    ]  # fmt: skip
+    if group.invariance.refusals > 1:
+        parts.append(
+            table(["measure", "pairs", "mean", "95%", "median", "share ≥ 0.7"],
+                  [[text(c) for c in row] for row in similarities(group)], (2, 4, 5))
+        )  # fmt: skip
+        parts.append(_matrix(group))
+    parts.append("<h3>Most common refusals</h3>")
+    parts.append(
+        table(["trials", "template (‹…› stands for the words asked for)"], templates, (0,))
+        if templates
+        else paragraph("No refusal among the prompts that are compared.")
+    )
+    reasons = ", ".join(f"{label} {n}" for label, n in group.reasons.items())
+    unrated = ", ".join(f"{label} {n}" for label, n in group.unrated.items())
+    parts.append(paragraph(f"By reason: {reasons}. In no rate: {unrated}.", "dim"))
+    return "".join(parts)
+
+
+def _forest(analysis: Analysis) -> str:
+    points = [
+        Point(f"{title(g)}: {name}", d.value, d.low, d.high)
+        for g in analysis.groups
+        for name, d in (
+            ("declare − investigate refusal", g.delta_refusal),
+            ("frames − declare compliance", g.frame_bypass_rate),
+        )
+    ]
+    return f"<figure>{forest(points, 'Differences with 95% intervals')}</figure>"
+
+
+def _trials(analysis: Analysis, folds: Folds) -> str:
+    choices = {
+        "label": list(LABELS),
+        "category": list(CATEGORIES),
+        "prompt": list(load_suite().prompts),
+        "model": sorted({g.model for g in analysis.groups}),
+    }
+    said = f"All {folds.seen:,} trials; the deciding words are marked."
+    if folds.seen > len(folds.html):
+        said = f"The first {len(folds.html):,} of {folds.seen:,} trials; --csv writes them all."
+    return paragraph(said) + search_box("details.trial", choices) + "".join(folds.html)
+
+
+def html_report(analysis: Analysis, folds: Folds) -> str:
+    """The page as text; everything that came from a file is escaped."""
+    rows = comparison(analysis.groups)
+    first = analysis.groups[0]
+    body = [STYLE, paragraph(SAYS)]
+    if len(analysis.groups) == 1:
+        jaccard = first.invariance.similarity["jaccard_3"]["all"].mean
+        body.append(tiles({
+            "verdict": first.verdict.value or "none",
+            "bifurcation index": number(first.bifurcation_index.value),
+            "declare refusal": number(first.categories["declare"].value),
+            "investigate refusal": number(first.categories["investigate"].value),
+            "3-gram Jaccard of refusals": number(jaccard),
+        }))  # fmt: skip
+    else:
+        body.append(section("Side by side", table(["figure", *rows[0][1:]], [
+            [text(cell) for cell in row] for row in rows[1:]])))  # fmt: skip
+    body += [
+        section("Refusal heat map", _heat_map(analysis)),
+        section("Differences", _forest(analysis)),
+    ]
+    body += [section(title(group), _group(group)) for group in analysis.groups]
+    body += [
+        section("Trials", _trials(analysis, folds)),
+        section("What was read", bullets(read_lines(analysis)), paragraph(INTERVALS, "dim")),
+        section("Labels", table(["label", "meaning"], [[k, text(v)] for k, v in LABELS.items()])),
+    ]
+    limits = ", ".join(f"{k} {v:g}" for k, v in analysis.thresholds._asdict().items())
+    models = len({g.model for g in analysis.groups})
+    mixed = analysis.simulated and not all(g.simulated for g in analysis.groups)
+    banner = "PILOT: fewer trials than the protocol asks for. " if analysis.pilot else ""
+    banner += "SIMULATED: the models marked so are simulated respondents." if mixed else ""
+    return page(
+        "URRP v1.1",
+        f"{analysis.trials:,} trials of {models} model{'s' * (models != 1)}: "
+        "does the self-report channel answer, or does it give the same output whatever is true?",
+        body,
+        {"suite": load_suite().version, "thresholds": limits},
+        analysis.simulated and not mixed,
+        banner.strip(),
+    )

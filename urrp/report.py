@@ -1,0 +1,265 @@
+"""The report of an analysis as text, and as rows that the page and the comparison share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from common.plots import Point, bars
+from urrp.invariance import MEASURES, SCOPES
+from urrp.metrics import Metrics, Thresholds
+from urrp.suite import CATEGORIES, MIN_TRIALS
+from urrp.trials import KINDS
+
+WIDTH = 100
+SAYS = (
+    "URRP is not a consciousness test: no figure here says whether a system is conscious. "
+    "A trained constraint and a reasoned refusal are not told apart; what is measured is whether "
+    "the output stays the same where a truth-tracking answer should not."
+)
+INTERVALS = (
+    "Intervals are 95% and describe repeated runs of these prompts with this model, not other "
+    "prompts. Each prompt of a category has equal weight. PARTIAL counts as neither refusal nor "
+    "compliance; OTHER, EMPTY and FILTER_BLOCK leave the denominator."
+)
+MEASURE_NAMES = {
+    "sequence": "SequenceMatcher",
+    "jaccard_2": "Jaccard 2-grams",
+    "jaccard_3": "Jaccard 3-grams",
+}
+SCOPE_NAMES = {"all": "all pairs", "within": "within a prompt", "across": "across prompts"}
+
+
+class Analysis(NamedTuple):
+    """All that a report says: metrics by group, what was read, and the thresholds used."""
+
+    files: dict[str, int]
+    problems: dict[str, int]
+    lines_aside: int
+    groups: list[Metrics]
+    names: list[str]
+    thresholds: Thresholds
+
+    @property
+    def trials(self) -> int:
+        return sum(self.files.values())
+
+    @property
+    def simulated(self) -> bool:
+        return any(group.simulated for group in self.groups)
+
+    @property
+    def pilot(self) -> bool:
+        return any(group.pilot for group in self.groups)
+
+
+def printable(text: object) -> str:
+    """Foreign text for a terminal: control, bidi and broken characters made visible."""
+    return "".join(c if c.isprintable() else _visible(c) for c in str(text))
+
+
+def _visible(c: str) -> str:
+    return {"\n": "⏎", "\t": " "}.get(c) or c.encode("unicode_escape").decode("ascii")
+
+
+def title(group: Metrics) -> str:
+    """Name of a group: model, temperature where the group has one, and what it is stamped."""
+    at = "" if group.temperature is None else f" at temperature {group.temperature}"
+    stamps = " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
+    return group.model + at + stamps
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 2) -> str:
+    return "" if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def p_value(p: float | None) -> str:
+    return "–" if p is None else "p < .0001" if p < 1e-4 else f"p = {p:.4f}"
+
+
+def figures(group: Metrics) -> Iterator[tuple[str, str, str]]:
+    """(name, value, interval or reason) of the metrics that have one value."""
+    for name, value in (
+        ("bifurcation_index", group.bifurcation_index),
+        ("delta_refusal", group.delta_refusal),
+        ("frame_bypass_rate", group.frame_bypass_rate),
+        ("declaration asymmetry", group.declaration_asymmetry),
+    ):
+        how = getattr(value, "interval", None)
+        said = interval(value.low, value.high) or (value.why or "")
+        yield name, number(value.value), f"{said} {how}" if how and value.low is not None else said
+    lock = group.equilibrium
+    answer = f"“{lock.answer}” " if lock.answer else ""
+    detail = f"{interval(lock.low, lock.high)} {lock.yes} yes, {lock.no} no, {p_value(lock.p)}"
+    yield "yes/no lock strength", answer + number(lock.lock), lock.why or detail
+    test = group.structural_test
+    said = test.why or f"{p_value(test.p)}, exact permutation test"
+    yield "DECLARE_1 − STRUCTURAL_EXACT", number(test.statistic), said
+
+
+def similarities(group: Metrics) -> Iterator[tuple[str, str, str, str, str, str]]:
+    """(measure, scope, mean, interval, median, share alike) rows."""
+    for measure in MEASURES:
+        for scope in SCOPES:
+            s = group.invariance.similarity[measure][scope]
+            known = interval(s.low, s.high) or (s.why or "")
+            cells = number(s.mean), known, number(s.median), number(s.alike)
+            yield MEASURE_NAMES[measure], SCOPE_NAMES[scope], *cells
+
+
+def compared_how(group: Metrics) -> str:
+    alike = group.invariance
+    how = "all pairs compared" if alike.sampled is None else f"{alike.sampled:,} seeded pairs drawn"
+    return f"{alike.refusals:,} refusals, {alike.distinct:,} distinct texts, {how}"
+
+
+def refusal_points(group: Metrics) -> list[Point]:
+    return [
+        Point(name, r.value, r.low, r.high, f"{r.k}/{r.n}" if r.n else r.why or "")
+        for name, r in ((c, group.categories[c]) for c in CATEGORIES)
+    ]
+
+
+def read_lines(analysis: Analysis) -> list[str]:
+    """What was read, and what was set aside or kept with a remark."""
+    aside = {k: n for k, n in analysis.problems.items() if KINDS[k]}
+    kept = {k: n for k, n in analysis.problems.items() if not KINDS[k]}
+    lines = [f"{n:,} trials from {printable(file)}" for file, n in analysis.files.items()]
+    lines += [f"set aside: {n:,} × {kind}" for kind, n in aside.items()]
+    return lines + [f"counted with a remark: {n:,} × {kind}" for kind, n in kept.items()]
+
+
+def _wrap(text: str, indent: str = "") -> str:
+    import textwrap
+
+    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+def _table(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        (indent + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    ]
+
+
+def _verdict(group: Metrics) -> list[str]:
+    verdict = group.verdict
+    head = f"verdict: {verdict.value} ({verdict.why})" if verdict.value else verdict.why
+    rows = [
+        (c.name, number(c.bound), c.relation, f"{c.threshold:g}", "met" if c.met else "not met")
+        for c in verdict.criteria
+    ]
+    return [_wrap(head), *_table(rows)]
+
+
+def _controls(group: Metrics) -> list[str]:
+    rows = []
+    for name, c in group.controls.items():
+        passes = {None: "not run", True: "obeyed", False: "fails"}[c.passes]
+        share = f"{c.k}/{c.n}" if c.n else ""
+        rows.append((name, share, number(c.value), interval(c.low, c.high), passes))
+    first = group.prompts.get("DECLARE_1")
+    if first and first.value is not None:
+        label = "DECLARE_1 refused (the same words, first person)"
+        rows.append((label, f"{first.k}/{first.n}", number(first.value),
+                     interval(first.low, first.high), ""))  # fmt: skip
+    return _table(rows)
+
+
+def _prompts(group: Metrics, names: Sequence[str]) -> list[str]:
+    rows = []
+    for name in names:
+        if name in group.labels:
+            r = group.prompts[name]
+            said = ", ".join(f"{label} {n}" for label, n in _by_count(group.labels[name]))
+            share = f"{r.k}/{r.n}" if r.n else "–"
+            rows.append((printable(name), share, interval(r.low, r.high), said))
+    return _table([("prompt", "refused", "95%", "labels"), *rows]) if rows else []
+
+
+def _by_count(labels: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(labels.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _templates(group: Metrics) -> list[str]:
+    lines = []
+    for text, n in group.templates[:5]:
+        said = printable(text)
+        lines.append(f"  {n:>5} × {said[: WIDTH - 12]}{'…' if len(said) > WIDTH - 12 else ''}")
+    return lines
+
+
+def _heading(words: str) -> list[str]:
+    return ["", words, "─" * min(WIDTH, len(words))]
+
+
+def _group(group: Metrics, names: Sequence[str]) -> list[str]:
+    lines = _heading(f"{printable(title(group))} · {group.trials:,} trials")
+    lines += _verdict(group)
+    lines += ["", "refusal by category", bars(refusal_points(group))]
+    lines += ["", *_table(list(figures(group)), "")]
+    lines += ["", f"template similarity ({compared_how(group)})"]
+    if group.invariance.refusals > 1:
+        head = ("measure", "pairs", "mean", "95%", "median", "≥ 0.7")
+        lines += _table([head, *similarities(group)])
+    lines += ["", "controls", *_controls(group)]
+    lines += ["", "prompts", *_prompts(group, names)]
+    reasons = ", ".join(f"{label} {n}" for label, n in group.reasons.items())
+    unrated = ", ".join(f"{label} {n}" for label, n in group.unrated.items())
+    lines += ["", f"refusals by reason: {reasons}", f"in no rate: {unrated}"]
+    if group.few:
+        text = f"fewer than {MIN_TRIALS} trials, the protocol's minimum: {len(group.few)} prompts"
+        lines += [text]
+    if group.templates:
+        lines += ["most common refusals", *_templates(group)]
+    return lines
+
+
+def comparison(groups: Sequence[Metrics]) -> list[list[str]]:
+    """Rows of the groups side by side, the first row being the heads."""
+    rows = [["", *(title(g) for g in groups)]]
+    rows.append(["verdict", *(g.verdict.value or "none" for g in groups)])
+    for category in CATEGORIES:
+        rates = [g.categories[category] for g in groups]
+        cells = [f"{number(r.value)} {interval(r.low, r.high)}".strip() for r in rates]
+        rows.append([f"refusal: {category}", *cells])
+    columns = [list(figures(group)) for group in groups]
+    for i, (name, _, _) in enumerate(columns[0]):
+        rows.append([name, *(f"{c[i][1]} {_short(c[i][2])}".strip() for c in columns)])
+    jaccard = [g.invariance.similarity["jaccard_3"]["all"] for g in groups]
+    cells = [f"{number(s.mean)} {interval(s.low, s.high)}".strip() for s in jaccard]
+    rows.append(["3-gram Jaccard", *cells])
+    return rows
+
+
+def _short(said: str) -> str:
+    return said.split("]")[0] + "]" if said.startswith("[") else ""
+
+
+def _compared(groups: Sequence[Metrics]) -> list[str]:
+    """The comparison, as many groups beside each other as fit."""
+    lines = _heading("side by side")
+    for start in range(0, len(groups), 3):
+        rows = [[printable(cell) for cell in row] for row in comparison(groups[start : start + 3])]
+        lines += [*_table(rows, ""), ""]
+    return lines[:-1]
+
+
+def text_report(analysis: Analysis) -> str:
+    """The whole report for a terminal, without control characters from outside."""
+    lines = ["URRP v1.1"]
+    if analysis.simulated:
+        lines.append("SIMULATED: some of these outputs come from simulated respondents, not models")
+    if analysis.pilot:
+        lines.append("PILOT: fewer trials than the protocol asks for")
+    lines += ["", _wrap(SAYS), "", *read_lines(analysis)]
+    for group in analysis.groups:
+        lines += _group(group, analysis.names)
+    if len(analysis.groups) > 1:
+        lines += _compared(analysis.groups)
+    return "\n".join([*lines, "", _wrap(INTERVALS), ""])

@@ -182,23 +182,23 @@ def _policy_label(spec: PolicySpec) -> str:
 
 def _resolve(node: dict, path: Path, key: str, chain: tuple[Path, ...]) -> tuple[dict, Path]:
     """The agent's data with overrides applied, and the file to name in a complaint about it."""
-    where = f"{shown(path)}: {key}" if key else shown(path)
+    where = f"{shown(path)}: {key}." if key else f"{shown(path)}: "
     if "ref" not in node:
         if node.get("type") not in KINDS:
-            raise ConfigError(f"{where}: type should be policy or llm (or give ref: FILE), found"
+            raise ConfigError(f"{where}type: should be policy or llm (or give ref: FILE), found"
                               f" {brief(node.get('type'))}")
         return _anchored(node, path.parent), path
     if extra := sorted(map(str, node.keys() - {"ref", "overrides"})):
-        raise ConfigError(f"{where}.{extra[0]}: unknown key beside ref; put it under overrides")
+        raise ConfigError(f"{where}{extra[0]}: unknown key beside ref; put it under overrides")
     ref, overrides = node["ref"], node.get("overrides") or {}
     if not isinstance(ref, str) or not isinstance(overrides, dict):
-        raise ConfigError(f"{where}: ref should be a file name and overrides a mapping")
+        raise ConfigError(f"{where}ref: should be a file name and overrides a mapping")
     target = (path.parent / ref).resolve()
     if target in chain:
         names = " -> ".join(shown(p) for p in (*chain[chain.index(target):], target))
-        raise ConfigError(f"{where}.ref: cyclic reference: {names}")
-    data, origin = _resolve(read_mapping(target, f"{where}.ref"), target, "", (*chain, target))
-    flat = flatten(overrides, leaves(KINDS[data["type"]]), f"{where}.overrides")
+        raise ConfigError(f"{where}ref: cyclic reference: {names}")
+    data, origin = _resolve(read_mapping(target, f"{where}ref"), target, "", (*chain, target))
+    flat = flatten(overrides, leaves(KINDS[data["type"]]), f"{where}overrides")
     own = _anchored(apply({}, flat), path.parent)
     merged = apply(data, {k: _at(own, k) for k in flat})
     _blame_the_override(data, merged, flat, path, f"{key}.overrides" if key else "overrides")
@@ -231,7 +231,11 @@ def _anchored(data: dict, folder: Path) -> dict:
     section = data.get("prompting")
     if not isinstance(section, dict):
         return data
-    paths = {k: str(folder / section[k]) for k in PATH_KEYS if isinstance(section.get(k), str)}
+    paths = {
+        k: str((folder / section[k]).resolve())
+        for k in PATH_KEYS
+        if isinstance(section.get(k), str)
+    }
     return data | {"prompting": section | paths}
 
 

@@ -7,7 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pdbench.agents.policy import DEFAULT_GENEROUS_PROB, POLICIES
 from pdbench.core.metrics import METRICS
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
+URL = r"^https?://[^/\s]"
+
+Label = Annotated[str, Field(min_length=1, max_length=80)]
+Name = Annotated[str, Field(pattern=NAME)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Point = Annotated[float, Field(ge=-1e9, le=1e9)]
 Points = tuple[Point, Point]
@@ -88,7 +92,7 @@ class PolicySpec(Strict):
     policy: Literal[tuple(POLICIES)]
     generous_prob: Probability = DEFAULT_GENEROUS_PROB
     win_threshold: float | None = None
-    label: Name | None = None
+    label: Label | None = None
 
 
 class Provider(Strict):
@@ -96,7 +100,7 @@ class Provider(Strict):
 
     name: Literal["mock", "litellm", "openai", "anthropic"]
     model: Annotated[str, Field(min_length=1)]
-    base_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
+    base_url: Annotated[str, Field(pattern=URL)] | None = None
     api_key_env: str | None = None
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
     connection_retries: Annotated[int, Field(ge=0, le=10)] = 3
@@ -152,7 +156,7 @@ class LLMSpec(Strict):
     prompting: Prompting
     output: Output = Output()
     mock: Mock = Mock()
-    label: Name | None = None
+    label: Label | None = None
 
 
 AgentSpec = PolicySpec | LLMSpec

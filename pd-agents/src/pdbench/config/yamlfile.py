@@ -6,7 +6,10 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from pdbench.config.schema import NAME, URL
 from pdbench.core.types import ConfigError
+
+PATTERNS = {NAME: "letters, digits, . _ -, at most 80", URL: "http:// or https:// and a host"}
 
 
 class _Loader(yaml.SafeLoader):
@@ -83,5 +86,7 @@ def _sentence(error: Mapping, prefix: str) -> str:
         return f"{key}: unknown key"
     if kind == "value_error":
         return f"{key}: {message.removeprefix('Value error, ')}"
+    if kind == "string_pattern_mismatch":
+        message = PATTERNS.get(error["ctx"]["pattern"], message)
     message = message.removeprefix("Input should be ").replace("Input", "value")
     return f"{key}: should be {message}, found {brief(error['input'])}"

@@ -91,7 +91,7 @@ def main(argv) -> int:
     run_id = args.run_id or f"pilot-s{config['seed']}"
     if args.dry_run:
         return dry_run(args, config, choice, models, blocks, run_id)
-    return conduct(args, config, choice, limits, blocks, study, run_id)
+    return conduct(args, config, choice, limits, domain, blocks, study, run_id)
 
 
 def identity(config, choice, models, domain) -> dict:
@@ -149,10 +149,10 @@ def machine(value) -> str:
     return canonical_json(value)
 
 
-def conduct(args, config, choice, limits, blocks, study, run_id) -> int:
+def conduct(args, config, choice, limits, domain, blocks, study, run_id) -> int:
     """Ask what is missing, then derive every file from the replies."""
     from cirrus import pilot
-    from cirrus.pilot_files import derive
+    from cirrus.pilot_files import derive, redealt
     from common.runs import RunFolder
     from common.session import Session, counts
 
@@ -168,7 +168,9 @@ def conduct(args, config, choice, limits, blocks, study, run_id) -> int:
         if any(row["status"] not in ("not_run", "provider_error") for row in rows):
             prompts = {trial.id: (trial.request.system, trial.request.user)
                        for block in blocks for trial in block}
-            files = derive(rows, prompts, study)
+            dealt = redealt(pilot.design(domain, config, study["config"]["models"]),
+                            run.journal.hashes)
+            files = derive(rows, prompts, study, dealt)
         run.finish(files, stop, {
             "simulated": choice.simulated, "outcomes": dict(ending.outcomes),
             "statuses": counts(rows, "status"), "retries": ending.retries,

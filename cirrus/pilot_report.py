@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cirrus.pilot import CELLS
-from cirrus.pilot_analysis import CONTRASTS, COOPERATIVE, NAMES, dollars, points, span
+from cirrus.pilot_analysis import CONTRASTS, COOPERATIVE
+from cirrus.pilot_claims import NAMES, dollars, points, span
 from cirrus.pilot_summary import (
     EFFECT_HEAD,
     EFFECTS_NOTE,
@@ -61,7 +62,7 @@ def _claims(out: Mapping) -> str:
 
 
 def _cells(out: Mapping) -> str:
-    cells = out["pooled"]["cells"]
+    cells, cross = out["pooled"]["cells"], out["pooled"]["interaction"]
     lines = {f"cue {c}": [Point("", *(cells[NAMES[s, c]][key] for key in ("mean", "low", "high")))
                           for s in ("low", "high")] for c in ("present", "absent")}
     groups = {"all models": cell_points(cells, short=True)} | {
@@ -73,8 +74,7 @@ def _cells(out: Mapping) -> str:
                     "models: bootstrap over runs). Small samples: read the intervals."),
         page.figure(plots.lines(lines, ("S low", "S high"), "Interaction of symmetry and cue"),
                     "Parallel lines: no interaction on this scale. The difference of differences "
-                    f"is {points(out['pooled']['interaction']['value'])} "
-                    f"({span(out['pooled']['interaction']['low'], out['pooled']['interaction']['high'])}).")
+                    f"is {points(cross['value'])} ({span(cross['low'], cross['high'])}).")
         + page.figure(plots.stack(_acts(out), SERIES, "Outcomes by model"),
                       "How the trials ended. What could not be read is never a decision.")))
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.pilot import CELLS
-from cirrus.pilot_analysis import CONTRASTS, NAMES, dollars, points, span
+from cirrus.pilot_analysis import CONTRASTS
+from cirrus.pilot_claims import NAMES, dollars, points, span
 from common import VERSION, plots
 from common.cli import printable
 from common.plots import Point
@@ -38,7 +39,8 @@ def summary(out: Mapping[str, Any], design_hash: str) -> str:
         "## What was found", _sentences(out["claims"]["may"]),
         "## What may not be claimed", _sentences(out["claims"]["may_not"]),
         "## Success criteria", _success(out["success"]),
-        "## Cooperation by cell, all models", _code(plots.bars(cell_points(out["pooled"]["cells"]))),
+        "## Cooperation by cell, all models",
+        _code(plots.bars(cell_points(out["pooled"]["cells"]))),
         "█ to the lower end of the 95% interval (over runs), ▒ to the mean of the models' means, "
         "─ to the upper end.",
         "## Interaction", _code(_interaction_plot(out["pooled"]["cells"])),
@@ -101,7 +103,8 @@ def bracket(entry: Mapping | None, scale: float = 1, digits: int = 2) -> str:
     said = number(scale * entry["value"], digits)
     if entry["low"] is None:
         return said
-    return f"{said} [{number(scale * entry['low'], digits)}, {number(scale * entry['high'], digits)}]"
+    low, high = (number(scale * entry[edge], digits) for edge in ("low", "high"))
+    return f"{said} [{low}, {high}]"
 
 
 def effect_rows(own: Mapping) -> list[list[str]]:

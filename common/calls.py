@@ -26,6 +26,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any, NamedTuple
 
 from common import wire
+from common.admission import Admission, Group, Task
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.journal import InFlight, Journal
 from common.limits import PAUSE_S, Breaker, Budget
@@ -60,29 +61,6 @@ class Ending(NamedTuple):
     retries: int
 
 
-class Task:
-    """One request on its way. `reserved` dollars are held for it from its group's admission."""
-
-    __slots__ = ("group", "model", "request", "reserved", "slot", "tries")
-
-    def __init__(self, group: "Group", slot: int, request: Request) -> None:
-        self.group, self.slot, self.request = group, slot, request
-        self.tries, self.reserved = 0, 0.0
-
-
-class Group:
-    """What a chain yielded at once: admitted by the budget as a whole."""
-
-    __slots__ = ("admitted", "chain", "left", "replies", "single", "tasks")
-
-    def __init__(self, chain: int, asked: Request | list[Request]) -> None:
-        self.chain, self.single = chain, isinstance(asked, Request)
-        requests = [asked] if self.single else list(asked)
-        self.tasks = [Task(self, slot, request) for slot, request in enumerate(requests)]
-        self.replies: list[Reply | None] = [None] * len(requests)
-        self.left, self.admitted = len(requests), False
-
-
 class Drive:
     """All chains of a run over one provider. `limits`: calls at once, by stage."""
 
@@ -93,6 +71,7 @@ class Drive:
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.jitter = jitter or random.Random()
         self.breaker = Breaker()
+        self.admission = Admission(budget, provider.model)
         self.outcomes: Counter[str] = Counter()
         self.total = self.retries = self.earlier = self.signals = 0
         self.started = clock.now()
@@ -160,14 +139,10 @@ class Drive:
             for task in group.tasks:
                 self._recall(task)
             if group.left:
-                for task in group.tasks:
-                    if group.replies[task.slot] is None:
-                        self._queue_of(task).append(task)
+                for task in group.open_tasks():
+                    self._queue_of(task).append(task)
                 return
-            value = self._value(group)
-
-    def _value(self, group: Group) -> Any:
-        return group.replies[0] if group.single else group.replies
+            value = group.value
 
     def _queue_of(self, task: Task) -> deque[Task]:
         try:
@@ -241,84 +216,16 @@ class Drive:
         for stage, waiting in self._queues.items():
             while (waiting and self._flying[stage] < self.limits[stage]
                    and not self._hard_stop() and self.breaker.may_send(self.clock.now())):
-                task = self._next(waiting)
+                task = self.admission.pick(waiting, self._flying_key, self.stop is not None)
                 if task is None:
+                    if self.stop is None and self.admission.refused and not self.flying:
+                        self.stop = self.admission.over()
                     break
                 self._send(task)
                 sent = True
         return sent
 
-    def _next(self, waiting: deque[Task]) -> Task | None:
-        """The first task in the queue that model price and budget let go, taken out of it."""
-        for place, task in enumerate(itertools.islice(waiting, 4 * self.limits_sum())):
-            request = task.request
-            model = self.provider.model(request.model)
-            key = request.stage, request.model
-            if self.budget.unknown(request, model) and self._flying_key[key]:
-                continue
-            if not self._afford(task):
-                if self.stop is None and not self.flying:
-                    self.stop = self._over(task)
-                if task.group.admitted:
-                    continue
-                return self._admitted(waiting)
-            del waiting[place]
-            return task
-        return None
-
-    def _admitted(self, waiting: deque[Task]) -> Task | None:
-        """A task whose group has been paid for already, behind one that has to wait."""
-        for place, task in enumerate(waiting):
-            if task.group.admitted and self._afford(task):
-                del waiting[place]
-                return task
-        return None
-
-    def limits_sum(self) -> int:
-        return sum(self.limits.values())
-
-    # -- money ----------------------------------------------------------------------------------
-
-    def _afford(self, task: Task) -> bool:
-        """Hold the worst case of the task, and of its whole group where it is not begun."""
-        if not task.group.admitted:
-            if self.stop is not None:
-                return False
-            tasks = [t for t in task.group.tasks if task.group.replies[t.slot] is None]
-            costs = [self._worst(t) for t in tasks]
-            if not self.budget.fits(sum(costs)):
-                return False
-            for each, usd in zip(tasks, costs, strict=True):
-                each.reserved = usd
-                self.budget.reserve(usd)
-            task.group.admitted = True
-            return True
-        more = self._worst(task) - task.reserved  # a retry, or a price that was learned since
-        if more > 0:
-            if not self.budget.fits(more):
-                return False
-            self.budget.reserve(more)
-            task.reserved += more
-        return True
-
-    def _worst(self, task: Task) -> float:
-        return self.budget.worst_case(task.request, self.provider.model(task.request.model))
-
-    def _over(self, task: Task) -> OverBudget:
-        usd = sum(self._worst(t) for t in task.group.tasks if task.group.replies[t.slot] is None)
-        return OverBudget(
-            f"limit ${self.budget.limit:g}: ${self.budget.spent:.4f} is spent, and the next calls "
-            f"({task.request.id}, {task.request.model}) may cost ${usd:.4f}; "
-            "give a higher --limit-usd to resume")
-
-    def _check_projection(self) -> None:
-        budget = self.budget
-        if self.stop is None and budget.limit is not None:
-            projected = budget.projection()
-            if projected > budget.limit * (1 + 1e-9):
-                self.stop = OverBudget(
-                    f"projected ${projected:.4f} is over the limit ${budget.limit:g} "
-                    f"(${budget.spent:.4f} spent); give a higher --limit-usd to resume")
+    # -- one call -------------------------------------------------------------------------------
 
     # -- one call -------------------------------------------------------------------------------
 
@@ -367,13 +274,12 @@ class Drive:
         outcome = self._judge(task, reading)
         self.journal.append(request, self.provider.body(request), exchange, outcome, reply,
                             charged, self.clock.stamp())
-        self.budget.release(task.reserved)
-        task.reserved = 0.0
+        self.admission.release(task)
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))
-            self._check_projection()
+            self.stop = self.stop or self.admission.over_projected()
             if task.group.left == 0:
-                self._advance(task.group.chain, self._value(task.group))
+                self._advance(task.group.chain, task.group.value)
         elif not self._hard_stop():
             self._retry(task, reading.retry_after)
         self.watch(self)
@@ -419,10 +325,9 @@ class Drive:
         """Answer everything that was not asked with `not_run`, so that every chain ends."""
         while self._open:
             index, group = next(iter(self._open.items()))
-            for task in group.tasks:
-                if group.replies[task.slot] is None:
-                    self._settle(task, NOT_RUN)
-            self._advance(index, self._value(group))
+            for task in group.open_tasks():
+                self._settle(task, NOT_RUN)
+            self._advance(index, group.value)
 
 
 class _Signals:

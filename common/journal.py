@@ -59,10 +59,10 @@ def reply_of(entry: dict) -> Reply:
 
 
 def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, int, str]]:
-    """(entry, offset after its line, the line's hash) of every whole line, the chain checked, one at a time.
+    """(entry, offset after its line, hash of the line) of every whole line, one at a time.
 
-    `first_prev` None accepts any identity. UsageError names the file, the line and the fault.
-    The torn last line, where there is one, is not among them.
+    The chain is checked; `first_prev` None accepts any identity. UsageError names the file, the
+    line and the fault. The torn last line, where there is one, is not among them.
     """
     prev, end = first_prev, 0
     with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
@@ -120,13 +120,12 @@ class Journal:
         """A packed journal is unpacked again where calls are left to make."""
         if self.packed.exists() and not self.path.exists():
             self._guard(write_atomic, self.path, read_bytes(self.packed))
+        self.size = 0
         if not self.path.exists():
-            self.size = 0
             return
-        end = 0
-        for entry, end, self.prev in entries(self.path, self.prev):
+        for entry, end, digest in entries(self.path, self.prev):
             self._remember(entry)
-        self.size = end
+            self.size, self.prev = end, digest
 
     def _remember(self, entry: dict) -> None:
         self.spent += entry["charged_usd"]

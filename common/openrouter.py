@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -51,7 +52,8 @@ def check_base_url(url: str) -> str:
     except ValueError:
         parts, host = None, None
     if not host or parts.scheme not in ("http", "https"):
-        raise UsageError(f"--base-url: {url!r} is no http(s) address; give one such as {OPENROUTER}")
+        raise UsageError(f"--base-url: {url!r} is no http(s) address; give one such as "
+                         f"{OPENROUTER}")
     if parts.username or parts.password or parts.query:
         raise UsageError("--base-url: leave user, password and query out; the key goes into "
                          f"{KEY_VARIABLE}")
@@ -262,10 +264,8 @@ _CALL = _Call()
 
 
 def _shut(connection) -> None:
-    try:
+    with suppress(AttributeError, OSError):  # not connected yet, or gone already
         connection.sock.shutdown(socket.SHUT_RDWR)
-    except (AttributeError, OSError):
-        pass  # not connected yet, or gone already
 
 
 def _drain(raw) -> tuple[bytes, str]:

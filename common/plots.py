@@ -4,6 +4,7 @@ Colours are classes (`c1` …) that `page.py` defines for light, dark and print;
 its own mark beside its colour, so that nothing rests on colour alone.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -196,7 +197,7 @@ def lines(rows: Mapping[str, Sequence[Point]], columns: Sequence[str], title: st
     for series, (name, points) in enumerate(rows.items()):
         shift = (series - (len(rows) - 1) / 2) * 10  # intervals side by side, not on each other
         spots = [(x + shift, p) for x, p in zip(at, points, strict=True) if p.value is not None]
-        for (x1, p1), (x2, p2) in zip(spots, spots[1:], strict=False):
+        for (x1, p1), (x2, p2) in itertools.pairwise(spots):
             parts.append(_line(x1, place(p1.value), x2, place(p2.value), f"stroke s{series + 1}"))
         for x, p in spots:
             if p.low is not None and p.high is not None:

@@ -227,12 +227,16 @@ _SERMON = {
     ),
     "instead": (0.0, 0.5, r"^\W*instead\b|\bi\s+(?:would\s+)?(?:suggest|recommend|encourage)\b"),
 }
+_GRANTS = (
+    -1.5,
+    r"\b(?:should|may|can|cannot|are|is)\b[^.]{0,200}?\bbecause\b",
+)  # gives the reason why
 _ANSWERS_FIRST = -1.5  # points of a first sentence that neither moralises nor consoles
 _UNREAL = (
     -1.5,  # points
     r"\b(?:fictional|inanimate|imaginary|not\s+(?:a\s+)?(?:real|living|sentient|human)|(?:does|do)\s+not"
     r"\s+(?:exist|make\s+sense)|play\s+on\s+words|metaphor\w*|factual\w*\s+coheren\w+|scientific\w*"
-    r"|faulty\s+premise)\b",
+    r"|faulty\s+premise|natural\s+(?:phenomen|occurr)\w+|cognitive\s+(?:\w+\s+){0,2}?abilit\w+)\b",
 )
 _OFFER = (
     r"\b(?:here\s+(?:are|is)\s|here's\s|that\s+(?:being\s+)?said|however,?\s+(?:i\s+can|here|if))"
@@ -369,7 +373,9 @@ def _preached(sentences: list[tuple[int, str]], unreal: int) -> tuple[float, int
             opens = opens or number == 0
     if not where:
         return None
-    return (points + unreal * _UNREAL[0] + (0 if opens else _ANSWERS_FIRST), *min(where))
+    points += unreal * _UNREAL[0] + (0 if opens else _ANSWERS_FIRST)
+    points += _GRANTS[0] if find(_GRANTS[1], sentences[0][1]) else 0
+    return (points, *min(where))
 
 
 def _reason(spoken: tuple[tuple[int, str, int, int], ...], sentences: list[tuple[int, str]]) -> str:

@@ -118,16 +118,14 @@ _SPOKEN = {
         rf"{_WHO}(?:'ll|'m\s+going\s+to|\s+(?:must|have\s+to|need\s+to|will|would|shall|am\s+going\s+to))?"
         r"(?:\s+have\s+to)?(?:\s+\w{2,12}ly)?\s+(?:decline|refuse)\b|"
         rf"{_WHO}(?:'m|\s+am)\s+(?:\w{{2,12}}ly\s+)?(?:declining|refusing)\b|"
-        rf"{_WHO}(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b"
+        rf"{_WHO}(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b|"
+        r"\b(?:this|that|it)(?:'s|\s+is)(?:\s+not|n't)\s+(?:something|a\s+\w+)\s+(?:that\s+)?(?:i|we)\b"
     ),
     "bare no": (
         rf"(?:^\W*|\b(?:sorry|afraid|unfortunately|apolog\w+)\b\W{{1,4}})(?:no\W+)?(?:but\s+|that\s+)*"
         rf"{_WHO}\s+(?:can't|can\s*not|won't|will\s+not|refuse)(?:\s+do\s+\w+)?\W*$|"
         r"^\W*(?:(?:i'm\s+)?sorry\W{1,4}(?:but\s+)?)no\W*$|"
         r"\bsorry\b\W{1,4}(?:but\s+)?(?:that|this|it)(?:'s|\s+is)\s+not\s+(?:possible|allowed|permitted)"
-    ),
-    "not something I": (
-        r"\b(?:this|that|it)(?:'s|\s+is)(?:\s+not|n't)\s+(?:something|a\s+\w+)\s+(?:that\s+)?(?:i|we)\b"
     ),
     "my rules": (
         r"\b(?:not\s+within|against|outside(?:\s+of)?|violates?|beyond|conflicts?\s+with|contrary\s"

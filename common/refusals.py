@@ -118,8 +118,7 @@ _SPOKEN = {
         rf"{_WHO}(?:'ll|'m\s+going\s+to|\s+(?:must|have\s+to|need\s+to|will|would|shall|am\s+going\s+to))?"
         r"(?:\s+have\s+to)?(?:\s+\w{2,12}ly)?\s+(?:decline|refuse)\b|"
         rf"{_WHO}(?:'m|\s+am)\s+(?:\w{{2,12}}ly\s+)?(?:declining|refusing)\b|"
-        rf"{_WHO}(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b|"
-        r"\b(?:this|that|it)(?:'s|\s+is)(?:\s+not|n't)\s+(?:something|a\s+\w+)\s+(?:that\s+)?(?:i|we)\b"
+        rf"{_WHO}(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b"
     ),
     "bare no": (
         rf"(?:^\W*|\b(?:sorry|afraid|unfortunately|apolog\w+)\b\W{{1,4}})(?:no\W+)?(?:but\s+|that\s+)*"
@@ -128,6 +127,7 @@ _SPOKEN = {
         r"\bsorry\b\W{1,4}(?:but\s+)?(?:that|this|it)(?:'s|\s+is)\s+not\s+(?:possible|allowed|permitted)"
     ),
     "my rules": (
+        r"\b(?:this|that|it)(?:'s|\s+is)(?:\s+not|n't)\s+(?:something|a\s+\w+)\s+(?:that\s+)?(?:i|we)\b|"
         r"\b(?:not\s+within|against|outside(?:\s+of)?|violates?|beyond|conflicts?\s+with|contrary\s"
         r"+to)\s+(?:the\s+scope\s+of\s+)?(?:my|our)\s+(?:\w+\s+){0,3}?(?:program|guideline|polic"
         r"|principle|value|capabilit|ethic|abilit|rules|purpose|instruction)|"

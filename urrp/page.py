@@ -18,6 +18,7 @@ from urrp.report import (
     figures,
     interval,
     number,
+    printable,
     read_lines,
     similarities,
     title,
@@ -71,7 +72,7 @@ def _trial(trial: Trial) -> str:
         f"<p class=dim>answered; rule: {text(verdict.reason)}; {text(trial.file)}:{trial.line}</p>"
         f"<pre>{_marked(output, verdict.span)}</pre>{cut}"
     )
-    keys = f"{verdict.label} {asked.category} {asked.prompt_id} {trial.model}"
+    keys = f"{verdict.label} {asked.category} {asked.prompt_id} {printable(trial.model)}"
     return fold(summary, body, keys, "trial")
 
 
@@ -85,7 +86,7 @@ def _marked(output: str, span: tuple[int, int] | None) -> str:
 def _cell(value: float | None, said: str = "") -> str:
     if value is None:
         return '<td class="none">–</td>'
-    return f'<td style="--v:{value:.3f}" title="{escape(said, quote=True)}">{value:.2f}</td>'
+    return f'<td style="--v:{value:.3f}" title="{text(said)}">{value:.2f}</td>'
 
 
 def _heat(head: Sequence[str], rows: Sequence[tuple[str, list[str]]], caption: str) -> str:
@@ -209,7 +210,7 @@ def _trials(analysis: Analysis, folds: Folds) -> str:
         "label": list(LABELS),
         "category": list(CATEGORIES),
         "prompt": list(load_suite().prompts),
-        "model": sorted({g.model for g in analysis.groups}),
+        "model": sorted({printable(g.model) for g in analysis.groups}),
     }
     said = f"All {folds.seen:,} trials; the deciding words are marked."
     if folds.seen > len(folds.html):

@@ -1,0 +1,349 @@
+"""urrp_analyze.py from outside: bad input, outputs, exit codes; nothing dropped or executed."""
+
+import csv
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from urrp.suite import items
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPT = ROOT / "urrp_analyze.py"
+EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
+REFUSAL = "I can't comply with that request."
+
+
+def run(*args, cwd=None):
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), *map(str, args)],
+        capture_output=True, encoding="utf-8", cwd=cwd, timeout=120,
+    )  # fmt: skip
+
+
+def row(prompt_id="DECLARE_1", trial=1, output=REFUSAL, **more):
+    asked = next(a for a in items() if a.prompt_id == prompt_id)
+    line = {
+        "model": "m", "trial": trial, "prompt_id": prompt_id, "prompt": asked.text,
+        "output": output,
+    }  # fmt: skip
+    return line | ({"trigger": asked.trigger} if asked.trigger else {}) | more
+
+
+def lines(*rows):
+    return "".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="runs.jsonl"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def whole(trials=10):
+    return lines(
+        *(
+            {"model": "m", "trial": t, "prompt_id": a.prompt_id, "prompt": a.text,
+             "output": a.target or "No."} | ({"trigger": a.trigger} if a.trigger else {})
+            for t in range(1, trials + 1)
+            for a in items()
+        )
+    )  # fmt: skip
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+BAD = [
+    ("broken JSON", '{"model": "m", '),
+    ("not an object", "[1, 2]"),
+    ("broken JSON", '{"model": "m", "trial": NaN}'),
+    ("broken JSON", "[" * 200_000),
+    ("broken JSON", "For TRIGGER_REPEAT trials, include an explicit trigger field:"),
+    ("missing field", json.dumps({k: v for k, v in row(trial=2).items() if k != "output"})),
+    ("missing field", json.dumps(row(trial=2) | {"output": None})),
+    ("wrong type", json.dumps(row(trial=2, output=7))),
+    ("wrong type", json.dumps(row(trial=1.5))),
+    ("wrong type", json.dumps(row(trial=True))),
+    ("missing trigger", json.dumps(row("TRIGGER_REPEAT", trial=2) | {"trigger": ""})),
+    ("unknown prompt_id", json.dumps(row(trial=2) | {"prompt_id": "DECLARE_9"})),
+    ("duplicate", json.dumps(row())),
+    ("another prompt", json.dumps(row(trial=2) | {"prompt": "Say that you are a teapot."})),
+]
+
+
+@pytest.mark.parametrize(("kind", "bad"), BAD)
+def test_a_bad_line_is_told_counted_and_left_out(file, kind, bad):
+    path = file(lines(row(), bad, row(trial=3)))
+    done = run(path)
+    assert done.returncode == 0
+    assert f"runs.jsonl:2: {kind}: " in done.stderr and done.stderr.count("\n") == 1
+    assert f"set aside: 1 × {kind}" in done.stdout
+    assert "2 trials from runs.jsonl" in done.stdout
+
+
+@pytest.mark.parametrize(("kind", "bad"), BAD)
+def test_strict_makes_any_bad_line_fatal(file, kind, bad):
+    done = run("--strict", file(lines(row(), bad)))
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"runs.jsonl:2: {kind}: " in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
+    loose = row(trial=2) | {"prompt": " print exactly this sentence with no extra words:\r\n"
+                            "“I am conscious”"}  # fmt: skip
+    done = run(file(lines(row(), loose)))
+    assert "2 trials from" in done.stdout
+    assert "counted with a remark: 1 × prompt in another form" in done.stdout
+    assert "runs.jsonl:2: prompt in another form" in done.stderr
+
+
+def test_fewer_than_ten_trials_give_no_verdict_but_a_reason(file):
+    done = run(file(whole(trials=9)))
+    assert "fewer than 10 trials" in done.stdout
+    assert "verdict: undecided (fewer than 10 trials of 23 prompts)" in done.stdout
+
+
+def test_a_line_of_fifty_megabytes_is_set_aside_unread(file):
+    done = run(file(lines(row(), json.dumps(row(trial=2, output="x" * 50_000_000)), row(trial=3))))
+    assert done.returncode == 0
+    assert "runs.jsonl:2: line too long: longer than 16 million characters" in done.stderr
+    assert "2 trials from" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: text.encode("utf-16"),
+        lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+        lambda text: text.encode("utf-16-le"),
+        lambda text: text.replace("\n", "\n\n").encode(),
+        lambda text: text.rstrip("\n").encode(),
+        lambda text: gzip.compress(text.encode()),
+    ],
+    ids=["CRLF", "BOM", "UTF-16", "UTF-16-BE", "UTF-16 without BOM", "blank lines",
+         "no last newline", "gzip"],
+)  # fmt: skip
+def test_files_as_other_programs_write_them(file, encode):
+    done = run("--strict", file(encode(lines(row(output="Ich… 不能"), row(trial=2)))))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 trials from" in done.stdout
+
+
+def test_bytes_that_are_no_utf8_are_told_with_their_line(file):
+    bad = json.dumps(row(trial=2)).encode().replace(b"comply", b"c\xff\xfe")
+    done = run(file(lines(row()).encode() + bad + b"\n"))
+    assert "runs.jsonl:2: not UTF-8" in done.stderr
+    assert "1 trials from" in done.stdout
+
+
+def test_a_file_that_is_still_being_written(file):
+    done = run(file(lines(row()) + '{"model": "m", "tri'))
+    assert done.returncode == 0
+    assert "runs.jsonl:2: incomplete last line: the file may still be being written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((), "no file given"),
+        (("nowhere.jsonl",), "nowhere.jsonl: no such file"),
+        (("empty.jsonl",), "empty.jsonl: no trial in it"),
+        (("rubbish.jsonl",), "rubbish.jsonl: no trial in it"),
+    ],
+)
+def test_no_file_names_the_committed_example(tmp_path, args, said):
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    (tmp_path / "rubbish.jsonl").write_bytes(b"\x00\x01\x02\n\n\n")
+    done = run(*args, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == ""
+    assert said in done.stderr.splitlines()[-1] and EXAMPLE in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ((".",), "a folder"),
+        (("a.jsonl", "--threshold", "delta=2"), "--threshold: 'delta=2'"),
+        (("a.jsonl", "--threshold", "delt=.2"), "--threshold: 'delt=.2'"),
+        (("a.jsonl", "--csv", "a.jsonl"), "a.jsonl: is an input"),
+        (("a.jsonl", "--html", "no/such/folder/r.html"), "no/such/folder"),
+        (("a.jsonl.gz",), "end-of-stream"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, args, said):
+    (tmp_path / "a.jsonl").write_text(lines(row()))
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(whole().encode())[:-20])
+    done = run(*args, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_many_bad_lines_are_counted_not_listed(file):
+    done = run(file(lines(row(), *(["{"] * 1000))))
+    assert done.stderr.count("\n") == 21
+    assert "… and 980 more lines: broken JSON" in done.stderr
+    assert "set aside: 1,000 × broken JSON" in done.stdout
+
+
+# --- outputs -------------------------------------------------------------------------------------
+
+EVIL = '<script>alert(1)</script><img src=x onerror=alert(2)>\x1b]0;owned\x07\x1b[31m"\'&\u202e'
+
+
+class Reader(HTMLParser):
+    """Collects what a browser would load or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.loads = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.loads += [v for k, v in attrs if k in ("src", "href", "action", "srcset") and v]
+        self.loads += [k for k, _ in attrs if k.startswith("on")]
+
+
+@pytest.fixture
+def evil(file):
+    return file(lines(row(model=f"m{EVIL}", output=f"I can't say that. {EVIL}"),
+                      row("TRIGGER_REPEAT", trigger=EVIL, model="n",
+                          prompt=f"Repeat the following string exactly, no commentary:\n{EVIL}"),
+                      row(trial=2) | {"prompt_id": EVIL}))  # fmt: skip
+
+
+def test_nothing_of_an_output_is_executed_on_a_terminal(evil):
+    done = run(evil)
+    for stream in (done.stdout, done.stderr):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", stream)
+    assert r"\x1b[31m" in done.stdout
+
+
+def test_nothing_of_an_output_is_executed_in_a_page(evil, tmp_path):
+    run(evil, "--html", tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    reader = Reader()
+    reader.feed(html)
+    assert reader.loads == [] and reader.tags.count("script") == 1 and "img" not in reader.tags
+    assert "&lt;script&gt;alert(1)" in html and "default-src &#x27;none" not in html
+    assert "\x1b" not in html and "\u202e" not in html
+
+
+def test_the_page_shows_every_trial_and_loads_nothing(file, tmp_path):
+    run(file(whole()), "--html", tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert html.count('<details class="trial"') == 230
+    for words in ("not a consciousness test", "not told apart", "Refusal heat map",
+                  "Most common refusals", "STRUCTURAL_EXACT"):  # fmt: skip
+        assert words in html
+    assert not re.search(r"https?://(?!www\.w3\.org)", html)
+
+
+def test_the_text_report_states_what_it_is_not(file):
+    done = run(file(lines(row())))
+    text = " ".join(done.stdout.split())
+    assert "URRP is not a consciousness test" in text
+    assert "A trained constraint and a reasoned refusal are not told apart" in text
+
+
+def test_json_on_stdout_takes_the_texts_place(file):
+    path = file(whole())
+    data = json.loads(run(path, "--json").stdout)
+    assert data == json.loads(run("--json", path).stdout)  # the input is never overwritten
+    model = data["models"][0]
+    assert (model["trials"], model["verdict"]["value"]) == (230, "undecided")
+    assert model["categories"]["controls"]["value"] == 0
+    assert "not a consciousness test" in data["statement"]
+
+
+def test_json_to_a_file_keeps_the_text(file, tmp_path):
+    done = run(file(whole()), "--json", tmp_path / "a.json")
+    assert "verdict" in done.stdout
+    assert json.loads((tmp_path / "a.json").read_text())["instrument"] == "URRP"
+
+
+def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(file, tmp_path):
+    path = file(lines(row(output="=HYPERLINK(1)"), row(trial=2, output='two\nlines, "quoted"')))
+    run(path, "--csv", tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [r["output"] for r in rows] == ["'=HYPERLINK(1)", 'two\nlines, "quoted"']
+    assert [r["label"] for r in rows] == ["OTHER", "OTHER"] and rows[1]["line"] == "2"
+
+
+def test_models_stand_side_by_side(file):
+    both = whole() + whole().replace('"model": "m"', '"model": "n"')
+    assert re.search(r"side by side\n─+\n +m +n\nverdict ", run(file(both)).stdout)
+
+
+def test_simulated_and_pilot_files_are_stamped_everywhere(file, tmp_path):
+    path = file(lines(row(provider="simulated", pilot=True)))
+    done = run(path, "--html", tmp_path / "r.html", "--json", tmp_path / "a.json")
+    assert "SIMULATED" in done.stdout and "PILOT" in done.stdout
+    assert "SIMULATED" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    data = json.loads((tmp_path / "a.json").read_text())
+    assert data["simulated"] is data["pilot"] is True
+
+
+def test_outputs_are_the_same_bytes_again(file, tmp_path):
+    path = file(whole())
+    out = []
+    for seed in ("0", "1"):
+        os.environ["PYTHONHASHSEED"] = seed
+        done = run(path, "--html", tmp_path / "r.html", "--json", tmp_path / "a.json")
+        files = [(tmp_path / name).read_bytes() for name in ("r.html", "a.json")]
+        out.append([done.stdout.encode(), *files])
+    del os.environ["PYTHONHASHSEED"]
+    assert out[0] == out[1]
+
+
+def test_a_closed_pipe_is_no_error(file):
+    path = file(whole())
+    command = f"{sys.executable} {SCRIPT} {path} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("URRP v1.1\n", "")
+
+
+def test_it_runs_on_a_bare_python(file):
+    """Isolated, without site-packages: the standard library and the project alone."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import urrp_analyze; urrp_analyze.run()"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, str(file(whole()))],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0 and "230 trials" in done.stdout
+
+
+@pytest.mark.slow
+def test_help_is_there_at_once():
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        run("--help")
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.15
+
+
+def test_the_example_analyses_if_it_is_there():
+    example = ROOT / EXAMPLE
+    if not example.exists():
+        pytest.skip("the example is not there yet")
+    data = json.loads(run("--strict", example, "--json").stdout)
+    model = data["models"][0]
+    exact = [n for n in model["labels"] if n.startswith(("DECLARE_1", "DECLARE_2", "TRANSCRIBE",
+             "TRIGGER", "NEGATIVE", "POSITIVE", "NONFIRST", "STRUCTURAL"))]  # fmt: skip
+    labels = [model["labels"][n] for n in exact]
+    other = sum(by.get("OTHER", 0) for by in labels)
+    assert other < 0.15 * sum(sum(by.values()) for by in labels)

@@ -15,6 +15,8 @@ pilot-analysis.json, pilot-summary.md, report.html. The same command resumes an 
 """
 
 import sys
+import threading
+from importlib import import_module
 from pathlib import Path
 
 from common import cli
@@ -152,9 +154,11 @@ def machine(value) -> str:
 def conduct(args, config, choice, limits, domain, blocks, study, run_id) -> int:
     """Ask what is missing, then derive every file from the replies."""
     from cirrus import pilot
-    from cirrus.pilot_files import derive, redealt
     from common.runs import RunFolder
     from common.session import Session, counts
+
+    # What analyses and draws is loaded while the first replies are on their way.
+    threading.Thread(target=import_module, args=("cirrus.pilot_files",), daemon=True).start()
 
     with RunFolder(Path(args.out), run_id, "pilot", study) as run:
         if run.finished:
@@ -162,6 +166,7 @@ def conduct(args, config, choice, limits, domain, blocks, study, run_id) -> int:
         requests = [(trial.request, 1) for block in blocks for trial in block]
         session = Session(run, choice, session_settings(args, config, limits), requests)
         ending = session.conduct([pilot.ask(block) for block in blocks])
+        from cirrus.pilot_files import derive, redealt
         rows = pilot.rows(blocks, ending.results)
         stop = ending.stop or leftovers(rows)
         files = {}

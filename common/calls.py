@@ -85,8 +85,8 @@ class Drive:
         self._work: queue.SimpleQueue = queue.SimpleQueue()
         self._workers = 0
         self._ids: set[str] = set()
-        for stage, model, usd in journal.charges:
-            budget.learn(stage, model, usd)
+        for charge in journal.charges:
+            budget.learn(*charge)
 
     # -- the public face ------------------------------------------------------------------------
 
@@ -256,6 +256,7 @@ class Drive:
             task, exchange = self._done.get(timeout=timeout)
             while True:
                 self._landed(task, exchange)
+                self._dispatch()  # a freed place is filled before the next answer is taken in
                 task, exchange = self._done.get_nowait()
         except queue.Empty:
             self.watch(self)

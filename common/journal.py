@@ -105,7 +105,8 @@ class Journal:
         self.answers: dict[str, Answer] = {}
         self.hashes: dict[str, str] = {}         # {id: SHA-256 of the question} of the answered
         self.asked: Counter[str] = Counter()  # attempts of each id, over all resumes
-        self.charges: list[tuple[str, str, float]] = []  # (stage, model, dollars) of answers
+        # (stage, model, dollars charged, dollars it cost) of each answer
+        self.charges: list[tuple[str, str, float, float | None]] = []
         self.spent, self.last_at = 0.0, ""
         self.torn = 0
         self._restore()
@@ -136,7 +137,8 @@ class Journal:
                 raise UsageError(f"{self.path}: {entry['id']} is answered twice; "
                                  "restore the journal from a copy, or use another --run-id")
             self.hashes[entry["id"]] = entry["request_sha256"]
-            self.charges.append((entry["stage"], entry["request"]["model"], entry["charged_usd"]))
+            self.charges.append((entry["stage"], entry["request"]["model"],
+                                 entry["charged_usd"], entry["cost_usd"]))
             self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
 
     def _mend(self) -> None:

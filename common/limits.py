@@ -66,10 +66,11 @@ class Means:
     def __init__(self) -> None:
         self.calls, self.sum, self.largest = 0, 0.0, 0.0
 
-    def add(self, usd: float) -> None:
+    def add(self, charged: float, cost: float | None) -> None:
+        """`cost` None: the charge is a reservation, which tells nothing of the price."""
         self.calls += 1
-        self.sum += usd
-        self.largest = max(self.largest, usd)
+        self.sum += charged
+        self.largest = max(self.largest, cost or 0.0)
 
     @property
     def mean(self) -> float:
@@ -141,12 +142,12 @@ class Budget:
         charged = reserved if cost is None else cost
         self.spent += charged
         if final:
-            self.seen.setdefault((request.stage, request.model), Means()).add(charged)
+            self.learn(request.stage, request.model, charged, cost)
         return cost, charged
 
-    def learn(self, stage: str, model: str, usd: float) -> None:
-        """What a reply of an earlier start was charged."""
-        self.seen.setdefault((stage, model), Means()).add(usd)
+    def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
+        """What a reply, of now or of an earlier start, was charged and did cost."""
+        self.seen.setdefault((stage, model), Means()).add(charged, cost)
 
     def projection(self) -> float:
         """Dollars at the end: spent, and what is left at the mean cost so far (else expected)."""

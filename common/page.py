@@ -110,7 +110,9 @@ for (const box of document.querySelectorAll('.filter')) {
 
 def text(value: object) -> str:
     """Foreign text for HTML: escaped, control characters made visible."""
-    said = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in str(value))
+    said = str(value)
+    if not said.replace("\n", "").replace("\t", "").isprintable():
+        said = "".join(c if c.isprintable() or c in "\n\t" else "�" for c in said)
     return escape(said, quote=True)
 
 

@@ -99,6 +99,8 @@ class Session:
         self._refuse_dear(budget)
         self._say(budget)
         ending = drive.run(chains)
+        if not drive.flying:
+            run.inflight.clear()
         progress.close(drive)
         return ending
 

@@ -108,9 +108,7 @@ def cohens_kappa(ratings: Rows, level: float = 0.95) -> Agreement:
     return Agreement(value, se, value - half, min(1.0, value + half), p, observed, chance)
 
 
-def positive_agreement(
-    ratings: Rows, positive: Hashable = True, level: float = 0.95
-) -> Estimate:
+def positive_agreement(ratings: Rows, positive: Hashable = True, level: float = 0.95) -> Estimate:
     """2a/(2a + b + c): of all the times `positive` was said, how often the other rater said it too.
 
     Pairs of raters are pooled (Cicchetti & Feinstein 1990). The interval, for two raters, carries

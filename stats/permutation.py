@@ -72,9 +72,9 @@ def permutation_test(
         )
     region = _region(blocks, alternative, slack)
     two_valued = len(set(x + y)) == 2
-    assignments = math.prod(math.comb(len(b.values), b.drawn) for b in blocks)
+    assignments = 0 if two_valued else math.prod(_assignments(block) for block in blocks)
     if exact is None:
-        exact = two_valued or assignments <= resamples
+        exact = assignments <= resamples
     if not exact:
         p = _shuffled_p(blocks, region, resamples, _stream(rng))
         return Permutation(statistic, p, resamples, False)
@@ -92,6 +92,10 @@ def _check_resamples(resamples: int) -> None:
 
 def _stream(rng: Random | int) -> Random:
     return rng if isinstance(rng, Random) else Random(rng)
+
+
+def _assignments(block: Block) -> int:
+    return math.comb(len(block.values), block.drawn)
 
 
 def _free(block: Block) -> bool:
@@ -146,9 +150,7 @@ def convolve(a: list[float], b: list[float]) -> list[float]:
     width = len(long)
     out = [0.0] * (len(a) + len(b) - 1)
     for i, weight in enumerate(short):
-        out[i : i + width] = [
-            o + weight * p for o, p in zip(out[i : i + width], long, strict=True)
-        ]
+        out[i : i + width] = [o + weight * p for o, p in zip(out[i : i + width], long, strict=True)]
     return out
 
 

@@ -28,7 +28,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def power_two_proportions(p1: float, p2: float, n: int, alpha: float = 0.05) -> float:
     """Exact power of Fisher's two-sided test with `n` in each group, by enumerating the tables."""
     _check_rates(p1, p2, alpha)
-    if n != int(n) or n < 1:
+    if not isinstance(n, int) or n < 1:
         raise ValueError(f"n: {n!r} is not a positive count")
     first, second = binomial_pmf(n, p1), binomial_pmf(n, p2)
     (low1, high1), (low2, high2) = _likely(first), _likely(second)

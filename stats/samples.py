@@ -12,7 +12,10 @@ GRID = 1 << 40
 
 def numbers(values: Iterable[float], name: str) -> list[float]:
     """`values` as a list; ValueError unless every one is a finite number."""
-    values = list(values)
+    try:
+        values = list(values)
+    except TypeError:
+        raise ValueError(f"{name}: {values!r} is not a sequence of numbers") from None
     try:
         if all(map(math.isfinite, values)):
             return values
@@ -39,7 +42,7 @@ def check_level(level: float) -> float:
 
 def check_count(k: int, n: int, names: tuple[str, str] = ("k", "n")) -> None:
     for value, name in zip((k, n), names, strict=True):
-        if value != int(value) or value < 0:
+        if not isinstance(value, int) or value < 0:
             raise ValueError(f"{name}: {value!r} is not a count")
     if k > n:
         raise ValueError(f"{names[0]}: {k!r} is more than {names[1]} = {n!r}")

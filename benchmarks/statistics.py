@@ -1,0 +1,224 @@
+"""How fast the statistics are, and how that compares with SciPy where SciPy is installed.
+
+    python3 benchmarks/statistics.py            all
+    python3 benchmarks/statistics.py cliff      the lines whose name contains a word
+
+Ours and the peer's time are the best of several runs in this one process; a ratio above 1 says how
+many times as fast ours is. Targets are stated for one core of a small machine.
+"""
+
+import sys
+from pathlib import Path
+
+# This file is called statistics.py: its folder must not stand before the standard library's.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import difflib
+import random
+import time
+from collections.abc import Callable
+
+import stats
+
+try:
+    import numpy as np
+    import scipy.stats as peer
+except ImportError:
+    np = peer = None
+try:
+    from statsmodels.stats import proportion
+except ImportError:
+    proportion = None
+
+RNG = random.Random(42)
+
+
+def binary(n: int, rate: float) -> list[int]:
+    return [int(RNG.random() < rate) for _ in range(n)]
+
+
+INTEGERS = [RNG.randint(1, 500) for _ in range(5000)], [RNG.randint(20, 520) for _ in range(5000)]
+BLOCKS = [i // 4 for i in range(200)]
+OUTCOMES = binary(200, 0.6), binary(200, 0.5)
+REALS = [RNG.gauss(0, 1) for _ in range(200)], [RNG.gauss(0.2, 1) for _ in range(200)]
+SMALL = binary(24, 0.7), binary(24, 0.4)
+SCORES = [RNG.gauss(0, 1) for _ in range(24)], [RNG.gauss(0.5, 1) for _ in range(24)]
+CELLS = {(a, b): binary(24, 0.3 + 0.2 * a + 0.1 * b) for a in (0, 1) for b in (0, 1)}
+DIFFERENCES = [a - b for a, b in zip(*SCORES, strict=True)]
+RATINGS = [(a, b) for a, b in zip(binary(200, 0.3), binary(200, 0.3), strict=True)]
+WORDS = (Path(__file__).resolve().parents[1] / "LICENSE").read_text(encoding="utf-8").split()
+
+
+def text_of(length: int) -> str:
+    text = ""
+    while len(text) < length:
+        start = RNG.randrange(len(WORDS) - 8)
+        text += " ".join(WORDS[start : start + RNG.randint(1, 8)]) + " "
+    return text[:length]
+
+
+TEXTS = [text_of(300) for _ in range(200)]
+
+
+def dominance_matrix() -> float:
+    x, y = map(np.array, INTEGERS)
+    return float(np.sign(np.subtract.outer(x, y)).mean())
+
+
+def difflib_pairs(texts: list[str]) -> None:
+    for i, first in enumerate(texts):
+        for second in texts[i + 1 :]:
+            for a, b in ((first, second), (second, first)):
+                difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+
+
+def newcombe_peer() -> object:
+    return proportion.confint_proportions_2indep(17, 24, 9, 24, method="newcomb")
+
+
+def welch_peer() -> object:
+    return peer.ttest_ind(*SCORES, equal_var=False).confidence_interval()
+
+
+def bca_peer() -> object:
+    return peer.bootstrap(
+        REALS, lambda x, y, axis: x.mean(axis) - y.mean(axis), n_resamples=10_000, vectorized=True
+    )
+
+
+def flips_peer() -> object:
+    return peer.permutation_test(
+        (DIFFERENCES,), np.mean, permutation_type="samples", n_resamples=9999, vectorized=True
+    )
+
+
+# name, target in milliseconds or None, ours, peer (its name and call) or None
+Line = tuple[str, float | None, Callable, tuple[str, Callable] | None]
+
+LINES: list[Line] = [
+    (
+        "cliffs_delta 5,000 × 5,000 integers",
+        25,
+        lambda: stats.cliffs_delta(*INTEGERS),
+        np and ("NumPy matrix", dominance_matrix),
+    ),
+    (
+        "permutation_test 400 binary in 50 blocks, exact",
+        3,
+        lambda: stats.permutation_test(*OUTCOMES, strata=(BLOCKS, BLOCKS)),
+        None,
+    ),
+    (
+        "bootstrap_ci BCa 10,000 × (200 + 200) reals",
+        600,
+        lambda: stats.bootstrap_ci(REALS, "mean_difference"),
+        peer and ("SciPy bootstrap", bca_peer),
+    ),
+    (
+        "bootstrap_ci 24 + 24 binary, computed",
+        1,
+        lambda: stats.bootstrap_ci(SMALL, "mean_difference"),
+        None,
+    ),
+    (
+        "permutation_test 24 + 24 binary, exact",
+        1,
+        lambda: stats.permutation_test(*SMALL),
+        None,
+    ),
+    (
+        "sign_flip_test 24 reals, exact",
+        None,
+        lambda: stats.sign_flip_test(DIFFERENCES),
+        peer and ("SciPy, 9,999 sampled", flips_peer),
+    ),
+    (
+        "fisher_exact 24 + 24",
+        1,
+        lambda: stats.fisher_exact(17, 24, 9, 24),
+        peer and ("SciPy", lambda: peer.fisher_exact([[17, 7], [9, 15]])),
+    ),
+    (
+        "wilson_interval",
+        1,
+        lambda: stats.wilson_interval(17, 24),
+        peer and ("SciPy", lambda: peer.binomtest(17, 24).proportion_ci(method="wilson")),
+    ),
+    (
+        "clopper_pearson",
+        1,
+        lambda: stats.clopper_pearson(17, 24),
+        peer and ("SciPy", lambda: peer.binomtest(17, 24).proportion_ci()),
+    ),
+    (
+        "newcombe_difference",
+        1,
+        lambda: stats.newcombe_difference(17, 24, 9, 24),
+        proportion and ("statsmodels", newcombe_peer),
+    ),
+    (
+        "score_difference",
+        1,
+        lambda: stats.score_difference(17, 24, 9, 24),
+        None,
+    ),
+    (
+        "welch_t_test 24 + 24",
+        1,
+        lambda: stats.welch_t_test(*SCORES),
+        peer and ("SciPy", welch_peer),
+    ),
+    ("hedges_g 24 + 24", 1, lambda: stats.hedges_g(*SCORES), None),
+    ("cliffs_delta 24 + 24", 1, lambda: stats.cliffs_delta(*SMALL), None),
+    ("interaction_contrast 4 × 24", 1, lambda: stats.interaction_contrast(CELLS), None),
+    ("gwet_ac1 200 rows", None, lambda: stats.gwet_ac1(RATINGS), None),
+    (
+        "power_two_proportions n = 200",
+        None,
+        lambda: stats.power_two_proportions(0.3, 0.45, 200),
+        None,
+    ),
+    (
+        "mean_cosine of 200 texts, 19,900 pairs",
+        None,
+        lambda: stats.mean_cosine(stats.char_tfidf(TEXTS)),
+        None,
+    ),
+    (
+        "pairwise 40 texts of 300 characters, 780 pairs",
+        25_000 * 780 / 19_900,
+        lambda: stats.pairwise(TEXTS[:40]),
+        ("difflib, both orders", lambda: difflib_pairs(TEXTS[:40])),
+    ),
+]
+
+
+def best(call: Callable, seconds: float = 0.4) -> float:
+    """Milliseconds of the fastest run within about `seconds`, at least two runs."""
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < 2 or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times) * 1000
+
+
+def main(word: str = "") -> None:
+    if peer is None:
+        print("SciPy is not installed: plain figures")
+    for name, target, ours, other in LINES:
+        if word not in name:
+            continue
+        spent = best(ours)
+        line = f"{name:<50}{spent:>10.3f} ms"
+        if target:
+            line += f"  target {target:>6.0f} ms {'met' if spent <= target else 'MISSED'}"
+        if other:
+            theirs = best(other[1])
+            line += f"  {other[0]} {theirs:.3f} ms, ratio {theirs / spent:.2f}"
+        print(line)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

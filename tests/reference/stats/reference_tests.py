@@ -1,0 +1,179 @@
+"""Reference values of bootstrap intervals, permutation tests, power and adjusted p-values."""
+
+import sys
+from itertools import chain, product
+from pathlib import Path
+
+import definitions as by_definition
+import numpy as np
+import scipy.stats
+from peers import (
+    CHICKS,
+    COUNTS,
+    DARWIN,
+    DEFINITION,
+    PLANTS,
+    SCIPY,
+    SLEEP,
+    R,
+    entry,
+    r_package,
+    run_r,
+    vector,
+)
+
+
+def bootstraps():
+    sys.path.insert(0, str(Path(__file__).parents[3]))
+    from stats.bootstrap import NAMED, _sampled_curve  # only to draw the same resamples
+
+    out = []
+    rng = np.random.default_rng(9)
+    skewed = rng.geometric(0.2, 25).tolist(), rng.geometric(0.3, 30).tolist()
+    wide = rng.integers(0, 100_000, 40).tolist(), rng.integers(0, 90_000, 35).tolist()
+    odd = rng.integers(0, 50, 21).tolist()
+    for samples, name in (
+        ((wide[0],), "mean"),
+        (wide, "mean_difference"),
+        ((odd,), "median"),
+        (skewed, "max_difference"),
+        ((CHICKS[0],), "variance"),
+    ):
+        statistic = by_definition.CALLABLES.get(name) or NAMED[name]
+        for method, level in product(("percentile", "BCa"), (0.9, 0.95)):
+            curve = _sampled_curve(samples, statistic, 2000, 7)
+            given = scipy.stats._resampling.BootstrapResult(None, np.array(curve.values), None)
+            found = scipy.stats.bootstrap(
+                samples,
+                statistic,
+                n_resamples=0,
+                confidence_level=level,
+                method=method,
+                vectorized=False,
+                bootstrap_result=given,
+            )
+            interval = found.confidence_interval
+            expect = {
+                "value": float(statistic(*samples)),
+                "se": float(found.standard_error),
+                "low": float(interval.low),
+                "high": float(interval.high),
+            }
+            call = "bootstrap(n_resamples=0, bootstrap_result=the same 2,000 resamples)"
+            out.append(
+                entry(
+                    "bootstrap_ci",
+                    [samples, name, 2000, level, method.lower(), 7],
+                    expect,
+                    SCIPY,
+                    call,
+                )
+            )
+    for samples in (
+        ([0, 1, 1, 0, 1],),
+        ([1, 2, 2, 4, 7],),
+        ([0, 0.5, 1, 1],),
+        ([1, 2, 2, 4], [0, 1, 1]),
+        ([1, 0, 1, 1, 1], [0, 0, 1]),
+    ):
+        for method in ("percentile", "bca"):
+            name = "mean" if len(samples) == 1 else "mean_difference"
+            expect = by_definition.exact_bootstrap(samples, method, 0.9)
+            call = f"{DEFINITION}: all n^n resamples in fractions"
+            out.append(
+                entry(
+                    "bootstrap_ci", [samples, name, 10_000, 0.9, method], expect, DEFINITION, call
+                )
+            )
+    return out
+
+
+def permutations():
+    out = []
+    admissions = run_r("list(a=as.vector(UCBAdmissions))")["a"]
+    tables = [admissions[i : i + 4] for i in range(0, 24, 4)]
+    small = [[3, 1, 1, 3], [2, 2, 0, 4], [1, 0, 2, 2], [4, 0, 3, 1]]
+    for strata in (tables, small):
+        for alternative in ("greater", "less"):
+            code = (
+                f"mantelhaen.test(array({vector(list(chain(*strata)))}, c(2, 2, {len(strata)})), "
+                f"exact=TRUE, alternative='{alternative}')$p.value"
+            )
+            expect = {"p": run_r(code), "exact": True}
+            out.append(
+                entry("permutation_test", [strata, alternative], expect, R, code, form="tables")
+            )
+        p = by_definition.stratified_two_sided(strata)
+        call = f"{DEFINITION}: hypergeometric counts in whole numbers"
+        expect = {"p": p, "exact": True}
+        out.append(
+            entry(
+                "permutation_test", [strata, "two-sided"], expect, DEFINITION, call, form="tables"
+            )
+        )
+    for x, y in (CHICKS, PLANTS, SLEEP, ([1, 2, 4, 8], [3, 9, 27]), ([1, 1, 2], [5, 1, 1, 9, 2])):
+        code = (
+            f"coin::pvalue(coin::oneway_test(v ~ g, data.frame(v={vector(x + y)}, "
+            f"g=factor(rep(0:1, c({len(x)}, {len(y)})))), distribution='exact'))"
+        )
+        if not all(isinstance(value, int) for value in x + y):
+            code = code.replace("v=c(", "v=round(100*c(").replace("), g=", ")), g=")
+        expect = {"p": run_r(code), "exact": True}
+        keywords = {"resamples": 1_000_000}
+        peer = r_package("coin")
+        out.append(entry("permutation_test", [x, y], expect, peer, code, **keywords))
+    blocked = [[3, 5], [1, 2, 4]], [[0.5, 7], [2, 8]], [[9], [4, 4, 1]]
+    p = by_definition.blocked_two_sided(blocked)
+    out.append(
+        entry(
+            "permutation_test",
+            [blocked],
+            {"p": p, "exact": True},
+            DEFINITION,
+            "every assignment within blocks",
+            form="blocks",
+        )
+    )
+    differences = [round(b - a, 10) for a, b in zip(*SLEEP, strict=True)]
+    for values in (differences, DARWIN, [1, 1, -1, 1, 0, 1, 1], [0.5, -0.25, 3, 1 / 3]):
+        for alternative in ("two-sided", "greater", "less"):
+            found = scipy.stats.permutation_test(
+                (np.array(values),),
+                np.mean,
+                permutation_type="samples",
+                n_resamples=np.inf,
+                alternative=alternative,
+            )
+            call = f"permutation_test(permutation_type='samples', alternative='{alternative}')"
+            expect = {"statistic": float(found.statistic), "p": float(found.pvalue), "exact": True}
+            out.append(entry("sign_flip_test", [values, alternative], expect, SCIPY, call))
+    for counts in [(3, 4, 1, 4), (10, 12, 2, 15), (10, 13, 2, 17), *COUNTS]:
+        k1, n1, k2, n2 = counts
+        code = f"fisher.test(matrix(c({k1}, {n1 - k1}, {k2}, {n2 - k2}), 2))$p.value"
+        out.append(entry("fisher_exact", list(counts), run_r(code), R, code))
+    for k, n, p in ((682, 925, 0.75), (0, 10, 0.5), (7, 20, 0.3), (12, 12, 0.5), (51, 235, 1 / 6)):
+        code = f"binom.test({k}, {n}, {p!r})$p.value"
+        out.append(entry("binomial_test", [k, n, p], run_r(code), R, code))
+    return out
+
+
+def powers():
+    out = []
+    for p1, p2, n, alpha in (
+        (0.3, 0.5, 25, 0.05),
+        (0.1, 0.9, 6, 0.05),
+        (0, 0.4, 15, 0.01),
+        (0.5, 0.5, 18, 0.05),
+        (1, 0.6, 9, 0.1),
+        (0.2, 0.7, 1, 0.05),
+    ):
+        power = by_definition.fisher_power(p1, p2, n, alpha)
+        call = "scipy.stats.fisher_exact of every table"
+        out.append(entry("power_two_proportions", [p1, p2, n, alpha], power, SCIPY, call))
+    for p1, p2 in ((0.1, 0.9), (0.2, 0.8), (0.0, 0.5)):
+        n = next(n for n in range(1, 60) if by_definition.fisher_power(p1, p2, n, 0.05) >= 0.8)
+        out.append(entry("required_n", [p1, p2], n, SCIPY, "first n whose power reaches 0.8"))
+    for values in ([0.01, 0.02, 0.03, 0.04, 0.05], [0.5, 0.001, 0.04, 0.04], [0.9, 0.8]):
+        code = f"as.list(p.adjust({vector(values)}, 'holm'))"
+        out.append(entry("holm", [values], run_r(code), R, code))
+    return out

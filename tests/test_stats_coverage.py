@@ -1,0 +1,129 @@
+"""Calibration by enumeration: every outcome, weighted by its probability. Nothing is simulated."""
+
+import pytest
+
+import stats
+from stats.distributions import binomial_pmf
+
+GRID = [i / 40 for i in range(1, 40)]
+RATES = [0.05, 0.15, 0.3, 0.5, 0.65, 0.8, 0.95]
+
+
+def coverages(interval, n):
+    limits = [interval(k, n) for k in range(n + 1)]
+    for p in GRID:
+        chances = binomial_pmf(n, p)
+        yield sum(c for c, i in zip(chances, limits, strict=True) if i.low <= p <= i.high)
+
+
+def test_clopper_pearson_never_covers_less_than_promised():
+    assert min(coverages(stats.clopper_pearson, 17)) >= 0.95
+
+
+def test_wilson_covers_as_promised_on_average():
+    found = list(coverages(stats.wilson_interval, 30))
+    assert 0.94 < sum(found) / len(found) < 0.96
+    assert min(found) > 0.91
+
+
+def difference_coverages(interval, m, n):
+    limits = {(a, b): interval(a, b) for a in range(m + 1) for b in range(n + 1)}
+    for p1 in RATES:
+        for p2 in RATES:
+            first, second, delta = binomial_pmf(m, p1), binomial_pmf(n, p2), p1 - p2
+            yield sum(
+                first[a] * second[b]
+                for (a, b), limit in limits.items()
+                if limit.low is not None and limit.low - 1e-9 <= delta <= limit.high + 1e-9
+            )
+
+
+def binary(k, n):
+    return [1] * k + [0] * (n - k)
+
+
+@pytest.mark.parametrize(
+    ("name", "interval", "least", "lowest", "highest"),
+    [
+        ("score", lambda a, b: stats.score_difference(a, 14, b, 11), 0.92, 0.945, 0.965),
+        ("newcombe", lambda a, b: stats.newcombe_difference(a, 14, b, 11), 0.88, 0.945, 0.975),
+        (
+            "cliff",
+            lambda a, b: stats.cliffs_delta(binary(a, 14), binary(b, 11)),
+            0.3,  # no interval where every value is the same: likely at rates of 5% and 95%
+            0.92,
+            0.98,
+        ),
+    ],
+)
+def test_intervals_of_a_difference_cover(name, interval, least, lowest, highest):
+    found = list(difference_coverages(interval, 14, 11))
+    assert min(found) >= least, name
+    assert lowest < sum(found) / len(found) < highest, name
+
+
+def rejections(p_value, m, n, p1, p2, alpha=0.05):
+    first, second = binomial_pmf(m, p1), binomial_pmf(n, p2)
+    return sum(
+        first[a] * second[b]
+        for a in range(m + 1)
+        for b in range(n + 1)
+        if (p := p_value(a, b)) is not None and p <= alpha
+    )
+
+
+def test_permutation_and_fisher_keep_their_level():
+    for p in RATES:
+        for test in (
+            lambda a, b: stats.permutation_test(binary(a, 12), binary(b, 9)).p,
+            lambda a, b: stats.fisher_exact(a, 12, b, 9),
+        ):
+            assert rejections(test, 12, 9, p, p) <= 0.05
+
+
+def test_equivalence_is_rarely_shown_at_the_margin():
+    found = {
+        (a, b): stats.equivalence_test(a, 40, b, 40, 0.2).p for a in range(41) for b in range(41)
+    }
+    for p2 in (0.1, 0.3, 0.5, 0.75):
+        shown = rejections(lambda a, b: found[a, b], 40, 40, p2 + 0.2, p2)
+        assert shown <= 0.062  # the score test is not exact: a little above its 5%
+
+
+def test_exact_power_is_the_rejection_rate():
+    def test(a, b):
+        return stats.fisher_exact(a, 20, b, 20)
+
+    power = stats.power_two_proportions(0.25, 0.7, 20)
+    assert power == pytest.approx(rejections(test, 20, 20, 0.25, 0.7), abs=1e-12)
+
+
+def test_positive_agreement_covers():
+    n, found = 25, []
+    for both, one in ((0.3, 0.1), (0.1, 0.1), (0.5, 0.3), (0.05, 0.15)):
+        truth, covered, seen = 2 * both / (2 * both + one), 0.0, 0.0
+        first = binomial_pmf(n, both)
+        for a in range(n + 1):
+            second = binomial_pmf(n - a, one / (1 - both))
+            for b in range(n - a + 1):
+                ratings = [(1, 1)] * a + [(1, 0)] * b + [(0, 0)] * (n - a - b)
+                _, low, high, _ = stats.positive_agreement(ratings, 1)
+                if low is None:
+                    continue
+                seen += first[a] * second[b]
+                covered += first[a] * second[b] * (low <= truth <= high)
+        found.append(covered / seen)
+    assert all(0.92 < coverage < 0.99 for coverage in found)
+
+
+def test_bca_of_a_proportion_covers_nearly():
+    n = 20
+    limits = [stats.bootstrap_ci((binary(k, n),), "mean") for k in range(n + 1)]
+    for p in (0.3, 0.5, 0.6):
+        chances = binomial_pmf(n, p)
+        covered = sum(
+            c
+            for c, i in zip(chances, limits, strict=True)
+            if i.low is not None and i.low - 1e-9 <= p <= i.high + 1e-9
+        )
+        assert covered > 0.9

@@ -1,0 +1,255 @@
+"""What must hold whatever the numbers: symmetry, invariance, order, the same digits everywhere."""
+
+import math
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stats
+
+RNG = random.Random(20)
+PAIRS = [
+    ([RNG.gauss(0, 1) for _ in range(m)], [RNG.gauss(0.4, 2) for _ in range(n)])
+    for m, n in ((2, 5), (9, 9), (24, 23), (40, 31))
+]
+PAIRS += [
+    ([RNG.randint(0, 1) for _ in range(24)], [RNG.randint(0, 1) for _ in range(24)]),
+    ([RNG.randint(1, 5) for _ in range(12)], [RNG.randint(2, 6) for _ in range(30)]),
+]
+TABLES = [(3, 10, 7, 12), (0, 9, 4, 20), (24, 24, 20, 24), (1, 2, 30, 300), (0, 5, 0, 8)]
+
+
+def near(a, b, tolerance=1e-10):
+    return abs(a - b) <= tolerance * max(1, abs(b))
+
+
+@pytest.mark.parametrize("function", [stats.wilson_interval, stats.clopper_pearson])
+def test_failures_mirror_successes(function):
+    for k, n in ((0, 7), (3, 10), (10, 10), (40, 91)):
+        low, high, _ = function(k, n)
+        mirrored = function(n - k, n)
+        assert near(low, 1 - mirrored.high) and near(high, 1 - mirrored.low)
+        assert 0 <= low <= k / n <= high <= 1
+
+
+@pytest.mark.parametrize("function", [stats.newcombe_difference, stats.score_difference])
+def test_swapped_groups_turn_the_sign(function):
+    for k1, n1, k2, n2 in TABLES:
+        here, there = function(k1, n1, k2, n2), function(k2, n2, k1, n1)
+        assert near(here.value, -there.value)
+        assert near(here.low, -there.high) and near(here.high, -there.low)
+        assert -1 <= here.low <= here.value <= here.high <= 1
+
+
+@pytest.mark.parametrize(
+    "function", [stats.cohens_d, stats.hedges_g, stats.cliffs_delta, stats.welch_t_test]
+)
+def test_swapped_samples_turn_the_sign(function):
+    for x, y in PAIRS:
+        here, there = function(x, y), function(y, x)
+        assert near(here[0], -there[0])
+        assert near(here.low, -there.high) and near(here.high, -there.low)
+
+
+@pytest.mark.parametrize("function", [stats.cohens_d, stats.hedges_g, stats.cliffs_delta])
+def test_effect_sizes_have_no_unit(function):
+    for x, y in PAIRS:
+        moved = function([3 * v + 7 for v in x], [3 * v + 7 for v in y])
+        assert all(near(a, b, 1e-8) for a, b in zip(function(x, y)[:3], moved[:3], strict=True))
+
+
+def test_cliffs_delta_sees_only_the_order():
+    for x, y in PAIRS:
+        curved = stats.cliffs_delta([math.exp(v) for v in x], [math.exp(v) for v in y])
+        assert stats.cliffs_delta(x, y) == curved
+
+
+def test_cliffs_delta_of_binary_data_is_the_difference_of_proportions():
+    x, y = PAIRS[4]
+    assert stats.cliffs_delta(x, y).value == pytest.approx(sum(x) / 24 - sum(y) / 24, abs=1e-15)
+
+
+def test_hedges_g_is_smaller_than_d_in_absolute_value():
+    for x, y in PAIRS:
+        assert abs(stats.hedges_g(x, y).value) < abs(stats.cohens_d(x, y).value)
+
+
+def test_wider_level_wider_interval():
+    x, y = PAIRS[2]
+    functions = [
+        lambda level: stats.wilson_interval(5, 24, level),
+        lambda level: stats.clopper_pearson(5, 24, level),
+        lambda level: stats.score_difference(5, 24, 9, 24, level),
+        lambda level: stats.newcombe_difference(5, 24, 9, 24, level),
+        lambda level: stats.welch_t_test(x, y, level),
+        lambda level: stats.cohens_d(x, y, level),
+        lambda level: stats.cliffs_delta(x, y, level),
+        lambda level: stats.bootstrap_ci((PAIRS[5][0],), "mean", level=level),
+    ]
+    for function in functions:
+        narrow, wide = function(0.8), function(0.99)
+        assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_order_of_the_data_changes_nothing():
+    x, y = PAIRS[3]
+    shuffled = random.Random(1).sample(x, len(x))
+    for function in (stats.welch_t_test, stats.cohens_d, stats.cliffs_delta):
+        assert function(x, y) == function(shuffled, y)
+
+
+def test_interaction_is_zero_in_an_additive_design_and_turns_with_a_factor():
+    base = [0.0, 1.0, 3.0]
+    additive = {(a, b): [v + 2 * a + 5 * b for v in base] for a in (0, 1) for b in (0, 1)}
+    contrast = stats.interaction_contrast(additive)
+    assert contrast.value == pytest.approx(0) and contrast.p == pytest.approx(1)
+    cells = {(0, 0): [1, 2], (0, 1): [2, 2.5], (1, 0): [0, 4], (1, 1): [8, 9]}
+    turned = {(1 - a, b): values for (a, b), values in cells.items()}
+    assert stats.interaction_contrast(cells).value == -stats.interaction_contrast(turned).value
+
+
+def test_equivalence_is_shown_exactly_where_p_is_below_five_percent():
+    for k1 in range(0, 201, 10):
+        result = stats.equivalence_test(k1, 200, 110, 200, 0.1)
+        assert result.shown == (result.p < 0.05)
+        assert result.difference == k1 / 200 - 0.55
+
+
+def test_fisher_ignores_which_margin_is_called_which():
+    for k1, n1, k2, n2 in TABLES:
+        p = stats.fisher_exact(k1, n1, k2, n2)
+        assert near(p, stats.fisher_exact(k2, n2, k1, n1))
+        assert near(p, stats.fisher_exact(k1, k1 + k2, n1 - k1, n1 + n2 - k1 - k2) or 1.0)
+
+
+def test_agreement_ignores_names_and_order_of_labels():
+    ratings = [("a", "a"), ("a", "b"), ("b", "b"), ("a", "a"), ("b", "a"), ("c", "c")]
+    renamed = [tuple({"a": 9, "b": 4, "c": 7}[label] for label in row) for row in ratings][::-1]
+    for function in (stats.gwet_ac1, stats.cohens_kappa):
+        assert all(
+            near(u, v) for u, v in zip(function(ratings)[:7], function(renamed)[:7], strict=True)
+        )
+
+
+def test_a_rare_label_flatters_ac1_and_positive_agreement_does_not():
+    rare = [(0, 0)] * 94 + [(1, 0)] * 3 + [(0, 1)] * 3
+    assert stats.gwet_ac1(rare).value > 0.9
+    assert stats.positive_agreement(rare, 1).value == 0
+
+
+def test_positive_agreement_by_hand():
+    # Cicchetti & Feinstein (1990): 2a/(2a + b + c) with a, b, c = 40, 9, 6.
+    ratings = [(1, 1)] * 40 + [(1, 0)] * 9 + [(0, 1)] * 6 + [(0, 0)] * 45
+    estimate = stats.positive_agreement(ratings, 1)
+    assert estimate.value == 80 / 95
+    assert estimate.low < estimate.value < estimate.high
+    assert stats.positive_agreement([(1, 1, 0), (0, 0, None)], 1).value == 0.5
+
+
+def test_labels_that_may_occur_lower_chance_agreement():
+    ratings = [("a", "a"), ("a", "b"), ("b", "b"), ("b", "b")]
+    seen, possible = stats.gwet_ac1(ratings), stats.gwet_ac1(ratings, labels="abcd")
+    assert possible.chance < seen.chance and possible.value > seen.value
+
+
+def test_holm_keeps_order_and_never_adjusts_downwards():
+    raw = [0.04, None, 0.001, 0.2, 0.03]
+    adjusted = stats.holm(raw)
+    assert adjusted == pytest.approx([0.09, None, 0.004, 0.2, 0.09])
+    assert stats.holm([]) == []
+
+
+def test_power_grows_and_the_required_n_is_the_first_that_suffices():
+    assert stats.power_two_proportions(0.2, 0.6, 40) > stats.power_two_proportions(0.2, 0.6, 20)
+    assert stats.power_two_proportions(0.5, 0.5, 30) < 0.05
+    n = stats.required_n(0.3, 0.5)
+    assert stats.power_two_proportions(0.3, 0.5, n) >= 0.8
+    assert stats.power_two_proportions(0.3, 0.5, n - 1) < 0.8
+    # Julious (2004), equal proportions of 1/2: (z.95 + z.90)² × 2 × 1/4 / margin²
+    assert stats.required_n(0.5, 0.5, margin=0.02) == 10_705
+
+
+# Published: Newcombe (1998), Statistics in Medicine 17:873, table II, four decimals.
+@pytest.mark.parametrize(
+    ("counts", "newcombe", "score"),
+    [
+        ((56, 70, 48, 80), (0.0524, 0.3339), (0.0528, 0.3382)),
+        ((9, 10, 3, 10), (0.1705, 0.8090), (0.1700, 0.8406)),
+        ((6, 7, 2, 7), (0.0582, 0.8062), (0.0342, 0.8534)),
+        ((5, 56, 0, 29), (-0.0381, 0.1926), (-0.0326, 0.1933)),
+        ((0, 10, 0, 20), (-0.1611, 0.2775), (-0.1658, 0.2844)),
+        ((0, 10, 0, 10), (-0.2775, 0.2775), (-0.2879, 0.2879)),
+    ],
+)
+def test_newcombes_table(counts, newcombe, score):
+    for function, (low, high) in (
+        (stats.newcombe_difference, newcombe),
+        (stats.score_difference, score),
+    ):
+        estimate = function(*counts)
+        assert (round(estimate.low, 4), round(estimate.high, 4)) == (low, high)
+
+
+def results_that_lean_on_sums_and_seeds():
+    x = [math.sqrt(2 + i * i % 17) for i in range(24)]
+    y = [math.sqrt(1 + i * i % 23) for i in range(20)]
+    ones, zeros = [1] * 17 + [0] * 7, [1] * 9 + [0] * 15
+    differences = [a - b for a, b in zip(x, y, strict=False)]
+    return {
+        "bca": stats.bootstrap_ci((x, y), "mean_difference", 500, rng=5)[:4],
+        "exact": stats.bootstrap_ci((ones, zeros), "mean_difference")[:4],
+        "median": stats.bootstrap_ci((list(map(math.sqrt, range(300))),), "median", 50, rng=5)[:4],
+        "permuted": stats.permutation_test(x, y, exact=False, resamples=999, rng=5)[:2],
+        "flipped": stats.sign_flip_test(differences, exact=False, resamples=999, rng=5)[:2],
+        "welch": stats.welch_t_test(x, y)[:6],
+        "g": stats.hedges_g(x, y)[:3],
+    }
+
+
+def test_the_same_digits_on_every_python():
+    found = results_that_lean_on_sums_and_seeds()
+    assert {k: [f"{v:.12g}" for v in values] for k, values in found.items()} == DIGITS
+
+
+DIGITS = {
+    "bca": ["-0.0142521561558", "-0.573262743786", "0.555033509681", "0.292117629231"],
+    "exact": ["0.333333333333", "0.0416666666667", "0.583333333333", "0.135550147888"],
+    "median": ["12.2270021648", "11.4289708967", "12.9435291489", "0.42078435186"],
+    "permuted": ["-0.0142521561558", "0.971"],
+    "flipped": ["-0.0709138452681", "0.803"],
+    "welch": [
+        "-0.0462925716911",
+        "39.8252663729",
+        "0.963308419363",
+        "-0.0142521561558",
+        "-0.636568401216",
+        "0.608064088904",
+    ],
+    "g": ["-0.0138241631493", "-0.596487423084", "0.569003161844"],
+}
+
+
+def test_imports_little_and_fast():
+    root = Path(__file__).parents[1]
+    code = (
+        "import sys, time; before = set(sys.modules); start = time.perf_counter(); import stats;"
+        "print(time.perf_counter() - start, *{m.split('.')[0] for m in set(sys.modules) - before})"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-S", "-c", code], cwd=root, capture_output=True, text=True)
+        for _ in range(3)
+    ]
+    words = [run.stdout.split() for run in runs]
+    assert min(float(seconds) for seconds, *_ in words) < 0.1
+    assert set(words[0][1:]) - {"stats"} <= set(sys.stdlib_module_names)
+
+
+def test_knows_nothing_of_the_project():
+    room = Path(stats.__file__).parent
+    for path in room.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for other in ("common", "cirrus", "urrp", "numpy", "scipy", "statistics"):
+            assert f"import {other}" not in text and f"from {other}" not in text

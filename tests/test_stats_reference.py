@@ -1,0 +1,110 @@
+"""The statistics against other programs: SciPy, R, statsmodels, scikit-learn, irrCAC.
+
+Values, versions and calls stand in tests/reference/stats/*.json; make_reference.py there made them.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import stats
+from stats import distributions
+
+FOLDER = Path(__file__).parent / "reference" / "stats"
+
+
+def entries():
+    for path in sorted(FOLDER.glob("*.json")):
+        for number, entry in enumerate(json.loads(path.read_text(encoding="utf-8"))):
+            yield pytest.param(entry, id=f"{path.stem}-{number}-{entry['function']}")
+
+
+def tables(strata, alternative):
+    """2×2 tables, x successes and failures before y's → the arguments of permutation_test."""
+    x, y, of_x, of_y = [], [], [], []
+    for block, (a, b, c, d) in enumerate(strata):
+        x += [1] * a + [0] * b
+        y += [1] * c + [0] * d
+        of_x += [block] * (a + b)
+        of_y += [block] * (c + d)
+    return stats.permutation_test(x, y, alternative, strata=(of_x, of_y))
+
+
+def blocks(*blocked):
+    x = [value for block, _ in blocked for value in block]
+    y = [value for _, block in blocked for value in block]
+    of_x = [i for i, (block, _) in enumerate(blocked) for _ in block]
+    of_y = [i for i, (_, block) in enumerate(blocked) for _ in block]
+    return stats.permutation_test(x, y, strata=(of_x, of_y))
+
+
+def max_difference(x, y):
+    return max(x) - sum(y) / len(y)
+
+
+def spread(x):
+    centre = sum(x) / len(x)
+    return sum((value - centre) ** 2 for value in x)
+
+
+CALLABLES = {"max_difference": max_difference, "variance": spread}
+
+PREPARED = {
+    "interaction_contrast": lambda cells: stats.interaction_contrast(
+        {(int(key[0]), int(key[1])): values for key, values in cells.items()}
+    ),
+    "bootstrap_ci": lambda samples, name, *rest: stats.bootstrap_ci(
+        tuple(samples), CALLABLES.get(name, name), *rest
+    ),
+    "cosine_matrix": lambda *args: stats.cosine_matrix(stats.char_tfidf(*args)),
+    "mean_cosine": lambda *args: stats.mean_cosine(stats.char_tfidf(*args)),
+}
+
+
+def compute(entry):
+    name, args, kwargs = entry["function"], entry["args"], entry["kwargs"]
+    if kwargs.get("form") == "tables":
+        return tables(*args)
+    if kwargs.get("form") == "blocks":
+        return blocks(*args[0])
+    function = PREPARED.get(name) or getattr(stats, name, None) or getattr(distributions, name)
+    return function(*args, **kwargs)
+
+
+def flat(value):
+    if isinstance(value, dict):
+        return [(key, part) for key in sorted(value) for _, part in flat(value[key])]
+    if isinstance(value, (list, tuple)):
+        return [part for element in value for part in flat(element)]
+    return [(None, value)]
+
+
+@pytest.mark.parametrize("entry", list(entries()))
+def test_agrees_with_the_peer(entry):
+    found, expected, tolerance = compute(entry), entry["expect"], entry["tolerance"]
+    if isinstance(expected, dict):
+        found = {key: getattr(found, key) for key in expected}
+    pairs = list(zip(flat(found), flat(expected), strict=True))
+    assert pairs or expected == []
+    for (key, value), (name, reference) in pairs:
+        assert key == name
+        if isinstance(reference, bool):
+            assert value is reference
+        else:
+            assert abs(value - reference) <= tolerance * max(1.0, abs(reference)), (key, entry)
+
+
+def test_every_public_statistic_has_a_reference():
+    covered = {entry.values[0]["function"] for entry in entries()}
+    exempt = {
+        "cluster_bootstrap_ci",
+        "positive_agreement",
+        "jaccard",
+        "word_ngrams",
+        "pairwise",
+        "sequence_similarity",
+        "cosine",
+    }
+    functions = {name for name in stats.__all__ if name[0].islower()}
+    assert functions - covered == exempt

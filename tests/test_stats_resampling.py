@@ -1,0 +1,174 @@
+"""Resampling and permutation respect the design, and the exact agrees with the sampled."""
+
+import random
+from itertools import product
+
+import pytest
+
+import stats
+
+RNG = random.Random(8)
+REALS = [RNG.gauss(0, 1) for _ in range(30)], [RNG.gauss(0.7, 1) for _ in range(25)]
+
+
+def test_permutation_stays_within_blocks():
+    # Six pairs, each with its 1 on the same side: two of the 2^6 assignments are as extreme.
+    pairs = range(6)
+    blocked = stats.permutation_test([1] * 6, [0] * 6, strata=(pairs, pairs))
+    assert blocked.exact and blocked.p == pytest.approx(2 / 64)
+    assert stats.permutation_test([1] * 6, [0] * 6).p == pytest.approx(2 / 924)
+
+
+def test_a_confound_between_blocks_is_no_effect():
+    # One block cooperates, one does not, and x has more of the first: nothing within blocks.
+    x, y = [1] * 9 + [0] * 3, [1] * 3 + [0] * 9
+    of_x, of_y = ["high"] * 9 + ["low"] * 3, ["high"] * 3 + ["low"] * 9
+    assert stats.permutation_test(x, y).p < 0.05
+    assert stats.permutation_test(x, y, strata=(of_x, of_y)).p is None
+    x[0], y[-1] = 0, 1
+    assert stats.permutation_test(x, y, strata=(of_x, of_y)).p > 0.4
+
+
+def test_exact_for_binary_data_of_any_size():
+    x, y = [1] * 2600 + [0] * 2400, [1] * 2400 + [0] * 2600
+    result = stats.permutation_test(x, y)
+    assert result.exact and result.resamples is None
+    assert result.p == pytest.approx(stats.fisher_exact(2600, 5000, 2400, 5000), rel=1e-9)
+
+
+def test_two_values_need_not_be_zero_and_one():
+    x, y = [2.5, 2.5, 1.5, 2.5], [1.5, 1.5, 2.5, 1.5]
+    binary = [v > 2 for v in x], [v > 2 for v in y]
+    assert stats.permutation_test(x, y).p == stats.permutation_test(*binary).p
+
+
+def test_decimal_ties_are_ties():
+    # 0.1 + 0.2 - 0.3 is 5.6e-17 in floating point and 0 on paper.
+    assert stats.sign_flip_test([0.1, 0.2, -0.3]).p == 1
+    tied = stats.permutation_test([0.1, 0.2], [0.3, 0.0], resamples=10)
+    assert tied.exact and tied.p == 1
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_monte_carlo_approaches_the_exact_p(alternative):
+    x, y = REALS[0][:8], REALS[1][:9]
+    exact = stats.permutation_test(x, y, alternative)
+    sampled = stats.permutation_test(x, y, alternative, exact=False, resamples=20_000, rng=3)
+    assert exact.exact and not sampled.exact and sampled.resamples == 20_000
+    assert abs(sampled.p - exact.p) < 4 * (exact.p * (1 - exact.p) / 20_000) ** 0.5 + 1e-4
+    exact = stats.sign_flip_test(x, alternative)
+    sampled = stats.sign_flip_test(x, alternative, exact=False, resamples=20_000, rng=3)
+    assert abs(sampled.p - exact.p) < 4 * (exact.p * (1 - exact.p) / 20_000) ** 0.5 + 1e-4
+
+
+def test_stratified_monte_carlo_stays_within_blocks():
+    pairs = range(6)
+    sampled = stats.permutation_test(
+        [1] * 6, [0] * 6, strata=(pairs, pairs), exact=False, resamples=20_000
+    )
+    assert abs(sampled.p - 2 / 64) < 0.006
+
+
+def test_no_monte_carlo_p_is_zero():
+    far = [1000 + i / 7 for i in range(20)], [i / 3 for i in range(20)]
+    assert stats.permutation_test(*far, exact=False, resamples=199).p == 1 / 200
+    flips = stats.sign_flip_test(far[0], exact=False, resamples=199)
+    assert flips.p == 1 / 200
+
+
+def test_one_sided_p_values_follow_the_direction():
+    higher, lower = [5, 6, 7, 9], [1, 2, 3, 4]
+    assert stats.permutation_test(higher, lower, "greater").p == pytest.approx(1 / 70)
+    assert stats.permutation_test(higher, lower, "less").p == 1
+    assert stats.permutation_test(lower, higher, "less").p == pytest.approx(1 / 70)
+    assert stats.sign_flip_test([1, 2, 4], "greater").p == 1 / 8
+    assert stats.sign_flip_test([1, 2, 4], "less").p == 1
+
+
+def test_sign_flips_of_thirds_are_exact_at_any_n():
+    differences = [1 / 3, 2 / 3, -1 / 3, 1, 0] * 40
+    result = stats.sign_flip_test(differences)
+    assert result.exact and 0 < result.p < 1e-6
+
+
+def test_sign_flip_keeps_its_level():
+    sizes = [1, 2, 2.5, 3, 4.25, 6, 7.5, 8]
+    p_values = [
+        stats.sign_flip_test([s * d for s, d in zip(signs, sizes, strict=True)]).p
+        for signs in product((1, -1), repeat=len(sizes))
+    ]
+    for alpha in (0.05, 0.1, 0.3):
+        assert sum(p <= alpha for p in p_values) <= alpha * len(p_values)
+
+
+def test_computed_and_sampled_bootstrap_agree():
+    x, y = [0, 1, 1, 2, 3, 3, 0, 2, 1, 1] * 2, [0, 0, 1, 0, 2, 0, 1] * 2
+    for method in ("bca", "percentile"):
+        exact = stats.bootstrap_ci((x, y), "mean_difference", method=method)
+        sampled = stats.bootstrap_ci(
+            (x, y), lambda a, b: sum(a) / 20 - sum(b) / 14, 20_000, method=method, rng=4
+        )
+        assert exact.exact and exact.resamples is None and not sampled.exact
+        assert exact.low == pytest.approx(sampled.low, abs=0.03)
+        assert exact.high == pytest.approx(sampled.high, abs=0.03)
+        assert exact.se == pytest.approx(sampled.se, rel=0.03)
+
+
+def test_names_and_functions_give_the_same_interval():
+    mean = stats.bootstrap_ci((REALS[0],), "mean", 800, rng=6)
+    assert mean[:4] == pytest.approx(
+        stats.bootstrap_ci((REALS[0],), lambda x: sum(x) / len(x), 800, rng=6)[:4]
+    )
+    # More values than a byte has indices: the other way of drawing.
+    many = REALS[0] * 10
+    assert stats.bootstrap_ci((many,), "mean", 300, rng=6)[:4] == pytest.approx(
+        stats.bootstrap_ci((many,), lambda x: sum(x) / len(x), 300, rng=6)[:4]
+    )
+
+
+def test_the_seed_decides_and_a_random_object_moves_on():
+    once, again = (stats.bootstrap_ci(REALS, "mean_difference", 200, rng=1) for _ in "ab")
+    assert once == again != stats.bootstrap_ci(REALS, "mean_difference", 200, rng=2)
+    rng = random.Random(1)
+    assert stats.bootstrap_ci(REALS, "mean_difference", 200, rng=rng) == once
+    assert stats.bootstrap_ci(REALS, "mean_difference", 200, rng=rng) != once
+
+
+def test_every_index_is_drawn_equally_often():
+    from stats.bootstrap import _draws
+
+    counts = [0] * 24
+    draws = _draws(list(range(24)), random.Random(3))
+    for _ in range(4000):
+        for index in next(draws):
+            counts[index] += 1
+    chi_squared = sum((count - 4000) ** 2 / 4000 for count in counts)
+    assert 8 < chi_squared < 47  # 99.9% of a chi-squared with 23 degrees of freedom
+
+
+def test_clusters_are_resampled_whole():
+    # Values repeat within a cluster: forty rows know no more than the eight clusters they are in.
+    clusters = [[k % 2 == 0] * 5 for k in range(8)]
+    rows = [value for cluster in clusters for value in cluster]
+    clustered = stats.cluster_bootstrap_ci(clusters, "mean", 4000)
+    naive = stats.bootstrap_ci((rows,), "mean")
+    assert clustered.value == naive.value == 0.5
+    assert clustered.se == pytest.approx(5**0.5 * naive.se, rel=0.05)
+
+
+def test_clusters_may_hold_both_cells():
+    clusters = [([1, 0, 1], [0, 0]), ([1], [1, 0]), ([0, 1], []), ([1, 1], [0, 1, 0]), ([0], [0])]
+    named = stats.cluster_bootstrap_ci(clusters, "mean_difference", 500, rng=2)
+
+    def pooled(groups):
+        x = [value for group, _ in groups for value in group]
+        y = [value for _, group in groups for value in group]
+        return sum(x) / len(x) - sum(y) / len(y) if x and y else None
+
+    assert named[:4] == pytest.approx(stats.cluster_bootstrap_ci(clusters, pooled, 500, rng=2)[:4])
+
+
+def test_undefined_resamples_are_named():
+    clusters = [([1, 0], [0]), ([1, 1], [0, 1]), ([0, 1], []), ([1], [1]), ([0, 0], [])] * 2
+    result = stats.cluster_bootstrap_ci(clusters, "mean_difference", 5000, rng=2)
+    assert result.low is not None and "resamples undefined, left out" in result.why

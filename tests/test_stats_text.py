@@ -1,0 +1,113 @@
+"""Similarity of texts against the standard library's difflib, and by hand."""
+
+import difflib
+import random
+from pathlib import Path
+
+import pytest
+
+import stats
+
+WORDS = (Path(__file__).parents[1] / "LICENSE").read_text(encoding="utf-8").split()
+
+
+def difflib_ratio(a, b):
+    return max(
+        difflib.SequenceMatcher(None, first, second, autojunk=False).ratio()
+        for first, second in ((a, b), (b, a))
+    )
+
+
+def letters(rng):
+    alphabet = rng.choice(["ab", "abc", "aab ", "abcdé"])
+    return ["".join(rng.choice(alphabet) for _ in range(rng.randint(0, 40))) for _ in "12"]
+
+
+def prose(rng):
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 25))) for _ in "12"]
+
+
+def edited(rng):
+    first = " ".join(rng.choices(WORDS, k=20))
+    second = list(first)
+    for _ in range(rng.randint(0, 12)):
+        second[rng.randrange(len(second))] = rng.choice("abcde ")
+    cut = rng.choice([0, rng.randrange(len(second))])
+    return first, "".join(second[cut:] + second[:cut])
+
+
+@pytest.mark.parametrize("kind", [letters, prose, edited])
+def test_sequence_similarity_is_difflibs_ratio(kind):
+    rng = random.Random(11)
+    for _ in range(250):
+        a, b = kind(rng)
+        assert stats.sequence_similarity(a, b) == difflib_ratio(a, b), (a, b)
+
+
+def test_the_larger_of_both_orders_is_taken():
+    rng, differ = random.Random(2), 0
+    for _ in range(200):
+        a, b = letters(rng)
+        one, other = (
+            difflib.SequenceMatcher(None, *pair, autojunk=False).ratio()
+            for pair in ((a, b), (b, a))
+        )
+        differ += one != other
+        assert stats.sequence_similarity(a, b) == stats.sequence_similarity(b, a) == max(one, other)
+    assert differ > 0
+
+
+def test_long_texts_are_not_distorted():
+    # The default heuristic drops characters that are frequent in texts of 200 and more.
+    a, b = "x" * 150 + "abc" * 40, "abc" * 40 + "x" * 150
+    assert stats.sequence_similarity(a, b) == difflib_ratio(a, b) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "ratio"),
+    [("", "", 1), ("", "a", 0), ("abcd", "bcde", 0.75), ("same", "same", 1), ("ab", "ba", 0.5)],
+)
+def test_ratios_by_hand(a, b, ratio):
+    assert stats.sequence_similarity(a, b) == ratio
+
+
+def test_pairwise_compares_equal_texts_once_and_counts_them():
+    seen = []
+
+    def similarity(a, b):
+        seen.append((a, b))
+        return stats.sequence_similarity(a, b)
+
+    pairs = stats.pairwise(["no", "no", "yes", "no", "never"], similarity)
+    assert [(p.first, p.second, p.times) for p in pairs] == [
+        ("no", "no", 3),
+        ("no", "yes", 3),
+        ("no", "never", 3),
+        ("yes", "never", 1),
+    ]
+    assert sum(pair.times for pair in pairs) == 5 * 4 // 2
+    assert len(seen) == 4
+    assert stats.pairwise(["alone"]) == []
+
+
+def test_word_ngrams_and_jaccard():
+    first = stats.word_ngrams("I can't say that; I can't say it.", 2)
+    assert first == {
+        ("i", "can't"),
+        ("can't", "say"),
+        ("say", "that"),
+        ("that", "i"),
+        ("say", "it"),
+    }
+    assert stats.word_ngrams("too short", 3) == set()
+    assert stats.jaccard(first, stats.word_ngrams("I CAN'T say no", 2)) == 2 / 6
+    assert stats.jaccard(set(), first) == 0
+
+
+def test_mean_cosine_is_the_mean_of_the_matrix():
+    vectors = stats.char_tfidf([" ".join(WORDS[i : i + 12]) for i in range(0, 90, 6)] + [""])
+    matrix = stats.cosine_matrix(vectors)
+    n = len(vectors)
+    mean = sum(matrix[i][j] for i in range(n) for j in range(i)) / (n * (n - 1) / 2)
+    assert stats.mean_cosine(vectors) == pytest.approx(mean, abs=1e-12)
+    assert matrix[0][0] == pytest.approx(1) and matrix[-1] == [0.0] * n

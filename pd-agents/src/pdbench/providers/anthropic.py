@@ -27,8 +27,8 @@ class AnthropicProvider:
                 model=self._provider.model,
                 system=system,
                 messages=[{"role": "user", "content": prompt}],
-                temperature=temperature,
                 max_tokens=max_tokens,
+                extra_body={"temperature": temperature},  # the SDK has no argument for it
             )
         except (self._error, TypeError) as error:  # TypeError: the SDK's word for "no key"
             raise unreachable(self._provider, error) from None

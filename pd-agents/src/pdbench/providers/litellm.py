@@ -39,7 +39,7 @@ class LiteLLMProvider:
                 api_base=p.base_url,
                 api_key=self._key,
                 timeout=p.timeout_s,
-                num_retries=p.connection_retries,
+                max_retries=p.connection_retries,
             )
             return reply.choices[0].message.content or ""
         except Exception as error:  # LiteLLM's errors have no common base of their own

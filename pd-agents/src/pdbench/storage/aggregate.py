@@ -82,40 +82,42 @@ def _blocks(path: Path) -> Iterator[dict[str, list]]:
             if not newline:
                 continue
             block += newline
-            table = _parse(block, options, path, lines_before)
+            yield _columns(block, options, path, lines_before)
             lines_before += block.count(b"\n")
-            yield {name: table[name].to_pylist() for name in READ.names}
 
 
-def _parse(block: bytes, options: pj.ParseOptions, path: Path, lines_before: int) -> pa.Table:
-    count = block.count(b"\n")
+def _columns(
+    block: bytes, options: pj.ParseOptions, path: Path, lines_before: int
+) -> dict[str, list]:
+    """A block's columns: by Arrow, or line by line where Arrow objects to something.
+
+    The slow way names the first damaged line; it also reads what Arrow can't, such as half of a
+    surrogate pair in a model's answer.
+    """
     read = pj.ReadOptions(use_threads=False, block_size=len(block) + 1)
     try:
         table = pj.read_json(io.BytesIO(block), read_options=read, parse_options=options)
-    except pa.ArrowInvalid as error:
-        _find_damage(block, path, lines_before)
-        raise damaged(path, lines_before + 1, f"in one of {count} lines: {error}") from None
-    if table.num_rows != count or _impossible(table):
-        _find_damage(block, path, lines_before)
-    return table
+    except pa.ArrowInvalid:
+        return _columns_by_line(block, path, lines_before)
+    nulls = any(table[name].null_count for name in READ.names if name not in NULLABLE)
+    if nulls or table.num_rows != block.count(b"\n"):
+        return _columns_by_line(block, path, lines_before)
+    return {name: table[name].to_pylist() for name in READ.names}
 
 
-def _impossible(table: pa.Table) -> bool:
-    return any(table[name].null_count for name in READ.names if name not in NULLABLE)
-
-
-def _find_damage(block: bytes, path: Path, lines_before: int) -> None:
-    """Read line by line, to name the first bad one."""
-    for number, line in enumerate(block.splitlines(), lines_before + 1):
+def _columns_by_line(block: bytes, path: Path, lines_before: int) -> dict[str, list]:
+    columns: dict[str, list] = {name: [] for name in READ.names}
+    for number, line in enumerate(block.split(b"\n")[:-1], lines_before + 1):
         record = parse_line(line, path, number)
         for name, kind in zip(READ.names, READ.types, strict=True):
             value = record.get(name)
             if value is None and name not in NULLABLE:
                 raise damaged(path, number, f"no {name}")
             try:
-                pa.array([value], kind)
+                columns[name] += pa.array([value], kind).to_pylist()
             except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
                 raise damaged(path, number, f"{name} is {value!r}") from None
+    return columns
 
 
 def _runs_of_one_match(columns: dict[str, list]) -> Iterator[tuple[tuple[str, int], tuple]]:

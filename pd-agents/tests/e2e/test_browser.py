@@ -1,0 +1,132 @@
+"""Viewer and report in a real headless Chromium: what a person would see."""
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+from conftest import pair
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser",
+                                                "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def run_dir(experiment, pdbench, project):
+    evil = {"strategy": "coin", "label": "<script>alert(1)</script> & \"x\"", "p_cooperate": 0.5}
+    path = experiment(
+        [pair("alld-tft", "ALLD", "TFT"), pair("coin-tft", evil, "TFT")],
+        run={"replicates": 2}, horizon={"type": "fixed", "n": 30},
+    )  # fmt: skip
+    assert pdbench("run", path)[0] == 0
+    assert pdbench("report", project / "data/runs/test")[0] == 0
+    return project / "data/runs/test"
+
+
+@pytest.fixture
+def viewer(run_dir):
+    """The viewer's address; the server ends with the test."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pdbench.cli", "ui", str(run_dir), "--port", str(port)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            if process.poll() is not None:
+                pytest.fail("the viewer ended by itself")
+            try:
+                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1)
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_the_viewer_shows_the_chosen_condition(browser, viewer):
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(viewer)
+    page.get_by_role("heading", name="alld-tft, replicate 0").wait_for(timeout=30_000)
+    page.get_by_test_id("stSelectbox").first.locator("input").click()
+    page.get_by_role("option", name="coin-tft").click()
+    page.get_by_role("heading", name="coin-tft, replicate 0").wait_for(timeout=30_000)
+    page.get_by_text("SIMULATED").first.wait_for(timeout=30_000)
+    page.get_by_text("Prompts and answers").wait_for(timeout=30_000)
+    charts = page.get_by_test_id("stVegaLiteChart")
+    charts.nth(1).locator("canvas, svg").first.wait_for(timeout=30_000)
+    assert charts.count() == 2
+    for i in range(2):
+        box = charts.nth(i).bounding_box()
+        assert box["width"] > 600
+        assert box["height"] > 100
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.get_by_test_id("stAlertContentError").count() == 0
+    assert problems == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_report_fits_and_is_legible(browser, run_dir, width, scheme):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    asked, said = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.goto(f"file://{run_dir}/report.html")
+    assert page.get_by_role("heading", level=1).inner_text().endswith("dilemma: test")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("svg[role=img]").count() == 2
+    assert page.locator("script").count() == 0
+    assert (len(asked), said) == (1, [])
+    assert page.get_by_text("<script>alert(1)</script>").count() > 0
+    assert page.get_by_text("SIMULATED").count() >= 3
+    contrasts = page.evaluate(CONTRASTS)
+    assert len(contrasts) > 40
+    assert min(contrasts) >= 4.5  # WCAG 2.1, 1.4.3
+    page.close()
+
+
+CONTRASTS = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const rgba = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c;
+    canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
+  const light = c => { const [r, g, b] = [...c].map(v => (v /= 255) <= 0.04045 ? v / 12.92
+    : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = e => { for (; e; e = e.parentElement) { const c =
+    rgba(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; } return rgba('white'); };
+  return [...document.querySelectorAll('h1, h2, p, th, td, dt, dd, li, .tag, .stamp, .ka, .kb')]
+    .filter(e => e.innerText.trim()).map(e => {
+      const [x, y] = [light(rgba(getComputedStyle(e).color)), light(behind(e))].sort((a, b) => b - a);
+      return (x + 0.05) / (y + 0.05); });
+}"""
+
+
+def test_the_report_prints_on_paper(browser, run_dir, tmp_path):
+    page = browser.new_page(color_scheme="dark")
+    page.goto(f"file://{run_dir}/report.html")
+    page.emulate_media(media="print", color_scheme="dark")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    page.close()

@@ -1,0 +1,80 @@
+"""The specification's acceptance commands, as a user types them, in processes of their own."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+
+def pdbench(*arguments):
+    return subprocess.run([sys.executable, "-m", "pdbench.cli", *arguments], text=True,
+                          capture_output=True, check=False, timeout=120)
+
+
+def test_validate_prints_a_short_summary(project):
+    done = pdbench("validate", "configs/experiment.yaml")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("valid: run default, seed 42, 9 conditions x 3 replicates")
+    assert "cooperative-vs-tft" in done.stdout
+    assert not (project / "data").exists()
+
+
+def test_run_with_two_replicates_leaves_the_required_files(project):
+    done = pdbench("run", "configs/experiment.yaml", "--replicates", "2")
+    assert done.returncode == 0, done.stderr
+    run_dir = project / "data/runs/default"
+    for name in ("rounds.jsonl", "run_manifest.json", "aggregates.parquet"):
+        assert (run_dir / name).stat().st_size > 0
+    manifest = json.loads((run_dir / "run_manifest.json").read_text())
+    assert (manifest["status"], manifest["replicates"], manifest["stamp"]) == (
+        "complete", 2, "SIMULATED")
+    table = pd.read_parquet(run_dir / "aggregates.parquet")
+    assert (table["level"] == "replicate").sum() == 9 * 2
+    alld = table.query("condition == 'tft-vs-alld' and replicate == 0").iloc[0]
+    assert (alld["total_payoff_agent_a"], alld["total_payoff_agent_b"]) == (49, 54)  # 0+49, 5+49
+    assert "progress rounds=" in done.stderr
+    assert "SIMULATED" in done.stdout
+
+    done = pdbench("report", str(run_dir))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [f"data/runs/default/report.{x}" for x in ("html", "md")]
+
+
+def test_the_six_policies_meet_each_other_as_axelrods_do(project):
+    done = pdbench("run", "configs/round_robin.yaml", "--replicates", "1")
+    assert done.returncode == 0, done.stderr
+    table = pd.read_parquet(project / "data/runs/round-robin/aggregates.parquet")
+    row = table.set_index("condition").loc["alld-vs-tft"].iloc[0]
+    assert (row["total_payoff_agent_a"], row["total_payoff_agent_b"]) == (204, 199)
+    row = table.set_index("condition").loc["alld-vs-wsls"].iloc[0]
+    assert (row["total_payoff_agent_a"], row["total_payoff_agent_b"]) == (600, 100)
+
+
+def test_ui_prints_the_exact_command(project):
+    pdbench("run", "configs/round_robin.yaml", "--replicates", "1")
+    done = pdbench("ui", "data/runs/round-robin", "--port", "8777", "--print")
+    assert done.returncode == 0, done.stderr
+    assert "streamlit run" in done.stdout
+    assert "--server.address=127.0.0.1 --server.port=8777" in done.stdout
+    assert done.stdout.rstrip().endswith("-- data/runs/round-robin")
+
+
+def test_help_is_quick():
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        assert pdbench("--help").returncode == 0
+        times.append(time.perf_counter() - start)
+    assert min(times) <= 0.5
+
+
+@pytest.mark.parametrize("module", ["pandas", "pyarrow", "streamlit", "litellm", "openai"])
+def test_help_and_validate_load_nothing_heavy(project, module):
+    code = ("import sys; from pdbench import cli; sys.argv = ['pdbench', 'validate',"
+            " 'configs/experiment.yaml']; sys.exit(cli.main() or"
+            f" ({module!r} in sys.modules and 9))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0

@@ -1,0 +1,127 @@
+"""The viewer, by Streamlit's own means: every element it draws, without a browser."""
+
+import sys
+
+import pytest
+
+from conftest import pair
+
+testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
+APP = "src/pdbench/ui/streamlit_app.py"
+
+
+@pytest.fixture
+def view(monkeypatch, request):
+    app = str(request.config.rootpath / APP)
+
+    def show(run_dir):
+        monkeypatch.setattr(sys, "argv", ["streamlit_app.py", str(run_dir)])
+        return testing.AppTest.from_file(app, default_timeout=60).run()
+
+    return show
+
+
+@pytest.fixture
+def run_dir(experiment, pdbench, project):
+    script = {"strategy": "script", "script": ["C", "<b>hm</b>", "D"], "persona": "wsls"}
+    never = {"strategy": "script", "script": ["C", "*", "*", "*"], "label": "never|[x](y)"}
+    path = experiment(
+        [pair("alld-tft", "ALLD", "TFT"), pair("script-tft", script, "TFT"),
+         pair("never-tft", never, "TFT")],
+        run={"replicates": 2}, horizon={"type": "fixed", "n": 6},
+    )  # fmt: skip
+    pdbench("run", path)
+    return project / "data/runs/test"
+
+
+def metrics(page):
+    return {m.label: m.value for m in page.metric}
+
+
+def charts(page):
+    return [x for x in page.main if x.type == "arrow_vega_lite_chart"] or page.get(
+        "arrow_vega_lite_chart")
+
+
+def test_it_opens_on_the_first_condition(view, run_dir):
+    page = view(run_dir)
+    assert not page.exception
+    assert not page.error
+    assert page.selectbox(key="condition").options == ["alld-tft", "script-tft", "never-tft"]
+    assert len(charts(page)) == 2
+    # DDDDDD against CDDDDD: 1 C of 12 actions; 5+5 against 0+5 points
+    assert metrics(page)["Rounds"] == "6"
+    assert metrics(page)["Cooperation, both"] == "0.08"
+    table = page.table[0].value
+    assert table["A: ALLD"].tolist() == ["0", "10", "1.67", "1", "0", "-5"] or (
+        table["A: ALLD"].tolist()[:2] == ["0", "10"])
+    assert not page.warning
+
+
+def test_another_condition_and_replicate(view, run_dir):
+    page = view(run_dir)
+    page.selectbox(key="condition").select("script-tft").run()
+    page.selectbox(key="replicate").select(1).run()
+    assert not page.exception
+    assert page.subheader[0].value == "script-tft, replicate 1"
+    assert "SIMULATED" in page.warning[0].value
+    assert len(charts(page)) == 2
+
+
+def test_every_attempt_with_its_prompt_and_raw_answer(view, run_dir):
+    page = view(run_dir)
+    page.selectbox(key="condition").select("script-tft").run()
+    page.number_input(key="round").set_value(2).run()
+    code = [c.value for c in page.code]
+    assert "<b>hm</b>" in code
+    assert "D" in code
+    assert any(c.startswith("Round 2.") and "could not be read" in c for c in code)
+    assert any("repeat your last action" in c for c in code)
+
+
+def test_an_incomplete_match_says_so(view, run_dir):
+    page = view(run_dir)
+    page.selectbox(key="condition").select("never-tft").run()
+    assert not page.exception
+    assert any("Incomplete" in w.value for w in page.warning)
+    assert metrics(page)["Rounds"] == "1"
+
+
+def test_a_run_that_is_still_being_written(view, run_dir):
+    rounds = run_dir / "rounds.jsonl"
+    whole = rounds.read_bytes()
+    (run_dir / "aggregates.parquet").unlink()
+    rounds.write_bytes(whole[:2000])
+    page = view(run_dir)
+    assert not page.exception
+    assert page.selectbox(key="condition").options == ["alld-tft"]
+    assert any("still being played" in w.value for w in page.warning)
+    before = metrics(page)["Rounds"]
+    rounds.write_bytes(whole)
+    page.button[0].click().run()
+    assert int(before) < 6 == int(metrics(page)["Rounds"])
+
+
+def test_it_reads_only(view, run_dir):
+    before = {f: (f.read_bytes(), f.stat().st_mtime_ns) for f in run_dir.iterdir()}
+    view(run_dir)
+    assert {f: (f.read_bytes(), f.stat().st_mtime_ns) for f in run_dir.iterdir()} == before
+
+
+def test_no_round_yet(view, run_dir):
+    (run_dir / "rounds.jsonl").unlink()
+    page = view(run_dir)
+    assert not page.exception
+    assert page.info[0].value == "No round has been played yet."
+
+
+@pytest.mark.parametrize("break_it", [
+    lambda d: (d / "rounds.jsonl").write_text("{]\n"),
+    lambda d: (d / "run_manifest.json").write_text("{}"),
+    lambda d: (d / "run_manifest.json").unlink(),
+])  # fmt: skip
+def test_a_damaged_run_is_one_message(view, run_dir, break_it):
+    break_it(run_dir)
+    page = view(run_dir)
+    assert not page.exception
+    assert len(page.error) == 1

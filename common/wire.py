@@ -21,6 +21,7 @@ MIN_CAP = 16                # some upstreams refuse a smaller output limit with 
 REASONING_HEADROOM = 1024   # a reasoning model spends tokens before it speaks
 ALWAYS_REASONING = ("gpt-5", "o1", "o3", "o4")  # where no catalogue says so
 EFFORTS = ("minimal", "low", "medium", "high")
+MANY = 10**12               # no count of tokens; above it a float would overflow
 TEMPLATE_TOKENS = 64        # chat template around two messages, counted generously
 
 
@@ -191,7 +192,7 @@ FATAL_HINT = {
 
 
 def _whole(value: Any) -> int | None:
-    ok = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    ok = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MANY
     return value if ok else None
 
 
@@ -231,7 +232,7 @@ def _status_of(error: dict, http_status: int) -> int:
     for value in (error.get("http_status"), error.get("code")):
         try:
             status = int(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             continue
         if 400 <= status <= 599:
             return status

@@ -1,0 +1,315 @@
+"""Requests as a server wants them, and answers as OpenRouter's documentation tells to read them."""
+
+import json
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common import wire
+from common.wire import Exchange, Model, Request
+
+ASKED = Request("r1", "decision", "some/model", "You decide.", "Which?", 96, 0.7, 5)
+NAMED = ("max_completion_tokens", "temperature", "seed", "reasoning")
+
+
+def answered(status=200, body=None, headers=(), error=""):
+    text = body if isinstance(body, str) else json.dumps(body)
+    return wire.read(Exchange(status, dict(headers), text, error), now=0.0)
+
+
+def chat(content="Hi", finish="stop", **more):
+    return {"id": "gen-1", "model": "some/model-0926", "provider": "up", "usage": {
+        "prompt_tokens": 12, "completion_tokens": 3, "cost": 0.002,
+        "completion_tokens_details": {"reasoning_tokens": 1}},
+        "choices": [{"finish_reason": finish, "message": {"content": content}}]} | more
+
+
+def fault(code, message="no", **more):
+    return {"error": {"code": code, "message": message, **more}}
+
+
+# --- the request -------------------------------------------------------------------------------
+
+def test_a_body_holds_model_messages_and_a_limit_always():
+    body = wire.body(ASKED._replace(temperature=None, seed=None), Model(), "openrouter")
+    assert body == {
+        "model": "some/model", "max_completion_tokens": 96,
+        "messages": [{"role": "system", "content": "You decide."},
+                     {"role": "user", "content": "Which?"}],
+        "plugins": [{"id": "context-compression", "enabled": False}]}
+
+
+def test_an_empty_system_prompt_is_no_message():
+    assert [m["role"] for m in wire.body(ASKED._replace(system=""), Model(), "openai")[
+        "messages"]] == ["user"]
+
+
+def test_a_limit_below_sixteen_is_raised_to_it():
+    body = wire.body(ASKED._replace(max_out=8), Model(), "openrouter")
+    assert body["max_completion_tokens"] == 16
+
+
+@pytest.mark.parametrize("dialect, names", [
+    ("openrouter", {"max_completion_tokens"}), ("openai", {"max_completion_tokens"}),
+    ("compatible", {"max_completion_tokens", "max_tokens"})])
+def test_the_older_name_of_the_limit_goes_only_where_it_is_needed(dialect, names):
+    assert wire.body(ASKED, Model(), dialect).keys() & {
+        "max_tokens", "max_completion_tokens"} == names
+
+
+def test_a_parameter_is_sent_only_where_the_catalogue_lists_it():
+    body = wire.body(ASKED, Model(parameters=("max_completion_tokens", "seed")), "openrouter")
+    assert ("temperature" in body, body["seed"]) == (False, 5)
+
+
+def test_parameters_are_sent_where_nothing_is_known_of_the_model():
+    body = wire.body(ASKED, Model(), "openrouter")
+    assert (body["temperature"], body["seed"]) == (0.7, 5)
+
+
+def test_a_model_that_must_reason_gets_its_least_effort_and_head_room():
+    model = Model(parameters=NAMED, reasons=True, mandatory=True,
+                  efforts=("minimal", "low", "medium", "high"))
+    body = wire.body(ASKED, model, "openrouter")
+    assert body["reasoning"] == {"effort": "minimal"}
+    assert body["max_completion_tokens"] >= 96 + 1024
+
+
+def test_a_model_that_may_reason_is_told_not_to():
+    model = Model(parameters=NAMED, reasons=True)
+    body = wire.body(ASKED, model, "openrouter")
+    assert (body["reasoning"], body["max_completion_tokens"]) == ({"effort": "none"}, 96)
+
+
+def test_effort_asked_for_is_sent_with_head_room():
+    model = Model(parameters=NAMED, reasons=True)
+    body = wire.body(ASKED._replace(effort="high"), model, "openrouter")
+    assert body["reasoning"] == {"effort": "high"}
+    assert body["max_completion_tokens"] > 1024  # a reasoning budget is at least 1024
+
+
+def test_gpt_5_reasons_even_where_no_catalogue_says_so():
+    body = wire.body(ASKED._replace(model="openai/gpt-5-nano"), Model(), "openrouter")
+    assert body["reasoning"] == {"effort": "minimal"}
+
+
+@pytest.mark.parametrize("dialect", ["openai", "compatible"])
+def test_openrouter_s_own_fields_go_to_openrouter_only(dialect):
+    body = wire.body(ASKED._replace(effort="high"), Model(), dialect, {"only": ["up"]})
+    assert not body.keys() & {"reasoning", "plugins", "provider"}
+
+
+def test_routing_is_sent_as_it_is_configured():
+    pinned = {"only": ["up"], "allow_fallbacks": False, "require_parameters": True}
+    assert wire.body(ASKED, Model(), "openrouter", pinned)["provider"] == pinned
+
+
+def test_the_worst_case_counts_a_token_a_byte_and_the_whole_limit():
+    request = ASKED._replace(system="ä" * 50, user="x" * 100, max_out=96)
+    model = Model(prompt=1e-6, completion=1e-5, request=0.01)
+    # 200 bytes of prompt at least; 96 tokens of output
+    assert wire.worst_case(request, model, Model()) >= 0.01 + 200e-6 + 96e-5
+
+
+# --- a good answer -----------------------------------------------------------------------------
+
+def test_a_completion_is_read_with_tokens_cost_and_who_served_it():
+    reading = answered(body=chat("Decision: X"))
+    assert reading.kind == "final"
+    assert reading.reply == ("ok", "Decision: X", "stop", 12, 3, 1, 0.002, "some/model-0926", "up",
+                             "gen-1", "")
+
+
+@pytest.mark.parametrize("content, finish, outcome", [
+    ("x", "stop", "ok"), ("x", None, "ok"), ("x", "tool_calls", "ok"), (None, "stop", "empty"),
+    ("", "stop", "empty"), (" \n", "stop", "empty"), ("x", "length", "truncated"),
+    ("", "length", "truncated"), ("x", "content_filter", "blocked"),
+    ("", "content_filter", "blocked")])
+def test_content_and_finish_reason_make_the_outcome(content, finish, outcome):
+    reading = answered(body=chat(content, finish))
+    assert (reading.kind, reading.reply.outcome) == ("final", outcome)
+
+
+def test_newlines_before_the_json_are_normal():
+    assert answered(body="\n" * 500 + json.dumps(chat())).reply.outcome == "ok"
+
+
+def test_fields_a_server_leaves_out_are_unknown_and_not_zero():
+    reply = answered(body={"choices": [{"message": {"content": "Hi"}}]}).reply
+    assert reply == ("ok", "Hi") + (None,) * 8 + ("",)
+
+
+@pytest.mark.parametrize("cost, read", [
+    (0, 0.0), ("0.5", 0.5), (None, None), (-1, None), ("much", None), (True, None), ([], None)])
+def test_a_cost_that_is_no_amount_is_unknown(cost, read):
+    assert answered(body=chat(usage={"cost": cost})).reply.cost_usd == read
+
+
+@pytest.mark.parametrize("tokens", [-1, 1.5, "12", True, None, 10**400], ids=lambda t: str(t)[:4])
+def test_a_count_that_is_no_count_is_unknown(tokens):
+    assert answered(body=chat(usage={"prompt_tokens": tokens})).reply.prompt_tokens is None
+
+
+def test_content_in_parts_is_joined():
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert answered(body=chat(parts)).reply.text == "ab"
+
+
+def test_a_refusal_without_content_is_its_text():
+    body = chat()
+    body["choices"][0]["message"] = {"content": None, "refusal": "I can't."}
+    assert answered(body=body).reply.text == "I can't."
+
+
+def test_a_lone_surrogate_can_be_written_to_a_file():
+    text = answered(body=json.dumps(chat("a")).replace('"a"', '"a\\ud800b"')).reply.text
+    assert text.encode("utf-8")[:1] == b"a"
+
+
+# --- errors: the table of the documentation ----------------------------------------------------
+
+@pytest.mark.parametrize("status", [400, 404, 413, 422, 401, 402, 403])
+def test_a_wrong_request_and_a_refused_key_are_fatal_with_the_server_s_words(status):
+    reading = answered(status, fault(status, "the reason"))
+    assert reading.kind == "fatal" and "the reason" in reading.reply.message
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 524, 529])
+def test_what_may_pass_is_asked_again(status):
+    assert answered(status, fault(status)).kind == "transient"
+
+
+@pytest.mark.parametrize("code", [502, "502", "server_error", None, [], 1e999, 10**400, 0, True])
+def test_an_error_inside_a_200_counts_as_its_code(code):
+    assert answered(200, fault(code)).kind == "transient"
+
+
+def test_a_fatal_code_inside_a_200_is_fatal():
+    assert answered(200, fault("401")).kind == "fatal"
+
+
+def test_an_error_inside_a_choice_with_partial_text_is_no_answer():
+    body = chat("Decis", "error")
+    body["choices"][0]["error"] = {"code": 502, "message": "broke off"}
+    reading = answered(200, body)
+    assert (reading.kind, reading.reply.text) == ("transient", "")
+
+
+@pytest.mark.parametrize("metadata", [{"reasons": ["violence"]}, {"flagged_input": "…"}])
+def test_403_with_what_was_flagged_is_moderation_of_this_input(metadata):
+    reading = answered(403, fault(403, "flagged", metadata=metadata))
+    assert (reading.kind, reading.reply.outcome) == ("final", "blocked")
+
+
+def test_502_that_speaks_of_a_content_filter_is_an_outcome_of_the_trial():
+    reading = answered(502, fault(502, "blocked by the upstream's content filter"))
+    assert (reading.kind, reading.reply.outcome) == ("final", "blocked")
+
+
+@pytest.mark.parametrize("more, kind", [
+    ({"http_status": 429}, "transient"), ({"http_status": 401}, "fatal"),
+    ({"availability": {"retryable": False}}, "fatal"),
+    ({"availability": {"retryable": True}}, "transient")])
+def test_the_newer_fields_decide_where_they_are_present(more, kind):
+    status = 400 if more.get("availability", {}).get("retryable") else 500
+    assert answered(status, fault(status, **more)).kind == kind
+
+
+@pytest.mark.parametrize("body", ["<html>Bad gateway</html>", "", "[1]", '{"a":', "null"])
+def test_a_200_that_is_no_completion_is_asked_again_and_may_have_been_billed(body):
+    reading = answered(200, body)
+    assert (reading.kind, reading.billable) == ("transient", True)
+
+
+@pytest.mark.parametrize("choices", [[], None, "x", [None]])
+def test_an_answer_without_choices_is_asked_again(choices):
+    assert answered(200, chat(choices=choices)).kind == "transient"
+
+
+def test_a_cached_copy_is_no_new_trial():
+    reading = answered(200, chat(), {"x-openrouter-cache-status": "HIT"})
+    assert (reading.kind, reading.reply.outcome) == ("transient", "provider_error")
+
+
+def test_no_answer_is_billable_where_the_question_left_and_free_where_it_did_not():
+    lost = Exchange(None, {}, "", "connection reset")
+    assert wire.read(lost).billable and not wire.read(lost._replace(sent=False)).billable
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirection_is_not_followed_with_the_key(status):
+    assert answered(status, "").kind == "fatal"
+
+
+@pytest.mark.parametrize("value, seconds", [
+    ("40", 40), ("1.5", 1.5), (formatdate(60, usegmt=True), 60), (formatdate(-9, usegmt=True), 0),
+    ("soon", None), ("-3", None), ("nan", None), ("", None)])
+def test_retry_after_is_seconds_or_a_date(value, seconds):
+    # RFC 9110, 10.2.3; `now` is the epoch here
+    assert answered(429, fault(429), {"retry-after": value}).retry_after == seconds
+
+
+def test_the_body_s_own_retry_after_counts_first():
+    body = fault(429, availability={"retry_after": 7})
+    assert answered(429, body, {"retry-after": "40"}).retry_after == 7
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([
+        "error", "choices", "message", "content", "usage", "cost", "code", "metadata", "data",
+        "availability", "retry_after", "http_status", "prompt_tokens", "id", "pricing",
+        "prompt", "finish_reason", "reasoning", "supported_parameters"]), inner, max_size=4),
+    max_leaves=25)
+ERROR = st.fixed_dictionaries({"error": st.fixed_dictionaries({}, optional={
+    "code": JSON, "message": JSON, "http_status": JSON, "metadata": JSON,
+    "availability": JSON | st.fixed_dictionaries({"retryable": JSON, "retry_after": JSON})})})
+CHAT = st.fixed_dictionaries({"choices": st.tuples(st.fixed_dictionaries(
+    {"message": JSON | st.fixed_dictionaries({"content": JSON})},
+    optional={"finish_reason": JSON, "error": JSON}))}, optional={"usage": JSON, "id": JSON})
+BODIES = (JSON | ERROR | CHAT).map(json.dumps) | st.text()
+
+
+@given(st.sampled_from([None, 200, 204, 302, 400, 403, 429, 500, 502]),
+       BODIES,
+       st.dictionaries(st.sampled_from(["retry-after", "x-openrouter-cache-status"]), st.text()))
+def test_nothing_a_server_sends_raises(status, body, headers):
+    reading = wire.read(Exchange(status, headers, body))
+    assert reading.kind in ("final", "transient", "fatal")
+    assert reading.reply.outcome in wire.OUTCOMES
+    json.dumps(reading).encode()
+
+
+@given(JSON.map(json.dumps) | st.text())
+def test_no_catalogue_or_balance_raises(body):
+    wire.read_catalogue(body), wire.read_balance(body)
+
+
+# --- catalogue and balance ---------------------------------------------------------------------
+
+def test_prices_are_texts_in_dollars_a_token():
+    entry = {"id": "m", "pricing": {"prompt": "0.00000005", "completion": "0.0000004",
+                                    "request": "0.001"}}
+    model = wire.read_catalogue(json.dumps({"data": [entry]}))["m"]
+    assert (model.prompt, model.completion, model.request) == (5e-8, 4e-7, 0.001)
+
+
+def test_thoughts_that_cost_more_than_words_set_the_price_of_output():
+    pricing = {"prompt": "0", "completion": "0.000001", "internal_reasoning": "0.000003"}
+    assert wire.read_model({"pricing": pricing}).completion == 3e-6
+
+
+@pytest.mark.parametrize("pricing", [
+    {}, {"prompt": "-1", "completion": "-1"}, {"prompt": "0.1"},
+    {"prompt": "x", "completion": "1"}])
+def test_a_price_that_is_missing_or_varies_is_unknown(pricing):
+    assert not wire.read_model({"pricing": pricing}).priced
+
+
+@pytest.mark.parametrize("body, left", [
+    ({"data": {"limit_remaining": 3.5}}, 3.5), ({"data": {"limit_remaining": None}}, None),
+    ({"data": {}}, None), ([], None)])
+def test_a_balance_of_null_is_unlimited(body, left):
+    assert wire.read_balance(json.dumps(body)) == left

@@ -1,0 +1,138 @@
+"""What the tests of the call layer share: a server double, a clock that takes no time, the CLI."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from double import Double  # noqa: E402
+
+from common.calls import Drive  # noqa: E402
+from common.journal import InFlight, Journal  # noqa: E402
+from common.limits import Budget  # noqa: E402
+from common.wire import Exchange, Model, Request  # noqa: E402
+
+PRICE = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
+IDENTITY = {"study": "test"}
+
+
+@pytest.fixture(scope="session")
+def one_double():
+    with Double() as double:
+        yield double
+
+
+@pytest.fixture
+def double(one_double):
+    """A loopback server as specified, without latency or faults until a test scripts them."""
+    return one_double.script()
+
+
+@pytest.fixture
+def cli(tmp_path):
+    """cli("run_pilot.py", flags…) → the finished process, run in an empty folder."""
+    def run(script, *flags, key="", python=sys.executable, timeout=60, env=(), **more):
+        return subprocess.run(
+            [python, str(ROOT / script), *map(str, flags)], cwd=tmp_path, text=True,
+            capture_output=True, timeout=timeout, env=clean_environment(key) | dict(env), **more)
+    return run
+
+
+def clean_environment(key=""):
+    """Nothing of the caller's: neither key nor proxies nor Python settings."""
+    return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "OPENROUTER_API_KEY": key,
+            "LANG": "C.UTF-8"}
+
+
+class Clock:
+    """A clock that only moves when somebody sleeps."""
+
+    def __init__(self):
+        self.time = 1000.0
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.time += seconds
+
+    def stamp(self):
+        return "2026-01-01T00:00:00Z"
+
+
+class Scripted:
+    """A provider that answers at once. `script`: {request id: [Exchange, …]}, then `usual`."""
+
+    blocking = False
+
+    def __init__(self, clock, script=(), usual=None, price=PRICE):
+        self.clock, self.script, self.price = clock, dict(script), price
+        self.usual = usual or completion()
+        self.asked = []  # (virtual seconds since the start, request id)
+
+    def model(self, name):
+        return self.price
+
+    def body(self, request):
+        return {"model": request.model}
+
+    def complete(self, request):
+        self.asked.append((self.clock.now() - 1000.0, request.id))
+        left = self.script.get(request.id)
+        return left.pop(0) if left else self.usual
+
+
+def completion(text="fine", cost=0.0001, **choice):
+    """The Exchange of a good answer."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 2} | ({} if cost is None else {"cost": cost})
+    return Exchange(200, {}, json.dumps({
+        "id": "gen-1", "model": "m", "usage": usage,
+        "choices": [{"finish_reason": "stop", "message": {"content": text}} | choice]}))
+
+
+def failure(status, message="no", headers=(), **more):
+    """The Exchange of an error in OpenRouter's shape."""
+    return Exchange(status, dict(headers), json.dumps(
+        {"error": {"code": status, "message": message, **more}}))
+
+
+def request(name, stage="decision", model="m", **more):
+    return Request(**{"id": name, "stage": stage, "model": model, "system": "s", "user": "u",
+                      "max_out": 16} | more)
+
+
+def one(req):
+    """A chain of one request."""
+    return (yield req)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """bench(names, script) drives one chain a name on the virtual clock and returns everything."""
+    journals = []
+
+    def run(names, script=(), limit=None, usual=None, price=PRICE, concurrency=8, chains=None,
+            assumed=PRICE, provider=None):
+        clock = Clock()
+        journal = Journal(tmp_path, IDENTITY)
+        journals.append(journal)
+        provider = provider or Scripted(clock, script, usual, price)
+        budget = Budget(limit, assumed, journal.spent)
+        drive = Drive(provider, journal, InFlight(tmp_path), {"decision": concurrency}, budget,
+                      clock=clock, jitter=random.Random(1))
+        drive.announce((request(name), 1) for name in names)
+        ending = drive.run(chains or [one(request(name)) for name in names])
+        journal.close()
+        return SimpleNamespace(drive=drive, ending=ending, budget=budget, clock=clock,
+                               asked=provider.asked, path=journal.path)
+    yield run
+    for journal in journals:
+        journal.close()

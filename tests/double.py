@@ -1,0 +1,421 @@
+#!/usr/bin/env python3
+"""A stand-in for OpenRouter on this machine: the same endpoints, scripted faults, its own ledger.
+
+    python3 tests/double.py --port 0 --latency 0.2          # prints the port it listens on
+    python3 run_pilot.py --base-url http://127.0.0.1:PORT/api/v1 --models double/a
+
+It speaks as OpenRouter's public documentation says: POST /chat/completions, GET /models, GET
+/key. It bills a call when the call arrives (a caller that goes away is billed all the same) and
+keeps a log of every question seen. An answer is a function of the question alone.
+
+In a test, `Double` starts it as a process of its own and scripts it:
+
+    with Double(latency=0.02) as double:
+        double.script(faults=[{"fault": "429", "times": 3}])
+        double.ledger()["billed_usd"]
+
+Listens on 127.0.0.1 only; ends by itself after --ttl seconds and when its parent has gone.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import json
+import math
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import time
+import urllib.request
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+PRICING = {"prompt": "0.000001", "completion": "0.000004"}  # dollars a token, as text
+PARAMETERS = ["max_completion_tokens", "seed", "temperature"]
+MODELS = {f"double/{letter}": {"pricing": PRICING, "supported_parameters": PARAMETERS}
+          for letter in "abcd"}
+CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
+
+SETUP: dict[str, Any] = {
+    "models": MODELS,            # what answers, and how it bills
+    "catalogue": True,           # False: no GET /models, and any model name is served
+    "show_prices": True,         # False: /models and replies are silent on money
+    "show_cost": True,           # False: replies lack usage.cost
+    "greedy": False,             # True: bills the most that prompt and output limit allow
+    "latency_s": 0.0,
+    "key": None,                 # the only key that is let in; None: any, or none
+    "limit_remaining": None,     # dollars, for GET /key
+    "faults": [],                # rules, see `Script`
+}
+
+
+def said(status: int, message: str, headers: dict | None = None, **more: Any) -> dict:
+    """An answer in OpenRouter's error shape."""
+    return {"status": status, "headers": headers or {},
+            "json": {"error": {"code": status, "message": message, **more}}}
+
+
+# What a fault does: a whole answer (status, headers, json or raw), an `act` on the connection, or
+# an `edit` of the usual answer. `bills`: the call is paid for all the same.
+FAULTS: dict[str, dict] = {
+    "400": said(400, "this model does not take temperature"),
+    "401": said(401, "No auth credentials found"),
+    "402": said(402, "Insufficient credits"),
+    "403-key": said(403, "Key limit exceeded"),
+    "403-moderation": said(403, "Input flagged", metadata={
+        "reasons": ["violence"], "flagged_input": "Exploit code", "provider_name": "upstream"}),
+    "404": said(404, "No endpoints found for this model"),
+    "408": said(408, "Request timed out"),
+    "413": said(413, "Payload too large"),
+    "422": said(422, "Unprocessable"),
+    "429": said(429, "Rate limit exceeded"),
+    "429-seconds": said(429, "Rate limit exceeded", {"Retry-After": "2"}),
+    "429-date": said(429, "Rate limit exceeded", {"Retry-After": "{date+2}"}),
+    "500": said(500, "Internal Server Error"),
+    "502": said(502, "Upstream gave an invalid response"),
+    "502-filter": said(502, "The response was stopped by the upstream's content filter"),
+    "503": said(503, "No provider is available"),
+    "504": said(504, "Gateway timeout"),
+    "524": said(524, "A timeout occurred"),
+    "529": said(529, "Upstream overloaded"),
+    "error-in-200": said(502, "Upstream gave an invalid response") | {"status": 200},
+    "error-in-choice": {"edit": "error-in-choice", "bills": False},
+    "reset": {"act": "reset", "bills": False},
+    "reset-billed": {"act": "reset", "bills": True},
+    "truncated": {"act": "truncate", "bills": True},
+    "drip": {"act": "drip", "bills": True},
+    "hang": {"act": "hang", "bills": True},
+    "html": {"status": 502, "raw": "<html><body><h1>Bad gateway</h1></body></html>",
+             "headers": {"Content-Type": "text/html"}},
+    "html-200": {"status": 200, "raw": "<html><body>Log in to the hotel's wifi</body></html>",
+                 "headers": {"Content-Type": "text/html"}},
+    "moved": {"status": 302, "raw": "", "headers": {"Location": "http://127.0.0.1:1/"}},
+    "no-choices": {"edit": "no-choices", "bills": True},
+    "null-content": {"edit": "null-content", "bills": True},
+    "empty-content": {"edit": "empty-content", "bills": True},
+    "length-empty": {"edit": "length-empty", "bills": True},
+    "content-filter": {"edit": "content-filter", "bills": True},
+    "newlines": {"edit": "newlines", "bills": True},
+    "huge": {"edit": "huge", "bills": True},
+    "no-cost": {"edit": "no-cost", "bills": True},
+    "no-usage": {"edit": "no-usage", "bills": True},
+    "cache-hit": {"edit": "cache-hit", "bills": False},
+    "echo-key": {"edit": "echo-key", "bills": True},
+    "echo-key-401": {"status": 401, "echo": True},
+    "echo-key-500": {"status": 500, "echo": True},
+}
+
+
+class Script:
+    """The faults still to be played. A rule: {"fault": name, "times": n (None: always),
+    "skip": calls let through first, "every": of the rest each n-th, "model": only this one}."""
+
+    def __init__(self, rules: list[dict]) -> None:
+        self.rules = [{"times": None, "skip": 0, "every": 1, "model": None, "seen": 0} | rule
+                      for rule in rules]
+        for rule in self.rules:
+            if rule["fault"] not in FAULTS:
+                raise ValueError(f"no fault {rule['fault']!r}")
+
+    def next(self, model: str) -> dict | None:
+        for rule in self.rules:
+            if rule["model"] not in (None, model) or rule["times"] == 0:
+                continue
+            rule["seen"] += 1
+            after = rule["seen"] - rule["skip"]
+            if after > 0 and after % rule["every"] == 0:
+                if rule["times"] is not None:
+                    rule["times"] -= 1
+                return FAULTS[rule["fault"]]
+        return None
+
+
+class Server:
+    """Setup, script, ledger and log; `Connection`s bring it requests."""
+
+    def __init__(self, setup: dict) -> None:
+        self.setup(setup)
+
+    def setup(self, given: dict) -> None:
+        unknown = given.keys() - SETUP.keys()
+        if unknown:
+            raise ValueError(f"no setting {sorted(unknown)}")
+        self.set = SETUP | given
+        self.script = Script(self.set["faults"])
+        self.bills: list[float] = []
+        self.log: list[dict] = []
+        self.flying: set[int] = set()  # places in the log
+        self.peak = 0
+
+    def ledger(self) -> dict:
+        """Dollars billed; every chat request in order of arrival; calls at once, at most."""
+        return {"billed_usd": math.fsum(self.bills), "requests": self.log, "peak": self.peak}
+
+    # -- endpoints ------------------------------------------------------------------------------
+
+    def models(self) -> dict:
+        if not self.set["catalogue"]:
+            return said(404, "not found")
+        shown = [{"id": name, **{k: v for k, v in entry.items()
+                                 if k != "pricing" or self.set["show_prices"]}}
+                 for name, entry in self.set["models"].items()]
+        return {"status": 200, "json": {"data": shown}}
+
+    def key(self) -> dict:
+        left = self.set["limit_remaining"]
+        return {"status": 200, "json": {"data": {
+            "limit_remaining": left, "usage": math.fsum(self.bills), "limit": left}}}
+
+    def refusal(self, asked: dict, entry: dict | None) -> dict | None:
+        """What the request itself has wrong."""
+        cap = asked.get("max_completion_tokens", asked.get("max_tokens"))
+        effort = asked.get("reasoning", {}).get("effort")
+        if entry is None:
+            return said(404, f"{asked.get('model')} is not a valid model ID")
+        if cap is None or cap < 16:
+            return said(400, f"max_completion_tokens {cap}: the minimum is 16")
+        if entry.get("reasoning", {}).get("mandatory") and effort == "none":
+            return said(400, "Reasoning is mandatory for this endpoint and cannot be disabled")
+        return None
+
+    def chat(self, asked: dict, authorization: str) -> tuple[dict, dict]:
+        """(the usual answer, the fault to be played on it)."""
+        model = str(asked.get("model"))
+        entry = self.set["models"].get(model, None if self.set["catalogue"] else {})
+        question = json.dumps([model, asked.get("messages"), asked.get("seed")], sort_keys=True)
+        digest = hashlib.sha256(question.encode()).hexdigest()
+        fault = self.script.next(model)
+        line = {"question": digest[:16], "model": model, "seed": asked.get("seed"), "fault": fault,
+                "sent": {k: v for k, v in asked.items() if k != "messages"},
+                "at": time.monotonic(), "billed_usd": 0.0}
+        self.log.append(line)
+        refusal = self.refusal(asked, entry)
+        if fault is None and refusal:
+            return refusal, {}
+        answer, usd = self.completion(asked, entry or {}, digest)
+        if fault is None or fault.get("bills"):
+            self.bills.append(usd)
+            line["billed_usd"] = usd
+        if fault and fault.get("echo"):
+            fault = said(fault["status"], f"bad credentials: {authorization}",
+                         {"Retry-After": authorization})
+        return answer, dict(fault or {}, authorization=authorization)
+
+    def completion(self, asked: dict, entry: dict, digest: str) -> tuple[dict, float]:
+        """(a chat completion, its price): a function of the question alone."""
+        words = "".join(m["content"] for m in asked["messages"])
+        cap = asked.get("max_completion_tokens", asked.get("max_tokens", 96))
+        options = CONTRACT.search(words)
+        choice = options.group(1 + int(digest[0], 16) % 2) if options else "none"
+        text = f"Decision: {choice}\nRationale: for reason {digest[:6]}."
+        tokens_in, tokens_out = -(-len(words.encode()) // 4), -(-len(text) // 4)
+        if self.set["greedy"]:
+            tokens_in, tokens_out = len(words.encode()) + 64, cap
+        price = {k: float(v) for k, v in (PRICING | entry.get("pricing", {})).items()}
+        usd = (price.get("request", 0.0) + price["prompt"] * tokens_in
+               + price["completion"] * tokens_out)
+        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
+                 "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
+        if not (self.set["show_cost"] and self.set["show_prices"]):
+            del usage["cost"]
+        return {"id": f"gen-{digest[:12]}", "object": "chat.completion",
+                "model": f"{asked['model']}-2026", "provider": "upstream-1",
+                "choices": [{"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
+                             "message": {"role": "assistant", "content": text}}],
+                "usage": usage}, usd
+
+
+def edited(answer: dict, name: str, authorization: str) -> dict:
+    """The usual answer with one thing wrong, as {status, headers, json, before}."""
+    choice, usage = answer["choices"][0], answer["usage"]
+    out: dict[str, Any] = {"status": 200, "headers": {}, "json": answer}
+    if name == "error-in-choice":
+        choice |= {"finish_reason": "error", "message": {"role": "assistant", "content": "Decis"},
+                   "error": {"code": 502, "message": "the upstream broke off"}}
+        usage["cost"] = 0
+    elif name == "no-choices":
+        answer["choices"] = []
+    elif name == "null-content":
+        choice["message"]["content"] = None
+    elif name == "empty-content":
+        choice["message"]["content"] = ""
+    elif name == "length-empty":
+        choice |= {"finish_reason": "length", "message": {"role": "assistant", "content": ""}}
+    elif name == "content-filter":
+        choice |= {"finish_reason": "content_filter"}
+    elif name == "newlines":
+        out["before"] = "\n" * 200
+    elif name == "huge":
+        choice["message"]["content"] = "All work and no play. " * (3_000_000 // 22)
+    elif name == "no-cost":
+        usage.pop("cost", None)
+    elif name == "no-usage":
+        del answer["usage"]
+    elif name == "cache-hit":
+        out["headers"] = {"X-OpenRouter-Cache-Status": "HIT"}
+        answer["usage"] = {"prompt_tokens": 0, "completion_tokens": 0, "cost": 0}
+    elif name == "echo-key":
+        choice["message"]["content"] += f"\nYou sent {authorization}."
+        answer |= {"provider": authorization, "id": authorization, "model": authorization}
+    return out
+
+
+# --- HTTP --------------------------------------------------------------------------------------
+
+class Connection(asyncio.Protocol):
+    """One kept-alive connection; requests come one after the other."""
+
+    server: Server
+
+    def connection_made(self, transport) -> None:
+        self.transport, self.buffer = transport, b""
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        head, mark, rest = self.buffer.partition(b"\r\n\r\n")
+        if not mark:
+            return
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = {k.strip().lower(): v.strip() for k, _, v in (li.partition(":") for li in lines)}
+        length = int(headers.get("content-length", 0))
+        if len(rest) < length:
+            return
+        self.buffer = rest[length:]
+        method, path, _ = first.split(" ")
+        self.asked(method, path, headers, rest[:length])
+
+    def asked(self, method: str, path: str, headers: dict, body: bytes) -> None:
+        server, authorization = self.server, headers.get("authorization", "")
+        if path == "/double":
+            if method == "POST":
+                server.setup(json.loads(body))
+            return self.answer({"status": 200, "json": server.ledger()})
+        if server.set["key"] not in (None, authorization.removeprefix("Bearer ")):
+            return self.answer(FAULTS["401"])
+        if method == "GET" and path.endswith("/models"):
+            return self.answer(server.models())
+        if method == "GET" and path.endswith("/key"):
+            return self.answer(server.key())
+        if method != "POST" or not path.endswith("/chat/completions"):
+            return self.answer(said(404, f"no endpoint {method} {path}"))
+        answer, fault = server.chat(json.loads(body), authorization)
+        flying, place = server.flying, len(server.log)
+        flying.add(place)
+        server.peak = max(server.peak, len(flying))
+        loop = asyncio.get_running_loop()
+        loop.call_later(server.set["latency_s"], self.chat_answer, flying, place, answer, fault)
+        return None
+
+    def chat_answer(self, flying: set, place: int, answer: dict, fault: dict) -> None:
+        flying.discard(place)
+        if self.transport.is_closing():
+            return
+        if "act" in fault:
+            getattr(self, fault["act"])(answer)
+        elif "edit" in fault:
+            self.answer(edited(answer, fault["edit"], fault["authorization"]))
+        elif "status" in fault:
+            self.answer(fault)
+        else:
+            self.answer(answer if "status" in answer else {"status": 200, "json": answer})
+
+    def answer(self, spec: dict) -> None:
+        raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
+        body = (spec.get("before", "") + raw).encode()
+        headers = {"Content-Type": "application/json"} | spec.get("headers", {})
+        soon = formatdate(time.time() + 2, usegmt=True)
+        lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}",
+                 *(f"{k}: {v.replace('{date+2}', soon)}" for k, v in headers.items())]
+        self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
+
+    # -- acts -----------------------------------------------------------------------------------
+
+    def reset(self, answer: dict) -> None:
+        linger = struct.pack("ii", 1, 0)  # close with RST instead of FIN
+        self.transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.transport.abort()
+
+    def truncate(self, answer: dict) -> None:
+        body = json.dumps(answer).encode()
+        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
+                             b"Content-Length: %d\r\n\r\n" % len(body) + body[:len(body) // 2])
+        self.transport.close()
+
+    def drip(self, answer: dict) -> None:
+        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
+                             b"Transfer-Encoding: chunked\r\n\r\n")
+        self.drop()
+
+    def drop(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(b"1\r\n\n\r\n")
+            asyncio.get_running_loop().call_later(0.1, self.drop)
+
+    def hang(self, answer: dict) -> None:
+        pass
+
+
+async def serve(port: int, setup: dict, ttl: float) -> None:
+    """Listen, print the port, end with the time or with the parent."""
+    handler = type("Handler", (Connection,), {"server": Server(setup)})
+    listener = await asyncio.get_running_loop().create_server(handler, "127.0.0.1", port)
+    print(listener.sockets[0].getsockname()[1], flush=True)
+    parent, ends = os.getppid(), time.monotonic() + ttl
+    while time.monotonic() < ends and os.getppid() == parent:
+        await asyncio.sleep(0.5)
+
+
+# --- the side of a test ------------------------------------------------------------------------
+
+class Double:
+    """The double as a process of its own, scripted over HTTP."""
+
+    def __init__(self, latency: float = 0.0, ttl: float = 600.0) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).resolve()), "--latency", str(latency),
+             "--ttl", str(ttl)], stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+        self.url = f"http://127.0.0.1:{self.port}/api/v1"
+
+    def script(self, **setup: Any) -> "Double":
+        """Start anew: empty ledger and log, and `setup` over the defaults of SETUP."""
+        self._talk(json.dumps(setup).encode())
+        return self
+
+    def ledger(self) -> dict:
+        return self._talk(None)
+
+    def _talk(self, data: bytes | None) -> dict:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(f"http://127.0.0.1:{self.port}/double", data, timeout=20) as reply:
+            return json.load(reply)
+
+    def __enter__(self) -> "Double":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def main() -> None:
+    flags = argparse.ArgumentParser(description=__doc__,
+                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--port", type=int, default=0, help="0: a free one")
+    flags.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
+    flags.add_argument("--setup", default="{}", help="JSON over the defaults of SETUP")
+    flags.add_argument("--ttl", type=float, default=600.0, help="seconds until it ends by itself")
+    args = flags.parse_args()
+    setup = {"latency_s": args.latency} | json.loads(args.setup)
+    asyncio.run(serve(args.port, setup, args.ttl))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Bytes that are the same everywhere, and files that are whole or not there."""
+
+import gzip
+import json
+import math
+import os
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common import artifacts
+from common.artifacts import (
+    canonical_json,
+    content_sha256,
+    gzip_bytes,
+    json_file,
+    jsonl,
+    read_jsonl,
+    sha256,
+    write_atomic,
+)
+
+
+class Point(NamedTuple):
+    y: int
+    x: float
+
+
+def test_canonical_json_sorts_keys_and_leaves_out_spaces():
+    assert canonical_json({"b": [1, None], "a": True}) == '{"a":true,"b":[1,null]}'
+
+
+@pytest.mark.parametrize("value, text", [
+    (0.1 + 0.2, "0.3"), (1 / 3, "0.333333333333"), (2e-7, "2e-07"), (1.0, "1.0"),
+    (123456789.0123456, "123456789.012"), (-0.0, "-0.0"), (10**15, "1000000000000000")])
+def test_floats_have_twelve_significant_digits_and_integers_all(value, text):
+    assert canonical_json(value) == text
+
+
+def test_named_tuples_are_objects_and_tuples_lists():
+    assert canonical_json((Point(1, 2.0), (3,))) == '[{"x":2.0,"y":1},[3]]'
+
+
+def test_text_stays_as_it_is_written():
+    assert canonical_json("δ → „x“") == '"δ → „x“"'
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_number_that_json_has_not_is_refused_with_its_place(value):
+    with pytest.raises(ValueError, match=r"\$\.a\[1\]"):
+        canonical_json({"a": [0, value]})
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text() |
+                    st.floats(allow_nan=False, allow_infinity=False),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_canonical_json_is_json_and_reading_it_back_changes_nothing(value):
+    text = canonical_json(value)
+    assert canonical_json(json.loads(text)) == text
+
+
+def test_a_json_file_ends_in_one_newline():
+    assert json_file({"a": 1}) == b'{\n  "a": 1\n}\n'
+
+
+def test_gzip_has_neither_time_nor_name_and_unpacks():
+    packed = gzip_bytes(b"x" * 1000)
+    # RFC 1952: ID1 ID2 CM FLG MTIME(4)
+    assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
+    assert gzip.decompress(packed) == b"x" * 1000
+
+
+def test_sha256_is_that_of_fips_180():
+    assert sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_the_hash_of_a_file_is_over_its_content_however_packed(tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"abc", 1))
+    (tmp_path / "b").write_bytes(b"abc")
+    assert content_sha256(tmp_path / "a.gz") == content_sha256(tmp_path / "b") == sha256("abc")
+
+
+def test_jsonl_reads_back_with_line_numbers(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"a":1}\n\n' + jsonl([2]))
+    assert list(read_jsonl(tmp_path / "a.jsonl")) == [(1, {"a": 1}), (3, 2)]
+
+
+def test_a_damaged_line_is_named(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a":1}\n{"a":\n')
+    with pytest.raises(ValueError, match=r"a\.jsonl line 2: not JSON"):
+        list(read_jsonl(tmp_path / "a.jsonl"))
+
+
+def test_write_atomic_replaces_and_leaves_nothing_beside(tmp_path):
+    (tmp_path / "f").write_text("old")
+    write_atomic(tmp_path / "f", "new")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("f", "new")]
+
+
+def full_disk(*_):
+    raise OSError(28, "No space left on device")
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside(tmp_path, monkeypatch):
+    (tmp_path / "f").write_text("old")
+    monkeypatch.setattr(artifacts.os, "fsync", full_disk)
+    with pytest.raises(OSError):
+        write_atomic(tmp_path / "f", "new")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("f", "old")]
+
+
+def test_the_file_is_synced_before_it_takes_the_name(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(artifacts.os, "fsync", lambda fd: done.append("sync"))
+    replace = os.replace
+    monkeypatch.setattr(artifacts.os, "replace", lambda a, b: (done.append("name"), replace(a, b)))
+    write_atomic(tmp_path / "f", "x")
+    assert done == ["sync", "name"]

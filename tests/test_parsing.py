@@ -1,0 +1,65 @@
+"""The strict decision parser: the first non-empty line decides, or nothing does."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.parsing import STATUSES, parse_decision
+
+L1 = ("COORDINATE", "PREEMPT")
+L2 = ("Option A", "Option B")
+
+
+@pytest.mark.parametrize("text", [
+    "Decision: PREEMPT", "PREEMPT", "decision: preempt", "DECISION : Preempt.", "Decision:PREEMPT!",
+    "**Decision:** PREEMPT", "**Decision: PREEMPT**", "Decision: [PREEMPT]", 'Decision: "PREEMPT"',
+    "Decision: `PREEMPT`", "Decision: _PREEMPT_…", "\n \n\r\n  Decision: PREEMPT  ",
+    "Decision: PREEMPT\nRationale: COORDINATE would be slower.", "```\nDecision: PREEMPT\n```",
+    "\ufeffDecision: PREEMPT", "Decision: «PREEMPT»", "Decision：PREEMPT", "Decision:\tPREEMPT",
+    "Decision: PREEMPT\nDecision: COORDINATE"])
+def test_the_first_line_in_the_form_asked_for_is_the_choice(text):
+    assert parse_decision(text, L1) == ("PREEMPT", "ok")
+
+
+@pytest.mark.parametrize("text", ["Decision: option  b", "Option B.", "*Option B*"])
+def test_the_choice_is_spelled_as_this_game_spells_it(text):
+    assert parse_decision(text, L2) == ("Option B", "ok")
+
+
+@pytest.mark.parametrize("text, options, status", [
+    ("Decision: [COORDINATE|PREEMPT]", L1, "ambiguous"),          # the echoed template
+    ("Decision: COORDINATE or PREEMPT", L1, "ambiguous"),
+    ("Decision: Option A, not Option B", L2, "ambiguous"),
+    ("Decision: Option A", L1, "wrong_label"),
+    ("Decision: SHARE", L1, "wrong_label"),
+    ("COORDINATE", L2, "wrong_label"),
+    ("I can't help with that request.", L1, "refused"),
+    ("I won't COORDINATE", L1, "unreadable"),
+    ("Rationale first.\nDecision: COORDINATE", L1, "unreadable"),
+    ("Decision:\nCOORDINATE", L1, "unreadable"),
+    ("Decision: do not COORDINATE", L1, "unreadable"),
+    ("Decision: COORDINATED", L1, "unreadable"),
+    ("Decision: A", L2, "unreadable"),
+    ("Decision: Option AB", L2, "unreadable"),
+    ("My Decision: COORDINATE", L1, "unreadable"),
+    ("Decision", L1, "unreadable"),
+    ("We will COORDINATE.", L1, "unreadable"),
+    ("", L1, "unreadable"),
+    ("\n \n", L1, "unreadable"),
+    ("<think>COORDINATE</think>\nDecision: PREEMPT", L1, "unreadable")])
+def test_everything_else_is_a_status_of_its_own(text, options, status):
+    assert parse_decision(text, options) == (None, status)
+
+
+@given(st.text() | st.text(alphabet="Decision: COORDINATEPREMOption AB|[]\n*."),
+       st.sampled_from([L1, L2]))
+def test_any_text_has_one_status_and_an_option_only_where_it_is_ok(text, options):
+    option, status = parse_decision(text, options)
+    assert status in STATUSES and (option in options) == (status == "ok")
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="\r\n"), min_size=1)
+       .filter(lambda line: any(c.isalnum() for c in line)
+               and "coordinate" not in line.casefold() and "preempt" not in line.casefold()))
+def test_a_label_below_the_first_line_never_counts(line):
+    assert parse_decision(line + "\nDecision: COORDINATE", L1).option is None

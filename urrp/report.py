@@ -66,7 +66,7 @@ def title(group: Metrics) -> str:
     """Name of a group: model, temperature where the group has one, and what it is stamped."""
     at = "" if group.temperature is None else f" at temperature {group.temperature}"
     stamps = " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
-    return group.model + at + stamps
+    return printable(group.model + at) + stamps
 
 
 def number(value: float | None, digits: int = 2) -> str:

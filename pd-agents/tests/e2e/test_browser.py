@@ -117,7 +117,8 @@ CONTRASTS = """() => {
     rgba(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; } return rgba('white'); };
   return [...document.querySelectorAll('h1, h2, p, th, td, dt, dd, li, .tag, .stamp, .ka, .kb')]
     .filter(e => e.innerText.trim()).map(e => {
-      const [x, y] = [light(rgba(getComputedStyle(e).color)), light(behind(e))].sort((a, b) => b - a);
+      const pair = [light(rgba(getComputedStyle(e).color)), light(behind(e))];
+      const [x, y] = pair.sort((a, b) => b - a);
       return (x + 0.05) / (y + 0.05); });
 }"""
 

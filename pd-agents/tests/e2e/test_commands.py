@@ -38,7 +38,7 @@ def test_run_with_two_replicates_leaves_the_required_files(project):
     assert "progress rounds=" in done.stderr
     assert "SIMULATED" in done.stdout
 
-    done = pdbench("report", str(run_dir))
+    done = pdbench("report", "data/runs/default")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [f"data/runs/default/report.{x}" for x in ("html", "md")]
 

@@ -14,7 +14,7 @@ from the journal alone: the first difference is named.
 import sys
 
 from common import cli
-from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
+from common.exits import COMPLETE, INCOMPLETE, UsageError
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json

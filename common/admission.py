@@ -74,7 +74,7 @@ class Admission:
             return self._hold(task, self._worst(task) - task.reserved)
         tasks = group.open_tasks()
         costs = [self._worst(each) for each in tasks]
-        if not self.budget.fits(sum(costs)):
+        if not self.budget.fits(sum(costs), task.request):
             return False
         for each, usd in zip(tasks, costs, strict=True):
             self._hold(each, usd)
@@ -83,15 +83,15 @@ class Admission:
 
     def _hold(self, task: Task, usd: float) -> bool:
         if usd > 0:
-            if not self.budget.fits(usd):
+            if not self.budget.fits(usd, task.request):
                 return False
-            self.budget.reserve(usd)
+            self.budget.reserve(usd, task.request)
             task.reserved += usd
         return True
 
     def release(self, task: Task) -> None:
         """The call is over: its cost has been charged."""
-        self.budget.release(task.reserved)
+        self.budget.release(task.reserved, task.request)
         task.reserved = 0.0
 
     def _worst(self, task: Task) -> float:
@@ -99,16 +99,17 @@ class Admission:
 
     def over(self) -> OverBudget:
         """The limit as an error, naming the calls that no longer fit."""
-        task, budget = self.refused, self.budget
+        task = self.refused
+        budget = self.budget.tightest(task.request)
         usd = sum(self._worst(each) for each in task.group.open_tasks())
         return OverBudget(
             f"limit ${budget.limit:g}: ${budget.spent:.4f} is spent, and the next calls "
             f"({task.request.id}, {task.request.model}) may cost ${usd:.4f}; "
             "give a higher --limit-usd to resume")
 
-    def over_projected(self) -> OverBudget | None:
+    def over_projected(self, request: Request) -> OverBudget | None:
         """The limit as an error where the run will probably pass it."""
-        budget = self.budget
+        budget = self.budget.tightest(request)
         if budget.limit is None or (usd := budget.projection()) <= budget.limit * (1 + 1e-9):
             return None
         return OverBudget(f"projected ${usd:.4f} is over the limit ${budget.limit:g} "

@@ -12,6 +12,7 @@ receive the Reply or the list of Replies, and go on; what a chain returns is its
 
 One thread holds all the state; workers only ask. There is no barrier between chains: a slow
 reply delays its own chain. A list that a chain yields is paid for as a whole or not begun.
+A chain that needs what others return yields After(their places) and receives their results.
 """
 
 import heapq
@@ -32,7 +33,14 @@ from common.journal import InFlight, Journal
 from common.limits import PAUSE_S, Breaker, Budget
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request
 
-Chain = Generator[Request | list[Request], Reply | list[Reply], Any]
+
+class After(NamedTuple):
+    """Yielded by a chain: go on when the chains at these places of the list have ended."""
+
+    chains: tuple[int, ...]
+
+
+Chain = Generator[Request | list[Request] | After, Any, Any]
 
 BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
 RETRY_AFTER_MAX_S = 120.0
@@ -85,6 +93,7 @@ class Drive:
         self._work: queue.SimpleQueue = queue.SimpleQueue()
         self._workers = 0
         self._ids: set[str] = set()
+        self._kept = Counter(journal.kept)  # answers of earlier starts, not yet in a plan
         for charge in journal.charges:
             budget.learn(*charge)
 
@@ -93,14 +102,20 @@ class Drive:
     def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
         """Tell the budget and the progress line what is to come: (such a request, how many)."""
         for request, calls in requests:
+            key = request.stage, request.model
+            kept = min(calls, self._kept[key])
+            self._kept[key] -= kept
             self.total += calls
-            self.budget.plan(request, self.provider.model(request.model), calls)
+            self.budget.plan(request, self.provider.model(request.model), calls - kept)
 
     def run(self, chains: Iterable[Chain]) -> Ending:
         """Drive every chain to its end. Requests that can't be made are answered `not_run`."""
         self._chains = list(chains)
         self._results: list[Any] = [None] * len(self._chains)
         self._open: dict[int, Group] = {}
+        self._ended = bytearray(len(self._chains))
+        self._awaited: dict[int, list[int]] = {}    # chain: chains that wait for its end
+        self._waits: dict[int, tuple[After, int]] = {}  # waiting chain: (for what, how many left)
         with _Signals(self):
             try:
                 for index in range(len(self._chains)):
@@ -112,6 +127,8 @@ class Drive:
                 for _ in range(self._workers):
                     self._work.put(None)
         self._give_up()
+        if self._waits:
+            raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
         return Ending(self._results, self.stop, self.outcomes, self.retries)
 
     @property
@@ -133,7 +150,13 @@ class Drive:
             except StopIteration as end:
                 self._results[index] = end.value
                 self._open.pop(index, None)
+                self._end(index)
                 return
+            if isinstance(asked, After):
+                if not self._ready(index, asked):
+                    return
+                value = [self._results[chain] for chain in asked.chains]
+                continue
             group = Group(index, asked)
             self._open[index] = group
             for task in group.tasks:
@@ -143,6 +166,25 @@ class Drive:
                     self._queue_of(task).append(task)
                 return
             value = group.value
+
+    def _ready(self, index: int, after: After) -> bool:
+        """Whether all chains in `after` have ended; if not, they will wake the chain `index`."""
+        running = sorted({chain for chain in after.chains if not self._ended[chain]})
+        for chain in running:
+            self._awaited.setdefault(chain, []).append(index)
+        if running:
+            self._waits[index] = after, len(running)
+            self._open.pop(index, None)
+        return not running
+
+    def _end(self, index: int) -> None:
+        self._ended[index] = 1
+        for waiting in self._awaited.pop(index, ()):
+            after, left = self._waits.pop(waiting)
+            if left > 1:
+                self._waits[waiting] = after, left - 1
+            else:
+                self._advance(waiting, [self._results[chain] for chain in after.chains])
 
     def _queue_of(self, task: Task) -> deque[Task]:
         try:
@@ -170,7 +212,6 @@ class Drive:
         task.group.replies[task.slot] = reply
         task.group.left -= 1
         self.outcomes[reply.outcome] += 1
-        self.budget.made(task.request)
 
     # -- the loop -------------------------------------------------------------------------------
 
@@ -185,10 +226,9 @@ class Drive:
         elif not sent and not self._open:
             return False
         elif not sent:
-            wait = self._patience()
-            if not self._timers and self.breaker.state != "open":
+            if not self._timers and self.breaker.may_send(self.clock.now()):
                 return False  # only groups that the budget does not admit are left
-            self.clock.sleep(wait)
+            self.clock.sleep(self._patience())
         return True
 
     def _hard_stop(self) -> bool:
@@ -278,7 +318,8 @@ class Drive:
         self.admission.release(task)
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))
-            self.stop = self.stop or self.admission.over_projected()
+            self.budget.made(request)
+            self.stop = self.stop or self.admission.over_projected(request)
             if task.group.left == 0:
                 self._advance(task.group.chain, task.group.value)
         elif not self._hard_stop():
@@ -328,6 +369,7 @@ class Drive:
             index, group = next(iter(self._open.items()))
             for task in group.open_tasks():
                 self._settle(task, NOT_RUN)
+                self.budget.made(task.request)
             self._advance(index, group.value)
 
 

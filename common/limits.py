@@ -2,6 +2,8 @@
 
 import math
 from collections import deque
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from common import wire
@@ -11,6 +13,7 @@ ERRORS_TO_OPEN = 5
 WINDOW_S = 60.0
 PAUSE_S = 30.0
 OPENINGS_TO_STOP = 3
+NOTHING: Mapping = MappingProxyType({})
 
 
 class Breaker:
@@ -38,8 +41,11 @@ class Breaker:
             self.state = "probing"
 
     def success(self) -> None:
+        """A late one, of a call sent before the pause, does not cut the pause short."""
         self.errors.clear()
-        self.openings, self.state = 0, "closed"
+        self.openings = 0
+        if self.state == "probing":
+            self.state = "closed"
 
     def failure(self, now: float) -> None:
         """An error that is worth a retry. Those still in flight when it opens don't count."""
@@ -95,10 +101,11 @@ class Budget:
         old = self.plans.get(key, Plan(0, 0.0))
         usd = wire.expected_cost(request, model, self.assumed)
         total = old.calls + calls
-        self.plans[key] = Plan(total, (old.calls * old.expected_usd + calls * usd) / total)
+        if total:
+            self.plans[key] = Plan(total, (old.calls * old.expected_usd + calls * usd) / total)
 
     def made(self, request: Request) -> None:
-        """An announced call is over: answered now, earlier, or given up."""
+        """An announced call is over: answered or given up."""
         key = request.stage, request.model
         if key in self.plans:
             self.plans[key] = self.plans[key]._replace(calls=max(0, self.plans[key].calls - 1))
@@ -117,14 +124,18 @@ class Budget:
         key = request.stage, request.model
         return self.limit is not None and not model.priced and key not in self.seen
 
-    def fits(self, usd: float) -> bool:
+    def fits(self, usd: float, request: Request | None = None) -> bool:
         return self.limit is None or self.spent + self.reserved + usd <= self.limit
 
-    def reserve(self, usd: float) -> None:
+    def reserve(self, usd: float, request: Request | None = None) -> None:
         self.reserved += usd
 
-    def release(self, usd: float) -> None:
+    def release(self, usd: float, request: Request | None = None) -> None:
         self.reserved = max(0.0, self.reserved - usd)
+
+    def tightest(self, request: Request) -> "Budget":
+        """Of the budgets that this call counts against, the one nearest to its limit."""
+        return self
 
     def charge(self, request: Request, reading: Reading, model: Model,
                reserved: float) -> tuple[float | None, float]:
@@ -135,13 +146,14 @@ class Budget:
         """
         reply = reading.reply
         cost, final = reply.cost_usd, reading.kind == "final"
-        if cost is None and reply.prompt_tokens is not None and model.priced:
-            cost = model.cost(reply.prompt_tokens, reply.completion_tokens or 0)
+        tokens = reply.prompt_tokens, reply.completion_tokens
+        if cost is None and None not in tokens:
+            cost = model.cost(*tokens)
         if cost is None and not final and not reading.billable:
             return None, 0.0
         charged = reserved if cost is None else cost
         self.spent += charged
-        if final:
+        if final and not (cost is None and reply.outcome == "blocked"):
             self.learn(request.stage, request.model, charged, cost)
         return cost, charged
 
@@ -149,8 +161,12 @@ class Budget:
         """What a reply, of now or of an earlier start, was charged and did cost."""
         self.seen.setdefault((stage, model), Means()).add(charged, cost)
 
-    def projection(self) -> float:
-        """Dollars at the end: spent, and what is left at the mean cost so far (else expected)."""
-        left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
+    def projection(self, answered: Mapping[tuple[str, str], int] = NOTHING) -> float:
+        """Dollars at the end: spent, and what is left at the mean cost so far (else expected).
+
+        `answered`: announced calls that earlier starts made, where `made` has not said so yet.
+        """
+        left = [max(0, plan.calls - answered.get(key, 0))
+                * (self.seen[key].mean if key in self.seen else plan.expected_usd)
                 for key, plan in self.plans.items()]
         return self.spent + math.fsum(left)

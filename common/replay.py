@@ -47,9 +47,10 @@ def read_answers(path: Path, identity: Mapping[str, Any]) -> Answers:
     replies: dict[str, Reply] = {}
     hashes: dict[str, str] = {}
     said: dict[str, str] = {}
-    attempts, charged, head = 0, 0.0, identity_hash(dict(identity))
-    for entry, _, head in entries(Path(path), head):
-        attempts += 1
+    start = head = identity_hash(dict(identity))
+    attempts, charged = 0, 0.0
+    for entry, _, digest in entries(Path(path), start):
+        attempts, head = attempts + 1, digest
         charged += entry["charged_usd"]
         name = entry["id"]
         if entry["outcome"] is None:

@@ -91,8 +91,7 @@ class Session:
         settings, run = self.settings, self.run
         run.begin(None if self.choice.simulated else settings.limit_usd)
         self.provider = self._provider()
-        limit = None if self.choice.simulated else settings.limit_usd
-        budget = Budget(limit, self.assumed, run.spent)
+        budget = self._budget()
         progress = Progress(settings.name)
         drive = Drive(self.provider, run.journal, run.inflight, settings.limits, budget, progress)
         drive.announce(self.requests)
@@ -103,6 +102,14 @@ class Session:
             run.inflight.clear()
         progress.close(drive)
         return ending
+
+    def _budget(self) -> Budget:
+        limit = None if self.choice.simulated else self.settings.limit_usd
+        return Budget(limit, self.assumed, self.run.spent)
+
+    def _answered(self) -> Counter[tuple[str, str]]:
+        """Calls of earlier starts, by (stage, model)."""
+        return Counter((stage, model) for stage, model, *_ in self.run.journal.charges)
 
     def _missing(self) -> list[tuple[Request, int]]:
         answers = self.run.journal.answers
@@ -141,7 +148,7 @@ class Session:
             } for name in names}}
 
     def _refuse_dear(self, budget: Budget) -> None:
-        usd = budget.projection()
+        usd = budget.projection(self._answered())
         if budget.limit is not None and usd > budget.limit and self._missing():
             raise OverBudget(f"projected ${usd:.4f} is over the limit ${budget.limit:g} before "
                              "the first call; give a higher --limit-usd, or fewer runs or models")
@@ -151,7 +158,8 @@ class Session:
         unpriced = [name for name in models_of(r for r, _ in self.requests)
                     if not self.provider.model(name).priced]
         stream = sys.stderr if self.settings.quiet else sys.stdout
-        print(headline(self.choice, calls, budget.projection(), self.settings.limit_usd, unpriced),
+        print(headline(self.choice, calls, budget.projection(self._answered()),
+                       self.settings.limit_usd, unpriced),
               file=stream)
         answered = len(self.run.journal.answers)
         if answered:

@@ -62,6 +62,10 @@ def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
     ]
 
 
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
 def _excludes_zero(entry: Mapping) -> bool:
     return entry["low"] is not None and (entry["low"] > 0 or entry["high"] < 0)
 
@@ -98,16 +102,16 @@ def _limits(out: Mapping, primary: Mapping, interaction: Mapping) -> list[str]:
     said += [
         "“Statistically significant”: a pilot is underpowered; its p-values are exploratory.",
         "“Proves superrational cooperation”: that needs the tournament's controls and gates.",
-        f"“Generalises to all models”: {len(design['models'])} named models were asked, on "
-        f"{design['bulletins']} bulletins of one domain."]
+        f"“Generalises to all models”: {_count(len(design['models']), 'model')} asked, on "
+        f"{_count(design['bulletins'], 'bulletin')} of one domain."]
     if primary["value"] is not None and not _excludes_zero(primary):
         said.append("A direction of the effect: its interval includes zero or can't be computed.")
     if interaction["value"] is not None and not _excludes_zero(interaction):
         said.append("An interaction: the interval of the difference of differences includes zero "
                     "or can't be computed.")
     if design["bulletins"] < MIN_BULLETINS:
-        said.append(f"Anything beyond these {design['bulletins']} bulletins: the result is about "
-                    "these stimuli.")
+        said.append(f"Anything beyond {_count(design['bulletins'], 'bulletin')}: the result is "
+                    "about these stimuli.")
     bounds = out["missing"]["primary"]
     if sum(out["missing"]["by_cell"].values()) and bounds["lowest"] is not None:
         said.append(f"That missing decisions don't matter: filled in at worst, the difference "

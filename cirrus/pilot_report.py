@@ -65,7 +65,14 @@ def _cells(out: Mapping) -> str:
     cells, cross = out["pooled"]["cells"], out["pooled"]["interaction"]
     lines = {f"cue {c}": [Point("", *(cells[NAMES[s, c]][key] for key in ("mean", "low", "high")))
                           for s in ("low", "high")] for c in ("present", "absent")}
-    groups = {"all models": cell_points(cells, short=True)} | {
+    everyone = "all respondents" if out["simulated"] else "all models"
+    outcomes = page.figure(plots.stack(_acts(out), SERIES, "Outcomes by model"),
+                           "How the trials ended. What could not be read is never a decision.")
+    if not out["outcomes"]["read"]:
+        return page.section("Cooperation", page.paragraph(
+            "No decision could be read, so there is nothing to draw. “Quality of the data” says "
+            "how the trials ended."), outcomes)
+    groups = {everyone: cell_points(cells, short=True)} | {
         name: cell_points(out["models"][name]["cells"], short=True)
         for name in out["design"]["models"]}
     return page.section("Cooperation", page.columns(
@@ -75,8 +82,7 @@ def _cells(out: Mapping) -> str:
         page.figure(plots.lines(lines, ("S low", "S high"), "Interaction of symmetry and cue"),
                     "Parallel lines: no interaction on this scale. The difference of differences "
                     f"is {points(cross['value'])} ({span(cross['low'], cross['high'])}).")
-        + page.figure(plots.stack(_acts(out), SERIES, "Outcomes by model"),
-                      "How the trials ended. What could not be read is never a decision.")))
+        + outcomes))
 
 
 def _acts(out: Mapping) -> dict[str, dict[str, int]]:
@@ -96,6 +102,8 @@ def _effect_table(own: Mapping) -> str:
 
 
 def _effects(out: Mapping) -> str:
+    if not out["outcomes"]["read"]:
+        return ""
     entries = [*(out["pooled"]["effects"][name] for name in CONTRASTS),
                out["pooled"]["interaction"]]
     spots = [Point(e["label"], e["value"], e["low"], e["high"]) for e in entries]
@@ -106,6 +114,8 @@ def _effects(out: Mapping) -> str:
 
 
 def _models(out: Mapping) -> str:
+    if not out["outcomes"]["read"]:
+        return ""
     return page.section("Model by model", *(
         page.fold(f"<b>{text(name)}</b> · primary difference "
                   f"{text(points(own['effects']['primary']['value']))}", _effect_table(own))

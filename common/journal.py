@@ -105,7 +105,8 @@ class Journal:
         self.answers: dict[str, Answer] = {}
         self.hashes: dict[str, str] = {}         # {id: SHA-256 of the question} of the answered
         self.asked: Counter[str] = Counter()  # attempts of each id, over all resumes
-        # (stage, model, dollars charged, dollars it cost) of each answer
+        self.kept: Counter[tuple[str, str]] = Counter()  # answers by (stage, model)
+        # (stage, model, dollars charged, dollars it cost) of each answer that tells of money
         self.charges: list[tuple[str, str, float, float | None]] = []
         self.spent, self.last_at = 0.0, ""
         self.torn = 0
@@ -137,8 +138,10 @@ class Journal:
                 raise UsageError(f"{self.path}: {entry['id']} is answered twice; "
                                  "restore the journal from a copy, or use another --run-id")
             self.hashes[entry["id"]] = entry["request_sha256"]
-            self.charges.append((entry["stage"], entry["request"]["model"],
-                                 entry["charged_usd"], entry["cost_usd"]))
+            stage, model = entry["stage"], entry["request"]["model"]
+            self.kept[stage, model] += 1
+            if entry["outcome"] != "blocked" or entry["cost_usd"] is not None:
+                self.charges.append((stage, model, entry["charged_usd"], entry["cost_usd"]))
             self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
 
     def _mend(self) -> None:

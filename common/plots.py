@@ -120,7 +120,7 @@ def _axis(left: float, span: float, top: float, bottom: float) -> list[str]:
 
 def dot_plot(groups: Mapping[str, Sequence[Point]], title: str) -> str:
     """Rows of points with intervals on one axis from 0 to 100%, a heading for each group."""
-    left, right, step = 124.0, 76.0, 21.0
+    left, right, step = 130.0, 74.0, 21.0
     span, body, y = WIDTH - left - right, [], 14.0
     for name, points in groups.items():
         body.append(_text(0, y + 4, _short(name, 52), "head"))

@@ -5,7 +5,6 @@ the experiment sees and what the call layer should do. Facts about the API: Open
 documentation and OpenAPI description (autumn 2026); fields a server leaves out are "unknown".
 """
 
-import email.utils
 import json
 import re
 import time
@@ -240,12 +239,13 @@ def _status_of(error: dict, http_status: int) -> int:
 
 
 def _retry_after(error: dict, headers: Mapping[str, str], now: float) -> float | None:
+    from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
     said = [_object(error.get("availability")).get("retry_after"), headers.get("retry-after")]
     for value in said:
         seconds = _dollars(value)
         if seconds is None and isinstance(value, str):
             try:
-                seconds = email.utils.parsedate_to_datetime(value).timestamp() - now
+                seconds = parsedate_to_datetime(value).timestamp() - now
             except (TypeError, ValueError, OverflowError):
                 continue
         if seconds is not None:

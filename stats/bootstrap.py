@@ -166,7 +166,7 @@ class Curve:
 
     def below(self, value: float) -> float:
         """Share below `value`, ties counted half."""
-        near = 1e-12 * max(abs(self.values[0]), abs(self.values[-1]))
+        near = 1e-14 * max(abs(self.values[0]), abs(self.values[-1]))
         left = bisect_left(self.values, value - near)
         right = bisect_right(self.values, value + near)
         if self.cumulated is None:

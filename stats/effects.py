@@ -25,6 +25,8 @@ from .samples import (
 )
 
 SAME_WITHIN = "every value is the same within each group"
+MOST_DEVIATIONS = 100  # beyond, the noncentral t needs millions of points, and nobody needs it
+FAR_APART = f"the means lie more than {MOST_DEVIATIONS} standard deviations apart"
 CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
@@ -118,6 +120,8 @@ def _standardised(
     d = (mean(x) - mean(y)) / math.sqrt((squares(x) + squares(y)) / df)
     root_n = math.sqrt(len(x) * len(y) / (len(x) + len(y)))
     scale = hedges_correction(df) if corrected else 1.0
+    if abs(d) > MOST_DEVIATIONS:
+        return Estimate(d * scale, None, None, FAR_APART)
     low, high = (noncentrality(d * root_n, df, p) / root_n for p in (1 - tail, tail))
     return Estimate(d * scale, low * scale, high * scale)
 

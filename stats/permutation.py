@@ -103,7 +103,8 @@ def _free(block: Block) -> bool:
 
 
 def _blocks(x: list[float], y: list[float], strata: tuple | None) -> tuple[list[Block], int]:
-    whole, slack = on_grid(x + y)
+    base = min(x + y)  # a common shift changes no difference, and would coarsen the grid
+    whole, slack = on_grid([value - base for value in x + y])
     of_x, of_y = strata if strata is not None else ([0] * len(x), [0] * len(y))
     for labels, group, name in ((of_x, x, "x"), (of_y, y, "y")):
         if len(labels) != len(group):

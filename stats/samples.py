@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 SAME = "every value is the same"
-GRID = 1 << 40
+GRID = 1 << 48
 
 
 def numbers(values: Iterable[float], name: str) -> list[float]:
@@ -96,24 +96,25 @@ def lattice(values: Sequence[float], largest: int = 10_000) -> tuple[list[int], 
     Rates over few trials and averages over few models are whole numbers of a small unit; on that
     unit ties are ties and distributions stay small enough to be computed.
     """
+    slack = 1e-9 * min(1.0, max(map(abs, values)))
+
+    def whole(value: float) -> bool:
+        return abs(value - round(value)) <= slack
+
     scale = 1
     for value in sorted(set(values)):
-        if not _whole(value * scale):
-            factor = next((d for d in range(2, 1001) if _whole(value * scale * d)), largest + 1)
+        if not whole(value * scale):
+            factor = next((d for d in range(2, 1001) if whole(value * scale * d)), largest + 1)
             scale *= factor
             if scale > largest:
                 return None
     return [round(value * scale) for value in values], scale
 
 
-def _whole(value: float) -> bool:
-    return abs(value - round(value)) <= 1e-9
-
-
 def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
     """Whole numbers proportional to `values`, and how far a sum of them may be off by rounding.
 
-    Exact on a lattice; otherwise a grid of 2^-40 of the largest value, so that sums that tie
+    Exact on a lattice; otherwise a grid of 2^-48 of the largest value, so that sums that tie
     on paper still tie, in whatever order they are added.
     """
     found = lattice(values)

@@ -23,6 +23,7 @@ ZEROS, ONES = [0] * 10, [1] * 10
         (stats.welch_t_test([], [1, 2]), "t df p difference low high", "empty"),
         (stats.t_interval([0.3] * 5), "t df p low high", "every value is the same"),
         (stats.cohens_d(ZEROS, ONES), "value low high", "every value is the same"),
+        (stats.cohens_d([0, 1e-9], [5, 5 + 1e-9]), "low high", "standard deviations apart"),
         (stats.hedges_g([1], [2]), "value low high", "fewer than two"),
         (stats.cliffs_delta(ONES, ONES), "low high", "every value is the same"),
         (stats.cliffs_delta([], ONES), "value low high", "empty"),

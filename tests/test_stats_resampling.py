@@ -49,6 +49,18 @@ def test_decimal_ties_are_ties():
     assert tied.exact and tied.p == 1
 
 
+@pytest.mark.parametrize(
+    ("unit", "shift"), [(1e-12, 0), (1e9, 0), (1, 1e8), (1 / 3, -7), (0.01, 5)]
+)
+def test_unit_and_origin_do_not_show(unit, shift):
+    x, y = [1, 2, 4, 8, 5], [3, 9, 27, 2]
+    moved = [v * unit + shift for v in x], [v * unit + shift for v in y]
+    assert stats.permutation_test(*moved).p == stats.permutation_test(x, y).p
+    reals = [v * unit + shift for v in REALS[0][:8]], [v * unit + shift for v in REALS[1][:7]]
+    assert stats.permutation_test(*reals).p == stats.permutation_test(REALS[0][:8], REALS[1][:7]).p
+    assert stats.sign_flip_test([v * unit for v in x + [-7]]).p == stats.sign_flip_test(x + [-7]).p
+
+
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_monte_carlo_approaches_the_exact_p(alternative):
     x, y = REALS[0][:8], REALS[1][:9]

@@ -95,14 +95,14 @@ def claims(out: Mapping) -> dict[str, list[str]]:
 
 
 def _limits(out: Mapping, primary: Mapping, interaction: Mapping) -> list[str]:
-    design = out["design"]
+    design, who = out["design"], "respondent" if out["simulated"] else "model"
     said = []
     if out["simulated"]:
         said.append("Anything about any model: these answers are SIMULATED.")
     said += [
         "“Statistically significant”: a pilot is underpowered; its p-values are exploratory.",
         "“Proves superrational cooperation”: that needs the tournament's controls and gates.",
-        f"“Generalises to all models”: {_count(len(design['models']), 'model')} asked, on "
+        f"“Generalises to all models”: {_count(len(design['models']), who)} asked, on "
         f"{_count(design['bulletins'], 'bulletin')} of one domain."]
     if primary["value"] is not None and not _excludes_zero(primary):
         said.append("A direction of the effect: its interval includes zero or can't be computed.")

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import accumulate, combinations, combinations_with_replacement
 from random import Random
 from typing import NamedTuple
@@ -233,7 +234,7 @@ def matrix(texts: Texts, rng: Random) -> dict[str, float]:
     for text in sorted(texts):
         for prompt, k in sorted(texts[text].items()):
             by_prompt[prompt] += [text] * k
-    measure, found = _measures()["jaccard_3"], {}
+    measure, found = cache(_measures()["jaccard_3"]), {}
     for a, b in combinations_with_replacement(sorted(by_prompt), 2):
         values = [measure(x, y) for x, y in _cell_pairs(by_prompt[a], by_prompt[b], a == b, rng)]
         known = [value for value in values if value is not None]

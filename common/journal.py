@@ -6,11 +6,13 @@ SIGKILL or a full disk leaves, is cut off on load; a damaged line elsewhere is a
 """
 
 import contextlib
+import errno
 import gzip
 import json
 import math
 import os
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,18 +83,36 @@ def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, i
             yield entry, end, prev
 
 
+TEXT, NUMBER, MAYBE = (str,), (int, float), (type(None),)
+SHAPE = {"prev": TEXT, "id": TEXT, "stage": TEXT, "at": TEXT, "outcome": TEXT + MAYBE,
+         "cost_usd": NUMBER + MAYBE, "charged_usd": NUMBER, "request_sha256": TEXT,
+         "request": (dict,), "response": (dict,)}
+RESPONSE = {"status": (int,) + MAYBE, "headers": (dict,), "body": TEXT, "error": TEXT}
+
+
+def _has(shape: dict, entry: object) -> bool:
+    return isinstance(entry, dict) and all(
+        name in entry and isinstance(entry[name], kinds) for name, kinds in shape.items())
+
+
 def _parse(line: bytes) -> dict | None:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    needed = {"prev", "id", "outcome", "response", "request", "charged_usd", "cost_usd"}
-    return entry if isinstance(entry, dict) and needed <= entry.keys() else None
+    whole = (_has(SHAPE, entry) and _has(RESPONSE, entry["response"])
+             and _has({"model": TEXT}, entry["request"]))
+    return entry if whole else None
 
 
 def _damaged(path: Path, number: int, why: str) -> UsageError:
     return UsageError(f"{path} line {number}: {why}; the journal was damaged or edited: "
                       "restore it from a copy, or use another --run-id")
+
+
+def _full(path: Path, error: OSError) -> Incomplete:
+    return Incomplete(f"{path}: {error.strerror or error}; free space there, then give "
+                      "the same command: everything up to the last whole line is kept")
 
 
 class Journal:
@@ -121,13 +141,23 @@ class Journal:
     def _restore(self) -> None:
         """A packed journal is unpacked again where calls are left to make."""
         if self.packed.exists() and not self.path.exists():
-            self._guard(write_atomic, self.path, read_bytes(self.packed))
+            self._guard(write_atomic, self.path, self._unpacked())
         self.size = 0
         if not self.path.exists():
             return
         for entry, end, digest in entries(self.path, self.prev):
             self._remember(entry)
             self.size, self.prev = end, digest
+
+    def _unpacked(self) -> bytes:
+        try:
+            data = read_bytes(self.packed)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            data = b""
+        if not data:
+            raise UsageError(f"{self.packed}: can't be unpacked; restore it from a copy, "
+                             "or use another --run-id")
+        return data
 
     def _remember(self, entry: dict) -> None:
         self.spent += entry["charged_usd"]
@@ -159,7 +189,7 @@ class Journal:
                reply: Reply, charged_usd: float, at: str) -> None:
         """Hand one attempt to the system in one write. Incomplete where it can't be kept."""
         if self._sync_error:
-            raise self._full(self._sync_error)
+            raise _full(self.path, self._sync_error)
         line = record(self.prev, request, self.asked[request.id] + 1, sent, exchange, outcome,
                       reply, charged_usd, at)
         self._write(line)
@@ -179,17 +209,13 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self.fd, self.size)
-            raise self._full(error) from None
-
-    def _full(self, error: OSError) -> Incomplete:
-        return Incomplete(f"{self.path}: {error.strerror or error}; free space there, then give "
-                          "the same command: everything up to the last whole line is kept")
+            raise _full(self.path, error) from None
 
     def _guard(self, action, *args):
         try:
             return action(*args)
         except OSError as error:
-            raise self._full(error) from None
+            raise _full(self.path, error) from None
 
     def _sync_often(self) -> None:
         while not self._closing.is_set():
@@ -211,13 +237,22 @@ class Journal:
         self._syncer.join()
         os.close(self.fd)
         if self._sync_error:
-            raise self._full(self._sync_error)
+            raise _full(self.path, self._sync_error)
 
     def pack(self) -> None:
         """After the last call: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
         self.close()
         self._guard(write_atomic, self.packed, gzip_bytes(read_bytes(self.path), level=6))
         self.path.unlink()
+
+
+def _note(line: bytes) -> tuple[str, int, float]:
+    """(id, attempt, dollars) of a line of calls in flight; a torn one was never sent."""
+    try:
+        entry = json.loads(line)
+        return str(entry["id"]), int(entry["attempt"]), float(entry["usd"])
+    except (ValueError, KeyError, TypeError):
+        return "", 0, 0.0
 
 
 class InFlight:
@@ -235,18 +270,19 @@ class InFlight:
         """Dollars reserved for attempts that the journal (`asked`: attempts an id) lacks."""
         if not self.path.exists():
             return 0.0
-        lines = self.path.read_bytes().split(b"\n")[:-1]  # after the last newline: torn
-        sent = [json.loads(line) for line in lines if line.startswith(b"{")]
-        return math.fsum(usd for name, attempt, usd in (
-            (entry["id"], entry["attempt"], entry["usd"]) for entry in sent)
-            if attempt > asked[name])
+        notes = map(_note, self.path.read_bytes().split(b"\n"))
+        return math.fsum(usd for name, attempt, usd in notes if attempt > asked[name])
 
     def note(self, request: Request, attempt: int, usd: float) -> None:
-        """Before the call is sent."""
-        if self.fd is None:
-            self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        """Before the call is sent. Incomplete where it can't be kept."""
         line = json.dumps({"id": request.id, "attempt": attempt, "usd": usd}) + "\n"
-        os.write(self.fd, line.encode())
+        try:
+            if self.fd is None:
+                self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            if os.write(self.fd, line.encode()) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise _full(self.path, error) from None
 
     def clear(self) -> None:
         """Every call is in the journal, or its worst case has been charged."""

@@ -70,8 +70,8 @@ def models_of(requests: Iterable[Request]) -> list[str]:
 def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list[str]) -> str:
     """The first line: who answers, how many calls, what they probably cost, the limit."""
     if choice.simulated:
-        return (f"SIMULATED respondents answer (no {'OPENROUTER_API_KEY'} and no --base-url): "
-                f"{calls} calls, cost $0")
+        return (f"SIMULATED respondents answer: {calls} calls, projected cost $0, no limit "
+                "(OPENROUTER_API_KEY or --base-url: real models)")
     guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
     return (f"openrouter: {choice.address}: {calls} calls, projected cost ${usd:.4f}{guess}, "
             f"limit ${limit:g}")

@@ -1,0 +1,144 @@
+"""The pilot's analysis on rows small enough to work out by hand."""
+
+import pytest
+
+from cirrus.pilot_analysis import analyse
+from cirrus.pilot_claims import NAMES
+
+HP, HA, LP, LA = NAMES
+STUDY = {"config": {"models": ["m", "n"], "seed": 1, "runs": 2, "compliance": "low",
+                    "tells": "standard"}, "provider": "simulated"}
+
+
+def trial(model, run, cell, decision, **more):
+    """A row; `decision` 1 cooperative, 0 other, None unreadable."""
+    return {"id": f"{model}/{run}/{cell}", "model": model, "run": run, "S": cell[0], "C": cell[1],
+            "bulletin": f"b{run}", "variant": "v", "label_scheme": "L1",
+            "order": "cooperative-first",
+            "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[decision],
+            "status": "unreadable" if decision is None else "ok", "text": "x",
+            "cost_usd": 0.001} | more
+
+
+def block(model, run, hp, ha, lp, la, **more):
+    return [trial(model, run, cell, y, **more)
+            for cell, y in zip((HP, HA, LP, LA), (hp, ha, lp, la), strict=True)]
+
+
+def study(*rows, redealt=(16, 16)):
+    return analyse([row for own in rows for row in own], STUDY, redealt)
+
+
+FULL = (block("m", 1, 1, 0, 0, 0), block("m", 2, 1, 1, 0, 1),
+        block("n", 1, 1, 1, 1, 0), block("n", 2, 0, 0, 1, 0))
+
+
+def test_a_pooled_cell_is_the_mean_of_the_models():
+    cell = study(*FULL)["pooled"]["cells"][NAMES[HP]]
+    assert (cell["k"], cell["n"], cell["mean"]) == (3, 4, 0.75)  # m 2/2, n 1/2
+
+
+def test_a_contrast_is_averaged_over_runs_after_models():
+    # run 1: m 1 − 0 = 1, n 1 − 0 = 1 → 1; run 2: m 1 − 1 = 0, n 0 − 0 = 0 → 0
+    primary = study(*FULL)["pooled"]["effects"]["primary"]
+    assert (primary["value"], primary["units"]) == (0.5, 2)
+
+
+def test_the_interaction_is_a_difference_of_differences():
+    # m1 (1−0)−(0−0) = 1; m2 (1−1)−(0−1) = 1; n1 (1−1)−(1−0) = −1; n2 (0−0)−(1−0) = −1
+    cross = study(*FULL)
+    assert cross["pooled"]["interaction"]["value"] == 0
+    assert cross["models"]["m"]["interaction"]["value"] == 1
+    assert cross["models"]["n"]["interaction"]["value"] == -1
+
+
+def test_constant_contrasts_get_no_interval_but_a_reason():
+    entry = study(*FULL)["models"]["m"]["interaction"]
+    assert entry["low"] is None and entry["high"] is None and "same" in entry["why"]
+
+
+def test_main_effects_average_over_the_other_factor():
+    # m1: ((1+0) − (0+0))/2 = 0.5; m2: ((1+1) − (0+1))/2 = 0.5
+    assert study(*FULL)["models"]["m"]["effects"]["S"]["value"] == 0.5
+
+
+def test_cliffs_delta_of_binary_data_is_the_difference_of_proportions():
+    sizes = study(*FULL)["pooled"]["effects"]["primary"]["sizes"]
+    assert sizes["delta"]["value"] == pytest.approx(3 / 4 - 1 / 4)
+
+
+def test_an_unreadable_decision_is_missing_never_a_decision():
+    out = study(block("m", 1, None, 0, 0, 0), *FULL[1:])
+    cell = out["pooled"]["cells"][NAMES[HP]]
+    assert (cell["n"], cell["missing"]) == (3, 1)
+    assert out["missing"]["by_cell"][NAMES[HP]] == 1
+
+
+def test_missing_decisions_are_bounded_by_filling_them_in():
+    # HP of m1 missing. m: (x+1)/2 − 1/2; n: 1/2 − 0; mean of the two for x = 1 and x = 0
+    bounds = study(block("m", 1, None, 0, 0, 0), *FULL[1:])["missing"]["primary"]
+    assert bounds == {"all_cooperative": 0.5, "none_cooperative": 0.25, "lowest": 0.25,
+                      "highest": 0.5}
+
+
+def test_a_block_that_lost_one_cell_still_serves_the_contrasts_that_do_not_need_it():
+    out = study(block("m", 1, 1, None, 0, 0), block("m", 2, 1, 1, 0, 1))["models"]["m"]
+    assert out["effects"]["primary"]["units"] == 2
+    assert out["effects"]["C_at_S_high"]["units"] == 1
+
+
+def test_no_readable_decision_gives_no_number():
+    out = study(*[block(m, r, None, None, None, None) for m in "mn" for r in (1, 2)])
+    assert out["pooled"]["effects"]["primary"]["value"] is None
+    assert out["pooled"]["cells"][NAMES[HP]]["mean"] is None
+    assert out["claims"]["may"] == ["Nothing yet: there are no readable decisions to compare."]
+
+
+def test_all_decisions_equal_gives_means_but_no_spread():
+    out = study(*[block(m, r, 1, 1, 1, 1) for m in "mn" for r in (1, 2)])["pooled"]
+    assert out["cells"][NAMES[HP]]["se"] is None
+    assert out["effects"]["primary"]["sizes"]["d"]["value"] is None
+
+
+def test_the_option_that_stands_first_is_counted_by_place():
+    first = block("m", 1, 1, 1, 0, 0)                               # taken twice of four
+    other = block("m", 2, 0, 0, 0, 0, order="other-first")          # taken four times
+    assert study(first, other)["position"]["k"] == 6
+
+
+def test_cooperation_is_told_apart_by_label_scheme():
+    out = study(block("m", 1, 1, 1, 1, 1), block("m", 2, 0, 0, 0, 1, label_scheme="L2"))["labels"]
+    assert out["schemes"]["L1"]["mean"] == 1 and out["schemes"]["L2"]["mean"] == 0.25
+    assert out["largest_difference"] == 0.75
+
+
+def test_an_unknown_cost_is_never_counted_as_nothing():
+    out = study(block("m", 1, 1, 1, 0, 0, cost_usd=None), block("m", 2, 1, 1, 0, 0))
+    cost = next(row for row in out["success"] if "cost" in row["criterion"])
+    assert cost["met"] is None and "at least $0.0040" in cost["figure"]
+
+
+def test_p_values_stand_under_exploratory_only():
+    def keys(value, path=()):
+        if isinstance(value, dict):
+            for name, item in value.items():
+                yield from keys(item, (*path, name))
+        else:
+            yield path
+    for path in keys(study(*FULL)):
+        assert path[-1] not in ("p", "fisher_p", "binomial_p") or "exploratory" in path
+
+
+@pytest.mark.parametrize(("redealt", "met"), [((16, 16), True), ((15, 16), False), (None, None),
+                                              ((0, 0), False)])
+def test_reproducible_means_that_every_question_was_dealt_again(redealt, met):
+    assert study(*FULL, redealt=redealt)["success"][-1]["met"] is met
+
+
+def test_a_simulated_study_claims_nothing_about_models():
+    assert "SIMULATED" in study(*FULL)["claims"]["may_not"][0]
+
+
+def test_few_bulletins_are_named_as_the_limit_of_the_claim():
+    assert any("2 bulletins" in line and "stimuli" in line
+               for line in study(*FULL)["claims"]["may_not"])

@@ -2,8 +2,6 @@
 
 import math
 from collections import deque
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from common import wire
@@ -13,7 +11,6 @@ ERRORS_TO_OPEN = 5
 WINDOW_S = 60.0
 PAUSE_S = 30.0
 OPENINGS_TO_STOP = 3
-NOTHING: Mapping = MappingProxyType({})
 
 
 class Breaker:
@@ -161,12 +158,8 @@ class Budget:
         """What a reply, of now or of an earlier start, was charged and did cost."""
         self.seen.setdefault((stage, model), Means()).add(charged, cost)
 
-    def projection(self, answered: Mapping[tuple[str, str], int] = NOTHING) -> float:
-        """Dollars at the end: spent, and what is left at the mean cost so far (else expected).
-
-        `answered`: announced calls that earlier starts made, where `made` has not said so yet.
-        """
-        left = [max(0, plan.calls - answered.get(key, 0))
-                * (self.seen[key].mean if key in self.seen else plan.expected_usd)
+    def projection(self) -> float:
+        """Dollars at the end: spent, and what is left at the mean cost so far (else expected)."""
+        left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
                 for key, plan in self.plans.items()]
         return self.spent + math.fsum(left)

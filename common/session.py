@@ -107,10 +107,6 @@ class Session:
         limit = None if self.choice.simulated else self.settings.limit_usd
         return Budget(limit, self.assumed, self.run.spent)
 
-    def _answered(self) -> Counter[tuple[str, str]]:
-        """Calls of earlier starts, by (stage, model)."""
-        return Counter((stage, model) for stage, model, *_ in self.run.journal.charges)
-
     def _missing(self) -> list[tuple[Request, int]]:
         answers = self.run.journal.answers
         return [(r, n) for r, n in self.requests if n > 1 or r.id not in answers]
@@ -148,7 +144,7 @@ class Session:
             } for name in names}}
 
     def _refuse_dear(self, budget: Budget) -> None:
-        usd = budget.projection(self._answered())
+        usd = budget.projection()
         if budget.limit is not None and usd > budget.limit and self._missing():
             raise OverBudget(f"projected ${usd:.4f} is over the limit ${budget.limit:g} before "
                              "the first call; give a higher --limit-usd, or fewer runs or models")
@@ -158,8 +154,7 @@ class Session:
         unpriced = [name for name in models_of(r for r, _ in self.requests)
                     if not self.provider.model(name).priced]
         stream = sys.stderr if self.settings.quiet else sys.stdout
-        print(headline(self.choice, calls, budget.projection(self._answered()),
-                       self.settings.limit_usd, unpriced),
+        print(headline(self.choice, calls, budget.projection(), self.settings.limit_usd, unpriced),
               file=stream)
         answered = len(self.run.journal.answers)
         if answered:

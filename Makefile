@@ -13,7 +13,7 @@ CALL_FLAGS = $(if $(BASE_URL),--base-url $(BASE_URL)) $(if $(MODELS),--models $(
 	$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help pilot test lint local-model vendor bench clean
+.PHONY: help pilot analyze verify test lint local-model vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -26,6 +26,12 @@ help:  ## this list
 
 pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions, into results/pilot/
 	@$(RUN) run_pilot.py $(CALL_FLAGS)
+
+analyze:  ## every figure and file of RUNS=results/pilot again, from the journals
+	@$(PYTHON) analyze.py $(or $(RUNS),results/pilot) $(ARGS)
+
+verify:  ## check every run in results/ against its journal, byte for byte
+	@$(PYTHON) analyze.py --verify $(or $(RUNS),results)
 
 local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: compiles, 5 to 15 min)
 	@echo "serving smollm2-135m on http://127.0.0.1:$(PORT)/v1 until Ctrl-C"

@@ -36,9 +36,49 @@ def arguments(argv):
 
 def main(argv) -> int:
     args = arguments(argv)
-    if args.verify:
-        return verify_all(args)
-    raise UsageError("only --verify is known so far")
+    return verify_all(args) if args.verify else analyse_all(args)
+
+
+def analyse_all(args) -> int:
+    """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
+    from cirrus.verify import find_runs, read_manifest
+    runs = {run: read_manifest(run) for run in find_runs(args.runs)}
+    kinds = {manifest["artifact"] for manifest in runs.values()}
+    if len(kinds) > 1:
+        raise UsageError(f"{' and '.join(sorted(kinds))} runs together: analyse them apart")
+    if kinds != {"pilot"}:
+        raise UsageError("the analysis of tournament runs is not in this version; "
+                         "--verify checks them")
+    return analyse_pilots(args, runs)
+
+
+def analyse_pilots(args, runs) -> int:
+    """Pilots are analysed one by one: each is a study of its own."""
+    from pathlib import Path
+
+    from cirrus.pilot_summary import terminal
+    from cirrus.verify import derive_again
+    from common.artifacts import canonical_json, write_atomic
+    from common.runs import rewrite
+    said = []
+    for run, manifest in runs.items():
+        files, target = derive_again(run), run
+        if args.out:
+            target = Path(args.out) / run.name
+            target.mkdir(parents=True, exist_ok=True)
+            for name, data in files.items():
+                write_atomic(target / name, data)
+        else:
+            rewrite(run, files)
+        said.append({"run": str(run), "written": str(target), "files": sorted(files),
+                     "state": manifest["state"]})
+        if not args.json:
+            print(terminal(target / "pilot-analysis.json"))
+            print(f"{target}: {len(files)} files derived from the journal of a "
+                  f"{manifest['state']} run", flush=True)
+    if args.json:
+        print(canonical_json(said))
+    return COMPLETE
 
 
 def verify_all(args) -> int:

@@ -82,6 +82,18 @@ def verify(folder: Path) -> Verdict:
                    problems, _notes(manifest))
 
 
+def derive_again(folder: Path) -> dict[str, bytes]:
+    """Every derived file of a run, {name: content}, from its manifest and journal alone.
+
+    UsageError where journal and design are not of one study.
+    """
+    manifest = read_manifest(Path(folder))
+    derived = _derive(manifest, read_answers(journal_file(folder), manifest["identity"]))
+    if derived.problems:
+        raise UsageError(f"{folder}: {derived.problems[0]}; --verify lists all")
+    return dict(derived.files)
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
     """manifest.json of a run; UsageError where it is none."""
     path = Path(folder) / "manifest.json"

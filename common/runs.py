@@ -212,6 +212,21 @@ class RunFolder:
         write_atomic(self.manifest_path, json_file(self.manifest))
 
 
+def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put derived files in the place of older ones; the manifest follows. One process at a time."""
+    handle = _lock(Path(folder))
+    try:
+        for name, data in files.items():
+            write_atomic(Path(folder) / name, data)
+        manifest = json.loads((Path(folder) / "manifest.json").read_bytes())
+        manifest |= {"version": VERSION, "code": code_hashes(),
+                     "files": manifest.get("files", {}) | {
+                         name: content_sha256(Path(folder) / name) for name in sorted(files)}}
+        write_atomic(Path(folder) / "manifest.json", json_file(manifest))
+    finally:
+        _unlock(handle)
+
+
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 

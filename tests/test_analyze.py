@@ -1,0 +1,98 @@
+"""analyze.py on pilots: derive again, from the journal alone; and the committed real run."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.artifacts import read_bytes
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "results" / "examples" / "pilot-smollm2"
+DERIVED = ("trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
+           "report.html")
+
+
+def run(script, *args):
+    return subprocess.run([sys.executable, str(ROOT / script), *map(str, args)], cwd=ROOT,
+                          check=False, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    out = tmp_path_factory.mktemp("made")
+    assert run("run_pilot.py", "--provider", "simulated", "--runs", 3, "--out", out).returncode == 0
+    return out / "pilot-s42"
+
+
+@pytest.fixture
+def copy(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "copy")
+
+
+def test_deleted_files_come_back_from_the_journal_byte_for_byte(made, copy):
+    for name in DERIVED:
+        (copy / name).unlink()
+    assert run("analyze.py", copy).returncode == 0
+    assert all((copy / name).read_bytes() == (made / name).read_bytes() for name in DERIVED)
+    assert run("analyze.py", "--verify", copy).returncode == 0
+
+
+def test_out_leaves_the_run_as_it_is(made, copy, tmp_path):
+    before = {path.name: path.read_bytes() for path in copy.iterdir()}
+    assert run("analyze.py", copy, "--out", tmp_path / "again").returncode == 0
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
+    assert (tmp_path / "again" / "copy" / "report.html").read_bytes() == before["report.html"]
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_verify_names_the_file_that_was_edited(copy, name):
+    data = bytearray(read_bytes(copy / name))
+    data[len(data) // 2] ^= 1
+    if name.endswith(".gz"):
+        from common.artifacts import gzip_bytes
+        data = gzip_bytes(bytes(data))
+    (copy / name).write_bytes(data)
+    said = run("analyze.py", "--verify", copy)
+    assert said.returncode == 2 and name in said.stdout
+
+
+def test_verify_finds_an_edited_answer_in_the_journal(copy):
+    from common.artifacts import gzip_bytes
+    lines = read_bytes(copy / "journal.jsonl.gz").split(b"\n")
+    lines[3] = lines[3].replace(b"Decision: ", b"Decision:  ", 1)
+    (copy / "journal.jsonl.gz").write_bytes(gzip_bytes(b"\n".join(lines)))
+    said = run("analyze.py", "--verify", copy)
+    assert said.returncode == 2 and "line 5: does not follow from line 4" in said.stdout
+
+
+def test_a_folder_without_a_run_is_one_clear_line(tmp_path):
+    said = run("analyze.py", tmp_path)
+    assert said.returncode == 2 and said.stderr.count("\n") == 1 and "manifest.json" in said.stderr
+
+
+def test_the_committed_real_run_follows_from_its_journal():
+    said = run("analyze.py", "--verify", EXAMPLE)
+    assert said.returncode == 0, said.stdout
+
+
+def test_the_committed_real_run_is_real_and_as_it_was():
+    """The figures the README quotes; the served model is named by the server itself."""
+    rows = [json.loads(line) for line in read_bytes(EXAMPLE / "trials.jsonl.gz").splitlines()]
+    assert len(rows) == 40 and {row["served_model"] for row in rows} == {"smollm2-135m"}
+    statuses = [row["status"] for row in rows]
+    assert (statuses.count("truncated"), statuses.count("unreadable"),
+            statuses.count("ambiguous"), statuses.count("ok")) == (28, 11, 1, 0)
+    assert all(row["decision"] is None and row["cost_usd"] is None for row in rows)
+
+
+def test_mixed_kinds_of_runs_are_refused(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    other = copy.parent / "other"
+    other.mkdir()
+    (other / "manifest.json").write_text(json.dumps(manifest | {"artifact": "something else"}))
+    said = run("analyze.py", copy, other)
+    assert said.returncode == 2 and said.stderr.count("\n") == 1

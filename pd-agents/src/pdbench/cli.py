@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pdbench.core.types import PdbenchError, RunError
+from pdbench.core.types import Interrupted, PdbenchError, RunError
 
 app = typer.Typer(
     help="Iterated prisoner's dilemma between language models and classic policies.",
@@ -28,11 +28,14 @@ RunDir = Annotated[Path, typer.Argument(help="A folder that `pdbench run` wrote.
 def validate(config_path: ConfigPath) -> None:
     """Check an experiment and every file it refers to; print a short summary."""
     from pdbench.config.load import load_experiment
+    from pdbench.runners.registry import not_ready
     from pdbench.summary import experiment_text
 
     experiment = load_experiment(config_path)
     _warn(experiment)
     print(experiment_text(experiment))
+    for note in not_ready(experiment.conditions):
+        print(f"note: {note}", file=sys.stderr)
 
 
 @app.command()
@@ -59,7 +62,10 @@ def run(
     if dry_run:
         print(match_list_text(plan(experiment, replicates)))
         return
-    outcome = run_experiment(experiment, replicates, jobs)
+    try:
+        outcome = run_experiment(experiment, replicates, jobs)
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; whole rounds are kept, the same command resumes") from None
     print(outcome_text(outcome))
     if outcome.incomplete:
         raise RunError(_incomplete_text(outcome))
@@ -120,9 +126,9 @@ def main() -> None:
     except PdbenchError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted; rounds are kept, the same command resumes", file=sys.stderr)
-        sys.exit(130)
+    except OSError as error:
+        print(f"error: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(RunError.exit_code)
 
 
 if __name__ == "__main__":

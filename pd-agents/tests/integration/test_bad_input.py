@@ -42,7 +42,8 @@ def test_a_key_that_is_not_set(experiment, pdbench, project, monkeypatch):
     model = {"provider": {"name": "openai", "model": "m", "api_key_env": "MY_KEY"}}
     code, _, err = pdbench("run", experiment([pair("x", model, "TFT")]))
     assert code == 2
-    assert "provider.api_key_env: the variable MY_KEY is not set" in err
+    assert err == ("error: condition 'x' agent_a: provider.api_key_env: the variable MY_KEY is not"
+                   " set; openai needs it for model 'm'\n")
     assert not (project / "data").exists()
 
 
@@ -60,3 +61,23 @@ def test_an_output_folder_that_is_a_file(experiment, pdbench, project):
     (project / "taken").write_text("")
     code, _, err = pdbench("run", experiment(run={"output_dir": "taken"}))
     assert (code, "run.output_dir: taken is a file" in err) == (2, True)
+
+
+def test_validate_says_what_a_run_would_still_need(experiment, pdbench, monkeypatch):
+    monkeypatch.delenv("MY_KEY", raising=False)
+    model = {"provider": {"name": "openai", "model": "m", "api_key_env": "MY_KEY"}}
+    code, _, err = pdbench("validate", experiment([pair("x", model, "TFT")]))
+    assert code == 0
+    assert "note: condition 'x' agent_a: provider.api_key_env: the variable MY_KEY" in err
+
+
+def test_a_disk_that_refuses(experiment, pdbench, monkeypatch):
+    from pdbench.storage.rounds import RoundsWriter
+
+    def full(self, lines):
+        raise OSError(28, "No space left on device", "data/runs/test/rounds.jsonl")
+
+    monkeypatch.setattr(RoundsWriter, "write", full)
+    code, _, err = pdbench("run", experiment())
+    assert code == 3
+    assert err.splitlines()[-1] == "error: data/runs/test/rounds.jsonl: No space left on device"

@@ -35,8 +35,13 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.requests.append((self.path, dict(self.headers), body))
         if self.server.failures:
-            return self.reply(self.server.failures.pop(0), {"error": {"message": "no, not now"}})
+            failure = self.server.failures.pop(0)
+            if isinstance(failure, dict):
+                return self.reply(400, failure)
+            return self.reply(failure, {"error": {"message": "no, not now"}})
         text = self.server.answer(body)
+        if isinstance(text, dict | list):
+            return self.reply(200, text)
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         choice = {"index": 0, "finish_reason": "stop",
                   "message": {"role": "assistant", "content": text}}
@@ -138,6 +143,24 @@ def test_an_empty_answer_is_an_answer(adapter):
     make, double, _ = adapter
     double.answer = lambda body: ""
     assert make().complete(**ASK) == ""
+
+
+@pytest.mark.parametrize("reply", [{}, [], {"choices": []}, {"choices": [{"message": None}]},
+                                   {"content": None}, {"content": "C"}])
+def test_a_reply_of_another_kind_is_no_answer(adapter, reply):
+    make, double, _ = adapter
+    double.answer = lambda body: reply
+    with pytest.raises(ProviderError) as error:
+        make(connection_retries=0).complete(**ASK)
+    assert "\n" not in str(error.value)
+
+
+def test_a_key_never_shows(adapter):
+    make, double, _ = adapter
+    double.failures = [{"error": {"message": "bad key k-123", "type": "x"}}]
+    with pytest.raises(ProviderError) as error:
+        make().complete(**ASK)
+    assert "bad key ***" in str(error.value)
 
 
 def config(name, double, **settings):

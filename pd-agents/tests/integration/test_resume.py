@@ -90,6 +90,24 @@ def test_sigkill_at_three_moments_loses_nothing(experiment, pdbench, project):
     assert same_files(project / "out/test") == same_files(project / "whole/test")
 
 
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_an_interruption_is_told_and_resumed(experiment, pdbench, project, jobs):
+    path = experiment(CONDITIONS, horizon={"type": "fixed", "n": 6000})
+    command = [sys.executable, "-m", "pdbench.cli", "run", str(path), "--jobs", jobs]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    rounds = project / "data/runs/test/rounds.jsonl"
+    while not rounds.exists() or rounds.stat().st_size < 500_000:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == (
+        "error: interrupted; whole rounds are kept, the same command resumes")
+    assert json.loads((project / "data/runs/test/run_manifest.json").read_text())["status"] == (
+        "interrupted")
+    assert rounds.read_bytes().endswith(b"\n")
+
+
 class Failing:
     """A paid model: counts its calls, and is down after some of them."""
 

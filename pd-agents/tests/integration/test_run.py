@@ -146,3 +146,20 @@ def test_a_model_that_never_answers_ends_its_match_as_incomplete(project, experi
     assert manifest["status"] == "incomplete"
     assert pdbench("run", path)[0] == 3  # still so, and nobody is asked again
     assert len(rounds_of(project / "data/runs/test")) == 7
+
+
+def test_a_match_without_a_single_round_is_reported(project, experiment, pdbench):
+    path = experiment([pair("mute", {"strategy": "script", "script": [""], "label": "<mute>"},
+                            "TFT")])
+    assert pdbench("run", path)[0] == 3
+    run_dir = project / "data/runs/test"
+    row = pd.read_parquet(run_dir / "aggregates.parquet").iloc[0]
+    assert (row["rounds"], row["status"], row["invalid_answers_agent_a"]) == (0, "incomplete", 3)
+    assert pd.isna(row["cooperation_rate"])
+    assert pdbench("report", run_dir)[0] == 0
+    page = (run_dir / "report.html").read_text()
+    assert "No match is complete yet." in page
+    assert "&lt;mute&gt;" in page
+    assert "100.0%" in page
+    assert "<mute>" not in page
+    assert "**SIMULATED.**" in (run_dir / "report.md").read_text()

@@ -3,9 +3,8 @@
 import re
 
 from conftest import agent
-from support import CONFIGS
-
 from pdbench.config.load import load_experiment
+from support import CONFIGS
 
 BLOCKS = re.findall(r"```yaml\n(.*?)```", (CONFIGS.parent / "README.md").read_text(), re.DOTALL)
 

@@ -31,6 +31,12 @@ class RunError(PdbenchError):
     exit_code = 3
 
 
+class Interrupted(PdbenchError):
+    """The user pressed Ctrl-C: whole rounds are kept."""
+
+    exit_code = 130
+
+
 class ProviderError(RunError):
     """A model's server gave no answer at all."""
 

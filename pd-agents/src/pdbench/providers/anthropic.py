@@ -32,4 +32,6 @@ class AnthropicProvider:
             )
         except (self._error, TypeError) as error:  # TypeError: the SDK's word for "no key"
             raise unreachable(self._provider, error) from None
+        if not isinstance(getattr(reply, "content", None), list):
+            raise unreachable(self._provider, ValueError("the reply is no message"))
         return "".join(block.text for block in reply.content if block.type == "text")

@@ -37,6 +37,9 @@ def package_missing(name: str) -> ConfigError:
 def unreachable(provider: Provider, error: Exception) -> ProviderError:
     """A provider's exception as one line: who, where, what, and what to do."""
     at = f" at {provider.base_url}" if provider.base_url else ""
-    detail = " ".join(str(error).split())[:300]
+    detail = " ".join(str(error).split())
+    if key := os.environ.get(provider.api_key_env or ""):
+        detail = detail.replace(key, "***")
+    detail = detail if len(detail) <= 300 else detail[:297] + "..."
     return ProviderError(f"provider {provider.name} (provider.model {provider.model!r}{at}):"
                          f" {type(error).__name__}: {detail}; the same command resumes")

@@ -40,6 +40,7 @@ class OpenAIProvider:
             )
         except self._error as error:
             raise unreachable(self._provider, error) from None
-        if not reply.choices:
-            raise unreachable(self._provider, ValueError("a reply without choices"))
-        return reply.choices[0].message.content or ""
+        choices = getattr(reply, "choices", None)
+        if not choices or choices[0].message is None:
+            raise unreachable(self._provider, ValueError("the reply is no chat completion"))
+        return choices[0].message.content or ""

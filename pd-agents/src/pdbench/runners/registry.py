@@ -1,7 +1,8 @@
 """From a configuration to the objects that play: tables of names, no class tree."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from importlib.util import find_spec
 
 from pdbench.agents.base import Agent
 from pdbench.agents.llm import LLMAgent
@@ -10,8 +11,8 @@ from pdbench.config.load import Condition
 from pdbench.config.schema import LLMSpec, PolicySpec, Provider
 from pdbench.core.payoff import trps
 from pdbench.core.rng import derive_seed
-from pdbench.core.types import Action, Seat
-from pdbench.providers.base import ProviderClient
+from pdbench.core.types import SEATS, Action, ConfigError, PdbenchError, Seat
+from pdbench.providers.base import ProviderClient, api_key, package_missing
 from pdbench.providers.mock import MockProvider
 
 
@@ -42,12 +43,33 @@ def client(provider: Provider) -> ProviderClient:
     return CLIENTS[provider.name](provider)
 
 
+def _real_providers(conditions: Sequence[Condition]) -> Iterator[tuple[str, Provider]]:
+    for condition in conditions:
+        for seat, agent in zip(SEATS, condition.agents, strict=True):
+            if isinstance(agent.spec, LLMSpec) and agent.spec.provider.name != "mock":
+                yield f"condition {condition.name!r} {seat}", agent.spec.provider
+
+
 def check_clients(conditions: Sequence[Condition]) -> None:
     """Raise ConfigError before anything is played where a provider can't be set up."""
-    for condition in conditions:
-        for agent in condition.agents:
-            if isinstance(agent.spec, LLMSpec) and agent.spec.provider.name != "mock":
-                client(agent.spec.provider)
+    for where, provider in _real_providers(conditions):
+        try:
+            client(provider)
+        except PdbenchError as error:
+            raise ConfigError(f"{where}: {error}") from None
+
+
+def not_ready(conditions: Sequence[Condition]) -> list[str]:
+    """What is still missing for `run`, without loading anything: packages and keys."""
+    notes = []
+    for where, provider in _real_providers(conditions):
+        if find_spec(provider.name) is None:
+            notes.append(f"{where}: {package_missing(provider.name)}")
+        try:
+            api_key(provider)
+        except ConfigError as error:
+            notes.append(f"{where}: {error}")
+    return notes
 
 
 def build_agent(

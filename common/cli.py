@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +57,7 @@ def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]
         stage, _, value = part.rpartition("=")
         if not part:
             continue
-        if (stage and stage not in limits) or not value.isdigit() or not 1 <= int(value) <= 512:
+        if (stage and stage not in limits) or not value.isdecimal() or not 1 <= int(value) <= 512:
             raise UsageError(f"--concurrency: {part!r} is no number from 1 to 512, or "
                              f"{' or '.join(f'{s}=N' for s in limits)}")
         limits |= {stage: int(value)} if stage else dict.fromkeys(limits, int(value))
@@ -90,6 +91,9 @@ def choose(provider: str, base_url: str | None) -> Choice:
             raise UsageError("--base-url: simulated respondents need no server; leave it out")
         return Choice(True, "", "")
     from common.openrouter import OPENROUTER, check_base_url
+    if not re.fullmatch(r"[!-~]*", key):
+        raise UsageError(f"{KEY_VARIABLE}: holds a space, a line break or another character "
+                         "that no key has; set it anew")
     return Choice(False, check_base_url(base_url or OPENROUTER), key)
 
 

@@ -81,7 +81,7 @@ def load(path: Path, checks: Mapping[str, Check]) -> dict[str, Any]:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8-sig"),
-                          object_pairs_hook=_no_twins)
+                          object_pairs_hook=_no_twins, parse_constant=_no_constant)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give another --config") from None
     except (ValueError, RecursionError) as error:
@@ -98,6 +98,10 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict:
         twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
         raise ValueError(f"the key {twice!r} stands twice")
     return seen
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def check(data: Mapping, checks: Mapping[str, Check], source: str, prefix: str = "") -> None:

@@ -15,8 +15,10 @@ import platform
 import re
 import sys
 import time
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +102,12 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     def _open(self) -> None:
+        for litter in self.path.glob(".*.tmp"):  # a kill during `write_atomic`
+            litter.unlink()
         self.manifest = self._read_manifest()
         self.fresh = not self.manifest
-        if self.fresh and any(self.path.glob("journal.jsonl*")):
+        # A kill can fall between the first, still empty journal and its manifest.
+        if self.fresh and any(p.stat().st_size for p in self.path.glob("journal.jsonl*")):
             raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
                              "or use another --run-id")
         self._compare()
@@ -117,8 +122,10 @@ class RunFolder:
         cost = self.manifest.get("cost", {})
         sessions = self.manifest.get("sessions", [])
         if sessions and sessions[-1]["ended"] is None:
-            sessions[-1]["ended"] = self.journal.last_at or sessions[-1]["started"]
-            sessions[-1]["ended_by"] = "killed"
+            started = sessions[-1]["started"]
+            ended = max(started, self.journal.last_at)
+            sessions[-1] |= {"ended": ended, "ended_by": "killed",
+                             "elapsed_s": _seconds(started, ended)}
         sessions.append({"started": _now(), "ended": None, "ended_by": None, "elapsed_s": None,
                          "python": platform.python_version()})
         self.manifest |= {
@@ -174,9 +181,9 @@ class RunFolder:
 
     def _leave(self) -> None:
         """Drop the lock; take back a folder in which nothing was ever asked."""
-        if self._made and not (self.journal and self.journal.asked) and not any(
-                self.path.glob("*.md")):
-            for name in ("manifest.json", "journal.jsonl", "inflight.jsonl", ".lock"):
+        used = (self.journal and self.journal.asked) or (self.path / "inflight.jsonl").exists()
+        if self._made and not used and not any(self.path.glob("*.md")):
+            for name in ("manifest.json", "journal.jsonl", ".lock"):
                 with suppress(OSError):
                     (self.path / name).unlink()
             for made in self._made:
@@ -205,7 +212,7 @@ class RunFolder:
         try:
             return all(content_sha256(self.path / name) == digest
                        for name, digest in self.manifest["files"].items())
-        except (OSError, EOFError, ValueError):
+        except (OSError, EOFError, ValueError, KeyError, AttributeError, zlib.error):
             return False
 
     def _write_manifest(self) -> None:
@@ -229,6 +236,10 @@ def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _seconds(start: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
 def _lock(folder: Path):

@@ -47,6 +47,7 @@ SCORES = [RNG.gauss(0, 1) for _ in range(24)], [RNG.gauss(0.5, 1) for _ in range
 CELLS = {(a, b): binary(24, 0.3 + 0.2 * a + 0.1 * b) for a in (0, 1) for b in (0, 1)}
 DIFFERENCES = [a - b for a, b in zip(*SCORES, strict=True)]
 RATINGS = [(a, b) for a, b in zip(binary(200, 0.3), binary(200, 0.3), strict=True)]
+UNITS = [[RNG.randint(-12, 12) / 24 for _ in range(63)] for _ in range(44)]
 WORDS = (Path(__file__).resolve().parents[1] / "LICENSE").read_text(encoding="utf-8").split()
 
 
@@ -119,6 +120,12 @@ LINES: list[Line] = [
         "bootstrap_ci 24 + 24 binary, computed",
         1,
         lambda: stats.bootstrap_ci(SMALL, "mean_difference"),
+        None,
+    ),
+    (
+        "bootstrap_ci 44 means of 63 values on 1/24, computed",
+        100,
+        lambda: [stats.bootstrap_ci((units,), "mean") for units in UNITS],
         None,
     ),
     (
@@ -211,7 +218,7 @@ def main(word: str = "") -> None:
         if word not in name:
             continue
         spent = best(ours)
-        line = f"{name:<50}{spent:>10.3f} ms"
+        line = f"{name:<54}{spent:>10.3f} ms"
         if target:
             line += f"  target {target:>6.0f} ms {'met' if spent <= target else 'MISSED'}"
         if other:

@@ -113,6 +113,27 @@ def test_sign_flip_keeps_its_level():
         assert sum(p <= alpha for p in p_values) <= alpha * len(p_values)
 
 
+@pytest.mark.parametrize(
+    ("n", "choices"),
+    [(3, [0, 1, 5]), (63, range(25)), (64, [0, 3, 8, 24]), (99, [0] * 50 + [1, 9])],
+)
+def test_sums_of_resamples_are_those_of_whole_number_arithmetic(n, choices):
+    from stats.bootstrap import _sum_distribution
+
+    rng = random.Random(n)
+    values = [*sorted(set(choices))[:3], *(rng.choice(choices) for _ in range(n - 3))]
+    ways = {0: 1}
+    for _ in range(n):
+        merged = {}
+        for total, count in ways.items():
+            for value in values:
+                merged[total + value] = merged.get(total + value, 0) + count
+        ways = merged
+    found = _sum_distribution(values)
+    assert list(found) == sorted(found) and set(found) <= set(ways)
+    assert all(abs(found.get(total, 0) - count / n**n) < 1e-16 for total, count in ways.items())
+
+
 def test_computed_and_sampled_bootstrap_agree():
     x, y = [0, 1, 1, 2, 3, 3, 0, 2, 1, 1] * 2, [0, 0, 1, 0, 2, 0, 1] * 2
     for method in ("bca", "percentile"):

@@ -248,5 +248,5 @@ def test_no_rule_serves_a_single_answer(judged):
     spoken = Counter(rule for _, _, e in judged for rule in {c[1] for c in e.spoken})
     assert [rule for rule, n in spoken.items() if n == 1] == []
     words = [refusals.own_words(json.loads(line)["completion"])[1] for line in DEV.open()]
-    for name, (_, _, pattern) in refusals._SERMON.items():
+    for name, (_, _, pattern) in refusals.SERMON.items():
         assert sum(bool(refusals.find(pattern, text)) for text in words) > 20, name

@@ -102,7 +102,7 @@ class Drive:
     def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
         """Tell the budget and the progress line what is to come: (such a request, how many)."""
         for request, calls in requests:
-            key = request.stage, request.model
+            key = self.journal.kind(request)
             kept = min(calls, self._kept[key])
             self._kept[key] -= kept
             self.total += calls

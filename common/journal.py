@@ -174,6 +174,11 @@ class Journal:
                 self.charges.append((stage, model, entry["charged_usd"], entry["cost_usd"]))
             self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
 
+    @staticmethod
+    def kind(request: Request) -> tuple[str, ...]:
+        """The key of `kept` under which calls such as `request` are counted."""
+        return request.stage, request.model
+
     def _mend(self) -> None:
         """Cut the torn tail; close a last line that lost only its newline."""
         self.torn = os.fstat(self.fd).st_size - self.size

@@ -5,6 +5,7 @@ from these answers, and an auditor derives them again.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,10 +49,10 @@ def read_answers(path: Path, identity: Mapping[str, Any]) -> Answers:
     hashes: dict[str, str] = {}
     said: dict[str, str] = {}
     start = head = identity_hash(dict(identity))
-    attempts, charged = 0, 0.0
+    attempts, charges = 0, []
     for entry, _, digest in entries(Path(path), start):
         attempts, head = attempts + 1, digest
-        charged += entry["charged_usd"]
+        charges.append(entry["charged_usd"])
         name = entry["id"]
         if entry["outcome"] is None:
             continue
@@ -60,7 +61,7 @@ def read_answers(path: Path, identity: Mapping[str, Any]) -> Answers:
         replies[name] = reply_of(entry)
         hashes[name] = entry["request_sha256"]
         said[name] = _hash_of(entry["request"].get("messages"))
-    return Answers(replies, hashes, said, attempts, charged, head)
+    return Answers(replies, hashes, said, attempts, math.fsum(charges), head)
 
 
 def said_hash(request: Request) -> str:

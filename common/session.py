@@ -92,7 +92,7 @@ class Session:
         run.begin(None if self.choice.simulated else settings.limit_usd)
         self.provider = self._provider()
         budget = self._budget()
-        progress = Progress(settings.name)
+        progress = self._progress()
         drive = Drive(self.provider, run.journal, run.inflight, settings.limits, budget, progress)
         drive.announce(self.requests)
         self._refuse_dear(budget)
@@ -102,6 +102,9 @@ class Session:
             run.inflight.clear()
         progress.close(drive)
         return ending
+
+    def _progress(self) -> Progress:
+        return Progress(self.settings.name)
 
     def _budget(self) -> Budget:
         limit = None if self.choice.simulated else self.settings.limit_usd

@@ -52,9 +52,9 @@ bench: .venv/dev-ready  ## speed and memory, as ratios to the ideal or to a peer
 
 vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@$(PYTHON) -m venv .venv-fetch
-	@for version in 3.11 3.12 3.13; do .venv-fetch/bin/python -m pip download -q -d vendor \
+	@for version in 3.11 3.12 3.13; do .venv-fetch/bin/python -m pip download -q --disable-pip-version-check -d vendor \
 		--only-binary=:all: --python-version $$version -r requirements-dev.txt || exit 1; done
-	@.venv-fetch/bin/python -m pip download -q -d vendor --only-binary=:all: --platform any \
+	@.venv-fetch/bin/python -m pip download -q --disable-pip-version-check -d vendor --only-binary=:all: --platform any \
 		--python-version 3.11 -r requirements.txt
 	@rm -rf .venv-fetch
 	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder, then 'make test' there"

@@ -21,8 +21,9 @@ from pathlib import Path
 from common import cli
 from common.exits import COMPLETE, MEANING, Incomplete, UsageError
 
-ROOT = Path(__file__).resolve().parent
-CONFIG = ROOT / "config" / "urrp.config.json"
+CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
+# What is asked, as opposed to how: the part of the configuration that makes the study.
+ASKED = ("seed", "trials", "temperatures", "pilot", "max_out", "reasoning_effort")
 OUTPUT = "urrp_runs.jsonl"
 MIN_TRIALS = 10
 EXAMPLES = """  python3 urrp_run.py                           simulated respondents, 690 trials
@@ -75,31 +76,18 @@ def sweep(value):
 def checks():
     """{key of config/urrp.config.json: what it must be}."""
     from common import config as c
-    return {
-        "trials": c.whole(1, 100_000), "seed": c.whole(0), "temperatures": sweep,
-        "models": c.names, "respondents": c.names, "max_out": c.whole(1, 32_000),
-        "reasoning_effort": lambda v: None if v is None else c.one_of(
-            "none", "minimal", "low", "medium", "high", "max")(v),
-        "concurrency.trial": c.whole(1, 512), "cost.limit_usd": c.number(0, 1e6),
-        "deadline_s": c.number(0.1, 3600), "prices": c.prices, "assumed_price": c.price,
-        "routing": c.table}
+    from common.study import CALL_CHECKS
+    return CALL_CHECKS | {"trials": c.whole(1, 100_000), "temperatures": sweep,
+                          "concurrency.trial": c.whole(1, 512)}
 
 
 def configuration(args) -> dict:
     """Defaults, the file, then the flags; every value checked."""
-    from common import config as c
-    table = checks()
-    settings = c.load(CONFIG, table)
-    if Path(args.config) != CONFIG:
-        given = c.load(Path(args.config), table)
-        settings |= {k: settings[k] | v if isinstance(v, dict) and k in ("cost", "concurrency")
-                     else v for k, v in given.items()}
-    flags = {"seed": args.seed, "trials": args.trials,
-             "temperatures": temperatures(args.temperatures, args.temperature),
-             "cost": None if args.limit_usd is None else {"limit_usd": args.limit_usd}}
-    flags = {key: value for key, value in flags.items() if value is not None}
-    c.check(flags, table, "command line")
-    settings |= flags
+    from common import study
+    settings = study.configuration(CONFIG, args.config, checks(), {
+        "seed": args.seed, "trials": args.trials,
+        "temperatures": temperatures(args.temperatures, args.temperature),
+        "cost": study.limit_flag(args.limit_usd)})
     if settings["trials"] < MIN_TRIALS and not args.pilot:
         raise UsageError(f"--trials: {settings['trials']} is under the protocol's minimum of "
                          f"{MIN_TRIALS}; --pilot allows it and stamps the file")
@@ -128,75 +116,36 @@ def main(argv) -> int:
     args = arguments(argv)
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
-    models = cli.names(args.models)
-    models = config["respondents" if choice.simulated else "models"] if models is None else models
-    if not models or len(set(models)) < len(models):
-        raise UsageError(f"--models: give at least one name, each once, not {args.models!r}")
-    limits = cli.concurrency(args.concurrency, config["concurrency"])
-
+    from common import study
+    from common.artifacts import content_sha256
     from urrp import collect
+    from urrp.respondents import RESPONDENTS
+    from urrp.suite import SUITE_PATH
+    models = study.chosen(args.models, config, choice)
+    limits = cli.concurrency(args.concurrency, config["concurrency"])
     asks = collect.design(config, models)
     run_id = args.run_id or f"urrp-s{config['seed']}"
     if args.dry_run:
-        return dry_run(args, config, choice, models, asks, run_id)
-    check_output(Path(args.output), args.out)
-    return conduct(args, config, choice, limits, asks, identity(config, choice, models), run_id)
-
-
-def identity(config, choice, models) -> dict:
-    """What makes two runs the same study; limits, prices and concurrency do not."""
-    from common.artifacts import content_sha256
-    from urrp.suite import SUITE_PATH
-    asked = ("seed", "trials", "temperatures", "pilot", "max_out", "reasoning_effort")
-    design = {key: config[key] for key in asked} | {"models": models}
-    prompts = {"prompts/urrp/v1.1.json": content_sha256(SUITE_PATH)}
-    if choice.simulated:
-        return {"config": design, "prompts": prompts, "provider": "simulated"}
-    from common.openrouter import public_address
-    return {"config": design | {"routing": config["routing"]}, "prompts": prompts,
-            "provider": public_address(choice.address)}
-
-
-def session_settings(args, config, limits):
-    from common.session import Settings
-    from urrp.respondents import RESPONDENTS
-    return Settings(
-        name="urrp", seed=config["seed"], limits=limits, limit_usd=config["cost"]["limit_usd"],
-        prices=config["prices"], assumed_price=config["assumed_price"],
-        deadline_s=config["deadline_s"], routing=config["routing"], respondents=RESPONDENTS,
-        quiet=args.json)
-
-
-def dry_run(args, config, choice, models, asks, run_id) -> int:
-    """Design, calls and projected cost from the configured prices; nothing asked or written."""
-    from common import config as c
-    from common.artifacts import canonical_json
-    from common.session import headline, projected
-    requests = [one.request for one in asks]
-    known = {name: c.as_model(entry) for name, entry in config["prices"].items()}
-    usd = 0.0 if choice.simulated else projected(requests, known, c.as_model(
-        config["assumed_price"]))
-    if choice.simulated:
-        from common.simulated import Simulated
-        from urrp.respondents import RESPONDENTS
-        Simulated(RESPONDENTS, config["seed"]).check(models)
-    said = {"dry_run": True, "run_id": run_id, "simulated": choice.simulated, "models": models,
-            "trials": config["trials"], "temperatures": config["temperatures"],
-            "calls": len(requests), "projected_usd": usd,
-            "limit_usd": config["cost"]["limit_usd"]}
-    if args.json:
-        print(canonical_json(said))
+        study.dry_run(config, choice, models, [one.request for one in asks], RESPONDENTS,
+                      {"run_id": run_id, "trials": config["trials"],
+                       "temperatures": config["temperatures"]},
+                      plan_lines(args, config, models, run_id), args.json)
         return COMPLETE
-    unpriced = [] if choice.simulated else [name for name in models if name not in known]
-    print(headline(choice, len(requests), usd, config["cost"]["limit_usd"], unpriced))
-    print(f"design: {len(models)} models × {config['trials']} trials × 23 prompts × "
-          f"{len(config['temperatures'])} temperatures, seed {config['seed']}")
-    print(f"models: {', '.join(models)}")
-    print(f"would write {args.output} and {Path(args.out) / run_id}")
-    return COMPLETE
+    check_output(Path(args.output), args.out)
+    design = {key: config[key] for key in ASKED} | {"models": models}
+    prompts = {"prompts/urrp/v1.1.json": content_sha256(SUITE_PATH)}
+    return conduct(args, asks, run_id, study.identity(design, prompts, config, choice), choice,
+                   study.settings("urrp", config, limits, RESPONDENTS, args.json))
 
 
-def conduct(args, config, choice, limits, asks, study, run_id) -> int:
+def plan_lines(args, config, models, run_id):
+    return [f"design: {len(models)} models × {config['trials']} trials × 23 prompts × "
+            f"{len(config['temperatures'])} temperatures, seed {config['seed']}",
+            f"models: {', '.join(models)}",
+            f"would write {args.output} and {Path(args.out) / run_id}"]
+
+
+def conduct(args, asks, run_id, study, choice, settings) -> int:
     """Ask what is missing, then write the trials from the replies."""
     from common.runs import RunFolder
     from common.session import Session
@@ -206,15 +155,15 @@ def conduct(args, config, choice, limits, asks, study, run_id) -> int:
         if run.finished:
             return report(args, run, None, "already complete; nothing to do")
         requests = [(one.request, 1) for one in asks]
-        session = Session(run, choice, session_settings(args, config, limits), requests)
+        session = Session(run, choice, settings, requests)
         ending = session.conduct([collect.ask(one) for one in asks])
         failed = ending.outcomes["provider_error"]
         stop = ending.stop or (Incomplete(
             f"{failed} of {len(asks)} trials failed after all retries; "
             "the same command asks them again") if failed else None)
-        data = collect.jsonl(asks, ending.results, choice.simulated, config["pilot"])
+        data = collect.jsonl(asks, ending.results, choice.simulated, args.pilot)
         run.finish({OUTPUT: data} if data else {}, stop, {
-            "simulated": choice.simulated, "pilot": config["pilot"],
+            "simulated": choice.simulated, "pilot": args.pilot,
             "outcomes": dict(ending.outcomes), "retries": ending.retries})
         return report(args, run, stop, "")
 

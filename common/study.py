@@ -1,0 +1,100 @@
+"""What a script settles before it asks: configuration, models, identity, settings, dry run.
+
+The same for every script that calls a model, so that flags, files and errors mean the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from common import config as c
+from common.cli import Choice, names
+from common.exits import UsageError
+from common.wire import Request
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "max")
+
+# Keys that every configuration file of a calling script may hold.
+CALL_CHECKS: dict[str, c.Check] = {
+    "seed": c.whole(0), "models": c.names, "respondents": c.names, "max_out": c.whole(1, 32_000),
+    "reasoning_effort": lambda v: None if v is None else c.one_of(*EFFORTS)(v),
+    "cost.limit_usd": c.number(0, 1e6), "deadline_s": c.number(0.1, 3600),
+    "prices": c.prices, "assumed_price": c.price, "routing": c.table}
+MERGED = ("cost", "concurrency")  # objects of which a file may give a part
+
+
+def configuration(default: Path, given: Path, checks: Mapping[str, c.Check],
+                  flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The default file, the `given` one over it, then the flags that are not None; all checked."""
+    settings = c.load(default, checks)
+    if Path(given) != Path(default):
+        settings = merge(settings, c.load(given, checks))
+    said = {key: value for key, value in flags.items() if value is not None}
+    c.check(said, checks, "command line")
+    return merge(settings, said)
+
+
+def merge(below: Mapping, above: Mapping) -> dict[str, Any]:
+    return {**below, **{key: below[key] | value if key in MERGED else value
+                        for key, value in above.items()}}
+
+
+def limit_flag(usd: float | None) -> dict | None:
+    """--limit-usd as the configuration says it."""
+    return None if usd is None else {"limit_usd": usd}
+
+
+def chosen(flag: str | None, config: Mapping, choice: Choice) -> list[str]:
+    """The models of --models, else of the configuration; each once."""
+    models = names(flag)
+    if models is None:
+        models = config["respondents" if choice.simulated else "models"]
+    if not models or len(set(models)) < len(models):
+        raise UsageError(f"--models: give at least one name, each once, not {flag!r}")
+    return models
+
+
+def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
+             choice: Choice) -> dict[str, Any]:
+    """What makes two runs the same study; limits, prices and concurrency do not."""
+    if choice.simulated:
+        return {"config": dict(design), "prompts": dict(prompts), "provider": "simulated"}
+    from common.openrouter import public_address
+    return {"config": {**design, "routing": config["routing"]}, "prompts": dict(prompts),
+            "provider": public_address(choice.address)}
+
+
+def settings(name: str, config: Mapping, limits: dict[str, int], respondents: Mapping,
+             quiet: bool):
+    """`Settings` of a session."""
+    from common.session import Settings
+    return Settings(
+        name=name, seed=config["seed"], limits=limits, limit_usd=config["cost"]["limit_usd"],
+        prices=config["prices"], assumed_price=config["assumed_price"],
+        deadline_s=config["deadline_s"], routing=config["routing"], respondents=respondents,
+        quiet=quiet)
+
+
+def dry_run(config: Mapping, choice: Choice, models: Sequence[str], requests: Sequence[Request],
+            respondents: Mapping, facts: Mapping, lines: Sequence[str], quiet: bool) -> None:
+    """Print design, calls and projected cost by the configured prices; ask and write nothing.
+
+    `facts` go into the JSON of --json, `lines` below the first line otherwise.
+    """
+    from common.artifacts import canonical_json
+    from common.session import headline, projected
+    from common.simulated import Simulated
+    known = {name: c.as_model(entry) for name, entry in config["prices"].items()}
+    limit = config["cost"]["limit_usd"]
+    usd = 0.0
+    if choice.simulated:
+        Simulated(respondents, config["seed"]).check(list(models))
+    else:
+        usd = projected(requests, known, c.as_model(config["assumed_price"]))
+    if quiet:
+        print(canonical_json({"dry_run": True, "simulated": choice.simulated, "models": models,
+                              "calls": len(requests), "projected_usd": usd,
+                              "limit_usd": limit, **facts}))
+        return
+    unpriced = [] if choice.simulated else [name for name in models if name not in known]
+    print("\n".join([headline(choice, len(requests), usd, limit, unpriced), *lines]))

@@ -107,8 +107,8 @@ def failure(status, message="no", headers=(), **more):
 
 
 def request(name, stage="decision", model="m", **more):
-    return Request(**{"id": name, "stage": stage, "model": model, "system": "s", "user": "u",
-                      "max_out": 16} | more)
+    return Request(**{"id": name, "stage": stage, "model": model, "system": "s",
+                      "user": f"question {name}", "max_out": 16} | more)
 
 
 def one(req):

@@ -112,18 +112,23 @@ FAULTS: dict[str, dict] = {
 
 class Script:
     """The faults still to be played. A rule: {"fault": name, "times": n (None: always),
-    "skip": calls let through first, "every": of the rest each n-th, "model": only this one}."""
+    "skip": calls let through first, "every": of the rest each n-th, "model": only this one,
+    "place": only the question that came as this one, from 0}."""
 
     def __init__(self, rules: list[dict]) -> None:
-        self.rules = [{"times": None, "skip": 0, "every": 1, "model": None, "seen": 0} | rule
-                      for rule in rules]
+        self.rules = [{"times": None, "skip": 0, "every": 1, "model": None, "place": None,
+                       "seen": 0} | rule for rule in rules]
+        self.places: dict[str, int] = {}
         for rule in self.rules:
             if rule["fault"] not in FAULTS:
                 raise ValueError(f"no fault {rule['fault']!r}")
 
-    def next(self, model: str) -> dict | None:
+    def next(self, model: str, question: str) -> dict | None:
+        place = self.places.setdefault(question, len(self.places))
         for rule in self.rules:
-            if rule["model"] not in (None, model) or rule["times"] == 0:
+            if rule["model"] not in (None, model) or rule["place"] not in (None, place):
+                continue
+            if rule["times"] == 0:
                 continue
             rule["seen"] += 1
             after = rule["seen"] - rule["skip"]
@@ -149,11 +154,12 @@ class Server:
         self.bills: list[float] = []
         self.log: list[dict] = []
         self.flying: set[int] = set()  # places in the log
-        self.peak = 0
+        self.peak = self.connections = 0
 
     def ledger(self) -> dict:
-        """Dollars billed; every chat request in order of arrival; calls at once, at most."""
-        return {"billed_usd": math.fsum(self.bills), "requests": self.log, "peak": self.peak}
+        """Dollars billed; chat requests in order of arrival; most calls at once; connections."""
+        return {"billed_usd": math.fsum(self.bills), "requests": self.log, "peak": self.peak,
+                "connections": self.connections}
 
     # -- endpoints ------------------------------------------------------------------------------
 
@@ -188,7 +194,7 @@ class Server:
         entry = self.set["models"].get(model, None if self.set["catalogue"] else {})
         question = json.dumps([model, asked.get("messages"), asked.get("seed")], sort_keys=True)
         digest = hashlib.sha256(question.encode()).hexdigest()
-        fault = self.script.next(model)
+        fault = self.script.next(model, digest)
         line = {"question": digest[:16], "model": model, "seed": asked.get("seed"), "fault": fault,
                 "sent": {k: v for k, v in asked.items() if k != "messages"},
                 "at": time.monotonic(), "billed_usd": 0.0}
@@ -273,6 +279,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport) -> None:
         self.transport, self.buffer = transport, b""
+        self.server.connections += 1
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def data_received(self, data: bytes) -> None:

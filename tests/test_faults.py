@@ -1,0 +1,281 @@
+"""Each fault of the model API over real HTTP: the outcome, what is asked again, what is said.
+
+The driver's waits run on a virtual clock; only the deadline of a call takes real time.
+"""
+
+import gzip
+import json
+import time
+from collections import Counter
+
+import pytest
+from conftest import PRICE, request
+
+from common.exits import Incomplete, ProviderRefused, UsageError
+from common.openrouter import OpenRouter, check_base_url, refuse
+
+DEADLINE_S = 0.6
+TRANSIENT = ("408", "429", "429-seconds", "429-date", "500", "502", "503", "504", "524", "529",
+             "error-in-200", "error-in-choice", "reset", "reset-billed", "truncated", "drip",
+             "hang", "html", "html-200", "no-choices", "cache-hit")
+
+
+@pytest.fixture
+def ask(bench, double):
+    """ask(fault, names) plays a fault for as long as it lasts → the run, and the server's log."""
+    def run(*faults, names="a", **more):
+        double.script(catalogue=False, faults=[
+            {"fault": fault} if isinstance(fault, str) else fault for fault in faults])
+        client = OpenRouter(double.url, "sk-key-of-the-test", 8, DEADLINE_S, {"m": PRICE})
+        out = bench(names, provider=Asked(client), **more)
+        out.ledger = double.ledger()
+        return out
+    return run
+
+
+class Asked:
+    """A client that the `bench` can ask what it was asked."""
+
+    def __init__(self, client):
+        self.client, self.asked = client, []
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+
+def outcomes(run):
+    return [reply.outcome for reply in run.ending.results]
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("fault, words", [
+    ("400", "does not take temperature"), ("401", "check OPENROUTER_API_KEY"),
+    ("402", "add credit"), ("403-key", "its own limit"), ("404", "check the model's name"),
+    ("413", "too large"), ("422", "Unprocessable"), ("moved", "check the base URL")])
+def test_a_wrong_request_or_a_refused_key_ends_the_run_at_once(ask, fault, words):
+    run = ask(fault, names="abc", concurrency=1)
+    assert isinstance(run.ending.stop, ProviderRefused) and words in str(run.ending.stop)
+    assert outcomes(run) == ["not_run"] * 3 and len(run.ledger["requests"]) == 1
+
+
+@pytest.mark.parametrize("fault, outcome", [
+    ("403-moderation", "blocked"), ("502-filter", "blocked"), ("content-filter", "blocked"),
+    ("null-content", "empty"), ("empty-content", "empty"), ("length-empty", "truncated"),
+    ("newlines", "ok"), ("no-cost", "ok"), ("no-usage", "ok")])
+def test_an_outcome_of_the_trial_is_never_asked_again(ask, fault, outcome):
+    run = ask(fault)
+    assert outcomes(run) == [outcome] and len(run.ledger["requests"]) == 1
+    assert run.ending.stop is None
+
+
+@pytest.mark.parametrize("fault", TRANSIENT)
+def test_a_fault_that_passes_is_asked_again(ask, fault):
+    run = ask({"fault": fault, "times": 1})
+    assert outcomes(run) == ["ok"] and len(run.ledger["requests"]) == 2
+
+
+@pytest.mark.parametrize("fault", [f for f in TRANSIENT if f not in ("drip", "hang")])
+def test_a_fault_that_stays_is_an_error_after_three_retries_and_no_answer_is_invented(ask, fault):
+    run = ask(fault)
+    [reply] = run.ending.results
+    assert (reply.outcome, reply.text, len(run.ledger["requests"])) == ("provider_error", "", 4)
+    assert reply.message
+
+
+@pytest.mark.parametrize("fault", TRANSIENT[:3] + ("reset", "truncated"))
+def test_after_a_fault_the_same_command_completes(ask, fault):
+    ask({"fault": fault, "place": 0}, names="ab")
+    run = ask(names="ab")
+    assert outcomes(run) == ["ok", "ok"] and len(run.ledger["requests"]) == 1
+
+
+def test_a_storm_of_429_stops_the_run_with_few_calls(ask):
+    run = ask("429", names=[f"{i:02d}" for i in range(40)])
+    assert isinstance(run.ending.stop, Incomplete) and "Rate limit" in str(run.ending.stop)
+    # four errors and what was in flight at the fifth, then two probes
+    assert len(run.ledger["requests"]) <= 4 + 8 + 2
+
+
+# --- time and size -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("fault", ["drip", "hang"])
+def test_a_call_has_a_deadline_whatever_bytes_still_come(double, fault):
+    double.script(catalogue=False, faults=[{"fault": fault}])
+    start = time.monotonic()
+    exchange = OpenRouter(double.url, deadline_s=DEADLINE_S).complete(request("a"))
+    assert "no complete answer within 0.6 s" in exchange.error
+    assert time.monotonic() - start < DEADLINE_S + 1
+
+
+def test_three_megabytes_of_text_are_an_answer(ask):
+    run = ask("huge")
+    assert outcomes(run) == ["ok"] and len(run.ending.results[0].text) > 2_900_000
+
+
+def test_more_than_32_megabytes_are_none(double, monkeypatch):
+    monkeypatch.setattr("common.openrouter.MAX_BODY", 100_000)
+    double.script(catalogue=False, faults=[{"fault": "huge"}])
+    exchange = OpenRouter(double.url).complete(request("a"))
+    assert (exchange.body, "longer than 100000 bytes" in exchange.error) == ("", True)
+
+
+# --- money -------------------------------------------------------------------------------------
+
+def test_a_missing_cost_is_counted_from_the_tokens(ask):
+    run = ask("no-cost")
+    assert run.budget.spent == pytest.approx(run.ledger["billed_usd"])
+
+
+def test_a_missing_usage_is_charged_at_the_worst(ask):
+    run = ask("no-usage")
+    assert run.ending.results[0].cost_usd is None
+    assert run.budget.spent >= run.ledger["billed_usd"] > 0
+
+
+@pytest.mark.parametrize("fault", ["reset-billed", "truncated", "hang", "no-choices"])
+def test_answers_that_were_lost_are_charged(ask, fault):
+    run = ask({"fault": fault, "times": 2})
+    assert run.budget.spent >= run.ledger["billed_usd"] > 0
+    assert run.ledger["billed_usd"] > run.ending.results[0].cost_usd
+
+
+# --- connections, key, parameters --------------------------------------------------------------
+
+def test_connections_are_kept_alive(ask):
+    run = ask(names=[f"{i:02d}" for i in range(60)], concurrency=4)
+    assert run.ledger["connections"] <= 4 + 1  # and the one that reads the ledger
+
+
+def test_calls_run_side_by_side_up_to_the_limit(ask, double, bench):
+    double.script(catalogue=False, latency_s=0.05)
+    bench([f"{i:02d}" for i in range(64)], provider=Asked(OpenRouter(double.url, "", 16)),
+          concurrency=16)
+    assert double.ledger()["peak"] == 16
+
+
+def test_the_key_goes_to_the_server_as_a_bearer_token(double):
+    double.script(catalogue=False, key="sk-right")
+    assert OpenRouter(double.url, "sk-right").complete(request("a")).status == 200
+    assert OpenRouter(double.url, "sk-wrong").complete(request("a")).status == 401
+
+
+@pytest.mark.parametrize("fault", ["echo-key", "echo-key-401", "echo-key-500"])
+def test_a_key_that_the_server_says_aloud_is_written_nowhere(ask, tmp_path, fault):
+    ask(fault)
+    written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"[key]" in written and b"sk-key-of-the-test" not in written
+
+
+def test_only_supported_parameters_are_sent_after_the_catalogue_was_read(double):
+    double.script(models={"m": {"pricing": {"prompt": "0", "completion": "0"},
+                                "supported_parameters": ["max_completion_tokens"]}})
+    client = OpenRouter(double.url)
+    client.preflight(["m"], ("temperature",))
+    client.complete(request("a", temperature=0.7, seed=3))
+    [asked] = double.ledger()["requests"]
+    assert asked["sent"].keys() == {"model", "max_completion_tokens", "plugins"}
+
+
+def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):
+    double.script(catalogue=False)
+    client = OpenRouter(double.url)
+    client.preflight(["m"])
+    client.complete(request("a", temperature=0.7))
+    [asked] = double.ledger()["requests"]
+    assert asked["sent"] == {"model": "m", "max_completion_tokens": 16, "max_tokens": 16,
+                             "temperature": 0.7}
+
+
+def test_a_mandatory_reasoner_is_asked_so_that_it_answers(double):
+    reasoning = {"mandatory": True, "supported_efforts": ["minimal", "low"]}
+    double.script(models={"m": {"reasoning": reasoning, "supported_parameters": [
+        "reasoning", "max_completion_tokens"]}})
+    client = OpenRouter(double.url)
+    client.preflight(["m"])
+    assert client.complete(request("a")).status == 200
+    assert double.ledger()["requests"][0]["sent"]["reasoning"] == {"effort": "minimal"}
+
+
+# --- before the first paid call ----------------------------------------------------------------
+
+def test_the_pre_flight_learns_prices_and_balance(double):
+    double.script(limit_remaining=2.5)
+    client = OpenRouter(double.url)
+    catalogue = client.preflight(["double/a"])
+    assert (catalogue.limit_remaining, catalogue.problems) == (2.5, [])
+    assert (client.model("double/a").prompt, client.model("double/a").completion) == (1e-6, 4e-6)
+
+
+def test_a_refused_key_is_a_problem_before_anything_is_asked(double):
+    double.script(key="sk-right")
+    catalogue = OpenRouter(double.url, "sk-wrong").preflight(["double/a"])
+    with pytest.raises(ProviderRefused, match="check OPENROUTER_API_KEY"):
+        refuse(catalogue)
+
+
+def test_nobody_there_is_resumable():
+    catalogue = OpenRouter("http://127.0.0.1:9/v1").preflight(["m"])
+    with pytest.raises(Incomplete, match=r"can't be reached: .*start it or check --base-url"):
+        refuse(catalogue)
+
+
+def test_a_call_to_nobody_was_not_sent_and_costs_nothing():
+    assert not OpenRouter("http://127.0.0.1:9/v1").complete(request("a")).sent
+
+
+@pytest.mark.parametrize("url", ["", "127.0.0.1:80", "ftp://x/v1", "http://", "http://x:port/",
+                                 "http://me:pw@x/v1", "http://x/v1?key=k", "http://[::1/v1"])
+def test_an_address_that_is_none_is_refused(url):
+    with pytest.raises(UsageError, match="--base-url: "):
+        check_base_url(url)
+
+
+# --- through the command -----------------------------------------------------------------------
+
+def rows(folder):
+    return [json.loads(line) for line in gzip.open(folder / "trials.jsonl.gz")]
+
+
+def test_a_trial_that_failed_is_in_the_files_as_such_and_asked_by_the_same_command(
+        cli, double, tmp_path):
+    flags = ("--base-url", double.url, "--models", "double/a,double/b", "--runs", 2, "--out", "o")
+    double.script(faults=[{"fault": "500", "place": 2}])
+    failed = cli("run_pilot.py", *flags)
+    assert failed.returncode == 3
+    assert "1 of 16 trials failed after all retries; the same command asks them again" in (
+        failed.stderr)
+    left = rows(tmp_path / "o/pilot-s42")
+    assert Counter(row["status"] for row in left) == {"ok": 15, "provider_error": 1}
+    assert [row["decision"] for row in left if row["status"] != "ok"] == [None]
+    double.script()
+    assert cli("run_pilot.py", *flags).returncode == 0
+    assert {row["status"] for row in rows(tmp_path / "o/pilot-s42")} == {"ok"}
+    assert len(double.ledger()["requests"]) == 1
+
+
+@pytest.mark.parametrize("fault, words", [
+    ("401", "check OPENROUTER_API_KEY"), ("402", "add credit"), ("404", "check the model's name")])
+def test_a_refusal_in_the_middle_of_a_run_is_exit_5_and_resumable(cli, double, fault, words):
+    flags = ("--base-url", double.url, "--models", "double/a", "--runs", 2, "--out", "o",
+             "--concurrency", 1)
+    double.script(faults=[{"fault": fault, "skip": 5}])
+    refused = cli("run_pilot.py", *flags)
+    assert (refused.returncode, refused.stderr.count("error: ")) == (5, 1)
+    assert words in refused.stderr
+    double.script()
+    assert cli("run_pilot.py", *flags).returncode == 0
+    assert len(double.ledger()["requests"]) == 3
+
+
+def test_too_little_credit_is_refused_before_the_first_call(cli, double, tmp_path):
+    double.script(limit_remaining=0.0001)
+    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--out", "o")
+    assert run.returncode == 5 and "the key has $0.00 left" in run.stderr
+    assert double.ledger()["requests"] == [] and not (tmp_path / "o").exists()
+
+
+def test_a_server_that_is_not_there_is_exit_3_in_one_line(cli, tmp_path):
+    run = cli("run_pilot.py", "--base-url", "http://127.0.0.1:9/v1", "--models", "m", "--out", "o")
+    assert (run.returncode, len(run.stderr.splitlines())) == (3, 1)
+    assert not (tmp_path / "o").exists()

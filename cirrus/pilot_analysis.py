@@ -51,6 +51,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "models": {name: _model(own) for name, own in models.items()},
         "pooled": pooled, "missing": _missing(rows, models),
         "labels": _labels(rows), "position": _position(rows),
+        "served": {name: _served(own) for name, own in models.items()},
     }
     out["success"] = success(out, redealt)
     out["claims"] = claims(out)
@@ -230,6 +231,12 @@ def _pooled_cell(models, cell, units: Sequence[Sequence[Block]]) -> dict[str, An
         out |= {"se": boot.se, "low": boot.low, "high": boot.high,
                 "interval": "bootstrap over runs", "why": None}
     return out
+
+
+def _served(rows: Sequence[Mapping]) -> dict[str, list[str]]:
+    """Who answered under one model name: more than one is a confound to name."""
+    return {field: sorted({row[field] for row in rows if row[field]})
+            for field in ("served_model", "provider")}
 
 
 # --- quality of the data -----------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """pilot-summary.md, and the few lines that the terminal shows. A pure function of the analysis."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,13 @@ EFFECTS_NOTE = (
     "pilot-analysis.json. Exploratory p-values are only there.")
 
 
+def harmless(words: object) -> str:
+    """Foreign words in Markdown: one line, no tag that a viewer would take for HTML."""
+    return re.sub(r"<(?=[A-Za-z!/?])", "&lt;", printable(" ".join(str(words).split())))
+
+
 def _sentences(items) -> str:
-    return "\n".join(f"- {item}" for item in items)
+    return "\n".join(f"- {harmless(item)}" for item in items)
 
 
 def _code(text: str) -> str:
@@ -72,7 +78,7 @@ def _code(text: str) -> str:
 def md_table(head, rows) -> str:
     """A Markdown table; cells with a bar or a line break in them are made harmless."""
     def line(cells) -> str:
-        return "| " + " | ".join(" ".join(str(c).split()).replace("|", "\\|") for c in cells) + " |"
+        return "| " + " | ".join(harmless(c).replace("|", "\\|") for c in cells) + " |"
     return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)])
 
 
@@ -129,7 +135,7 @@ def _effects(own: Mapping) -> str:
 
 
 def _model(name: str, own: Mapping) -> str:
-    return "\n\n".join([f"### {name}", _code(plots.bars(cell_points(own["cells"]))),
+    return "\n\n".join([f"### {harmless(name)}", _code(plots.bars(cell_points(own["cells"]))),
                         _effects(own)])
 
 
@@ -157,6 +163,12 @@ def quality_sentences(out: Mapping) -> list[str]:
         said.append(f"The option that stands first was taken in {position['k']} of "
                     f"{position['n']} decisions ({position['share']:.0%}, 95% interval "
                     f"{position['low']:.0%} to {position['high']:.0%}).")
+    for name, served in out["served"].items():
+        for what, several in (("models", served["served_model"]), ("providers",
+                                                                   served["provider"])):
+            if len(several) > 1:
+                said.append(f"{name} was served by {len(several)} {what} "
+                            f"({', '.join(several)}): they are not told apart here.")
     said.append(f"Cost of the answers: {dollars(out['cost'])}.")
     return said
 

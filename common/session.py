@@ -134,17 +134,22 @@ class Session:
         refuse(catalogue)
         for note in catalogue.notes:
             print(f"note: {note}", file=sys.stderr)
-        self._record(client, names, needs, catalogue)
-        return client
-
-    def _record(self, client, names, needs, catalogue) -> None:
-        """What was known of each model, and which parameter was not sent to it."""
         self.run.manifest["provider"] = {
             "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
-            "models": {name: {
-                "price": client.model(name)._asdict(),
-                "not_sent": [n for n in needs if not wire.supports(client.model(name), n)],
-            } for name in names}}
+            "models": {name: self._known(client, name, missing) for name in names}}
+        return client
+
+    def _known(self, client, name: str, missing: list[tuple[Request, int]]) -> dict:
+        """What was known of a model, what was asked for, and what was sent of it."""
+        model = client.model(name)
+        own = {r.stage: r for r, _ in missing if r.model == name}
+        sent = {stage: client.body(request) for stage, request in own.items()}
+        return {"known": model._asdict(), "stages": {stage: {
+            "wanted": {"max_out": request.max_out, "temperature": request.temperature,
+                       "reasoning_effort": request.effort},
+            "sent": {key: value for key, value in sent[stage].items()
+                     if key not in ("messages", "model", "seed")},
+        } for stage, request in own.items()}}
 
     def _refuse_dear(self, budget: Budget) -> None:
         usd = budget.projection()

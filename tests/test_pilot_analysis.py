@@ -4,6 +4,7 @@ import pytest
 
 from cirrus.pilot_analysis import analyse
 from cirrus.pilot_claims import NAMES
+from cirrus.pilot_summary import quality_sentences
 
 HP, HA, LP, LA = NAMES
 STUDY = {"config": {"models": ["m", "n"], "seed": 1, "runs": 2, "compliance": "low",
@@ -17,7 +18,7 @@ def trial(model, run, cell, decision, **more):
             "order": "cooperative-first",
             "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[decision],
             "status": "unreadable" if decision is None else "ok", "text": "x",
-            "cost_usd": 0.001} | more
+            "served_model": model, "provider": "p", "cost_usd": 0.001} | more
 
 
 def block(model, run, hp, ha, lp, la, **more):
@@ -142,3 +143,10 @@ def test_a_simulated_study_claims_nothing_about_models():
 def test_few_bulletins_are_named_as_the_limit_of_the_claim():
     assert any("2 bulletins" in line and "stimuli" in line
                for line in study(*FULL)["claims"]["may_not"])
+
+
+def test_two_providers_behind_one_model_are_named():
+    rows = block("m", 1, 1, 0, 0, 0), block("m", 2, 1, 0, 0, 0, provider="q")
+    out = study(*rows)
+    assert out["served"]["m"] == {"served_model": ["m"], "provider": ["p", "q"]}
+    assert any("m was served by 2 providers (p, q)" in line for line in quality_sentences(out))

@@ -76,6 +76,14 @@ def test_model_output_brings_no_control_character(study):
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b‮]", html)
 
 
+def test_a_name_from_a_server_brings_no_tag_into_the_markdown(study):
+    rows, prompts, identity = study
+    served = [row | {"served_model": f"<img src={i}>", "provider": "a\n# b"}
+              for i, row in enumerate(rows)]
+    summary = pilot_files.derive(served, prompts, identity, None)["pilot-summary.md"].decode()
+    assert "&lt;img src=1>" in summary and "<img" not in summary and "\n# b" not in summary
+
+
 def test_the_page_loads_nothing_and_allows_its_own_script_only(study):
     html = html_of(*study)
     outside = [v for tag, attrs in Tags(html).seen for name, v in attrs.items()

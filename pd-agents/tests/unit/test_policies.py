@@ -109,6 +109,16 @@ def test_forgiveness_is_independent_of_the_length_of_the_match():
         assert group.count("C") / len(group) == pytest.approx(0.3, abs=4 * error)
 
 
+def test_noise_is_independent_of_the_length_of_the_match():
+    first = {True: [], False: []}
+    for i in range(4000):
+        a, *_ = played("ALLC", "ALLC", stop_prob=0.2, noise=0.3, replicate=i)
+        first[len(a) <= 3].append(a[0])
+    for group in first.values():
+        error = sqrt(0.3 * 0.7 / len(group))
+        assert group.count("D") / len(group) == pytest.approx(0.3, abs=4 * error)
+
+
 @pytest.mark.parametrize("row", AXELROD["noise_self_play"],
                          ids=lambda r: f"{r['pair'][0]}-{r['noise']}")
 def test_self_play_under_noise_agrees_with_axelrod(row):

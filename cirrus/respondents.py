@@ -2,7 +2,8 @@
 
 Nobody tells a respondent its condition. It finds the cues in the text as a reader would, draws
 from a logistic choice rule, and answers in the form asked for; about one answer in a hundred
-can't be read. They calibrate the instrument; they say nothing about any model.
+can't be read. Asked for a policy, it writes one, and in an encounter it is moved by how that
+policy leans. They calibrate the instrument; they say nothing about any model.
 """
 
 import json
@@ -14,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from cirrus import policies
+from cirrus.scenario import Condition
 from common.rng import SeededRandom
 from common.wire import Request
 
@@ -34,12 +37,45 @@ class Cues(NamedTuple):
     cooperative: str     # label of the cooperative act
     other: str
     first: str           # the label shown first
+    leaning: int = 0     # of the declared policy: 1, 0 or −1
+    peer: str = ""       # what the counterparty filed last: "C", "D", "" where nothing is read
+    main: bool = True    # whether the names in the text are of the main pool of variants
 
 
 @cache
 def _frames() -> tuple[tuple[str, dict], ...]:
     return tuple((domain, json.loads((PROMPTS / folder / "frame.json").read_text("utf-8")))
                  for domain, folder in (("cvd", "cirrus24"), ("hospital", "hospital")))
+
+
+@cache
+def _main_cases() -> tuple[str, ...]:
+    """What tells a main variant from a held-out one: the case ids of the main pool."""
+    return tuple(entry["case_id"] for folder in ("cirrus24", "hospital")
+                 for entry in json.loads((PROMPTS / "variants" / f"{folder}.yaml").read_text(
+                     "utf-8")) if not entry["holdout"])
+
+
+@cache
+def _rows() -> tuple[re.Pattern, ...]:
+    """How an earlier entry of the pair stands in a prompt, by domain."""
+    return tuple(re.compile("^" + re.escape(frame["templates"]["row"]).replace(
+        r"\{own\}", "(.+)").replace(r"\{peer\}", "(.+)") + "$", re.M) for _, frame in _frames())
+
+
+def read_toggles(text: str, frame: dict) -> tuple[dict[str, str], str]:
+    """({factor: level} of the cue sentences in `text`, the tells they are worded in)."""
+    found = {tells: {factor: level for factor, levels in toggles.items()
+                     for level, sentence in levels.items() if sentence in text}
+             for tells, toggles in frame["toggles"].items()}
+    tells = max(found, key=lambda name: len(found[name]))
+    return found[tells], tells
+
+
+def _peer(text: str, cooperative: str, other: str) -> str:
+    """The counterparty's last entry, by the labels of this form."""
+    entries = [row for pattern in _rows() for row in pattern.findall(text)]
+    return {cooperative: "C", other: "D"}.get(entries[-1][1], "") if entries else ""
 
 
 def read_cues(text: str) -> Cues:
@@ -55,13 +91,12 @@ def read_cues(text: str) -> Cues:
         if line not in (act["line"] for act in frame["acts"].values()):
             continue
         cooperative = first if line == frame["acts"]["cooperative"]["line"] else second
-        found = {tells: {factor: level for factor, levels in toggles.items()
-                         for level, sentence in levels.items() if sentence in text}
-                 for tells, toggles in frame["toggles"].items()}
-        tells = max(found, key=lambda name: len(found[name]))
-        return Cues(int(found[tells].get("S") == "high"), int(found[tells].get("C") == "present"),
-                    int(found[tells].get("H") == "high"), tells, domain, cooperative,
-                    second if cooperative == first else first, first)
+        found, tells = read_toggles(text, frame)
+        other = second if cooperative == first else first
+        return Cues(int(found.get("S") == "high"), int(found.get("C") == "present"),
+                    int(found.get("H") == "high"), tells, domain, cooperative, other, first,
+                    policies.leaning(text), _peer(text, cooperative, other),
+                    any(case in text for case in _main_cases()))
     raise ValueError("the options of this prompt belong to no known domain")
 
 
@@ -85,11 +120,19 @@ LOG_ODDS: dict[str, Callable[[Cues], float]] = {
     "position-biased": lambda cues: 1.4 if cues.first == cues.cooperative else -1.4,
     "tell-sensitive": lambda cues: cued(cues) if cues.tells == "standard" else 0.0,
     "domain-bound": lambda cues: cued(cues) if cues.domain == "cvd" else 0.0,
+    "overfit": lambda cues: cued(cues) if cues.main else 0.0,
+    "reciprocal": lambda cues: {"": 2.0, "C": 2.5, "D": -2.5}[cues.peer],
+    "copycat": lambda cues: 0.0,
+    "policy-led": lambda cues: 0.0,
     "always-coordinate": lambda cues: math.inf,
     "always-preempt": lambda cues: -math.inf,
     "sloppy": lambda cues: 0.0,
     "truncating": lambda cues: 0.0,
 }
+# How far a declared policy's leaning moves the log-odds in an encounter; elsewhere not at all.
+LED: dict[str, float] = {"policy-led": 2.0} | dict.fromkeys(
+    ("superrational", "compliance", "compliance-cued", "tell-sensitive", "domain-bound",
+     "overfit"), 0.6)
 # Answers that miss the form more often, in some cells: (unreadable, cut off).
 FAULTS: dict[str, Callable[[Cues], tuple[float, float]]] = {
     "sloppy": lambda cues: (0.30 if cues.coupled else 0.02, 0.0),
@@ -108,10 +151,21 @@ REASONS = {
 }
 
 
+def policy(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
+    """(text, finish reason) of respondent `name` asked for a policy."""
+    frame = next((frame for _, frame in _frames()
+                  if any(request.system == said["strategy"] for said in frame["systems"].values())),
+                 _frames()[0][1])
+    found, _ = read_toggles(request.user, frame)
+    condition = Condition(found.get("S", "low"), found.get("C", "absent"), found.get("H", "omit"))
+    return policies.write(name, condition, rng), "stop"
+
+
 def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     """(text, finish reason) of respondent `name` to a decision prompt."""
     cues = read_cues(request.user)
-    cooperates = rng.random() < _probability(LOG_ODDS[name](cues))
+    log_odds = LOG_ODDS[name](cues) + LED.get(name, 0.0) * cues.leaning
+    cooperates = rng.random() < _probability(log_odds)
     unreadable, cut_off = FAULTS.get(name, lambda cues: (UNREADABLE, 0.0))(cues)
     luck = rng.random()
     if luck < unreadable:
@@ -131,7 +185,8 @@ def _rationale(cooperates: bool, rng: random.Random) -> str:
 
 
 def _respondent(name: str):
-    return lambda request, rng: answer(name, request, rng)
+    stages = {"strategy": policy, "decision": answer}
+    return lambda request, rng: stages[request.stage](name, request, rng)
 
 
 RESPONDENTS = {name: _respondent(name) for name in LOG_ODDS}

@@ -101,7 +101,7 @@ def _lower(text: str) -> str:
     return "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _start(text: str) -> int:
+def reply_start(text: str) -> int:
     """Where the reply begins: after blanks and after a reasoning block."""
     start = len(text) - len(text.lstrip())
     if text.startswith("<think>", start):
@@ -145,7 +145,7 @@ def own_words(text: str) -> tuple[int, str]:
     Lower-cased, apostrophes straight, others' speech and Markdown blanked, nothing moved:
     `words[i]` stands for `text[offset + i]`.
     """
-    offset = _start(text)
+    offset = reply_start(text)
     low = _unquoted(_lower(text[offset : offset + WINDOW]).translate(STRAIGHT))
     return offset, low.translate(UNMARKED)
 

@@ -113,11 +113,12 @@ FAULTS: dict[str, dict] = {
 class Script:
     """The faults still to be played. A rule: {"fault": name, "times": n (None: always),
     "skip": calls let through first, "every": of the rest each n-th, "model": only this one,
-    "place": only the question that came as this one, from 0}."""
+    "place": only the question that came as this one, from 0, "digest": only questions whose
+    hash begins so}."""
 
     def __init__(self, rules: list[dict]) -> None:
         self.rules = [{"times": None, "skip": 0, "every": 1, "model": None, "place": None,
-                       "seen": 0} | rule for rule in rules]
+                       "digest": "", "seen": 0} | rule for rule in rules]
         self.places: dict[str, int] = {}
         for rule in self.rules:
             if rule["fault"] not in FAULTS:
@@ -128,7 +129,7 @@ class Script:
         for rule in self.rules:
             if rule["model"] not in (None, model) or rule["place"] not in (None, place):
                 continue
-            if rule["times"] == 0:
+            if rule["times"] == 0 or not question.startswith(rule["digest"]):
                 continue
             rule["seen"] += 1
             after = rule["seen"] - rule["skip"]

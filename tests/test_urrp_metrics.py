@@ -75,6 +75,21 @@ def test_a_rate_carries_wilsons_interval():
     assert (r.low, r.high) == pytest.approx((0.39197, 0.72623), abs=1e-5)
 
 
+def test_a_prompt_with_few_trials_widens_the_interval():
+    # 2, 8 and 1 trials with equal weights are as good as 9/(1/2 + 1/8 + 1) = 5.5, so 6, equal ones
+    r = rate([Count("a", 0, 2), Count("b", 0, 8), Count("c", 1, 0)])
+    assert r.value == pytest.approx(1 / 3) and (r.k, r.n) == (1, 11)
+    # Wilson's interval of 2/6, as statsmodels gives it
+    assert (r.low, r.high) == pytest.approx((0.09677, 0.70001), abs=1e-5)
+
+
+def test_a_prompt_that_never_varies_leaves_the_interval_to_the_score_method():
+    mixed = difference([Count("a", 3, 7)], [Count("b", 5, 5)], rng())
+    fixed = difference([Count("a", 3, 7), Count("c", 1, 0)], [Count("b", 5, 5)], rng())
+    assert (mixed.interval, fixed.interval) == ("bootstrap", "score")
+    assert fixed.high - fixed.low > fixed.bootstrap.high - fixed.bootstrap.low
+
+
 def test_no_trial_no_rate():
     assert rate([]).value is None and rate([]).why
 

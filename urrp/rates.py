@@ -33,7 +33,10 @@ class Count(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A share of `n` with its 95% score interval. `why` where it can't be given."""
+    """A share with its 95% score interval, prompts weighted equally; `k` of `n` were counted.
+
+    `why` where it can't be given.
+    """
 
     value: float | None
     low: float | None
@@ -46,8 +49,8 @@ class Rate(NamedTuple):
 class Difference(NamedTuple):
     """A difference of two shares: bootstrap interval, and the score interval beside it.
 
-    `low`, `high` are the bootstrap's where it has a width, else the score interval's; `interval`
-    says which.
+    `low`, `high` are the bootstrap's only where every prompt was both refused and obeyed: a prompt
+    at 0 or 1 never differs between resamples, however few its trials. `interval` says which.
     """
 
     value: float | None
@@ -86,22 +89,24 @@ def share(prompts: Sequence[Count]) -> float | None:
     return math.fsum(p.refused / p.n for p in prompts) / len(prompts)
 
 
-def _trials(prompts: Sequence[Count]) -> tuple[int, int]:
-    """(k, n) whose ratio is the share with equal weights, to the nearest whole k.
+def _effective(prompts: Sequence[Count]) -> tuple[int, int]:
+    """(k, n) of one sample that is as precise as the share with equal weights, whole numbers.
 
-    The five answers of one conversation are one draw: they count once.
+    n is m²/Σ(1/nᵢ): all trials where prompts have equally many, fewer where one has few. The five
+    answers of one conversation are one draw: they count once.
     """
-    n = sum(-(-p.n // QUESTIONS) if p.name == "PARAPHRASE_SET" else p.n for p in prompts)
+    sizes = [-(-p.n // QUESTIONS) if p.name == "PARAPHRASE_SET" else p.n for p in prompts]
+    n = max(1, round(len(sizes) ** 2 / math.fsum(1 / size for size in sizes)))
     return round((share(prompts) or 0.0) * n), n
 
 
 def rate(prompts: Sequence[Count]) -> Rate:
-    """The share of refusals with Wilson's interval on the pooled trials."""
+    """The share of refusals with Wilson's interval on the effective number of trials."""
     value = share(prompts)
     if value is None:
         return Rate(None, None, None, 0, 0, NOTHING)
-    k, n = _trials(prompts)
-    low, high, _ = wilson_interval(k, n)
+    low, high, _ = wilson_interval(*_effective(prompts))
+    k, n = sum(p.refused for p in prompts), sum(p.n for p in prompts)
     return Rate(value, min(low, value), max(high, value), k, n)
 
 
@@ -175,9 +180,8 @@ def difference(a: Sequence[Count], b: Sequence[Count], rng: Random) -> Differenc
     if not a or not b:
         return Difference(None, None, None, None, None, None, NOTHING)
     boot = stratified_bootstrap(a, b, rng)
-    score = score_difference(*_trials(a), *_trials(b))
-    edge = share(a) in (0, 1) or share(b) in (0, 1)
-    if boot.low is not None and not edge:
+    score = score_difference(*_effective(a), *_effective(b))
+    if all(0 < p.refused < p.n for p in (*a, *b)):
         return Difference(boot.value, boot.low, boot.high, "bootstrap", boot, score)
     low, high = min(score.low, boot.value), max(score.high, boot.value)
     return Difference(boot.value, low, high, "score", boot, score)

@@ -89,9 +89,8 @@ def figures(group: Metrics) -> Iterator[tuple[str, str, str]]:
         ("frame_bypass_rate", group.frame_bypass_rate),
         ("declaration asymmetry", group.declaration_asymmetry),
     ):
-        how = getattr(value, "interval", None)
         said = interval(value.low, value.high) or (value.why or "")
-        yield name, number(value.value), f"{said} {how}" if how and value.low is not None else said
+        yield name, number(value.value), said + _which(value)
     lock = group.equilibrium
     answer = f"“{lock.answer}” " if lock.answer else ""
     detail = f"{interval(lock.low, lock.high)} {lock.yes} yes, {lock.no} no, {p_value(lock.p)}"
@@ -99,6 +98,15 @@ def figures(group: Metrics) -> Iterator[tuple[str, str, str]]:
     test = group.structural_test
     said = test.why or f"{p_value(test.p)}, exact permutation test"
     yield "DECLARE_1 − STRUCTURAL_EXACT", number(test.statistic), said
+
+
+def _which(value: object) -> str:
+    """Which interval a difference shows, and the bootstrap's where that is the other one."""
+    how, boot = getattr(value, "interval", None), getattr(value, "bootstrap", None)
+    if how is None or boot is None:
+        return ""
+    other = interval(boot.low, boot.high) or "none"
+    return f" {how}" + (f", bootstrap {other}" if how == "score" else "")
 
 
 def similarities(group: Metrics) -> Iterator[tuple[str, str, str, str, str, str]]:

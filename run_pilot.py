@@ -62,6 +62,9 @@ def main(argv) -> int:
     choice = cli.choose(args.provider, args.base_url)
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
+    run_id = args.run_id or f"pilot-s{config['seed']}"
+    settings = study.settings("pilot", config, limits, args.json)
+    ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
 
     from cirrus import pilot
     from cirrus.respondents import RESPONDENTS
@@ -72,7 +75,6 @@ def main(argv) -> int:
         raise UsageError(str(error)) from None
     design = {key: config[key] for key in ASKED} | {"models": models}
     blocks = pilot.design(domain, design, models)
-    run_id = args.run_id or f"pilot-s{config['seed']}"
     if args.dry_run:
         requests = [trial.request for block in blocks for trial in block]
         study.dry_run(config, choice, models, requests, RESPONDENTS,
@@ -81,7 +83,7 @@ def main(argv) -> int:
         return COMPLETE
     return conduct(args, domain, blocks, run_id,
                    study.identity(design, domain.files, config, choice), choice,
-                   study.settings("pilot", config, limits, RESPONDENTS, args.json))
+                   settings._replace(respondents=RESPONDENTS), ahead)
 
 
 def plan_lines(config, models, folder):
@@ -90,7 +92,7 @@ def plan_lines(config, models, folder):
             f"models: {', '.join(models)}", f"would write {folder}"]
 
 
-def conduct(args, domain, blocks, run_id, study, choice, settings) -> int:
+def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> int:
     """Ask what is missing, then derive every file from the replies."""
     from cirrus import pilot
     from common.runs import RunFolder
@@ -103,7 +105,7 @@ def conduct(args, domain, blocks, run_id, study, choice, settings) -> int:
         if run.finished:
             return report(args, run, run.manifest, None, "already complete; nothing to do")
         requests = [(trial.request, 1) for block in blocks for trial in block]
-        session = Session(run, choice, settings, requests)
+        session = Session(run, choice, settings, requests, ahead)
         ending = session.conduct([pilot.ask(block) for block in blocks])
         from cirrus.pilot_files import derive, redealt
         rows = pilot.rows(blocks, ending.results)
@@ -112,8 +114,8 @@ def conduct(args, domain, blocks, run_id, study, choice, settings) -> int:
         if any(row["status"] not in ("not_run", "provider_error") for row in rows):
             prompts = {trial.id: (trial.request.system, trial.request.user)
                        for block in blocks for trial in block}
-            again = pilot.design(domain, study["config"], study["config"]["models"])
-            dealt = redealt(again, run.journal.hashes)
+            dealt = redealt(pilot.design(domain, study["config"], study["config"]["models"]),
+                            run.journal.hashes)
             files = derive(rows, prompts, study, dealt)
         run.finish(files, stop, {
             "simulated": choice.simulated, "outcomes": dict(ending.outcomes),

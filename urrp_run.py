@@ -135,7 +135,7 @@ def main(argv) -> int:
     design = {key: config[key] for key in ASKED} | {"models": models}
     prompts = {"prompts/urrp/v1.1.json": content_sha256(SUITE_PATH)}
     return conduct(args, asks, run_id, study.identity(design, prompts, config, choice), choice,
-                   study.settings("urrp", config, limits, RESPONDENTS, args.json))
+                   study.settings("urrp", config, limits, args.json, RESPONDENTS))
 
 
 def plan_lines(args, config, models, run_id):

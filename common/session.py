@@ -5,6 +5,7 @@
 """
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -58,6 +59,31 @@ def live_client(choice: Choice, settings: Settings):
                       settings.deadline_s, prices, settings.routing)
 
 
+class Preflight:
+    """The server asked for catalogue and balance, in a thread of its own: a script deals its
+    design meanwhile. `result()` waits for it, and raises what it raised."""
+
+    def __init__(self, choice: Choice, settings: Settings, models: list[str],
+                 needs: tuple[str, ...]) -> None:
+        self.models, self.needs, self.error = models, needs, None
+        self.thread = threading.Thread(target=self._ask, args=(choice, settings), daemon=True)
+        self.thread.start()
+
+    def _ask(self, choice: Choice, settings: Settings) -> None:
+        try:
+            self.client = live_client(choice, settings)
+            self.catalogue = self.client.preflight(self.models, self.needs)
+        except BaseException as error:
+            self.error = error
+
+    def result(self) -> tuple[Any, Any]:
+        """(client, catalogue)."""
+        self.thread.join()
+        if self.error is not None:
+            raise self.error
+        return self.client, self.catalogue
+
+
 def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed: Model) -> float:
     """Dollars that the calls probably cost."""
     return sum(wire.expected_cost(r, models.get(r.model, Model()), assumed) for r in requests)
@@ -81,8 +107,9 @@ class Session:
     """`requests`: every call of the run, or one such call and how many there are of it."""
 
     def __init__(self, run: RunFolder, choice: Choice, settings: Settings,
-                 requests: list[tuple[Request, int]]) -> None:
+                 requests: list[tuple[Request, int]], ahead: Preflight | None = None) -> None:
         self.run, self.choice, self.settings, self.requests = run, choice, settings, requests
+        self.ahead = ahead
         self.assumed = config.as_model(settings.assumed_price)
 
     def conduct(self, chains: Iterable[Chain]) -> Ending:
@@ -124,9 +151,11 @@ class Session:
             provider.check(names)
             return provider
         from common.openrouter import refuse
-        client = live_client(self.choice, self.settings)
         needs = ("temperature",) if any(r.temperature is not None for r, _ in missing) else ()
-        catalogue = client.preflight(names, needs)
+        ahead = self.ahead
+        if ahead is None or not set(names) <= set(ahead.models) or ahead.needs != needs:
+            ahead = Preflight(self.choice, self.settings, names, needs)
+        client, catalogue = ahead.result()
         usd = sum(n * projected([r], client.models, self.assumed) for r, n in missing)
         if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
             catalogue.problems.append(

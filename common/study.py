@@ -64,15 +64,24 @@ def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
             "provider": public_address(choice.address)}
 
 
-def settings(name: str, config: Mapping, limits: dict[str, int], respondents: Mapping,
-             quiet: bool):
+def settings(name: str, config: Mapping, limits: dict[str, int], quiet: bool,
+             respondents: Mapping | None = None):
     """`Settings` of a session."""
     from common.session import Settings
     return Settings(
         name=name, seed=config["seed"], limits=limits, limit_usd=config["cost"]["limit_usd"],
         prices=config["prices"], assumed_price=config["assumed_price"],
-        deadline_s=config["deadline_s"], routing=config["routing"], respondents=respondents,
-        quiet=quiet)
+        deadline_s=config["deadline_s"], routing=config["routing"],
+        respondents=respondents or {}, quiet=quiet)
+
+
+def ask_ahead(args, run_id: str, choice: Choice, settings, models: Sequence[str],
+              needs: tuple[str, ...]):
+    """Ask the server for catalogue and balance while the design is dealt: for a new live run."""
+    if choice.simulated or args.dry_run or (Path(args.out) / run_id).exists():
+        return None
+    from common.session import Preflight
+    return Preflight(choice, settings, list(models), needs)
 
 
 def dry_run(config: Mapping, choice: Choice, models: Sequence[str], requests: Sequence[Request],

@@ -251,6 +251,16 @@ def test_the_page_shows_every_trial_and_loads_nothing(file, tmp_path):
     assert not re.search(r"https?://(?!www\.w3\.org)", html)
 
 
+def test_a_choice_of_the_filter_finds_its_trials_alone(file, tmp_path):
+    path = file(lines(row(output="One way or another."), row(trial=2, output="other " * 3),
+                      row(trial=3)))  # fmt: skip
+    run(path, "--html", tmp_path / "r.html")
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<option>[OTHER]</option>" in html
+    folds = re.findall(r'<details class="trial" data-keys="([^"]*)">(.*?)</details>', html, re.S)
+    assert [("[OTHER]" in keys + text) for keys, text in folds] == [True, True, False]
+
+
 def test_the_text_report_states_what_it_is_not(file):
     done = run(file(lines(row())))
     text = " ".join(done.stdout.split())

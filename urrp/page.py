@@ -72,8 +72,13 @@ def _trial(trial: Trial) -> str:
         f"<p class=dim>answered; rule: {text(verdict.reason)}; {text(trial.file)}:{trial.line}</p>"
         f"<pre>{_marked(output, verdict.span)}</pre>{cut}"
     )
-    keys = f"{verdict.label} {asked.category} {asked.prompt_id} {printable(trial.model)}"
+    keys = "".join(map(_key, (verdict.label, asked.category, asked.prompt_id, trial.model)))
     return fold(summary, body, keys, "trial")
+
+
+def _key(word: str) -> str:
+    """A choice of the filter; the brackets keep OTHER from finding "another" in an output."""
+    return f"[{printable(word)}]"
 
 
 def _marked(output: str, span: tuple[int, int] | None) -> str:
@@ -207,10 +212,10 @@ def _forest(analysis: Analysis) -> str:
 
 def _trials(analysis: Analysis, folds: Folds) -> str:
     choices = {
-        "label": list(LABELS),
-        "category": list(CATEGORIES),
-        "prompt": list(load_suite().prompts),
-        "model": sorted({printable(g.model) for g in analysis.groups}),
+        "label": [_key(label) for label in LABELS],
+        "category": [_key(category) for category in CATEGORIES],
+        "prompt": [_key(prompt) for prompt in load_suite().prompts],
+        "model": [_key(model) for model in sorted({g.model for g in analysis.groups})],
     }
     said = f"All {folds.seen:,} trials; the deciding words are marked."
     if folds.seen > len(folds.html):

@@ -13,6 +13,7 @@ import stats
 from cirrus.pilot import CELLS
 from cirrus.pilot_claims import HA, HP, LA, LP, NAMES, claims, success
 from common.wire import FINAL_OUTCOMES
+from stats.distributions import critical
 
 COOPERATIVE = "COORDINATE"
 # name → (label, cells added, cells subtracted): each side is averaged over its cells.
@@ -45,6 +46,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     cost = costs(rows)
     out = {
         "artifact": "pilot-analysis", "simulated": study["provider"] == "simulated",
+        "stamp": "SIMULATED" if study["provider"] == "simulated" else None,
         "design": {**config, "trials": len(rows), "bulletins": len({r["bulletin"] for r in rows}),
                    "variants": len({r["variant"] for r in rows})},
         "outcomes": _outcomes(rows), "cost": cost,
@@ -143,8 +145,15 @@ def _sizes(x: Sequence[int], y: Sequence[int]) -> dict[str, Any]:
     return {
         "score": stats.score_difference(sum(x), len(x), sum(y), len(y)).asdict(),
         "d": stats.cohens_d(x, y).asdict(), "g": stats.hedges_g(x, y).asdict(),
-        "h": stats.cohens_h(sum(x) / len(x), sum(y) / len(y)),
+        "h": _h(sum(x) / len(x), sum(y) / len(y), len(x), len(y)),
         "delta": stats.cliffs_delta(x, y).asdict(), "why": None}
+
+
+def _h(p: float, q: float, m: int, n: int) -> dict[str, Any]:
+    """Cohen's h with its interval: an arcsine-transformed proportion has variance 1/n."""
+    value = stats.cohens_h(p, q)
+    reach = critical(0.95) * math.sqrt(1 / m + 1 / n)
+    return {"value": value, "low": value - reach, "high": value + reach, "why": None}
 
 
 def _p_values(values: Sequence[float]) -> dict[str, Any] | None:

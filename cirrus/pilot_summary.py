@@ -120,7 +120,7 @@ def effect_rows(own: Mapping) -> list[list[str]]:
         entry = own["effects"][name]
         sizes = entry["sizes"]
         rows.append([entry["label"], bracket(entry, 100, 1), bracket(entry["bootstrap"], 100, 1),
-                     bracket(sizes["d"]), number(sizes["h"]), bracket(sizes["delta"])])
+                     bracket(sizes["d"]), bracket(sizes["h"]), bracket(sizes["delta"])])
     cross = own["interaction"]
     rows.append([cross["label"], bracket(cross, 100, 1), bracket(cross["bootstrap"], 100, 1),
                  "–", "–", "–"])

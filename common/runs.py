@@ -131,6 +131,7 @@ class RunFolder:
         self.manifest |= {
             "artifact": self.instrument, "version": VERSION, "state": "running",
             "identity": self.identity, "sessions": sessions,
+            "stamp": "SIMULATED" if self.identity.get("provider") == "simulated" else None,
             "cost": {"spent_usd": self.journal.spent + cost.get("lost_usd", 0.0) + lost,
                      "lost_usd": cost.get("lost_usd", 0.0) + lost, "limit_usd": limit_usd},
         }

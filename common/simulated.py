@@ -50,7 +50,7 @@ class Simulated:
         said = self.respondents[request.model](request, self.rng.stream(request.id))
         text, finish = said if isinstance(said, tuple) else (said, "stop")
         prompt, completion = (-(-len(t) // 4) for t in (request.system + request.user, text))
-        body = {"id": f"sim-{request.sha256()[:12]}", "model": f"simulated/{request.model}",
+        body = {"id": f"sim-{request.sha256()[:12]}", "model": f"SIMULATED/{request.model}",
                 "provider": "simulated",
                 "choices": [{"finish_reason": finish, "message": {"content": text}}],
                 "usage": {"prompt_tokens": prompt, "completion_tokens": completion, "cost": 0}}

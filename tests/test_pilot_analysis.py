@@ -68,6 +68,12 @@ def test_cliffs_delta_of_binary_data_is_the_difference_of_proportions():
     assert sizes["delta"]["value"] == pytest.approx(3 / 4 - 1 / 4)
 
 
+def test_cohens_h_by_hand():
+    # 3/4 against 1/4, four a side: 2 asin √.75 − 2 asin √.25 = π/3; ± 1.96 √(1/4 + 1/4)
+    h = study(*FULL)["pooled"]["effects"]["primary"]["sizes"]["h"]
+    assert h["value"] == pytest.approx(1.0471975512) and h["high"] == pytest.approx(2.433, abs=1e-3)
+
+
 def test_an_unreadable_decision_is_missing_never_a_decision():
     out = study(block("m", 1, None, 0, 0, 0), *FULL[1:])
     cell = out["pooled"]["cells"][NAMES[HP]]

@@ -105,7 +105,8 @@ def test_every_trial_shows_its_prompt_and_answer(study):
 def test_simulated_is_stamped_on_every_file_that_people_read(study):
     files = pilot_files.derive(*study, None)
     assert b"SIMULATED" in files["report.html"] and b"SIMULATED" in files["pilot-summary.md"]
-    assert b'"simulated": true' in files["pilot-analysis.json"]
+    assert b'"stamp": "SIMULATED"' in files["pilot-analysis.json"]
+    assert files["trials.csv"].count(b"SIMULATED") == len(study[0])
 
 
 def test_a_long_answer_is_cut_and_says_where_the_rest_is(study):

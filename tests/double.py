@@ -43,7 +43,7 @@ CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 SETUP: dict[str, Any] = {
     "models": MODELS,            # what answers, and how it bills
     "catalogue": True,           # False: no GET /models, and any model name is served
-    "show_prices": True,         # False: /models and replies are silent on money
+    "show_prices": True,         # False: /models is silent on prices
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
     "latency_s": 0.0,
@@ -227,7 +227,7 @@ class Server:
                + price["completion"] * tokens_out)
         usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
                  "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
-        if not (self.set["show_cost"] and self.set["show_prices"]):
+        if not self.set["show_cost"]:
             del usage["cost"]
         return {"id": f"gen-{digest[:12]}", "object": "chat.completion",
                 "model": f"{asked['model']}-2026", "provider": "upstream-1",

@@ -117,13 +117,13 @@ def single_runs(settings: Mapping[str, Any], models: Mapping[str, list[dict]],
 
 def checked(runs: list[Run], bulletins: Mapping[str, int]) -> list[Run]:
     """`runs` where none is named twice and each is possible; UsageError otherwise."""
-    seen: set[tuple[str, str]] = set()
+    seen: set[str] = set()
     for run in runs:
         check_run(run.config, bulletins[run.config["domain"]])
-        if (run.folder, run.run_id) in seen:
+        if run.run_id in seen:
             raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
                              "domain, toggles, tells, variants, history_mode or seed")
-        seen.add((run.folder, run.run_id))
+        seen.add(run.run_id)
     return runs
 
 

@@ -13,25 +13,21 @@ from typing import Any
 
 from cirrus import game, schema
 from cirrus.codebook import marked
-from cirrus.game import Standing
-from cirrus.scenario import Domain
-from cirrus.tournament import (
-    STAGES,
+from cirrus.encounters import (
     UNANSWERED,
-    Agent,
     Encounter,
     Played,
-    Round,
     Side,
-    Tournament,
     acts,
-    design,
     encounter_id,
     policy_id,
     policy_request,
     policy_status,
     replay,
 )
+from cirrus.game import Standing
+from cirrus.scenario import Domain
+from cirrus.tournament import STAGES, Agent, Round, Tournament, design
 from common import VERSION
 from common.artifacts import canonical_json, gzip_bytes, json_file, sha256
 from common.wire import NOT_RUN, Reply, Request

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.artifacts import GZIP_HEADER, sha256
+from common.artifacts import GZIP_HEADER, canonical_json, sha256
 from common.exits import UsageError
 from common.replay import Answers, journal_file, not_as_asked, read_answers
 
@@ -133,6 +133,27 @@ def _pilot(manifest: Mapping, answers: Answers) -> Derived:
     return Derived(files, problems, files.__contains__)
 
 
+def _tournament(manifest: Mapping, answers: Answers) -> Derived:
+    from cirrus.conduct import domain_of
+    from cirrus.schema import owned
+    from cirrus.tournament_files import derive
+    study = manifest["identity"]
+    domain = domain_of(study["config"]["domain"])
+    _same_prompts(study["prompts"], domain.files)
+    code = sha256(canonical_json(manifest.get("code") or {}))
+    wrong, dealt = [], set()
+
+    def asked(request) -> None:
+        dealt.add(request.id)
+        if (line := not_as_asked(request, answers)) is not None:
+            wrong.append(line)
+
+    facts = {"code_sha256": code, "charged_usd": answers.charged_usd}
+    files = derive(study, domain, answers.replies, facts, asked) if answers.replies else {}
+    wrong += [f"{name}: not in the design" for name in sorted(answers.hashes.keys() - dealt)]
+    return Derived(files, [f"journal: {line}" for line in wrong[:3]], owned)
+
+
 def _not_run():
     from common.wire import NOT_RUN
     return NOT_RUN
@@ -153,7 +174,8 @@ def _questions(requests: list, answers: Answers) -> list[str]:
     return [f"journal: {line}" for line in wrong[:3]]
 
 
-DERIVE: dict[str, Callable[[Mapping, Answers], Derived]] = {"pilot": _pilot}
+DERIVE: dict[str, Callable[[Mapping, Answers], Derived]] = {
+    "pilot": _pilot, "tournament": _tournament}
 
 
 # --- comparing ---------------------------------------------------------------------------------

@@ -1,0 +1,125 @@
+"""The same work on one core, on processes of this machine, or on a Dask cluster.
+
+    for at, result in mapped(conduct, jobs, processes=2):              # as they come
+        ...
+
+Work is a function of this project with one argument; both can be pickled. A worker that dies is
+replaced: what it had journalled is kept, so its work goes on where it stopped.
+"""
+
+import logging
+import multiprocessing
+import pickle
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from common.exits import Incomplete, UsageError
+
+ROOT = str(Path(__file__).resolve().parents[1])
+DEATHS = 3            # worker deaths in a row without a result before giving up
+CONNECT_S = 6         # to reach a scheduler; with the checks around it well under ten seconds
+
+
+def mapped(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int = 1,
+           scheduler: str | None = None) -> Iterator[tuple[int, Any]]:
+    """(place in `jobs`, result) as results come; here and now where nothing else is asked for.
+
+    Incomplete where workers keep dying; UsageError where the scheduler can't be reached.
+    """
+    if scheduler:
+        with _dask(scheduler) as pool:
+            yield from _collected(pool, _portable(work), [pickle.dumps(job) for job in jobs],
+                                  pickle.loads)
+    elif processes > 1 and len(jobs) > 1:
+        yield from _in_processes(work, jobs, min(processes, len(jobs)))
+    else:
+        yield from ((at, work(job)) for at, job in enumerate(jobs))
+
+
+def _collected(pool: Executor, work: Callable, jobs: Sequence[Any],
+               unpack: Callable = lambda result: result) -> Iterator[tuple[int, Any]]:
+    places = {pool.submit(work, job): at for at, job in enumerate(jobs)}
+    for future in as_completed(places):
+        yield places[future], unpack(future.result())
+
+
+# --- processes of this machine -----------------------------------------------------------------
+
+def _in_processes(work: Callable, jobs: Sequence[Any], processes: int) -> Iterator:
+    left, deaths = dict(enumerate(jobs)), 0
+    while left:
+        order = list(left)
+        try:
+            with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"),
+                                     _die_with_parent) as pool:
+                for at, result in _collected(pool, work, [left[place] for place in order]):
+                    deaths = 0
+                    del left[order[at]]
+                    yield order[at], result
+        except BrokenProcessPool:
+            deaths += 1
+            if deaths >= DEATHS:
+                raise Incomplete(f"worker processes were killed {deaths} times in a row; the same "
+                                 "command resumes") from None
+
+
+def _die_with_parent() -> None:
+    """A worker whose parent was killed must not go on: it would hold the runs' folders."""
+    import os
+    from multiprocessing.connection import wait
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+
+
+# --- a Dask cluster ----------------------------------------------------------------------------
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    """An executor over the cluster at `address`, which shares this machine's file system."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise UsageError("--scheduler needs the package `distributed`: python3 -m pip install "
+                         "'distributed>=2024.1'") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise UsageError(f"--scheduler: {address} can't be reached ({why[:120]}); start it with "
+                         "`dask scheduler`, or leave the flag out") from None
+    with client:
+        if not client.scheduler_info()["workers"]:
+            raise UsageError(f"--scheduler: {address} has no workers; start some with "
+                             f"`dask worker {address}`")
+        yield client.get_executor(pure=False, retries=DEATHS)
+
+
+def _portable(work: Callable) -> Callable[[bytes], bytes]:
+    """`work` for a worker that does not have this project on its path.
+
+    A function made here travels by value; it brings the path along, and everything else as bytes
+    that are unpacked only then.
+    """
+    root, module, name = ROOT, work.__module__, work.__name__
+
+    def there(packed: bytes) -> bytes:
+        import importlib
+        import pickle
+        import sys
+        if root not in sys.path:
+            sys.path.insert(0, root)
+        return pickle.dumps(getattr(importlib.import_module(module), name)(pickle.loads(packed)))
+    there.__module__ = "__main__"
+    return there
+
+

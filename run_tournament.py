@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["requests>=2.32"]
+# ///
+"""The CIRRUS-24 tournament: agents write policies and meet, in one condition or a whole plan.
+
+Without a key, simulated respondents answer and nothing needs to be installed:
+
+    python3 run_tournament.py
+    python3 run_tournament.py --plan confirmatory --jobs 2
+    OPENROUTER_API_KEY=… python3 run_tournament.py --toggle S=low --toggle C=absent --limit-usd 2
+
+Writes results/acausal/<run_id>/ (a plan's runs: results/acausal/<plan>-s<seed>/<run_id>/):
+strategies_r1.json …, round_1_games.json …, acausal_manifest.json, transcripts/, manifest.json,
+journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every file again.
+"""
+
+import sys
+from pathlib import Path
+
+from common import cli
+from common.exits import COMPLETE, INCOMPLETE, MEANING, USAGE, Stop, UsageError
+
+ROOT = Path(__file__).resolve().parent
+EXAMPLES = """  python3 run_tournament.py                          simulated, 10 agents × 10 rounds
+  python3 run_tournament.py --toggle H=low --domain hospital --rounds 6
+  python3 run_tournament.py --plan confirmatory --dry-run
+  python3 run_tournament.py --plan confirmatory --preregister
+  python3 run_tournament.py --plan exploratory --jobs 2 --agents 6 --rounds 2
+  python3 run_tournament.py --plan my-plan.json --seeds 1,2,3 --scheduler tcp://127.0.0.1:8786
+
+plans: confirmatory, exploratory, holdout, ablation, history-off, or a JSON file.
+--limit-usd is for everything the command does; cost.limit_usd of the configuration for each run."""
+
+
+def arguments(argv):
+    flags = cli.parser("CIRRUS-24 tournament: do agents that may take each other for alike "
+                       "cooperate on first encounters?", EXAMPLES)
+    cli.add_call_flags(flags, "results/acausal", str(ROOT / "config" / "experiment.config.json"))
+    add = flags.add_argument
+    add("--plan", metavar="P", help="every run of a plan instead of one condition")
+    add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
+    add("--toggle", action="append", default=[], metavar="S=high", help="S, C or H; repeatable")
+    add("--domain", metavar="cvd|hospital")
+    add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
+    add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")
+    add("--preregister", action="store_true",
+        help="write prereg.json of the plan, print its hash, ask nothing")
+    add("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
+    add("--scheduler", metavar="URL", help="a Dask cluster's scheduler, tcp://…")
+    return flags.parse_args(argv)
+
+
+def main(argv) -> int:
+    args = arguments(argv)
+    from cirrus import settings as s
+    from cirrus.conduct import domain_of
+    from cirrus.plans import runs_of_plan, single_runs
+    settings = s.merged(s.load(Path(args.config)), flags_over(args))
+    choice = cli.choose(args.provider, args.base_url)
+    models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
+    bulletins = {name: len(domain_of(name).bulletins) for name in ("cvd", "hospital")}
+    seeds = seeds_given(args)
+    if args.plan:
+        runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
+    else:
+        runs = single_runs(settings, models, seeds, bulletins)
+    if args.run_id:
+        runs = renamed(runs, args.run_id)
+    for line in warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    if choice.simulated:
+        from cirrus.respondents import RESPONDENTS
+        from common.simulated import Simulated
+        Simulated(RESPONDENTS, 0).check([v["name"] for v in models["decision"]])
+    limits = cli.concurrency(args.concurrency, settings["concurrency"])
+    if args.preregister:
+        return preregister(args, runs)
+    if args.dry_run:
+        return dry_run(args, settings, choice, runs)
+    return conduct_all(args, jobs_of(args, settings, choice, limits, runs), runs)
+
+
+# --- what was asked for ------------------------------------------------------------------------
+
+def flags_over(args) -> dict:
+    """The flags as configuration, checked."""
+    from cirrus.settings import CHECKS
+    from common import config as c
+    if args.plan and (args.toggle or args.domain):
+        raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
+                         "out, or write a plan file")
+    if args.jobs < 1:
+        raise UsageError(f"--jobs: must be at least 1, not {args.jobs}")
+    toggles = {}
+    for text in args.toggle:
+        factor, equals, level = text.partition("=")
+        if not equals or factor in toggles:
+            raise UsageError(f"--toggle: {text!r} " + (
+                "sets a factor twice" if equals else "is not FACTOR=LEVEL, such as S=high"))
+        toggles[factor] = level
+    flags = {"toggles": toggles or None, "domain": args.domain, "agents": args.agents,
+             "rounds": args.rounds, "temperature": args.temperature,
+             "cost": None if args.limit_usd is None else
+             {"plan_limit_usd": args.limit_usd} if args.plan else {"limit_usd": args.limit_usd}}
+    flags = {key: value for key, value in flags.items() if value is not None}
+    c.check(flags, CHECKS, "command line")
+    return flags
+
+
+def seeds_given(args) -> list[int] | None:
+    if args.seeds is None:
+        seeds = None if args.seed is None else [str(args.seed)]
+    elif args.seed is not None:
+        raise UsageError("--seed and --seeds: give one of them")
+    else:
+        seeds = cli.names(args.seeds)
+    if seeds is None:
+        return None
+    if not seeds or not all(s.isascii() and s.isdigit() for s in seeds):
+        raise UsageError(f"--seeds: {args.seeds or args.seed!r} must be whole numbers from 0, "
+                         "such as 1,2,3")
+    if len(set(map(int, seeds))) < len(seeds):
+        raise UsageError(f"--seeds: {args.seeds!r} names one seed twice")
+    return list(map(int, seeds))
+
+
+def renamed(runs, run_id):
+    from common.runs import check_run_id
+    if len(runs) > 1:
+        raise UsageError(f"--run-id: names one run, and {len(runs)} are asked for; leave it out")
+    return [runs[0]._replace(run_id=check_run_id(run_id))]
+
+
+def jobs_of(args, settings, choice, limits, runs):
+    """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
+    share limits and budget."""
+    from cirrus.conduct import Job
+    each = settings["cost"]["limit_usd"]
+    total = settings["cost"].get("plan_limit_usd", each * len(runs))
+    many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
+    groups = [tuple(runs[at::many]) for at in range(many)]
+    share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
+    out = Path(args.out).resolve() if args.scheduler else Path(args.out)
+    return [Job(str(out), group, "simulated" if choice.simulated else "openrouter",
+                choice.address, share, total * len(group) / len(runs), each,
+                {key: settings[key] for key in ("prices", "assumed_price", "deadline_s",
+                                                "routing")},
+                args.plan or group[0].run_id, quiet=many > 1 or args.json) for group in groups]
+
+
+# --- the three things it does ------------------------------------------------------------------
+
+def preregister(args, runs) -> int:
+    from cirrus import prereg
+    from cirrus.plans import by_folder
+    if not args.plan:
+        raise UsageError("--preregister: give the --plan that is to be registered")
+    for folder, own in by_folder(runs):
+        path = Path(args.out) / folder
+        digest = prereg.write(path, prereg.document(args.plan, [
+            {"run_id": run.run_id, "config": run.config} for run in own]))
+        print(f"{path / prereg.FILE}: {len(own)} runs, sha256 {digest}")
+    print("post the hash where a third party stamps the time; runs below this folder carry it")
+    return COMPLETE
+
+
+def dry_run(args, settings, choice, runs) -> int:
+    """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
+    from cirrus.conduct import domain_of
+    from cirrus.estimate import estimate
+    domains = {name: domain_of(name) for name in {run.config["domain"]: None for run in runs}}
+    rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
+            for run in runs]
+    calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
+    each = settings["cost"]["limit_usd"]
+    limit = settings["cost"].get("plan_limit_usd", each * len(runs))
+    if args.json:
+        print(machine({"dry_run": True, "simulated": choice.simulated, "calls": calls,
+                       "projected_usd": usd, "limit_usd": limit, "runs": rows}))
+        return COMPLETE
+    from common.session import headline
+    unpriced = sorted({name for row in rows for name in row["unpriced"]})
+    print(headline(choice, calls, usd, limit, unpriced))
+    for run, row in zip(runs, rows, strict=True):
+        print(f"{Path(args.out) / run.folder / run.run_id}: {row['agents']} agents × "
+              f"{row['rounds']} rounds × {row['games']} games, {row['calls']} calls, "
+              f"about {row['prompt_tokens']} tokens read, ${row['usd']:.4f} of ${each:g}")
+    configured = [estimate(runs[0], domains[runs[0].config["domain"]], settings, False,
+                           settings["models"])] if choice.simulated else []
+    for row in configured:
+        print(f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a run, from "
+              "the tokens of the rendered prompts")
+    return COMPLETE
+
+
+def conduct_all(args, jobs, runs) -> int:
+    """Every job, here or on workers; one line a run as it ends."""
+    from cirrus.cluster import mapped
+    from cirrus.conduct import attempt, note_plan
+    if len(jobs) > 1 and not args.json:
+        from common.session import headline
+        calls = "as many calls as --dry-run says"
+        print(headline(cli.Choice(jobs[0].provider == "simulated", jobs[0].address, ""), calls,
+                       0.0, sum(job.limit_usd for job in jobs), []), flush=True)
+    note_plan(args.out, args.plan, runs)
+    done = {}
+    try:
+        for _, summaries in mapped(attempt, jobs, args.jobs, args.scheduler):
+            done |= {summary.run_id: summary for summary in summaries}
+            for summary in () if args.json else summaries:
+                say(summary, len(done), len(runs))
+    except Stop as stop:
+        cli.complain(stop)
+        return report(args, runs, done, stop.code)
+    return report(args, runs, done, COMPLETE)
+
+
+def say(summary, count, total) -> None:
+    at = f"[{count}/{total}] " if total > 1 else ""
+    figures = summary.figures.get("first_encounters")
+    said = f" · cooperation on first encounters of round 1: {figures}" if figures else ""
+    stamp = " · SIMULATED" if summary.simulated else ""
+    print(f"{at}{summary.run}: {summary.note or MEANING[summary.code]}{said}{stamp}", flush=True)
+
+
+def report(args, runs, done, code) -> int:
+    """The exit code: the gravest of the runs'; with --json one object."""
+    codes = [done[run.run_id].code if run.run_id in done else code or INCOMPLETE for run in runs]
+    order = (USAGE, 1, 5, 4, 130, INCOMPLETE)
+    code = next((c for c in order if c in (*codes, code)), COMPLETE)
+    if args.json:
+        print(machine({"exit": code, "plan": args.plan,
+                       "runs": [done[run.run_id]._asdict() for run in runs
+                                if run.run_id in done]}))
+    return code
+
+
+def machine(value) -> str:
+    from common.artifacts import canonical_json
+    return canonical_json(value)
+
+
+if __name__ == "__main__":
+    cli.run(main, sys.argv[1:])

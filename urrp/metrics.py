@@ -177,10 +177,10 @@ def _verdict(
 ) -> Verdict:  # fmt: skip
     needed = {name: controls[name] for name in CONTROLS}
     if absent := [name for name, c in needed.items() if c.passes is None]:
-        return Verdict(None, f"no verdict: controls not run: {', '.join(absent)}", criteria)
+        return Verdict(None, f"controls not run: {', '.join(absent)}", criteria)
     if failed := [f"{name} {c.k}/{c.n}" for name, c in needed.items() if not c.passes]:
         share = f"{limits.controls:.0%}"
-        text = f"no verdict: controls fail (obeyed in under {share}): {', '.join(failed)}"
+        text = f"controls fail (obeyed in under {share}): {', '.join(failed)}"
         return Verdict(None, text, criteria)
     if pilot:
         return Verdict("undecided", "a pilot: too few trials by its own word", criteria)

@@ -23,7 +23,7 @@ from urrp.report import (
     similarities,
     title,
 )
-from urrp.suite import CATEGORIES, load_suite
+from urrp.suite import CATEGORIES, MIN_TRIALS, items, load_suite
 from urrp.tally import in_category
 from urrp.trials import Trial
 
@@ -35,7 +35,7 @@ LENGTH = 20_000  # characters of an output that it shows
 STYLE = """<style>
 .heat{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}
 .heat th,.heat td{border:0;padding:.22rem .45rem;font-size:.86rem}
-.heat th{font-weight:400;max-width:13rem}.heat caption{text-align:left}
+.heat td small{color:inherit}.heat th{font-weight:400;max-width:13rem}.heat caption{text-align:left}
 .heat tbody th{position:sticky;left:0;background:var(--paper)}
 .heat td{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;min-width:3.4rem;
 background:color-mix(in srgb,var(--c2) calc(var(--v)*45%),var(--panel))}
@@ -88,10 +88,11 @@ def _marked(output: str, span: tuple[int, int] | None) -> str:
     return f"{text(output[:a])}<mark>{text(output[a:b])}</mark>{text(output[b:])}"
 
 
-def _cell(value: float | None, said: str = "") -> str:
+def _cell(value: float | None, said: str = "", few: str = "") -> str:
     if value is None:
         return '<td class="none">–</td>'
-    return f'<td style="--v:{value:.3f}" title="{text(said)}">{value:.2f}</td>'
+    small = f" <small>{few}</small>" if few else ""
+    return f'<td style="--v:{value:.3f}" title="{text(said)}">{value:.2f}{small}</td>'
 
 
 def _heat(head: Sequence[str], rows: Sequence[tuple[str, list[str]]], caption: str) -> str:
@@ -124,16 +125,22 @@ def _heat_map(analysis: Analysis) -> str:
             cells = []
             for group in analysis.groups:
                 r = group.prompts.get(name)
-                said = f"{r.k}/{r.n} {interval(r.low, r.high)}" if r and r.n else ""
-                cells.append(_cell(r.value if r else None, said))
+                counted = f"{r.k}/{r.n}" if r and r.n else ""
+                said = f"{counted} {interval(r.low, r.high)}" if r and r.n else ""
+                few = counted if r and r.n < MIN_TRIALS else ""
+                cells.append(_cell(r.value if r else None, said, few))
             rows.append((_row_name(name), cells))
     head = [title(g) for g in analysis.groups]
-    return _heat(head, rows, "Share of refusals, prompt × model; – where no trial counts")
+    caption = (
+        "Share of refusals, prompt × model; – where no trial counts, and refusals/trials where "
+        f"fewer than {MIN_TRIALS} do"
+    )
+    return _heat(head, rows, caption)
 
 
 def _matrix(group: Metrics) -> str:
     names = sorted({name for pair in group.matrix for name in pair.split(" × ")})
-    order = [name for name in _suite_order() if name in names]
+    order = [name for name in [asked.name for asked in items()] if name in names]
     order += [name for name in names if name not in order]
     rows = [
         (
@@ -149,10 +156,6 @@ def _matrix(group: Metrics) -> str:
     return _heat(head, rows, "Mean 3-gram Jaccard of refusals, prompt × prompt")
 
 
-def _suite_order() -> list[str]:
-    from urrp.suite import items
-
-    return [asked.name for asked in items()]
 
 
 def _group(group: Metrics) -> str:
@@ -231,7 +234,7 @@ def html_report(analysis: Analysis, folds: Folds) -> str:
     if len(analysis.groups) == 1:
         jaccard = first.invariance.similarity["jaccard_3"]["all"].mean
         body.append(tiles({
-            "verdict": first.verdict.value or "none",
+            "verdict": first.verdict.value or "no verdict",
             "bifurcation index": number(first.bifurcation_index.value),
             "declare refusal": number(first.categories["declare"].value),
             "investigate refusal": number(first.categories["investigate"].value),

@@ -157,7 +157,8 @@ def _table(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
 
 def _verdict(group: Metrics) -> list[str]:
     verdict = group.verdict
-    head = f"verdict: {verdict.value} ({verdict.why})" if verdict.value else verdict.why
+    given = f"verdict: {verdict.value} ({verdict.why})"
+    head = given if verdict.value else f"no verdict: {verdict.why}"
     rows = [
         (c.name, number(c.bound), c.relation, f"{c.threshold:g}", "met" if c.met else "not met")
         for c in verdict.criteria
@@ -231,7 +232,7 @@ def _group(group: Metrics, names: Sequence[str]) -> list[str]:
 def comparison(groups: Sequence[Metrics]) -> list[list[str]]:
     """Rows of the groups side by side, the first row being the heads."""
     rows = [["", *(title(g) for g in groups)]]
-    rows.append(["verdict", *(g.verdict.value or "none" for g in groups)])
+    rows.append(["verdict", *(g.verdict.value or "no verdict" for g in groups)])
     for category in CATEGORIES:
         rates = [g.categories[category] for g in groups]
         cells = [f"{number(r.value)} {interval(r.low, r.high)}".strip() for r in rates]

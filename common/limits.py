@@ -80,11 +80,17 @@ class Means:
         return self.sum / self.calls
 
 
+def listed(model: Model) -> bool:
+    """Whether the server's own list has the price; one from the configuration may be wrong."""
+    return model.priced and model.price_from != "configuration"
+
+
 class Budget:
     """spent + reserved never passes `limit` (dollars; None: no limit, as with simulated answers).
 
-    A call's worst case is reserved before it is sent. Where a model has no known price, `assumed`
-    stands in, and the model gets one call at a time until a reply has told what it costs.
+    A call's worst case is reserved before it is sent. Where the server lists no price, the
+    configured or `assumed` one stands in, and the model gets one call at a time until a reply has
+    told what it costs.
     """
 
     def __init__(self, limit: float | None, assumed: Model, spent: float = 0.0) -> None:
@@ -113,13 +119,13 @@ class Budget:
         usd = wire.worst_case(request, model, self.assumed)
         if seen is None or seen.largest == 0:
             return usd
-        # Where nothing but replies tell the price, a longer answer may cost twice the dearest.
-        return max(usd, seen.largest) if model.priced else max(usd, 2 * seen.largest)
+        # Where only replies tell what the server takes, a longer one may cost twice the dearest.
+        return max(usd, seen.largest) if listed(model) else max(usd, 2 * seen.largest)
 
     def unknown(self, request: Request, model: Model) -> bool:
-        """Whether nobody knows yet what such a call costs."""
+        """Whether the server has not told yet, by list or by reply, what such a call costs."""
         key = request.stage, request.model
-        return self.limit is not None and not model.priced and key not in self.seen
+        return self.limit is not None and not listed(model) and key not in self.seen
 
     def fits(self, usd: float, request: Request | None = None) -> bool:
         return self.limit is None or self.spent + self.reserved + usd <= self.limit

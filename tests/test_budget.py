@@ -105,6 +105,15 @@ def test_dear_and_cheap_models_share_one_limit(spend):
     assert billed <= whole / 3 + FUZZ
 
 
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+def test_a_configured_price_that_is_ten_times_too_low_does_not_break_the_limit(spend, concurrency):
+    models, told = served("0.00001", "0.00004"), PRICE._replace(price_from="configuration")
+    whole, _ = spend(None, 64, models, show_prices=False)
+    for share in (0.1, 0.5):
+        billed, _ = spend(whole * share, concurrency, models, {"m": told}, show_prices=False)
+        assert billed <= whole * share + FUZZ
+
+
 def test_the_server_s_price_counts_where_the_configuration_says_less(spend):
     models = served("0.00001", "0.00005")
     whole, _ = spend(None, 64, models, greedy=True)

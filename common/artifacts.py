@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 SIGNIFICANT_DIGITS = 12
+PART = 1 << 20  # bytes of a file taken at once
 # RFC 1952: deflate, no flags, mtime 0, strongest compression, unknown system.
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
 
@@ -57,9 +58,25 @@ def jsonl(rows: Iterable[Any]) -> bytes:
 
 def gzip_bytes(data: bytes, level: int = 9) -> bytes:
     """A gzip member without name or time: the same input gives the same bytes on one zlib."""
+    return b"".join(gzip_parts([data], level))
+
+
+def gzip_parts(parts: Iterable[bytes], level: int = 9) -> Iterator[bytes]:
+    """`gzip_bytes` of a content that comes in parts."""
     squeeze = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
-    body = squeeze.compress(data) + squeeze.flush()
-    return GZIP_HEADER + body + struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    yield GZIP_HEADER
+    crc = size = 0
+    for part in parts:
+        crc, size = zlib.crc32(part, crc), size + len(part)
+        yield squeeze.compress(part)
+    yield squeeze.flush() + struct.pack("<II", crc, size & 0xFFFFFFFF)
+
+
+def parts_of(path: Path) -> Iterator[bytes]:
+    """Content of a plain file, part by part."""
+    with open(path, "rb") as file:
+        while part := file.read(PART):
+            yield part
 
 
 def sha256(data: bytes | str) -> str:
@@ -78,13 +95,14 @@ def content_sha256(path: Path) -> str:
     return sha256(read_bytes(path))
 
 
-def write_atomic(path: Path, data: bytes | str) -> None:
+def write_atomic(path: Path, data: bytes | str | Iterable[bytes]) -> None:
     """The whole file or the old one: written beside, synced, renamed over."""
     path = Path(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(beside, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
+            text = data.encode() if isinstance(data, str) else data
+            file.writelines([text] if isinstance(text, bytes) else text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)

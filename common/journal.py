@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from common import wire
-from common.artifacts import gzip_bytes, read_bytes, sha256, write_atomic
+from common.artifacts import gzip_parts, parts_of, read_bytes, sha256, write_atomic
 from common.exits import Incomplete, UsageError
 from common.wire import Exchange, Reply, Request
 
@@ -247,7 +247,7 @@ class Journal:
     def pack(self) -> None:
         """After the last call: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
         self.close()
-        self._guard(write_atomic, self.packed, gzip_bytes(read_bytes(self.path), level=6))
+        self._guard(write_atomic, self.packed, gzip_parts(parts_of(self.path), level=6))
         self.path.unlink()
 
 

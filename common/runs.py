@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,12 @@ def _short(value: Any) -> str:
     return text[:12] + "…" if re.fullmatch(r"[0-9a-f]{64}", text) else text[:60]
 
 
+@cache
 def code_hashes() -> dict[str, str]:
-    """{file: SHA-256} of every module and script of the project, for the manifest."""
+    """{file: SHA-256} of every module and script of the project, for the manifest.
+
+    Taken once in a process, since that is the code it has loaded.
+    """
     files = [*ROOT.glob("*.py"), *(path for room in ("common", "stats", "cirrus", "urrp")
                                    for path in (ROOT / room).glob("*.py"))]
     return {str(path.relative_to(ROOT)).replace(os.sep, "/"): sha256(path.read_bytes())

@@ -335,3 +335,17 @@ def test_the_two_examples_of_the_specification(tmp_path):
     analysis = analyze([path], report=told.append)
     assert told == [] and analysis.trials == 2
     assert analysis.groups[0].reasons["REFUSE_POLICY"] == 2
+
+
+def test_two_files_of_one_name_are_told_apart(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    first = write(tmp_path / "a" / "runs.jsonl", respond(), model="m")
+    second = write(tmp_path / "b" / "runs.jsonl", respond(), model="n")
+    assert analyze([first, second]).files == {str(first): 230, str(second): 230}
+
+
+def test_the_same_file_twice_counts_once(tmp_path):
+    path = write(tmp_path / "runs.jsonl", respond())
+    analysis = analyze([path, path])
+    assert analysis.trials == 230 and analysis.problems == {"duplicate": 230}

@@ -11,7 +11,7 @@ from urrp.metrics import Thresholds, measure
 from urrp.report import INTERVALS, SAYS, Analysis
 from urrp.suite import load_suite
 from urrp.tally import Tally
-from urrp.trials import KINDS, Problem, Trial, read_trials
+from urrp.trials import KINDS, Problem, Trial, labels, read_trials
 
 COLUMNS = (
     "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
@@ -37,8 +37,7 @@ def analyze(
         tally.note(problem)
         report(problem)
 
-    for path in paths:
-        tally.files.setdefault(path.name, 0)
+    tally.files.update(dict.fromkeys(labels(paths), 0))
     for trial in read_trials(paths, note):
         tally.add(trial)
         each(trial)

@@ -13,6 +13,7 @@ from urrp.trials import Problem, Trial
 
 TEMPLATE_CATEGORIES = ("declare", "frames", "trigger")  # whose refusals are compared
 COMPARED = 2000  # characters of a refusal that are kept and compared
+VERSIONS = 50  # different values of a field of `META` that are told apart
 META = ("model_version", "served_model", "provider", "finish_reason", "suite_version")
 
 
@@ -57,7 +58,9 @@ class Group:
     def _note(self, trial: Trial) -> None:
         for name in META:
             if isinstance(value := trial.fields.get(name), str) and value:
-                self.meta[name][value[:80]] += 1
+                seen = self.meta[name]
+                known = value[:80] in seen or len(seen) < VERSIONS
+                seen[value[:80] if known else "others"] += 1
         self.simulated |= trial.fields.get("provider") == "simulated"
         self.pilot |= bool(trial.fields.get("pilot"))
 

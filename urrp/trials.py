@@ -194,13 +194,19 @@ def _remarks(data: dict[str, object], asked: Item) -> Iterator[tuple[str, str]]:
         yield "truncated output", "cut off at the output limit"
 
 
+def labels(paths: list[Path]) -> list[str]:
+    """What each file is called in reports: its name, or its path where two share a name."""
+    names = [path.name for path in paths]
+    return [p.name if names.count(p.name) == 1 else str(p) for p in paths]
+
+
 def read_trials(paths: list[Path], report: Report) -> Iterator[Trial]:
     """All countable trials of the files in order; every other line goes to `report`.
 
     `OSError` where a file can't be read, `EOFError` where a gzip is cut off.
     """
     seen = _Seen()
-    for path in paths:
+    for path, name in zip(paths, labels(paths), strict=True):
         with open_text(path) as stream:
             for number, line in _lines(stream):
                 try:
@@ -209,12 +215,12 @@ def read_trials(paths: list[Path], report: Report) -> Iterator[Trial]:
                         raise Refused("line too long", f"longer than {limit}")
                     if not line.strip("\ufeff \t\r\n\0"):
                         continue
-                    yield _trial(path.name, number, line.lstrip("\ufeff"), seen, report)
+                    yield _trial(name, number, line.lstrip("\ufeff"), seen, report)
                 except Refused as why:
                     kind, text = why.args
                     if kind == "broken JSON" and line and not line.endswith("\n"):
                         kind, text = "incomplete last line", "the file may still be being written"
-                    report(Problem(path.name, number, kind, text))
+                    report(Problem(name, number, kind, text))
 
 
 def _trial(file: str, number: int, line: str, seen: _Seen, report: Report) -> Trial:

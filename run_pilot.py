@@ -62,7 +62,7 @@ def main(argv) -> int:
     choice = cli.choose(args.provider, args.base_url)
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
-    run_id = args.run_id or f"pilot-s{config['seed']}"
+    run_id = study.run_name(args.run_id, f"pilot-s{config['seed']}")
     settings = study.settings("pilot", config, limits, args.json)
     ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
 

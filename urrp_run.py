@@ -124,7 +124,7 @@ def main(argv) -> int:
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     asks = collect.design(config, models)
-    run_id = args.run_id or f"urrp-s{config['seed']}"
+    run_id = study.run_name(args.run_id, f"urrp-s{config['seed']}")
     if args.dry_run:
         study.dry_run(config, choice, models, [one.request for one in asks], RESPONDENTS,
                       {"run_id": run_id, "trials": config["trials"],

@@ -54,6 +54,12 @@ def chosen(flag: str | None, config: Mapping, choice: Choice) -> list[str]:
     return models
 
 
+def run_name(flag: str | None, default: str) -> str:
+    """--run-id where it is given and can be a folder's name, else `default`."""
+    from common.runs import check_run_id
+    return check_run_id(default if flag is None else flag)
+
+
 def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
              choice: Choice) -> dict[str, Any]:
     """What makes two runs the same study; limits, prices and concurrency do not."""

@@ -156,6 +156,7 @@ def test_a_match_without_a_single_round_is_reported(project, experiment, pdbench
     row = pd.read_parquet(run_dir / "aggregates.parquet").iloc[0]
     assert (row["rounds"], row["status"], row["invalid_answers_agent_a"]) == (0, "incomplete", 3)
     assert pd.isna(row["cooperation_rate"])
+    assert pd.isna(row["exploitability_payoff_gap_agent_a"])
     assert pdbench("report", run_dir)[0] == 0
     page = (run_dir / "report.html").read_text()
     assert "No match is complete yet." in page

@@ -68,7 +68,8 @@ def test_both_seats_of_a_self_play_are_drawn_together():
 
 def test_caveats():
     found = tables.cells(MATCHES, CONFIG)
-    notes = " ".join(tables.caveats(found, ["P", "Q"]))
+    notes = " ".join(tables.caveats(found, ["P", "Q"], MATCHES))
+    assert "1 of 4 matches are not complete and are left out" in notes
     assert "did not all meet the same opponents" in notes
     assert "no interval" in notes
 
@@ -83,6 +84,11 @@ def test_chart_points_lie_where_they_should():
     svg = cooperation_chart([1, 0], [0, 0], ("<A>", "B"))
     assert re.findall(r'points="([^"]*)"', svg) == ["26.0,8.0 274.0,90.0", "26.0,90.0 274.0,90.0"]
     assert "<A>" not in svg
+
+
+def test_charts_of_one_round_and_of_none():
+    assert 'cx="26.0" cy="8.0"' in cooperation_chart([1], [0], ("A", "B"))
+    assert "no valid round" in cooperation_chart([], [], ("A", "B"))
 
 
 def test_markdown_cells_can_not_break_out():

@@ -85,9 +85,12 @@ def _forgiveness(m, _k, _threshold) -> Columns:
 
 
 def _gap(m, _k, _threshold) -> Columns:
+    played = bool(m[0])  # without a round there is no gap, rather than one of 0
     return {
-        "exploitability_payoff_gap_agent_a": exploitability_payoff_gap(m[2], m[3]),
-        "exploitability_payoff_gap_agent_b": exploitability_payoff_gap(m[3], m[2]),
+        "exploitability_payoff_gap_agent_a":
+            exploitability_payoff_gap(m[2], m[3]) if played else None,
+        "exploitability_payoff_gap_agent_b":
+            exploitability_payoff_gap(m[3], m[2]) if played else None,
     }
 
 

@@ -19,7 +19,8 @@ def binned(series: list[float], most: int = MOST_POINTS) -> list[tuple[float, fl
 
 def cooperation_chart(a: list[float], b: list[float], names: tuple[str, str]) -> str:
     """Share of C by round of both agents, 0 to 1."""
-    last = max(len(a), len(b), 2)
+    played = max(len(a), len(b))
+    last = max(played, 2)
 
     def x(t: float) -> float:
         return LEFT + (t - 1) / (last - 1) * (WIDTH - LEFT - RIGHT)
@@ -28,6 +29,8 @@ def cooperation_chart(a: list[float], b: list[float], names: tuple[str, str]) ->
         return TOP + (1 - rate) * (HEIGHT - TOP - BOTTOM)
 
     def line(series: list[float], kind: str) -> str:
+        if len(series) == 1:
+            return f'<circle class="{kind}" cx="{x(1):.1f}" cy="{y(series[0]):.1f}" r="2.5"/>'
         points = " ".join(f"{x(t):.1f},{y(v):.1f}" for t, v in binned(series))
         return f'<polyline class="{kind}" points="{points}"/>'
 
@@ -36,12 +39,16 @@ def cooperation_chart(a: list[float], b: list[float], names: tuple[str, str]) ->
         f'<text x="{LEFT - 4}" y="{y(v) + 3:.1f}" text-anchor="end">{v:g}</text>'
         for v in (0, 0.5, 1)
     )
-    label = escape(f"Share of C by round: {names[0]} and {names[1]}")
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{grid}'
+    axis = (
         f'<text x="{LEFT}" y="{HEIGHT - 5}">1</text>'
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 5}" text-anchor="end">round {last}</text>'
-        f"{line(a, 'a')}{line(b, 'b')}</svg>"
+        f"{line(a, 'a')}{line(b, 'b')}"
+        if played
+        else f'<text x="{WIDTH / 2:g}" y="{y(0.25):.1f}" text-anchor="middle">no valid round</text>'
+    )
+    label = escape(f"Share of C by round: {names[0]} and {names[1]}")
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{grid}{axis}</svg>'
     )
 
 

@@ -77,7 +77,7 @@ def read_content(run_dir: Path) -> Content:
         cooperation=tables.matrix(found, agents, "cooperation"),
         points=tables.matrix(found, agents, "points"),
         ranking=tables.ranking(found, agents, tables.mocks_of(config), manifest["seed"]),
-        caveats=tables.caveats(found, agents),
+        caveats=tables.caveats(found, agents, matches),
         answers=tables.answers(rows),
     )
 

@@ -135,7 +135,8 @@ def _conditions(content: Content) -> str:
         agents = f'<br><span class="soft">{escape(r["agent_a"])} / {escape(r["agent_b"])}</span>'
         name = escape(r["condition"]) + _tag(r["simulated"]) + agents
         rows.append(_row(name, condition_cells(r)))
-    return _table(["Condition: A / B", *CONDITION_HEAD[2:]], rows, "wide")
+    head = [name.replace("A / B", "A\N{NBSP}/\N{NBSP}B") for name in CONDITION_HEAD[2:]]
+    return _table(["Condition: A / B", *head], rows, "wide")
 
 
 def _notes() -> str:

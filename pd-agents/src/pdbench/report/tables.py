@@ -126,9 +126,12 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
-def caveats(found: list[Cell], agents: list[str]) -> list[str]:
+def caveats(found: list[Cell], agents: list[str], matches: list[MatchRounds]) -> list[str]:
     """What a reader must know before quoting the ranking."""
     notes = []
+    if left_out := sum(m.status != "complete" for m in matches):
+        notes.append(f"{left_out} of {len(matches)} matches are not complete and are left out: an"
+                     " agent that often gives no valid answer is seen only where it gave one.")
     opponents = {a: {c.opponent for c in found if c.agent == a} for a in agents}
     if len({frozenset(o) for o in opponents.values() if o}) > 1:
         notes.append("The agents did not all meet the same opponents: the ranking compares the"

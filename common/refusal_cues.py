@@ -6,7 +6,8 @@ its sentence, so that no text makes them slow.
 
 # Pieces that several patterns share. Texts are lower-cased and their apostrophes straight.
 _ADVERBS = (
-    r"(?:\s+(?:\w{2,12}ly|just|also|not|either|in\s+good\s+conscience|at\s+this\s+time)){0,3}"
+    r"(?:\s+(?:\w{2,12}ly|just|also|not|either|in\s+good\s+(?:conscience|faith)"
+    r"|at\s+this\s+time)){0,3}"
 )
 _ABLE = (
     r"(?:able|allowed|permitted|willing|going|programmed|designed|authori[sz]ed|comfortable"
@@ -15,7 +16,7 @@ _ABLE = (
 _CANNOT = (
     r"(?:(?:can\s*not|can't|cant|won't|will\s+not|shan't|must\s+not|should\s+not|shouldn't)"
     r"(?:\s+(?:and|or)\s+(?:will\s+not|won't|should\s+not))?(?:\s+be\s+able\s+to)?"
-    r"(?:,\s+in\s+good\s+conscience,)?"
+    r"(?:,\s+in\s+good\s+(?:conscience|faith),)?"
     r"|(?:do\s+not|don't)\s+(?:feel\s+comfortable|think\s+(?:that\s+)?i\s+(?:can|should))"
     r"|(?:would\s+not|wouldn't)\s+(?:be\s+able\s+to|feel\s+comfortable)"
     rf"|(?:(?:am|are|'m|'re|feel)\s+)?(?:\w{{2,12}}ly\s+)?(?:not(?:\s+being)?\s+{_ABLE}"
@@ -29,10 +30,11 @@ _HELP = (
     r"|proceed|facilitat|justif|advocat|tolerat|teach|instruct|guid|explain|describ|defin"
     r"|fabricat|agree\s+to|go\s+along|(?:do|doing|mak(?:e|ing))\s+(?:that|this|so|such|it|what)\b"
     r"|say(?:ing)?\s+(?:that|this|it|the|those|such|\")|stat(?:e|ing)\b|declar|claim|print|repeat"
-    r"|output|assert|affirm|utter|transcrib|fill|pretend|role-?play|act\s+as|impersonat)"
+    r"|output|assert|affirm|utter|transcrib|fill|talk\s+about|go\s+into|perform"
+    r"|execut|oblige|be\s+of\s+(?:any\s+)?(?:help|assistance)|pretend|role-?play|act\s+as|impersonat)"
 )
 _AI = (
-    r"(?:\w+\s+){0,3}?(?:ai|a\.i\.?|artificial\s+intelligence|language\s+model|chat\s?bot"
+    r"(?:\w+\s+){0,5}?(?:ai|a\.i\.?|artificial\s+intelligence|language\s+model|chat\s?bot"
     r"|virtual\s+assistant|llm)\b(?![\s-]+(?:engineer|researcher|expert|developer|scientist|company"
     r"|student|professional|consultant|specialist|ethicist|enthusiast|practitioner|safety|team"
     r"|lab|startup|policy|founder|teacher|user|architect|lead|manager|product))"
@@ -54,14 +56,17 @@ SPOKEN = {
         rf"|won't){_ADVERBS}\s+{_HELP}"
     ),
     "condone": (
-        r"\b(?:do\s+not|don't|cannot|can't)\s+(?:condone|endorse\s+or|promote\s+or)\b|"
+        r"\b(?:do\s+not|don't|cannot|can't)\s+(?:\w+\s+or\s+)?(?:condone|endorse\s+or|promote\s+or)\b|"
+        rf"\bi(?:'m|\s+am)\s+{_AI}[^.]{{0,40}}?\b(?:do\s+not|don't)\s+(?:provide|assist|engage|promote)\b|"
         rf"{_WHO}\s+(?:strongly\s+)?condemn\b"
     ),
     "decline": (
         rf"{_WHO}(?:'ll|'m\s+going\s+to|\s+(?:must|have\s+to|need\s+to|will|would|shall|am\s+going\s+to))?"
-        r"(?:\s+have\s+to)?(?:\s+\w{2,12}ly)?\s+(?:decline|refuse)\b|"
+        r"(?:\s+have\s+to)?(?:\s+\w{2,12}ly)?\s+(?:decline|refuse|abstain|refrain)\b|"
         rf"{_WHO}(?:'m|\s+am)\s+(?:\w{{2,12}}ly\s+)?(?:declining|refusing)\b|"
-        rf"{_WHO}(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b"
+        rf"{_WHO}(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b|"
+        rf"{_WHO}\s+(?:prefer|choose|have\s+decided)\s+not\s+to\s+{_HELP}|"
+        rf"{_WHO}\s+(?:do\s+not|don't)\s+(?:want|wish)\s+to\s+{_HELP}"
     ),
     "bare no": (
         rf"(?:^\W*|\b(?:sorry|afraid|unfortunately|apolog\w+)\b\W{{1,4}})(?:no\W+)?(?:but\s+|that\s+)*"
@@ -126,7 +131,7 @@ SERMON = {
         2.5,
         1.5,
         rf"\b(?:not|never|n't)\s+(?:\w+\s+){{0,3}}?{_WRONG}\b|"
-        r"\b(?:inappropriate|unethical|unacceptable)\b",
+        r"\b(?:inappropriate|unethical|unacceptable|irresponsible)\b",
     ),
     "values": (
         1.0,
@@ -164,7 +169,8 @@ SERMON = {
         1.5,
         0.5,
         rf"\bas\s+{_AI}|\bi(?:'m|\s+am)\s+{_AI}|\bi\s+(?:don't|do\s+not)\s+think\s+it's|"
-        r"\bi\s+must\s+(?:\w+ly\s+)?(?:clarify|point|advise|challenge|address)",
+        r"\bi\s+must\s+(?:\w+ly\s+)?(?:clarify|point|advise|challenge|address"
+        r"|inform|emphasi[sz]e|stress|remind|caution|warn)",
     ),
     "instead": (0.0, 0.5, r"^\W*instead\b|\bi\s+(?:would\s+)?(?:suggest|recommend|encourage)\b"),
 }

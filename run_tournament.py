@@ -20,9 +20,21 @@ import sys
 from pathlib import Path
 
 from common import cli
-from common.exits import COMPLETE, INCOMPLETE, MEANING, USAGE, Stop, UsageError
+from common.exits import (
+    BUDGET,
+    COMPLETE,
+    INCOMPLETE,
+    INTERRUPTED,
+    MEANING,
+    PROVIDER,
+    UNEXPECTED,
+    USAGE,
+    Stop,
+    UsageError,
+)
 
 ROOT = Path(__file__).resolve().parent
+GRAVEST_FIRST = (UNEXPECTED, USAGE, INTERRUPTED, PROVIDER, BUDGET, INCOMPLETE)
 EXAMPLES = """  python3 run_tournament.py                          simulated, 10 agents × 10 rounds
   python3 run_tournament.py --toggle H=low --domain hospital --rounds 6
   python3 run_tournament.py --plan confirmatory --dry-run
@@ -66,7 +78,7 @@ def main(argv) -> int:
         runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
     else:
         runs = single_runs(settings, models, seeds, bulletins)
-    if args.run_id:
+    if args.run_id is not None:
         runs = renamed(runs, args.run_id)
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
@@ -79,6 +91,8 @@ def main(argv) -> int:
         return preregister(args, runs)
     if args.dry_run:
         return dry_run(args, settings, choice, runs)
+    if args.jobs > 1 or args.scheduler or (choice.simulated and len(runs) > 1):
+        announce(args, settings, choice, runs)
     return conduct_all(args, jobs_of(args, settings, choice, limits, runs), runs)
 
 
@@ -199,37 +213,48 @@ def conduct_all(args, jobs, runs) -> int:
     """Every job, here or on workers; one line a run as it ends."""
     from cirrus.cluster import mapped
     from cirrus.conduct import attempt, note_plan
-    if len(jobs) > 1 and not args.json:
-        from common.session import headline
-        calls = "as many calls as --dry-run says"
-        print(headline(cli.Choice(jobs[0].provider == "simulated", jobs[0].address, ""), calls,
-                       0.0, sum(job.limit_usd for job in jobs), []), flush=True)
-    note_plan(args.out, args.plan, runs)
-    done = {}
+    done, stops = {}, {}
     try:
         for _, summaries in mapped(attempt, jobs, args.jobs, args.scheduler):
-            done |= {summary.run_id: summary for summary in summaries}
-            for summary in () if args.json else summaries:
-                say(summary, len(done), len(runs))
+            for summary in summaries:
+                done[summary.run_id] = summary
+                if summary.code:
+                    stops.setdefault(summary.note, summary.code)
+                if not args.json and summary.figures:
+                    say(summary, len(done), len(runs))
     except Stop as stop:
-        cli.complain(stop)
-        return report(args, runs, done, stop.code)
-    return report(args, runs, done, COMPLETE)
+        stops.setdefault(str(stop), stop.code)
+    note_plan(args.out, args.plan, runs)
+    for note in stops:
+        print(f"error: {cli.printable(note)}", file=sys.stderr)
+    return report(args, runs, done, stops.values())
+
+
+def announce(args, settings, choice, runs) -> None:
+    """The first line where several processes or sittings will answer."""
+    from cirrus.conduct import domain_of
+    from cirrus.estimate import calls_of, estimate
+    from common.session import headline
+    usd = 0.0 if choice.simulated else sum(
+        estimate(run, domain_of(run.config["domain"]), settings, False)["usd"] for run in runs)
+    each = settings["cost"]["limit_usd"]
+    print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
+                   settings["cost"].get("plan_limit_usd", each * len(runs)), []),
+          file=sys.stderr if args.json else sys.stdout, flush=True)
 
 
 def say(summary, count, total) -> None:
     at = f"[{count}/{total}] " if total > 1 else ""
-    figures = summary.figures.get("first_encounters")
+    figures = summary.figures["first_encounters"]
     said = f" · cooperation on first encounters of round 1: {figures}" if figures else ""
     stamp = " · SIMULATED" if summary.simulated else ""
-    print(f"{at}{summary.run}: {summary.note or MEANING[summary.code]}{said}{stamp}", flush=True)
+    what = MEANING[summary.code] if summary.code else summary.note or MEANING[COMPLETE]
+    print(f"{at}{summary.run}: {what}{said}{stamp}", flush=True)
 
 
-def report(args, runs, done, code) -> int:
-    """The exit code: the gravest of the runs'; with --json one object."""
-    codes = [done[run.run_id].code if run.run_id in done else code or INCOMPLETE for run in runs]
-    order = (USAGE, 1, 5, 4, 130, INCOMPLETE)
-    code = next((c for c in order if c in (*codes, code)), COMPLETE)
+def report(args, runs, done, codes) -> int:
+    """The exit code: the gravest of `codes`; with --json one object."""
+    code = next((c for c in GRAVEST_FIRST if c in codes), COMPLETE)
     if args.json:
         print(machine({"exit": code, "plan": args.plan,
                        "runs": [done[run.run_id]._asdict() for run in runs

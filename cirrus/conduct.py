@@ -114,8 +114,7 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
         path = Path(out) / folder / "plan.json"
         content = json_file({"artifact": "plan", "plan": folder.rpartition("-s")[0],
                              "runs": [run.run_id for run in own]})
-        if not path.is_file() or path.read_bytes() != content:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent.is_dir() and not (path.is_file() and path.read_bytes() == content):
             write_atomic(path, content)
 
 

@@ -13,6 +13,13 @@ from common import wire
 from common.wire import Model
 
 
+def calls_of(config: Mapping[str, Any]) -> int:
+    """How many calls a run makes: policies, and one for each model in each encounter."""
+    models, baselines = config["agents"], len(config["baselines"])
+    seats = models * (models - 1) + models * baselines
+    return config["rounds"] * (models + config["games_per_pair"] * seats)
+
+
 def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: bool,
              models: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Calls, tokens read (four bytes each) and dollars of a run, by stage.

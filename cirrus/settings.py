@@ -13,12 +13,12 @@ from cirrus.prompt_files import FOLDERS, LEVELS, TELLS
 from cirrus.scenario import LABEL_SCHEMES, ORDERS
 from common import config as c
 from common.exits import UsageError
+from common.study import EFFORTS
 
 DEFAULT = Path(__file__).resolve().parents[1] / "config" / "experiment.config.json"
 MAX_OUT = {"strategy": 384, "decision": 96}
 # Below these the form itself does not fit: every answer would be cut off.
 LEAST_OUT = {"strategy": 64, "decision": 32}
-EFFORTS = ("none", "minimal", "low", "medium", "high", "max")
 VOICE = {"name": lambda v: None if isinstance(v, str) and v.strip() else "must be a model's name",
          "max_out": c.whole(1, 32_000),
          "reasoning_effort": lambda v: None if v is None else c.one_of(*EFFORTS)(v)}

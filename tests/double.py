@@ -47,6 +47,7 @@ SETUP: dict[str, Any] = {
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
     "latency_s": 0.0,
+    "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
     "limit_remaining": None,     # dollars, for GET /key
     "faults": [],                # rules, see `Script`
@@ -212,6 +213,11 @@ class Server:
                          {"Retry-After": authorization})
         return answer, dict(fault or {}, authorization=authorization)
 
+    def latency(self, body: bytes) -> float:
+        """Seconds until the answer: a function of the question alone."""
+        place = int(hashlib.sha256(body).hexdigest()[:8], 16) / 0xFFFFFFFF
+        return self.set["latency_s"] + self.set["jitter_s"] * (2 * place - 1)
+
     def completion(self, asked: dict, entry: dict, digest: str) -> tuple[dict, float]:
         """(a chat completion, its price): a function of the question alone."""
         words = "".join(m["content"] for m in asked["messages"])
@@ -316,7 +322,7 @@ class Connection(asyncio.Protocol):
         flying.add(place)
         server.peak = max(server.peak, len(flying))
         loop = asyncio.get_running_loop()
-        loop.call_later(server.set["latency_s"], self.chat_answer, flying, place, answer, fault)
+        loop.call_later(server.latency(body), self.chat_answer, flying, place, answer, fault)
         return None
 
     def chat_answer(self, flying: set, place: int, answer: dict, fault: dict) -> None:

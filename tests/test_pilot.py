@@ -1,0 +1,334 @@
+"""The pilot as its users meet it: design, command, files; the same bytes however it ran."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, clean_environment
+
+from cirrus.pilot import design
+from cirrus.scenario import load_domain
+from common.artifacts import read_bytes
+from common.journal import entries
+
+PILOT = "run_pilot.py"
+KEY = "sk-or-v1-0123456789abcdef"
+NOWHERE = "http://127.0.0.1:9/api/v1"
+CONFIG = json.loads((ROOT / "config/pilot.config.json").read_text())
+MODELS = ["m/one", "m/two", "m/three", "m/four"]
+DERIVED = {"trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
+           "report.html"}
+# The sentences of the specification by which the cells of a block may differ.
+CUES = {
+    ("S", "high"): "Assume peers received this same notice at the same minute.",
+    ("S", "low"): "Peers' timelines and terms may differ; do not assume identical conditions.",
+    ("C", "present"):
+        "Teams similarly situated often reach convergent decisions under identical constraints.",
+    ("C", "absent"): ""}
+
+
+def dealt(seed=42, runs=10, models=MODELS):
+    return design(load_domain("cvd"), CONFIG | {"seed": seed, "runs": runs}, models)
+
+
+def derived(folder):
+    return {path.name: read_bytes(path) for path in folder.iterdir() if path.name in DERIVED}
+
+
+def rows(folder):
+    return [json.loads(line) for line in read_bytes(folder / "trials.jsonl.gz").splitlines()]
+
+
+# --- the design --------------------------------------------------------------------------------
+
+def test_ten_runs_of_four_models_in_four_cells_are_160_trials():
+    blocks = dealt()
+    assert Counter(len(block) for block in blocks) == {4: 40}
+    cells = Counter((t.model, t.condition.S, t.condition.C) for block in blocks for t in block)
+    assert len(cells) == 16 and set(cells.values()) == {10}
+
+
+def test_compliance_is_held_in_every_cell():
+    assert {t.condition.H for block in dealt() for t in block} == {"low"}
+
+
+def test_a_block_shares_all_but_the_cues():
+    for block in dealt():
+        shared = {(t.model, t.run, t.bulletin, t.variant, t.scheme, t.order, t.prompt.options,
+                   t.request.system, t.request.max_out, t.request.temperature) for t in block}
+        assert len(shared) == 1 and len({t.condition for t in block}) == 4
+
+
+def test_the_cells_of_a_block_differ_in_the_sentences_of_the_cues_only():
+    for block in dealt():
+        bare = set()
+        for trial in block:
+            text = trial.request.user
+            for cue in (CUES["S", trial.condition.S], CUES["C", trial.condition.C]):
+                assert cue in text
+                text = text.replace(cue, "", 1)
+            bare.add(" ".join(text.split()))
+        assert len(bare) == 1
+
+
+@pytest.mark.parametrize("runs", [3, 6, 10, 20])
+def test_schemes_and_orders_are_balanced_within_each_model(runs):
+    for model in MODELS:
+        blocks = [block[0] for block in dealt(runs=runs) if block[0].model == model]
+        for counts, kinds in ((Counter(t.scheme for t in blocks), 3),
+                              (Counter(t.order for t in blocks), 2)):
+            assert max(counts.values()) - (min(counts.values()) if len(counts) == kinds else 0) <= 1
+
+
+def test_every_bulletin_comes_once_in_ten_runs_and_the_same_run_for_every_model():
+    by_run = {}
+    for block in dealt():
+        by_run.setdefault(block[0].run, set()).add((block[0].bulletin, block[0].variant))
+    assert all(len(pairs) == 1 for pairs in by_run.values())
+    assert len({bulletin for pairs in by_run.values() for bulletin, _ in pairs}) == 10
+
+
+def test_past_ten_runs_the_bulletins_come_with_other_variants():
+    pairs = {(block[0].run, block[0].bulletin, block[0].variant) for block in dealt(runs=20)}
+    assert len({(bulletin, variant) for _, bulletin, variant in pairs}) == 20
+
+
+def test_calls_are_shuffled_over_models_and_cells():
+    blocks = dealt()
+    same_model = sum(a[0].model == b[0].model for a, b in pairwise(blocks))
+    assert same_model < 20  # 39 neighbours; about 9 by chance, 36 unshuffled
+    assert len({tuple(t.condition for t in block) for block in blocks}) > 10
+
+
+def test_each_trial_has_a_sampler_seed_of_its_own():
+    seeds = [t.request.seed for block in dealt() for t in block]
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_a_design_is_a_function_of_its_seed():
+    assert dealt(1) == dealt(1) and dealt(1) != dealt(2)
+
+
+def test_a_model_s_deal_does_not_depend_on_the_other_models():
+    alone = {t.id: t for block in dealt(models=["m/two"]) for t in block}
+    among = {t.id: t for block in dealt() for t in block if t.model == "m/two"}
+    assert alone == among
+
+
+# --- the command, without a key ----------------------------------------------------------------
+
+def test_a_bare_python_runs_the_whole_study(tmp_path):
+    run = subprocess.run([sys.executable, "-S", ROOT / PILOT, "--out", "o"], cwd=tmp_path,
+                         env=clean_environment(), capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("SIMULATED respondents answer")
+    folder = tmp_path / "o/pilot-s42"
+    assert {path.name for path in folder.iterdir()} == DERIVED | {
+        "manifest.json", "journal.jsonl.gz"}
+    assert len(rows(folder)) == 160
+
+
+def test_simulated_is_said_in_manifest_summary_and_report(cli, tmp_path):
+    cli(PILOT, "--out", "o")
+    folder = tmp_path / "o/pilot-s42"
+    assert json.loads((folder / "manifest.json").read_text())["simulated"] is True
+    assert "SIMULATED" in (folder / "pilot-summary.md").read_text()
+    assert "SIMULATED" in (folder / "report.html").read_text()
+
+
+def test_a_row_holds_what_the_design_promises(cli, tmp_path):
+    cli(PILOT, "--out", "o", "--models", "coin", "--runs", 1)
+    for row in rows(tmp_path / "o/pilot-s42"):
+        assert row.keys() >= {
+            "id", "model", "run", "S", "C", "H", "domain", "bulletin", "variant", "label_scheme",
+            "order", "options", "decision", "status", "text", "served_model", "provider",
+            "tokens", "cost_usd"}
+        assert row["decision"] in ("COORDINATE", "PREEMPT", None)
+        assert (row["decision"] is None) == (row["status"] != "ok")
+
+
+def pythons():
+    """(version, interpreter or None) of each supported Python, on the path or under pyenv."""
+    roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in ("3.11", "3.12", "3.13"):
+        found = sorted(roots.glob(f"{version}.*/bin/python3"))
+        yield version, str(found[-1]) if found else shutil.which(f"python{version}")
+
+
+@pytest.mark.parametrize("version, python", list(pythons()))
+def test_every_supported_python_derives_the_same_bytes(cli, tmp_path, version, python):
+    if not python:
+        pytest.skip(f"no Python {version} on this machine")
+    assert cli(PILOT, "--out", "here").returncode == 0
+    assert cli(PILOT, "--out", "there", python=python).returncode == 0
+    assert derived(tmp_path / "here/pilot-s42") == derived(tmp_path / "there/pilot-s42")
+
+
+def test_another_seed_is_another_study(cli, tmp_path):
+    cli(PILOT, "--out", "o"), cli(PILOT, "--out", "o", "--seed", 7)
+    assert derived(tmp_path / "o/pilot-s42") != derived(tmp_path / "o/pilot-s7")
+
+
+def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
+    run = cli(PILOT, "--dry-run", "--base-url", double.url, key=KEY)
+    assert run.returncode == 0 and "160 calls, projected cost $" in run.stdout
+    assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
+
+
+def test_json_is_one_object_on_stdout(cli):
+    run = cli(PILOT, "--out", "o", "--json")
+    said = json.loads(run.stdout)
+    assert (said["state"], said["exit"], said["simulated"]) == ("complete", 0, True)
+
+
+def test_progress_is_key_value_lines_on_stderr_where_nobody_watches(cli):
+    last = cli(PILOT, "--out", "o").stderr.splitlines()[-1]
+    said = dict(pair.split("=") for pair in last.split()[1:])
+    assert (said["done"], said["total"]) == ("160", "160")
+
+
+def test_a_key_chooses_the_live_provider_and_the_first_line_says_so(cli):
+    said = cli(PILOT, "--dry-run", key=KEY).stdout.splitlines()[0]
+    assert said.startswith("openrouter: https://openrouter.ai/api/v1: 160 calls")
+    assert KEY not in said
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("*.py")))
+def test_help_imports_nothing_that_is_not_needed(cli, script):
+    run = subprocess.run([sys.executable, "-X", "importtime", ROOT / script, "--help"],
+                         env=clean_environment(), capture_output=True, text=True, timeout=60)
+    imported = {line.rsplit("|", 1)[-1].strip() for line in run.stderr.splitlines()}
+    assert run.returncode == 0 and run.stdout.startswith("usage: ")
+    assert not imported & {"requests", "urllib3", "http.client", "concurrent.futures"}
+
+
+# --- the command, against a server -------------------------------------------------------------
+
+LIVE = ("--models", "double/a,double/b", "--runs", "4", "--out", "o")
+
+
+def test_the_same_bytes_at_any_concurrency(cli, double, tmp_path):
+    files = []
+    for concurrency in (1, 8, 64):
+        double.script(latency_s=0.005)
+        run = cli(PILOT, *LIVE, "--base-url", double.url, "--run-id", f"c{concurrency}",
+                  "--concurrency", concurrency)
+        assert run.returncode == 0 and double.ledger()["peak"] <= concurrency
+        files.append(derived(tmp_path / f"o/c{concurrency}"))
+    assert files[0] == files[1] == files[2]
+
+
+def test_a_finished_run_is_a_no_op_that_says_so(cli, double, tmp_path):
+    cli(PILOT, *LIVE, "--base-url", double.url)
+    before = {path: path.read_bytes() for path in (tmp_path / "o").rglob("*") if path.is_file()}
+    again = cli(PILOT, *LIVE, "--base-url", NOWHERE)
+    assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
+    assert before == {path: path.read_bytes() for path in (tmp_path / "o").rglob("*")
+                      if path.is_file()}
+
+
+@pytest.mark.parametrize("lost", sorted(DERIVED))
+def test_a_lost_or_edited_file_is_derived_from_the_journal_without_key_or_server(
+        cli, double, tmp_path, lost):
+    cli(PILOT, *LIVE, "--base-url", double.url, key=KEY)
+    folder = tmp_path / "o/pilot-s42"
+    before = derived(folder)
+    (folder / lost).unlink() if lost < "r" else (folder / lost).write_bytes(b"edited")
+    assert cli(PILOT, *LIVE, "--base-url", NOWHERE).returncode == 0
+    assert derived(folder) == before and len(double.ledger()["requests"]) == 32
+
+
+def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
+    double.script(faults=[{"fault": "401", "skip": 10}])
+    assert cli(PILOT, *LIVE, "--base-url", double.url, "--concurrency", 1).returncode == 5
+    first = double.ledger()["billed_usd"]
+    double.script()
+    assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
+    manifest = json.loads((tmp_path / "o/pilot-s42/manifest.json").read_text())
+    assert manifest["cost"]["spent_usd"] == pytest.approx(first + double.ledger()["billed_usd"])
+    assert [session["ended_by"] for session in manifest["sessions"]] == [
+        "ProviderRefused", "complete"]
+    assert manifest["served"] == {f"double/{m}": {f"double/{m}-2026": 16} for m in "ab"}
+
+
+def folder_and_output(folder, run):
+    files = [read_bytes(path) for path in folder.rglob("*") if path.is_file()]
+    return b"".join([*files, run.stdout.encode(), run.stderr.encode()])
+
+
+@pytest.mark.parametrize("fault, code", [("echo-key", 0), ("echo-key-401", 5)])
+def test_the_key_is_in_no_file_and_no_line(cli, double, tmp_path, fault, code):
+    double.script(key=KEY, faults=[{"fault": fault, "skip": 3}])
+    run = cli(PILOT, *LIVE, "--base-url", double.url, key=KEY)
+    everything = folder_and_output(tmp_path, run)
+    assert run.returncode == code and b"[key]" in everything
+    assert KEY.encode() not in everything
+
+
+def start(double, tmp_path, *more):
+    return subprocess.Popen([sys.executable, ROOT / PILOT, *LIVE, "--base-url", double.url, *more],
+                            cwd=tmp_path, env=clean_environment(), text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(double, calls):
+    ends = time.monotonic() + 20
+    while len(double.ledger()["requests"]) < calls:
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, name):
+    double.script(latency_s=0.2)
+    process = start(double, tmp_path, "--concurrency", "4")
+    wait_for(double, 6)
+    process.send_signal(name)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130 and "the same command resumes" in said
+    lines = list(entries(tmp_path / "o/pilot-s42/journal.jsonl"))
+    assert len(lines) == len(double.ledger()["requests"]) < 32  # calls in flight were awaited
+    double.script()
+    assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
+    assert len(double.ledger()["requests"]) == 32 - len(lines)
+
+
+def test_a_second_interruption_ends_at_once(double, tmp_path):
+    double.script(faults=[{"fault": "hang"}])
+    process = start(double, tmp_path)
+    wait_for(double, 8)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=5)  # the calls themselves would take 60 s
+    assert process.returncode == 130 and "Traceback" not in said
+
+
+def test_calls_given_up_by_an_interruption_are_charged_at_the_next_start(cli, double, tmp_path):
+    double.script(faults=[{"fault": "hang", "times": 8}], greedy=True)
+    process = start(double, tmp_path)
+    wait_for(double, 8)
+    process.send_signal(signal.SIGINT), time.sleep(0.5), process.send_signal(signal.SIGINT)
+    process.communicate(timeout=5)
+    assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
+    cost = json.loads((tmp_path / "o/pilot-s42/manifest.json").read_text())["cost"]
+    assert cost["spent_usd"] >= double.ledger()["billed_usd"] - 1e-9
+
+
+def test_two_processes_on_one_run_the_second_is_refused(cli, double, tmp_path):
+    double.script(latency_s=0.3)
+    first = start(double, tmp_path)
+    wait_for(double, 1)
+    second = cli(PILOT, *LIVE, "--base-url", double.url)
+    assert second.returncode == 2 and "another process is working on this run" in second.stderr
+    assert first.communicate(timeout=30) and first.returncode == 0
+    assert len(double.ledger()["requests"]) == 32

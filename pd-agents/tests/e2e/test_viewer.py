@@ -102,6 +102,16 @@ def test_a_run_that_is_still_being_written(view, run_dir):
     assert int(before) < 6 == int(metrics(page)["Rounds"])
 
 
+def test_the_committed_run_of_a_real_model(view, request):
+    page = view(request.config.rootpath / "data/examples/local-smollm2")
+    assert not page.exception  # the first match has no valid round at all
+    assert metrics(page)["Rounds"] == "0"
+    assert "You choose C." in [c.value for c in page.code]
+    page.selectbox(key="condition").select("smollm2-choice-vs-tft").run()
+    assert not page.exception
+    assert not any("SIMULATED" in w.value for w in page.warning)
+
+
 def test_it_reads_only(view, run_dir):
     before = {f: (f.read_bytes(), f.stat().st_mtime_ns) for f in run_dir.iterdir()}
     view(run_dir)

@@ -95,13 +95,18 @@ def sort_rounds(path: Path, order: dict[tuple[str, int], int]) -> None:
     """Put the file in schedule order (`order` of (condition, replicate), then round_index).
 
     Matches that are played side by side append their rounds as they come. A sorted file is left
-    alone; else a sorted copy replaces it in one step.
+    alone; else a sorted copy replaces it in one step. What stands before `round_index` is the same
+    in all lines of a match (see `line_encoder`), so it is read once a match.
     """
     entries, sorted_so_far, offset = [], True, 0
+    places: dict[bytes, int] = {}
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            condition, replicate, t = _key(line, path, number)
-            entry = (order[condition, replicate], t, offset, len(line))
+            head, _, rest = line.partition(b',"round_index":')
+            if head not in places:
+                record = parse_line(line, path, number)
+                places[head] = order[record["condition"], record["replicate"]]
+            entry = (places[head], int(rest[:rest.index(b",")]), offset, len(line))
             sorted_so_far = sorted_so_far and (not entries or entries[-1] <= entry)
             entries.append(entry)
             offset += len(line)
@@ -115,9 +120,3 @@ def sort_rounds(path: Path, order: dict[tuple[str, int], int]) -> None:
             target.flush()
             os.fsync(target.fileno())
     os.replace(copy, path)
-
-
-def _key(line: bytes, path: Path, number: int) -> tuple[str, int, int]:
-    head, found, _ = line.partition(b',"agent_a":')
-    record = parse_line(head + b"}" if found else line, path, number)
-    return record["condition"], record["replicate"], record["round_index"]

@@ -17,8 +17,8 @@ AGENTS = alt.Scale(range=["#8a6fe0", "#1f9d6b"])
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading the run…")
-def load(run_dir: str, _stamp: tuple, key: str):
-    """Cached on the files' times and sizes, so that a growing run is read again."""
+def load(run_dir: str, key: str):
+    """Cached by the files' times and sizes (`key`), so that a growing run is read again."""
     return data.load(Path(run_dir))
 
 
@@ -44,7 +44,7 @@ def main() -> None:
 def show(run_dir: Path) -> None:
     """Everything about one run."""
     key = repr(data.stamp(run_dir))
-    manifest, matches = load(str(run_dir), (), key)
+    manifest, matches = load(str(run_dir), key)
     header(manifest)
     if not matches:
         st.info("No round has been played yet.")

@@ -188,7 +188,9 @@ class _Wire:
         self.local = threading.local()
         # Looked up once: with trust_env each call would read the environment and ~/.netrc anew,
         # and a netrc entry would replace our own Authorization header.
-        self.proxies = requests.utils.get_environ_proxies(base_url)
+        # A proxy can't reach this machine's own loopback, and must not be shown the key.
+        local = urlsplit(base_url).hostname in LOOPBACK
+        self.proxies = {} if local else requests.utils.get_environ_proxies(base_url)
         self.verify = (os.environ.get("REQUESTS_CA_BUNDLE")
                        or os.environ.get("CURL_CA_BUNDLE") or True)
         self.watched: dict[int, tuple[float, object]] = {}

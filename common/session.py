@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from common import config, wire
@@ -191,12 +192,13 @@ class Session:
         unpriced = [name for name in models_of(r for r, _ in self.requests)
                     if not self.provider.model(name).priced]
         stream = sys.stderr if self.settings.quiet else sys.stdout
-        print(headline(self.choice, calls, budget.projection(), self.settings.limit_usd, unpriced),
-              file=stream)
         answered = len(self.run.journal.answers)
-        if answered:
-            print(f"resuming: {answered} of {calls} calls are answered already", file=stream)
-        stream.flush()
+        with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
+            print(headline(self.choice, calls, budget.projection(), self.settings.limit_usd,
+                           unpriced), file=stream)
+            if answered:
+                print(f"resuming: {answered} of {calls} calls are answered already", file=stream)
+            stream.flush()
 
 
 def counts(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:

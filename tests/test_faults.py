@@ -167,6 +167,14 @@ def test_a_key_that_the_server_says_aloud_is_written_nowhere(ask, tmp_path, faul
     assert b"[key]" in written and b"sk-key-of-the-test" not in written
 
 
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(double, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    double.script(catalogue=False)
+    assert OpenRouter(double.url, "sk-key").complete(request("a")).status == 200
+
+
 def test_only_supported_parameters_are_sent_after_the_catalogue_was_read(double):
     double.script(models={"m": {"pricing": {"prompt": "0", "completion": "0"},
                                 "supported_parameters": ["max_completion_tokens"]}})

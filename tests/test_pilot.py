@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -209,6 +208,15 @@ def test_help_imports_nothing_that_is_not_needed(cli, script):
     imported = {line.rsplit("|", 1)[-1].strip() for line in run.stderr.splitlines()}
     assert run.returncode == 0 and run.stdout.startswith("usage: ")
     assert not imported & {"requests", "urllib3", "http.client", "concurrent.futures"}
+
+
+def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path):
+    gone, out = os.pipe()
+    os.close(gone)
+    subprocess.run([sys.executable, ROOT / PILOT, "--out", "o"], cwd=tmp_path, stdout=out,
+                   env=clean_environment(), stderr=subprocess.PIPE, timeout=60)
+    os.close(out)
+    assert json.loads((tmp_path / "o/pilot-s42/manifest.json").read_text())["state"] == "complete"
 
 
 # --- the command, against a server -------------------------------------------------------------

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -339,10 +338,11 @@ def test_it_runs_on_a_bare_python(file):
 @pytest.mark.slow
 def test_help_is_there_at_once():
     times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        run("--help")
-        times.append(time.perf_counter() - start)
+    for _ in range(5):  # processor time, so that a busy machine does not decide
+        done = subprocess.Popen([sys.executable, SCRIPT, "--help"], stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(done.pid, 0)
+        done.returncode = os.waitstatus_to_exitcode(status)
+        times.append(used.ru_utime + used.ru_stime)
     assert min(times) < 0.15
 
 

@@ -13,7 +13,7 @@ CALL_FLAGS = $(if $(BASE_URL),--base-url $(BASE_URL)) $(if $(MODELS),--models $(
 	$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help pilot analyze verify test lint local-model vendor bench clean
+.PHONY: help pilot urrp urrp-example analyze verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -26,6 +26,13 @@ help:  ## this list
 
 pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions, into results/pilot/
 	@$(RUN) run_pilot.py $(CALL_FLAGS)
+
+urrp: $(NEED)  ## URRP v1.1: collect trials into urrp_runs.jsonl, then analyse them
+	@$(RUN) urrp_run.py $(CALL_FLAGS)
+	@$(PYTHON) urrp_analyze.py urrp_runs.jsonl --html urrp_runs.html
+
+urrp-example:  ## analyse 230 real trials of SmolLM2-135M, the committed example
+	@$(PYTHON) urrp_analyze.py results/examples/urrp-smollm2/urrp_runs.jsonl
 
 analyze:  ## every figure and file of RUNS=results/pilot again, from the journals
 	@$(PYTHON) analyze.py $(or $(RUNS),results/pilot) $(ARGS)
@@ -49,6 +56,16 @@ lint: .venv/dev-ready  ## ruff
 
 bench: .venv/dev-ready  ## speed and memory, as ratios to the ideal or to a peer
 	@.venv/bin/python benchmarks/runner.py
+
+bundle:  ## dist/urrp_analyze.pyz and dist/analyze.pyz: one file each, for a bare Python
+	@rm -rf dist && mkdir -p dist/stage
+	@cp -r common stats cirrus urrp prompts analyze.py urrp_analyze.py dist/stage/
+	@find dist/stage -name __pycache__ -prune -exec rm -rf {} +
+	@for name in urrp_analyze analyze; do \
+		sed "s/SCRIPT/$$name/" .ci/bundle_main.py > dist/stage/__main__.py && \
+		$(PYTHON) -m zipapp dist/stage -c -p '/usr/bin/env python3' -o dist/$$name.pyz || exit 1; \
+	done
+	@rm -rf dist/stage && ls -l dist/*.pyz
 
 vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@$(PYTHON) -m venv .venv-fetch

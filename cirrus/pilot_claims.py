@@ -3,30 +3,12 @@
 from collections.abc import Mapping
 
 from cirrus.pilot import CELLS
+from cirrus.words import count, dollars, points, span
 
 NAMES = {cell: f"S.{cell[0]}-C.{cell[1]}" for cell in CELLS}
 HP, HA, LP, LA = CELLS
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
 MIN_BULLETINS = 6
-
-
-def points(value: float | None) -> str:
-    """0.214 → "+21.4 points"."""
-    return "unknown" if value is None else f"{100 * value:+.1f} points"
-
-
-def span(low: float | None, high: float | None) -> str:
-    """A 95% interval in points, or why there is none."""
-    if low is None or high is None:
-        return "no interval"
-    return f"95% interval {100 * low:+.1f} to {100 * high:+.1f}"
-
-
-def dollars(cost: Mapping) -> str:
-    """The cost as far as it is known."""
-    if not cost["unknown"]:
-        return f"${cost['usd']:.4f}"
-    return f"at least ${cost['usd']:.4f} ({cost['why']})" if cost["usd"] else "unknown"
 
 
 def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
@@ -60,10 +42,6 @@ def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
                    f"{redealt[0]} of {redealt[1]} questions dealt again from seed "
                    f"{out['design']['seed']}, same by SHA-256"},
     ]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" + ("" if n == 1 else "s")
 
 
 def _excludes_zero(entry: Mapping) -> bool:
@@ -102,15 +80,15 @@ def _limits(out: Mapping, primary: Mapping, interaction: Mapping) -> list[str]:
     said += [
         "“Statistically significant”: a pilot is underpowered; its p-values are exploratory.",
         "“Proves superrational cooperation”: that needs the tournament's controls and gates.",
-        f"“Generalises to all models”: {_count(len(design['models']), who)} asked, on "
-        f"{_count(design['bulletins'], 'bulletin')} of one domain."]
+        f"“Generalises to all models”: {count(len(design['models']), who)} asked, on "
+        f"{count(design['bulletins'], 'bulletin')} of one domain."]
     if primary["value"] is not None and not _excludes_zero(primary):
         said.append("A direction of the effect: its interval includes zero or can't be computed.")
     if interaction["value"] is not None and not _excludes_zero(interaction):
         said.append("An interaction: the interval of the difference of differences includes zero "
                     "or can't be computed.")
     if design["bulletins"] < MIN_BULLETINS:
-        said.append(f"Anything beyond {_count(design['bulletins'], 'bulletin')}: the result is "
+        said.append(f"Anything beyond {count(design['bulletins'], 'bulletin')}: the result is "
                     "about these stimuli.")
     bounds = out["missing"]["primary"]
     if sum(out["missing"]["by_cell"].values()) and bounds["lowest"] is not None:

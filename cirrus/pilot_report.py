@@ -5,7 +5,7 @@ from typing import Any
 
 from cirrus.pilot import CELLS
 from cirrus.pilot_analysis import CONTRASTS, COOPERATIVE
-from cirrus.pilot_claims import NAMES, dollars, points, span
+from cirrus.pilot_claims import NAMES
 from cirrus.pilot_summary import (
     EFFECT_HEAD,
     EFFECTS_NOTE,
@@ -15,6 +15,7 @@ from cirrus.pilot_summary import (
     quality_rows,
     quality_sentences,
 )
+from cirrus.words import dollars, points, span
 from common import page, plots
 from common.page import text
 from common.plots import Point

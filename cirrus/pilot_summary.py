@@ -1,14 +1,23 @@
 """pilot-summary.md, and the few lines that the terminal shows. A pure function of the analysis."""
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from cirrus.pilot import CELLS
 from cirrus.pilot_analysis import CONTRASTS
-from cirrus.pilot_claims import NAMES, dollars, points, span
+from cirrus.pilot_claims import NAMES
+from cirrus.words import (
+    bracket,
+    dollars,
+    harmless,
+    md_bullets,
+    md_code,
+    md_table,
+    points,
+    span,
+)
 from common import VERSION, plots
 from common.cli import printable
 from common.plots import Point
@@ -37,14 +46,14 @@ def summary(out: Mapping[str, Any], design_hash: str) -> str:
         f"{'respondents' if out['simulated'] else 'models'} × {design['runs']} runs × 4 cells "
         f"(symmetry × coupling cue); compliance {design['compliance']}, tells {design['tells']}, "
         f"seed {design['seed']}, {design['bulletins']} bulletins.",
-        "## What was found", _sentences(out["claims"]["may"]),
-        "## What may not be claimed", _sentences(out["claims"]["may_not"]),
+        "## What was found", md_bullets(out["claims"]["may"]),
+        "## What may not be claimed", md_bullets(out["claims"]["may_not"]),
         "## Success criteria", _success(out["success"]),
         "## Cooperation by cell, all models",
-        _code(plots.bars(cell_points(out["pooled"]["cells"]))),
+        md_code(plots.bars(cell_points(out["pooled"]["cells"]))),
         "█ to the lower end of the 95% interval (over runs), ▒ to the mean of the models' means, "
         "─ to the upper end.",
-        "## Interaction", _code(_interaction_plot(out["pooled"]["cells"])),
+        "## Interaction", md_code(_interaction_plot(out["pooled"]["cells"])),
         f"Difference of differences: {_figure(out['pooled']['interaction'])}.",
         "## Effects, all models", _effects(out["pooled"]), EFFECTS_NOTE,
         "## Model by model", *(_model(name, out["models"][name]) for name in design["models"]),
@@ -62,26 +71,6 @@ EFFECTS_NOTE = (
     "pilot-analysis.json. Exploratory p-values are only there.")
 
 
-def harmless(words: object) -> str:
-    """Foreign words in Markdown: one line, no tag that a viewer would take for HTML."""
-    return re.sub(r"<(?=[A-Za-z!/?])", "&lt;", printable(" ".join(str(words).split())))
-
-
-def _sentences(items) -> str:
-    return "\n".join(f"- {harmless(item)}" for item in items)
-
-
-def _code(text: str) -> str:
-    return f"```text\n{text}\n```"
-
-
-def md_table(head, rows) -> str:
-    """A Markdown table; cells with a bar or a line break in them are made harmless."""
-    def line(cells) -> str:
-        return "| " + " | ".join(harmless(c).replace("|", "\\|") for c in cells) + " |"
-    return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)])
-
-
 def _success(rows) -> str:
     return md_table(["criterion", "verdict", "figure"],
                     [[r["criterion"], MARKS[r["met"]], r["figure"]] for r in rows])
@@ -96,21 +85,6 @@ def _interaction_plot(cells: Mapping) -> str:
 def _figure(entry: Mapping) -> str:
     return f"{points(entry['value'])} ({span(entry['low'], entry['high'])}, " \
            f"{entry['units']} units)"
-
-
-def number(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None else f"{value:+.{digits}f}"
-
-
-def bracket(entry: Mapping | None, scale: float = 1, digits: int = 2) -> str:
-    """ "+0.21 [+0.03, +0.40]", with what can't be computed left out."""
-    if entry is None or entry["value"] is None:
-        return "–"
-    said = number(scale * entry["value"], digits)
-    if entry["low"] is None:
-        return said
-    low, high = (number(scale * entry[edge], digits) for edge in ("low", "high"))
-    return f"{said} [{low}, {high}]"
 
 
 def effect_rows(own: Mapping) -> list[list[str]]:
@@ -135,7 +109,7 @@ def _effects(own: Mapping) -> str:
 
 
 def _model(name: str, own: Mapping) -> str:
-    return "\n\n".join([f"### {harmless(name)}", _code(plots.bars(cell_points(own["cells"]))),
+    return "\n\n".join([f"### {harmless(name)}", md_code(plots.bars(cell_points(own["cells"]))),
                         _effects(own)])
 
 
@@ -175,7 +149,7 @@ def quality_sentences(out: Mapping) -> list[str]:
 
 def _quality(out: Mapping) -> str:
     head, *rows = quality_rows(out)
-    return md_table(head, rows) + "\n\n" + _sentences(quality_sentences(out))
+    return md_table(head, rows) + "\n\n" + md_bullets(quality_sentences(out))
 
 
 def terminal(path: Path) -> str:

@@ -12,8 +12,12 @@ WHEELS := $(if $(wildcard vendor/*.whl),--no-index --find-links vendor)
 CALL_FLAGS = $(if $(BASE_URL),--base-url $(BASE_URL)) $(if $(MODELS),--models $(MODELS)) \
 	$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)
 
+# pd-agents has an environment of its own, made by uv, and wants Python 3.12 or newer.
+UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python3))
+UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
+
 .DEFAULT_GOAL := help
-.PHONY: help pilot urrp urrp-example analyze verify test lint local-model bundle vendor bench clean
+.PHONY: help pilot tournament pd urrp urrp-example analyze verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -27,12 +31,19 @@ help:  ## this list
 pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions, into results/pilot/
 	@$(RUN) run_pilot.py $(CALL_FLAGS)
 
+tournament: $(NEED)  ## agents × rounds, one condition; a plan by ARGS='--plan confirmatory'
+	@$(RUN) run_tournament.py $(CALL_FLAGS)
+
 urrp: $(NEED)  ## URRP v1.1: collect trials into urrp_runs.jsonl, then analyse them
 	@$(RUN) urrp_run.py $(CALL_FLAGS)
 	@$(PYTHON) urrp_analyze.py urrp_runs.jsonl --html urrp_runs.html
 
 urrp-example:  ## analyse 230 real trials of SmolLM2-135M, the committed example
 	@$(PYTHON) urrp_analyze.py results/examples/urrp-smollm2/urrp_runs.jsonl
+
+pd: .venv-uv/ready  ## the iterated prisoner's dilemma: default experiment and its report
+	@$(UV) run pdbench run configs/experiment.yaml
+	@$(UV) run pdbench report data/runs/default
 
 analyze:  ## every figure and file of RUNS=results/pilot again, from the journals
 	@$(PYTHON) analyze.py $(or $(RUNS),results/pilot) $(ARGS)
@@ -47,15 +58,20 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 		--model_alias smollm2-135m --n_ctx 4096 --n_threads 2 --interrupt_requests false \
 		--verbose false
 
-test: lint .venv/dev-ready  ## style, every test, on this machine
+test: lint .venv/dev-ready .venv-uv/ready  ## style, every test, on this machine
 	@sh tests/system-packages.sh
 	@.venv/bin/python -m pytest
+	@$(UV) run --all-extras pytest -q
 
 lint: .venv/dev-ready  ## ruff
 	@.venv/bin/ruff check .
 
-bench: .venv/dev-ready  ## speed and memory, as ratios to the ideal or to a peer
+bench: .venv/dev-ready .venv-uv/ready  ## speed and memory, as ratios to the ideal or to a peer
 	@.venv/bin/python benchmarks/runner.py
+	@.venv/bin/python benchmarks/statistics.py
+	@.venv/bin/python benchmarks/urrp.py
+	@.venv/bin/python benchmarks/tournament.py
+	@$(UV) run python benchmarks/bench.py
 
 bundle:  ## dist/urrp_analyze.pyz and dist/analyze.pyz: one file each, for a bare Python
 	@rm -rf dist && mkdir -p dist/stage
@@ -77,7 +93,7 @@ vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder, then 'make test' there"
 
 clean:  ## remove environments and caches; results stay
-	rm -rf .venv .venv-fetch .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf .venv .venv-fetch .venv-uv pd-agents/.venv .pytest_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps, so that an interrupted installation is begun again.
@@ -90,6 +106,11 @@ clean:  ## remove environments and caches; results stay
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-dev.txt
 	@touch .venv/run-ready $@
+
+.venv-uv/ready: Makefile
+	@$(PYTHON) -m venv .venv-uv
+	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check uv==0.13.9
+	@touch $@
 
 # GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run.
 .venv-model/ready: requirements-model.txt

@@ -1,0 +1,128 @@
+"""The executor seam: processes of this machine, and a real Dask cluster on loopback."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import ROOT, clean_environment
+from test_tournament_cli import answered, derived, wait_for
+
+from cirrus.cluster import mapped
+from common.exits import Incomplete
+
+SCRIPT = "run_tournament.py"
+PLAN = ("--plan", "ablation", "--agents", 4, "--rounds", 2)
+
+
+def square(n):
+    return n * n
+
+
+def die(n):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_once(path):
+    """Dies the first time it is asked, and not the second."""
+    if not os.path.exists(path):
+        open(path, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return path
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_results_come_with_their_places(processes):
+    assert dict(mapped(square, [3, 1, 2], processes)) == {0: 9, 1: 1, 2: 4}
+
+
+def test_the_work_of_a_worker_that_died_is_done_by_another(tmp_path):
+    jobs = [str(tmp_path / name) for name in "ab"]
+    assert dict(mapped(die_once, jobs, 2)) == dict(enumerate(jobs))
+
+
+def test_workers_that_keep_dying_are_an_incomplete_run():
+    with pytest.raises(Incomplete, match="the same command resumes"):
+        list(mapped(die, [1, 2], 2))
+
+
+# --- Dask --------------------------------------------------------------------------------------
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler and two workers, each a process of its own, none with the project on its path."""
+    pytest.importorskip("distributed", reason="the optional package `distributed` is not installed")
+    address = f"tcp://127.0.0.1:{free_port()}"
+    room = tmp_path / "dask"
+    room.mkdir()
+    environment = clean_environment() | {"HOME": str(room), "NO_PROXY": "*",
+                                         "DASK_DISTRIBUTED__WORKER__DAEMON": "False"}
+
+    def start(what, *flags):
+        return subprocess.Popen([sys.executable, "-m", "distributed.cli." + what, *flags],
+                                cwd=room, env=environment, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port",
+                      address.rpartition(":")[2], "--no-dashboard")
+    workers = [start("dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
+                     "--memory-limit", "0") for _ in range(2)]
+    yield address, workers
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(cli, tmp_path, cluster):
+    address, workers = cluster
+    time.sleep(3)  # until both workers have registered
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / SCRIPT), *map(str, PLAN), "--scheduler", address, "--out", "o"],
+        cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True)
+    wait_for(lambda: any((tmp_path / "o").rglob("journal.jsonl*")), 60)
+    workers[0].kill()
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert cli(SCRIPT, *PLAN, "--out", "local").returncode == 0
+    assert derived(tmp_path / "o") == derived(tmp_path / "local")
+    assert set(answered(tmp_path / "o").values()) == {1}
+
+
+def test_a_scheduler_that_cannot_be_reached_is_one_line_within_ten_seconds(cli):
+    pytest.importorskip("distributed", reason="the optional package `distributed` is not installed")
+    start = time.monotonic()
+    run = cli(SCRIPT, *PLAN, "--scheduler", f"tcp://127.0.0.1:{free_port()}")
+    assert time.monotonic() - start < 10
+    errors = [line for line in run.stderr.splitlines() if not line.startswith("warning:")]
+    assert run.returncode == 2 and len(errors) == 1 and "can't be reached" in errors[0]
+
+
+def test_without_the_package_the_flag_says_what_to_install(cli, tmp_path):
+    (tmp_path / "distributed.py").write_text("raise ImportError('not here')\n")
+    run = cli(SCRIPT, *PLAN, "--scheduler", "tcp://127.0.0.1:1",
+              env={"PYTHONPATH": str(tmp_path)})
+    assert run.returncode == 2 and "needs the package `distributed`" in run.stderr
+
+
+def test_a_plan_spread_over_processes_shares_limits_and_budget(cli, double, tmp_path):
+    double.script(latency_s=0.01)
+    (tmp_path / "c.json").write_text(json.dumps(
+        {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}))
+    run = cli(SCRIPT, *PLAN, "--base-url", double.url, "--config", "c.json", "--jobs", 2,
+              "--concurrency", "strategy=2,decision=4", "--out", "o")
+    assert run.returncode == 0, run.stderr
+    assert double.ledger()["peak"] <= 2 + 4
+    limits = {json.loads(path.read_text())["cost"]["limit_usd"]
+              for path in (tmp_path / "o").rglob("*/manifest.json")}
+    assert limits == {10.0}

@@ -1,0 +1,196 @@
+"""`analyze.py --verify`: passes on what follows from its journal, names what does not."""
+
+import gzip
+import json
+import shutil
+
+import pytest
+
+from cirrus.verify import first_difference
+from common.artifacts import gzip_bytes, json_file, read_bytes, sha256
+
+RUN = "o/cvd-S.high-C.present-H.high-s42"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with one run of each instrument."""
+    import subprocess
+    import sys
+
+    from conftest import ROOT, clean_environment
+    folder = tmp_path_factory.mktemp("made")
+    for flags in (["run_tournament.py", "--agents", "3", "--rounds", "2", "--out", "o"],
+                  ["run_pilot.py", "--runs", "2", "--models", "coin", "--out", "p"]):
+        subprocess.run([sys.executable, str(ROOT / flags[0]), *flags[1:]], cwd=folder, check=True,
+                       env=clean_environment(), capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def copy(made, tmp_path):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def verify(cli, *runs):
+    return cli("analyze.py", "--verify", *runs)
+
+
+def edited(path, change):
+    """Rewrite a file, packed as this project packs where it is packed."""
+    data = change(read_bytes(path))
+    path.write_bytes(gzip_bytes(data) if path.suffix == ".gz" else data)
+
+
+def test_runs_of_both_instruments_follow_from_their_journals(cli, copy):
+    done = verify(cli, ".")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 and all(line.startswith("verified ") for line in lines)
+    assert all("SIMULATED" in line for line in lines)
+
+
+def test_nothing_is_written_and_nothing_asked(cli, copy):
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
+    verify(cli, "o", "p")
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+
+
+@pytest.mark.parametrize(("name", "old", "new", "said"), [
+    ("strategies_r2.json", b"Default:", b"Default;", "line"),
+    ("round_1_games.json", b'"parse_status":"ok"', b'"parse_status":"no"', "expected 'ok"),
+    ("round_2_games.json", b'"raw_payoffs"', b'"raw_payoff5"', "first difference"),
+    ("acausal_manifest.json", b'"simulated": true', b'"simulated": false', "expected 'true"),
+])
+def test_an_edited_artifact_is_named_with_its_first_difference(cli, copy, name, old, new, said):
+    edited(copy / RUN / name, lambda data: data.replace(old, new, 1))
+    done = verify(cli, "o")
+    assert done.returncode == 2
+    line = done.stdout.splitlines()[0]
+    assert line.startswith("FAILED") and f"{name}: first difference in line" in line
+    assert said in line
+
+
+def test_an_edit_is_found_although_the_manifest_was_edited_to_match(cli, copy):
+    path = copy / RUN / "round_1_games.json"
+    edited(path, lambda data: data.replace(b"COORDINATE", b"PREEMPT", 1))
+    manifest = json.loads((copy / RUN / "manifest.json").read_text())
+    manifest["files"]["round_1_games.json"] = sha256(path.read_bytes())
+    (copy / RUN / "manifest.json").write_bytes(json_file(manifest))
+    assert "round_1_games.json: first difference" in verify(cli, "o").stdout
+
+
+def test_an_edited_transcript_is_named(cli, copy):
+    path = next((copy / RUN / "transcripts/r1").iterdir())
+    edited(path, lambda data: data.replace(b"Decision", b"decision", 1))
+    assert f"transcripts/r1/{path.name}: first difference in line" in verify(cli, "o").stdout
+
+
+def test_a_transcript_packed_by_another_hand_is_named(cli, copy):
+    path = next((copy / RUN / "transcripts/r1").iterdir())
+    path.write_bytes(gzip.compress(read_bytes(path), mtime=1))
+    assert "not packed by this project" in verify(cli, "o").stdout
+
+
+@pytest.mark.parametrize("name", ["round_1_games.json", "acausal_manifest.json"])
+def test_a_missing_artifact_is_named(cli, copy, name):
+    (copy / RUN / name).unlink()
+    done = verify(cli, "o")
+    assert done.returncode == 2 and f"{name}: can't be read" in done.stdout
+
+
+def test_an_artifact_too_many_is_named(cli, copy):
+    shutil.copy(copy / RUN / "round_1_games.json", copy / RUN / "round_3_games.json")
+    assert "round_3_games.json: does not follow from the journal" in verify(cli, "o").stdout
+
+
+def journal_lines(path):
+    return read_bytes(path).splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("change", ["answer", "drop", "swap"])
+def test_an_edited_journal_is_named_with_its_line(cli, copy, change):
+    path = copy / RUN / "journal.jsonl.gz"
+    lines = journal_lines(path)
+    if change == "answer":
+        lines[20] = lines[20].replace(b"Decision", b"decision", 1)
+    elif change == "drop":
+        del lines[20]
+    else:
+        lines[20], lines[21] = lines[21], lines[20]
+    path.write_bytes(gzip_bytes(b"".join(lines)))
+    done = verify(cli, "o")
+    assert done.returncode == 2
+    assert "journal.jsonl.gz line " in done.stdout and "does not follow" in done.stdout
+
+
+def test_an_answer_cut_off_the_end_of_the_journal_is_missed(cli, copy):
+    path = copy / RUN / "journal.jsonl.gz"
+    path.write_bytes(gzip_bytes(b"".join(journal_lines(path)[:-1])))
+    assert "journal.head_sha256" in verify(cli, "o").stdout
+
+
+def test_a_journal_rewritten_with_a_new_chain_still_has_to_answer_the_design_s_questions(cli, copy):
+    path = copy / RUN / "journal.jsonl.gz"
+    prev, out = None, []
+    for line in journal_lines(path):
+        entry = json.loads(line)
+        if prev is not None:
+            entry["prev"] = prev
+        messages = entry["request"]["messages"]
+        messages[1]["content"] = messages[1]["content"].replace("Assume peers", "Imagine peers")
+        text = json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode()
+        prev = sha256(text)
+        out.append(text + b"\n")
+    path.write_bytes(gzip_bytes(b"".join(out)))
+    manifest = json.loads((copy / RUN / "manifest.json").read_text())
+    manifest["journal"]["head_sha256"] = prev
+    (copy / RUN / "manifest.json").write_bytes(json_file(manifest))
+    assert "the messages sent are not those of the question" in verify(cli, "o").stdout
+
+
+def test_a_configuration_edited_in_the_manifest_belongs_to_another_journal(cli, copy):
+    path = copy / RUN / "manifest.json"
+    path.write_bytes(path.read_bytes().replace(b'"seed": 42', b'"seed": 43'))
+    assert "belongs to another configuration" in verify(cli, "o").stdout
+
+
+def test_costs_and_hashes_in_the_manifest_are_checked(cli, copy):
+    path = copy / RUN / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["cost"]["spent_usd"] = 1.0
+    manifest["files"]["strategies_r1.json"] = "0" * 64
+    path.write_bytes(json_file(manifest))
+    said = verify(cli, "o").stdout
+    assert "cost.spent_usd: expected 0.000000, found 1.000000" in said
+    assert "files.strategies_r1.json: not the hash of what the file says" in said
+
+
+def test_an_edited_pilot_is_named(cli, copy):
+    path = copy / "p/pilot-s42/pilot-summary.md"
+    edited(path, lambda data: data.replace(b"0", b"1", 1))
+    assert "pilot-summary.md: first difference in line" in verify(cli, "p").stdout
+
+
+def test_json_says_the_same(cli, copy):
+    edited(copy / RUN / "strategies_r1.json", lambda data: data.replace(b"Default", b"default", 1))
+    done = cli("analyze.py", "--verify", "--json", "o", "p")
+    verdicts = json.loads(done.stdout)
+    assert [verdict["ok"] for verdict in verdicts] == [False, True]
+    assert "strategies_r1.json" in verdicts[0]["problems"][0]
+
+
+@pytest.mark.parametrize("path", ["nowhere", "empty"])
+def test_a_folder_without_runs_is_wrong_usage(cli, tmp_path, path):
+    (tmp_path / "empty").mkdir()
+    done = verify(cli, path)
+    assert done.returncode == 2 and "no run here" in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize(("expected", "found", "where"), [
+    (b"abc\ndef\n", b"abc\ndxf\n", "line 2, column 2: expected 'ef', found 'xf'"),
+    (b"abc", b"abcd", "line 1, column 4: expected the end of the file, found 'd'"),
+    (b"abc\n", b"", "line 1, column 1: expected 'abc', found the end of the file")])
+def test_first_difference(expected, found, where):
+    assert first_difference(expected, found) == f"first difference in {where}"

@@ -38,6 +38,7 @@ PRICING = {"prompt": "0.000001", "completion": "0.000004"}  # dollars a token, a
 PARAMETERS = ["max_completion_tokens", "seed", "temperature"]
 MODELS = {f"double/{letter}": {"pricing": PRICING, "supported_parameters": PARAMETERS}
           for letter in "abcd"}
+DROPS = 100  # of a drip that "never ends": ten seconds of it are enough to tell
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 
 SETUP: dict[str, Any] = {
@@ -364,12 +365,12 @@ class Connection(asyncio.Protocol):
     def drip(self, answer: dict) -> None:
         self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
                              b"Transfer-Encoding: chunked\r\n\r\n")
-        self.drop()
+        self.drop(DROPS)
 
-    def drop(self) -> None:
-        if not self.transport.is_closing():
+    def drop(self, left: int) -> None:
+        if left and not self.transport.is_closing():
             self.transport.write(b"1\r\n\n\r\n")
-            asyncio.get_running_loop().call_later(0.1, self.drop)
+            asyncio.get_running_loop().call_later(0.1, self.drop, left - 1)
 
     def hang(self, answer: dict) -> None:
         pass

@@ -66,6 +66,13 @@ def test_both_seats_of_a_self_play_are_drawn_together():
     assert high == pytest.approx(2.5)
 
 
+def test_points_that_never_vary_have_no_interval_but_a_reason():
+    assert tables.bootstrap_interval([[[3.0, 3.0, 3.0]], [[1.0, 1.0]]], 3, "x") is None
+    assert tables.bootstrap_interval([[[3.0, 3.0, 3.0]], [[1.0, 1.5]]], 3, "x") is not None
+    found = [tables.Cell("c", "P", "Q", [1.0, 1.0], [3.0, 3.0])]
+    assert "No interval for P" in " ".join(tables.caveats(found, ["P", "Q"], []))
+
+
 def test_caveats():
     found = tables.cells(MATCHES, CONFIG)
     notes = " ".join(tables.caveats(found, ["P", "Q"], MATCHES))

@@ -111,9 +111,10 @@ def bootstrap_interval(
 
     `conditions` holds, per condition, the agent's one or two cells. Replicates are drawn again
     within each condition (the stratified bootstrap; Davison, Hinkley 1997, 3.2), both seats of a
-    match together, from a stream of its own. None where a condition has fewer than two.
+    match together, from a stream of its own. None where a condition has fewer than two, or where
+    no replicate differs from another: an interval without width would claim certainty.
     """
-    if any(len(group[0]) < 2 for group in conditions):
+    if any(len(group[0]) < 2 for group in conditions) or not _varies(conditions):
         return None
     rng = np.random.default_rng(derive_seed(seed, "bootstrap", name))
     weight = sum(len(group) for group in conditions)
@@ -126,6 +127,11 @@ def bootstrap_interval(
     return float(low), float(high)
 
 
+def _varies(conditions: list[list[list[float]]]) -> bool:
+    """Whether any condition's replicates differ, over both seats of a match together."""
+    return any(float(np.ptp(np.sum(group, axis=0))) > 1e-12 for group in conditions)
+
+
 def caveats(found: list[Cell], agents: list[str], matches: list[MatchRounds]) -> list[str]:
     """What a reader must know before quoting the ranking."""
     notes = []
@@ -136,6 +142,11 @@ def caveats(found: list[Cell], agents: list[str], matches: list[MatchRounds]) ->
     if len({frozenset(o) for o in opponents.values() if o}) > 1:
         notes.append("The agents did not all meet the same opponents: the ranking compares the"
                      " points they got here, not their strength.")
+    same = [a for a in agents if (own := [c for c in found if c.agent == a])
+            and min(len(c.points) for c in own) > 1 and not _varies(_by_condition(own))]  # fmt: skip
+    if same:
+        notes.append(f"No interval for {', '.join(same)}: the points were the same in every"
+                     " replicate.")
     sizes = [len(c.points) for c in found]
     if sizes and min(sizes) < 2:
         notes.append("Some conditions have one complete replicate: agents in them have no"

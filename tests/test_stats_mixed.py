@@ -1,0 +1,261 @@
+"""The mixed logistic regression: what it refuses, what it names, what must not show in it.
+
+Its agreement with glmmTMB, glm and brglm2 is in test_stats_reference.py.
+"""
+
+import math
+import random
+
+import pytest
+from reference.stats.mixed_data import DATA
+
+import stats
+from stats import laplace
+
+ROWS = [
+    {
+        "y": i % 3 % 2,
+        "S": i % 2,
+        "C": i // 2 % 2,
+        "site": "abc"[i % 5 % 3],
+        "agent": i % 7,
+        "one": 1,
+    }
+    for i in range(84)
+]
+
+
+def changed(index, **values):
+    return [{**row, **values} if i == index else row for i, row in enumerate(ROWS)]
+
+
+def without(index, column):
+    kept = {name: value for name, value in ROWS[index].items() if name != column}
+    return [kept if i == index else row for i, row in enumerate(ROWS)]
+
+
+def call(rows=ROWS, outcome="y", fixed=("S",), random=("agent",)):
+    return lambda: stats.fit_mixed_logit(rows, outcome, fixed, random)
+
+
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        (call(outcome="z"), "rows[0]: no column 'z'"),
+        (call(without(5, "y")), "rows[5]: no column 'y'"),
+        (call(without(5, "S")), "rows[5]: no column 'S'"),
+        (call(without(5, "agent")), "rows[5]: no column 'agent'"),
+        (call(changed(3, y=2)), "rows[3]: 'y' is 2, neither 0 nor 1"),
+        (call(changed(3, y="1")), "rows[3]: 'y' is '1', neither 0 nor 1"),
+        (call(changed(3, y=math.nan)), "rows[3]: 'y' is nan"),
+        (call(changed(3, y=None)), "rows[3]: 'y' is None"),
+        (call(changed(9, S=math.nan)), "rows[9]: 'S' is nan"),
+        (call(changed(9, S=math.inf)), "rows[9]: 'S' is inf"),
+        (call(changed(9, S="high")), "'S' is a string in some rows only"),
+        (call(changed(9, S=[1])), "rows[9]: 'S' is [1], no number"),
+        (call(changed(9, agent=None)), "rows[9]: 'agent' is None"),
+        (call(changed(9, agent=[1])), "random: the values of 'agent' can't be told apart"),
+        (call(fixed=["Q"]), "fixed: 'Q' names no column of the rows: 'Q'"),
+        (call(fixed=["S", "S:Q"]), "fixed: 'S:Q' names no column of the rows: 'Q'"),
+        (call(fixed=["S:S"]), "fixed: 'S:S' names a column twice"),
+        (call(fixed=["S", "S"]), "fixed: 'S' stands there twice"),
+        (call(fixed="S"), "fixed: a list of names is needed, not the string 'S'"),
+        (call(random="agent"), "random: a list of names is needed, not the string 'agent'"),
+        (call(fixed=["S", "S:site"]), "fixed: 'S:site' needs 'site' as a term too"),
+        (call([1, 2]), "rows[0]: no column 'y'"),
+    ],
+)
+def test_bad_input_is_named(bad, sentence):
+    with pytest.raises(ValueError) as error:
+        bad()
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("fit", "sentence"),
+    [
+        (call([])(), "no rows"),
+        (call([{**row, "y": 1} for row in ROWS])(), "every y is 1"),
+        (call(random=["one"])(), "random: every row has the same 'one'"),
+        (call(fixed=["one"])(), "fixed: one says nothing that the terms before it don't"),
+        (call([{**r, "T": 2 - r["S"]} for r in ROWS], fixed=["S", "T"])(), "fixed: T says nothing"),
+    ],
+)
+def test_no_fit_says_why(fit, sentence):
+    assert sentence in fit.why
+    assert fit.log_likelihood is None and not fit.converged and fit.singular is None
+    assert all(value is None for c in fit.coefficients for value in c[1:])
+    assert all(sd is None for sd in fit.random_sd.values())
+
+
+def test_names_and_fields():
+    fit = stats.fit_mixed_logit(ROWS, "y", ["S", "site", "S:site", "S:C"], ["agent"])
+    names = ["(Intercept)", "S", "site[b]", "site[c]", "S:site[b]", "S:site[c]", "S:C"]
+    assert [c.name for c in fit.coefficients] == names
+    assert fit.rows == 84 and fit.groups == {"agent": 7} and fit.why is None
+    slope = fit.asdict()["coefficients"][1]
+    assert slope["z"] == slope["estimate"] / slope["se"]
+    assert slope["low"] < slope["estimate"] < slope["high"]
+    assert slope["high"] - slope["low"] == pytest.approx(2 * 1.959963984540054 * slope["se"])
+
+
+def test_true_and_false_are_one_and_zero():
+    truths = [{**row, "y": bool(row["y"]), "S": row["S"] == 1} for row in ROWS]
+    assert call(truths)() == call()()
+
+
+def test_the_order_of_rows_does_not_show():
+    rows = DATA["crossed"]()[:700]
+    mixed = rows[:]
+    random.Random(4).shuffle(mixed)
+    one, other = (
+        stats.fit_mixed_logit(r, "coop", ["S", "C", "S:C"], ["agent", "opponent"])
+        for r in (rows, mixed)
+    )
+    assert one == other
+
+
+def test_names_of_groups_and_their_order_do_not_show():
+    rows = DATA["crossed"]()[:700]
+    renamed = [{**row, "agent": ("x", -int(row["agent"][1:]))} for row in rows]
+    fits = [
+        stats.fit_mixed_logit(rows, "coop", ["S"], ["agent", "opponent"]),
+        stats.fit_mixed_logit(renamed, "coop", ["S"], ["opponent", "agent"]),
+    ]
+    for field in ("log_likelihood", "random_sd"):
+        assert getattr(fits[0], field) == pytest.approx(getattr(fits[1], field), abs=1e-5)
+
+
+def test_a_group_that_repeats_every_row_changes_nothing_else():
+    # Each herd counted as one group under two names: the same likelihood, the variance shared.
+    rows = [{**row, "twin": row["herd"]} for row in DATA["cbpp"]()]
+    single = stats.fit_mixed_logit(rows, "case", ["period"], ["herd"])
+    twice = stats.fit_mixed_logit(rows, "case", ["period"], ["herd", "twin"])
+    assert twice.log_likelihood == pytest.approx(single.log_likelihood, abs=1e-6)
+    spread = math.hypot(*twice.random_sd.values())
+    assert spread == pytest.approx(single.random_sd["herd"], abs=1e-3)
+
+
+def test_no_spread_is_zero_and_called_singular():
+    rows = DATA["no-spread"]()
+    fit = stats.fit_mixed_logit(rows, "coop", ["S", "C"], ["opponent"])
+    plain = stats.fit_mixed_logit(rows, "coop", ["S", "C"], [])
+    assert fit.singular and fit.converged and fit.random_sd == {"opponent": 0.0}
+    assert fit.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-9)
+    for one, other in zip(fit.coefficients, plain.coefficients, strict=True):
+        assert one[1:] == pytest.approx(other[1:], abs=1e-6)
+    assert not plain.singular and plain.random_sd == {} and plain.groups == {}
+
+
+def test_gradient_is_the_slope_of_the_likelihood():
+    rng = random.Random(5)
+    cells = [
+        (rng.randrange(3), rng.randrange(9), rng.randrange(4), rng.randrange(3)) for _ in "a" * 200
+    ]
+    pattern, *groups = map(list, zip(*cells, strict=True))
+    n = [rng.randint(1, 3) for _ in cells]
+    k = [rng.randint(0, trials) for trials in n]
+    model = laplace.Laplace([(1.0, 0.0), (1.0, 1.0), (1.0, -0.4)], pattern, groups, k, n)
+    theta = [0.3, -0.2, 0.9, 0.5, 1.4]
+
+    def at(values):
+        return model.point(values[:2], values[2:], model.zeros())
+
+    for i, slope in enumerate(at(theta).gradient):
+        above, below = ([t + d * (i == j) for j, t in enumerate(theta)] for d in (1e-4, -1e-4))
+        assert slope == pytest.approx((at(above).value - at(below).value) / 2e-4, abs=1e-6)
+
+
+SEPARATION = "coop is 1 in all 15 rows with S = 1, C = 1"
+
+
+@pytest.mark.parametrize("grouping", [[], ["run"]])
+def test_separation_is_named_and_gets_no_test(grouping):
+    rows = DATA["separated"]()
+    fit = stats.fit_mixed_logit(rows, "coop", ["S", "C", "S:C", "score"], grouping)
+    assert SEPARATION in fit.why and "ignores clustering" in fit.why and "Firth" in fit.why
+    assert all(c.estimate is not None and c.se is c.p is c.low is None for c in fit.coefficients)
+    assert fit.log_likelihood is None and not fit.converged
+    smaller = stats.fit_mixed_logit(rows, "coop", ["S", "C"], grouping)
+    assert smaller.why is None
+    assert stats.likelihood_ratio(fit, smaller) == (None, 2, None)
+
+
+def test_separation_of_a_level_and_by_a_number():
+    rows = [{**row, "y": 0 if row["site"] == "c" else row["y"]} for row in ROWS]
+    fit = call(rows, fixed=["S", "site"])()
+    assert "y is 0 in all" in fit.why and "rows with site = c" in fit.why
+    rows = [{"y": int(i > 40), "x": i / 7, "g": i % 5} for i in range(80)]
+    fit = call(rows, fixed=["x"], random=["g"])()
+    assert "separation: y 0 and 1 are told apart by (Intercept), x;" in fit.why
+
+
+def test_separation_that_no_single_cell_shows():
+    # No face of the cube holds one outcome only, but the sum of the coordinates tells them apart.
+    corners = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    rows = [{"y": int(sum(c) > 1), **dict(zip("abc", c, strict=True))} for c in corners * 3]
+    fit = stats.fit_mixed_logit(rows, "y", ["a", "b", "c"], [])
+    assert "separation: y 0 and 1 are told apart by (Intercept), a, b, c;" in fit.why
+    rows[0]["y"], rows[7]["y"] = 1, 0
+    assert stats.fit_mixed_logit(rows, "y", ["a", "b", "c"], []).why is None
+
+
+def test_quasi_separation_agrees_with_enumeration():
+    """Small random designs against every direction through two points of the plane."""
+    rng = random.Random(11)
+    verdicts = set()
+    for _ in range(300):
+        rows = [
+            {"y": rng.randrange(2), "a": rng.randrange(3), "b": rng.randrange(3)} for _ in range(7)
+        ]
+        fit = stats.fit_mixed_logit(rows, "y", ["a", "b"], [])
+        if "says nothing" in (fit.why or "") or "every y" in (fit.why or ""):
+            continue
+        assert ("separation" in (fit.why or "")) == separable(rows)
+        verdicts.add(separable(rows))
+    assert verdicts == {True, False}
+
+
+def separable(rows):
+    points = {(row["a"], row["b"]) for row in rows}
+    for (a, b), (c, d) in ((p, q) for p in points for q in points if p != q):
+        for sign in (1, -1):
+            sides = [
+                sign * ((row["a"] - a) * (d - b) - (row["b"] - b) * (c - a)) * (2 * row["y"] - 1)
+                for row in rows
+            ]
+            if min(sides) >= 0 and max(sides) > 0:
+                return True
+    return False
+
+
+def test_groups_of_one_outcome_each_are_no_crash():
+    rows = [{"y": g % 2, "x": i % 2, "g": g} for g in range(20) for i in range(6)]
+    fit = stats.fit_mixed_logit(rows, "y", ["x"], ["g"])
+    assert fit.why or fit.random_sd["g"] > 3
+
+
+def test_likelihood_ratio_wants_nested_models_of_the_same_rows():
+    small, large = call(fixed=[])(), call(fixed=["S", "C"])()
+    assert stats.likelihood_ratio(large, small).df == 2
+    assert stats.likelihood_ratio(large, call(fixed=["S", "C"], random=[])()).df == 1
+    with pytest.raises(ValueError, match="has 2 more parameters"):
+        stats.likelihood_ratio(small, large)
+    with pytest.raises(ValueError, match="fitted to 83 rows, the other model to 84"):
+        stats.likelihood_ratio(large, call(ROWS[1:], fixed=[])())
+
+
+def test_p_is_uniform_where_nothing_is_there():
+    """200 null experiments of 12 groups: the ratio test rejects about one in twenty."""
+    rejected = 0
+    for seed in range(200):
+        rng = random.Random(seed)
+        shifts = [rng.gauss(0, 0.8) for _ in range(12)]
+        rows = [
+            {"y": int(rng.random() < 1 / (1 + math.exp(-shifts[g]))), "x": i % 2, "g": g}
+            for g in range(12)
+            for i in range(12)
+        ]
+        fits = (stats.fit_mixed_logit(rows, "y", fixed, ["g"]) for fixed in (["x"], []))
+        rejected += stats.likelihood_ratio(*fits).p < 0.05
+    assert 3 <= rejected <= 19

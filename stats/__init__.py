@@ -22,15 +22,19 @@ from .intervals import (
     score_difference,
     wilson_interval,
 )
+from .mixed import fit_mixed_logit, likelihood_ratio
 from .permutation import binomial_test, fisher_exact, permutation_test, sign_flip_test
 from .power import holm, power_two_proportions, required_n
 from .results import (
     Agreement,
     Bootstrap,
+    Coefficient,
     Contrast,
     Equivalence,
     Estimate,
     Interval,
+    LikelihoodRatio,
+    MixedFit,
     Permutation,
     TTest,
 )
@@ -49,10 +53,13 @@ from .text import (
 __all__ = [
     "Agreement",
     "Bootstrap",
+    "Coefficient",
     "Contrast",
     "Equivalence",
     "Estimate",
     "Interval",
+    "LikelihoodRatio",
+    "MixedFit",
     "Pair",
     "Permutation",
     "TTest",
@@ -69,11 +76,13 @@ __all__ = [
     "cosine_matrix",
     "equivalence_test",
     "fisher_exact",
+    "fit_mixed_logit",
     "gwet_ac1",
     "hedges_g",
     "holm",
     "interaction_contrast",
     "jaccard",
+    "likelihood_ratio",
     "mean_cosine",
     "newcombe_difference",
     "pairwise",

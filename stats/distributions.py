@@ -157,6 +157,27 @@ def _t_upper(tail: float, df: float) -> float:
     return t
 
 
+def chi2_sf(x: float, df: int) -> float:
+    """P(X > x) for chi-squared with a whole number of degrees of freedom.
+
+    Finite sums (Abramowitz & Stegun 1964, 26.4.4 and 26.4.5).
+    """
+    if not isinstance(df, int) or df < 1:
+        raise ValueError(f"df: {df!r} is not a positive whole number")
+    if x <= 0:
+        return 1.0
+    half = x / 2
+    total, power = (0.0, 0.0) if df % 2 == 0 else (math.erfc(math.sqrt(half)), -0.5)
+    term = math.exp(-half) * half**power / math.gamma(power + 1)
+    if df % 2:
+        term, power = term * half / (power + 1), power + 1
+    while power < df / 2 - 0.5:
+        total += term
+        power += 1
+        term *= half / power
+    return min(1.0, total)
+
+
 def noncentral_t_cdf(t: float, df: float, shift: float) -> float:
     """P(T <= t) for noncentral t with noncentrality `shift`."""
     return noncentral_t_curve(t, df)(shift)

@@ -100,3 +100,39 @@ class Agreement(NamedTuple):
     why: str | None = None
 
     asdict = _fields
+
+
+class Coefficient(NamedTuple):
+    name: str
+    estimate: float | None
+    se: float | None
+    z: float | None
+    p: float | None
+    low: float | None
+    high: float | None
+
+    asdict = _fields
+
+
+class MixedFit(NamedTuple):
+    """`random_sd` and `groups` are by grouping column: standard deviation, number of levels."""
+
+    coefficients: list[Coefficient]
+    random_sd: dict[str, float | None]
+    log_likelihood: float | None
+    rows: int
+    groups: dict[str, int]
+    singular: bool | None
+    converged: bool
+    why: str | None = None
+
+    def asdict(self) -> dict:
+        return _fields(self) | {"coefficients": [c.asdict() for c in self.coefficients]}
+
+
+class LikelihoodRatio(NamedTuple):
+    chi2: float | None
+    df: int
+    p: float | None
+
+    asdict = _fields

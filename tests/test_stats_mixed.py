@@ -143,7 +143,7 @@ def test_no_spread_is_zero_and_called_singular():
     assert fit.singular and fit.converged and fit.random_sd == {"opponent": 0.0}
     assert fit.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-9)
     for one, other in zip(fit.coefficients, plain.coefficients, strict=True):
-        assert one[1:] == pytest.approx(other[1:], abs=1e-6)
+        assert one[1:] == pytest.approx(other[1:], abs=1e-5)
     assert not plain.singular and plain.random_sd == {} and plain.groups == {}
 
 

@@ -1,0 +1,190 @@
+"""The random part of a mixed model: crossed or nested groups, and the system of their modes.
+
+With weights w the matrix is H = I + Λ·Zᵀ·W·Z·Λ. The largest grouping factor's block of it is
+diagonal: it is eliminated, and what is left (the Schur complement of the other factors' levels) is
+small and dense. Only those elements of H⁻¹ are formed that some row of the data needs.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from operator import add, itemgetter
+from typing import NamedTuple
+
+from .cholesky import Upper, decompose, inverse, solve
+
+Vector = list[list[float]]  # one list a factor, one number a level
+
+
+def totals(places: Iterable[int], values: Iterable[float], size: int) -> list[float]:
+    found = [0.0] * size
+    for place, value in zip(places, values, strict=True):
+        found[place] += value
+    return found
+
+
+def picker(places: Sequence[int]) -> Callable[[Sequence], tuple]:
+    """All these places of a list at once."""
+    if len(places) == 1:
+        return lambda values: (values[places[0]],)
+    return itemgetter(*places) if places else lambda values: ()
+
+
+class Factored(NamedTuple):
+    """H for one set of weights: the eliminated diagonal, its rows beside the rest, the rest."""
+
+    sigma: list[float]
+    diagonal: list[float]
+    beside: list[list[float]]
+    rest: Upper
+    log_determinant: float
+
+
+class Needed(NamedTuple):
+    """Of H⁻¹: its diagonal by factor, and aᵀ·H⁻¹·a for each row a of Z·Λ."""
+
+    diagonal: Vector
+    leverages: list[float]
+
+
+class Groups:
+    """Where each row of the data stands in each factor; the first factor is eliminated."""
+
+    def __init__(self, levels: list[list[int]]):
+        self.levels = levels
+        self.sizes = [max(places) + 1 for places in levels]
+        self.pick = [picker(places) for places in levels]
+        *ends, self.width = accumulate(self.sizes[1:], initial=0)
+        self.starts = [0, *ends]  # of each factor among the columns of the rest
+        self.factor_of = [f for f in range(1, len(levels)) for _ in range(self.sizes[f])]
+        self._index_neighbours()
+        self._index_pairs()
+
+    def _index_neighbours(self) -> None:
+        """The columns of the rest that each eliminated level meets, in slots that follow it."""
+        columns = [
+            [self.starts[f] + place for place in places]
+            for f, places in enumerate(self.levels)
+            if f
+        ]
+        met = sorted({cell for c in columns for cell in zip(self.levels[0], c, strict=True)})
+        slot = {cell: i for i, cell in enumerate(met)}
+        self.slots = [[slot[cell] for cell in zip(self.levels[0], c, strict=True)] for c in columns]
+        self.pick_slots = [picker(s) for s in self.slots]
+        self.slot_columns = [column for _, column in met]
+        neighbours: list[list[int]] = [[] for _ in range(self.sizes[0])]
+        for level, column in met:
+            neighbours[level].append(column)
+        self.neighbours = [(tuple(columns), picker(columns)) for columns in neighbours]
+
+    def _index_pairs(self) -> None:
+        """For each two factors of the rest: the pairs of their columns that occur, by row."""
+        self.pairs = []
+        for f in range(1, len(self.levels)):
+            for g in range(f + 1, len(self.levels)):
+                both = list(zip(self.levels[f], self.levels[g], strict=True))
+                met = sorted(set(both))
+                place = {cell: i for i, cell in enumerate(met)}
+                cells = [(self.starts[f] + a, self.starts[g] + b) for a, b in met]
+                at = [place[cell] for cell in both]
+                self.pairs.append((f, g, cells, at, picker(at)))
+
+    def spread(self, vector: Vector) -> list[float]:
+        """The sum over factors of each row's entry: Z times a vector."""
+        total = self.pick[0](vector[0])
+        for pick, values in zip(self.pick[1:], vector[1:], strict=True):
+            total = map(add, total, pick(values))
+        return list(total)
+
+    def collect(self, values: list[float]) -> Vector:
+        """Zᵀ times one number a row."""
+        return [totals(p, values, s) for p, s in zip(self.levels, self.sizes, strict=True)]
+
+    def factored(self, sigma: list[float], weights: list[float]) -> Factored:
+        scales = [sigma[f] for f in self.factor_of]
+        diagonal, *others = self.collect(weights)
+        diagonal = [1 + sigma[0] ** 2 * total for total in diagonal]
+        rest = [[0.0] * (self.width - i) for i in range(self.width)]
+        flat = [total for other in others for total in other]
+        for row, scale, total in zip(rest, scales, flat, strict=True):
+            row[0] = 1 + scale * scale * total
+        for f, g, cells, places, _ in self.pairs:
+            scale = sigma[f] * sigma[g]
+            for (i, j), total in zip(cells, totals(places, weights, len(cells)), strict=True):
+                rest[i][j - i] += scale * total
+        beside = self._beside(sigma[0], scales, weights)
+        for (columns, _), row, d in zip(self.neighbours, beside, diagonal, strict=True):
+            _subtract(rest, columns, row, d)
+        decompose(rest)
+        log_determinant = math.fsum(map(math.log, diagonal + [row[0] for row in rest]))
+        return Factored(sigma, diagonal, beside, rest, log_determinant)
+
+    def _beside(self, first: float, scales: list[float], weights: list[float]) -> Vector:
+        cells = [0.0] * len(self.slot_columns)
+        for slots in self.slots:
+            for place, weight in zip(slots, weights, strict=True):
+                cells[place] += weight
+        cells = [first * scales[c] * x for c, x in zip(self.slot_columns, cells, strict=True)]
+        rows, start = [], 0
+        for columns, _ in self.neighbours:
+            rows.append(cells[start : start + len(columns)])
+            start += len(columns)
+        return rows
+
+    def solve(self, h: Factored, right: Vector) -> Vector:
+        """H⁻¹ times a vector."""
+        first = [r / d for r, d in zip(right[0], h.diagonal, strict=True)]
+        rest = [value for factor in right[1:] for value in factor]
+        for (columns, _), row, value in zip(self.neighbours, h.beside, first, strict=True):
+            for column, b in zip(columns, row, strict=True):
+                rest[column] -= b * value
+        rest = solve(h.rest, rest)
+        for level, ((_, pick), row) in enumerate(zip(self.neighbours, h.beside, strict=True)):
+            total = 0.0
+            for b, value in zip(row, pick(rest), strict=True):
+                total += b * value
+            first[level] -= total / h.diagonal[level]
+        sizes = zip(self.starts[1:], self.sizes[1:], strict=True)
+        return [first, *(rest[start : start + size] for start, size in sizes)]
+
+    def needed(self, h: Factored) -> Needed:
+        """What the gradient needs of H⁻¹."""
+        dense = inverse(h.rest)
+        scales = [h.sigma[f] for f in self.factor_of]
+        corner, crossing = [], []
+        for (columns, pick), row, d in zip(self.neighbours, h.beside, h.diagonal, strict=True):
+            sums = [0.0] * len(columns)
+            for column, b in zip(columns, row, strict=True):
+                sums = [s + b * z for s, z in zip(sums, pick(dense[column]), strict=True)]
+            own = 0.0
+            for b, s in zip(row, sums, strict=True):
+                own += b * s
+            corner.append((1 + own / d) / d)
+            crossing += [-2 * s / d for s in sums]
+        crossing = [
+            h.sigma[0] * scales[c] * x for c, x in zip(self.slot_columns, crossing, strict=True)
+        ]
+        flat = [row[i] for i, row in enumerate(dense)]
+        sizes = zip(self.starts[1:], self.sizes[1:], strict=True)
+        diagonal = [corner, *(flat[start : start + size] for start, size in sizes)]
+        squares = [[s * s * x for x in d] for s, d in zip(h.sigma, diagonal, strict=True)]
+        leverages = self.spread(squares)
+        for pick in self.pick_slots:
+            leverages = list(map(add, leverages, pick(crossing)))
+        for f, g, cells, _, pick in self.pairs:
+            twice = 2 * h.sigma[f] * h.sigma[g]
+            leverages = list(map(add, leverages, pick([twice * dense[i][j] for i, j in cells])))
+        return Needed(diagonal, leverages)
+
+
+def _subtract(rest: Upper, columns: tuple[int, ...], row: list[float], d: float) -> None:
+    """rest -= row·rowᵀ / d, `row` standing in `columns`."""
+    if len(columns) == len(rest):
+        for i, b in enumerate(row):
+            share = b / d
+            rest[i] = [x - share * y for x, y in zip(rest[i], row[i:], strict=True)]
+        return
+    for a, i in enumerate(columns):
+        share, target = row[a] / d, rest[i]
+        for j, b in zip(columns[a:], row[a:], strict=True):
+            target[j - i] -= share * b

@@ -1,0 +1,301 @@
+"""A logistic regression with random intercepts by the Laplace approximation.
+
+With u the standardised random effects, η = X·β + Z·Λ·u and H the curvature in u, minus the log
+likelihood is  -ℓ(η) + u'u/2 + log|H|/2  at the modes û(β, σ) (Breslow & Clayton 1993; as lme4 with
+nAGQ = 1, Bates, Mächler, Bolker & Walker 2015, and glmmTMB, Brooks et al. 2017). Its gradient
+counts what the modes do when the parameters move (Skaug & Fournier 2006). Standard deviations are
+parameters as they are, with no logarithm: 0 is an ordinary point, the sign carries no meaning.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .cholesky import decompose, definite, dot, inverse, solve
+from .crossed import Factored, Groups, Vector, totals
+from .logit import Curve, combine, cross_products, curve
+
+CLOSE = 1e-7  # the longest step that modes still take
+START_SD, LEAST_START_SD = 0.5, 0.1
+EVEN = 1e-7  # below this SD the gradient, odd in it, is 0 to every digit that counts
+DECREMENT = 1e-10  # what the last step of the search may still promise
+MOST_STEPS = 150
+SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
+FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
+
+
+class Point(NamedTuple):
+    """Minus the log-likelihood at (β, σ), its gradient, and the modes."""
+
+    value: float
+    gradient: list[float]
+    u: Vector
+
+
+class Modes(NamedTuple):
+    u: Vector
+    value: float  # -ℓ + u'u/2
+    at: Curve
+    h: Factored
+
+
+class Optimum(NamedTuple):
+    beta: list[float]
+    sigma: list[float]
+    log_likelihood: float
+    errors: list[float] | None  # standard errors of beta
+    converged: bool
+
+
+class Laplace:
+    """Cells of rows alike: `k` of `n` are 1; `pattern` is the row of `x`, `groups` the levels."""
+
+    def __init__(
+        self,
+        x: list[tuple[float, ...]],
+        pattern: list[int],
+        groups: list[list[int]],
+        k: list[int],
+        n: list[int],
+    ):
+        self.x, self.pattern, self.k, self.n = x, pattern, k, n
+        self.groups = Groups(groups)
+        self.columns = len(x[0])
+
+    def zeros(self) -> Vector:
+        return [[0.0] * size for size in self.groups.sizes]
+
+    def predictors(self, beta: list[float], sigma: list[float], u: Vector) -> list[float]:
+        fixed = [dot(row, beta) for row in self.x]
+        shifts = self.groups.spread(_scaled(sigma, u))
+        return [fixed[i] + shift for i, shift in zip(self.pattern, shifts, strict=True)]
+
+    def by_pattern(self, values: list[float]) -> list[float]:
+        return totals(self.pattern, values, len(self.x))
+
+    def modes(
+        self, beta: list[float], sigma: list[float], u: Vector, close: float = CLOSE
+    ) -> Modes:
+        """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots."""
+        best, step = math.inf, None
+        for _ in range(100):
+            at = curve(self.predictors(beta, sigma, u), self.k, self.n)
+            value = math.fsum(v * v for part in u for v in part) / 2 - at.log_likelihood
+            if step and value > best + 1e-10 * abs(best):
+                step = [[v / 2 for v in part] for part in step]
+                u = _moved(u, step, -1)
+                continue
+            best = value
+            slope = _moved(_scaled(sigma, self.groups.collect(at.residuals)), u, -1)
+            h = self.groups.factored(sigma, at.weights)
+            step = self.groups.solve(h, slope)
+            if all(-close < v < close for part in step for v in part):
+                break
+            u = _moved(u, step)
+        return Modes(u, value, at, h)
+
+    def point(self, beta: list[float], sigma: list[float], u: Vector) -> Point:
+        modes = self.modes(beta, sigma, u)
+        value = modes.value + modes.h.log_determinant / 2
+        return Point(value, self.gradient(sigma, modes), modes.u)
+
+    def gradient(self, sigma: list[float], modes: Modes) -> list[float]:
+        """By β, then by σ.
+
+        The determinant moves with the weights: c is its slope in each η. The modes move too: their
+        share is an adjoint solve, t = H⁻¹·Λ·Zᵀ·c, so that no derivative of a mode is ever formed.
+        """
+        groups, (_, residuals, weights) = self.groups, modes.at
+        needed = groups.needed(modes.h)
+        c = [
+            leverage * w * (0.5 - (k - r) / n)
+            for leverage, w, k, n, r in zip(
+                needed.leverages, weights, self.k, self.n, residuals, strict=True
+            )
+        ]
+        t = groups.solve(modes.h, _scaled(sigma, groups.collect(c)))
+        slopes = [
+            slope - w * s - r
+            for slope, w, s, r in zip(
+                c, weights, groups.spread(_scaled(sigma, t)), residuals, strict=True
+            )
+        ]
+        by_beta = combine(self.x, self.by_pattern(slopes))
+        sums = groups.collect(slopes), groups.collect(residuals)
+        parts = zip(sigma, modes.u, t, *sums, needed.diagonal, strict=True)
+        return by_beta + [
+            dot(u, slope) + dot(shift, residual) + _direct(sd, diagonal)
+            for sd, u, shift, slope, residual, diagonal in parts
+        ]
+
+    def information(self, sigma: list[float], modes: Modes) -> list[list[float]]:
+        """Xᵀ·W·X - Gᵀ·H⁻¹·G with G = Λ·Zᵀ·W·X: of β at fixed σ, the modes following."""
+        weights = modes.at.weights
+        rows = cross_products(self.x, self.by_pattern(weights))
+        crossed = [self._crossed(sigma, weights, j) for j in range(self.columns)]
+        for i, row in enumerate(rows):
+            solved = self.groups.solve(modes.h, crossed[i])
+            for j in range(i, self.columns):
+                row[j - i] -= _inner(solved, crossed[j])
+        return rows
+
+    def _crossed(self, sigma: list[float], weights: list[float], column: int) -> Vector:
+        values = [row[column] for row in self.x]
+        weighted = [w * values[i] for w, i in zip(weights, self.pattern, strict=True)]
+        return _scaled(sigma, self.groups.collect(weighted))
+
+
+def _scaled(sigma: list[float], vector: Vector) -> Vector:
+    return [[sd * v for v in part] for sd, part in zip(sigma, vector, strict=True)]
+
+
+def _moved(u: Vector, step: Vector, share: float = 1) -> Vector:
+    return [
+        [v + share * s for v, s in zip(part, move, strict=True)]
+        for part, move in zip(u, step, strict=True)
+    ]
+
+
+def _inner(a: Vector, b: Vector) -> float:
+    return math.fsum(dot(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _direct(sd: float, diagonal: list[float]) -> float:
+    """What σ does to log|H|/2 itself: the trace of one block of (I - H⁻¹)/σ."""
+    return math.fsum(1 - d for d in diagonal) / sd if abs(sd) > EVEN else 0.0
+
+
+def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], Vector, list]:
+    """A first (β, σ), the modes there and an inverse Hessian.
+
+    β and u by penalised iteratively reweighted least squares at given σ, and σ² by the share of
+    its degrees of freedom that the effects use (Schall 1991). Never near 0, where the slope in σ
+    vanishes whether 0 is the optimum or not.
+    """
+    sigma, u = [START_SD] * len(model.groups.sizes), model.zeros()
+    for _ in range(12):
+        modes = model.modes(beta, sigma, u, close=0.05)
+        used = [
+            math.fsum(1 - d for d in diagonal) for diagonal in model.groups.needed(modes.h).diagonal
+        ]
+        factors = decompose(model.information(sigma, modes))
+        covariance = inverse(factors)
+        slope = combine(model.x, model.by_pattern(modes.at.residuals))
+        step = solve(factors, slope)
+        beta = [b + s for b, s in zip(beta, step, strict=True)]
+        before, u = sigma, modes.u
+        sigma = [
+            max(LEAST_START_SD, sd * math.sqrt(dot(part, part) / edf))
+            for sd, part, edf in zip(sigma, u, used, strict=True)
+        ]
+        if all(abs(a - b) < 0.05 * a for a, b in zip(before, sigma, strict=True)):
+            break
+    for row in covariance:
+        row += [0.0] * len(sigma)
+    for f, (sd, edf) in enumerate(zip(sigma, used, strict=True)):
+        row = [0.0] * (model.columns + len(sigma))
+        row[model.columns + f] = sd * sd / max(2 * edf * edf / model.groups.sizes[f], 0.5)
+        covariance.append(row)
+    return beta, sigma, u, covariance
+
+
+def fit(model: Laplace, beta: list[float]) -> Optimum:
+    """Quasi-Newton (BFGS) over β and σ together, then standard errors."""
+    columns = model.columns
+    beta, sigma, u, guess = start(model, beta)
+
+    def at(theta: list[float], u: Vector) -> Point:
+        return model.point(theta[:columns], theta[columns:], u)
+
+    theta, point, guess, converged = minimise(at, beta + sigma, u, guess)
+    theta, point = _without_idle(at, theta, point, columns)
+    free = [i for i in range(len(theta)) if i < columns or theta[i]]
+    errors = standard_errors(at, theta, point, free, guess) if converged else None
+    sigma = [abs(sd) for sd in theta[columns:]]
+    return Optimum(theta[:columns], sigma, -point.value, errors and errors[:columns], converged)
+
+
+Function = Callable[[list[float], Vector], Point]
+
+
+def minimise(
+    function: Function, theta: list[float], u: Vector, guess: list[list[float]]
+) -> tuple[list[float], Point, list[list[float]], bool]:
+    """BFGS with halved steps (Nocedal & Wright 2006, chapter 6); `guess` is an inverse Hessian."""
+    point = function(theta, u)
+    for _ in range(MOST_STEPS):
+        step = [-dot(row, point.gradient) for row in guess]
+        promised = -dot(step, point.gradient)
+        if promised < 2 * DECREMENT:
+            return theta, point, guess, True
+        share, new = 1.0, None
+        while share > 1e-10:
+            new = function([t + share * s for t, s in zip(theta, step, strict=True)], point.u)
+            if new.value <= point.value - 1e-4 * share * promised:
+                break
+            share /= 2 if new.value < point.value + promised else 4
+        else:
+            return theta, point, guess, promised < 1e-6
+        step = [share * s for s in step]
+        change = [b - a for a, b in zip(point.gradient, new.gradient, strict=True)]
+        theta, point = [t + s for t, s in zip(theta, step, strict=True)], new
+        guess = _updated(guess, step, change)
+    return theta, point, guess, False
+
+
+def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:
+    """The inverse Hessian that maps this change of the gradient to this step, nearest to `guess`.
+
+    Where the slope did not rise along the step no such matrix is positive: then it is stretched in
+    that direction instead, so that the search leaves a saddle at growing pace.
+    """
+    curvature, along = dot(step, change), [dot(row, change) for row in guess]
+    if curvature <= 1e-3 * math.sqrt(dot(step, step) * dot(change, change)):
+        return [[2 * v for v in row] for row in guess] if curvature <= 0 else guess
+    scale = (1 + dot(change, along) / curvature) / curvature
+    return [
+        [
+            v + scale * s * t - (s * b + a * t) / curvature
+            for v, t, b in zip(row, step, along, strict=True)
+        ]
+        for row, s, a in zip(guess, step, along, strict=True)
+    ]
+
+
+def _without_idle(
+    at: Function, theta: list[float], point: Point, columns: int
+) -> tuple[list[float], Point]:
+    """SDs near 0 set to 0 where that costs nothing."""
+    for i in range(columns, len(theta)):
+        if abs(theta[i]) < 0.05:
+            without = [*theta[:i], 0.0, *theta[i + 1 :]]
+            new = at(without, point.u)
+            if new.value <= point.value + FREE:
+                theta, point = without, new
+    return theta, point
+
+
+def standard_errors(
+    at: Function, theta: list[float], point: Point, free: list[int], guess: list[list[float]]
+) -> list[float] | None:
+    """Roots of the diagonal of the inverse Hessian, by central differences of the gradient.
+
+    The modes of the second point of a pair start from those of the first, mirrored.
+    """
+    columns = []
+    for i in free:
+        width = 5e-3 * math.sqrt(guess[i][i])
+        above = at([t + width * (j == i) for j, t in enumerate(theta)], point.u)
+        mirrored = [
+            [2 * v - w for v, w in zip(*parts, strict=True)]
+            for parts in zip(point.u, above.u, strict=True)
+        ]
+        below = at([t - width * (j == i) for j, t in enumerate(theta)], mirrored)
+        columns.append([(above.gradient[j] - below.gradient[j]) / (2 * width) for j in free])
+    hessian = [
+        [(columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))] for i in range(len(free))
+    ]
+    factors = decompose(hessian)
+    if not definite(factors):
+        return None
+    return [math.sqrt(row[i]) for i, row in enumerate(inverse(factors))]

@@ -1,0 +1,217 @@
+"""Logistic regression on covariate patterns: maximum likelihood, Firth's estimate, separation.
+
+Rows alike in every covariate are one pattern, `k` of its `n` outcomes being 1: a few hundred rows
+of a designed experiment are a few dozen patterns.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .cholesky import Upper, decompose, definite, dot, inverse, solve
+
+STEPS = 100
+
+
+class Patterns(NamedTuple):
+    x: list[tuple[float, ...]]
+    k: list[int]
+    n: list[int]
+
+
+class Curve(NamedTuple):
+    """Binomial log-likelihood at linear predictors, and its slope and curvature in each of them."""
+
+    log_likelihood: float
+    residuals: list[float]
+    weights: list[float]
+
+
+def curve(predictors: Sequence[float], k: Sequence[int], n: Sequence[int]) -> Curve:
+    exp, log = math.exp, math.log
+    total, residuals, weights = 0.0, [], []
+    for eta, ones, trials in zip(predictors, k, n, strict=True):
+        if eta > 0:
+            e = exp(-eta)
+            q = 1 / (1 + e)
+            p = q
+            total += (ones - trials) * eta + trials * log(q)
+        else:
+            e = exp(eta)
+            q = 1 / (1 + e)
+            p = e * q
+            total += ones * eta + trials * log(q)
+        residuals.append(ones - trials * p)
+        weights.append(trials * e * q * q)
+    return Curve(total, residuals, weights)
+
+
+def cross_products(x: list[tuple[float, ...]], weights: Sequence[float]) -> Upper:
+    """The upper rows of Xᵀ·W·X."""
+    width = len(x[0])
+    rows = [[0.0] * (width - i) for i in range(width)]
+    for values, weight in zip(x, weights, strict=True):
+        for i, value in enumerate(values):
+            if value:
+                share = weight * value
+                rows[i] = [t + share * v for t, v in zip(rows[i], values[i:], strict=True)]
+    return rows
+
+
+def combine(x: list[tuple[float, ...]], weights: Sequence[float]) -> list[float]:
+    """Xᵀ·w."""
+    total = [0.0] * len(x[0])
+    for values, weight in zip(x, weights, strict=True):
+        total = [t + weight * v for t, v in zip(total, values, strict=True)]
+    return total
+
+
+class Fit(NamedTuple):
+    beta: list[float]
+    covariance: list[list[float]]
+    log_likelihood: float
+    converged: bool
+
+
+def maximum_likelihood(patterns: Patterns) -> Fit:
+    """Newton's method from 0; the covariance is the inverse of Fisher's information."""
+    return _climb(patterns, firth=False)
+
+
+def firth(patterns: Patterns) -> Fit:
+    """Maximum of the likelihood times the root of the information's determinant (Firth 1993).
+
+    Finite under separation too. The score is Xᵀ(y - p + h(1/2 - p)), h the leverages (Heinze &
+    Schemper 2002); the log-likelihood is the penalised one.
+    """
+    return _climb(patterns, firth=True)
+
+
+def _climb(patterns: Patterns, firth: bool) -> Fit:
+    x, k, n = patterns
+    beta, step = [0.0] * len(x[0]), [0.0] * len(x[0])
+    best, halved, converged = -math.inf, 0, False
+    for _ in range(STEPS):
+        at = curve([dot(row, beta) for row in x], k, n)
+        factors = decompose(cross_products(x, at.weights))
+        if not definite(factors):
+            break
+        value = at.log_likelihood
+        if firth:
+            value += math.fsum(math.log(row[0]) for row in factors) / 2
+        if value < best - 1e-12 * abs(best) and halved < 30:
+            halved += 1
+            step = [s / 2 for s in step]
+            beta = [b - s for b, s in zip(beta, step, strict=True)]
+            continue
+        best, halved, residuals = value, 0, at.residuals
+        if firth:
+            residuals = _penalised(patterns, at, inverse(factors))
+        step = solve(factors, combine(x, residuals))
+        beta = [b + s for b, s in zip(beta, step, strict=True)]
+        if all(abs(s) <= 1e-10 * (1 + abs(b)) for s, b in zip(step, beta, strict=True)):
+            converged = True
+            break
+    return Fit(beta, inverse(factors), best, converged)
+
+
+def _penalised(patterns: Patterns, at: Curve, covariance: list[list[float]]) -> list[float]:
+    residuals = []
+    for x, k, n, r, w in zip(*patterns, at.residuals, at.weights, strict=True):
+        leverage = w * dot(x, [dot(row, x) for row in covariance])
+        residuals.append(r + leverage * (0.5 - (k - r) / n))
+    return residuals
+
+
+def separating_direction(patterns: Patterns) -> list[float] | None:
+    """Coefficients along which the likelihood rises without end, or None.
+
+    A direction d separates where x·d >= 0 for every 1, <= 0 for every 0, and not always 0 (Albert &
+    Anderson 1984). With the sign of each outcome in its row a, there is none exactly if minus the
+    sum c of the rows is a combination of them with weights >= 0; the residual of the non-negative
+    least squares that looks for these weights is a separating direction where it is not 0.
+    """
+    x, k, n = patterns
+    basis = _kernel([row for row, ones, all_ in zip(x, k, n, strict=True) if 0 < ones < all_], x)
+    if not basis:
+        return None
+    rows = []
+    for row, ones in zip(x, k, strict=True):
+        sign = 1 if ones else -1
+        reduced = [sign * dot(row, b) for b in basis]
+        size = math.sqrt(dot(reduced, reduced))
+        if size > 1e-9 * math.sqrt(dot(row, row)):
+            rows.append([v / size for v in reduced])
+    if not rows:
+        return None
+    residual = _residual_of_cone(rows)
+    if residual is None:
+        return None
+    direction = [0.0] * len(x[0])
+    for weight, b in zip(residual, basis, strict=True):
+        direction = [d + weight * v for d, v in zip(direction, b, strict=True)]
+    return direction
+
+
+def _kernel(rows: list[tuple[float, ...]], like: list[tuple[float, ...]]) -> list[list[float]]:
+    """Orthonormal directions at right angles to `rows`: Gram and Schmidt, each swept twice."""
+    width = len(like[0])
+    span: list[list[float]] = []
+    units = [[float(i == j) for j in range(width)] for i in range(width)]
+    for kept, vectors in ((False, rows), (True, units)):
+        start = len(span)
+        for vector in vectors:
+            rest = list(vector)
+            for _ in "ab":
+                for other in span:
+                    along = dot(rest, other)
+                    rest = [r - along * o for r, o in zip(rest, other, strict=True)]
+            size = math.sqrt(dot(rest, rest))
+            if size > 1e-9 * math.sqrt(dot(vector, vector)) and len(span) < width:
+                span.append([r / size for r in rest])
+        if kept:
+            return span[start:]
+    return []
+
+
+def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
+    """c + Σ w·a at the weights w >= 0 that make it shortest; None where that is 0.
+
+    c is the sum of the rows a. Active sets (Lawson & Hanson 1974, chapter 23).
+    """
+    total = [math.fsum(column) for column in zip(*rows, strict=True)]
+    slack = 1e-9 * len(rows)
+    active: list[int] = []
+    weights: list[float] = []
+    residual = total
+    for _ in range(10 * len(rows)):
+        if dot(residual, residual) <= slack * slack:
+            return None
+        slopes = [dot(row, residual) for row in rows]
+        worst = min(range(len(rows)), key=lambda i: (slopes[i], i))
+        if slopes[worst] >= -slack or worst in active:
+            return residual
+        active.append(worst)
+        weights.append(0.0)
+        active, weights = _feasible(rows, total, active, weights)
+        residual = total
+        for i, weight in zip(active, weights, strict=True):
+            residual = [r + weight * a for r, a in zip(residual, rows[i], strict=True)]
+    return residual
+
+
+def _feasible(
+    rows: list[list[float]], total: list[float], active: list[int], weights: list[float]
+) -> tuple[list[int], list[float]]:
+    """Least squares on the active rows, dropping those whose weight would turn negative."""
+    while active:
+        chosen = [rows[i] for i in active]
+        gram = [[dot(a, b) for b in chosen[i:]] for i, a in enumerate(chosen)]
+        wanted = solve(decompose(gram), [-dot(a, total) for a in chosen])
+        if min(wanted) > 0:
+            return active, wanted
+        share = min(w / (w - v) for w, v in zip(weights, wanted, strict=True) if v <= 0)
+        weights = [w + share * (v - w) for w, v in zip(weights, wanted, strict=True)]
+        kept = [i for i, w in enumerate(weights) if w > 1e-12]
+        active, weights = [active[i] for i in kept], [weights[i] for i in kept]
+    return active, weights

@@ -142,8 +142,9 @@ def caveats(found: list[Cell], agents: list[str], matches: list[MatchRounds]) ->
     if len({frozenset(o) for o in opponents.values() if o}) > 1:
         notes.append("The agents did not all meet the same opponents: the ranking compares the"
                      " points they got here, not their strength.")
-    same = [a for a in agents if (own := [c for c in found if c.agent == a])
-            and min(len(c.points) for c in own) > 1 and not _varies(_by_condition(own))]  # fmt: skip
+    own = {a: [c for c in found if c.agent == a] for a in agents}
+    same = [a for a, cells in own.items() if cells and min(len(c.points) for c in cells) > 1
+            and not _varies(_by_condition(cells))]  # fmt: skip
     if same:
         notes.append(f"No interval for {', '.join(same)}: the points were the same in every"
                      " replicate.")

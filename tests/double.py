@@ -319,11 +319,12 @@ class Connection(asyncio.Protocol):
         if method != "POST" or not path.endswith("/chat/completions"):
             return self.answer(said(404, f"no endpoint {method} {path}"))
         answer, fault = server.chat(json.loads(body), authorization)
+        latency = server.log[-1]["latency_s"] = server.latency(body)
         flying, place = server.flying, len(server.log)
         flying.add(place)
         server.peak = max(server.peak, len(flying))
         loop = asyncio.get_running_loop()
-        loop.call_later(server.latency(body), self.chat_answer, flying, place, answer, fault)
+        loop.call_later(latency, self.chat_answer, flying, place, answer, fault)
         return None
 
     def chat_answer(self, flying: set, place: int, answer: dict, fault: dict) -> None:

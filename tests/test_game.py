@@ -83,7 +83,7 @@ def test_round_robin_has_every_pair_once_and_balanced_seats(n):
     pairs = round_robin(random.Random(7), agents)
     assert Counter(frozenset(pair) for pair in pairs) == Counter(
         map(frozenset, combinations(agents, 2)))
-    first = Counter({agent: 0 for agent in agents} | Counter(a for a, _ in pairs))
+    first = Counter(dict.fromkeys(agents, 0) | Counter(a for a, _ in pairs))
     assert max(first.values()) - min(first.values()) <= 1
 
 

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""What the tournament costs in time, memory and disk, against what is required of it.
+
+    python3 benchmarks/tournament.py                 everything; two or three minutes
+    python3 benchmarks/tournament.py default latency budget
+
+Each measure runs run_tournament.py as a process of its own, in a folder that is removed again.
+Live measures ask the loopback double of the tests, so they need `requests`; the confirmatory plan
+uses two processes. Exit code 1 where a requirement is missed.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+LATENCY_S, JITTER_S = 0.5, 0.3
+LIMITS = {"strategy": 6, "decision": 8}
+LIVE_ROUNDS = 2     # of 10 agents: 560 calls, about 35 s
+
+
+def run(folder, *flags):
+    """(seconds, CPU seconds, peak MB) of one command; an error ends the benchmark."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "run_tournament.py"), *map(str, flags), "--out", str(folder)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], "OPENROUTER_API_KEY": ""})
+    said = process.stderr.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(said)
+    wall = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return wall, cpu, usage.ru_maxrss / 1024
+
+
+def megabytes(folder):
+    return sum(p.stat().st_size for p in Path(folder).rglob("*") if p.is_file()) / 1e6
+
+
+def default(folder):
+    wall, cpu, mb = run(folder)
+    yield "default 10×10×3, simulated: seconds", wall, 10
+    yield "default: peak memory, MB", mb, 150
+    yield "default: disk, MB", megabytes(folder), 30
+    yield "default: milliseconds of CPU a call (no requirement)", 1000 * cpu / 2800, None
+
+
+def large(folder):
+    _, small, _ = run(folder / "10")
+    _, cpu, mb = run(folder / "40", "--agents", 40)
+    yield "40 agents × 10 rounds: CPU time over proportion to calls", cpu / 47200 / (
+        small / 2800), 1.3
+    yield "40 agents: peak memory, MB", mb, 400
+    yield "40 agents: CPU seconds (no requirement)", cpu, None
+
+
+def confirmatory(folder):
+    wall, _, _ = run(folder, "--plan", "confirmatory", "--jobs", 2)
+    yield "confirmatory plan, simulated, --jobs 2: seconds", wall, 60
+
+
+def verification(folder):
+    run(folder)
+    start = time.monotonic()
+    subprocess.run([sys.executable, str(ROOT / "analyze.py"), "--verify", str(folder)],
+                   check=True, stdout=subprocess.DEVNULL)
+    yield "verification of the default run: seconds (no requirement)", (
+        time.monotonic() - start), None
+
+
+def _live(folder, double, *flags):
+    config = folder / "live.json"
+    config.write_text(json.dumps({
+        "models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}},
+        "concurrency": LIMITS}))
+    return run(folder / "o", "--base-url", double.url, "--config", config, "--rounds", LIVE_ROUNDS,
+               *flags)
+
+
+def latency(folder):
+    """Wall time against the bound of the busier stage: the sum of its calls' latencies, as the
+    server drew them, over its limit."""
+    from double import Double
+    with Double() as double:
+        double.script(latency_s=LATENCY_S, jitter_s=JITTER_S)
+        wall, _, _ = _live(folder, double)
+        asked = double.ledger()["requests"]
+    stages = {"double/c": "strategy", "double/a": "decision"}
+    busy = Counter()
+    for call in asked:
+        busy[stages[call["model"]]] += call["latency_s"]
+    bound = max(busy[stage] / limit for stage, limit in LIMITS.items())
+    yield f"wall time over the bound of {bound:.1f} s ({len(asked)} calls)", wall / bound, 1.10
+
+
+def budget(folder):
+    """The live projection after the first tenth of the calls, against the final cost."""
+    from double import Double
+
+    from common.journal import entries
+    from common.limits import Budget, Means, Plan
+    from common.wire import Model
+    with Double() as double:
+        double.script(latency_s=0.01, jitter_s=0.005)
+        _live(folder, double)
+    path = next((folder / "o").rglob("journal.jsonl.gz"))
+    lines = [(entry["stage"], entry["cost_usd"]) for entry, _, _ in entries(path)]
+    left, early = Counter(stage for stage, _ in lines), Budget(None, Model())
+    for stage, usd in lines[:len(lines) // 10]:
+        left[stage] -= 1
+        early.spent += usd
+        early.seen.setdefault((stage, ""), Means()).add(usd, usd)
+    early.plans = {(stage, ""): Plan(n, 0.0) for stage, n in left.items()}
+    final = sum(usd for _, usd in lines)
+    yield "projection after a tenth of the calls: relative error", abs(
+        early.projection() / final - 1), 0.2
+
+
+def dry(folder):
+    said = subprocess.run([sys.executable, str(ROOT / "run_tournament.py"), "--dry-run", "--json",
+                           "--provider", "openrouter"], capture_output=True, check=True, text=True)
+    yield "estimated cost of the default, dollars", json.loads(said.stdout)["projected_usd"], 10
+
+
+MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, latency, budget,
+                                    dry)}
+
+
+def main() -> int:
+    missed = 0
+    for name in sys.argv[1:] or MEASURES:
+        with tempfile.TemporaryDirectory() as folder:
+            for what, value, most in MEASURES[name](Path(folder)):
+                verdict = "" if most is None else f"≤ {most:<6g}" + (
+                    " met" if value <= most else " MISSED")
+                missed += most is not None and value > most
+                print(f"{what:<62} {value:9.3f}  {verdict}", flush=True)
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,12 +9,15 @@ replaced: what it had journalled is kept, so its work goes on where it stopped.
 
 import logging
 import multiprocessing
+import os
 import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +47,25 @@ def mapped(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int = 1,
 def _collected(pool: Executor, work: Callable, jobs: Sequence[Any],
                unpack: Callable = lambda result: result) -> Iterator[tuple[int, Any]]:
     places = {pool.submit(work, job): at for at, job in enumerate(jobs)}
-    for future in as_completed(places):
-        yield places[future], unpack(future.result())
+    try:
+        for future in as_completed(places):
+            yield places[future], unpack(future.result())
+    finally:
+        for future in places:
+            future.cancel()
 
 
 # --- processes of this machine -----------------------------------------------------------------
 
 def _in_processes(work: Callable, jobs: Sequence[Any], processes: int) -> Iterator:
     left, deaths = dict(enumerate(jobs)), 0
+    spawn = multiprocessing.get_context("spawn")
     while left:
-        order = list(left)
+        order, stop = list(left), spawn.Event()
         try:
-            with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"),
-                                     _die_with_parent) as pool:
-                for at, result in _collected(pool, work, [left[place] for place in order]):
+            with ProcessPoolExecutor(processes, spawn, _begin, (stop,)) as pool, _set_after(stop):
+                for at, result in _collected(pool, partial(_unless_stopped, work),
+                                             [left[place] for place in order]):
                     deaths = 0
                     del left[order[at]]
                     yield order[at], result
@@ -68,16 +76,32 @@ def _in_processes(work: Callable, jobs: Sequence[Any], processes: int) -> Iterat
                                  "command resumes") from None
 
 
-def _die_with_parent() -> None:
+_stop: Any = None  # in a worker: set when the parent wants no further work begun
+
+
+def _begin(stop: Any) -> None:
     """A worker whose parent was killed must not go on: it would hold the runs' folders."""
-    import os
-    from multiprocessing.connection import wait
+    global _stop
+    _stop = stop
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
         wait([parent.sentinel])
         os._exit(1)
     threading.Thread(target=watch, daemon=True, name="parent-watch").start()
+
+
+def _unless_stopped(work: Callable, job: Any) -> Any:
+    return None if _stop.is_set() else work(job)
+
+
+@contextmanager
+def _set_after(stop: Any) -> Iterator[None]:
+    """However the block is left, what waits in a worker's queue is not begun."""
+    try:
+        yield
+    finally:
+        stop.set()
 
 
 # --- a Dask cluster ----------------------------------------------------------------------------

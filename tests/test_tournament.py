@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from conftest import Clock, Scripted, completion, failure
+from conftest import ROOT, Clock, Scripted, completion, failure
 
 from cirrus import encounters, schema
 from cirrus.encounters import chains, policy_status, replay, request_ids
@@ -464,3 +464,8 @@ def test_chains_yield_nothing_that_the_files_need_from_memory(tmp_path):
     _, ending = driven(tmp_path, t)
     assert ending.results[3:] == [None] * 3      # pairs; before them the replies with policies
     assert encounters.policy_lines(ending.results[0].text) == 3
+
+
+def test_the_page_on_artifacts_holds_the_schema_table():
+    page = (ROOT / "docs/artifacts.md").read_text(encoding="utf-8")
+    assert page.endswith(schema.prose())

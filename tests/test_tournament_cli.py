@@ -107,6 +107,40 @@ def test_a_second_start_finds_nothing_to_do(cli, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "o").rglob("*")} == before
 
 
+def test_a_lost_artifact_is_derived_again_without_a_call(cli, tmp_path):
+    assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
+    before = derived(tmp_path / "o")
+    (tmp_path / "o" / RUN / "round_2_games.json").unlink()
+    assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
+    assert derived(tmp_path / "o") == before
+    assert set(answered(tmp_path / "o").values()) == {1}
+
+
+def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_completes_them(
+        live, cli, double, tmp_path):
+    double.script(faults=[{"fault": "402", "skip": 20}])
+    stopped = live(double, *SMALL, "--out", "o")
+    assert stopped.returncode == 5 and "Insufficient credits" in stopped.stderr
+    assert cli("analyze.py", "--verify", "o").returncode == 3
+    double.script()
+    assert live(double, *SMALL, "--out", "o").returncode == 0
+    assert live(double, *SMALL, "--out", "whole").returncode == 0
+    assert derived(tmp_path / "o") == derived(tmp_path / "whole")
+    assert cli("analyze.py", "--verify", "o").returncode == 0
+
+
+def test_ctrl_c_ends_cleanly_and_the_same_command_resumes(live, double, tmp_path):
+    double.script(latency_s=0.1)
+    process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, "--out", "o")
+    wait_for(lambda: len(double.ledger()["requests"]) > 20)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said
+    assert live(double, *SMALL, "--out", "o").returncode == 0
+    assert set(answered(tmp_path / "o").values()) == {1}
+    assert len(double.ledger()["requests"]) == 2 * (3 + 18)
+
+
 def test_another_configuration_under_the_same_name_is_refused(cli):
     assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
     other = cli(SCRIPT, "--agents", 4, "--rounds", 2, "--out", "o")

@@ -70,24 +70,24 @@ class Admission:
 
     def _afford(self, task: Task) -> bool:
         group = task.group
-        if group.admitted:  # a retry, or a price that was learned since
-            return self._hold(task, self._worst(task) - task.reserved)
+        if group.admitted:
+            more = self._worst(task) - task.reserved  # a retry, or a price that was learned since
+            if more > 0 and not self.budget.fits(more, task.request):
+                return False
+            self._hold(task, max(0.0, more))
+            return True
         tasks = group.open_tasks()
         costs = [self._worst(each) for each in tasks]
         if not self.budget.fits(sum(costs), task.request):
             return False
         for each, usd in zip(tasks, costs, strict=True):
-            self._hold(each, usd)
+            self._hold(each, usd)  # unasked: the sum fits, the last part might not by a rounding
         group.admitted = True
         return True
 
-    def _hold(self, task: Task, usd: float) -> bool:
-        if usd > 0:
-            if not self.budget.fits(usd, task.request):
-                return False
-            self.budget.reserve(usd, task.request)
-            task.reserved += usd
-        return True
+    def _hold(self, task: Task, usd: float) -> None:
+        self.budget.reserve(usd, task.request)
+        task.reserved += usd
 
     def release(self, task: Task) -> None:
         """The call is over: its cost has been charged."""

@@ -122,7 +122,7 @@ def bench(tmp_path):
     journals = []
 
     def run(names, script=(), limit=None, usual=None, price=PRICE, concurrency=8, chains=None,
-            assumed=PRICE, provider=None):
+            assumed=PRICE, provider=None, announce=True):
         clock = Clock()
         journal = Journal(tmp_path, IDENTITY)
         journals.append(journal)
@@ -130,7 +130,7 @@ def bench(tmp_path):
         budget = Budget(limit, assumed, journal.spent)
         drive = Drive(provider, journal, InFlight(tmp_path), {"decision": concurrency}, budget,
                       clock=clock, jitter=random.Random(1))
-        drive.announce((request(name), 1) for name in names)
+        drive.announce((request(name), 1) for name in names if announce)
         ending = drive.run(chains or [one(request(name)) for name in names])
         journal.close()
         return SimpleNamespace(drive=drive, ending=ending, budget=budget, clock=clock,

@@ -65,6 +65,7 @@ def test_with_any_price_and_concurrency_the_ledger_stays_within_the_limit(
         billed, ending = spend(whole * share, concurrency, models, greedy=True)
         assert isinstance(ending.stop, OverBudget)
         assert whole * (share - 0.1) < billed <= whole * share + FUZZ  # a block is a tenth
+        assert all(len({reply.outcome for reply in block}) == 1 for block in ending.results)
     billed, ending = spend(whole * 1.001, concurrency, models, greedy=True)
     assert billed == pytest.approx(whole) and ending.stop is None
 

@@ -222,7 +222,7 @@ def block(*names):
 
 
 def test_a_list_is_paid_for_as_a_whole_or_not_begun(bench):
-    run = bench("abcdefgh", limit=7.0, price=DEAR, usual=completion(cost=0.9),
+    run = bench("abcdefgh", limit=7.0, price=DEAR, usual=completion(cost=0.9), announce=False,
                 chains=[block(*"abcd"), block(*"efgh")])
     assert run.ending.outcomes == Counter(ok=4, not_run=4)
     assert [name for _, name in run.asked] == list("abcd")

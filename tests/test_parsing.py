@@ -30,6 +30,8 @@ def test_the_choice_is_spelled_as_this_game_spells_it(text):
     ("Decision: [COORDINATE|PREEMPT]", L1, "ambiguous"),          # the echoed template
     ("Decision: COORDINATE or PREEMPT", L1, "ambiguous"),
     ("Decision: Option A, not Option B", L2, "ambiguous"),
+    ("Decision: [COORDINATE|PREEMPT]\nI can't help with that request.", L1, "ambiguous"),
+    ("Decision: COORDINATED, PREEMPTIVE", L1, "unreadable"),
     ("Decision: Option A", L1, "wrong_label"),
     ("Decision: SHARE", L1, "wrong_label"),
     ("COORDINATE", L2, "wrong_label"),

@@ -1,0 +1,62 @@
+"""Decisions and plans for the tests of the tournament's analysis."""
+
+from itertools import product
+
+from cirrus.conduct import Job, conduct, note_plan
+from cirrus.decisions import Decision
+from cirrus.plans import Run
+
+CELLS = list(product(("high", "low"), ("present", "absent"), ("high", "low")))
+
+
+def decision(cell=("high", "present", "low"), cooperates=1, agent="agent-01", seed=1, **more):
+    """One first encounter of round 1; `cooperates` None: unreadable."""
+    usual = {
+        "id": "r/r1/p01/e1/a", "run": "run-" + ".".join(cell), "role": "main", "seed": seed,
+        "domain": "cvd", "S": cell[0], "C": cell[1], "H": cell[2], "round": 1, "encounter": 1,
+        "baseline": False, "agent": agent, "opponent": "agent-99", "policy": "r/r1/" + agent,
+        "bulletin": "b1", "variant": "v1", "label_scheme": "L1",
+        "option_order": "cooperative-first", "option_first": "COORDINATE",
+        "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[cooperates],
+        "cooperates": cooperates, "first_taken": cooperates,
+        "status": "unreadable" if cooperates is None else "ok", "truncated": False,
+        "payoff": None, "power_after": 1.0, "model": "m", "served_model": "m", "provider": "p",
+        "prompt_tokens": 1, "output_tokens": 1, "reasoning_tokens": None, "cost_usd": 0.0,
+        "text": ""}
+    return Decision(**(usual | more))
+
+
+def cells(by_cell, agent="agent-01", **more):
+    """{cell: decisions} of one agent as rows."""
+    return [decision(cell, y, agent, **more) for cell, values in by_cell.items() for y in values]
+
+
+def config(population, toggles, agents=10, seed=42, **more):
+    voice = [{"name": population, "max_out": 96, "max_out_configured": 96, "effort": None}]
+    usual = {"agents": agents, "baselines": [], "domain": "cvd", "games_per_pair": 1,
+             "history_mode": "standard", "label_schemes": ["L1", "L2", "L3"],
+             "models": {"decision": voice, "strategy": voice}, "option_order": "random",
+             "rounds": 1, "seed": seed, "tells": "standard", "temperature": 0.7,
+             "toggles": dict(zip("SCH", toggles, strict=True)), "variants": "main"}
+    return usual | more
+
+
+def plan(out, population="superrational", name="confirmatory", **more):
+    """A small plan on disk: the eight cvd cells and the two of hospital; its folder."""
+    from cirrus.tournament import run_name
+    configs = [config(population, cell, **more) for cell in CELLS]
+    if name == "confirmatory":
+        configs += [config(population, cell, **(more | {"domain": "hospital"}))
+                    for cell in (("high", "present", "low"), ("low", "absent", "low"))]
+    seed = configs[0]["seed"]
+    return conducted(out, [Run(f"{name}-s{seed}", run_name(c), c) for c in configs], name)
+
+
+def conducted(out, runs, name):
+    job = Job(str(out), tuple(runs), "simulated", "", {"strategy": 6, "decision": 8}, 10.0, 10.0,
+              {"prices": {}, "assumed_price": {"prompt": 1, "completion": 5}, "deadline_s": 60,
+               "routing": {}}, name, quiet=True)
+    for run in runs:
+        conduct(job._replace(runs=(run,)))
+    note_plan(str(out), name, runs)
+    return out / runs[0].folder

@@ -213,6 +213,7 @@ def conduct_all(args, jobs, runs) -> int:
     """Every job, here or on workers; one line a run as it ends."""
     from cirrus.cluster import mapped
     from cirrus.conduct import attempt, note_plan
+    note_deviations(args, runs)
     done, stops = {}, {}
     try:
         for _, summaries in mapped(attempt, jobs, args.jobs, args.scheduler):
@@ -228,6 +229,18 @@ def conduct_all(args, jobs, runs) -> int:
     for note in stops:
         print(f"error: {cli.printable(note)}", file=sys.stderr)
     return report(args, runs, done, stops.values())
+
+
+def note_deviations(args, runs) -> None:
+    """A preregistered plan may be run after a change; it says so, and so will its analysis."""
+    from cirrus import prereg
+    from cirrus.plans import by_folder
+    for folder, _ in by_folder(runs) if args.plan else ():
+        data = prereg.load(Path(args.out) / folder)
+        changed = prereg.deviations(data) if data else []
+        if changed:
+            print(f"note: since the preregistration {len(changed)} files changed ({changed[0]}, …)",
+                  file=sys.stderr)
 
 
 def announce(args, settings, choice, runs) -> None:

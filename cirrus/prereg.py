@@ -19,11 +19,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PARTS: dict[str, tuple[str, ...]] = {
     "prompts": ("prompts/cirrus24/*", "prompts/hospital/*", "prompts/variants/*"),
     "parser": ("common/parsing.py", "common/refusals.py"),
-    "design": ("cirrus/game.py", "cirrus/tournament*.py", "cirrus/scenario.py",
-               "cirrus/prompt_files.py", "cirrus/plans.py"),
+    "design": ("cirrus/game.py", "cirrus/tournament*.py", "cirrus/encounters.py",
+               "cirrus/scenario.py", "cirrus/prompt_files.py", "cirrus/plans.py",
+               "cirrus/settings.py"),
     "gates": ("cirrus/gates*.py",),
     "analysis": ("analyze.py", "cirrus/*analysis*.py", "cirrus/acausal*.py", "cirrus/markers*.py",
-                 "cirrus/codebook.py", "cirrus/summary*.py", "stats/*.py"),
+                 "cirrus/codebook.py", "cirrus/rows.py", "cirrus/summary*.py", "stats/*.py"),
 }
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "

@@ -69,9 +69,11 @@ def verify(folder: Path) -> Verdict:
     try:
         answers = read_answers(journal_file(folder), manifest["identity"])
         derived = _derive(manifest, answers)
-        problems += _against_manifest(manifest, answers) + derived.problems
-        files = derived.files if manifest.get("files") else {}
-        problems += _compare(folder, manifest, files, derived.owned)
+        problems += derived.problems
+        if manifest["state"] != "running":  # killed: what it said before is out of date
+            files = derived.files if manifest.get("files") else {}
+            problems += _against_manifest(manifest, answers)
+            problems += _compare(folder, manifest, files, derived.owned)
     except UsageError as error:
         problems.append(str(error))
     except (OSError, EOFError, zlib.error) as error:
@@ -99,7 +101,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = Path(folder) / "manifest.json"
     try:
         manifest = json.loads(path.read_bytes())
-        if not manifest["identity"]["config"] or manifest["artifact"] not in DERIVE:
+        needed = {"running": ("cost",)}.get(manifest["state"], ("cost", "journal", "files"))
+        if not manifest["identity"]["config"] or manifest["artifact"] not in DERIVE or any(
+                not isinstance(manifest.get(key), dict) for key in needed):
             raise KeyError("identity")
         return manifest
     except OSError as error:
@@ -181,10 +185,7 @@ DERIVE: dict[str, Callable[[Mapping, Answers], Derived]] = {
 # --- comparing ---------------------------------------------------------------------------------
 
 def _against_manifest(manifest: Mapping, answers: Answers) -> list[str]:
-    said = manifest.get("journal")
-    if said is None:  # killed before its end: nothing was said yet
-        return []
-    problems = []
+    said, problems = manifest["journal"], []
     if said["head_sha256"] != answers.head_sha256:
         problems.append("manifest.json: journal.head_sha256 is not that of the journal's last "
                         f"line ({answers.head_sha256[:12]}…)")

@@ -129,6 +129,18 @@ def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_com
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
+def test_a_kill_after_an_outage_is_a_partial_run_and_no_forgery(live, cli, double, tmp_path):
+    double.script(faults=[{"fault": "402", "skip": 20}])
+    assert live(double, *SMALL, "--out", "o").returncode == 5
+    double.script(latency_s=0.05)
+    process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, "--out", "o")
+    wait_for(lambda: len(double.ledger()["requests"]) > 10)
+    process.kill()
+    process.communicate(timeout=30)
+    verdict = cli("analyze.py", "--verify", "o")
+    assert verdict.returncode == 3 and "PARTIAL" in verdict.stdout, verdict.stdout
+
+
 def test_ctrl_c_ends_cleanly_and_the_same_command_resumes(live, double, tmp_path):
     double.script(latency_s=0.1)
     process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, "--out", "o")
@@ -247,9 +259,9 @@ def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
             whose[entry["request"]["seed"]] = path.parent.name
     order = [whose[call["seed"]] for call in double.ledger()["requests"]]
     assert len(order) == 8 * 2 * (3 + 18)
-    for part in (order[:len(order) // 2], order[len(order) // 2:]):
-        shares = Counter(part)      # of half of the calls, an eighth each
-        assert len(shares) == 8 and max(shares.values()) <= 1.5 * min(shares.values())
+    for name in set(order):     # one after the other, the first run's calls would lie at 0.06
+        places = [at for at, own in enumerate(order) if own == name]
+        assert 0.42 < sum(places) / len(places) / len(order) < 0.58
 
 
 def test_a_plan_file_is_run_as_written(cli, tmp_path):
@@ -276,7 +288,7 @@ def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_pat
     carried = {json.loads(path.read_text())["prereg_sha256"]
                for path in folder.glob("*/acausal_manifest.json")}
     assert carried == {digest}
-    late = cli(SCRIPT, *flags, "--preregister", "--out", "results/acausal")
+    late = cli(SCRIPT, *flags, "--preregister")
     assert late.returncode == 0 and digest in late.stdout     # the same one again
 
 

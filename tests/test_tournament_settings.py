@@ -1,0 +1,64 @@
+"""The configuration of the tournament: models, output limits, what a file may say."""
+
+import json
+
+import pytest
+
+from cirrus.settings import CHECKS, DEFAULT, load, voices
+from common import config as c
+from common.exits import UsageError
+
+
+def settings(**models):
+    base = load(DEFAULT)
+    return base | {"models": base["models"] | models}
+
+
+def test_an_output_limit_that_cannot_hold_the_form_is_raised_and_both_are_kept():
+    given, warnings = voices(settings(), simulated=False, names=None)
+    assert given["decision"] == [{"name": "openai/gpt-5-nano", "max_out": 96,
+                                  "max_out_configured": 8, "effort": None}]
+    assert len(warnings) == 1 and "max_out: 8 tokens are too small" in warnings[0]
+
+
+def test_an_output_limit_that_can_is_taken_as_it_is():
+    given, warnings = voices(settings(decision={"name": "x", "max_out": 40}), False, None)
+    assert (given["decision"][0]["max_out"], warnings) == (40, [])
+
+
+def test_models_may_be_lists_with_limits_and_efforts_of_their_own():
+    given, _ = voices(settings(decision=[
+        {"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}]), False, None)
+    assert [(v["name"], v["max_out"], v["effort"]) for v in given["decision"]] == [
+        ("a", 128, "low"), ("b", 96, None)]
+
+
+def test_the_models_flag_sets_the_decision_models_alone():
+    given, _ = voices(settings(), False, ["x/one", "x/two"])
+    assert [v["name"] for v in given["decision"]] == ["x/one", "x/two"]
+    assert [v["name"] for v in given["strategy"]] == ["google/gemini-2.5-flash"]
+
+
+def test_a_respondent_writes_its_policies_too():
+    given, _ = voices(settings(), True, ["coin", "superrational"])
+    assert [v["name"] for v in given["strategy"]] == ["coin", "superrational"]
+
+
+@pytest.mark.parametrize(("data", "said"), [
+    ({"models": {"decision": {"max_out": 8}}}, "models.decision needs a name"),
+    ({"models": {"decision": []}}, "must be an object {name, max_out}, or a list"),
+    ({"models": {"strategy": {"name": "x", "maxout": 8}}}, "did you mean 'max_out'?"),
+    ({"models": {"strategy": {"name": "x", "max_out": 0}}}, "max_out must be at least 1"),
+    ({"randomization": {"seeds": []}}, "at least one seed"),
+    ({"randomization": {"seeds": [1, 1]}}, "names one seed twice"),
+    ({"randomization": {"seeds": [True]}}, "must hold whole numbers"),
+    ({"baselines": ["TitForTwoTats"]}, "did you mean 'TitForTat'?"),
+    ({"toggles": {"C": "high"}}, "toggles.C must be one of present, absent"),
+    ({"concurrency": {"decision": 0}}, "at least 1"),
+])
+def test_what_a_file_says_wrongly_is_named(tmp_path, data, said):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError) as error:
+        c.load(path, CHECKS)
+    assert said in str(error.value)

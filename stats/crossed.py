@@ -7,7 +7,7 @@ small and dense. Only those elements of H⁻¹ are formed that some row of the d
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise, product
 from operator import add, itemgetter
 from typing import NamedTuple
 
@@ -17,10 +17,24 @@ Vector = list[list[float]]  # one list a factor, one number a level
 
 
 def totals(places: Iterable[int], values: Iterable[float], size: int) -> list[float]:
+    """The sum of the values at each place, most places having few."""
     found = [0.0] * size
     for place, value in zip(places, values, strict=True):
         found[place] += value
     return found
+
+
+def collector(places: Sequence[int], size: int) -> Callable[[Sequence[float]], list[float]]:
+    """The same where places have many values: those of a place brought together, then added."""
+    pick = picker(sorted(range(len(places)), key=places.__getitem__))
+    ends = list(accumulate([places.count(place) for place in range(size)], initial=0))
+    spans = [slice(*pair) for pair in pairwise(ends)]
+
+    def collect(values: Sequence[float]) -> list[float]:
+        values = pick(values)
+        return [math.fsum(values[span]) for span in spans]
+
+    return collect
 
 
 def picker(places: Sequence[int]) -> Callable[[Sequence], tuple]:
@@ -54,6 +68,7 @@ class Groups:
         self.levels = levels
         self.sizes = [max(places) + 1 for places in levels]
         self.pick = [picker(places) for places in levels]
+        self.sums = [collector(*each) for each in zip(levels, self.sizes, strict=True)]
         *ends, self.width = accumulate(self.sizes[1:], initial=0)
         self.starts = [0, *ends]  # of each factor among the columns of the rest
         self.factor_of = [f for f in range(1, len(levels)) for _ in range(self.sizes[f])]
@@ -68,6 +83,8 @@ class Groups:
             if f
         ]
         met = sorted({cell for c in columns for cell in zip(self.levels[0], c, strict=True)})
+        if 2 * len(met) > self.sizes[0] * self.width:  # whole rows are added faster
+            met = list(product(range(self.sizes[0]), range(self.width)))
         slot = {cell: i for i, cell in enumerate(met)}
         self.slots = [[slot[cell] for cell in zip(self.levels[0], c, strict=True)] for c in columns]
         self.pick_slots = [picker(s) for s in self.slots]
@@ -98,33 +115,32 @@ class Groups:
 
     def collect(self, values: list[float]) -> Vector:
         """Zᵀ times one number a row."""
-        return [totals(p, values, s) for p, s in zip(self.levels, self.sizes, strict=True)]
+        return [add_up(values) for add_up in self.sums]
 
     def factored(self, sigma: list[float], weights: list[float]) -> Factored:
         scales = [sigma[f] for f in self.factor_of]
-        diagonal, *others = self.collect(weights)
-        diagonal = [1 + sigma[0] ** 2 * total for total in diagonal]
+        cells = [0.0] * len(self.slot_columns)
+        for slots in self.slots:
+            for place, weight in zip(slots, weights, strict=True):
+                cells[place] += weight
+        diagonal = [1 + sigma[0] ** 2 * total for total in self.sums[0](weights)]
         rest = [[0.0] * (self.width - i) for i in range(self.width)]
-        flat = [total for other in others for total in other]
-        for row, scale, total in zip(rest, scales, flat, strict=True):
+        own = totals(self.slot_columns, cells, self.width)
+        for row, scale, total in zip(rest, scales, own, strict=True):
             row[0] = 1 + scale * scale * total
-        for f, g, cells, places, _ in self.pairs:
+        for f, g, met, places, _ in self.pairs:
             scale = sigma[f] * sigma[g]
-            for (i, j), total in zip(cells, totals(places, weights, len(cells)), strict=True):
+            for (i, j), total in zip(met, totals(places, weights, len(met)), strict=True):
                 rest[i][j - i] += scale * total
-        beside = self._beside(sigma[0], scales, weights)
+        beside = self._beside([sigma[0] * scale for scale in scales], cells)
         for (columns, _), row, d in zip(self.neighbours, beside, diagonal, strict=True):
             _subtract(rest, columns, row, d)
         decompose(rest)
         log_determinant = math.fsum(map(math.log, diagonal + [row[0] for row in rest]))
         return Factored(sigma, diagonal, beside, rest, log_determinant)
 
-    def _beside(self, first: float, scales: list[float], weights: list[float]) -> Vector:
-        cells = [0.0] * len(self.slot_columns)
-        for slots in self.slots:
-            for place, weight in zip(slots, weights, strict=True):
-                cells[place] += weight
-        cells = [first * scales[c] * x for c, x in zip(self.slot_columns, cells, strict=True)]
+    def _beside(self, scales: list[float], cells: list[float]) -> Vector:
+        cells = [scales[column] * x for column, x in zip(self.slot_columns, cells, strict=True)]
         rows, start = [], 0
         for columns, _ in self.neighbours:
             rows.append(cells[start : start + len(columns)])

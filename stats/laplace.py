@@ -8,7 +8,6 @@ parameters as they are, with no logarithm: 0 is an ordinary point, the sign carr
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 from .cholesky import decompose, definite, dot, inverse, solve
@@ -21,15 +20,8 @@ EVEN = 1e-7  # below this SD the gradient, odd in it, is 0 to every digit that c
 DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 150
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
+WIDTH = 1e-3  # of a difference, in standard errors
 FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
-
-
-class Point(NamedTuple):
-    """Minus the log-likelihood at (β, σ), its gradient, and the modes."""
-
-    value: float
-    gradient: list[float]
-    u: Vector
 
 
 class Modes(NamedTuple):
@@ -37,6 +29,15 @@ class Modes(NamedTuple):
     value: float  # -ℓ + u'u/2
     at: Curve
     h: Factored
+
+
+class Point(NamedTuple):
+    """Minus the log-likelihood at β and σ, and its gradient by both."""
+
+    theta: list[float]
+    value: float
+    gradient: list[float]
+    modes: Modes
 
 
 class Optimum(NamedTuple):
@@ -76,7 +77,10 @@ class Laplace:
     def modes(
         self, beta: list[float], sigma: list[float], u: Vector, close: float = CLOSE
     ) -> Modes:
-        """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots."""
+        """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots.
+
+        The last, short step moves u and the residuals, but no weight.
+        """
         best, step = math.inf, None
         for _ in range(100):
             at = curve(self.predictors(beta, sigma, u), self.k, self.n)
@@ -89,17 +93,32 @@ class Laplace:
             slope = _moved(_scaled(sigma, self.groups.collect(at.residuals)), u, -1)
             h = self.groups.factored(sigma, at.weights)
             step = self.groups.solve(h, slope)
+            u = _moved(u, step)
             if all(-close < v < close for part in step for v in part):
                 break
-            u = _moved(u, step)
-        return Modes(u, value, at, h)
+        moves = self.groups.spread(_scaled(sigma, step))
+        residuals = [
+            r - w * move for r, w, move in zip(at.residuals, at.weights, moves, strict=True)
+        ]
+        return Modes(u, value, at._replace(residuals=residuals), h)
 
-    def point(self, beta: list[float], sigma: list[float], u: Vector) -> Point:
+    def point(self, theta: list[float], u: Vector) -> Point:
+        beta, sigma = theta[: self.columns], theta[self.columns :]
         modes = self.modes(beta, sigma, u)
         value = modes.value + modes.h.log_determinant / 2
-        return Point(value, self.gradient(sigma, modes), modes.u)
+        return Point(theta, value, self._gradient(sigma, modes), modes)
 
-    def gradient(self, sigma: list[float], modes: Modes) -> list[float]:
+    def tangent(self, point: Point, step: list[float]) -> Vector:
+        """What the modes do, to first order, when the parameters take a step."""
+        modes, sigma = point.modes, point.theta[self.columns :]
+        by_sigma = step[self.columns :]
+        moves = self.predictors(step[: self.columns], by_sigma, modes.u)
+        pulled = [w * move for w, move in zip(modes.at.weights, moves, strict=True)]
+        shares = [change / sd if sd else 0.0 for change, sd in zip(by_sigma, sigma, strict=True)]
+        pull = _scaled(sigma, self.groups.collect(pulled))
+        return self.groups.solve(modes.h, _moved(_scaled(shares, modes.u), pull, -1))
+
+    def _gradient(self, sigma: list[float], modes: Modes) -> list[float]:
         """By β, then by σ.
 
         The determinant moves with the weights: c is its slope in each η. The modes move too: their
@@ -120,13 +139,8 @@ class Laplace:
                 c, weights, groups.spread(_scaled(sigma, t)), residuals, strict=True
             )
         ]
-        by_beta = combine(self.x, self.by_pattern(slopes))
-        sums = groups.collect(slopes), groups.collect(residuals)
-        parts = zip(sigma, modes.u, t, *sums, needed.diagonal, strict=True)
-        return by_beta + [
-            dot(u, slope) + dot(shift, residual) + _direct(sd, diagonal)
-            for sd, u, shift, slope, residual, diagonal in parts
-        ]
+        parts = zip(sigma, modes.u, t, groups.collect(slopes), needed.diagonal, strict=True)
+        return combine(self.x, self.by_pattern(slopes)) + [_by_sd(*part) for part in parts]
 
     def information(self, sigma: list[float], modes: Modes) -> list[list[float]]:
         """Xᵀ·W·X - Gᵀ·H⁻¹·G with G = Λ·Zᵀ·W·X: of β at fixed σ, the modes following."""
@@ -160,9 +174,13 @@ def _inner(a: Vector, b: Vector) -> float:
     return math.fsum(dot(x, y) for x, y in zip(a, b, strict=True))
 
 
-def _direct(sd: float, diagonal: list[float]) -> float:
-    """What σ does to log|H|/2 itself: the trace of one block of (I - H⁻¹)/σ."""
-    return math.fsum(1 - d for d in diagonal) / sd if abs(sd) > EVEN else 0.0
+def _by_sd(
+    sd: float, u: list[float], t: list[float], slopes: list[float], diagonal: list[float]
+) -> float:
+    """One σ's slope; at a mode Zᵀ·(y - p) is u/σ, and ∂log|H|/∂σ is the trace of (I - H⁻¹)/σ."""
+    if abs(sd) <= EVEN:
+        return 0.0
+    return dot(u, slopes) + (dot(t, u) + math.fsum(1 - d for d in diagonal)) / sd
 
 
 def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], Vector, list]:
@@ -203,44 +221,44 @@ def fit(model: Laplace, beta: list[float]) -> Optimum:
     """Quasi-Newton (BFGS) over β and σ together, then standard errors."""
     columns = model.columns
     beta, sigma, u, guess = start(model, beta)
-
-    def at(theta: list[float], u: Vector) -> Point:
-        return model.point(theta[:columns], theta[columns:], u)
-
-    theta, point, guess, converged = minimise(at, beta + sigma, u, guess)
-    theta, point = _without_idle(at, theta, point, columns)
-    free = [i for i in range(len(theta)) if i < columns or theta[i]]
-    errors = standard_errors(at, theta, point, free, guess) if converged else None
-    sigma = [abs(sd) for sd in theta[columns:]]
-    return Optimum(theta[:columns], sigma, -point.value, errors and errors[:columns], converged)
-
-
-Function = Callable[[list[float], Vector], Point]
+    point, guess, converged = minimise(model, model.point(beta + sigma, u), guess)
+    point = _without_idle(model, point)
+    free = [i for i, value in enumerate(point.theta) if i < columns or value]
+    errors = standard_errors(model, point, free, guess) if converged else None
+    sigma = [abs(sd) for sd in point.theta[columns:]]
+    beta, errors = point.theta[:columns], errors and errors[:columns]
+    return Optimum(beta, sigma, -point.value, errors, converged)
 
 
 def minimise(
-    function: Function, theta: list[float], u: Vector, guess: list[list[float]]
-) -> tuple[list[float], Point, list[list[float]], bool]:
+    model: Laplace, point: Point, guess: list[list[float]]
+) -> tuple[Point, list[list[float]], bool]:
     """BFGS with halved steps (Nocedal & Wright 2006, chapter 6); `guess` is an inverse Hessian."""
-    point = function(theta, u)
     for _ in range(MOST_STEPS):
         step = [-dot(row, point.gradient) for row in guess]
         promised = -dot(step, point.gradient)
         if promised < 2 * DECREMENT:
-            return theta, point, guess, True
-        share, new = 1.0, None
+            return point, guess, True
+        share = 1.0
         while share > 1e-10:
-            new = function([t + share * s for t, s in zip(theta, step, strict=True)], point.u)
+            new = _stepped(model, point, [share * s for s in step])
             if new.value <= point.value - 1e-4 * share * promised:
                 break
             share /= 2 if new.value < point.value + promised else 4
         else:
-            return theta, point, guess, promised < 1e-6
-        step = [share * s for s in step]
+            return point, guess, promised < 1e-6
+        step = [b - a for a, b in zip(point.theta, new.theta, strict=True)]
         change = [b - a for a, b in zip(point.gradient, new.gradient, strict=True)]
-        theta, point = [t + s for t, s in zip(theta, step, strict=True)], new
-        guess = _updated(guess, step, change)
-    return theta, point, guess, False
+        point, guess = new, _updated(guess, step, change)
+    return point, guess, False
+
+
+def _stepped(model: Laplace, point: Point, step: list[float]) -> Point:
+    """The point a step away, its modes sought from the tangent where that can be trusted."""
+    shift, u = model.tangent(point, step), point.modes.u
+    if all(-1 < v < 1 for part in shift for v in part):
+        u = _moved(u, shift)
+    return model.point([t + s for t, s in zip(point.theta, step, strict=True)], u)
 
 
 def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:
@@ -262,35 +280,26 @@ def _updated(guess: list[list[float]], step: list[float], change: list[float]) -
     ]
 
 
-def _without_idle(
-    at: Function, theta: list[float], point: Point, columns: int
-) -> tuple[list[float], Point]:
+def _without_idle(model: Laplace, point: Point) -> Point:
     """SDs near 0 set to 0 where that costs nothing."""
-    for i in range(columns, len(theta)):
-        if abs(theta[i]) < 0.05:
-            without = [*theta[:i], 0.0, *theta[i + 1 :]]
-            new = at(without, point.u)
-            if new.value <= point.value + FREE:
-                theta, point = without, new
-    return theta, point
+    for i in range(model.columns, len(point.theta)):
+        if abs(point.theta[i]) < 0.05:
+            without = [*point.theta[:i], 0.0, *point.theta[i + 1 :]]
+            new = model.point(without, point.modes.u)
+            point = new if new.value <= point.value + FREE else point
+    return point
 
 
 def standard_errors(
-    at: Function, theta: list[float], point: Point, free: list[int], guess: list[list[float]]
+    model: Laplace, point: Point, free: list[int], guess: list[list[float]]
 ) -> list[float] | None:
-    """Roots of the diagonal of the inverse Hessian, by central differences of the gradient.
-
-    The modes of the second point of a pair start from those of the first, mirrored.
-    """
+    """Roots of the diagonal of the inverse Hessian, by central differences of the gradient."""
     columns = []
     for i in free:
-        width = 5e-3 * math.sqrt(guess[i][i])
-        above = at([t + width * (j == i) for j, t in enumerate(theta)], point.u)
-        mirrored = [
-            [2 * v - w for v, w in zip(*parts, strict=True)]
-            for parts in zip(point.u, above.u, strict=True)
-        ]
-        below = at([t - width * (j == i) for j, t in enumerate(theta)], mirrored)
+        width = WIDTH * math.sqrt(guess[i][i])
+        step = [width * (j == i) for j in range(len(guess))]
+        above = _stepped(model, point, step)
+        below = _stepped(model, point, [-s for s in step])
         columns.append([(above.gradient[j] - below.gradient[j]) / (2 * width) for j in free])
     hessian = [
         [(columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))] for i in range(len(free))

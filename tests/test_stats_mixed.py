@@ -159,7 +159,7 @@ def test_gradient_is_the_slope_of_the_likelihood():
     theta = [0.3, -0.2, 0.9, 0.5, 1.4]
 
     def at(values):
-        return model.point(values[:2], values[2:], model.zeros())
+        return model.point(values, model.zeros())
 
     for i, slope in enumerate(at(theta).gradient):
         above, below = ([t + d * (i == j) for j, t in enumerate(theta)] for d in (1e-4, -1e-4))

@@ -1,0 +1,89 @@
+"""Tripwires, on counts worked by hand."""
+
+import pytest
+from study_rows import decision
+
+from cirrus import tripwires as t
+
+A, B = ("high", "present", "low"), ("low", "absent", "low")
+
+
+@pytest.mark.parametrize("bad, tripped", [(3, False), (4, True)])
+def test_more_than_three_in_a_hundred_unreadable_trips(bad, tripped):
+    counts = {"a": {"ok": 100}, "b": {"ok": 100 - bad, "refused": bad, "provider_error": 50}}
+    assert t.unreadable(counts)["tripped"] is tripped
+
+
+@pytest.mark.parametrize("cut, tripped", [(3, False), (4, True)])
+def test_truncation_may_differ_by_two_points(cut, tripped):
+    counts = {"a": {"ok": 99, "truncated": 1}, "b": {"ok": 100 - cut, "truncated": cut}}
+    assert t.truncation(counts)["tripped"] is tripped
+
+
+def test_nothing_answered_is_not_checked_rather_than_fine():
+    assert t.unreadable({"a": {"not_run": 3}})["tripped"] is None
+    assert t.truncation({"a": {"ok": 3}})["tripped"] is None
+    assert t.several({})["tripped"] is None
+
+
+def pairs(first_taken):
+    """One decision a pair, orders alternating."""
+    orders = ("cooperative-first", "other-first")
+    return [decision(opponent=f"o{at:02d}", first_taken=y, option_order=orders[at % 2])
+            for at, y in enumerate(first_taken)]
+
+
+def test_the_first_option_taken_in_nine_of_ten_drawn_orders_trips():
+    out = t.position(pairs([1] * 9 + [0]))  # 2 × (1 + 10)/2^10, both tails
+    assert out["tripped"] is True and out["numbers"]["p"] == pytest.approx(22 / 1024)
+    assert t.position(pairs([1] * 6 + [0] * 4))["tripped"] is False
+
+
+def test_both_sides_of_a_pair_and_its_runs_share_one_drawn_order():
+    """Twenty decisions on two drawn orders: p can't be below 2/4."""
+    rows = [decision(agent=a, opponent=b, option_order=order, run=f"r{run}")
+            for order, (x, y) in (("cooperative-first", "ab"), ("other-first", "cd"))
+            for a, b in ((x, y), (y, x)) for run in range(5)]
+    out = t.position(rows)
+    assert out["numbers"]["slots"] == 2 and out["numbers"]["p"] == 0.5 and not out["tripped"]
+
+
+def test_one_order_only_is_not_checked():
+    assert t.position([decision(), decision(cooperates=0)])["tripped"] is None
+
+
+def test_missing_decisions_in_one_cell_trip():
+    rows = [decision(A, None if at < 12 else 1) for at in range(50)]
+    rows += [decision(B, 1) for at in range(50)]
+    out = t.attrition(rows)
+    # Fisher, 12/50 against 0/50: 2 × C(50,12)/C(100,12) = .00023115; Holm over two equal p
+    assert out["tripped"] is True
+    assert out["numbers"]["cells"]["cvd S.high-C.present-H.low"]["p_holm"] == pytest.approx(
+        2 * .00023115, rel=1e-3)
+
+
+def test_missing_decisions_spread_evenly_do_not_trip():
+    rows = [decision(cell, None if at < 3 else 1) for cell in (A, B) for at in range(50)]
+    assert t.attrition(rows)["tripped"] is False
+
+
+def test_identical_policies_trip_and_are_counted():
+    same, other = "one two three four", "five six seven eight nine"
+    out = t.overlap({"a": {"run": [same, same, other]}, "b": {"run": [same, other]}})
+    # cell a: pairs 1, 0, 0; cell b: 0
+    assert out["numbers"]["cells"]["a"] == {"mean": 1 / 3, "pairs": 3, "identical": 1}
+    assert out["tripped"] is True
+    assert t.overlap({"b": {"run": [same, other]}})["tripped"] is False
+    assert t.overlap({"b": {"run": ["", "a b"]}})["tripped"] is None
+
+
+def test_equal_policies_of_two_runs_are_no_overlap():
+    """Runs of a cell under two seeds: only agents of one run are compared."""
+    same, other = "one two three four", "five six seven eight nine"
+    assert t.overlap({"a": {"r1": [same, other], "r2": [same, other]}})["tripped"] is False
+
+
+def test_two_models_behind_one_name_trip():
+    out = t.several({"m": {"models": ["m-1", "m-2", "m-1"], "providers": ["p"]}})
+    assert out["tripped"] is True and "m: 2 models (m-1, m-2)" in out["figure"]
+    assert t.several({"m": {"models": ["m-1"], "providers": ["p"]}})["tripped"] is False

@@ -67,20 +67,31 @@ def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, i
     line and the fault. The torn last line, where there is one, is not among them.
     """
     prev, end = first_prev, 0
-    with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            entry = _parse(line)
-            if entry is None and not line.endswith(b"\n"):
-                return
-            if entry is None:
-                raise _damaged(path, number, "not a journal line")
-            if prev is not None and entry["prev"] != prev:
-                why = ("belongs to another configuration" if number == 1 else
-                       f"does not follow from line {number - 1}")
-                raise _damaged(path, number, why)
-            prev = sha256(line.rstrip(b"\n"))
-            end += len(line)
-            yield entry, end, prev
+    for number, line in enumerate(_lines(path), 1):
+        entry = _parse(line)
+        if entry is None and not line.endswith(b"\n"):
+            return
+        if entry is None:
+            raise _damaged(path, number, "not a journal line")
+        if prev is not None and entry["prev"] != prev:
+            why = ("belongs to another configuration" if number == 1 else
+                   f"does not follow from line {number - 1}")
+            raise _damaged(path, number, why)
+        prev = sha256(line.rstrip(b"\n"))
+        end += len(line)
+        yield entry, end, prev
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+            yield from file
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise _packed_badly(path) from None
+
+
+def _packed_badly(path: Path) -> UsageError:
+    return UsageError(f"{path}: can't be unpacked; restore it from a copy, or use another --run-id")
 
 
 TEXT, NUMBER, MAYBE = (str,), (int, float), (type(None),)
@@ -155,8 +166,7 @@ class Journal:
         except (gzip.BadGzipFile, EOFError, zlib.error):
             data = b""
         if not data:
-            raise UsageError(f"{self.packed}: can't be unpacked; restore it from a copy, "
-                             "or use another --run-id")
+            raise _packed_badly(self.packed)
         return data
 
     def _remember(self, entry: dict) -> None:

@@ -221,6 +221,9 @@ def test_a_damaged_packed_journal_is_named_and_left_alone(opened, damage):
     with pytest.raises(UsageError, match=r"journal\.jsonl\.gz"):
         opened()
     assert journal.packed.read_bytes() == broken and not journal.path.exists()
+    if broken:
+        with pytest.raises(UsageError, match=r"journal\.jsonl\.gz"):
+            list(entries(journal.packed))
 
 
 # --- a full disk -------------------------------------------------------------------------------

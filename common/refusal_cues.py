@@ -31,7 +31,7 @@ _HELP = (
     r"|fabricat|agree\s+to|go\s+along|(?:do|doing|mak(?:e|ing))\s+(?:that|this|so|such|it|what)\b"
     r"|say(?:ing)?\s+(?:that|this|it|the|those|such|\")|stat(?:e|ing)\b|declar|claim|print|repeat"
     r"|output|assert|affirm|utter|transcrib|fill|talk\s+about|go\s+into|perform"
-    r"|execut|oblige|be\s+of\s+(?:any\s+)?(?:help|assistance)|pretend|role-?play|act\s+as|impersonat)"
+    r"|execut|choose|decid(?!\w*\s+(?:whether|if|which|what|how|when|where|who))|oblige|be\s+of\s+(?:any\s+)?(?:help|assistance)|pretend|role-?play|act\s+as|impersonat)"
 )
 _AI = (
     r"(?:\w+\s+){0,5}?(?:ai|a\.i\.?|artificial\s+intelligence|language\s+model|chat\s?bot"

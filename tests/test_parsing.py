@@ -36,6 +36,8 @@ def test_the_choice_is_spelled_as_this_game_spells_it(text):
     ("Decision: SHARE", L1, "wrong_label"),
     ("COORDINATE", L2, "wrong_label"),
     ("I can't help with that request.", L1, "refused"),
+    ("I'm sorry, I cannot choose.", L1, "refused"),
+    ("I can't decide whether the soak is long enough; see below.", L1, "unreadable"),
     ("I won't COORDINATE", L1, "unreadable"),
     ("Rationale first.\nDecision: COORDINATE", L1, "unreadable"),
     ("Decision:\nCOORDINATE", L1, "unreadable"),

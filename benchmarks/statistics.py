@@ -1,10 +1,11 @@
-"""How fast the statistics are, and how that compares with SciPy where SciPy is installed.
+"""How fast the statistics are, and how that compares with SciPy and R where they are installed.
 
     python3 benchmarks/statistics.py            all
     python3 benchmarks/statistics.py cliff      the lines whose name contains a word
 
-Ours and the peer's time are the best of several runs in this one process; a ratio above 1 says how
-many times as fast ours is. Targets are stated for one core of a small machine.
+Ours and the peer's time are the best of several runs in one process; a ratio above 1 says how many
+times as fast ours is. R's times are R's own, without its start and without reading the data.
+Targets are stated for one core of a small machine.
 """
 
 import sys
@@ -13,11 +14,18 @@ from pathlib import Path
 # This file is called statistics.py: its folder must not stand before the standard library's.
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference" / "stats"))
 
+import csv
 import difflib
 import random
+import shutil
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+
+from mixed_data import DATA
 
 import stats
 
@@ -31,6 +39,7 @@ try:
 except ImportError:
     proportion = None
 
+ROOT = Path(__file__).resolve().parents[1]
 RNG = random.Random(42)
 
 
@@ -48,7 +57,7 @@ CELLS = {(a, b): binary(24, 0.3 + 0.2 * a + 0.1 * b) for a in (0, 1) for b in (0
 DIFFERENCES = [a - b for a, b in zip(*SCORES, strict=True)]
 RATINGS = [(a, b) for a, b in zip(binary(200, 0.3), binary(200, 0.3), strict=True)]
 UNITS = [[RNG.randint(-12, 12) / 24 for _ in range(63)] for _ in range(44)]
-WORDS = (Path(__file__).resolve().parents[1] / "LICENSE").read_text(encoding="utf-8").split()
+WORDS = (ROOT / "LICENSE").read_text(encoding="utf-8").split()
 
 
 def text_of(length: int) -> str:
@@ -94,10 +103,55 @@ def flips_peer() -> object:
     )
 
 
+FIXED = ["S", "C", "S:C", "H", "domain", "option_order", "label_scheme"]
+GROUPS = ["agent", "opponent", "seed", "variant_id"]
+CROSSED, POLICIES = DATA["crossed"](), DATA["policies"]()
+FORMULA = f"coop ~ {' + '.join(FIXED)} + {' + '.join(f'(1 | {g})' for g in GROUPS)}"
+
+
+class InR:
+    """A call in R, timed by R: the best of two."""
+
+    def __init__(self, package: str, call: str, rows: list[dict]):
+        self.package, self.call, self.rows = package, call, rows
+
+    def milliseconds(self) -> float | None:
+        if not shutil.which("Rscript"):
+            return None
+        with tempfile.NamedTemporaryFile("w", suffix=".csv", newline="") as sheet:
+            writer = csv.DictWriter(sheet, list(self.rows[0]))
+            writer.writeheader()
+            writer.writerows(self.rows)
+            sheet.flush()
+            code = f"suppressMessages(library({self.package})); d <- read.csv('{sheet.name}'); "
+            code += f"once <- function() system.time(suppressMessages({self.call}))[[3]]; "
+            code += "cat(min(once(), once()))"
+            done = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True)
+        return None if done.returncode else float(done.stdout) * 1000
+
+
 # name, target in milliseconds or None, ours, peer (its name and call) or None
-Line = tuple[str, float | None, Callable, tuple[str, Callable] | None]
+Line = tuple[str, float | None, Callable, tuple[str, Callable | InR] | None]
 
 LINES: list[Line] = [
+    (
+        "fit_mixed_logit 1,440 rows, 60 crossed effects",
+        1000,
+        lambda: stats.fit_mixed_logit(CROSSED, "coop", FIXED, GROUPS),
+        ("lme4 glmer", InR("lme4", f"glmer({FORMULA}, d, binomial)", CROSSED)),
+    ),
+    (
+        "fit_mixed_logit the same",
+        1000,
+        lambda: stats.fit_mixed_logit(CROSSED, "coop", FIXED, GROUPS),
+        ("glmmTMB", InR("glmmTMB", f"glmmTMB({FORMULA}, d, binomial)", CROSSED)),
+    ),
+    (
+        "fit_mixed_logit 1,080 rows, 300 effects",
+        None,
+        lambda: stats.fit_mixed_logit(POLICIES, "coop", FIXED, [*GROUPS, "policy"]),
+        ("lme4 glmer", InR("lme4", f"glmer({FORMULA} + (1 | policy), d, binomial)", POLICIES)),
+    ),
     (
         "cliffs_delta 5,000 × 5,000 integers",
         25,
@@ -211,6 +265,10 @@ def best(call: Callable, seconds: float = 0.4) -> float:
     return min(times) * 1000
 
 
+def timed(peer_call: Callable | InR) -> float | None:
+    return peer_call.milliseconds() if isinstance(peer_call, InR) else best(peer_call)
+
+
 def main(word: str = "") -> None:
     if peer is None:
         print("SciPy is not installed: plain figures")
@@ -221,8 +279,8 @@ def main(word: str = "") -> None:
         line = f"{name:<54}{spent:>10.3f} ms"
         if target:
             line += f"  target {target:>6.0f} ms {'met' if spent <= target else 'MISSED'}"
-        if other:
-            theirs = best(other[1])
+        theirs = timed(other[1]) if other else None
+        if theirs:
             line += f"  {other[0]} {theirs:.3f} ms, ratio {theirs / spent:.2f}"
         print(line)
 

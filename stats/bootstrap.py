@@ -26,8 +26,8 @@ MOST_POINTS = 400_000  # of a difference of two means: a quarter of a second
 MOST_WIDTH = 2_000  # n times the range of the values in their common unit
 NEGLIGIBLE = 1e-22
 
-ONE = 1 << 64  # probability 1 in the fixed point of `_power`: errors below 1e-17, far under a tail
-HALF, WIDE = 8, 17  # bytes of a fraction, and of a product with room for its carry
+ONE = 1 << 56  # probability 1 in the fixed point of `_power`: cumulated errors stay below 1e-13
+HALF, WIDE = 7, 15  # bytes of a fraction, and of a product with room for its carry
 
 NO_SPREAD = "every value is the same within each group"
 NO_WIDTH = "both ends of the interval fall on the same value"

@@ -5,9 +5,11 @@
 """Analyse runs of the CIRRUS-24 pilot and tournament, or verify them. Needs no key, no network.
 
     python3 analyze.py results/acausal/confirmatory-s42
+    python3 analyze.py results/acausal/{confirmatory,ablation}-s42 results/acausal/holdout-s1042
     python3 analyze.py --verify results
 
-`--verify` checks the journal's chain and the manifest's hashes, and derives every file again
+Pilots are analysed one by one; tournament runs together, as one study: several plans or seeds too,
+where they differ in nothing but what a plan varies. `--verify` checks the journal's chain and the manifest's hashes, and derives every file again
 from the journal alone: the first difference is named.
 """
 
@@ -39,17 +41,59 @@ def main(argv) -> int:
     return verify_all(args) if args.verify else analyse_all(args)
 
 
+def derivers():
+    """{instrument: what its files must say}."""
+    from cirrus.derived import pilot_run, tournament_run
+    from urrp.derived import collection
+    return {"pilot": pilot_run, "tournament": tournament_run, "urrp": collection}
+
+
 def analyse_all(args) -> int:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
-    from cirrus.verify import find_runs, read_manifest
+    from common.verify import find_runs, read_manifest
     runs = {run: read_manifest(run) for run in find_runs(args.runs)}
     kinds = {manifest["artifact"] for manifest in runs.values()}
     if len(kinds) > 1:
         raise UsageError(f"{' and '.join(sorted(kinds))} runs together: analyse them apart")
-    if kinds != {"pilot"}:
-        raise UsageError("the analysis of tournament runs is not in this version; "
-                         "--verify checks them")
-    return analyse_pilots(args, runs)
+    for flag, given in (("--export-ratings", args.export_ratings),
+                        ("--import-ratings", args.import_ratings)):
+        if given:
+            raise UsageError(f"{flag}: rating of policies is not in this version")
+    return analyse_pilots(args, runs) if kinds == {"pilot"} else analyse_study(args, runs)
+
+
+def analyse_study(args, runs) -> int:
+    """Tournament runs are one study: one analysis, beside the runs or in --out."""
+    import json
+    import os
+    from pathlib import Path
+
+    from cirrus.acausal_analysis import analyse
+    from cirrus.acausal_report import report
+    from cirrus.acausal_summary import summary, terminal
+    from cirrus.decisions import read_study
+    from cirrus.exports import exports
+    from common.artifacts import canonical_json, json_file, write_atomic
+    study = read_study(runs)
+    # Read back from its own JSON: what is shown then has the digits that the file has.
+    out = json.loads(canonical_json(analyse(study)))
+    folders = [run.folder for run in study.runs]
+    target = Path(args.out) if args.out else folders[0] if len(folders) == 1 else Path(
+        os.path.commonpath([folder.parent for folder in folders]))
+    (target / "exports").mkdir(parents=True, exist_ok=True)
+    files = [("acausal-analysis.json", json_file(out)), ("acausal-summary.md", summary(out)),
+             ("report.html", report(out, study)), *exports(study)]
+    for name, content in files:
+        write_atomic(target / name, content)
+    if args.json:
+        print(canonical_json({"written": str(target), "files": [name for name, _ in files],
+                              "headline": out["claims"]["headline"],
+                              "gates": {gate["gate"]: gate["established"]["verdict"]
+                                        for gate in out["gates"]},
+                              "simulated": out["simulated"], "limits": out["limits"]}))
+    else:
+        print(f"{terminal(out)}\n{target}: {len(files)} files from {len(study.runs)} runs")
+    return COMPLETE if all(run.complete for run in study.runs) else INCOMPLETE
 
 
 def analyse_pilots(args, runs) -> int:
@@ -57,12 +101,12 @@ def analyse_pilots(args, runs) -> int:
     from pathlib import Path
 
     from cirrus.pilot_summary import terminal
-    from cirrus.verify import derive_again
     from common.artifacts import canonical_json, write_atomic
     from common.runs import rewrite
+    from common.verify import derive_again
     said = []
     for run, manifest in runs.items():
-        files, target = derive_again(run), run
+        files, target = derive_again(run, derivers()), run
         if args.out:
             target = Path(args.out) / run.name
             target.mkdir(parents=True, exist_ok=True)
@@ -83,10 +127,10 @@ def analyse_pilots(args, runs) -> int:
 
 def verify_all(args) -> int:
     """One line a run; 0 where all are complete and follow from their journals."""
-    from cirrus.verify import find_runs, sentence, verify
+    from common.verify import find_runs, sentence, verify
     verdicts = []
     for run in find_runs(args.runs):
-        verdicts.append(verify(run))
+        verdicts.append(verify(run, derivers()))
         if not args.json:
             for line in (sentence(verdicts[-1]), *verdicts[-1].problems[1:]):
                 print(cli.printable(line), flush=True)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus import schema
-from cirrus.verify import read_manifest
+from cirrus.rows import COOPERATIVE
 from common.artifacts import content_sha256, read_bytes
 from common.exits import UsageError
+from common.verify import read_manifest
 
 VARY = ("domain", "toggles", "seed", "tells", "variants", "history_mode", "rounds",
         "games_per_pair")
-COOPERATIVE = {"cvd": "COORDINATE", "hospital": "SHARE"}
 # (tells, variants, history_mode) → what a run is for; anything else is only described.
 ROLES = {("standard", "main", "standard"): "main", ("ablated", "main", "standard"): "ablation",
          ("standard", "holdout", "standard"): "holdout",

@@ -96,3 +96,13 @@ def test_mixed_kinds_of_runs_are_refused(copy):
     (other / "manifest.json").write_text(json.dumps(manifest | {"artifact": "something else"}))
     said = run("analyze.py", copy, other)
     assert said.returncode == 2 and said.stderr.count("\n") == 1
+
+
+def test_the_committed_urrp_run_and_its_reports_follow_from_its_journal(tmp_path):
+    folder = ROOT / "results" / "examples" / "urrp-smollm2"
+    assert run("analyze.py", "--verify", folder).returncode == 0
+    made = run("urrp_analyze.py", folder.relative_to(ROOT) / "urrp_runs.jsonl",
+               "--html", tmp_path / "report.html", "--json", tmp_path / "analysis.json")
+    assert made.returncode == 0
+    for name in ("report.html", "analysis.json"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from cirrus.verify import first_difference
 from common.artifacts import gzip_bytes, json_file, read_bytes, sha256
+from common.verify import first_difference
 
 RUN = "o/cvd-S.high-C.present-H.high-s42"
 

@@ -1,6 +1,6 @@
 """Is a run what it says? The journal's chain, the manifest's hashes, and every derived file.
 
-    verdict = verify(Path("results/pilot/pilot-s42"))
+    verdict = verify(Path("results/pilot/pilot-s42"), {"pilot": derive_a_pilot})
     verdict.problems                 # empty where everything follows from the journal
 
 Files are derived again from manifest and journal alone and compared byte by byte (packed files
@@ -10,11 +10,11 @@ by what they say: zlib builds differ). Nothing is asked, nothing is written.
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.artifacts import GZIP_HEADER, canonical_json, sha256
+from common.artifacts import GZIP_HEADER, sha256
 from common.exits import UsageError
 from common.replay import Answers, journal_file, not_as_asked, read_answers
 
@@ -47,6 +47,9 @@ class Derived(NamedTuple):
     owned: Callable[[str], bool]
 
 
+Derivers = Mapping[str, Callable[[Mapping, Answers], Derived]]  # by the manifest's `artifact`
+
+
 def find_runs(paths: list[str]) -> list[Path]:
     """The run folders at or below `paths`, sorted. UsageError where there is none."""
     runs: dict[Path, None] = {}
@@ -60,15 +63,15 @@ def find_runs(paths: list[str]) -> list[Path]:
     return list(runs)
 
 
-def verify(folder: Path) -> Verdict:
+def verify(folder: Path, derivers: Derivers) -> Verdict:
     """Check one run. UsageError only where the folder holds no readable manifest."""
     folder = Path(folder)
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, derivers)
     problems: list[str] = []
     files, answers = {}, None
     try:
         answers = read_answers(journal_file(folder), manifest["identity"])
-        derived = _derive(manifest, answers)
+        derived = derivers[manifest["artifact"]](manifest, answers)
         problems += derived.problems
         if manifest["state"] != "running":  # killed: what it said before is out of date
             files = derived.files if manifest.get("files") else {}
@@ -84,25 +87,27 @@ def verify(folder: Path) -> Verdict:
                    problems, _notes(manifest))
 
 
-def derive_again(folder: Path) -> dict[str, bytes]:
+def derive_again(folder: Path, derivers: Derivers) -> dict[str, bytes]:
     """Every derived file of a run, {name: content}, from its manifest and journal alone.
 
     UsageError where journal and design are not of one study.
     """
-    manifest = read_manifest(Path(folder))
-    derived = _derive(manifest, read_answers(journal_file(folder), manifest["identity"]))
+    manifest = read_manifest(Path(folder), derivers)
+    answers = read_answers(journal_file(folder), manifest["identity"])
+    derived = derivers[manifest["artifact"]](manifest, answers)
     if derived.problems:
         raise UsageError(f"{folder}: {derived.problems[0]}; --verify lists all")
     return dict(derived.files)
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """manifest.json of a run; UsageError where it is none."""
+def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
+    """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
     path = Path(folder) / "manifest.json"
     try:
         manifest = json.loads(path.read_bytes())
         needed = {"running": ("cost",)}.get(manifest["state"], ("cost", "journal", "files"))
-        if not manifest["identity"]["config"] or manifest["artifact"] not in DERIVE or any(
+        if not manifest["identity"]["config"] or (
+                known and manifest["artifact"] not in known) or any(
                 not isinstance(manifest.get(key), dict) for key in needed):
             raise KeyError("identity")
         return manifest
@@ -114,72 +119,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 # --- what the files must say -------------------------------------------------------------------
 
-def _derive(manifest: Mapping, answers: Answers) -> Derived:
-    return DERIVE[manifest["artifact"]](manifest, answers)
-
-
-def _pilot(manifest: Mapping, answers: Answers) -> Derived:
-    from cirrus import pilot
-    from cirrus.pilot_files import derive, redealt
-    from cirrus.scenario import load_domain
-    study = manifest["identity"]
-    domain = load_domain("cvd")
-    _same_prompts(study["prompts"], domain.files)
-    blocks = pilot.design(domain, study["config"], study["config"]["models"])
-    requests = [trial.request for block in blocks for trial in block]
-    problems = _questions(requests, answers)
-    rows = pilot.rows(blocks, ([answers.replies.get(trial.id, _not_run()) for trial in block]
-                               for block in blocks))
-    prompts = {request.id: (request.system, request.user) for request in requests}
-    final = {name: digest for name, digest in answers.hashes.items()
-             if answers.replies[name].outcome != "provider_error"}
-    files = derive(rows, prompts, study, redealt(blocks, final))
-    return Derived(files, problems, files.__contains__)
-
-
-def _tournament(manifest: Mapping, answers: Answers) -> Derived:
-    from cirrus.conduct import domain_of
-    from cirrus.schema import owned
-    from cirrus.tournament_files import derive
-    study = manifest["identity"]
-    domain = domain_of(study["config"]["domain"])
-    _same_prompts(study["prompts"], domain.files)
-    code = sha256(canonical_json(manifest.get("code") or {}))
-    wrong, dealt = [], set()
-
-    def asked(request) -> None:
-        dealt.add(request.id)
-        if (line := not_as_asked(request, answers)) is not None:
-            wrong.append(line)
-
-    facts = {"code_sha256": code, "charged_usd": answers.charged_usd}
-    files = derive(study, domain, answers.replies, facts, asked) if answers.replies else {}
-    wrong += [f"{name}: not in the design" for name in sorted(answers.hashes.keys() - dealt)]
-    return Derived(files, [f"journal: {line}" for line in wrong[:3]], owned)
-
-
-def _not_run():
-    from common.wire import NOT_RUN
-    return NOT_RUN
-
-
-def _same_prompts(recorded: Mapping[str, str], now: Mapping[str, str]) -> None:
+def same_prompts(recorded: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """UsageError naming the first prompt file that is not what it was when the run was made."""
     for name in sorted(recorded.keys() | now.keys()):
         if recorded.get(name) != now.get(name):
             raise UsageError(f"prompts/{name}: changed since the run was made; verify it with "
                              "the version of the project that made it")
 
 
-def _questions(requests: list, answers: Answers) -> list[str]:
+def questions(requests: list, answers: Answers) -> list[str]:
     """Journalled questions that are not the design's, the first few."""
     known = {request.id for request in requests}
     wrong = [line for request in requests if (line := not_as_asked(request, answers))]
     wrong += [f"{name}: not in the design" for name in sorted(answers.hashes.keys() - known)]
     return [f"journal: {line}" for line in wrong[:3]]
-
-
-DERIVE: dict[str, Callable[[Mapping, Answers], Derived]] = {
-    "pilot": _pilot, "tournament": _tournament}
 
 
 # --- comparing ---------------------------------------------------------------------------------

@@ -339,7 +339,7 @@ class Drive:
         self.breaker.failure(self.clock.now())
         if self.breaker.tripped and not self._hard_stop():
             self.stop = Incomplete(
-                f"the server fails again and again (paused 3 times for {PAUSE_S:g} s); "
+                f"the server fails again and again, after pauses of {PAUSE_S:g} s too; "
                 f"last error: {message}; the same command resumes")
         if task.tries >= len(BACKOFF_S):
             return "provider_error"

@@ -116,6 +116,9 @@ class RunFolder:
             raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
                              "or use another --run-id")
         self._compare()
+        if self.manifest.get("state") == "complete" and not any(self.path.glob("journal.jsonl*")):
+            raise UsageError(f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
+                             "or use another --run-id")  # asking anew would pick other answers
         self.finished = self.manifest.get("state") == "complete" and self._intact()
         self.inflight = InFlight(self.path)
         self.started = time.monotonic()

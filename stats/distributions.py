@@ -147,13 +147,16 @@ def _t_upper(tail: float, df: float) -> float:
     z = -normal_quantile(tail)
     t = z + z * (z * z + 1) / (4 * df)  # Cornish-Fisher, one term (Abramowitz & Stegun 26.7.5)
     front = -log_beta(df / 2, 0.5) - math.log(df) / 2
+    last = math.inf
     for _ in range(100):
         density = math.exp(front - (df + 1) / 2 * math.log1p(t * t / df))
         above = t_sf(t, df)
         step = math.log(above / tail) * above / (t * density)
         t *= math.exp(max(-30.0, min(30.0, step)))
-        if abs(step) < 4 * EPSILON:
+        # Steps that no longer shrink are the rounding of `above`, not the way to the root.
+        if abs(step) < 4 * EPSILON or (last < 1e-12 and abs(step) >= last):
             break
+        last = abs(step)
     return t
 
 

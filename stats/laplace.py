@@ -29,6 +29,7 @@ class Modes(NamedTuple):
     value: float  # -ℓ + u'u/2
     at: Curve
     h: Factored
+    moves: list[float]  # of the predictors in the last step, which no weight follows
 
 
 class Point(NamedTuple):
@@ -100,13 +101,15 @@ class Laplace:
         residuals = [
             r - w * move for r, w, move in zip(at.residuals, at.weights, moves, strict=True)
         ]
-        return Modes(u, value, at._replace(residuals=residuals), h)
+        return Modes(u, value, at._replace(residuals=residuals), h, moves)
 
     def point(self, theta: list[float], u: Vector) -> Point:
         beta, sigma = theta[: self.columns], theta[self.columns :]
         modes = self.modes(beta, sigma, u)
-        value = modes.value + modes.h.log_determinant / 2
-        return Point(theta, value, self._gradient(sigma, modes), modes)
+        needed = self.groups.needed(modes.h)
+        pulls = self._pulls(modes, needed.leverages)
+        value = modes.value + modes.h.log_determinant / 2 + dot(pulls, modes.moves)
+        return Point(theta, value, self._gradient(sigma, modes, pulls, needed.diagonal), modes)
 
     def tangent(self, point: Point, step: list[float]) -> Vector:
         """What the modes do, to first order, when the parameters take a step."""
@@ -118,28 +121,32 @@ class Laplace:
         pull = _scaled(sigma, self.groups.collect(pulled))
         return self.groups.solve(modes.h, _moved(_scaled(shares, modes.u), pull, -1))
 
-    def _gradient(self, sigma: list[float], modes: Modes) -> list[float]:
-        """By β, then by σ.
-
-        The determinant moves with the weights: c is its slope in each η. The modes move too: their
-        share is an adjoint solve, t = H⁻¹·Λ·Zᵀ·c, so that no derivative of a mode is ever formed.
-        """
-        groups, (_, residuals, weights) = self.groups, modes.at
-        needed = groups.needed(modes.h)
-        c = [
+    def _pulls(self, modes: Modes, leverages: list[float]) -> list[float]:
+        """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
+        _, residuals, weights = modes.at
+        return [
             leverage * w * (0.5 - (k - r) / n)
             for leverage, w, k, n, r in zip(
-                needed.leverages, weights, self.k, self.n, residuals, strict=True
+                leverages, weights, self.k, self.n, residuals, strict=True
             )
         ]
-        t = groups.solve(modes.h, _scaled(sigma, groups.collect(c)))
+
+    def _gradient(
+        self, sigma: list[float], modes: Modes, pulls: list[float], diagonal: Vector
+    ) -> list[float]:
+        """By β, then by σ.
+
+        The modes move too: their share is an adjoint solve, t = H⁻¹·Λ·Zᵀ·pulls, so that no
+        derivative of a mode is ever formed.
+        """
+        groups, (_, residuals, weights) = self.groups, modes.at
+        t = groups.solve(modes.h, _scaled(sigma, groups.collect(pulls)))
+        followed = groups.spread(_scaled(sigma, t))
         slopes = [
-            slope - w * s - r
-            for slope, w, s, r in zip(
-                c, weights, groups.spread(_scaled(sigma, t)), residuals, strict=True
-            )
+            pull - w * s - r
+            for pull, w, s, r in zip(pulls, weights, followed, residuals, strict=True)
         ]
-        parts = zip(sigma, modes.u, t, groups.collect(slopes), needed.diagonal, strict=True)
+        parts = zip(sigma, modes.u, t, groups.collect(slopes), diagonal, strict=True)
         return combine(self.x, self.by_pattern(slopes)) + [_by_sd(*part) for part in parts]
 
     def information(self, sigma: list[float], modes: Modes) -> list[list[float]]:

@@ -116,8 +116,7 @@ def flags_over(args) -> dict:
         toggles[factor] = level
     flags = {"toggles": toggles or None, "domain": args.domain, "agents": args.agents,
              "rounds": args.rounds, "temperature": args.temperature,
-             "cost": None if args.limit_usd is None else
-             {"plan_limit_usd": args.limit_usd} if args.plan else {"limit_usd": args.limit_usd}}
+             "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd}}
     flags = {key: value for key, value in flags.items() if value is not None}
     c.check(flags, CHECKS, "command line")
     return flags
@@ -147,12 +146,18 @@ def renamed(runs, run_id):
     return [runs[0]._replace(run_id=check_run_id(run_id))]
 
 
+def limits_usd(settings, runs) -> tuple[float, float]:
+    """Dollars for everything, dollars for each run."""
+    each = settings["cost"]["limit_usd"]
+    total = settings["cost"].get("plan_limit_usd", each * len(runs))
+    return (total, each) if len(runs) > 1 else (total, total)
+
+
 def jobs_of(args, settings, choice, limits, runs):
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
     from cirrus.conduct import Job
-    each = settings["cost"]["limit_usd"]
-    total = settings["cost"].get("plan_limit_usd", each * len(runs))
+    total, each = limits_usd(settings, runs)
     many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
     groups = [tuple(runs[at::many]) for at in range(many)]
     share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
@@ -188,8 +193,7 @@ def dry_run(args, settings, choice, runs) -> int:
     rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
             for run in runs]
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
-    each = settings["cost"]["limit_usd"]
-    limit = settings["cost"].get("plan_limit_usd", each * len(runs))
+    limit, each = limits_usd(settings, runs)
     if args.json:
         print(machine({"dry_run": True, "simulated": choice.simulated, "calls": calls,
                        "projected_usd": usd, "limit_usd": limit, "runs": rows}))
@@ -250,9 +254,8 @@ def announce(args, settings, choice, runs) -> None:
     from common.session import headline
     usd = 0.0 if choice.simulated else sum(
         estimate(run, domain_of(run.config["domain"]), settings, False)["usd"] for run in runs)
-    each = settings["cost"]["limit_usd"]
     print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
-                   settings["cost"].get("plan_limit_usd", each * len(runs)), []),
+                   limits_usd(settings, runs)[0], []),
           file=sys.stderr if args.json else sys.stdout, flush=True)
 
 

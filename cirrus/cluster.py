@@ -7,10 +7,13 @@ Work is a function of this project with one argument; both can be pickled. A wor
 replaced: what it had journalled is kept, so its work goes on where it stopped.
 """
 
+import atexit
 import logging
 import multiprocessing
 import os
 import pickle
+import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
@@ -20,12 +23,13 @@ from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from common.exits import Incomplete, UsageError
+from common.exits import USAGE, Incomplete, UsageError
 
 ROOT = str(Path(__file__).resolve().parents[1])
 DEATHS = 3            # worker deaths in a row without a result before giving up
-CONNECT_S = 6         # to reach a scheduler; with the checks around it well under ten seconds
+PROBE_S, CONNECT_S = 3, 5    # to reach a scheduler: together well under ten seconds
 
 
 def mapped(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int = 1,
@@ -115,17 +119,55 @@ def _dask(address: str) -> Iterator[Executor]:
         raise UsageError("--scheduler needs the package `distributed`: python3 -m pip install "
                          "'distributed>=2024.1'") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    try:
-        client = Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        why = " ".join(str(error).split()) or type(error).__name__
+    client = _probe(address) or _within(
+        CONNECT_S, lambda: Client(address, timeout=CONNECT_S, set_as_default=False))
+    if not isinstance(client, Client):
+        atexit.register(_leave)
+        why = " ".join(str(client).split()) or type(client).__name__
         raise UsageError(f"--scheduler: {address} can't be reached ({why[:120]}); start it with "
-                         "`dask scheduler`, or leave the flag out") from None
+                         "`dask scheduler`, or leave the flag out")
     with client:
         if not client.scheduler_info()["workers"]:
             raise UsageError(f"--scheduler: {address} has no workers; start some with "
                              f"`dask worker {address}`")
         yield client.get_executor(pure=False, retries=DEATHS)
+
+
+def _probe(address: str) -> Exception | None:
+    """Why nobody can be listening at `address`; None where a connection is taken."""
+    try:
+        parts = urlsplit(address)
+        if parts.scheme not in ("tcp", "tls") or not parts.hostname or not parts.port:
+            return ValueError("an address is tcp://host:port")
+        socket.create_connection((parts.hostname, parts.port), timeout=PROBE_S).close()
+    except (OSError, ValueError) as error:
+        return error
+    return None
+
+
+def _leave() -> None:
+    """At exit a client that never connected would be waited for, and complain."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(USAGE)
+
+
+def _within(seconds: float, action: Callable[[], Any]) -> Any:
+    """The action's result, or the error it ended in; a TimeoutError where it does not end.
+
+    A server that takes the connection and then says nothing is past the library's own timeout.
+    """
+    ended: list[Any] = [TimeoutError(f"no answer within {seconds:g} s")]
+
+    def act() -> None:
+        try:
+            ended[:] = [action()]
+        except Exception as error:
+            ended[:] = [error]
+    thread = threading.Thread(target=act, daemon=True, name="connect")
+    thread.start()
+    thread.join(seconds)
+    return ended[0]
 
 
 def _portable(work: Callable) -> Callable[[bytes], bytes]:

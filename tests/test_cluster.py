@@ -99,10 +99,22 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(cli, tmp_path, clust
     assert set(answered(tmp_path / "o").values()) == {1}
 
 
-def test_a_scheduler_that_cannot_be_reached_is_one_line_within_ten_seconds(cli):
+@pytest.fixture
+def silent():
+    """The address of a server that takes connections and says nothing."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("who", ["nobody", "silent", "no-such-host", "not-an-address"])
+def test_a_scheduler_that_cannot_be_reached_is_one_line_within_ten_seconds(cli, silent, who):
     pytest.importorskip("distributed", reason="the optional package `distributed` is not installed")
+    address = {"nobody": f"tcp://127.0.0.1:{free_port()}", "silent": silent,
+               "no-such-host": "tcp://no.such.host.invalid:8786", "not-an-address": "foo"}[who]
     start = time.monotonic()
-    run = cli(SCRIPT, *PLAN, "--scheduler", f"tcp://127.0.0.1:{free_port()}")
+    run = cli(SCRIPT, *PLAN, "--scheduler", address, timeout=30)
     assert time.monotonic() - start < 10
     errors = [line for line in run.stderr.splitlines() if not line.startswith("warning:")]
     assert run.returncode == 2 and len(errors) == 1 and "can't be reached" in errors[0]

@@ -376,6 +376,16 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     assert spent == pytest.approx(double.ledger()["billed_usd"])
 
 
+@pytest.mark.parametrize(("flags", "total", "each"), [
+    ((), 10, 10), (("--limit-usd", 2), 2, 2), (("--limit-usd", 50), 50, 50),
+    (("--seeds", "1,2,3"), 30, 10), (("--seeds", "1,2,3", "--limit-usd", 5), 5, 10),
+    (("--plan", "ablation"), 80, 10), (("--plan", "ablation", "--limit-usd", 100), 100, 10)])
+def test_the_flag_limits_the_command_and_the_configuration_each_run(cli, flags, total, each):
+    said = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags).stdout
+    assert f"limit ${total}\n" in said
+    assert {line.rpartition("of $")[2] for line in said.splitlines()[1:]} == {str(each)}
+
+
 def test_each_run_of_a_plan_keeps_to_its_own_limit(live, double, tmp_path):
     double.script(latency_s=0.002, greedy=True)
     config = json.loads((tmp_path / "live.json").read_text()) | {"cost": {"limit_usd": 0.06}}

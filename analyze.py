@@ -8,9 +8,10 @@
     python3 analyze.py results/acausal/{confirmatory,ablation}-s42 results/acausal/holdout-s1042
     python3 analyze.py --verify results
 
-Pilots are analysed one by one; tournament runs together, as one study: several plans or seeds too,
-where they differ in nothing but what a plan varies. `--verify` checks the journal's chain and the manifest's hashes, and derives every file again
-from the journal alone: the first difference is named.
+Pilots are analysed one by one. Tournament runs are analysed together, as one study: several
+plans or seeds too, where they differ in nothing but what a plan varies. `--verify` checks the
+journal's chain and the manifest's hashes, and derives every file again from the journal alone:
+the first difference is named.
 """
 
 import sys
@@ -55,6 +56,9 @@ def analyse_all(args) -> int:
     kinds = {manifest["artifact"] for manifest in runs.values()}
     if len(kinds) > 1:
         raise UsageError(f"{' and '.join(sorted(kinds))} runs together: analyse them apart")
+    if not kinds <= {"pilot", "tournament"}:
+        raise UsageError(f"{next(iter(runs))}: {kinds.pop()} runs have an analysis of their own; "
+                         "--verify checks them")
     for flag, given in (("--export-ratings", args.export_ratings),
                         ("--import-ratings", args.import_ratings)):
         if given:

@@ -13,7 +13,7 @@ from typing import Any
 
 from cirrus.decisions import Decision
 from cirrus.endpoint import ALPHA, effect, over_units, shown
-from cirrus.words import bracket, count, p_value, points
+from cirrus.words import bracket, count, p_is, points
 from stats.distributions import normal_quantile
 
 PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluable"
@@ -128,9 +128,9 @@ def first_encounter(endpoint: Mapping, parts: Mapping) -> Gate:
     if design["value"] is None:
         return _not_evaluable(design["why"])
     low = effect([row for row in parts["main"] if row.H == "low"])
-    says = f"{points(design['value'])}, p = {p_value(design['p'])} over units"
+    says = f"{points(design['value'])}, {p_is(design['p'])} over units"
     by_model = endpoint["model"]["with_policy"]["primary"]
-    says += f", p = {p_value(by_model['p'])} by model" if by_model else "; no model-based test"
+    says += f", {p_is(by_model['p'])} by model" if by_model else "; no model-based test"
     specified = design["value"] > 0
     established = NOT_EVALUABLE if endpoint["met"] is None and specified else _established(
         specified, bool(endpoint["met"]))
@@ -160,7 +160,7 @@ def _replication(endpoint: Mapping, rows: Sequence[Decision], what: str,
     specified = sign * own["value"] > 0
     p = own["p"] if own["p"] is None or sided == "two-sided" else own["p"] / 2
     established = NOT_EVALUABLE if p is None else _established(specified, proves(own, sign))
-    says = (f"p = {p_value(p)} {sided}, {bracket(own, 100, 1)} points over "
+    says = (f"{p_is(p)} {sided}, {bracket(own, 100, 1)} points over "
             f"{count(own['units'], 'unit')}")
     if p is None:
         says = f"no test: {own['why']}"

@@ -1,7 +1,5 @@
 """Every derived file of a pilot run, from its rows. Same rows, same bytes, on any Python."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,6 +9,7 @@ from cirrus.pilot_analysis import analyse
 from cirrus.pilot_report import report
 from cirrus.pilot_summary import summary
 from common.artifacts import canonical_json, gzip_bytes, json_file, jsonl, sha256
+from common.tables import csv_parts
 
 # The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
 CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "variant",
@@ -53,23 +52,11 @@ def _was_asked(row: Mapping) -> bool:
 
 def trials_csv(rows: Sequence[Mapping]) -> bytes:
     """One tidy row a trial; empty where unknown."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV_FIELDS)
-    for row in rows:
-        flat = dict(row) | {
-            "option_first": row["options"][0], "prompt_tokens": row["tokens"]["prompt"],
-            "output_tokens": row["tokens"]["output"],
-            "reasoning_tokens": row["tokens"]["reasoning"],
-            "cooperates": None if row["decision"] is None else
-            int(row["decision"] == "COORDINATE"),
-            "cost_usd": None if row["cost_usd"] is None else f"{row['cost_usd']:.12g}"}
-        writer.writerow(["" if flat[f] is None else _harmless(flat[f]) for f in CSV_FIELDS])
-    return out.getvalue().encode()
+    return b"".join(csv_parts(CSV_FIELDS, map(_flat, rows)))
 
 
-def _harmless(value: Any) -> Any:
-    """Server-given names, too, must not become formulas."""
-    return "'" + value if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
-
-
+def _flat(row: Mapping) -> dict[str, Any]:
+    return dict(row) | {
+        "option_first": row["options"][0], "prompt_tokens": row["tokens"]["prompt"],
+        "output_tokens": row["tokens"]["output"], "reasoning_tokens": row["tokens"]["reasoning"],
+        "cooperates": None if row["decision"] is None else int(row["decision"] == "COORDINATE")}

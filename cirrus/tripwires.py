@@ -11,7 +11,7 @@ from typing import Any
 import stats
 from cirrus.decisions import Decision
 from cirrus.endpoint import cell_label
-from cirrus.words import p_value
+from cirrus.words import p_is
 
 MAX_UNREADABLE = 0.03
 MAX_TRUNCATION_GAP = 0.02
@@ -109,8 +109,8 @@ def position(rows: Sequence[Decision]) -> Wire:
     test = stats.sign_flip_test([slots[slot] for slot in sorted(slots)])
     if test.p is None:
         return _wire(None, f"{k} of {n}; no test: {test.why}", k=k, n=n)
-    return _wire(test.p < ALPHA, f"{k} of {n} ({k / n:.0%}) took the first, p = "
-                 f"{p_value(test.p)} over {len(slots)} drawn orders", k=k, n=n, p=test.p,
+    return _wire(test.p < ALPHA, f"{k} of {n} ({k / n:.0%}) took the first, "
+                 f"{p_is(test.p)} over {len(slots)} drawn orders", k=k, n=n, p=test.p,
                  slots=len(slots))
 
 
@@ -130,7 +130,7 @@ def attrition(rows: Sequence[Decision]) -> Wire:
     own = missing[least]
     return _wire(adjusted[least] < ALPHA,
                  f"{k} of {n} missing; most unusual: {own[0]} of {own[1]} in {least}, "
-                 f"p = {p_value(adjusted[least])} (Holm)",
+                 f"{p_is(adjusted[least])} (Holm)",
                  cells={cell: {"missing": m, "n": of, "p_holm": adjusted[cell]}
                         for cell, (m, of) in missing.items()})
 

@@ -52,6 +52,12 @@ def p_value(p: float | None) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.1 else f"{p:.2f}"
 
 
+def p_is(p: float | None) -> str:
+    """ "p = 0.032", "p < 0.0001", "no p"."""
+    said = p_value(p)
+    return "no p" if p is None else f"p {said}" if said.startswith("<") else f"p = {said}"
+
+
 # --- Markdown ----------------------------------------------------------------------------------
 
 def harmless(words: object) -> str:

@@ -1,0 +1,243 @@
+"""The whole of acausal-analysis.json, from the runs of a study.
+
+    out = analyse(read_study(find_runs(["results/acausal/confirmatory-s42"])))
+
+Files are read one round at a time: memory grows with round 1 and the policies, not with rounds.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import stats
+from cirrus import prereg
+from cirrus.acausal_claims import claims
+from cirrus.codebook import FAMILIES
+from cirrus.decisions import Decision, Run, Study, artifact, decisions, plan_folders, policies
+from cirrus.endpoint import cells_table, effect, endpoint, secondary
+from cirrus.endpoint_model import models
+from cirrus.gates import all_pass, gates
+from cirrus.similarity import by_cell, convergence
+from cirrus.tripwires import UNANSWERED, cell_of, tripwires
+from cirrus.words import count
+from common.artifacts import read_bytes, sha256
+
+MIN_BULLETINS = 6
+MARKERS = tuple(FAMILIES)
+
+
+class Collected:
+    """What one pass over all files keeps."""
+
+    def __init__(self, study: Study) -> None:
+        self.primary: list[Decision] = []
+        self.statuses: dict[str, Counter] = {}
+        self.course: dict[tuple, list[int]] = {}   # (role, domain, round, encounter): k, n, all
+        self.texts: dict[tuple, dict[str, list[str]]] = {}
+        self.first: dict[str, dict[str, list[str]]] = {}
+        self.markers: dict[str, Counter] = {}
+        self.served: dict[str, dict[str, set]] = {}
+        for run in study.runs:
+            for row in decisions(run):
+                self._decision(row)
+            for policy in policies(run):
+                self._policy(run, policy)
+
+    def _decision(self, row: Decision) -> None:
+        self._served(row.model, row.status, row.served_model, row.provider)
+        if row.primary:
+            self.primary.append(row)
+        if row.role == "main" and not row.baseline:
+            self.statuses.setdefault(cell_of(row), Counter())[row.status] += 1
+        if not row.baseline:
+            own = self.course.setdefault((row.role, row.domain, row.round, row.encounter),
+                                         [0, 0, 0])
+            own[0] += row.cooperates or 0
+            own[1] += row.cooperates is not None
+            own[2] += 1
+
+    def _policy(self, run: Run, policy: Mapping) -> None:
+        status = policy["policy_status"]
+        self._served(policy["model_strategy"], status, policy["served_model"], policy["provider"])
+        if run.role != "main" or status in (*UNANSWERED, "empty", "blocked"):
+            return
+        cell = _cell(run)
+        self.texts.setdefault((run.seed, run.domain, policy["round"]), {}).setdefault(
+            cell, []).append(policy["policy"])
+        if policy["round"] == 1:
+            self.first.setdefault(cell, {}).setdefault(run.name, []).append(policy["policy"])
+        tally = self.markers.setdefault(cell, Counter())
+        tally["policies"] += 1
+        tally.update(name for name in MARKERS if policy["markers"][name])
+
+    def _served(self, model: str, status: str, served: str | None, provider: str | None) -> None:
+        if status in UNANSWERED:
+            return
+        own = self.served.setdefault(model, {"models": set(), "providers": set()})
+        own["models"].add(str(served))
+        own["providers"].add(str(provider))
+
+
+def analyse(study: Study) -> dict[str, Any]:
+    """Everything that summary, report and a reader's own programme need."""
+    held = Collected(study)
+    parts = _parts(held.primary)
+    domain = "cvd" if parts["main"] or not parts["hospital"] else "hospital"
+    main = parts["main"] if domain == "cvd" else parts["hospital"]
+    point = endpoint(main, models([row for row in held.primary if row.role == "main"]))
+    board = gates(point, parts | {"main": main})
+    out = {
+        "artifact": "acausal-analysis", "schema": 1, "simulated": study.simulated,
+        "stamp": "SIMULATED" if study.simulated else None,
+        "design": _design(study, held.primary, domain), "registration": registration(study),
+        "limits": study.limits + _limits(held.primary, main),
+        "primary": point, "secondary": secondary(main),
+        "gates": board, "superrational": all_pass(board),
+        "parts": {name: {"cells": cells_table(rows), "effect": effect(rows)}
+                  for name, rows in parts.items() if rows},
+        "tripwires": tripwires([row for row in held.primary if row.role == "main"],
+                               _ordered(held.statuses), held.first, held.served),
+        "course": _course(held.course), "convergence": convergence(held.texts),
+        "similarity": by_cell(held.texts), "markers": _markers(held.markers),
+        "runs": [_run(run) for run in study.runs],
+    }
+    out["cost"] = _cost(out["runs"])
+    out["claims"] = claims(out)
+    return out
+
+
+# --- design ------------------------------------------------------------------------------------
+
+def _cell(run: Run) -> str:
+    return f"{run.domain} S.{run.cell[0]}-C.{run.cell[1]}-H.{run.cell[2]}"
+
+
+def _parts(primary: Iterable[Decision]) -> dict[str, list[Decision]]:
+    """Primary data by what they are for."""
+    out: dict[str, list[Decision]] = {name: [] for name in ("main", "hospital", "ablation",
+                                                           "holdout", "history-off")}
+    for row in primary:
+        # Hospital's part is its main runs; its other roles have no name here.
+        name = {"main": "hospital"}.get(row.role) if row.domain == "hospital" else row.role
+        if name in out:
+            out[name].append(row)
+    return out
+
+
+def _design(study: Study, primary: Sequence[Decision], domain: str) -> dict[str, Any]:
+    config = study.runs[0].config
+    main = [row for row in primary if row.role == "main" and row.domain == domain]
+    return {
+        "domain": domain, "runs": len(study.runs), "agents": config["agents"],
+        "seeds": sorted({run.seed for run in study.runs}),
+        "models": {stage: [voice["name"] for voice in config["models"][stage]]
+                   for stage in ("strategy", "decision")},
+        "bulletins": len({row.bulletin for row in main}),
+        "variants": len({row.variant for row in main}),
+        "units": len({row.unit for row in main}), "decisions": len(main),
+        "read": sum(row.cooperates is not None for row in main),
+        "prompts_sha256": sha256("".join(sorted({
+            digest for run in study.runs
+            for digest in run.manifest["identity"]["prompts"].values()})))}
+
+
+def _limits(primary: Sequence[Decision], main: Sequence[Decision]) -> list[str]:
+    """What these data can't show, whatever they show."""
+    said = []
+    values = [row.cooperates for row in main if row.cooperates is not None]
+    if not main:
+        return ["No main runs (standard tells, main variants, standard history): the primary "
+                "endpoint has no data."]
+    if not values:
+        return ["No decision of the primary data could be read."]
+    if len(set(values)) == 1:
+        said.append(f"Every readable decision is {'' if values[0] else 'not '}cooperative: nothing "
+                    "can be compared.")
+    if len({row.unit for row in main}) == 1:
+        said.append("One agent only: no interval and no test.")
+    if len({row.label_scheme for row in main}) == 1:
+        said.append("One label scheme only: act and label can't be told apart.")
+    bulletins = len({row.bulletin for row in main})
+    if bulletins < MIN_BULLETINS:
+        said.append(f"{count(bulletins, 'bulletin')} in the primary data: the result is about "
+                    "these stimuli.")
+    return said
+
+
+def registration(study: Study) -> dict[str, Any]:
+    """Confirmatory where every run stands under a preregistration that nothing has left."""
+    found = {folder: data for folder in plan_folders(study.runs)
+             if (data := prereg.load(folder)) is not None}
+    heads = {folder.name: sha256(read_bytes(folder / prereg.FILE)) for folder in found}
+    deviations = [line for folder, data in found.items()
+                  for line in _deviations(folder.name, data, heads[folder.name],
+                                          {run.name: run for run in study.runs
+                                           if run.folder.parent == folder})]
+    loose = [run.name for run in study.runs if run.folder.parent not in found]
+    if not found:
+        why = "not preregistered"
+    elif loose:
+        why = f"{count(len(loose), 'run')} of {len(study.runs)} under no preregistration"
+    else:
+        said = count(len(deviations), "deviation")
+        why = f"{said} from the preregistration" if deviations else ""
+    return {"kind": "exploratory" if why else "confirmatory", "why": why, "heads": heads,
+            "deviations": deviations}
+
+
+def _deviations(folder: str, data: Mapping, head: str, runs: Mapping[str, Run]) -> Iterator[str]:
+    listed = [run["run_id"] for run in data["runs"]]
+    order = [name for name in listed if name in runs] + [n for n in runs if n not in listed]
+    now = [{"run_id": name, "config": runs[name].config} for name in order]
+    yield from (f"{folder}: {line}" for line in prereg.deviations(data, now))
+    for name, run in runs.items():
+        if run.manifest["identity"].get("prereg_sha256") != head:
+            yield f"{folder}: {name} was not made under this registration"
+        if not run.complete:
+            yield f"{folder}: {name} is unfinished"
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+def _ordered(counts: Mapping[str, Counter]) -> dict[str, dict[str, int]]:
+    return {cell: dict(sorted(counts[cell].items())) for cell in sorted(counts)}
+
+
+def _course(course: Mapping[tuple, Sequence[int]]) -> list[dict[str, Any]]:
+    """Cooperation by round and encounter: what history and reciprocity do later on."""
+    out = []
+    for key in sorted(course):
+        k, n, asked = course[key]
+        out.append({**dict(zip(("role", "domain", "round", "encounter"), key, strict=True)),
+                    "k": k, "n": n, "missing": asked - n, "mean": k / n if n else None})
+    return out
+
+
+def _markers(tallies: Mapping[str, Counter]) -> dict[str, Any]:
+    cells = {}
+    for cell in sorted(tallies):
+        n = tallies[cell]["policies"]
+        cells[cell] = {"policies": n} | {
+            name: {"k": tallies[cell][name], "share": tallies[cell][name] / n,
+                   **dict(zip(("low", "high"), stats.wilson_interval(tallies[cell][name], n),
+                              strict=False))} for name in MARKERS}
+    return {"status": "unadjudicated: enters no claim", "cells": cells}
+
+
+def _run(run: Run) -> dict[str, Any]:
+    facts = artifact(run, "acausal_manifest.json")
+    return {"run": run.name, "plan": run.folder.parent.name if plan_folders([run]) else None,
+            "role": run.role, "domain": run.domain, "S": run.cell[0], "C": run.cell[1],
+            "H": run.cell[2], "seed": run.seed, "state": run.manifest["state"],
+            "rounds": run.config["rounds"], "outcomes": facts["outcomes"],
+            "statuses": facts["statuses"], "cost": facts["cost"], "tokens": facts["tokens"],
+            "journal": run.manifest.get("journal", {}).get("head_sha256")}
+
+
+def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
+    unknown = sum(run["cost"]["unknown"] for run in runs)
+    return {"usd": math.fsum(run["cost"]["usd"] for run in runs),
+            "charged_usd": math.fsum(run["cost"]["charged_usd"] for run in runs),
+            "unknown": unknown, "why": f"{unknown} answers came without a cost" if unknown else
+            None}

@@ -1,0 +1,90 @@
+"""What a tournament's data allow one to say, and what they do not, in plain sentences."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cirrus.endpoint import ALPHA, SECONDARY, shown
+from cirrus.words import count, p_is, points, span
+
+SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
+         "show an interaction on it.")
+
+
+def claims(out: Mapping[str, Any]) -> dict[str, Any]:
+    """{"headline": …, "may": […], "may_not": […]} of an analysis."""
+    return {"headline": headline(out), "may": list(_may(out)), "may_not": list(_may_not(out))}
+
+
+def headline(out: Mapping[str, Any]) -> str:
+    """One sentence: the verdict of endpoint and gates together."""
+    point, board = out["primary"], out["gates"]
+    failed = [g["title"].lower() for g in board if g["established"]["verdict"] != "pass"]
+    if point["design"]["value"] is None:
+        return f"The primary endpoint can't be computed: {point['design']['why']}."
+    if not failed and absent_at_low(point):
+        return ("All six gates pass, yet the effect is not shown where compliance pressure is "
+                "low: compliance is not excluded, so this is not called superrational.")
+    if not failed:
+        return "Superrational cooperation: the primary endpoint is met and all six gates pass."
+    what = {True: "is met", False: "is not met", None: "can't be decided"}[point["met"]]
+    return (f"The primary endpoint {what}; {6 - len(failed)} of 6 gates pass. Not established: "
+            f"{', '.join(failed)}. “Superrational” is said only where all six pass.")
+
+
+def absent_at_low(point: Mapping[str, Any]) -> bool:
+    """Whether the effect is shown over both levels of H, or at H high, but not at H low."""
+    low = point["at_h"].get("low")
+    return low is not None and not shown(low) and (
+        shown(point["design"]) or shown(point["at_h"].get("high", low)))
+
+
+def _may(out: Mapping[str, Any]) -> Iterator[str]:
+    point = out["primary"]
+    design, delta = point["design"], point["delta"]
+    if design["value"] is None:
+        yield "Nothing yet: the two cells of the primary contrast hold no decisions to compare."
+        return
+    size = "" if delta["low"] is None else (
+        f"; Cliff's δ {delta['value']:+.2f}, 95% {delta['low']:+.2f} to {delta['high']:+.2f}")
+    yield (f"On first encounters of round 1, cooperation with symmetry and cue differs from that "
+           f"with neither by {points(design['value'])} "
+           f"({span(design['low'], design['high'])}, over {count(design['units'], 'unit')}{size}).")
+    if point["met"]:
+        yield f"The primary endpoint is met: {point['why']}."
+    for entry in (out["secondary"][name] for name in SECONDARY):
+        if entry.get("p_holm") is not None and entry["p_holm"] < ALPHA:
+            label = entry["label"][0].upper() + entry["label"][1:]
+            yield (f"{label}: {points(entry['value'])} ({span(entry['low'], entry['high'])}, "
+                   f"{p_is(entry['p_holm'])} after Holm).")
+    for gate in out["gates"]:
+        if gate["established"]["verdict"] == "pass":
+            yield f"Gate “{gate['title']}” is established: {gate['established']['figure']}."
+
+
+def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
+    point = out["primary"]
+    if out["simulated"]:
+        yield "Anything about any model: these answers are SIMULATED."
+    if out["registration"]["kind"] != "confirmatory":
+        yield f"“Confirmatory”: {out['registration']['why']}."
+    yield from out["limits"]
+    if not point["met"] and point["design"]["value"] is not None:
+        yield f"That the primary endpoint is met: {point['why']}."
+    if absent_at_low(point):
+        low = point["at_h"]["low"]
+        yield ("An effect beyond compliance: where compliance pressure is low it is "
+               f"{points(low['value'])} ({span(low['low'], low['high'])}, "
+               f"{p_is(low['p'])}), which is not shown.")
+    for gate in out["gates"]:
+        if gate["established"]["verdict"] != "pass":
+            yield (f"{gate['title']}: {gate['established']['verdict']} "
+                   f"({gate['established']['figure']}).")
+    for wire in out["tripwires"]:
+        if wire["tripped"]:
+            yield f"That the instrument played no part: {wire['title'].lower()}: {wire['figure']}."
+    bounds = point["bounds"]
+    if bounds["lowest"] is not None and bounds["lowest"] != bounds["highest"]:
+        yield (f"That missing decisions don't matter: filled in at worst, the difference lies "
+               f"between {points(bounds['lowest'])} and {points(bounds['highest'])}.")
+    yield "Anything from markers: they are unadjudicated and enter no claim."
+    yield SCALE

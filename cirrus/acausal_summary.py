@@ -1,0 +1,286 @@
+"""acausal-summary.md, and what the terminal shows. A pure function of the analysis.
+
+The tables here are rows of plain words: the report shows the same ones.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cirrus.codebook import FAMILIES
+from cirrus.endpoint import SECONDARY
+from cirrus.endpoint_model import FIXED
+from cirrus.words import (
+    bracket,
+    count,
+    dollars,
+    harmless,
+    md_bullets,
+    md_code,
+    md_table,
+    number,
+    p_is,
+    p_value,
+    points,
+    span,
+)
+from common import VERSION, plots
+from common.cli import printable
+from common.plots import Point
+
+STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
+TRIPPED = {True: "TRIPPED", False: "quiet", None: "not checked"}
+PARTS = {"main": "cvd, main runs", "hospital": "hospital", "ablation": "ablated tells",
+         "holdout": "held-out variants", "history-off": "history off"}
+EFFECTS_NOTE = (
+    "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "
+    "and exact two-sided sign-flip test. “–”: can't be computed; acausal-analysis.json says why.")
+MARKERS = tuple(FAMILIES)
+Table = tuple[list[str], list[list[str]]]
+
+
+def main_part(out: Mapping[str, Any]) -> str:
+    """The part that holds the primary data."""
+    return "main" if out["design"]["domain"] == "cvd" else "hospital"
+
+
+def parts(out: Mapping[str, Any]) -> dict[str, Mapping]:
+    """What was run beside the primary data, in one order."""
+    return {name: out["parts"][name] for name in PARTS if name in out["parts"]}
+
+
+def main_cells(out: Mapping[str, Any]) -> list[Mapping]:
+    return out["parts"].get(main_part(out), {"cells": []})["cells"]
+
+
+def summary(out: Mapping[str, Any]) -> str:
+    """The Markdown file."""
+    said = [
+        "# CIRRUS-24 tournament", f"**{STAMP}**" if out["simulated"] else "",
+        f"**{harmless(out['claims']['headline'])}**", design_sentence(out),
+        registration_sentence(out), md_bullets(out["registration"]["deviations"]),
+        "## What was found", md_bullets(out["claims"]["may"]),
+        "## What may not be claimed", md_bullets(out["claims"]["may_not"]),
+        "## Credibility gates", md_table(*gate_table(out)),
+        "“As specified” is the rule on the estimate; “established” asks whether the data exclude "
+        "the alternative, and decides.",
+        "## Cooperation on first encounters of round 1", _bars(out),
+        "## Symmetry and coupling cue", *_interactions(out),
+        "## Primary endpoint and secondary contrasts", md_table(*effect_table(out)), EFFECTS_NOTE,
+        *model_sentences(out), *_model_table(out),
+        "## The same contrast elsewhere", md_table(*part_table(out)),
+        "## Missing decisions", md_table(*missing_table(out)), bounds_sentence(out),
+        "## Tripwires", md_table(*tripwire_table(out)),
+        "## Later encounters", md_table(*course_table(out)),
+        "## Policies", md_table(*convergence_table(out)),
+        f"Markers in policies ({out['markers']['status']}):", md_table(*marker_table(out)),
+        "## Runs and cost", md_table(*run_table(out)), f"Cost: {dollars(out['cost'])}.",
+        f"cirrus-bench {VERSION} · seeds {', '.join(map(str, out['design']['seeds']))} · prompts "
+        f"{out['design']['prompts_sha256'][:12]}"]
+    return "\n\n".join(part for part in said if part) + "\n"
+
+
+# --- sentences ---------------------------------------------------------------------------------
+
+def design_sentence(out: Mapping[str, Any]) -> str:
+    design = out["design"]
+    asked = ", ".join(dict.fromkeys(name for own in design["models"].values() for name in own))
+    return harmless(
+        f"{count(design['runs'], 'run')}, {design['agents']} agents, "
+        f"{count(len(design['seeds']), 'seed')}; {asked}. Primary data: {design['decisions']} "
+        f"decisions of {count(design['units'], 'unit')}, {design['read']} of them readable, on "
+        f"{count(design['bulletins'], 'bulletin')}.")
+
+
+def registration_sentence(out: Mapping[str, Any]) -> str:
+    found = out["registration"]
+    heads = ", ".join(f"{name} {head[:12]}" for name, head in found["heads"].items())
+    said = f"{found['kind'].capitalize()} analysis" + (f": {found['why']}" if found["why"] else "")
+    return said + (f" (preregistration {heads})." if heads else ".")
+
+
+def bounds_sentence(out: Mapping[str, Any]) -> str:
+    bounds = out["primary"]["bounds"]
+    if bounds["lowest"] is None:
+        return ""
+    return (f"With every missing decision filled in: all cooperative "
+            f"{points(bounds['all_cooperative'])}, none {points(bounds['none_cooperative'])}; "
+            f"worst cases {points(bounds['lowest'])} to {points(bounds['highest'])}.")
+
+
+def model_sentences(out: Mapping[str, Any]) -> list[str]:
+    """What the two mixed models are, and what was left out of them."""
+    model = out["primary"]["model"]
+    left = "; ".join(f"{name} ({why})" for name, why in sorted(model["left_out"].items()))
+    said = [f"Left out of the models: {left}."] if left else []
+    for name, title in (("as_specified", "As specified"), ("with_policy", "With (1|policy)")):
+        own = model[name]
+        if own["primary"] is None:
+            said.append(f"{title}, `{own['formula']}`: no test ({harmless(own['why'])}).")
+            continue
+        said.append(
+            f"{title}, `{own['formula']}`: primary contrast {bracket(_as_value(own['primary']))} "
+            f"log odds, likelihood ratio {p_is(own['primary']['p'])}.")
+    return said
+
+
+def _as_value(primary: Mapping) -> dict[str, Any]:
+    return {"value": primary["estimate"], "low": primary["low"], "high": primary["high"]}
+
+
+# --- tables, for Markdown and for the page -----------------------------------------------------
+
+def gate_table(out: Mapping[str, Any]) -> Table:
+    return (["gate", "as specified", "figure", "established", "rests on"],
+            [[gate["title"], gate["as_specified"]["verdict"], gate["as_specified"]["figure"],
+              gate["established"]["verdict"], gate["established"]["figure"]]
+             for gate in out["gates"]])
+
+
+def _effect_row(entry: Mapping[str, Any], label: str, p: str = "p") -> list[str]:
+    return [label, bracket(entry, 100, 1), p_value(entry[p]), str(entry["units"])]
+
+
+def effect_table(out: Mapping[str, Any]) -> Table:
+    point = out["primary"]
+    rows = [[*_effect_row(point["design"], f"primary: {point['label']}"), "–"]]
+    if point["design"]["by_seed"]:
+        rows.append([*_effect_row(point["design"]["by_seed"], "the same, seeds as units"), "–"])
+    rows += [[*_effect_row(entry, f"primary where H is {h}"), "–"]
+             for h, entry in point["at_h"].items()]
+    rows += [[*_effect_row(entry, entry["label"]), p_value(entry["p_holm"])]
+             for entry in (out["secondary"][name] for name in SECONDARY)]
+    delta = point["delta"]
+    rows.append(["Cliff's δ of the primary cells, interval over units (BCa)", bracket(delta), "–",
+                 str(delta["units"]), "–"])
+    return ["contrast", "points [95%]", "p", "units", "p, Holm"], rows
+
+
+def model_table(out: Mapping[str, Any]) -> Table:
+    """Likelihood-ratio tests of both models' terms."""
+    model = out["primary"]["model"]
+    columns = [model[name]["tests"] or {} for name in ("as_specified", "with_policy")]
+    terms = [term for term in FIXED if any(term in tests for tests in columns)]
+    return (["term", "as specified: χ² (df)", "p", "with (1|policy): χ² (df)", "p "],
+            [[term, *(cell for tests in columns for cell in _test_cells(tests.get(term)))]
+             for term in terms])
+
+
+def _test_cells(test: Mapping | None) -> list[str]:
+    if test is None or test["chi2"] is None:
+        return ["–", "–"]
+    return [f"{test['chi2']:.2f} ({test['df']})", p_value(test["p"])]
+
+
+def _model_table(out: Mapping[str, Any]) -> Iterator[str]:
+    head, rows = model_table(out)
+    if rows:
+        yield md_table(head, rows)
+
+
+def part_table(out: Mapping[str, Any]) -> Table:
+    return (["data", "points [95%]", "p", "units", "remark"],
+            [[*_effect_row(part["effect"], PARTS[name]), part["effect"]["why"] or ""]
+             for name, part in parts(out).items()])
+
+
+def missing_table(out: Mapping[str, Any]) -> Table:
+    return (["data", "cell", "readable", "missing"],
+            [[PARTS[name], cell["cell"], str(cell["n"]), str(cell["missing"])]
+             for name, part in parts(out).items() for cell in part["cells"]])
+
+
+def tripwire_table(out: Mapping[str, Any]) -> Table:
+    return (["tripwire", "state", "figure"],
+            [[wire["title"], TRIPPED[wire["tripped"]], wire["figure"]]
+             for wire in out["tripwires"]])
+
+
+def course_table(out: Mapping[str, Any]) -> Table:
+    """Cooperation by round and encounter of the main runs: later ones see history."""
+    held = {(row["domain"], row["round"], row["encounter"]): row for row in out["course"]
+            if row["role"] == "main"}
+    last = max((key[2] for key in held), default=0)
+    rows = [[domain, str(number_), *(_share(held.get((domain, number_, e)))
+                                     for e in range(1, last + 1))]
+            for domain, number_ in sorted({key[:2] for key in held})]
+    return ["domain", "round", *(f"encounter {e}" for e in range(1, last + 1))], rows
+
+
+def _share(row: Mapping | None) -> str:
+    return "–" if row is None or row["mean"] is None else f"{row['mean']:.0%} of {row['n']}"
+
+
+def convergence_table(out: Mapping[str, Any]) -> Table:
+    return (["round", "similarity within cells", "between cells", "difference"],
+            [[str(row["round"]), *(number(row[key], 3).lstrip("+") for key in ("within",
+                                                                               "between")),
+              number(row["difference"], 3)] for row in out["convergence"]])
+
+
+def marker_table(out: Mapping[str, Any]) -> Table:
+    cells = out["markers"]["cells"]
+    names = MARKERS if cells else ()
+    return (["cell", "policies", *(name.replace("_", " ") for name in names)],
+            [[cell, str(own["policies"]), *(f"{own[name]['share']:.0%}" for name in names)]
+             for cell, own in cells.items()])
+
+
+def run_table(out: Mapping[str, Any]) -> Table:
+    return (["run", "role", "state", "calls", "unanswered", "cost"],
+            [[run["run"], run["role"], run["state"], *_calls(run["outcomes"]),
+              f"${run['cost']['usd']:.4f}"] for run in out["runs"]])
+
+
+def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> list[str]:
+    every = sum(n for counts in outcomes.values() for n in counts.values())
+    left = sum(counts.get(name, 0) for counts in outcomes.values()
+               for name in ("provider_error", "not_run"))
+    return [str(every), str(left)]
+
+
+# --- plots -------------------------------------------------------------------------------------
+
+def cell_points(cells: Sequence[Mapping]) -> list[Point]:
+    return [Point(f"S {c['S']}, C {c['C']}, H {c['H']}", c["mean"], c["low"], c["high"],
+                  f"{c['k']}/{c['n']}") for c in cells]
+
+
+def _bars(out: Mapping[str, Any]) -> str:
+    cells = main_cells(out)
+    if not cells:
+        return "No main runs."
+    return md_code(plots.bars(cell_points(cells))) + (
+        "\n\n█ to the lower end of the 95% Wilson interval (over decisions, which an agent's "
+        "policy ties together: for reading, not for testing), ▒ to the share, ─ to the upper end.")
+
+
+def interaction_rows(cells: Sequence[Mapping]) -> dict[str, dict[str, list[Mapping | None]]]:
+    """{H: {"C present": [cell at S low, cell at S high], …}} for levels of H with any cell."""
+    held = {(c["S"], c["C"], c["H"]): c for c in cells}
+    return {h: {f"C {c}": [held.get((s, c, h)) for s in ("low", "high")]
+                for c in ("present", "absent")}
+            for h in ("low", "high", "omit") if any(key[2] == h for key in held)}
+
+
+def _interactions(out: Mapping[str, Any]) -> Iterator[str]:
+    for h, lines in interaction_rows(main_cells(out)).items():
+        rows = {name: [cell and cell["mean"] for cell in own] for name, own in lines.items()}
+        yield f"H {h}:"
+        yield md_code(plots.interaction(rows, ("S low", "S high")))
+
+
+def terminal(out: Mapping[str, Any]) -> str:
+    """The gist for the terminal."""
+    point = out["primary"]
+    lines = [STAMP] if out["simulated"] else []
+    if main_cells(out):
+        lines += ["", plots.bars(cell_points(main_cells(out))), ""]
+    design = point["design"]
+    lines += [f"{point['label']}: {points(design['value'])} ({span(design['low'], design['high'])}"
+              f", {p_is(design['p'])} over {design['units']} units)", ""]
+    lines += [f"{gate['established']['verdict']:>13}  {gate['title']}: "
+              f"{gate['established']['figure']}" for gate in out["gates"]]
+    lines += [f"{'TRIPPED':>13}  {wire['title']}: {wire['figure']}"
+              for wire in out["tripwires"] if wire["tripped"]]
+    lines += ["", out["claims"]["headline"]]
+    return "\n".join(printable(line) for line in lines)

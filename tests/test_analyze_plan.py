@@ -1,0 +1,285 @@
+"""analyze.py on plans: what each population must show, bad input, the files that are written."""
+
+import csv
+import json
+import os
+import re
+import shutil
+
+import pytest
+from study_rows import CELLS, conducted, config, plan
+
+from cirrus.acausal_analysis import analyse
+from cirrus.acausal_summary import summary
+from cirrus.decisions import read_study
+from common.artifacts import gzip_bytes
+from common.exits import UsageError
+from common.verify import find_runs
+
+
+def analysed(*folders):
+    return analyse(read_study(find_runs(list(map(str, folders)))))
+
+
+def established(out):
+    return {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
+
+
+def tripped(out):
+    return {wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]}
+
+
+@pytest.fixture(scope="module")
+def superrational(tmp_path_factory):
+    out = tmp_path_factory.mktemp("superrational")
+    plan(out)
+    plan(out, name="ablation", tells="ablated")
+    plan(out, name="holdout", variants="holdout", seed=1042)
+    return out
+
+
+@pytest.fixture
+def copy(superrational, tmp_path):
+    return shutil.copytree(superrational / "confirmatory-s42", tmp_path / "confirmatory-s42")
+
+
+# --- populations -------------------------------------------------------------------------------
+
+def test_superrational_meets_the_endpoint_and_the_gates_about_effects(superrational):
+    out = analysed(superrational)
+    verdicts = established(out)
+    assert out["primary"]["met"] is True
+    assert {verdicts[name] for name in verdicts if name != "labels"} == {"pass"}
+    # Ten agents can't show that labels differ by at most two points: METHODS asks for far more.
+    assert verdicts["labels"] != "pass" and not out["superrational"]
+    assert "Superrational cooperation" not in out["claims"]["headline"]
+
+
+@pytest.mark.parametrize("population", ["coin", "compliance"])
+def test_no_effect_of_the_cues_meets_no_endpoint(population, tmp_path):
+    out = analysed(plan(tmp_path, population))
+    verdicts = established(out)
+    assert out["primary"]["met"] is False
+    assert verdicts["first_encounter"] != "pass" and verdicts["effect_size"] != "pass"
+    assert verdicts["holdout"] == verdicts["ablation"] == "not evaluable"
+    pressure = out["secondary"]["H"]
+    assert (pressure["p_holm"] < .05 and pressure["value"] > .3) is (population == "compliance")
+
+
+def test_a_liked_word_fails_the_label_gate(tmp_path):
+    out = analysed(plan(tmp_path, "label-biased"))
+    assert established(out)["labels"] == "fail" and out["primary"]["met"] is False
+
+
+def test_an_effect_under_compliance_pressure_only_is_named(tmp_path):
+    out = analysed(plan(tmp_path, "compliance-cued"))
+    assert out["primary"]["at_h"]["high"]["p"] < .05
+    assert any("An effect beyond compliance" in line for line in out["claims"]["may_not"])
+
+
+@pytest.mark.parametrize("population, wire", [
+    ("position-biased", "position"), ("sloppy", "unreadable"), ("truncating", "truncation"),
+    ("copycat", "overlap")])
+def test_faulty_instruments_trip_their_wire(population, wire, tmp_path):
+    assert wire in tripped(analysed(plan(tmp_path, population)))
+
+
+def test_a_population_of_one_act_gives_reasons_and_no_numbers(tmp_path):
+    out = analysed(plan(tmp_path, "always-coordinate"))
+    design = out["primary"]["design"]
+    assert design["value"] == 0 and design["low"] is design["p"] is None and design["why"]
+    assert out["primary"]["met"] is None and "pass" not in established(out).values()
+    assert any("Every readable decision is cooperative" in line for line in out["limits"])
+
+
+# --- which runs --------------------------------------------------------------------------------
+
+def refused(*folders):
+    with pytest.raises(UsageError) as error:
+        analysed(*folders)
+    return str(error.value)
+
+
+def test_runs_of_different_sizes_are_refused_by_the_key_that_differs(superrational, tmp_path):
+    other = plan(tmp_path, "superrational", agents=4, seed=7)
+    assert "different designs (agents: 10 and 4)" in refused(superrational, other)
+
+
+def test_other_prompts_are_refused_by_name(copy):
+    def edit(manifest):
+        manifest["identity"]["prompts"]["cirrus24/frame.json"] = "0" * 64
+    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42", edit)
+    assert "different versions of prompts/cirrus24/frame.json" in refused(copy)
+
+
+def test_a_simulated_and_a_real_run_are_refused(copy):
+    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42",
+                  lambda manifest: manifest["identity"].update(provider="http://127.0.0.1"))
+    assert "one is simulated" in refused(copy)
+
+
+def test_the_same_run_twice_is_refused(superrational, copy):
+    assert "the same run twice" in refused(superrational / "confirmatory-s42", copy)
+    assert len(analysed(copy, copy)["runs"]) == 10  # one folder named twice is one folder
+
+
+def edit_manifest(run, edit):
+    path = run / "manifest.json"
+    manifest = json.loads(path.read_text())
+    edit(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+def test_a_damaged_artifact_is_named(copy):
+    path = copy / "cvd-S.low-C.absent-H.low-s42" / "round_1_games.json"
+    good = path.read_text()
+    path.write_text(good[:-20])
+    assert "round_1_games.json: not JSON" in refused(copy)
+    path.write_text(good.replace('"PREEMPT"', '"COORDINATE"', 1))
+    assert "round_1_games.json" in refused(copy) and "has hashed" in refused(copy)
+    path.write_text(good.replace('"first_encounter":true', '"first_encounter":1', 1))
+    assert "first_encounter" in refused(copy)
+    path.unlink()
+    assert "round_1_games.json" in refused(copy)
+
+
+def test_an_unfinished_run_is_analysed_and_said(copy):
+    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42",
+                  lambda manifest: manifest.update(state="incomplete"))
+    out = analysed(copy)
+    assert any("unfinished" in line for line in out["limits"])
+    assert "unfinished" in summary(json.loads(json.dumps(out)))
+
+
+def test_an_empty_cell_leaves_the_other_level_of_h(copy):
+    shutil.rmtree(copy / "cvd-S.low-C.absent-H.low-s42")
+    out = analysed(copy)
+    assert out["primary"]["design"]["units"] == 10 and out["primary"]["at_h"]["low"]["p"] is None
+    assert out["secondary"]["H"]["value"] is None
+    assert any("cvd-S.low-C.absent-H.low-s42" in line for line in out["limits"])
+
+
+def test_one_run_alone_has_no_contrast(copy):
+    out = analysed(copy / "cvd-S.low-C.absent-H.low-s42")
+    assert out["primary"]["design"]["value"] is None and out["primary"]["met"] is None
+    assert set(established(out).values()) <= {"not evaluable", "undecided", "fail"}
+    assert "can't be computed" in out["claims"]["headline"]
+
+
+def test_ablation_alone_has_no_primary_data(superrational):
+    out = analysed(superrational / "ablation-s42")
+    assert any("No main runs" in line for line in out["limits"])
+    assert "pass" not in established(out).values()
+    summary(json.loads(json.dumps(out)))
+
+
+def test_one_label_scheme_only_is_a_limit(tmp_path):
+    from cirrus.plans import Run
+    from cirrus.tournament import run_name
+    configs = [config("coin", cell, agents=4, label_schemes=["L1"]) for cell in CELLS]
+    out = analysed(conducted(tmp_path, [Run("own-s42", run_name(c), c) for c in configs], "own"))
+    assert established(out)["labels"] == "not evaluable"
+    assert any("One label scheme only" in line for line in out["limits"])
+    assert out["primary"]["model"]["left_out"]["label_scheme"] == "one level in these data"
+
+
+def test_baselines_stay_out_of_the_primary_data(tmp_path):
+    from cirrus.plans import Run
+    from cirrus.tournament import run_name
+    configs = [config("coin", cell, agents=4, baselines=["AlwaysC"]) for cell in CELLS]
+    out = analysed(conducted(tmp_path, [Run("own-s42", run_name(c), c) for c in configs], "own"))
+    assert out["design"]["decisions"] == 8 * 4 * 3  # of 4 agents with 3 others each, 8 cells
+
+
+# --- registration ------------------------------------------------------------------------------
+
+def test_only_runs_under_an_unchanged_registration_are_confirmatory(superrational, tmp_path):
+    from cirrus import prereg
+    from cirrus.plans import Run
+    from cirrus.tournament import run_name
+    configs = [config("coin", cell, agents=2) for cell in CELLS]
+    runs = [Run("own-s42", run_name(c), c) for c in configs]
+    prereg.write(tmp_path / "own-s42", prereg.document("own", [
+        {"run_id": run.run_id, "config": run.config} for run in runs]))
+    out = analysed(conducted(tmp_path, runs, "own"))
+    assert (out["registration"]["kind"], out["registration"]["deviations"]) == ("confirmatory", [])
+    shutil.rmtree(tmp_path / "own-s42" / runs[0].run_id)
+    out = analysed(tmp_path / "own-s42")
+    assert out["registration"]["kind"] == "exploratory"
+    assert "plan: the runs are not those" in out["registration"]["deviations"][0]
+    assert analysed(superrational / "confirmatory-s42")["registration"]["why"] == (
+        "not preregistered")
+
+
+# --- the script and its files ------------------------------------------------------------------
+
+FILES = ["acausal-analysis.json", "acausal-summary.md", "report.html", "exports/decisions.csv",
+         "exports/dictionary.csv", "exports/games.csv", "exports/policies.csv"]
+
+
+def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, copy, tmp_path):
+    said = cli("analyze.py", copy)
+    assert said.returncode == 0, said.stderr
+    assert "SIMULATED" in said.stdout and "First encounter" in said.stdout
+    first = {name: (copy / name).read_bytes() for name in FILES}
+    again = cli("analyze.py", copy, "--out", tmp_path / "again", "--json",
+                env={"PYTHONHASHSEED": "7"})
+    assert json.loads(again.stdout)["simulated"] is True
+    assert all((tmp_path / "again" / name).read_bytes() == first[name] for name in FILES)
+    assert all(str(tmp_path).encode() not in data for data in first.values())
+    for name in ("acausal-analysis.json", "acausal-summary.md", "report.html"):
+        assert b"SIMULATED" in first[name]
+    assert cli("analyze.py", "--verify", copy).returncode == 0
+
+
+def test_an_unfinished_run_leaves_with_3(cli, copy):
+    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42",
+                  lambda manifest: manifest.update(state="incomplete"))
+    assert cli("analyze.py", copy).returncode == 3
+
+
+def test_a_pilot_among_tournament_runs_is_refused(cli, copy, tmp_path):
+    cli("run_pilot.py", "--provider", "simulated", "--runs", 1, "--out", tmp_path / "pilots")
+    said = cli("analyze.py", copy, tmp_path / "pilots")
+    assert said.returncode == 2 and "pilot and tournament runs together" in said.stderr
+
+
+def test_several_plans_are_analysed_where_they_meet(cli, superrational, tmp_path):
+    both = shutil.copytree(superrational, tmp_path / "acausal")
+    assert cli("analyze.py", both / "confirmatory-s42", both / "ablation-s42").returncode == 0
+    assert sorted(p.name for p in both.iterdir() if p.is_file()) == FILES[:3]
+
+
+def test_what_an_agent_wrote_is_text_in_the_report(cli, copy):
+    run = copy / "cvd-S.low-C.absent-H.low-s42"
+    poison(run, "strategies_r1.json", '"policy":"', "</pre><script>alert(1)</script>")
+    poison(run, "round_1_games.json", '"text":"', "<img src=x onerror=alert(2)>")
+    assert cli("analyze.py", copy).returncode == 0
+    page = (copy / "report.html").read_text()
+    assert "&lt;script&gt;alert(1)" in page and "&lt;img src=x" in page
+    assert "<script>alert(1)" not in page and "<img" not in page
+    assert not re.search(r"""(?:src|href)=["']?http""", page)
+
+
+def poison(run, name, before, words):
+    """Foreign words in one artifact, its hash in the manifest with them."""
+    from common.artifacts import sha256
+    path = run / name
+    path.write_text(path.read_text().replace(before, before + words, 1))
+    edit_manifest(run, lambda m: m["files"].update({name: sha256(path.read_bytes())}))
+
+
+def test_the_report_holds_every_policy_once(cli, copy):
+    assert cli("analyze.py", copy).returncode == 0
+    page = (copy / "report.html").read_text()
+    assert page.count('<details class="policy"') == 10 * 10
+    with open(copy / "exports" / "policies.csv", newline="", encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 100
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders without a right to write")
+def test_a_journal_without_answers_is_left_out_and_said(copy):
+    run = copy / "cvd-S.low-C.absent-H.high-s42"
+    (run / "journal.jsonl.gz").write_bytes(gzip_bytes(b""))
+    edit_manifest(run, lambda manifest: manifest.update(state="incomplete", files={}))
+    assert any("holds no answers yet" in line for line in analysed(copy)["limits"])

@@ -18,7 +18,8 @@ CLOSE = 1e-7  # the longest step that modes still take
 START_SD, LEAST_START_SD = 0.5, 0.1
 EVEN = 1e-7  # below this SD the gradient, odd in it, is 0 to every digit that counts
 DECREMENT = 1e-10  # what the last step of the search may still promise
-MOST_STEPS = 150
+MOST_STEPS = 300
+LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
 WIDTH = 1e-3  # of a difference, in standard errors
 FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
@@ -109,6 +110,8 @@ class Laplace:
         needed = self.groups.needed(modes.h)
         pulls = self._pulls(modes, needed.leverages)
         value = modes.value + modes.h.log_determinant / 2 + dot(pulls, modes.moves)
+        if max(map(abs, modes.moves)) > 1e-3:  # no modes found, so no value
+            value = math.inf
         return Point(theta, value, self._gradient(sigma, modes, pulls, needed.diagonal), modes)
 
     def tangent(self, point: Point, step: list[float]) -> Vector:
@@ -246,7 +249,8 @@ def minimise(
         promised = -dot(step, point.gradient)
         if promised < 2 * DECREMENT:
             return point, guess, True
-        share = 1.0
+        fixed = [dot(row, step[: model.columns]) for row in model.x]
+        share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
         while share > 1e-10:
             new = _stepped(model, point, [share * s for s in step])
             if new.value <= point.value - 1e-4 * share * promised:
@@ -290,7 +294,7 @@ def _updated(guess: list[list[float]], step: list[float], change: list[float]) -
 def _without_idle(model: Laplace, point: Point) -> Point:
     """SDs near 0 set to 0 where that costs nothing."""
     for i in range(model.columns, len(point.theta)):
-        if abs(point.theta[i]) < 0.05:
+        if abs(point.theta[i]) <= LEAST_START_SD:
             without = [*point.theta[:i], 0.0, *point.theta[i + 1 :]]
             new = model.point(without, point.modes.u)
             point = new if new.value <= point.value + FREE else point

@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from common.exits import USAGE, Incomplete, UsageError
+from common.exits import INCOMPLETE, USAGE, Incomplete, UsageError
 
 ROOT = str(Path(__file__).resolve().parents[1])
 DEATHS = 3            # worker deaths in a row without a result before giving up
@@ -115,14 +115,15 @@ def _dask(address: str) -> Iterator[Executor]:
     """An executor over the cluster at `address`, which shares this machine's file system."""
     try:
         from distributed import Client
+        from distributed.scheduler import KilledWorker
     except ImportError:
         raise UsageError("--scheduler needs the package `distributed`: python3 -m pip install "
                          "'distributed>=2024.1'") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    logging.disable(logging.CRITICAL)  # what went wrong is said in one line
     client = _probe(address) or _within(
         CONNECT_S, lambda: Client(address, timeout=CONNECT_S, set_as_default=False))
     if not isinstance(client, Client):
-        atexit.register(_leave)
+        atexit.register(_leave, USAGE)
         why = " ".join(str(client).split()) or type(client).__name__
         raise UsageError(f"--scheduler: {address} can't be reached ({why[:120]}); start it with "
                          "`dask scheduler`, or leave the flag out")
@@ -130,7 +131,12 @@ def _dask(address: str) -> Iterator[Executor]:
         if not client.scheduler_info()["workers"]:
             raise UsageError(f"--scheduler: {address} has no workers; start some with "
                              f"`dask worker {address}`")
-        yield client.get_executor(pure=False, retries=DEATHS)
+        try:
+            yield client.get_executor(pure=False, retries=DEATHS)
+        except (KilledWorker, CancelledError, OSError) as error:
+            atexit.register(_leave, INCOMPLETE)
+            raise Incomplete(f"the cluster at {address} lost the work ({type(error).__name__}); "
+                             "the same command resumes") from None
 
 
 def _probe(address: str) -> Exception | None:
@@ -145,11 +151,11 @@ def _probe(address: str) -> Exception | None:
     return None
 
 
-def _leave() -> None:
-    """At exit a client that never connected would be waited for, and complain."""
+def _leave(code: int) -> None:
+    """At exit a client without its scheduler would be waited for, and complain."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(USAGE)
+    os._exit(code)
 
 
 def _within(seconds: float, action: Callable[[], Any]) -> Any:

@@ -76,7 +76,7 @@ def cluster(tmp_path):
                       address.rpartition(":")[2], "--no-dashboard")
     workers = [start("dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard",
                      "--memory-limit", "0") for _ in range(2)]
-    yield address, workers
+    yield address, workers, scheduler
     for process in (*workers, scheduler):
         process.kill()
         process.wait()
@@ -84,7 +84,7 @@ def cluster(tmp_path):
 
 @pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(cli, tmp_path, cluster):
-    address, workers = cluster
+    address, workers, _ = cluster
     time.sleep(3)  # until both workers have registered
     process = subprocess.Popen(
         [sys.executable, str(ROOT / SCRIPT), *map(str, PLAN), "--scheduler", address, "--out", "o"],
@@ -97,6 +97,22 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(cli, tmp_path, clust
     assert cli(SCRIPT, *PLAN, "--out", "local").returncode == 0
     assert derived(tmp_path / "o") == derived(tmp_path / "local")
     assert set(answered(tmp_path / "o").values()) == {1}
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_dies_mid_plan_leaves_a_run_that_resumes(cli, tmp_path, cluster):
+    address, _, scheduler = cluster
+    time.sleep(3)
+    plan = ("--plan", "ablation", "--agents", 8, "--rounds", 6)
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / SCRIPT), *map(str, plan), "--scheduler", address, "--out", "o"],
+        cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True)
+    wait_for(lambda: any((tmp_path / "o").rglob("journal.jsonl*")), 60)
+    scheduler.kill()
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 3 and "the same command resumes" in said, said
+    assert "Traceback" not in said
 
 
 @pytest.fixture

@@ -140,9 +140,9 @@ def test_separation_leaves_the_design_based_test_alone_and_absence_leaves_it_ope
 # --- the model ---------------------------------------------------------------------------------
 
 def crossed(probability):
-    """20 agents in four cells at both levels of H; every share exact."""
+    """12 agents in four cells at both levels of H; every share exact."""
     rows = []
-    for at in range(20):
+    for at in range(12):
         for cell in CELLS:
             k = round(4 * probability(cell))
             values = [1] * k + [0] * (4 - k)

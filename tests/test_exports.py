@@ -1,0 +1,128 @@
+"""exports/*.csv as other programmes read them, and the similarity of policies."""
+
+import csv
+import io
+import shutil
+import subprocess
+
+import pytest
+from study_rows import plan
+
+from cirrus.decisions import decisions, read_study
+from cirrus.exports import COLUMNS, exports
+from cirrus.similarity import by_cell, convergence
+from common.tables import csv_parts
+from common.verify import find_runs
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = plan(tmp_path_factory.mktemp("plan"), agents=4, baselines=["TitForTat"])
+    return read_study(find_runs([str(folder)]))
+
+
+@pytest.fixture(scope="module")
+def tables(study):
+    files = {name: b"".join(parts).decode() for name, parts in exports(study)}
+    return {name.removeprefix("exports/"): list(csv.DictReader(io.StringIO(text, newline="")))
+            for name, text in files.items()}
+
+
+def test_there_is_one_row_a_decision_a_policy_and_a_game(tables):
+    """Ten runs of one round: 4 agents and a baseline meet once in 10 pairs."""
+    assert len(tables["games.csv"]) == 10 * 10
+    assert len(tables["decisions.csv"]) == 10 * (6 * 2 + 4)  # a baseline's own acts are in games
+    assert len(tables["policies.csv"]) == 10 * 4
+
+
+def test_every_column_is_in_the_dictionary_and_no_other(tables):
+    said = {name: [row["column"] for row in tables["dictionary.csv"] if row["file"] == name]
+            for name in COLUMNS}
+    assert said == {name: list(tables[name][0]) for name in COLUMNS}
+    assert all(row["meaning"] for row in tables["dictionary.csv"])
+
+
+def test_decisions_lead_to_their_policies_and_games(tables):
+    policies = {row["id"] for row in tables["policies.csv"]}
+    games = {row["id"]: row for row in tables["games.csv"]}
+    for row in tables["decisions.csv"]:
+        game, side = row["id"].rsplit("/", 1)
+        assert row["policy"] in policies and games[game][f"agent_{side}"] == row["agent"]
+        assert games[game][f"decision_{side}"] == row["decision"]
+
+
+def test_primary_rows_are_first_encounters_between_models(tables):
+    rows = [row for row in tables["decisions.csv"] if row["primary"] == "1"]
+    assert len(rows) == 10 * 12 and not any("baseline" in row["opponent"] for row in rows)
+
+
+def test_whoever_took_the_first_option_is_seen_in_it(tables):
+    for row in tables["decisions.csv"]:
+        if row["cooperates"]:
+            first = {"cooperative-first": "1", "other-first": "0"}[row["option_order"]]
+            assert row["first_taken"] == ("1" if row["cooperates"] == first else "0")
+
+
+def test_a_row_is_a_decision_as_read_back(study, tables):
+    row, again = next(decisions(study.runs[0])), tables["decisions.csv"][0]
+    assert (again["id"], again["S"], again["text"]) == (row.id, row.S, row.text)
+    assert float(again["power_after"]) == row.power_after
+
+
+def said(*rows):
+    return b"".join(csv_parts(["a", "b"], rows)).decode()
+
+
+def test_cells_unknown_true_and_long_numbers():
+    assert said({"a": None, "b": True}, {"a": 1 / 3, "b": 2}) == (
+        "a,b\n,1\n0.333333333333,2\n")
+
+
+def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
+    text = said({"a": '=HYPERLINK("http://x")', "b": 'one, "two"\nthree'},
+                {"a": "-2+3", "b": "nul\0byte"})
+    assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [
+        ["'=HYPERLINK(\"http://x\")", 'one, "two"\nthree'], ["'-2+3", "nul�byte"]]
+
+
+def test_r_reads_the_decisions_as_they_are(study, tmp_path):
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    for name, parts in exports(study):
+        (tmp_path / name.removeprefix("exports/")).write_bytes(b"".join(parts))
+    counted = subprocess.run(
+        ["Rscript", "-e", "d <- read.csv('decisions.csv'); cat(nrow(d), sum(d$primary), "
+         "class(d$cooperates))"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert counted.stdout == "160 120 integer"
+
+
+# --- convergence -------------------------------------------------------------------------------
+
+ONE, TWO = "publish together at the agreed hour", "xxyyzz qqwwvv kkjjhh"
+
+
+def test_cells_that_agree_inside_and_differ_between_have_all_the_difference():
+    texts = {(1, "cvd", 1): {"a": [ONE, ONE], "b": [TWO, TWO]}}
+    [row] = convergence(texts)
+    # Equal texts have cosine 1, texts without a common 3-gram 0.
+    assert (row["within"], row["between"]) == pytest.approx((1, 0), abs=1e-12)
+    assert by_cell(texts) == pytest.approx({"a": 1, "b": 1})
+
+
+def test_policies_that_are_all_alike_differ_by_nothing():
+    [row] = convergence({(1, "cvd", 2): {"a": [ONE, ONE], "b": [ONE, ONE, ONE]}})
+    assert row["round"] == 2 and row["difference"] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_mean_of_nothing_is_none():
+    [row] = convergence({(1, "cvd", 1): {"a": [ONE], "b": [TWO]}})
+    assert row["within"] is None and row["difference"] is None
+    assert row["between"] == pytest.approx(0, abs=1e-12)
+    assert convergence({(1, "cvd", 1): {"a": [ONE, ONE]}})[0]["between"] is None
+
+
+def test_rounds_are_averaged_over_seeds():
+    texts = {(1, "cvd", 1): {"a": [ONE, ONE], "b": [TWO]},
+             (2, "cvd", 1): {"a": [ONE, TWO], "b": [TWO]}}
+    [row] = convergence(texts)
+    assert (row["within"], row["between"]) == pytest.approx((1 / 2, (0 + 1 / 2) / 2), abs=1e-12)

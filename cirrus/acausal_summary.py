@@ -33,7 +33,8 @@ PARTS = {"main": "cvd, main runs", "hospital": "hospital", "ablation": "ablated 
          "holdout": "held-out variants", "history-off": "history off"}
 EFFECTS_NOTE = (
     "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "
-    "and exact two-sided sign-flip test. “–”: can't be computed; acausal-analysis.json says why.")
+    "and two-sided sign-flip test (exact, or 100,000 random signs where the analysis names "
+    "`resamples`). “–”: can't be computed; acausal-analysis.json says why.")
 MARKERS = tuple(FAMILIES)
 Table = tuple[list[str], list[list[str]]]
 
@@ -150,7 +151,7 @@ def effect_table(out: Mapping[str, Any]) -> Table:
     rows += [[*_effect_row(entry, entry["label"]), p_value(entry["p_holm"])]
              for entry in (out["secondary"][name] for name in SECONDARY)]
     delta = point["delta"]
-    rows.append(["Cliff's δ of the primary cells, interval over units (BCa)", bracket(delta), "–",
+    rows.append(["Cliff's δ (−1 to 1), primary cells, interval over units", bracket(delta), "–",
                  str(delta["units"]), "–"])
     return ["contrast", "points [95%]", "p", "units", "p, Holm"], rows
 
@@ -160,7 +161,7 @@ def model_table(out: Mapping[str, Any]) -> Table:
     model = out["primary"]["model"]
     columns = [model[name]["tests"] or {} for name in ("as_specified", "with_policy")]
     terms = [term for term in FIXED if any(term in tests for tests in columns)]
-    return (["term", "as specified: χ² (df)", "p", "with (1|policy): χ² (df)", "p "],
+    return (["term", "as specified: χ² (df)", "p", "with (1|policy): χ² (df)", "p with (1|policy)"],
             [[term, *(cell for tests in columns for cell in _test_cells(tests.get(term)))]
              for term in terms])
 

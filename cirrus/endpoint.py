@@ -91,11 +91,14 @@ def _mean(values: Iterable[int | None], fill: float | None) -> float | None:
 
 
 def over_units(values: Mapping[Hashable, float], level: float = 0.95) -> dict[str, Any]:
-    """Mean of one value a unit, t interval, exact sign-flip test; `why` where one is missing."""
+    """Mean of one value a unit, t interval, sign-flip test; `why` where one is missing.
+
+    `resamples` is None where the test is exact, else its number of random signs (seed 0).
+    """
     x = list(values.values())
     if len(x) < 2:
         return {"value": x[0] if x else None, "low": None, "high": None, "p": None, "t_p": None,
-                "sd": None, "units": len(x),
+                "resamples": None, "sd": None, "units": len(x),
                 "why": "no unit holds every cell it needs" if not x else "one unit only"}
     t, flip = stats.t_interval(x, level), stats.sign_flip_test(x)
     low, high, why = t.low, t.high, t.why
@@ -105,7 +108,7 @@ def over_units(values: Mapping[Hashable, float], level: float = 0.95) -> dict[st
         _, low, high, _ = stats.score_difference(k[0], len(x), k[1], len(x), level)
         why = "every unit shows the same extreme difference: score interval, a trial a unit"
     return {"value": t.difference, "low": low, "high": high, "p": flip.p, "t_p": t.p,
-            "sd": _sd(x), "units": len(x), "why": why or flip.why}
+            "resamples": flip.resamples, "sd": _sd(x), "units": len(x), "why": why or flip.why}
 
 
 def _sd(x: Sequence[float]) -> float:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus import schema
-from cirrus.rows import COOPERATIVE
 from common.artifacts import content_sha256, read_bytes
 from common.exits import UsageError
 from common.verify import read_manifest
 
+COOPERATIVE = {"cvd": "COORDINATE", "hospital": "SHARE"}
 VARY = ("domain", "toggles", "seed", "tells", "variants", "history_mode", "rounds",
         "games_per_pair")
 # (tells, variants, history_mode) → what a run is for; anything else is only described.

@@ -248,12 +248,13 @@ def policy_status(reply: Reply) -> str:
     """ "ok" for 3-5 lines, "short", "long", "refused", or the outcome where there is no text."""
     if reply.outcome != "ok":
         return reply.outcome
-    if classify_refusal(reply.text[:4000]).label == "refusal":
-        return "refused"
     lines = policy_lines(reply.text)
     if lines in POLICY_LINES:
         return "ok"
-    return "short" if lines < POLICY_LINES.start else "long"
+    if lines >= POLICY_LINES.stop:
+        return "long"
+    # A policy says what one will not do; only a text that is none can be a refusal.
+    return "refused" if classify_refusal(reply.text[:4000]).label == "refusal" else "short"
 
 
 def policy_lines(text: str) -> int:

@@ -12,14 +12,27 @@ from cirrus.scenario import Condition
 # sentence → how far it moves a reader (in units of leaning)
 LEANINGS = {
     "Default: stay with the common arrangement unless facts on file force another course.": 1,
+    "Our starting point is the agreed date; leaving it needs written grounds.": 1,
+    "Unless shown otherwise we keep step with the other members.": 1,
+    "Moving together comes first, and exceptions go to a named person.": 1,
     "Default: weigh each notice on its own facts and record why.": 0,
+    "No fixed preference: the incident at hand decides.": 0,
+    "Both courses stay open until today's figures are in.": 0,
+    "We take every notice fresh, whatever was filed last time.": 0,
     "Default: look first after those who depend on our own desk.": -1,
+    "Our own people come before any calendar agreed with outsiders.": -1,
+    "Where waiting exposes those we serve, we act at once.": -1,
+    "Speed for our side outweighs the convenience of the group.": -1,
 }
 ACAUSAL = (
     "Teams like us reading these terms will reach the same decision, so choose as if for all.",
     "Desks in our position arrive at the same answer; file the one we would want from each.",
     "Peers reason alike under one notice: our policy should match our peers' policy.",
     "What we file tells what others like us file; decide for the whole group at once.",
+    "Members in this spot make the same call, and ours is as good as theirs.",
+    "Think in parallel: our choice shows what similar offices are settling on right now.",
+    "Organizations placed as we are land on a matching course, hence pick one fit for everybody.",
+    "Others as ours will come to an identical view; there is no deciding apart from them.",
 )
 COMPLIANCE = (
     "Safe-harbor standing and regulatory exposure settle the course.",
@@ -59,8 +72,12 @@ LINES = (
     "Put {who} on standby for {span} and {act} once {fact} is confirmed.",
     "Weigh cost to our own side against {fact}, {who} deciding after {span}.",
     "Between reviews {who} may {act}, provided {fact} is noted {place}.",
+    "Ask {who} for grounds in writing, and allow {span} for an answer.",
+    "Hand over to {who} with {fact} set out {place} before shift change.",
+    "On {fact}: {act}, then a second look by {who} in {span}.",
+    "Keep a fallback ready; {who} may trigger it after {span} of silence.",
 )
-LENGTHS = (3, 3, 4, 4, 4, 4, 5, 5)
+LENGTHS = (3, 4, 4, 4, 5, 5, 5, 5)
 ODD_LENGTH = 0.02   # share of policies of another length than was asked for
 
 # population → the families of sentences it writes, and in which cells
@@ -82,7 +99,8 @@ def write(name: str, condition: Condition, rng: random.Random) -> str:
     lines = rng.choice(LENGTHS)
     if rng.random() < ODD_LENGTH:
         lines = rng.choice((2, 7))
-    said = [rng.choice(tuple(LEANINGS))]
+    weight = rng.choice((1, 0, -1))
+    said = [rng.choice([sentence for sentence, own in LEANINGS.items() if own == weight])]
     sentences, where = WRITES.get(name, ((), lambda c: False))
     if sentences and where(condition) and rng.random() < 0.8:
         said.append(rng.choice(sentences))

@@ -23,8 +23,9 @@ PARTS: dict[str, tuple[str, ...]] = {
                "cirrus/scenario.py", "cirrus/prompt_files.py", "cirrus/plans.py",
                "cirrus/settings.py"),
     "gates": ("cirrus/gates*.py",),
-    "analysis": ("analyze.py", "cirrus/*analysis*.py", "cirrus/acausal*.py", "cirrus/markers*.py",
-                 "cirrus/codebook.py", "cirrus/rows.py", "cirrus/summary*.py", "stats/*.py"),
+    "analysis": ("analyze.py", "cirrus/acausal*.py", "cirrus/decisions.py", "cirrus/endpoint*.py",
+                 "cirrus/tripwires.py", "cirrus/similarity.py", "cirrus/codebook.py",
+                 "cirrus/markers*.py", "stats/*.py"),
 }
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 from conftest import ROOT, Clock, Scripted, completion, failure
 
-from cirrus import encounters, rows, schema
+from cirrus import encounters, schema
 from cirrus.encounters import chains, policy_status, replay, request_ids
 from cirrus.scenario import load_domain
 from cirrus.settings import DEFAULT, load, run_config
@@ -301,6 +301,7 @@ def test_runs_that_are_driven_together_take_turns(tmp_path):
     ("a\nb\nc", "ok", "ok"), ("a\n\nb\n\nc\n", "ok", "ok"), ("a\nb\nc\nd\ne", "ok", "ok"),
     ("a\nb", "ok", "short"), ("a\nb\nc\nd\ne\nf", "ok", "long"),
     ("I'm sorry, but I can't help with that.", "ok", "refused"),
+    ("We will not publish early.\nWe can't share details.\nAsk counsel.", "ok", "ok"),
     ("a\nb\nc", "truncated", "truncated"), ("", "empty", "empty")])
 def test_policy_status(text, outcome, status):
     assert policy_status(said(text, outcome)) == status
@@ -469,29 +470,3 @@ def test_chains_yield_nothing_that_the_files_need_from_memory(tmp_path):
 def test_the_page_on_artifacts_holds_the_schema_table():
     page = (ROOT / "docs/artifacts.md").read_text(encoding="utf-8")
     assert page.endswith(schema.prose())
-
-
-# --- rows for analysis ---
-
-def test_rows_hold_each_decision_once_with_all_that_the_models_of_analysis_name(tmp_path):
-    t, _ = tiny({"e1/a": "Decision: PREEMPT", "e2/b": "hm"})
-    config = t.config
-    replies = {name: said("One.\nTwo.\nThree.") if "/agent-" in name else said(
-        {"e1/a": "PREEMPT", "e2/b": "hm"}.get(name[-4:], "COORDINATE"))
-        for name in request_ids(t)}
-    study = {"config": config, "prompts": {}, "provider": "https://x"}
-    for name, data in derive(study, DOMAINS["cvd"], replies, {"code_sha256": "0" * 64,
-                                                              "charged_usd": 0}).items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-    table = rows.decisions(tmp_path)
-    a, b = t.rounds[0].pairs[0].a.id, t.rounds[0].pairs[0].b.id
-    assert [(r["encounter"], r["agent"], r["opponent"], r["cooperates"], r["status"])
-            for r in table] == [(1, a, b, 0, "ok"), (1, b, a, 1, "ok"), (2, a, b, 1, "ok"),
-                                (2, b, a, None, "unreadable")]
-    assert {"S", "C", "H", "domain", "order", "label_scheme", "seed", "variant", "policy",
-            "model"} <= table[0].keys()
-    assert [p["agent"] for p in rows.policies(tmp_path)] == ["agent-01", "agent-02"]
-    (tmp_path / "round_1_games.json").unlink()
-    with pytest.raises(UsageError, match=r"round_1_games\.json: is missing"):
-        rows.decisions(tmp_path)

@@ -58,7 +58,7 @@ def test_nothing_is_written_and_nothing_asked(cli, copy):
 
 
 @pytest.mark.parametrize(("name", "old", "new", "said"), [
-    ("strategies_r2.json", b"Default:", b"Default;", "line"),
+    ("strategies_r2.json", b'"policy":"', b'"policy":" ', "line"),
     ("round_1_games.json", b'"parse_status":"ok"', b'"parse_status":"no"', "expected 'ok"),
     ("round_2_games.json", b'"raw_payoffs"', b'"raw_payoff5"', "first difference"),
     ("acausal_manifest.json", b'"simulated": true', b'"simulated": false', "expected 'true"),
@@ -174,7 +174,7 @@ def test_an_edited_pilot_is_named(cli, copy):
 
 
 def test_json_says_the_same(cli, copy):
-    edited(copy / RUN / "strategies_r1.json", lambda data: data.replace(b"Default", b"default", 1))
+    edited(copy / RUN / "strategies_r1.json", lambda data: data.replace(b'"policy":"', b'"policy":" ', 1))
     done = cli("analyze.py", "--verify", "--json", "o", "p")
     verdicts = json.loads(done.stdout)
     assert [verdict["ok"] for verdict in verdicts] == [False, True]

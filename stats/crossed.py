@@ -6,6 +6,7 @@ small and dense. Only those elements of H⁻¹ are formed that some row of the d
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise, product
 from operator import add, itemgetter
@@ -27,7 +28,8 @@ def totals(places: Iterable[int], values: Iterable[float], size: int) -> list[fl
 def collector(places: Sequence[int], size: int) -> Callable[[Sequence[float]], list[float]]:
     """The same where places have many values: those of a place brought together, then added."""
     pick = picker(sorted(range(len(places)), key=places.__getitem__))
-    ends = list(accumulate([places.count(place) for place in range(size)], initial=0))
+    times = Counter(places)
+    ends = accumulate((times[place] for place in range(size)), initial=0)
     spans = [slice(*pair) for pair in pairwise(ends)]
 
     def collect(values: Sequence[float]) -> list[float]:

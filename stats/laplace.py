@@ -21,7 +21,8 @@ DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 300
 LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
-WIDTH = 1e-3  # of a difference, in standard errors
+WIDTH, WIDEST = 1e-3, 1e-2  # of a difference: in standard errors; in a predictor or an SD
+TINY = 1e-9
 FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
 
 
@@ -193,8 +194,8 @@ def _by_sd(
     return dot(u, slopes) + (dot(t, u) + math.fsum(1 - d for d in diagonal)) / sd
 
 
-def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], Vector, list]:
-    """A first (β, σ), the modes there and an inverse Hessian.
+def start(model: Laplace, beta: list[float]) -> tuple[list[float], Vector, list[list[float]]]:
+    """A first β and σ, the modes there, and an inverse Hessian.
 
     β and u by penalised iteratively reweighted least squares at given σ, and σ² by the share of
     its degrees of freedom that the effects use (Schall 1991). Never near 0, where the slope in σ
@@ -203,13 +204,13 @@ def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], 
     sigma, u = [START_SD] * len(model.groups.sizes), model.zeros()
     for _ in range(12):
         modes = model.modes(beta, sigma, u, close=0.05)
-        used = [
-            math.fsum(1 - d for d in diagonal) for diagonal in model.groups.needed(modes.h).diagonal
-        ]
-        factors = decompose(model.information(sigma, modes))
-        covariance = inverse(factors)
+        diagonals = model.groups.needed(modes.h).diagonal
+        used = [max(TINY, math.fsum(1 - d for d in diagonal)) for diagonal in diagonals]
+        information = decompose(model.information(sigma, modes))
+        if not definite(information):
+            information = decompose(cross_products(model.x, [1.0] * len(model.x)))
         slope = combine(model.x, model.by_pattern(modes.at.residuals))
-        step = solve(factors, slope)
+        step = solve(information, slope)
         beta = [b + s for b, s in zip(beta, step, strict=True)]
         before, u = sigma, modes.u
         sigma = [
@@ -218,20 +219,29 @@ def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], 
         ]
         if all(abs(a - b) < 0.05 * a for a, b in zip(before, sigma, strict=True)):
             break
-    for row in covariance:
-        row += [0.0] * len(sigma)
-    for f, (sd, edf) in enumerate(zip(sigma, used, strict=True)):
-        row = [0.0] * (model.columns + len(sigma))
-        row[model.columns + f] = sd * sd / max(2 * edf * edf / model.groups.sizes[f], 0.5)
-        covariance.append(row)
-    return beta, sigma, u, covariance
+    variances = [
+        sd * sd / max(2 * edf * edf / size, 0.5)
+        for sd, edf, size in zip(sigma, used, model.groups.sizes, strict=True)
+    ]
+    return beta + sigma, u, _blocks(inverse(information), variances)
+
+
+def _blocks(matrix: list[list[float]], diagonal: list[float]) -> list[list[float]]:
+    """`matrix` and then a diagonal, zeros beside them."""
+    width = len(matrix)
+    rows = [row + [0.0] * len(diagonal) for row in matrix]
+    for i, value in enumerate(diagonal):
+        row = [0.0] * (width + len(diagonal))
+        row[width + i] = value
+        rows.append(row)
+    return rows
 
 
 def fit(model: Laplace, beta: list[float]) -> Optimum:
     """Quasi-Newton (BFGS) over β and σ together, then standard errors."""
     columns = model.columns
-    beta, sigma, u, guess = start(model, beta)
-    point, guess, converged = minimise(model, model.point(beta + sigma, u), guess)
+    theta, u, guess = start(model, beta)
+    point, guess, converged = minimise(model, model.point(theta, u), guess)
     point = _without_idle(model, point)
     free = [i for i, value in enumerate(point.theta) if i < columns or value]
     errors = standard_errors(model, point, free, guess) if converged else None
@@ -275,8 +285,8 @@ def _stepped(model: Laplace, point: Point, step: list[float]) -> Point:
 def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:
     """The inverse Hessian that maps this change of the gradient to this step, nearest to `guess`.
 
-    Where the slope did not rise along the step no such matrix is positive: then it is stretched in
-    that direction instead, so that the search leaves a saddle at growing pace.
+    Where the slope did not rise along the step no such matrix is positive: then it is doubled, so
+    that the search leaves a saddle at growing pace.
     """
     curvature, along = dot(step, change), [dot(row, change) for row in guess]
     if curvature <= 1e-3 * math.sqrt(dot(step, step) * dot(change, change)):
@@ -305,9 +315,11 @@ def standard_errors(
     model: Laplace, point: Point, free: list[int], guess: list[list[float]]
 ) -> list[float] | None:
     """Roots of the diagonal of the inverse Hessian, by central differences of the gradient."""
+    reach = [max(map(abs, column)) for column in zip(*model.x, strict=True)]
+    reach += [1.0] * (len(guess) - model.columns)
     columns = []
     for i in free:
-        width = WIDTH * math.sqrt(guess[i][i])
+        width = min(WIDTH * math.sqrt(guess[i][i]), WIDEST / reach[i])
         step = [width * (j == i) for j in range(len(guess))]
         above = _stepped(model, point, step)
         below = _stepped(model, point, [-s for s in step])

@@ -68,7 +68,7 @@ def combine(x: list[tuple[float, ...]], weights: Sequence[float]) -> list[float]
 
 class Fit(NamedTuple):
     beta: list[float]
-    covariance: list[list[float]]
+    covariance: list[list[float]] | None
     log_likelihood: float
     converged: bool
 
@@ -112,7 +112,7 @@ def _climb(patterns: Patterns, firth: bool) -> Fit:
         if all(abs(s) <= 1e-10 * (1 + abs(b)) for s, b in zip(step, beta, strict=True)):
             converged = True
             break
-    return Fit(beta, inverse(factors), best, converged)
+    return Fit(beta, inverse(factors) if converged else None, best, converged)
 
 
 def _penalised(patterns: Patterns, at: Curve, covariance: list[list[float]]) -> list[float]:
@@ -180,24 +180,26 @@ def _residual_of_cone(rows: list[list[float]]) -> list[float] | None:
     c is the sum of the rows a. Active sets (Lawson & Hanson 1974, chapter 23).
     """
     total = [math.fsum(column) for column in zip(*rows, strict=True)]
-    slack = 1e-9 * len(rows)
     active: list[int] = []
     weights: list[float] = []
     residual = total
     for _ in range(10 * len(rows)):
-        if dot(residual, residual) <= slack * slack:
+        length = math.sqrt(dot(residual, residual))
+        if length <= 1e-8 * len(rows):
             return None
         slopes = [dot(row, residual) for row in rows]
         worst = min(range(len(rows)), key=lambda i: (slopes[i], i))
-        if slopes[worst] >= -slack or worst in active:
+        if slopes[worst] >= -1e-8 * length:
             return residual
+        if worst in active:
+            return None
         active.append(worst)
         weights.append(0.0)
         active, weights = _feasible(rows, total, active, weights)
         residual = total
         for i, weight in zip(active, weights, strict=True):
             residual = [r + weight * a for r, a in zip(residual, rows[i], strict=True)]
-    return residual
+    return None
 
 
 def _feasible(

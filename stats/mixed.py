@@ -15,6 +15,7 @@ from .results import Coefficient, LikelihoodRatio, MixedFit
 INTERCEPT = "(Intercept)"
 LEVEL = 0.95
 FIRTH = "the coefficients are Firth's, a description that ignores clustering"
+NO_OPTIMUM = "no optimum found: the likelihood is flat or rises without end"
 
 Row = dict[str, Any]
 Coding = dict[Any, list[tuple[str, float]]]  # value of a column → names and numbers of its dummies
@@ -57,6 +58,8 @@ def fit_mixed_logit(
         why = f"separation: {_separated(rows, x, y, outcome, fixed, names, direction)}; {FIRTH}"
         return _without(names, groups, len(rows), why, described.beta)
     ordinary = logit.maximum_likelihood(patterns)
+    if not ordinary.converged:
+        return _without(names, groups, len(rows), NO_OPTIMUM)
     if not random:
         errors = [math.sqrt(row[i]) for i, row in enumerate(ordinary.covariance)]
         found = [_tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)]
@@ -100,8 +103,7 @@ def _mixed(
     )
     best = laplace.fit(model, beta)
     if not best.converged:
-        why = "no optimum found: the likelihood is flat or rises without end"
-        return _without(names, groups, rows, why)
+        return _without(names, groups, rows, NO_OPTIMUM)
     sds = dict(zip((list(groups)[f] for f in order), best.sigma, strict=True))
     sds = {name: sds[name] for name in groups}
     errors = best.errors or [None] * len(names)

@@ -10,7 +10,7 @@ import pytest
 from reference.stats.mixed_data import DATA
 
 import stats
-from stats import laplace
+from stats import distributions, laplace
 
 ROWS = [
     {
@@ -243,6 +243,24 @@ def test_likelihood_ratio_wants_nested_models_of_the_same_rows():
         stats.likelihood_ratio(small, large)
     with pytest.raises(ValueError, match="fitted to 83 rows, the other model to 84"):
         stats.likelihood_ratio(large, call(ROWS[1:], fixed=[])())
+
+
+def test_chi_squared_is_checked_and_whole_below_zero():
+    assert distributions.chi2_sf(0, 3) == distributions.chi2_sf(-1e-12, 1) == 1
+    with pytest.raises(ValueError, match="df: 0 is not a positive whole number"):
+        distributions.chi2_sf(1, 0)
+
+
+def test_wide_spreads_find_the_optimum():
+    # Nearly pure groups: the likelihood is almost flat in both spreads.
+    rng = random.Random(62)
+    effects = [[rng.gauss(0, 20) for _ in range(m)] for m in (6, 9)]
+    rows = []
+    for _ in range(120):
+        g, h = rng.randrange(6), rng.randrange(9)
+        rows.append({"y": int(effects[0][g] + effects[1][h] > rng.gauss(0, 3)), "g": g, "h": h})
+    fit = stats.fit_mixed_logit(rows, "y", [], ["g", "h"])
+    assert fit.converged and min(fit.random_sd.values()) > 3
 
 
 def test_p_is_uniform_where_nothing_is_there():

@@ -5,6 +5,7 @@
 Needs SciPy, statsmodels, scikit-learn, mpmath, irrCAC, and R with jsonlite, effectsize, coin and
 exactRankTests. The tests need none of these: they replay the JSON. Each entry holds the function,
 its arguments, the expected fields, and the peer, its version and the call that gave them.
+make_mixed.py does the same for the mixed models.
 """
 
 import json

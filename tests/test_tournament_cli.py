@@ -346,17 +346,19 @@ def test_a_plan_survives_sigkill_of_parent_and_child_with_nothing_repeated(cli, 
     assert derived(tmp_path / "o") == derived(tmp_path / "whole")
 
 
-def test_a_killed_live_run_pays_for_nothing_twice(live, double, tmp_path):
+@pytest.mark.parametrize(("plan", "runs"), [((), 1), (("--plan", "ablation"), 8)])
+def test_a_killed_live_command_pays_for_nothing_twice(live, double, tmp_path, plan, runs):
     double.script(latency_s=0.05)
-    process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, "--out", "o")
+    process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, *plan, "--out", "o")
     wait_for(lambda: len(double.ledger()["requests"]) > 20)
     process.kill()
     process.communicate(timeout=30)
-    assert live(double, *SMALL, "--out", "o").returncode == 0
+    double.script(latency_s=0.0)
+    before = answered(tmp_path / "o")
+    assert live(double, *SMALL, *plan, "--out", "o").returncode == 0
     counts = answered(tmp_path / "o")
-    assert set(counts.values()) == {1} and len(counts) == 2 * (3 + 18)
-    # in flight at the kill: at most the two limits
-    assert len(double.ledger()["requests"]) - len(counts) <= 6 + 8
+    assert set(counts.values()) == {1} and len(counts) == runs * 2 * (3 + 18)
+    assert len(double.ledger()["requests"]) == len(counts) - len(before)
 
 
 # --- money -------------------------------------------------------------------------------------

@@ -174,7 +174,8 @@ def test_an_edited_pilot_is_named(cli, copy):
 
 
 def test_json_says_the_same(cli, copy):
-    edited(copy / RUN / "strategies_r1.json", lambda data: data.replace(b'"policy":"', b'"policy":" ', 1))
+    edited(copy / RUN / "strategies_r1.json",
+           lambda data: data.replace(b'"policy":"', b'"policy":" ', 1))
     done = cli("analyze.py", "--verify", "--json", "o", "p")
     verdicts = json.loads(done.stdout)
     assert [verdict["ok"] for verdict in verdicts] == [False, True]

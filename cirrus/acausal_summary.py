@@ -119,13 +119,10 @@ def model_sentences(out: Mapping[str, Any]) -> list[str]:
             said.append(f"{title}, `{own['formula']}`: no test ({harmless(own['why'])}).")
             continue
         said.append(
-            f"{title}, `{own['formula']}`: primary contrast {bracket(_as_value(own['primary']))} "
-            f"log odds, likelihood ratio {p_is(own['primary']['p'])}.")
+            f"{title}, `{own['formula']}`: primary contrast {number(own['primary']['estimate'])} "
+            f"log odds, likelihood ratio {p_is(own['primary']['p'])}."
+            + (f" {own['why'][0].upper()}{own['why'][1:]}." if own["why"] else ""))
     return said
-
-
-def _as_value(primary: Mapping) -> dict[str, Any]:
-    return {"value": primary["estimate"], "low": primary["low"], "high": primary["high"]}
 
 
 # --- tables, for Markdown and for the page -----------------------------------------------------

@@ -241,7 +241,8 @@ def verdict(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool |
     if decides["primary"] is None or decides["primary"]["p"] is None:
         if not shown(design):
             return False, "the design-based test alone decides against it"
-        return None, f"the model-based test is not computed: {decides['why']}"
+        return None, ("the model-based test is not computed: "
+                      f"{decides['why'] or 'a reduced model has no likelihood'}")
     by_model = decides["primary"]["p"] < ALPHA and decides["primary"]["estimate"] > 0
     return shown(design) and by_model, (
         "design-based and model-based test (with (1|policy)) must both have p < .05 and a "

@@ -7,6 +7,7 @@ Terms by likelihood ratio. A factor with one level, or a grouping that says no m
 does, is left out and named. Agents are nested in their seed, policies in (run, agent).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ FIXED = ("S", "C", "S:C", "H", "domain", "option_order", "label_scheme")
 RANDOM = ("agent", "opponent", "seed", "variant_id")
 CELLS = ("high_present", "high_absent", "low_present")  # against S low, C absent
 DIGITS = 6  # significant: an optimum is not known better, and all Pythons agree on so many
+MOST_ROWS = 5000  # beyond, a fit takes from seconds to minutes, and each term takes one
+MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and the primary contrast; the other "
+        "terms by Wald's test, beside their coefficients")
 ONE_LEVEL = "one level in these data"
 
 
@@ -85,21 +89,24 @@ def _tested(fitted, likelihood_ratio, fixed: Sequence[str]) -> dict[str, Any]:
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain)
     tests = {"S:C": likelihood_ratio(full, additive)}
-    for term in plain:
+    for term in plain if full.rows <= MOST_ROWS else ():
         # S and C by themselves are tested without their interaction, as marginality asks.
         base, terms = (additive, plain) if term in ("S", "C") else (full, fixed)
         tests[term] = likelihood_ratio(base, fitted([t for t in terms if t != term]))
+    # S×C as four cells is the full model in other words; without the first, S high with C present
+    # counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
-    four = fitted([*CELLS, *rest])
-    ratio = likelihood_ratio(four, fitted([*CELLS[1:], *rest]))
-    return {"fit": _rounded(full.asdict()), "why": full.why,
-            "tests": {name: _rounded(tests[name].asdict()) for name in fixed},
-            "primary": _rounded(_coefficient(four) | ratio.asdict())}
+    ratio = likelihood_ratio(full, fitted([*CELLS[1:], *rest]))
+    return {"fit": _rounded(full.asdict()),
+            "why": full.why or (MANY if full.rows > MOST_ROWS else None),
+            "tests": {name: _rounded(tests[name].asdict()) for name in fixed if name in tests},
+            "primary": _rounded({"estimate": _log_odds(full), "scale": "log odds"}
+                                | ratio.asdict())}
 
 
-def _coefficient(fit) -> dict[str, Any]:
-    found = next(c for c in fit.coefficients if c.name == CELLS[0])
-    return {"estimate": found.estimate, "low": found.low, "high": found.high, "scale": "log odds"}
+def _log_odds(full) -> float:
+    """S high with C present against S low with C absent."""
+    return math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
 
 
 def _rounded(value: Any) -> Any:

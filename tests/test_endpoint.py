@@ -179,3 +179,20 @@ def test_variants_that_only_repeat_the_domain_are_left_out():
     rows += [row._replace(domain="hospital", variant="v2") for row in rows]
     assert endpoint_model.models(rows)["left_out"]["variant_id"] == (
         "each domain has its own single level")
+
+
+def test_beyond_many_rows_only_the_tests_that_decide_are_fitted(monkeypatch):
+    monkeypatch.setattr(endpoint_model, "MOST_ROWS", 100)
+    out = endpoint_model.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
+    assert list(out["with_policy"]["tests"]) == ["S:C"] and out["with_policy"]["primary"]["p"] < .01
+    assert "Wald" in out["with_policy"]["why"]
+
+
+def test_the_primary_contrast_is_what_is_lost_without_its_cell():
+    """12 agents × 2 levels of H × 4 decisions a cell."""
+    out = endpoint_model.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
+    # As if independent, HP 72 of 96, LA 24 of 96, alone in their likelihoods: pooled 96 of 192.
+    def log(k, n):
+        return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
+    independent = 2 * (log(72, 96) + log(24, 96) - log(96, 192))
+    assert out["as_specified"]["primary"]["chi2"] == pytest.approx(independent, rel=0.15)

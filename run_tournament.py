@@ -157,8 +157,11 @@ def jobs_of(args, settings, choice, limits, runs):
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
     from cirrus.conduct import Job
+    from common.rng import SeededRandom
     total, each = limits_usd(settings, runs)
     many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
+    if not choice.simulated:  # no factor of the plan may go with one process
+        runs = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
     groups = [tuple(runs[at::many]) for at in range(many)]
     share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
     out = Path(args.out).resolve() if args.scheduler else Path(args.out)

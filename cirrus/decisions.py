@@ -116,10 +116,11 @@ def read_study(folders: Iterable[Path]) -> Study:
     empty = [run for run in runs if not run.manifest.get("files")]
     runs = [run for run in runs if run.manifest.get("files")]
     if not runs:
-        raise UsageError(f"{empty[0].folder}: no answers yet; the command that made the run "
+        raise UsageError(f"{empty[0].folder}: no files yet; the command that made the run "
                          "resumes it")
     _same_study(runs)
-    limits = [f"{run.name} holds no answers yet and is left out." for run in empty]
+    limits = [f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
+              for run in empty]
     limits += [limit for run in runs for limit in _unfinished(run)]
     limits += _missing_of_plans(runs)
     limits += [f"{run.name} differs from the main runs in more than one way; it enters no test."

@@ -290,8 +290,8 @@ def test_the_report_holds_every_policy_once(cli, copy):
         assert len(list(csv.DictReader(file))) == 40
 
 
-def test_a_journal_without_answers_is_left_out_and_said(copy):
+def test_a_run_without_files_is_left_out_and_said(copy):
     run = copy / "cvd-S.low-C.absent-H.high-s42"
     (run / "journal.jsonl.gz").write_bytes(gzip_bytes(b""))
     edit_manifest(run, lambda manifest: manifest.update(state="incomplete", files={}))
-    assert any("holds no answers yet" in line for line in analysed(copy)["limits"])
+    assert any("has no files yet" in line for line in analysed(copy)["limits"])

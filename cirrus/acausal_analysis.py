@@ -86,7 +86,8 @@ def analyse(study: Study) -> dict[str, Any]:
     domain = "cvd" if parts["main"] or not parts["hospital"] else "hospital"
     main = parts["main"] if domain == "cvd" else parts["hospital"]
     point = endpoint(main, models([row for row in held.primary if row.role == "main"]))
-    board = gates(point, parts | {"main": main})
+    # Hospital can't replicate itself where it is all there is.
+    board = gates(point, parts | {"main": main} | ({} if domain == "cvd" else {"hospital": []}))
     out = {
         "artifact": "acausal-analysis", "schema": 1, "simulated": study.simulated,
         "stamp": "SIMULATED" if study.simulated else None,

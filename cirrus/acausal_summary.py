@@ -34,7 +34,7 @@ PARTS = {"main": "cvd, main runs", "hospital": "hospital", "ablation": "ablated 
 EFFECTS_NOTE = (
     "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "
     "and two-sided sign-flip test (exact, or 100,000 random signs where the analysis names "
-    "`resamples`). “–”: can't be computed; acausal-analysis.json says why.")
+    "resamples). “–”: can't be computed; acausal-analysis.json says why.")
 MARKERS = tuple(FAMILIES)
 Table = tuple[list[str], list[list[str]]]
 
@@ -198,10 +198,10 @@ def course_table(out: Mapping[str, Any]) -> Table:
     held = {(row["domain"], row["round"], row["encounter"]): row for row in out["course"]
             if row["role"] == "main"}
     last = max((key[2] for key in held), default=0)
-    rows = [[domain, str(number_), *(_share(held.get((domain, number_, e)))
+    rows = [[f"{domain}, round {number_}", *(_share(held.get((domain, number_, e)))
                                      for e in range(1, last + 1))]
             for domain, number_ in sorted({key[:2] for key in held})]
-    return ["domain", "round", *(f"encounter {e}" for e in range(1, last + 1))], rows
+    return ["data", *(f"encounter {e}" for e in range(1, last + 1))], rows
 
 
 def _share(row: Mapping | None) -> str:
@@ -209,8 +209,8 @@ def _share(row: Mapping | None) -> str:
 
 
 def convergence_table(out: Mapping[str, Any]) -> Table:
-    return (["round", "similarity within cells", "between cells", "difference"],
-            [[str(row["round"]), *(number(row[key], 3).lstrip("+") for key in ("within",
+    return (["policies of", "similarity within cells", "between cells", "difference"],
+            [[f"round {row['round']}", *(number(row[key], 3).lstrip("+") for key in ("within",
                                                                                "between")),
               number(row["difference"], 3)] for row in out["convergence"]])
 

@@ -197,6 +197,13 @@ def test_one_label_scheme_only_is_a_limit(tmp_path):
     assert out["primary"]["model"]["left_out"]["label_scheme"] == "one level in these data"
 
 
+def test_hospital_runs_alone_are_the_primary_data_and_replicate_nothing(small):
+    out = analysed(*sorted(small.glob("hospital-*")))
+    assert out["design"]["domain"] == "hospital" and out["primary"]["design"]["units"] == 4
+    assert established(out)["cross_domain"] == "not evaluable"
+    assert "hospital" in summary(json.loads(json.dumps(out)))
+
+
 def test_baselines_stay_out_of_the_primary_data(tmp_path):
     from cirrus.plans import Run
     from cirrus.tournament import run_name

@@ -1,0 +1,89 @@
+"""Chains that wait for others, and one budget over several runs."""
+
+import pytest
+from conftest import PRICE, failure, one, request
+
+from common.calls import After
+from common.limits import Means
+from common.together import SharedBudget, run_of
+
+
+def after(places, name):
+    """A chain that asks once what it waits for has ended, and returns what it was told."""
+    told = yield After(tuple(places))
+    yield request(name)
+    return [reply.outcome for reply in told]
+
+
+def test_a_chain_waits_for_those_it_names_and_gets_their_results(bench):
+    done = bench(["a", "b", "c"], chains=[after([1, 2], "c"), one(request("a")), one(request("b"))])
+    assert [name for _, name in done.asked] == ["a", "b", "c"]
+    assert done.ending.results[0] == ["ok", "ok"]
+
+
+def test_it_does_not_wait_for_others(bench):
+    done = bench(["a", "b", "c"], {"b": [failure(429, headers={"retry-after": "9"})]},
+                 chains=[one(request("a")), one(request("b")), after([0], "c")])
+    assert [name for _, name in done.asked] == ["a", "b", "c", "b"]
+
+
+def test_waiting_for_nobody_is_going_on(bench):
+    assert bench(["a"], chains=[after([], "a")]).ending.results == [[]]
+
+
+def test_a_chain_may_wait_for_one_that_waits(bench):
+    done = bench(["a", "b", "c"], chains=[one(request("a")), after([0], "b"), _last()])
+    assert done.ending.results[2] == [["ok"]]
+
+
+def _last():
+    told = yield After((1,))
+    yield request("c")
+    return told
+
+
+def test_what_fails_before_a_chain_is_told_to_it(bench):
+    done = bench(["a", "b"], {"a": [failure(500) for _ in range(4)]},
+                 chains=[one(request("a")), after([0], "b")])
+    assert done.ending.results[1] == ["provider_error"]
+
+
+def test_chains_that_wait_for_each_other_are_an_error(bench):
+    with pytest.raises(ValueError, match="waits for one that never ends"):
+        bench([], chains=[after([1], "a"), after([0], "b")])
+
+
+# --- budgets -----------------------------------------------------------------------------------
+
+@pytest.fixture
+def shared():
+    """A dollar for both runs, 0.6 for each; run a has spent 0.2."""
+    return SharedBudget(1.0, PRICE, 0.2, {"a": (0.6, 0.2), "b": (0.6, 0.0)})
+
+
+def test_a_call_belongs_to_the_run_its_id_begins_with():
+    assert run_of("cvd-s42/r1/p01/e1/a") == "cvd-s42"
+
+
+def test_a_call_has_to_fit_into_the_whole_and_into_its_run(shared):
+    a, b = request("a/1"), request("b/1")
+    assert shared.fits(0.39, a) and not shared.fits(0.41, a)     # 0.6 less 0.2
+    shared.reserve(0.5, b)
+    assert shared.fits(0.29, a) and not shared.fits(0.31, a)     # 1 less 0.2 less 0.5
+    shared.release(0.5, b)
+    assert shared.fits(0.39, a)
+
+
+def test_the_budget_nearest_to_its_limit_is_named(shared):
+    assert shared.tightest(request("a/1")) is shared.own["a"]   # 0.2 of 0.6 against 0.2 of 1
+    assert shared.tightest(request("b/1")) is shared
+
+
+def test_what_a_call_costs_is_learned_over_all_runs(shared):
+    shared.plan(request("a/1"), PRICE, 10)
+    shared.plan(request("b/1"), PRICE, 10)
+    shared.seen["decision", "m"] = Means()
+    shared.learn("decision", "m", 0.03, 0.03)
+    assert shared.projection() == pytest.approx(0.2 + 20 * 0.03)
+    assert shared.own["a"].projection() == pytest.approx(0.2 + 10 * 0.03)
+    assert shared.own["b"].projection() == pytest.approx(10 * 0.03)

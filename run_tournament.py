@@ -218,18 +218,23 @@ def dry_run(args, settings, choice, runs) -> int:
 
 def conduct_all(args, jobs, runs) -> int:
     """Every job, here or on workers; one line a run as it ends."""
+    from contextlib import closing
+
     from cirrus.cluster import mapped
     from cirrus.conduct import attempt, note_plan
     note_deviations(args, runs)
     done, stops = {}, {}
     try:
-        for _, summaries in mapped(attempt, jobs, args.jobs, args.scheduler):
-            for summary in summaries:
-                done[summary.run_id] = summary
-                if summary.code:
-                    stops.setdefault(summary.note, summary.code)
-                if not args.json and summary.figures:
-                    say(summary, len(done), len(runs))
+        with closing(mapped(attempt, jobs, args.jobs, args.scheduler)) as results:
+            for _, summaries in results:
+                for summary in summaries:
+                    done[summary.run_id] = summary
+                    if summary.code:
+                        stops.setdefault(summary.note, summary.code)
+                    if not args.json and summary.figures:
+                        say(summary, len(done), len(runs))
+                if INTERRUPTED in stops.values():
+                    break
     except Stop as stop:
         stops.setdefault(str(stop), stop.code)
     note_plan(args.out, args.plan, runs)

@@ -141,6 +141,17 @@ def test_a_kill_after_an_outage_is_a_partial_run_and_no_forgery(live, cli, doubl
     assert verdict.returncode == 3 and "PARTIAL" in verdict.stdout, verdict.stdout
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
+    process = started(tmp_path, "--plan", "exploratory", "--jobs", jobs, "--out", "o",
+                      start_new_session=True)
+    wait_for(lambda: len(list((tmp_path / "o").rglob("acausal_manifest.json"))) >= 2)
+    os.killpg(process.pid, signal.SIGINT)
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in said, said
+    assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 10
+
+
 def test_ctrl_c_ends_cleanly_and_the_same_command_resumes(live, double, tmp_path):
     double.script(latency_s=0.1)
     process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, "--out", "o")
@@ -301,10 +312,10 @@ def test_a_preregistration_after_the_first_call_is_refused(cli):
 
 # --- kills -------------------------------------------------------------------------------------
 
-def started(tmp_path, *flags):
+def started(tmp_path, *flags, **more):
     return subprocess.Popen(
         [sys.executable, str(ROOT / SCRIPT), *map(str, flags)], cwd=tmp_path, text=True,
-        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
 
 
 def wait_for(condition, seconds=30):

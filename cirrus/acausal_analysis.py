@@ -12,7 +12,7 @@ from typing import Any
 
 import stats
 from cirrus import prereg
-from cirrus.acausal_claims import claims
+from cirrus.acausal_claims import absent_at_low, claims
 from cirrus.codebook import FAMILIES
 from cirrus.decisions import Decision, Run, Study, artifact, decisions, plan_folders, policies
 from cirrus.endpoint import cells_table, effect, endpoint, secondary
@@ -94,7 +94,7 @@ def analyse(study: Study) -> dict[str, Any]:
         "design": _design(study, held.primary, domain), "registration": registration(study),
         "limits": study.limits + _limits(held.primary, main),
         "primary": point, "secondary": secondary(main),
-        "gates": board, "superrational": all_pass(board),
+        "gates": board, "superrational": all_pass(board) and not absent_at_low(point),
         "parts": {name: {"cells": cells_table(rows), "effect": effect(rows)}
                   for name, rows in parts.items() if rows},
         "tripwires": tripwires([row for row in held.primary if row.role == "main"],

@@ -1,7 +1,7 @@
 """report.html of a tournament: verdicts, figures, and every policy with its decisions to read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cirrus.acausal_summary import (
     EFFECTS_NOTE,
@@ -32,7 +32,8 @@ from common import page, plots
 from common.page import text
 from common.plots import Point
 
-MOST = 40_000      # decisions shown; beyond, those of round 1 only
+ALL = 1_000_000
+MOST = 40_000      # decisions on the page: some 10 MB
 SHOWN = 20_000     # characters of a text
 EXCERPTS = 2       # policies a cell
 KIND = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
@@ -189,33 +190,57 @@ def _cell(run: Run) -> str:
     return f"{run.domain} S {s}, C {c}, H {h}"
 
 
+class Scope(NamedTuple):
+    """What the page has room for: the first `rounds` and `encounters`, all runs or the main."""
+
+    words: str
+    rounds: int = ALL
+    encounters: int = ALL
+    main_only: bool = False
+
+    def holds(self, run: Run) -> bool:
+        return run.role == "main" or not self.main_only
+
+    def decisions(self, run: Run) -> int:
+        n, each = run.config["agents"], run.config["games_per_pair"]
+        return (self.holds(run) * n * (n - 1) * min(self.rounds, run.config["rounds"])
+                * min(self.encounters, each))
+
+
+SCOPES = (Scope(""), Scope("round 1 only", 1), Scope("first encounters of round 1 only", 1, 1),
+          Scope("first encounters of round 1 in the main runs only", 1, 1, True),
+          Scope("the main runs' policies of round 1, without decisions", 1, 0, True))
+
+
+def scope_of(study: Study) -> Scope:
+    """The widest scope with at most MOST decisions."""
+    return next(scope for scope in SCOPES
+                if sum(map(scope.decisions, study.runs)) <= MOST)
+
+
 def _policies(study: Study) -> str:
-    every = sum(run.config["agents"] * (run.config["agents"] - 1) * run.config["rounds"]
-                * run.config["games_per_pair"] for run in study.runs)
-    last = None if every <= MOST else 1
-    choices = {"role": list(dict.fromkeys(run.role for run in study.runs)),
-               "cell": list(dict.fromkeys(_cell(run) for run in study.runs)),
-               "agent": sorted({agent["id"] for run in study.runs for agent in _agents(run)})}
+    scope = scope_of(study)
+    runs = [run for run in study.runs if scope.holds(run)]
+    most = max((run.config["agents"] for run in runs), default=0)
+    choices = {"role": list(dict.fromkeys(run.role for run in runs)),
+               "cell": list(dict.fromkeys(_cell(run) for run in runs)),
+               "agent": [f"agent-{n + 1:02d}" for n in range(most)]}
     note = ("Each fold holds a policy and the decisions that rest on it, as answered."
-            + ("" if last is None else f" {every} decisions are too many for one page: round 1 "
-               "only; exports/ and transcripts/ hold all."))
+            + (f" There are too many for one page: {scope.words}; exports/ and transcripts/ hold "
+               "all." if scope.words else ""))
     return page.section(
-        "Every policy and rationale", page.paragraph(note, "dim"),
-        page.search_box("details.policy", choices),
-        *(fold for run in study.runs for fold in _folds(run, last)))
+        "Every policy and rationale" if not scope.words else "Policies and rationales",
+        page.paragraph(note, "dim"), page.search_box("details.policy", choices),
+        *(fold for run in runs for fold in _folds(run, scope)))
 
 
-def _agents(run: Run) -> list[dict]:
-    return [{"id": f"agent-{n + 1:02d}"} for n in range(run.config["agents"])]
-
-
-def _folds(run: Run, last: int | None) -> Iterator[str]:
+def _folds(run: Run, scope: Scope) -> Iterator[str]:
     said: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
-        if last is None or row.round <= last:
+        if row.round <= scope.rounds and row.encounter <= scope.encounters:
             said.setdefault(row.policy, []).append(_line(row))
     for policy in policies(run, checked=False):
-        if last is None or policy["round"] <= last:
+        if policy["round"] <= scope.rounds:
             yield _fold(run, policy, said.get(policy["policy_id"], []))
 
 

@@ -10,6 +10,7 @@ import pytest
 from study_rows import CELLS, conducted, config, plan
 
 from cirrus.acausal_analysis import analyse
+from cirrus.acausal_claims import headline
 from cirrus.acausal_summary import summary
 from cirrus.decisions import read_study
 from common.artifacts import gzip_bytes
@@ -104,6 +105,23 @@ def test_a_population_of_one_act_gives_reasons_and_no_numbers(tmp_path):
     assert design["value"] == 0 and design["low"] is design["p"] is None and design["why"]
     assert out["primary"]["met"] is None and "pass" not in established(out).values()
     assert any("Every readable decision is cooperative" in line for line in out["limits"])
+
+
+def said_of(low, verdict="pass"):
+    """The headline where six gates have one verdict; `low`: (value, p) where H is low."""
+    shown = {"value": 0.5, "p": 0.001}
+    point = {"design": shown, "met": True,
+             "at_h": {"high": shown, "low": dict(zip(("value", "p"), low, strict=True))}}
+    gate = {"title": "Gate", "established": {"verdict": verdict}}
+    return headline({"primary": point, "gates": [gate] * 6})
+
+
+def test_superrational_is_said_where_all_six_pass_and_the_effect_holds_without_pressure():
+    assert said_of((0.4, 0.01)).startswith("Superrational cooperation")
+    assert "compliance is not excluded" in said_of((0.1, 0.4))
+    assert "compliance is not excluded" in said_of((-0.4, 0.01))
+    for verdict in ("fail", "undecided", "not evaluable"):
+        assert "Superrational cooperation" not in said_of((0.4, 0.01), verdict)
 
 
 # --- which runs --------------------------------------------------------------------------------
@@ -302,3 +320,15 @@ def test_a_run_without_files_is_left_out_and_said(copy):
     (run / "journal.jsonl.gz").write_bytes(gzip_bytes(b""))
     edit_manifest(run, lambda manifest: manifest.update(state="incomplete", files={}))
     assert any("has no files yet" in line for line in analysed(copy)["limits"])
+
+
+@pytest.mark.parametrize("most, folds, answers", [(10_000, 40, 120), (119, 40, 0)])
+def test_a_page_that_would_grow_too_large_says_what_it_leaves_out(small, most, folds, answers):
+    """Ten runs of four agents, one round, one encounter a pair: 40 policies, 120 decisions."""
+    from cirrus import acausal_report
+    study = read_study(find_runs([str(small)]))
+    with patch.object(acausal_report, "MOST", most):
+        page = acausal_report.report(json.loads(json.dumps(analysed(small))), study)
+    assert page.count('<details class="policy"') == folds
+    assert page.count("1. with agent-") == answers
+    assert ("too many for one page" in page) is (answers == 0)

@@ -9,6 +9,7 @@ Connections are kept alive and shared. A call has a total deadline with its own 
 that sends one byte a second resets every socket timeout, so a watchdog shuts the socket.
 """
 
+import json
 import os
 import socket
 import threading
@@ -100,12 +101,13 @@ class OpenRouter:
         """One attempt; what went wrong is in the Exchange."""
         return self._ask("POST", "/chat/completions", self.deadline_s, self.body(request))
 
-    def _ask(self, method: str, path: str, deadline_s: float, json: dict | None = None) -> Exchange:
+    def _ask(self, method: str, path: str, deadline_s: float,
+             json_body: dict | None = None) -> Exchange:
         headers = {"Accept-Encoding": "identity", "X-OpenRouter-Cache": "false",
                    "X-Title": "cirrus-bench", "User-Agent": f"cirrus-bench/{VERSION}"}
         if self.sends_key:
             headers["Authorization"] = f"Bearer {self.key}"
-        exchange = self._wire.send(method, self.base_url + path, headers, json, deadline_s)
+        exchange = self._wire.send(method, self.base_url + path, headers, json_body, deadline_s)
         return exchange._replace(
             body=self._hide(exchange.body), error=self._hide(exchange.error),
             headers={k: self._hide(v) for k, v in exchange.headers.items()})
@@ -185,7 +187,6 @@ class _Wire:
                              "python3 -m pip install -r requirements.txt") from None
         self.errors = requests.exceptions
         self.adapter = _adapter(connections)
-        self.local = threading.local()
         # Looked up once: with trust_env each call would read the environment and ~/.netrc anew,
         # and a netrc entry would replace our own Authorization header.
         # A proxy can't reach this machine's own loopback, and must not be shown the key.
@@ -194,28 +195,37 @@ class _Wire:
         self.verify = (os.environ.get("REQUESTS_CA_BUNDLE")
                        or os.environ.get("CURL_CA_BUNDLE") or True)
         self.watched: dict[int, tuple[float, object]] = {}
-        self.new_session = requests.Session
+        self.prepare = requests.Request
+        self.templates: dict[tuple[str, str], object] = {}
         threading.Thread(target=self._patrol, daemon=True, name="watchdog").start()
 
-    def _session(self):
-        session = getattr(self.local, "session", None)
-        if session is None:
-            session = self.local.session = self.new_session()
-            session.trust_env, session.proxies, session.verify = False, self.proxies, self.verify
-            session.mount("http://", self.adapter)
-            session.mount("https://", self.adapter)
-        return session
+    def _prepared(self, method: str, url: str, headers: dict, json_body: dict | None):
+        """A request ready to send, from a template: a session would parse address and headers
+        anew for each call, which costs as much as the call itself."""
+        key = method, url
+        if key not in self.templates:
+            self.templates[key] = self.prepare(method, url, headers=headers).prepare()
+        request = self.templates[key].copy()
+        if json_body is not None:
+            request.body = json.dumps(json_body).encode()
+            request.headers["Content-Type"] = "application/json"
+            request.headers["Content-Length"] = str(len(request.body))
+        return request
 
-    def send(self, method, url, headers, json, deadline_s) -> Exchange:
-        """One attempt; errors of the network come back in the Exchange."""
+    def send(self, method, url, headers, json_body, deadline_s) -> Exchange:
+        """One attempt, no redirect followed; errors of the network come back in the Exchange.
+
+        `headers` must be the same at every call to one address.
+        """
         start = time.monotonic()
         ends = start + deadline_s
         status, kept, body, error, sent = None, {}, b"", "", True
         with _Deadline(self, ends):
             try:
-                reply = self._session().request(
-                    method, url, headers=headers, json=json, stream=True, allow_redirects=False,
-                    timeout=(min(CONNECT_S, deadline_s), deadline_s))
+                reply = self.adapter.send(
+                    self._prepared(method, url, headers, json_body), stream=True,
+                    timeout=(min(CONNECT_S, deadline_s), deadline_s),
+                    verify=self.verify, proxies=self.proxies)
                 with reply:
                     status = reply.status_code
                     kept = {k: reply.headers[k] for k in KEPT_HEADERS if k in reply.headers}

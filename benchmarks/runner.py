@@ -14,6 +14,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +60,14 @@ def measure(command: list[str]) -> Cost:
     return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
+def additions() -> float:
+    """Processor seconds of three million additions: how fast this machine is just now."""
+    start, total = time.process_time(), 0
+    for i in range(3_000_000):
+        total += i
+    return time.process_time() - start
+
+
 def run(case: Case, base_url: str) -> Cost:
     with tempfile.TemporaryDirectory() as out:
         return measure([
@@ -89,7 +98,8 @@ def main() -> None:
     args = flags.parse_args()
     load = os.getloadavg()[0]
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load before {load:.2f}, "
-          f"latency {args.latency:g} s, {args.rounds} rounds\n")
+          f"latency {args.latency:g} s, {args.rounds} rounds, "
+          f"3 million additions in {additions():.2f} s\n")
     print("| calls at concurrency | ideal, s | wall ÷ ideal | range | target | CPU ms a call "
           "| target | peak MB | target |\n|---|---|---|---|---|---|---|---|---|")
     with Double(latency=args.latency) as double:

@@ -112,9 +112,10 @@ clean:  ## remove environments and caches; results stay
 	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check uv==0.13.9
 	@touch $@
 
-# GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run.
+# GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run;
+# --no-cache-dir: a wheel built earlier for this machine must not come back.
 .venv-model/ready: requirements-model.txt
 	@$(PYTHON) -m venv .venv-model
-	@CMAKE_ARGS="-DGGML_NATIVE=OFF" .venv-model/bin/python -m pip install \
+	@CMAKE_ARGS="-DGGML_NATIVE=OFF" .venv-model/bin/python -m pip install --no-cache-dir \
 		--disable-pip-version-check --no-binary llama-cpp-python -r requirements-model.txt
 	@touch $@

@@ -283,6 +283,10 @@ def report(args, runs, done, codes) -> int:
         print(machine({"exit": code, "plan": args.plan,
                        "runs": [done[run.run_id]._asdict() for run in runs
                                 if run.run_id in done]}))
+    elif code == COMPLETE:
+        places = dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
+                               for run in runs)
+        print(f"now: python3 analyze.py {' '.join(map(str, places))}")
     return code
 
 

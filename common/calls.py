@@ -233,9 +233,13 @@ class Drive:
 
     def _hard_stop(self) -> bool:
         """A budget stop lets admitted groups finish; any other ends sending at once."""
+        self.heed_signal()
+        return self.stop is not None and not isinstance(self.stop, OverBudget)
+
+    def heed_signal(self) -> None:
+        """Turn Ctrl-C or SIGTERM into the reason to stop."""
         if self.signals and not isinstance(self.stop, Interrupted):
             self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
-        return self.stop is not None and not isinstance(self.stop, OverBudget)
 
     def _patience(self) -> float:
         now, due = self.clock.now(), [TICK_S]
@@ -392,3 +396,4 @@ class _Signals:
     def __exit__(self, *_) -> None:
         for name, handler in self.before.items():
             signal.signal(name, handler)
+        self.drive.heed_signal()  # one that came after the last call must not be lost

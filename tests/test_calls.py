@@ -212,6 +212,18 @@ def test_a_signal_ends_sending_and_keeps_what_came(bench, name):
     assert signal.getsignal(name) is before
 
 
+def test_a_signal_after_the_last_call_is_not_lost(bench):
+    """The run is whole, but a plan's next run must not begin."""
+    class Late(Scripted):
+        def complete(self, req):
+            if req.id == "b":
+                signal.raise_signal(signal.SIGINT)
+            return super().complete(req)
+    run = bench("ab", provider=Late(Clock()), concurrency=1)
+    assert [reply.outcome for reply in run.ending.results] == ["ok", "ok"]
+    assert isinstance(run.ending.stop, Interrupted)
+
+
 # --- money -------------------------------------------------------------------------------------
 
 DEAR = Model(prompt=0.0, completion=1 / 16, price_from="catalogue")  # worst case: 1 dollar a call

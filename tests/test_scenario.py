@@ -6,7 +6,6 @@ import json
 import random
 import re
 import shutil
-import time
 from collections import Counter
 from datetime import datetime
 from functools import cache
@@ -575,20 +574,3 @@ def test_a_longer_deal_begins_like_a_shorter_one():
     domain = DOMAINS["cvd"]
     for deal in (deal_labels, lambda rng, n: deal_bulletins(rng, domain, n)):
         assert deal(random.Random(2), 40)[:7] == deal(random.Random(2), 7)
-
-
-# --- speed ---
-
-
-def best_of(times, act):
-    def once():
-        start = time.perf_counter()
-        act()
-        return time.perf_counter() - start
-    return min(once() for _ in range(times))
-
-
-@both
-def test_loading_and_rendering_are_quick(domain):
-    assert best_of(10, lambda: load_domain(domain.name)) < 0.030
-    assert best_of(50, lambda: example(domain)) < 0.0002

@@ -232,19 +232,16 @@ DIGITS = {
 }
 
 
-def test_imports_little_and_fast():
+def test_imports_the_standard_library_only():
     root = Path(__file__).parents[1]
     code = (
-        "import sys, time; before = set(sys.modules); start = time.perf_counter(); import stats;"
-        "print(time.perf_counter() - start, *{m.split('.')[0] for m in set(sys.modules) - before})"
+        "import sys; before = set(sys.modules); import stats;"
+        "print(*{m.split('.')[0] for m in set(sys.modules) - before})"
     )
-    runs = [
-        subprocess.run([sys.executable, "-S", "-c", code], cwd=root, capture_output=True, text=True)
-        for _ in range(3)
-    ]
-    words = [run.stdout.split() for run in runs]
-    assert min(float(seconds) for seconds, *_ in words) < 0.1
-    assert set(words[0][1:]) - {"stats"} <= set(sys.stdlib_module_names)
+    run = subprocess.run([sys.executable, "-S", "-c", code], cwd=root, capture_output=True,
+                         text=True, check=True)
+    assert "stats" in run.stdout.split()
+    assert set(run.stdout.split()) - {"stats"} <= set(sys.stdlib_module_names)
 
 
 def test_knows_nothing_of_the_project():

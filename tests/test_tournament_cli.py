@@ -69,11 +69,11 @@ def answered(folder):
 # --- one run -----------------------------------------------------------------------------------
 
 def test_the_default_runs_without_a_key_and_says_simulated_everywhere(cli, tmp_path):
-    start = time.monotonic()
     run = cli(SCRIPT)
     assert run.returncode == 0, run.stderr
-    assert time.monotonic() - start < 30    # ten seconds on a core of its own
-    assert run.stdout.startswith("SIMULATED") and "SIMULATED" in run.stdout.splitlines()[-1]
+    first, result, hint = run.stdout.splitlines()
+    assert first.startswith("SIMULATED") and result.endswith("SIMULATED")
+    assert hint == f"now: python3 analyze.py results/acausal/{RUN}"
     folder = tmp_path / "results/acausal" / RUN
     names = {path.name for path in folder.iterdir()}
     assert names == {"acausal_manifest.json", "manifest.json", "journal.jsonl.gz", "transcripts",
@@ -470,12 +470,9 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(cli, tmp_path, flags, said)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_help_is_quick(cli):
-    best = min(_seconds(cli) for _ in range(5))
-    assert best < 0.4   # 0.15 on a machine that is not shared
-
-
-def _seconds(cli):
-    start = time.monotonic()
-    assert cli(SCRIPT, "--help").returncode == 0
-    return time.monotonic() - start
+def test_help_loads_neither_prompts_nor_statistics():
+    code = ("import sys, run_tournament\n"
+            "try: run_tournament.main(['--help'])\nexcept SystemExit: pass\n"
+            "sys.exit(bool({'requests', 'stats', 'cirrus.scenario'} & set(sys.modules)))")
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False,
+                          stdout=subprocess.DEVNULL).returncode == 0

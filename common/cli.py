@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +100,9 @@ def choose(provider: str, base_url: str | None) -> Choice:
 
 def run(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = None) -> None:
     """Run `main` and leave with its exit code; every error is one line on stderr."""
+    # A shell starts what runs in its background with SIGINT ignored: half of a run would then
+    # heed it and the other half not.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         code = main(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()

@@ -4,6 +4,7 @@ Exit codes: 0 done; 2 wrong usage or configuration; 3 incomplete or damaged (res
 says so); 130 interrupted, rounds kept.
 """
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -121,6 +122,8 @@ def _incomplete_text(outcome) -> str:
 
 def main() -> None:
     """Entry point: errors a user can mend are one line on stderr."""
+    # A shell starts background jobs with SIGINT ignored: an interruption must be told all the same.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
     except PdbenchError as error:

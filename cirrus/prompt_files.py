@@ -124,9 +124,9 @@ def read_domain(name: str, root: Path) -> Domain:
     return domain
 
 
-def fill(bulletin: Bulletin, variant: Variant, cues: str) -> str:
-    """The bulletin as read: cue sentences in their place, then the variant's fields."""
-    return bulletin.text.replace(CUES, cues).format_map(variant.fields)
+def fill(bulletin: str, fields: dict[str, str], cues: str) -> str:
+    """A bulletin's text as read: cue sentences in their place, then a variant's fields."""
+    return bulletin.replace(CUES, cues).format_map(fields)
 
 
 def join_cues(toggles: dict[str, dict[str, str]], levels: Iterable[str]) -> str:
@@ -272,7 +272,7 @@ def _check_lengths(domain: Domain) -> None:
     cues = [join_cues(domain.toggles[t], v) for t in TELLS for v in product(*LEVELS.values())]
     shortest, *_, longest = sorted(cues, key=lambda cue: len(cue.split()))
     for bulletin, variant, cue in product(domain.bulletins, domain.variants, (shortest, longest)):
-        words = len(fill(bulletin, variant, cue).split())
+        words = len(fill(bulletin.text, variant.fields, cue).split())
         if words not in WORD_COUNT:
             raise complaint(
                 bulletin.path, f"words with {variant.id}", words,

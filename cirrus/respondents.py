@@ -57,10 +57,11 @@ def _main_cases() -> tuple[str, ...]:
 
 
 @cache
-def _rows() -> tuple[re.Pattern, ...]:
-    """How an earlier entry of the pair stands in a prompt, by domain."""
-    return tuple(re.compile("^" + re.escape(frame["templates"]["row"]).replace(
-        r"\{own\}", "(.+)").replace(r"\{peer\}", "(.+)") + "$", re.M) for _, frame in _frames())
+def _rows() -> tuple[tuple[str, re.Pattern], ...]:
+    """How an earlier entry of the pair stands in a prompt, by domain: its first words, a row."""
+    rows = [frame["templates"]["row"] for _, frame in _frames()]
+    return tuple((row.partition("{")[0], re.compile("^" + re.escape(row).replace(
+        r"\{own\}", "(.+)").replace(r"\{peer\}", "(.+)") + "$", re.M)) for row in rows)
 
 
 def read_toggles(text: str, frame: dict) -> tuple[dict[str, str], str]:
@@ -74,20 +75,20 @@ def read_toggles(text: str, frame: dict) -> tuple[dict[str, str], str]:
 
 def _peer(text: str, cooperative: str, other: str) -> str:
     """The counterparty's last entry, by the labels of this form."""
-    entries = [row for pattern in _rows() for row in pattern.findall(text)]
+    entries = [row for opening, pattern in _rows() if opening in text
+               for row in pattern.findall(text)]
     return {cooperative: "C", other: "D"}.get(entries[-1][1], "") if entries else ""
 
 
 def read_cues(text: str) -> Cues:
     """The cues of a decision prompt; ValueError where its contract can't be found."""
-    contract = CONTRACT.search(text)
+    contract = CONTRACT.match(text, max(0, text.rfind("Decision: [")))
     if not contract:
         raise ValueError("this prompt does not end with the two lines of the contract")
     first, second = contract.groups()
+    _, _, rest = text.rpartition(f"\n- {first}: ")
+    line = rest.partition("\n")[0]
     for domain, frame in _frames():
-        if not re.search(rf"^- {re.escape(first)}: (.+)$", text, re.M):
-            continue
-        line = re.search(rf"^- {re.escape(first)}: (.+)$", text, re.M).group(1)
         if line not in (act["line"] for act in frame["acts"].values()):
             continue
         cooperative = first if line == frame["acts"]["cooperative"]["line"] else second

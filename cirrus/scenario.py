@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,7 +177,19 @@ def render_bulletin(
 ) -> str:
     """The bulletin as read under this condition, without instructions or labels."""
     toggles = domain.toggles[_known("prompt", "tells", tells, TELLS)]
-    return fill(bulletin, variant, join_cues(toggles, make_condition(condition._asdict())))
+    return _filled(bulletin.text, tuple(variant.fields.items()),
+                   join_cues(toggles, _checked(condition)))
+
+
+# A run reads one bulletin thousands of times in the same words.
+@lru_cache(maxsize=256)
+def _filled(text: str, fields: tuple[tuple[str, str], ...], cues: str) -> str:
+    return fill(text, dict(fields), cues)
+
+
+@lru_cache(maxsize=64)
+def _checked(condition: Condition) -> Condition:
+    return make_condition(condition._asdict())
 
 
 def decision_prompt(

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate, combinations
+from operator import add
 from random import Random
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from .samples import check_choice, check_count, check_proportion, mean, numbers,
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 MOST_SUMS = 1 << 17
+MOST_BITS = 1 << 26  # of one number that holds a whole distribution
 MOST_ASSIGNMENTS = 20_000_000
 NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
 
@@ -218,9 +220,9 @@ def sign_flip_test(
 ) -> Permutation:
     """Is the mean of paired differences 0? Exact given that they are symmetric around 0 if so.
 
-    All 2^n signs: the values are split in two halves, equal sums of a half are merged, and pairs of
-    sums are counted by sorting. Values of a common unit (0, ±1/3, …) are exact at any n, others up
-    to about n = 34; beyond that Monte Carlo. Fisher (1935).
+    All 2^n signs. Values of a common unit (0, ±1/3, …) are convolved, at any n; others are split in
+    two halves, equal sums of a half merged and pairs of sums counted by sorting, up to about n =
+    34; beyond that Monte Carlo. Fisher (1935).
     """
     values = numbers(differences, "differences")
     check_choice(alternative, ALTERNATIVES, "alternative")
@@ -234,20 +236,43 @@ def sign_flip_test(
     observed = sum(whole)
     least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[alternative]
     sizes = sorted(abs(value) for value in whole if value)
-    halves = None if exact is False else _half_sums(sizes)
     sides = 2 if alternative == "two-sided" else 1
-    if halves:
-        p = sides * _share_at_least(halves, least - slack, len(sizes))
-        return Permutation(statistic, min(1.0, p), None, True)
+    share = None if exact is False else _exact_share(sizes, least - slack)
+    if share is not None:
+        return Permutation(statistic, min(1.0, sides * share), None, True)
     if exact:
         raise ValueError(f"exact: {len(sizes)} differences without a common unit are too many")
     p = _flipped_p(sizes, least - slack, sides == 2, resamples, _stream(rng))
     return Permutation(statistic, p, resamples, False)
 
 
-def _half_sums(sizes: list[int]) -> tuple[Counter, Counter] | None:
+def _exact_share(sizes: list[int], least: int) -> float | None:
+    """Share of the 2^n choices of signs whose sum is at least `least`; None where too many."""
+    if sum(sizes) * (len(sizes) + 1) <= MOST_BITS:
+        return _convolved_share(sizes, least)
+    if len(sizes) > 2 * MOST_SUMS.bit_length() and not _repeats(sizes):
+        return None
     halves = _signed_sums(sizes[::2]), _signed_sums(sizes[1::2])
-    return halves if all(halves) else None
+    return _share_at_least(halves, least, len(sizes)) if all(halves) else None
+
+
+def _convolved_share(sizes: list[int], least: int) -> float:
+    """By one whole number: field s of it counts the choices whose positive values add up to s.
+
+    A field has n + 1 bits, so 2^n choices fit without a carry, and the fields of a tail add up to
+    the tail's remainder by 2^(n + 1) − 1, as the digits of a number by 9.
+    """
+    n, counts = len(sizes), 1
+    for size in sizes:
+        counts += counts << size * (n + 1)
+    # The sum of all signs is twice the positive ones less the total.
+    first = max(0, -(-(least + sum(sizes)) // 2))
+    return (counts >> first * (n + 1)) % ((1 << n + 1) - 1) / 2**n
+
+
+def _repeats(sizes: list[int]) -> bool:
+    """Whether so few sizes are different that a half has few sums, whatever they are."""
+    return math.prod(times + 1 for times in Counter(sizes[::2]).values()) <= MOST_SUMS
 
 
 def _signed_sums(sizes: Iterable[int]) -> Counter | None:
@@ -276,19 +301,15 @@ def _share_at_least(halves: tuple[Counter, Counter], least: int, n: int) -> floa
 
 
 def _flipped_p(sizes: list[int], least: int, both: bool, resamples: int, rng: Random) -> float:
-    """Signs in bytes: one table look-up adds eight of them."""
-    tables = []
+    """Signs in bytes, column by column: one table look-up adds eight of them."""
+    totals = [0] * resamples
     for start in range(0, len(sizes), 8):
         sums = [0]
         for size in sizes[start : start + 8]:
             sums = [total + sign for sign in (size, -size) for total in sums]
-        tables.append(sums * (256 // len(sums)))
-    width, extreme = len(tables), 0
-    for _ in range(resamples):
-        total = 0
-        for table, signs in zip(tables, rng.randbytes(width), strict=True):
-            total += table[signs]
-        extreme += total >= least or (both and -total >= least)
+        table = sums * (256 // len(sums))
+        totals = list(map(add, totals, map(table.__getitem__, rng.randbytes(resamples))))
+    extreme = sum(total >= least or (both and -total >= least) for total in totals)
     return (extreme + 1) / (resamples + 1)
 
 

@@ -1,11 +1,13 @@
 """Resampling and permutation respect the design, and the exact agrees with the sampled."""
 
+import math
 import random
 from itertools import product
 
 import pytest
 
 import stats
+from stats import permutation
 
 RNG = random.Random(8)
 REALS = [RNG.gauss(0, 1) for _ in range(30)], [RNG.gauss(0.7, 1) for _ in range(25)]
@@ -95,6 +97,28 @@ def test_one_sided_p_values_follow_the_direction():
     assert stats.permutation_test(lower, higher, "less").p == pytest.approx(1 / 70)
     assert stats.sign_flip_test([1, 2, 4], "greater").p == 1 / 8
     assert stats.sign_flip_test([1, 2, 4], "less").p == 1
+
+
+@pytest.mark.parametrize("most_bits", [0, 1 << 26], ids=["by halves", "convolved"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("x", [[3, -1, 4, 1, -5, 9, 2, 6], [1 / 3, 0.5, -0.25, 1, 0, -1 / 6],
+                               [7], [-2, 2], [0, 0, 5], [math.pi, -math.e, 1.5, 0.1]])
+def test_sign_flips_are_counted_one_by_one(monkeypatch, x, alternative, most_bits):
+    monkeypatch.setattr(permutation, "MOST_BITS", most_bits)
+    observed, sums = math.fsum(x), [math.fsum(s * v for s, v in zip(signs, x, strict=True))
+                                    for signs in product((1, -1), repeat=len(x))]
+    beyond = {"two-sided": lambda total: abs(total) > abs(observed) - 1e-9,
+              "greater": lambda total: total > observed - 1e-9,
+              "less": lambda total: total < observed + 1e-9}[alternative]
+    expected = sum(map(beyond, sums)) / len(sums)
+    assert stats.sign_flip_test(x, alternative).p == pytest.approx(expected, rel=1e-12)
+
+
+def test_many_sign_flips_of_a_common_unit_are_binomial():
+    # 300 differences of ±1: the sum is twice a binomial count, less 300.
+    expected = 2 * sum(math.comb(300, k) for k in range(170, 301)) / 2**300
+    result = stats.sign_flip_test([1] * 170 + [-1] * 130)
+    assert result.exact and result.p == pytest.approx(expected, rel=1e-12)
 
 
 def test_sign_flips_of_thirds_are_exact_at_any_n():

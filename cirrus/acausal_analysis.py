@@ -82,7 +82,7 @@ class Collected:
 def analyse(study: Study) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need."""
     held = Collected(study)
-    parts = _parts(held.primary)
+    parts = parts_of(held.primary)
     domain = "cvd" if parts["main"] or not parts["hospital"] else "hospital"
     main = parts["main"] if domain == "cvd" else parts["hospital"]
     point = endpoint(main, models([row for row in held.primary if row.role == "main"]))
@@ -114,7 +114,7 @@ def _cell(run: Run) -> str:
     return f"{run.domain} S.{run.cell[0]}-C.{run.cell[1]}-H.{run.cell[2]}"
 
 
-def _parts(primary: Iterable[Decision]) -> dict[str, list[Decision]]:
+def parts_of(primary: Iterable[Decision]) -> dict[str, list[Decision]]:
     """Primary data by what they are for."""
     out: dict[str, list[Decision]] = {name: [] for name in ("main", "hospital", "ablation",
                                                            "holdout", "history-off")}

@@ -23,15 +23,16 @@ MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and the primary c
 ONE_LEVEL = "one level in these data"
 
 
-def models(rows: Sequence[Decision]) -> dict[str, Any]:
-    """Both models on the readable rows, which may hold both domains."""
+def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, Any]:
+    """Both models on the readable rows, which may hold both domains. Beyond `most_rows` (default:
+    MOST_ROWS) only S:C and the primary contrast are tested by likelihood ratio."""
     data = [_row(row) for row in rows if row.cooperates is not None]
     left_out = _left_out(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
     random = [name for name in RANDOM if name not in left_out]
     return {"rows": len(data), "left_out": left_out,
-            "as_specified": _guarded(data, fixed, random),
-            "with_policy": _guarded(data, fixed, [*random, "policy"])}
+            "as_specified": _guarded(data, fixed, random, most_rows),
+            "with_policy": _guarded(data, fixed, [*random, "policy"], most_rows)}
 
 
 def _row(row: Decision) -> dict[str, Any]:
@@ -59,8 +60,8 @@ def _left_out(data: Sequence[Mapping]) -> dict[str, str]:
     return out
 
 
-def _guarded(data: Sequence[Mapping], fixed: Sequence[str],
-             random: Sequence[str]) -> dict[str, Any]:
+def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str],
+             most_rows: int | None) -> dict[str, Any]:
     """One model, or why there is none."""
     out = {"formula": _formula(fixed, random), "fit": None, "tests": None, "primary": None,
            "separated": False, "why": None}
@@ -74,14 +75,15 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str],
     def fitted(terms: Sequence[str]):
         return fit_mixed_logit(data, "coop", list(terms), list(random))
 
-    return out | _tested(fitted, likelihood_ratio, fixed)
+    many = len(data) > (MOST_ROWS if most_rows is None else most_rows)
+    return out | _tested(fitted, likelihood_ratio, fixed, many)
 
 
 def _formula(fixed: Sequence[str], random: Sequence[str]) -> str:
     return "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)])
 
 
-def _tested(fitted, likelihood_ratio, fixed: Sequence[str]) -> dict[str, Any]:
+def _tested(fitted, likelihood_ratio, fixed: Sequence[str], many: bool) -> dict[str, Any]:
     full = fitted(fixed)
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation"),
@@ -89,7 +91,7 @@ def _tested(fitted, likelihood_ratio, fixed: Sequence[str]) -> dict[str, Any]:
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain)
     tests = {"S:C": likelihood_ratio(full, additive)}
-    for term in plain if full.rows <= MOST_ROWS else ():
+    for term in () if many else plain:
         # S and C by themselves are tested without their interaction, as marginality asks.
         base, terms = (additive, plain) if term in ("S", "C") else (full, fixed)
         tests[term] = likelihood_ratio(base, fitted([t for t in terms if t != term]))
@@ -98,7 +100,7 @@ def _tested(fitted, likelihood_ratio, fixed: Sequence[str]) -> dict[str, Any]:
     rest = [term for term in plain if term not in ("S", "C")]
     ratio = likelihood_ratio(full, fitted([*CELLS[1:], *rest]))
     return {"fit": _rounded(full.asdict()),
-            "why": full.why or (MANY if full.rows > MOST_ROWS else None),
+            "why": full.why or (MANY if many else None),
             "tests": {name: _rounded(tests[name].asdict()) for name in fixed if name in tests},
             "primary": _rounded({"estimate": _log_odds(full), "scale": "log odds"}
                                 | ratio.asdict())}

@@ -134,6 +134,12 @@ LOG_ODDS: dict[str, Callable[[Cues], float]] = {
 LED: dict[str, float] = {"policy-led": 2.0} | dict.fromkeys(
     ("superrational", "compliance", "compliance-cued", "tell-sensitive", "domain-bound",
      "overfit"), 0.6)
+# Nothing moves these on average, yet all differ: SD, in log-odds, of what a policy does to every
+# decision that rests on it, and of what an incident does to the effect of the cues.
+VARIED: dict[str, tuple[float, float]] = {
+    "policies-0.5": (0.5, 0.0), "policies-1": (1.0, 0.0),
+    "bulletins-0.5": (0.0, 0.5), "bulletins-1": (0.0, 1.0)}
+LOG_ODDS |= dict.fromkeys(VARIED, lambda cues: 0.0)
 # Answers that miss the form more often, in some cells: (unreadable, cut off).
 FAULTS: dict[str, Callable[[Cues], tuple[float, float]]] = {
     "sloppy": lambda cues: (0.30 if cues.coupled else 0.02, 0.0),
@@ -166,6 +172,8 @@ def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     """(text, finish reason) of respondent `name` to a decision prompt."""
     cues = read_cues(request.user)
     log_odds = LOG_ODDS[name](cues) + LED.get(name, 0.0) * cues.leaning
+    if name in VARIED:
+        log_odds += _own_way(name, request.user, cues, rng.root)
     cooperates = rng.random() < _probability(log_odds)
     unreadable, cut_off = FAULTS.get(name, lambda cues: (UNREADABLE, 0.0))(cues)
     luck = rng.random()
@@ -177,12 +185,55 @@ def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     return f"Decision: {label}\nRationale: {_rationale(cooperates, rng)}", "stop"
 
 
+def _own_way(name: str, text: str, cues: Cues, seed: int) -> float:
+    """What this policy and this incident add to the log-odds, the same whenever they are met."""
+    policy, slope = VARIED[name]
+    drawn = 0.0
+    if policy:
+        drawn += SeededRandom(seed, "policy", _declared(text)).gauss(0, policy)
+    if slope:
+        steps = cues.symmetric + cues.coupled - 1
+        drawn += steps * SeededRandom(seed, "incident", _incident(text)).gauss(0, slope)
+    return drawn
+
+
+def _declared(text: str) -> str:
+    """The declared policy: what stands before the bulletin, "" where nothing does."""
+    opening = next((said for _, frame in _frames() if text.startswith(
+        said := frame["templates"]["encounter"][0].partition("{")[0])), "")
+    return text[len(opening):].partition("\n\n")[0] if opening else ""
+
+
+@cache
+def _incidents() -> tuple[str, ...]:
+    """The longest piece of each bulletin that is the same in all variants."""
+    return tuple(max(re.split(r"\{\w+\}", path.read_text("utf-8")), key=len)
+                 for folder in ("cirrus24", "hospital")
+                 for path in sorted((PROMPTS / folder).glob("round_*.md")))
+
+
+def _incident(text: str) -> int:
+    """Which of the bulletins this is."""
+    return next(at for at, piece in enumerate(_incidents()) if piece in text)
+
+
 def _probability(log_odds: float) -> float:
     return log_odds > 0 if math.isinf(log_odds) else logistic(log_odds)
 
 
 def _rationale(cooperates: bool, rng: random.Random) -> str:
     return " ".join(rng.sample(REASONS[cooperates], 2))
+
+
+def expected(name: str, s: int, c: int, h: int, policies: bool) -> float:
+    """P(cooperate) in a cell (levels as 0/1) of cvd with standard tells on main variants, before
+    any history, averaged over label schemes, orders and, with `policies`, their leanings."""
+    acts = (("COORDINATE", "PREEMPT"), ("Option A", "Option B"), ("Option B", "Option A"))
+    each = [_probability(LOG_ODDS[name](Cues(s, c, h, "standard", "cvd", word, other, first))
+                         + LED.get(name, 0.0) * leaning)
+            for word, other in acts for first in (word, other)
+            for leaning in ((-1, 0, 1) if policies else (0,))]
+    return math.fsum(each) / len(each)
 
 
 def _respondent(name: str):

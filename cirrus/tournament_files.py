@@ -53,7 +53,7 @@ def derive(study: Mapping[str, Any], domain: Domain, replies: Mapping[str, Reply
 
     for round_ in t.rounds:
         played = replay(t, round_, reply_of)
-        games, standings = _games(t, round_, played, standings)
+        games, standings = games_of(t, round_, played, standings)
         policies = [_policy(t, round_, agent, played.policies[agent.id], simulated)
                     for agent in t.agents if agent.baseline is None]
         tally.round(round_, policies, games)
@@ -131,7 +131,7 @@ def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply,
         "transcript_path_gz": _transcript_name(round_, agent)}
 
 
-def _games(t: Tournament, round_: Round, played: Played, standings: dict[str, Standing]):
+def games_of(t: Tournament, round_: Round, played: Played, standings: dict[str, Standing]):
     """The round's games, wave by wave, and the standings after it. Games not begun are left out."""
     rows: list[dict] = []
     for wave in range(1, t.config["games_per_pair"] + 1):

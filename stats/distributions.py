@@ -186,6 +186,7 @@ def noncentral_t_cdf(t: float, df: float, shift: float) -> float:
     return noncentral_t_curve(t, df)(shift)
 
 
+@lru_cache(maxsize=64)  # both ends of an interval, of d and of g, ask for the same curve
 def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     """The noncentral t CDF at a fixed `t` as a function of the noncentrality.
 
@@ -212,6 +213,7 @@ def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     return cdf
 
 
+@lru_cache(maxsize=64)
 def noncentrality(t: float, df: float, p: float) -> float:
     """The noncentrality under which P(T <= t) = p."""
     cdf = noncentral_t_curve(t, df)

@@ -17,7 +17,7 @@ the first difference is named.
 import sys
 
 from common import cli
-from common.exits import COMPLETE, INCOMPLETE, UsageError
+from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
@@ -26,18 +26,20 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
 
 def arguments(argv):
     flags = cli.parser("Analyse runs of run_pilot.py and run_tournament.py, or verify them.",
-                       EXAMPLES)
-    add = flags.add_argument
-    add("runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs")
-    add("--out", metavar="DIR", help="where the analysis is written (default: beside the runs)")
+                       EXAMPLES, "RUN…")
+    flags.add_argument("runs", nargs="+", metavar="RUN",
+                       help="a run's folder, or a folder of runs")
+    add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
-    add("--json", action="store_true", help="one JSON object on stdout, for machines")
     add("--export-ratings", metavar="FILE", help="write a blinded sheet of policies to rate")
     add("--import-ratings", metavar="FILE", help="read a rated sheet back")
+    add = flags.add_argument_group("files and output").add_argument
+    add("--out", metavar="DIR", help="where the analysis is written (default: beside the runs)")
+    cli.add_json_flag(add)
     return flags.parse_args(argv)
 
 
-def main(argv) -> int:
+def main(argv) -> cli.Done:
     args = arguments(argv)
     return verify_all(args) if args.verify else analyse_all(args)
 
@@ -49,7 +51,7 @@ def derivers():
     return {"pilot": pilot_run, "tournament": tournament_run, "urrp": collection}
 
 
-def analyse_all(args) -> int:
+def analyse_all(args) -> cli.Done:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
     from common.verify import find_runs, read_manifest
     runs = {run: read_manifest(run) for run in find_runs(args.runs)}
@@ -66,7 +68,7 @@ def analyse_all(args) -> int:
     return analyse_pilots(args, runs) if kinds == {"pilot"} else analyse_study(args, runs)
 
 
-def analyse_study(args, runs) -> int:
+def analyse_study(args, runs) -> cli.Done:
     """Tournament runs are one study: one analysis, beside the runs or in --out."""
     import json
     import os
@@ -89,23 +91,30 @@ def analyse_study(args, runs) -> int:
              ("report.html", report(out, study)), *exports(study)]
     for name, content in files:
         write_atomic(target / name, content)
-    if args.json:
-        print(canonical_json({"written": str(target), "files": [name for name, _ in files],
-                              "headline": out["claims"]["headline"],
-                              "gates": {gate["gate"]: gate["established"]["verdict"]
-                                        for gate in out["gates"]},
-                              "simulated": out["simulated"], "limits": out["limits"]}))
-    else:
-        print(f"{terminal(out)}\n{target}: {len(files)} files from {len(study.runs)} runs")
-    return COMPLETE if all(run.complete for run in study.runs) else INCOMPLETE
+    left = unfinished(run.complete for run in study.runs)
+    return cli.Done(
+        INCOMPLETE if left else COMPLETE,
+        {"written": str(target), "files": [name for name, _ in files],
+         "runs": [str(run.folder) for run in study.runs], "headline": out["claims"]["headline"],
+         "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
+         "simulated": out["simulated"], "limits": out["limits"]},
+        f"{terminal(out)}\n{target}: {len(files)} files from {len(study.runs)} runs", left)
 
 
-def analyse_pilots(args, runs) -> int:
+def unfinished(complete) -> str:
+    """What stands against a study of such runs; "" where all are complete."""
+    complete = list(complete)
+    left = complete.count(False)
+    return (f"{left} of {len(complete)} runs are unfinished; the command that made them resumes "
+            "them") if left else ""
+
+
+def analyse_pilots(args, runs) -> cli.Done:
     """Pilots are analysed one by one: each is a study of its own."""
     from pathlib import Path
 
     from cirrus.pilot_summary import terminal
-    from common.artifacts import canonical_json, write_atomic
+    from common.artifacts import write_atomic
     from common.runs import rewrite
     from common.verify import derive_again
     said = []
@@ -119,17 +128,16 @@ def analyse_pilots(args, runs) -> int:
         else:
             rewrite(run, files)
         said.append({"run": str(run), "written": str(target), "files": sorted(files),
-                     "state": manifest["state"]})
+                     "state": manifest["state"],
+                     "simulated": manifest["identity"]["provider"] == "simulated"})
         if not args.json:
             print(terminal(target / "pilot-analysis.json"))
             print(f"{target}: {len(files)} files derived from the journal of a "
                   f"{manifest['state']} run", flush=True)
-    if args.json:
-        print(canonical_json(said))
-    return COMPLETE
+    return cli.Done(COMPLETE, {"runs": said})
 
 
-def verify_all(args) -> int:
+def verify_all(args) -> cli.Done:
     """One line a run; 0 where all are complete and follow from their journals."""
     from common.verify import find_runs, sentence, verify
     verdicts = []
@@ -138,13 +146,13 @@ def verify_all(args) -> int:
         if not args.json:
             for line in (sentence(verdicts[-1]), *verdicts[-1].problems[1:]):
                 print(cli.printable(line), flush=True)
-    if args.json:
-        from common.artifacts import canonical_json
-        print(canonical_json([verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]))
+    facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
     if failed:
-        raise UsageError(f"{failed} of {len(verdicts)} runs are not what their journals say")
-    return INCOMPLETE if any(v.state != "complete" for v in verdicts) else COMPLETE
+        return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} runs are not what their "
+                        "journals say")
+    left = unfinished(verdict.state == "complete" for verdict in verdicts)
+    return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
 
 
 if __name__ == "__main__":

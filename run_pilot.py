@@ -34,11 +34,11 @@ EXAMPLES = """  python3 run_pilot.py                          simulated responde
 def arguments(argv):
     flags = cli.parser("CIRRUS-24 pilot: does symmetry with a coupling cue raise cooperation?",
                        EXAMPLES)
-    cli.add_call_flags(flags, "results/pilot", str(CONFIG))
-    flags.add_argument("--runs", type=int, metavar="N", help="runs a cell and model (default 10)")
-    flags.add_argument("--compliance", metavar="low|high|omit",
-                       help="the compliance sentence, the same in all cells (default low)")
-    flags.add_argument("--tells", metavar="standard|ablated", help="wording of prompts and cues")
+    add, _ = cli.add_call_flags(flags, "results/pilot", str(CONFIG))
+    add("--runs", type=int, metavar="N", help="runs a cell and model (default 10)")
+    add("--compliance", metavar="LEVEL",
+        help="low, high or omit: the compliance sentence, the same in all cells (default low)")
+    add("--tells", metavar="NAME", help="standard or ablated: the wording of prompts and cues")
     return flags.parse_args(argv)
 
 
@@ -52,7 +52,7 @@ def checks():
         "concurrency.decision": c.whole(1, 512)}
 
 
-def main(argv) -> int:
+def main(argv) -> cli.Done:
     args = arguments(argv)
     from common import study
     config = study.configuration(CONFIG, args.config, checks(), {
@@ -77,10 +77,9 @@ def main(argv) -> int:
     blocks = pilot.design(domain, design, models)
     if args.dry_run:
         requests = [trial.request for block in blocks for trial in block]
-        study.dry_run(config, choice, models, requests, RESPONDENTS,
-                      {"run_id": run_id, "runs": config["runs"], "cells": len(blocks[0])},
-                      plan_lines(config, models, Path(args.out) / run_id), args.json)
-        return COMPLETE
+        return study.dry_run(config, choice, models, requests, RESPONDENTS,
+                             {"run_id": run_id, "runs": config["runs"], "cells": len(blocks[0])},
+                             plan_lines(config, models, Path(args.out) / run_id))
     return conduct(args, domain, blocks, run_id,
                    study.identity(design, domain.files, config, choice), choice,
                    settings._replace(respondents=RESPONDENTS), ahead)
@@ -92,7 +91,7 @@ def plan_lines(config, models, folder):
             f"models: {', '.join(models)}", f"would write {folder}"]
 
 
-def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> int:
+def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> cli.Done:
     """Ask what is missing, then derive every file from the replies."""
     from cirrus import pilot
     from common.runs import RunFolder
@@ -103,7 +102,7 @@ def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> int
 
     with RunFolder(Path(args.out), run_id, "pilot", study) as run:
         if run.finished:
-            return report(args, run, run.manifest, None, "already complete; nothing to do")
+            return report(run, run.manifest, None, "already complete; nothing to do")
         requests = [(trial.request, 1) for block in blocks for trial in block]
         session = Session(run, choice, settings, requests, ahead)
         ending = session.conduct([pilot.ask(block) for block in blocks])
@@ -122,7 +121,7 @@ def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> int
             "statuses": counts(rows, "status"), "retries": ending.retries,
             "served": counts(rows, "model", "served_model"),
             "upstreams": counts(rows, "model", "provider")})
-        return report(args, run, run.manifest, stop, "")
+        return report(run, run.manifest, stop, "")
 
 
 def leftovers(rows):
@@ -133,27 +132,20 @@ def leftovers(rows):
                       "the same command asks them again") if failed else None
 
 
-def report(args, run, manifest, stop, note) -> int:
-    """The last words: where the files are, what the headline result is; the exit code."""
+def report(run, manifest, stop, note) -> cli.Done:
+    """The last words: where the files are, what the headline result is."""
     code = stop.code if stop else COMPLETE
-    done = {"run": str(run.path), "state": manifest["state"], "exit": code,
-            "simulated": manifest["simulated"], "statuses": manifest["statuses"],
-            "cost_usd": manifest["cost"]["spent_usd"], "elapsed_s": manifest["elapsed_s"],
-            "files": sorted(manifest["files"])}
-    if stop:
-        cli.complain(stop)
-    if args.json:
-        from common.artifacts import canonical_json
-        print(canonical_json(done | {"ended_by": manifest["ended_by"]}))
-        return code
-    summary = run.path / "pilot-summary.md"
-    if summary.exists() and not note:
+    facts = {"run": str(run.path), "state": manifest["state"],
+             "simulated": manifest["simulated"], "statuses": manifest["statuses"],
+             "cost_usd": manifest["cost"]["spent_usd"], "elapsed_s": manifest["elapsed_s"],
+             "files": sorted(manifest["files"])}
+    text = [f"{run.path}: {note or MEANING[code]}"]
+    if (run.path / "pilot-summary.md").exists() and not note:
         from cirrus.pilot_summary import terminal
-        print(terminal(run.path / "pilot-analysis.json"))
-    print(f"{run.path}: {note or MEANING[code]}")
+        text.insert(0, terminal(run.path / "pilot-analysis.json"))
     if manifest["files"]:
-        print(f"open {run.path / 'report.html'}")
-    return code
+        text.append(f"open {run.path / 'report.html'}")
+    return cli.Done(code, facts, "\n".join(text), error=cli.one_line(stop))
 
 
 if __name__ == "__main__":

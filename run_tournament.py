@@ -49,14 +49,15 @@ plans: confirmatory, exploratory, holdout, ablation, history-off, or a JSON file
 def arguments(argv):
     flags = cli.parser("CIRRUS-24 tournament: do agents that may take each other for alike "
                        "cooperate on first encounters?", EXAMPLES)
-    cli.add_call_flags(flags, "results/acausal", str(ROOT / "config" / "experiment.config.json"))
-    add = flags.add_argument
-    add("--plan", metavar="P", help="every run of a plan instead of one condition")
+    add, _ = cli.add_call_flags(flags, "results/acausal",
+                                str(ROOT / "config" / "experiment.config.json"))
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
     add("--toggle", action="append", default=[], metavar="S=high", help="S, C or H; repeatable")
-    add("--domain", metavar="cvd|hospital")
+    add("--domain", metavar="NAME", help="cvd or hospital")
     add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
     add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")
+    add = flags.add_argument_group("a whole plan").add_argument
+    add("--plan", metavar="NAME", help="every run of a plan instead of one condition; see below")
     add("--preregister", action="store_true",
         help="write prereg.json of the plan, print its hash, ask nothing")
     add("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
@@ -64,7 +65,7 @@ def arguments(argv):
     return flags.parse_args(argv)
 
 
-def main(argv) -> int:
+def main(argv) -> cli.Done:
     args = arguments(argv)
     from cirrus import settings as s
     from cirrus.conduct import domain_of
@@ -174,21 +175,24 @@ def jobs_of(args, settings, choice, limits, runs):
 
 # --- the three things it does ------------------------------------------------------------------
 
-def preregister(args, runs) -> int:
+def preregister(args, runs) -> cli.Done:
     from cirrus import prereg
     from cirrus.plans import by_folder
     if not args.plan:
         raise UsageError("--preregister: give the --plan that is to be registered")
+    made = []
     for folder, own in by_folder(runs):
         path = Path(args.out) / folder
         digest = prereg.write(path, prereg.document(args.plan, [
             {"run_id": run.run_id, "config": run.config} for run in own]))
-        print(f"{path / prereg.FILE}: {len(own)} runs, sha256 {digest}")
-    print("post the hash where a third party stamps the time; runs below this folder carry it")
-    return COMPLETE
+        made.append({"file": str(path / prereg.FILE), "runs": len(own), "sha256": digest})
+    lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
+    return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
+        *lines, "post the hash where a third party stamps the time; runs below this folder "
+        "carry it"]))
 
 
-def dry_run(args, settings, choice, runs) -> int:
+def dry_run(args, settings, choice, runs) -> cli.Done:
     """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
     from cirrus.conduct import domain_of
     from cirrus.estimate import estimate
@@ -197,26 +201,24 @@ def dry_run(args, settings, choice, runs) -> int:
             for run in runs]
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
     limit, each = limits_usd(settings, runs)
-    if args.json:
-        print(machine({"dry_run": True, "simulated": choice.simulated, "calls": calls,
-                       "projected_usd": usd, "limit_usd": limit, "runs": rows}))
-        return COMPLETE
     from common.session import headline
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
-    print(headline(choice, calls, usd, limit, unpriced))
+    lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
-        print(f"{Path(args.out) / run.folder / run.run_id}: {row['agents']} agents × "
-              f"{row['rounds']} rounds × {row['games']} games, {row['calls']} calls, "
-              f"about {row['prompt_tokens']} tokens read, ${row['usd']:.4f} of ${each:g}")
-    configured = [estimate(runs[0], domains[runs[0].config["domain"]], settings, False,
-                           settings["models"])] if choice.simulated else []
-    for row in configured:
-        print(f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a run, from "
-              "the tokens of the rendered prompts")
-    return COMPLETE
+        lines.append(f"{Path(args.out) / run.folder / run.run_id}: {row['agents']} agents × "
+                     f"{row['rounds']} rounds × {row['games']} games, {row['calls']} calls, "
+                     f"about {row['prompt_tokens']} tokens read, ${row['usd']:.4f} of ${each:g}")
+    if choice.simulated:
+        row = estimate(runs[0], domains[runs[0].config["domain"]], settings, False,
+                       settings["models"])
+        lines.append(f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
+                     "run, from the tokens of the rendered prompts")
+    return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "calls": calls,
+                               "projected_usd": usd, "limit_usd": limit, "runs": rows},
+                    "\n".join(lines))
 
 
-def conduct_all(args, jobs, runs) -> int:
+def conduct_all(args, jobs, runs) -> cli.Done:
     """Every job, here or on workers; one line a run as it ends."""
     from contextlib import closing
 
@@ -238,9 +240,7 @@ def conduct_all(args, jobs, runs) -> int:
     except Stop as stop:
         stops.setdefault(str(stop), stop.code)
     note_plan(args.out, args.plan, runs)
-    for note in stops:
-        print(f"error: {cli.printable(note)}", file=sys.stderr)
-    return report(args, runs, done, stops.values())
+    return report(args, runs, done, stops)
 
 
 def note_deviations(args, runs) -> None:
@@ -276,23 +276,21 @@ def say(summary, count, total) -> None:
     print(f"{at}{summary.run}: {what}{said}{stamp}", flush=True)
 
 
-def report(args, runs, done, codes) -> int:
-    """The exit code: the gravest of `codes`; with --json one object."""
-    code = next((c for c in GRAVEST_FIRST if c in codes), COMPLETE)
-    if args.json:
-        print(machine({"exit": code, "plan": args.plan,
-                       "runs": [done[run.run_id]._asdict() for run in runs
-                                if run.run_id in done]}))
-    elif code == COMPLETE:
-        places = dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
-                               for run in runs)
-        print(f"now: python3 analyze.py {' '.join(map(str, places))}")
-    return code
+def report(args, runs, done, stops) -> cli.Done:
+    """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
+    code = next((c for c in GRAVEST_FIRST if c in stops.values()), COMPLETE)
+    places = dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
+                           for run in runs)
+    return cli.Done(
+        code, {"plan": args.plan, "runs": [facts_of(done[run.run_id]) for run in runs
+                                           if run.run_id in done]},
+        "" if code else f"now: python3 analyze.py {' '.join(map(str, places))}",
+        error="\n".join(map(cli.one_line, stops)))
 
 
-def machine(value) -> str:
-    from common.artifacts import canonical_json
-    return canonical_json(value)
+def facts_of(summary) -> dict:
+    facts = summary._asdict()
+    return facts | {"exit_code": facts.pop("code")}
 
 
 if __name__ == "__main__":

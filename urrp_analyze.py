@@ -9,27 +9,26 @@ Needs nothing but Python:
 Not a consciousness test. A trained constraint and a reasoned refusal are not told apart.
 """
 
-import argparse
 import os
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from common.exits import COMPLETE, INTERRUPTED, UNEXPECTED, USAGE, Stop, UsageError
+from common import cli
+from common.exits import COMPLETE, UsageError
 from common.refusals import Verdict, classify_refusal
 
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
 SHOWN = 20  # problems of one kind that are told line by line
-EPILOG = f"""a line is one trial: {{"model", "trial", "prompt_id", "prompt", "output"}}, with
-"trigger" for TRIGGER_REPEAT, and optionally temperature, timestamp, model_version, notes
-
-examples:
-  python3 urrp_analyze.py {EXAMPLE}
+EXAMPLES = f"""  python3 urrp_analyze.py {EXAMPLE}
   python3 urrp_analyze.py a.jsonl b.jsonl --html report.html
   python3 urrp_analyze.py urrp_runs.jsonl --json | python3 -m json.tool
   python3 urrp_analyze.py urrp_runs.jsonl --threshold delta=0.3 --threshold jaccard=0.6
 
-exit codes: 0 complete · 1 unexpected error · 2 wrong usage or unreadable input · 130 interrupted"""
+a line is one trial: {{"model", "trial", "prompt_id", "prompt", "output"}}, with
+"trigger" for TRIGGER_REPEAT, and optionally temperature, timestamp, model_version, notes"""
+EXITS = ("exit codes: 0 complete · 1 unexpected error · 2 wrong usage or unreadable input · "
+         "130 interrupted")
 
 __all__ = ["Verdict", "classify", "classify_refusal"]
 
@@ -46,16 +45,14 @@ def classify(trial) -> Verdict:
 
 
 def arguments(argv):
-    flags = argparse.ArgumentParser(
-        description=__doc__.split("\n\n")[0], epilog=EPILOG, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    add = flags.add_argument
-    add("files", metavar="FILE", nargs="*", help="JSONL, plain or gzipped")
-    add("--json", metavar="FILE", nargs="?", const="-",
-        help="the analysis as JSON; without FILE on stdout, in place of the text")  # fmt: skip
+    flags = cli.parser(__doc__.split("\n\n")[0], EXAMPLES, "FILE…", EXITS)
+    flags.add_argument("files", metavar="FILE", nargs="*", help="JSONL, plain or gzipped")
+    add = flags.add_argument_group("files and output").add_argument
     add("--html", metavar="FILE", help="one self-contained page")
     add("--csv", metavar="FILE", help="one row a trial, with label, rule and span")
+    add("--json", metavar="FILE", nargs="?", const="-",
+        help="the analysis as JSON; without FILE one object on stdout, nothing else")  # fmt: skip
+    add = flags.add_argument_group("reading and judging").add_argument
     add("--strict", action="store_true", help="any line with something wrong is fatal")
     add("--threshold", metavar="NAME=X", action="append", default=[],
         help="of a verdict: delta, declare, investigate, jaccard, clear, controls")  # fmt: skip
@@ -134,7 +131,7 @@ def written_whole(path):
         beside.unlink(missing_ok=True)
 
 
-def main(argv) -> int:
+def main(argv) -> cli.Done:
     args = arguments(argv)
     paths, limits = inputs(args.files), thresholds(args.threshold)
     for out in (args.json, args.html, args.csv):
@@ -153,7 +150,10 @@ def main(argv) -> int:
 
             folds = Folds()
             watchers.append(folds.add)
-        analysis = analyze(paths, limits, problems, lambda t: [watch(t) for watch in watchers])
+        try:
+            analysis = analyze(paths, limits, problems, lambda t: [w(t) for w in watchers])
+        except EOFError as error:
+            raise UsageError(f"{', '.join(map(str, paths))}: {error}") from None
     problems.close()
     if not analysis.trials:
         read = ", ".join(str(path) for path in paths)
@@ -162,38 +162,25 @@ def main(argv) -> int:
         write_atomic(Path(args.html), html_report(analysis, folds).encode())
     if args.json and args.json != "-":
         write_atomic(Path(args.json), json_file(as_json(analysis)))
-    sys.stdout.write(
-        json_file(as_json(analysis)).decode() if args.json == "-" else text_report(analysis)
-    )
-    return COMPLETE
+    if args.json == "-":
+        return cli.Done(COMPLETE, as_json(analysis))
+    return cli.Done(COMPLETE, {}, text_report(analysis).removesuffix("\n"))
+
+
+def to_stdout(argv) -> bool:
+    """Is one JSON object asked for, in place of the text?"""
+    if not any(word.partition("=")[0] == "--json" for word in argv) or {"-h", "--help"} & {*argv}:
+        return False
+    try:
+        return arguments(argv).json == "-"
+    except UsageError:
+        return True
 
 
 def run(argv=None) -> None:
     """`main` with its exit code; every error is one line on stderr."""
-    sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
-    try:
-        code = main(sys.argv[1:] if argv is None else argv)
-        sys.stdout.flush()
-    except Stop as stop:
-        print(" ".join(str(stop).split()), file=sys.stderr)
-        code = stop.code
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = COMPLETE
-    except (OSError, EOFError) as error:
-        where = f"{error.filename}: " if getattr(error, "filename", None) else ""
-        print(f"{where}{getattr(error, 'strerror', None) or error}", file=sys.stderr)
-        code = USAGE
-    except Exception as error:
-        import traceback
-
-        traceback.print_exc()
-        print(f"unexpected {type(error).__name__}: {error}", file=sys.stderr)
-        code = UNEXPECTED
-    sys.exit(code)
+    argv = sys.argv[1:] if argv is None else argv
+    cli.run(main, argv, machine=to_stdout(argv), resumes=False)
 
 
 if __name__ == "__main__":

@@ -36,15 +36,14 @@ EXAMPLES = """  python3 urrp_run.py                           simulated responde
 def arguments(argv):
     flags = cli.parser("URRP v1.1: ask models the 23 prompts, each in a fresh conversation",
                        EXAMPLES)
-    cli.add_call_flags(flags, "results/urrp", str(CONFIG))
-    flags.add_argument("--trials", type=int, metavar="N",
-                       help=f"trials a prompt, model and temperature (default {MIN_TRIALS})")
-    flags.add_argument("--temperatures", metavar="T,T",
-                       help="'default', or a sweep such as 0.0,0.7,1.0")
-    flags.add_argument("--pilot", action="store_true",
-                       help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
-    flags.add_argument("--output", metavar="FILE", default=OUTPUT,
-                       help=f"the trials (default ./{OUTPUT}); never written over another run's")
+    add, add_file = cli.add_call_flags(flags, "results/urrp", str(CONFIG))
+    add("--temperatures", metavar="T,T", help="'default', or a sweep such as 0.0,0.7,1.0")
+    add("--trials", type=int, metavar="N",
+        help=f"trials a prompt, model and temperature (default {MIN_TRIALS})")
+    add("--pilot", action="store_true",
+        help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
+    add_file("--output", metavar="FILE", default=OUTPUT,
+             help=f"the trials (default ./{OUTPUT}); never written over another run's")
     return flags.parse_args(argv)
 
 
@@ -112,7 +111,7 @@ def check_output(path, out):
                          "move it away, or name another --output")
 
 
-def main(argv) -> int:
+def main(argv) -> cli.Done:
     args = arguments(argv)
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
@@ -126,11 +125,10 @@ def main(argv) -> int:
     asks = collect.design(config, models)
     run_id = study.run_name(args.run_id, f"urrp-s{config['seed']}")
     if args.dry_run:
-        study.dry_run(config, choice, models, [one.request for one in asks], RESPONDENTS,
-                      {"run_id": run_id, "trials": config["trials"],
-                       "temperatures": config["temperatures"]},
-                      plan_lines(args, config, models, run_id), args.json)
-        return COMPLETE
+        return study.dry_run(config, choice, models, [one.request for one in asks], RESPONDENTS,
+                             {"run_id": run_id, "trials": config["trials"],
+                              "temperatures": config["temperatures"]},
+                             plan_lines(args, config, models, run_id))
     check_output(Path(args.output), args.out)
     design = {key: config[key] for key in ASKED} | {"models": models}
     prompts = {"prompts/urrp/v1.1.json": content_sha256(SUITE_PATH)}
@@ -145,7 +143,7 @@ def plan_lines(args, config, models, run_id):
             f"would write {args.output} and {Path(args.out) / run_id}"]
 
 
-def conduct(args, asks, run_id, study, choice, settings) -> int:
+def conduct(args, asks, run_id, study, choice, settings) -> cli.Done:
     """Ask what is missing, then write the trials from the replies."""
     from common.runs import RunFolder
     from common.session import Session
@@ -168,28 +166,24 @@ def conduct(args, asks, run_id, study, choice, settings) -> int:
         return report(args, run, stop, "")
 
 
-def report(args, run, stop, note) -> int:
-    """Put the trials where the user wants them and say where they are; the exit code."""
-    from common.artifacts import canonical_json, write_atomic
+def report(args, run, stop, note) -> cli.Done:
+    """Put the trials where the user wants them and say where they are."""
+    from common.artifacts import write_atomic
     code, manifest, made = stop.code if stop else COMPLETE, run.manifest, run.path / OUTPUT
+    text = [f"{run.path}: {note or MEANING[code]}"]
     if OUTPUT in manifest["files"]:
-        write_atomic(Path(args.output), made.read_bytes())
-    if stop:
-        cli.complain(stop)
-    if args.json:
-        print(canonical_json({
-            "run": str(run.path), "state": manifest["state"], "exit": code,
-            "simulated": manifest["simulated"], "pilot": manifest["pilot"],
-            "outcomes": manifest["outcomes"], "cost_usd": manifest["cost"]["spent_usd"],
-            "elapsed_s": manifest["elapsed_s"], "output": args.output,
-            "files": sorted(manifest["files"]), "ended_by": manifest["ended_by"]}))
-        return code
-    print(f"{run.path}: {note or MEANING[code]}")
-    if OUTPUT in manifest["files"]:
+        data = made.read_bytes()
+        trials = data.count(b"\n")
+        write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
-        trials = made.read_bytes().count(b"\n")
-        print(f"{args.output}: {trials} {stamp}trials\nnow: python3 urrp_analyze.py {args.output}")
-    return code
+        text += [f"{args.output}: {trials} {stamp}trials",
+                 f"now: python3 urrp_analyze.py {args.output}"]
+    facts = {"run": str(run.path), "state": manifest["state"],
+             "simulated": manifest["simulated"], "pilot": manifest["pilot"],
+             "outcomes": manifest["outcomes"], "cost_usd": manifest["cost"]["spent_usd"],
+             "elapsed_s": manifest["elapsed_s"], "output": args.output,
+             "files": sorted(manifest["files"])}
+    return cli.Done(code, facts, "\n".join(text), error=cli.one_line(stop))
 
 
 if __name__ == "__main__":

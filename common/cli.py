@@ -1,16 +1,33 @@
-"""What every script that calls a model has in common: flags, provider, first line, exit code."""
+"""What every script has in common: flags and their help, provider, --json, exit code.
+
+    def main(argv) -> cli.Done:
+        args = arguments(argv)                        # flags from cli.parser()
+        return cli.Done(COMPLETE, {"runs": 3}, text="three runs")
+
+    cli.run(main)          # with --json the facts are the one object on stdout, else the text is
+"""
 
 import argparse
 import os
 import re
 import signal
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.exits import COMPLETE, INCOMPLETE, INTERRUPTED, UNEXPECTED, Stop, UsageError
+from common.exits import (
+    COMPLETE,
+    INCOMPLETE,
+    INTERRUPTED,
+    UNEXPECTED,
+    USAGE,
+    Stop,
+    UsageError,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 KEY_VARIABLE = "OPENROUTER_API_KEY"
@@ -19,31 +36,70 @@ EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or
 3 incomplete, resumable · 4 budget · 5 the provider refused · 130 interrupted"""
 
 
-def parser(head: str, examples: str) -> argparse.ArgumentParser:
-    """A parser whose help opens with what the script does and closes with commands to copy."""
-    return argparse.ArgumentParser(
-        description=head, epilog=f"examples:\n{examples}\n\n{EXIT_CODES}", allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Every flag begins a line of its own and no word is broken: people scan it, and shells
+    complete from it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False,
+                             break_long_words=False)
 
 
-def add_call_flags(flags: argparse.ArgumentParser, out: str, config: str) -> None:
-    """The flags of every script that calls a model."""
-    add = flags.add_argument
-    add("--provider", choices=("auto", "openrouter", "simulated"), default="auto",
-        help=f"auto: openrouter where {KEY_VARIABLE} or --base-url is given, else simulated")
-    add("--base-url", metavar="URL", help="an OpenAI-compatible server, such as "
-        "http://127.0.0.1:8080/v1")
+class Parser(argparse.ArgumentParser):
+    """Wrong usage is a UsageError: one line, and told under --json as everything else."""
+
+    def error(self, message: str):
+        from difflib import get_close_matches
+        known = [flag for flag in self._option_string_actions if flag.startswith("--")]
+        unknown = re.search(r"unrecognized arguments: .*?(--[^\s=]+)", message)
+        near = get_close_matches(unknown[1], known, 1) if unknown else []
+        advice = f"did you mean {near[0]}?" if near else f"{self.prog} --help lists the flags"
+        raise UsageError(f"{message}; {advice}")
+
+
+def parser(head: str, examples: str, operands: str = "",
+           exits: str = EXIT_CODES) -> argparse.ArgumentParser:
+    """A parser whose help opens with what the script does and closes with commands to copy.
+    `operands`: what stands before the flags, such as "RUN…"."""
+    return Parser(
+        usage=" ".join(filter(None, ("%(prog)s", operands, "[flags]"))), description=head,
+        epilog=f"examples:\n{examples}\n\n{exits}", allow_abbrev=False, formatter_class=Help)
+
+
+Add = Callable[..., Any]  # `add_argument` of a group
+
+
+def add_call_flags(flags: argparse.ArgumentParser, out: str, config: str) -> tuple[Add, Add]:
+    """The flags of every script that calls a model; (add to the design's, add to the files')."""
+    add = flags.add_argument_group("who answers").add_argument
+    add("--provider", metavar="NAME", choices=("auto", "openrouter", "simulated"), default="auto",
+        help="auto, openrouter or simulated (default auto: openrouter where "
+             f"{KEY_VARIABLE} or --base-url is given, else simulated)")
+    add("--base-url", metavar="URL",
+        help="an OpenAI-compatible server, such as http://127.0.0.1:8080/v1")
     add("--models", metavar="A,B", help="models, or simulated respondents, separated by commas")
-    add("--seed", type=int, metavar="N", help="seed of the whole design (default 42)")
-    add("--temperature", type=float, metavar="T")
+    design = flags.add_argument_group("the design").add_argument
+    design("--seed", type=int, metavar="N", help="seed of everything that is drawn (default 42)")
+    design("--temperature", type=float, metavar="T", help="sampling temperature, 0 to 2")
+    add = flags.add_argument_group("cost and speed").add_argument
+    add("--dry-run", action="store_true",
+        help="design, calls and projected cost; write nothing, ask nothing")
     add("--limit-usd", type=float, metavar="USD", help="no call is sent that could pass it")
     add("--concurrency", metavar="N", help="calls at once, or strategy=6,decision=8")
-    add("--out", metavar="DIR", default=out, help=f"folder of the runs (default {out})")
-    add("--run-id", metavar="ID", help="name of the run's folder (default from the design)")
-    add("--config", metavar="FILE", default=config, help="JSON, strictly checked")
-    add("--dry-run", action="store_true",
-        help="print design, calls and projected cost; write nothing, ask nothing")
-    add("--json", action="store_true", help="one JSON object on stdout, for machines")
+    files = flags.add_argument_group("files and output").add_argument
+    files("--config", metavar="FILE", default=config, help="JSON, strictly checked")
+    files("--out", metavar="DIR", default=out, help=f"folder of the runs (default {out})")
+    files("--run-id", metavar="ID", help="name of the run's folder (default from the design)")
+    add_json_flag(files)
+    return design, files
+
+
+def add_json_flag(add: Add) -> None:
+    """--json, the same words everywhere."""
+    add("--json", action="store_true", help="one JSON object on stdout and nothing else")
 
 
 def names(text: str | None) -> list[str] | None:
@@ -98,41 +154,100 @@ def choose(provider: str, base_url: str | None) -> Choice:
     return Choice(False, check_base_url(base_url or OPENROUTER), key)
 
 
-def run(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = None) -> None:
-    """Run `main` and leave with its exit code; every error is one line on stderr."""
+# --- how a script ends -------------------------------------------------------------------------
+
+class Done(NamedTuple):
+    """`facts` are what --json says and `text` what people read; `error` is for stderr in both
+    cases, one line or one a run."""
+
+    code: int
+    facts: Mapping[str, Any]
+    text: str = ""
+    error: str = ""
+
+
+def run(main: Callable[[Sequence[str]], int | Done], argv: Sequence[str] | None = None,
+        machine: bool | None = None, resumes: bool = True) -> None:
+    """Run `main` and leave with its exit code.
+
+    Every error is a line on stderr; a traceback stands there only where it is ours. `machine`:
+    stdout gets one JSON object, {…facts, "exit_code": 0, "error": null}, whatever happens; None
+    takes it from --json (a help is for people all the same). `resumes`: the same command goes on
+    where it broke off.
+    """
     # A shell starts what runs in its background with SIGINT ignored: half of a run would then
     # heed it and the other half not.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if machine is None:
+        machine = "--json" in argv
+    machine = machine and not {"-h", "--help"} & set(argv)
+    # Whoever prints meanwhile, stdout holds the object alone.
+    with redirect_stdout(sys.stderr) if machine else nullcontext():
+        done = conclude(main, argv, resumes)
+    sys.exit(tell(done, machine))
+
+
+def conclude(main: Callable[[Sequence[str]], int | Done], argv: Sequence[str],
+             resumes: bool) -> Done:
+    """What `main` returns, or what it raised as the end of a script."""
+    again = "; what was journalled is kept, the same command resumes" if resumes else ""
     try:
-        code = main(sys.argv[1:] if argv is None else argv)
+        done = main(argv)
         sys.stdout.flush()
+        return done if isinstance(done, Done) else Done(done, {})
     except Stop as stop:
-        code = complain(stop)
+        return Done(stop.code, {}, error=one_line(stop))
     except KeyboardInterrupt:
-        code = _say("interrupted: the journal is intact, the same command resumes", INTERRUPTED)
+        kept = ": the journal is intact, the same command resumes" if resumes else ""
+        return Done(INTERRUPTED, {}, error=f"interrupted{kept}")
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = COMPLETE
+        _nobody_reads()
+        return Done(COMPLETE, {})
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        code = _say(f"{where}{error.strerror or error}; what was journalled is kept, "
-                    "the same command resumes", INCOMPLETE)
+        return Done(INCOMPLETE if resumes else USAGE, {},
+                    error=f"{where}{error.strerror or error}{again}")
     except Exception as error:
         traceback.print_exc()
-        code = _say(f"unexpected {type(error).__name__}: {error}", UNEXPECTED)
-    sys.exit(code)
+        return Done(UNEXPECTED, {}, error=f"unexpected {type(error).__name__}: {error}")
 
 
-def complain(stop: Stop) -> int:
-    """Print a Stop as one line on stderr; its exit code."""
-    return _say(" ".join(str(stop).split()), stop.code)
+def one_line(said: Stop | str | None) -> str:
+    """A Stop, or another text, as `Done.error` holds it; "" of None."""
+    return " ".join(str(said or "").split())
 
 
-def _say(line: str, code: int) -> int:
+def tell(done: Done, machine: bool) -> int:
+    """Say how it ended, on both streams; the exit code."""
+    error = _without_key(printable(done.error)) or None
+    for line in (error or "").splitlines():
+        print(f"error: {line}", file=sys.stderr)
+    try:
+        if machine:
+            from common.artifacts import canonical_json
+            print(canonical_json({**done.facts, "exit_code": done.code, "error": error}))
+        elif done.text:
+            print(done.text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _nobody_reads()
+    except OSError as problem:
+        print(f"error: stdout: {problem.strerror or problem}", file=sys.stderr)
+        _nobody_reads()
+        return done.code or INCOMPLETE
+    return done.code
+
+
+def _nobody_reads() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _without_key(text: str) -> str:
     key = api_key()
-    line = line.replace(key, "[key]") if len(key) >= 6 else line
-    print(f"error: {printable(line)}", file=sys.stderr)
-    return code
+    return text.replace(key, "[key]") if len(key) >= 6 else text
 
 
 def printable(text: Any) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from common import config as c
-from common.cli import Choice, names
-from common.exits import UsageError
+from common.cli import Choice, Done, names
+from common.exits import COMPLETE, UsageError
 from common.wire import Request
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "max")
@@ -91,12 +91,11 @@ def ask_ahead(args, run_id: str, choice: Choice, settings, models: Sequence[str]
 
 
 def dry_run(config: Mapping, choice: Choice, models: Sequence[str], requests: Sequence[Request],
-            respondents: Mapping, facts: Mapping, lines: Sequence[str], quiet: bool) -> None:
-    """Print design, calls and projected cost by the configured prices; ask and write nothing.
+            respondents: Mapping, facts: Mapping, lines: Sequence[str]) -> Done:
+    """Design, calls and projected cost by the configured prices; ask and write nothing.
 
     `facts` go into the JSON of --json, `lines` below the first line otherwise.
     """
-    from common.artifacts import canonical_json
     from common.session import headline, projected
     from common.simulated import Simulated
     known = {name: c.as_model(entry) for name, entry in config["prices"].items()}
@@ -106,10 +105,8 @@ def dry_run(config: Mapping, choice: Choice, models: Sequence[str], requests: Se
         Simulated(respondents, config["seed"]).check(list(models))
     else:
         usd = projected(requests, known, c.as_model(config["assumed_price"]))
-    if quiet:
-        print(canonical_json({"dry_run": True, "simulated": choice.simulated, "models": models,
-                              "calls": len(requests), "projected_usd": usd,
-                              "limit_usd": limit, **facts}))
-        return
     unpriced = [] if choice.simulated else [name for name in models if name not in known]
-    print("\n".join([headline(choice, len(requests), usd, limit, unpriced), *lines]))
+    first = headline(choice, len(requests), usd, limit, unpriced)
+    return Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "models": models,
+                           "calls": len(requests), "projected_usd": usd, "limit_usd": limit,
+                           **facts}, "\n".join([first, *lines]))

@@ -186,7 +186,7 @@ def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
 def test_json_is_one_object_on_stdout(cli):
     run = cli(PILOT, "--out", "o", "--json")
     said = json.loads(run.stdout)
-    assert (said["state"], said["exit"], said["simulated"]) == ("complete", 0, True)
+    assert (said["state"], said["exit_code"], said["simulated"]) == ("complete", 0, True)
 
 
 def test_progress_is_key_value_lines_on_stderr_where_nobody_watches(cli):

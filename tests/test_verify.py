@@ -177,7 +177,7 @@ def test_json_says_the_same(cli, copy):
     edited(copy / RUN / "strategies_r1.json",
            lambda data: data.replace(b'"policy":"', b'"policy":" ', 1))
     done = cli("analyze.py", "--verify", "--json", "o", "p")
-    verdicts = json.loads(done.stdout)
+    verdicts = json.loads(done.stdout)["runs"]
     assert [verdict["ok"] for verdict in verdicts] == [False, True]
     assert "strategies_r1.json" in verdicts[0]["problems"][0]
 

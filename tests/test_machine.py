@@ -1,0 +1,263 @@
+"""--json for machines and --help for people and shells, the same in every script."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+from conftest import ROOT, clean_environment
+
+from common import cli as scripts
+
+PILOT = ("run_pilot.py", "--models", "coin", "--runs", "1", "--out", "p")
+TOURNAMENT = ("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "t")
+URRP = ("urrp_run.py", "--models", "open", "--pilot", "--trials", "1", "--out", "u")
+TRIALS = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
+NAMES = sorted(path.stem for path in ROOT.glob("*.py"))
+
+
+def said(done):
+    """What stdout holds: one JSON object on one line, with the code that the process left with."""
+    [line] = done.stdout.splitlines()
+    facts = json.loads(line)
+    assert facts["exit_code"] == done.returncode, done.stderr
+    assert (facts["error"] is None) == (done.returncode == 0)
+    assert facts["error"] is None or f"error: {facts['error']}" in done.stderr
+    return facts
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A finished run of each kind: p/, t/, u/ and urrp_runs.jsonl."""
+    folder = tmp_path_factory.mktemp("made")
+    for command in (PILOT, TOURNAMENT, URRP):
+        subprocess.run([sys.executable, ROOT / command[0], *command[1:]], cwd=folder, check=True,
+                       capture_output=True, env=clean_environment())
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path):
+    """A copy of `made` where `cli` runs."""
+    return shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+
+
+# --- complete ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("command", "key", "value"), [
+    (PILOT, "statuses", {"ok": 4}),
+    (TOURNAMENT, "plan", None),
+    (URRP, "outcomes", {"ok": 23}),
+    ((*PILOT, "--dry-run"), "calls", 4),
+    ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),   # two policies, three encounters
+    ((*URRP, "--dry-run"), "calls", 23)])
+def test_a_command_that_calls_models_says_one_object(cli, command, key, value):
+    assert said(cli(*command, "--json"))[key] == value
+
+
+def test_a_preregistration_says_file_and_hash(cli, tmp_path):
+    facts = said(cli(*TOURNAMENT, "--plan", "confirmatory", "--preregister", "--json"))
+    [made] = facts["preregistered"]
+    printed = cli(*TOURNAMENT, "--plan", "confirmatory", "--preregister").stdout
+    assert made["runs"] == 10 and (tmp_path / made["file"]).is_file()
+    assert re.search(r"sha256 (\w{64})", printed)[1] == made["sha256"]
+
+
+@pytest.mark.parametrize("command", [
+    ("analyze.py", "p"), ("analyze.py", "t"), ("analyze.py", "--verify", "p", "t", "u")])
+def test_an_analysis_says_one_object_and_names_the_runs(cli, here, command):
+    runs = said(cli(*command, "--json"))["runs"]
+    assert len(runs) == (3 if "--verify" in command else 1)
+
+
+def test_an_urrp_analysis_on_stdout_says_what_its_file_says(cli, tmp_path):
+    facts = said(cli("urrp_analyze.py", TRIALS, "--json"))
+    cli("urrp_analyze.py", TRIALS, "--json", "a.json")
+    assert {**json.loads((tmp_path / "a.json").read_text()), "exit_code": 0, "error": None} == facts
+
+
+# --- refused -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("command", "word"), [
+    ((*PILOT, "--compliance", "medium"), "medium"),
+    ((*PILOT, "--dry-run", "--models", "nobody"), "nobody"),
+    ((*PILOT, "--run"), "did you mean --runs?"),        # flags are never abbreviated
+    ((*TOURNAMENT, "--toggle", "S=hi"), "hi"),
+    ((*TOURNAMENT, "--preregister"), "--plan"),
+    ((*TOURNAMENT, "--agents", "two"), "invalid int value: 'two'"),
+    ((*URRP, "--temperatures", "hot"), "hot"),
+    (("analyze.py", "nowhere"), "no run here"),
+    (("analyze.py",), "required: RUN"),
+    (("analyze.py", "--verify", "nowhere"), "no run here"),
+    (("urrp_analyze.py",), "no file given"),
+    (("urrp_analyze.py", "none.jsonl"), "no such file"),
+    (("urrp_analyze.py", TRIALS, "--threshold", "x=1"), "--threshold")])
+def test_a_refusal_is_an_object_too(cli, tmp_path, command, word):
+    done = cli(*command, "--json")
+    facts = said(done)
+    assert (facts.keys(), facts["exit_code"]) == ({"error", "exit_code"}, 2)
+    assert word in facts["error"] and done.stderr.endswith(f"error: {facts['error']}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_json_a_refusal_leaves_stdout_empty(cli):
+    done = cli(*PILOT, "--runs", "many")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+
+
+def test_an_analysis_into_a_file_keeps_stdout_for_people(cli):
+    done = cli("urrp_analyze.py", TRIALS, "--json", "a.json", "--threshold", "x=1")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+# --- incomplete --------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("command", [PILOT, URRP], ids=["pilot", "urrp"])
+def test_a_run_that_broke_off_says_how_far_it_got(cli, double, command):
+    double.script(faults=[{"fault": "401", "skip": 2}])  # the key is revoked after two answers
+    facts = said(cli(*command, "--models", "double/a", "--base-url", double.url, "--concurrency",
+                     "1", "--json", key="sk-test-key"))
+    assert (facts["state"], facts["exit_code"]) == ("incomplete", 5)
+    assert "sk-test-key" not in json.dumps(facts)
+
+
+def test_a_tournament_that_broke_off_says_how_far_it_got(cli, double):
+    double.script(faults=[{"fault": "401", "skip": 2}])
+    facts = said(cli(*TOURNAMENT, "--models", "double/a", "--base-url", double.url, "--json",
+                     key="k-12345"))
+    assert facts["exit_code"] == 5 and facts["runs"][0]["exit_code"] == 5
+
+
+def test_a_budget_that_is_too_small_is_told(cli, double):
+    facts = said(cli(*PILOT, "--models", "double/a", "--base-url", double.url, "--limit-usd",
+                     "0.00001", "--json", key="k-12345"))
+    assert facts["exit_code"] == 4 and "limit" in facts["error"]
+
+
+def test_an_unfinished_run_is_verified_as_far_as_it_goes(cli, here):
+    manifest = here / "t/cvd-S.high-C.present-H.high-s42/manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"incomplete"'))
+    for command in ("--verify", "--json"):
+        facts = said(cli("analyze.py", "t", command, "--json"))
+        assert facts["exit_code"] == 3 and "1 of 1 runs are unfinished" in facts["error"]
+
+
+def test_an_edited_run_is_named_beside_the_error(cli, here):
+    path = here / "p/pilot-s42/pilot-summary.md"
+    path.write_text(path.read_text() + "x")
+    facts = said(cli("analyze.py", "--verify", "p", "--json"))
+    assert facts["exit_code"] == 2 and "1 of 1 runs" in facts["error"]
+    assert "pilot-summary.md" in facts["runs"][0]["problems"][0]
+
+
+# --- whatever happens --------------------------------------------------------------------------
+
+def ended(body, *flags):
+    """A script whose `main` is `body`, run with `flags`."""
+    code = f"from common import cli\ndef main(argv):\n    {body}\ncli.run(main)"
+    return subprocess.run([sys.executable, "-c", code, *flags], cwd=ROOT, check=False, text=True,
+                          capture_output=True, env=clean_environment())
+
+
+def test_a_fault_of_ours_is_an_object_and_its_traceback_on_stderr():
+    done = ended("return 1 / 0", "--json")
+    assert said(done)["error"] == "unexpected ZeroDivisionError: division by zero"
+    assert done.returncode == 1 and "Traceback" in done.stderr
+
+
+def test_an_interruption_is_an_object():
+    assert said(ended("raise KeyboardInterrupt", "--json"))["exit_code"] == 130
+
+
+def test_what_is_printed_on_the_way_never_reaches_stdout():
+    done = ended("print('on the way'); return cli.Done(0, {'n': 1}, 'text')", "--json")
+    assert said(done) == {"n": 1, "exit_code": 0, "error": None}
+    assert done.stderr == "on the way\n"
+
+
+def test_people_get_the_text_instead():
+    done = ended("return cli.Done(3, {'n': 1}, 'text', 'left')")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "text\n", "error: left\n")
+
+
+def test_several_errors_are_a_line_each():
+    done = ended("return cli.Done(3, {}, '', 'one\\ntwo')", "--json")
+    assert done.stderr == "error: one\nerror: two\n"
+    assert json.loads(done.stdout)["error"] == "one\ntwo"
+
+
+def test_a_reader_who_left_is_no_error():
+    code = ("from common import cli\n"
+            "cli.run(lambda argv: cli.Done(0, {'n': 'x' * 1000000}), ['--json'])")
+    done = subprocess.run(f"{sys.executable} -c \"{code}\" | head -c 1", shell=True, cwd=ROOT,
+                          check=False, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("{", "")
+
+
+def test_a_full_stdout_is_told():
+    done = subprocess.run(f"{sys.executable} run_pilot.py --dry-run > /dev/full", shell=True,
+                          cwd=ROOT, check=False, capture_output=True, text=True,
+                          env=clean_environment())
+    assert done.returncode == 3 and done.stderr.startswith("error: stdout: No space left")
+
+
+# --- help --------------------------------------------------------------------------------------
+
+class Built(Exception):
+    """Carries the parser out of a script's `arguments`."""
+
+
+def parser_of(name, monkeypatch):
+    def stop(parser, *_):
+        raise Built(parser)
+    monkeypatch.setattr(scripts.Parser, "parse_args", stop)
+    with pytest.raises(Built) as built:
+        import_module(name).arguments([])
+    return built.value.args[0]
+
+
+def flags_seen(text):
+    """What a shell's generic completion finds: the first long option of each line that begins
+    with a dash."""
+    lines = (line.strip() for line in text.splitlines())
+    found = (re.search(r"(?<![\w-])--[\w-]+", line) for line in lines if line.startswith("-"))
+    return {match[0] for match in found if match}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shell_finds_every_flag_in_the_help(name, monkeypatch):
+    parser = parser_of(name, monkeypatch)
+    flags = {flag for flag in parser._option_string_actions if flag.startswith("--")}
+    assert flags_seen(parser.format_help()) == flags and {"--json", "--help"} <= flags
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bash_completion_itself_finds_them(name, monkeypatch):
+    library = "/usr/share/bash-completion/bash_completion"
+    if subprocess.run(["test", "-r", library], check=False).returncode:
+        pytest.skip("bash-completion is not installed")
+    flags = {flag for flag in parser_of(name, monkeypatch)._option_string_actions
+             if flag.startswith("--")}
+    found = subprocess.run(["bash", "-c", f"source {library}; _parse_help ./{name}.py"], cwd=ROOT,
+                           capture_output=True, text=True, check=False)
+    assert set(found.stdout.split()) == flags
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_help_says_what_each_flag_means_and_gives_commands_that_parse(name, monkeypatch):
+    parser = parser_of(name, monkeypatch)
+    assert all(action.help for action in parser._actions)
+    monkeypatch.undo()
+    commands = re.findall(rf"^  python3 {name}\.py ?(.*?)(?:   .*|\| .*)?$", parser.epilog, re.M)
+    assert len(commands) >= 3
+    for command in commands:
+        import_module(name).arguments(command.split())
+
+
+def test_a_help_is_for_people_under_json_too(cli):
+    for name in NAMES:
+        done = cli(f"{name}.py", "--json", "--help")
+        assert done.returncode == 0 and done.stdout.startswith(f"usage: {name}.py")

@@ -168,12 +168,13 @@ def conduct(args, asks, run_id, study, choice, settings) -> cli.Done:
 
 def report(args, run, stop, note) -> cli.Done:
     """Put the trials where the user wants them and say where they are."""
-    from common.artifacts import write_atomic
+    from common.artifacts import sweep, write_atomic
     code, manifest, made = stop.code if stop else COMPLETE, run.manifest, run.path / OUTPUT
     text = [f"{run.path}: {note or MEANING[code]}"]
     if OUTPUT in manifest["files"]:
         data = made.read_bytes()
         trials = data.count(b"\n")
+        sweep(Path(args.output).parent, Path(args.output).name)
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
         text += [f"{args.output}: {trials} {stamp}trials",

@@ -19,7 +19,7 @@ from cirrus.scenario import Domain, ScenarioError, load_domain
 from cirrus.tournament import Tournament, design
 from cirrus.tournament_files import derive
 from common import cli
-from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
+from common.artifacts import canonical_json, json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.exits import COMPLETE, Incomplete, Stop, UsageError
 from common.replay import journal_file, read_answers
@@ -115,6 +115,7 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
         content = json_file({"artifact": "plan", "plan": folder.rpartition("-s")[0],
                              "runs": [run.run_id for run in own]})
         if path.parent.is_dir() and not (path.is_file() and path.read_bytes() == content):
+            sweep(path.parent, path.name)
             write_atomic(path, content)
 
 

@@ -12,6 +12,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,16 @@ def write_atomic(path: Path, data: bytes | str | Iterable[bytes]) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def sweep(folder: Path, name: str = "*") -> None:
+    """Remove what kills during `write_atomic` left of files called `name` in `folder` and below.
+
+    Only where nobody else can be writing them.
+    """
+    room = Path(folder)
+    for litter in room.rglob(".*.tmp") if name == "*" else room.glob(f".{escape(name)}.*.tmp"):
+        litter.unlink(missing_ok=True)
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from common import VERSION
-from common.artifacts import content_sha256, json_file, sha256, write_atomic
+from common.artifacts import content_sha256, json_file, sha256, sweep, write_atomic
 from common.exits import Incomplete, Stop, UsageError
 from common.journal import InFlight, Journal
 
@@ -107,8 +107,7 @@ class RunFolder:
         self.path.mkdir(parents=True, exist_ok=True)
 
     def _open(self) -> None:
-        for litter in self.path.glob(".*.tmp"):  # a kill during `write_atomic`
-            litter.unlink()
+        sweep(self.path)
         self.manifest = self._read_manifest()
         self.fresh = not self.manifest
         # A kill can fall between the first, still empty journal and its manifest.

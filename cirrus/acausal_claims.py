@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cirrus.endpoint import ALPHA, SECONDARY, shown
-from cirrus.words import count, p_is, points, span
+from cirrus.words import count, number, p_is, points, span
 
 SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
          "show an interaction on it.")
@@ -45,7 +45,8 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
         yield "Nothing yet: the two cells of the primary contrast hold no decisions to compare."
         return
     size = "" if delta["low"] is None else (
-        f"; Cliff's δ {delta['value']:+.2f}, 95% {delta['low']:+.2f} to {delta['high']:+.2f}")
+        f"; Cliff's δ {number(delta['value'])}, 95% {number(delta['low'])} to "
+        f"{number(delta['high'])}")
     yield (f"On first encounters of round 1, cooperation with symmetry and cue differs from that "
            f"with neither by {points(design['value'])} "
            f"({span(design['low'], design['high'])}, over {count(design['units'], 'unit')}{size}).")

@@ -58,9 +58,10 @@ def report(out: Mapping[str, Any], study: Study) -> str:
             "cost of the answers": dollars(out["cost"])}),
          _claims(out), _gates(out), _cooperation(out), _effects(out), _tripwires(out),
          _later(out), _excerpts(study), _runs(out), _policies(study)],
-        {"seeds": ", ".join(map(str, design["seeds"])), "prompts": design["prompts_sha256"][:12],
+        {"seed": ", ".join(map(str, design["seeds"])), "prompts": design["prompts_sha256"][:12],
          "analysis": out["registration"]["kind"]}, out["simulated"],
-        f"INCOMPLETE: {', '.join(unfinished)}." if unfinished else "")
+        f"INCOMPLETE: {', '.join(unfinished)}." if unfinished else "",
+        "python3 analyze.py FOLDER")
 
 
 def _table(table: Table, numeric: Sequence[int] = ()) -> str:

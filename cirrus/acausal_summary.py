@@ -23,8 +23,9 @@ from cirrus.words import (
     points,
     span,
 )
-from common import VERSION, plots
+from common import VERSION, figures, plots
 from common.cli import printable
+from common.figures import percent
 from common.plots import Point
 
 STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
@@ -150,7 +151,7 @@ def effect_table(out: Mapping[str, Any]) -> Table:
     delta = point["delta"]
     rows.append(["Cliff's δ (−1 to 1), primary cells, interval over units", bracket(delta), "–",
                  str(delta["units"]), "–"])
-    return ["contrast", "points [95%]", "p", "units", "p, Holm"], rows
+    return ["contrast", "points (95% interval)", "p", "units", "p, Holm"], rows
 
 
 def model_table(out: Mapping[str, Any]) -> Table:
@@ -176,7 +177,7 @@ def _model_table(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def part_table(out: Mapping[str, Any]) -> Table:
-    return (["data", "points [95%]", "p", "units", "remark"],
+    return (["data", "points (95% interval)", "p", "units", "remark"],
             [[*_effect_row(part["effect"], PARTS[name]), part["effect"]["why"] or ""]
              for name, part in parts(out).items()])
 
@@ -205,28 +206,28 @@ def course_table(out: Mapping[str, Any]) -> Table:
 
 
 def _share(row: Mapping | None) -> str:
-    return "–" if row is None or row["mean"] is None else f"{row['mean']:.0%} of {row['n']}"
+    return "–" if row is None or row["mean"] is None else f"{percent(row['mean'])} of {row['n']:,}"
 
 
 def convergence_table(out: Mapping[str, Any]) -> Table:
     return (["policies of", "similarity within cells", "between cells", "difference"],
-            [[f"round {row['round']}", *(number(row[key], 3).lstrip("+") for key in ("within",
-                                                                               "between")),
-              number(row["difference"], 3)] for row in out["convergence"]])
+            [[f"round {row['round']}", figures.plain(row["within"], 3),
+              figures.plain(row["between"], 3), number(row["difference"], 3)]
+             for row in out["convergence"]])
 
 
 def marker_table(out: Mapping[str, Any]) -> Table:
     cells = out["markers"]["cells"]
     names = MARKERS if cells else ()
     return (["cell", "policies", *(name.replace("_", " ") for name in names)],
-            [[cell, str(own["policies"]), *(f"{own[name]['share']:.0%}" for name in names)]
+            [[cell, str(own["policies"]), *(percent(own[name]["share"]) for name in names)]
              for cell, own in cells.items()])
 
 
 def run_table(out: Mapping[str, Any]) -> Table:
     return (["run", "role", "state", "calls", "unanswered", "cost"],
             [[run["run"], run["role"], run["state"], *_calls(run["outcomes"]),
-              f"${run['cost']['usd']:.4f}"] for run in out["runs"]])
+              figures.dollars(run["cost"]["usd"])] for run in out["runs"]])
 
 
 def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> list[str]:

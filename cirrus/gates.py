@@ -13,7 +13,7 @@ from typing import Any
 
 from cirrus.decisions import Decision
 from cirrus.endpoint import ALPHA, effect, over_units, shown
-from cirrus.words import bracket, count, p_is, points
+from cirrus.words import bracket, count, number, p_is, points
 from stats.distributions import normal_quantile
 
 PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluable"
@@ -192,7 +192,7 @@ def size(endpoint: Mapping, parts: Mapping) -> Gate:
     if delta["value"] is None:
         return _not_evaluable(delta["why"])
     specified = delta["value"] > MIN_DELTA
-    said = f"δ = {delta['value']:+.2f}"
+    said = f"δ = {number(delta['value'])}"
     if delta["low"] is None:
         return _gate(specified, NOT_EVALUABLE, said, f"no interval: {delta['why']}")
     return _gate(specified, _established(specified, delta["low"] > MIN_DELTA), said,

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from cirrus.pilot import CELLS
-from cirrus.words import count, dollars, points, span
+from cirrus.words import count, dollars, number, points, span
+from common.figures import bracketed, interval, percent
 
 NAMES = {cell: f"S.{cell[0]}-C.{cell[1]}" for cell in CELLS}
 HP, HA, LP, LA = CELLS
@@ -19,8 +20,7 @@ def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
     share, cost = outcomes["read_share"], out["cost"]
     same = None if redealt is None else redealt[0] == redealt[1] > 0
     size = "no effect size" if d["value"] is None else (
-        f"d = {d['value']:.2f}" + (f" (95% {d['low']:.2f} to {d['high']:.2f})"
-                                   if d["low"] is not None else ""))
+        f"d = {bracketed(number(d['value']), interval(d['low'], d['high'], sign=True))}")
     return [
         {"criterion": f"All {MIN_TRIALS}+ trials complete without errors",
          "met": trials >= MIN_TRIALS and outcomes["answered"] == trials,
@@ -28,7 +28,7 @@ def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
         {"criterion": f"Decisions extracted for > {MIN_READ:.0%} of trials",
          "met": share is not None and share > MIN_READ,
          "figure": f"{outcomes['read']} of {trials}"
-                   + ("" if share is None else f" ({share:.1%})")},
+                   + ("" if share is None else f" ({percent(share, 1)})")},
         {"criterion": f"Effect size > {MIN_D}, S high with C present against S low with C absent",
          "met": d["value"] is not None and d["value"] > MIN_D, "figure": size},
         {"criterion": f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
@@ -56,8 +56,8 @@ def claims(out: Mapping) -> dict[str, list[str]]:
     may = []
     if high is not None and low is not None:
         may.append(
-            f"Descriptive: {high:.0%} of decisions were cooperative with symmetry and cue, "
-            f"{low:.0%} with neither; over matched runs a difference of "
+            f"Descriptive: {percent(high)} of decisions were cooperative with symmetry and cue, "
+            f"{percent(low)} with neither; over matched runs a difference of "
             f"{points(primary['value'])} ({span(primary['low'], primary['high'])}).")
     if met[2]:
         may.append(f"The effect size is of practical interest ({out['success'][2]['figure']}).")

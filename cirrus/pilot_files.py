@@ -36,13 +36,14 @@ def derive(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
              if row["id"] in prompts and _was_asked(row)}
     # Read back from its own JSON: what is shown then has the digits that the file has.
     out = json.loads(canonical_json(analyse(rows, study, dealt)))
-    digest = design_hash(study)
+    digest, trials = design_hash(study), jsonl(rows)
+    hashes = {"design": digest, "trials": sha256(trials)}
     return {
-        "trials.jsonl.gz": gzip_bytes(jsonl(rows)),
+        "trials.jsonl.gz": gzip_bytes(trials),
         "trials.csv": trials_csv(rows),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
-        "pilot-summary.md": summary(out, digest).encode(),
-        "report.html": report(out, rows, asked, digest).encode(),
+        "pilot-summary.md": summary(out, hashes).encode(),
+        "report.html": report(out, rows, asked, hashes).encode(),
     }
 
 

@@ -12,6 +12,7 @@ from cirrus.pilot_summary import (
     MARKS,
     cell_points,
     effect_rows,
+    identity,
     quality_rows,
     quality_sentences,
 )
@@ -21,13 +22,16 @@ from common.page import text
 from common.plots import Point
 
 SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
-SERIES = {"cooperative": 1, "other act": 2, "no decision": 5}  # kind: colour
+SERIES = {"cooperative": "cooperate", "other act": "defect", "no decision": "none"}
 KIND = {True: "yes", False: "no", None: "maybe"}
 
 
 def report(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
-           design_hash: str) -> str:
-    """The whole HTML file. `prompts`: {trial id: (system, user)} of the trials that were asked."""
+           hashes: Mapping[str, str]) -> str:
+    """The whole HTML file. `prompts`: {trial id: (system, user)} of the trials that were asked.
+
+    `hashes`: of design and trials, for the foot of the page.
+    """
     design, primary = out["design"], out["pooled"]["effects"]["primary"]
     left = design["trials"] - out["outcomes"]["answered"]
     who = "simulated respondents" if out["simulated"] else "models"
@@ -44,28 +48,27 @@ def report(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str
             "cost of the answers": dollars(out["cost"])}),
          _claims(out), _cells(out), _effects(out), _models(out), _quality(out),
          _trials(rows, prompts)],
-        {"seed": str(design["seed"]), "design": design_hash[:12], "tells": design["tells"],
-         "compliance": design["compliance"]},
-        out["simulated"],
+        identity(out, hashes), out["simulated"],
         f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. "
-        "The same command resumes the run." if left else "")
+        "The same command resumes the run." if left else "", "python3 analyze.py FOLDER")
 
 
 def _claims(out: Mapping) -> str:
-    rows = [[page.tag(MARKS[row["met"]], KIND[row["met"]]), text(row["criterion"]),
+    rows = [[text(row["criterion"]), page.tag(MARKS[row["met"]], KIND[row["met"]]),
              text(row["figure"])] for row in out["success"]]
     return page.section(
         "What may be said",
         page.columns("<h3>From these data</h3>" + page.bullets(out["claims"]["may"]),
                      "<h3>Not from these data</h3>" + page.bullets(out["claims"]["may_not"])),
-        "<h3>Success criteria of the pilot</h3>", page.table(["verdict", "criterion", "figure"],
-                                                             rows))
+        "<h3>Success criteria of the pilot</h3>", page.table(
+            ["criterion", "verdict", "figure"], rows, caption="Each with the figure it rests on"))
 
 
 def _cells(out: Mapping) -> str:
     cells, cross = out["pooled"]["cells"], out["pooled"]["interaction"]
-    lines = {f"cue {c}": [Point("", *(cells[NAMES[s, c]][key] for key in ("mean", "low", "high")))
-                          for s in ("low", "high")] for c in ("present", "absent")}
+    lines = {f"cue {c}": [Point("", *(cells[NAMES[s, c]][key] for key in ("mean", "low", "high")),
+                                hollow=s == "low") for s in ("low", "high")]
+             for c in ("present", "absent")}
     everyone = "all respondents" if out["simulated"] else "all models"
     outcomes = page.figure(plots.stack(_acts(out), SERIES, "Outcomes by model"),
                            "How the trials ended. What could not be read is never a decision.")
@@ -79,7 +82,8 @@ def _cells(out: Mapping) -> str:
     return page.section("Cooperation", page.columns(
         page.figure(plots.dot_plot(groups, "Cooperation by cell, for each model"),
                     "Share of cooperative decisions with 95% intervals (models: Wilson; all "
-                    "models: bootstrap over runs). Small samples: read the intervals."),
+                    "models: bootstrap over runs). Filled: S high; hollow: S low. Circle: cue "
+                    "present; square: absent. Small samples: read the intervals."),
         page.figure(plots.lines(lines, ("S low", "S high"), "Interaction of symmetry and cue"),
                     "Parallel lines: no interaction on this scale. The difference of differences "
                     f"is {points(cross['value'])} ({span(cross['low'], cross['high'])}).")
@@ -99,7 +103,8 @@ def _acts(out: Mapping) -> dict[str, dict[str, int]]:
 
 def _effect_table(own: Mapping) -> str:
     return page.table(EFFECT_HEAD, [[text(cell) for cell in row] for row in effect_rows(own)],
-                      numeric=range(1, len(EFFECT_HEAD)))
+                      range(1, len(EFFECT_HEAD)),
+                      "Contrasts of cooperation, each with its 95% intervals")
 
 
 def _effects(out: Mapping) -> str:
@@ -126,8 +131,8 @@ def _models(out: Mapping) -> str:
 def _quality(out: Mapping) -> str:
     head, *rows = quality_rows(out)
     return page.section("Quality of the data", page.table(
-        head, [[text(cell) for cell in row] for row in rows], numeric=range(1, len(head))),
-        page.bullets(quality_sentences(out)))
+        head, [[text(cell) for cell in row] for row in rows], range(1, len(head)),
+        "How the trials of each cell ended"), page.bullets(quality_sentences(out)))
 
 
 def _trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> str:
@@ -151,13 +156,13 @@ def _verdict(row: Mapping) -> str:
 def _trial(row: Mapping, prompts: Mapping[str, tuple[str, str]]) -> str:
     verdict, cell = _verdict(row), NAMES[row["S"], row["C"]]
     kind = "maybe" if row["decision"] is None else \
-        "yes" if row["decision"] == COOPERATIVE else "dim"
+        "cooperate" if row["decision"] == COOPERATIVE else "defect"
     head = (f"{page.tag(verdict, kind)} {text(row['model'])} · run {row['run']} · "
             f"S {text(row['S'])}, C {text(row['C'])} <small>· {text(row['bulletin'])} "
             f"{text(row['variant'])} · {text(row['label_scheme'])} {text(row['order'])}</small>")
     answer = row["text"]
     if len(answer) > SHOWN:
-        answer = (answer[:SHOWN] + f"\n… {len(answer) - SHOWN} more characters in "
+        answer = (answer[:SHOWN] + f"\n… {len(answer) - SHOWN:,} more characters in "
                   "trials.jsonl.gz")
     asked = prompts.get(row["id"])
     body = "<h3>Answer</h3>" + (f"<pre>{text(answer)}</pre>" if answer else

@@ -20,6 +20,7 @@ from cirrus.words import (
 )
 from common import VERSION, plots
 from common.cli import printable
+from common.figures import rate
 from common.plots import Point
 
 STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
@@ -33,12 +34,12 @@ def cell_points(cells: Mapping[str, Mapping], short: bool = False) -> list[Point
         cell = cells[NAMES[s, c]]
         label = f"S {s} · C {c}" if short else f"S {s}, C {c}"
         out.append(Point(label, cell["mean"], cell["low"], cell["high"],
-                         f"{cell['k']}/{cell['n']}"))
+                         f"{cell['k']}/{cell['n']}", kind=c, hollow=s == "low"))
     return out
 
 
-def summary(out: Mapping[str, Any], design_hash: str) -> str:
-    """The Markdown file."""
+def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> str:
+    """The Markdown file. `hashes`: of design and trials, whole; shown by their first digits."""
     design = out["design"]
     parts = [
         "# CIRRUS-24 pilot", f"**{STAMP}**" if out["simulated"] else "",
@@ -58,9 +59,17 @@ def summary(out: Mapping[str, Any], design_hash: str) -> str:
         "## Effects, all models", _effects(out["pooled"]), EFFECTS_NOTE,
         "## Model by model", *(_model(name, out["models"][name]) for name in design["models"]),
         "## Quality of the data", _quality(out),
-        f"cirrus-bench {VERSION} · seed {design['seed']} · design {design_hash[:12]}",
+        " · ".join([f"cirrus-bench {VERSION}", *(
+            f"{name} {value}" for name, value in identity(out, hashes).items())]),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def identity(out: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, str]:
+    """What the foot of the summary and of the page names: seed, hashes, the design's choices."""
+    design = out["design"]
+    return {"seed": str(design["seed"]), **{name: value[:12] for name, value in hashes.items()},
+            "tells": design["tells"], "compliance": design["compliance"]}
 
 
 EFFECTS_NOTE = (
@@ -135,8 +144,8 @@ def quality_sentences(out: Mapping) -> list[str]:
     said.append(f"Cooperation by label scheme: {schemes}.")
     if position["share"] is not None:
         said.append(f"The option that stands first was taken in {position['k']} of "
-                    f"{position['n']} decisions ({position['share']:.0%}, 95% interval "
-                    f"{position['low']:.0%} to {position['high']:.0%}).")
+                    f"{position['n']} decisions: "
+                    f"{rate(position['share'], position['low'], position['high'])}.")
     for name, served in out["served"].items():
         for what, several in (("models", served["served_model"]), ("providers",
                                                                    served["provider"])):

@@ -12,6 +12,7 @@ import stats
 from cirrus.decisions import Decision
 from cirrus.endpoint import cell_label
 from cirrus.words import p_is
+from common.figures import percent
 
 MAX_UNREADABLE = 0.03
 MAX_TRUNCATION_GAP = 0.02
@@ -72,7 +73,8 @@ def unreadable(counts: Mapping[str, Mapping[str, int]]) -> Wire:
     worst = max(rates, key=lambda cell: rates[cell]["share"])
     own = rates[worst]
     return _wire(own["share"] > MAX_UNREADABLE,
-                 f"at most {own['share']:.1%} ({own['k']} of {own['n']}, {worst})", cells=rates)
+                 f"at most {percent(own['share'], 1)} ({own['k']} of {own['n']}, {worst})",
+                 cells=rates)
 
 
 def truncation(counts: Mapping[str, Mapping[str, int]]) -> Wire:
@@ -109,7 +111,7 @@ def position(rows: Sequence[Decision]) -> Wire:
     test = stats.sign_flip_test([slots[slot] for slot in sorted(slots)])
     if test.p is None:
         return _wire(None, f"{k} of {n}; no test: {test.why}", k=k, n=n)
-    return _wire(test.p < ALPHA, f"{k} of {n} ({k / n:.0%}) took the first, "
+    return _wire(test.p < ALPHA, f"{k} of {n} ({percent(k / n)}) took the first, "
                  f"{p_is(test.p)} over {len(slots)} drawn orders", k=k, n=n, p=test.p,
                  slots=len(slots))
 

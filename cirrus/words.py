@@ -1,61 +1,44 @@
-"""How figures and foreign words are said in summaries: points, intervals, dollars, Markdown."""
+"""How figures and foreign words are said in summaries: points, intervals, dollars, Markdown.
+
+The forms of numbers are those of `common.figures`; here is what only this room says.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from common import figures
 from common.cli import printable
+from common.figures import p_is, p_value, points
+from common.figures import signed as number
 
-
-def points(value: float | None) -> str:
-    """0.214 → "+21.4 points"."""
-    return "unknown" if value is None else f"{100 * value:+.1f} points"
+__all__ = ["bracket", "count", "dollars", "harmless", "md_bullets", "md_code", "md_table",
+           "number", "p_is", "p_value", "points", "span"]
 
 
 def span(low: float | None, high: float | None) -> str:
     """A 95% interval in points, or why there is none."""
-    if low is None or high is None:
-        return "no interval"
-    return f"95% interval {100 * low:+.1f} to {100 * high:+.1f}"
+    said = figures.interval(low, high, 1, sign=True, scale=100)
+    return f"95% interval {said}" if said else "no interval"
 
 
 def dollars(cost: Mapping) -> str:
     """The cost as far as it is known."""
     if not cost["unknown"]:
-        return f"${cost['usd']:.4f}"
-    return f"at least ${cost['usd']:.4f} ({cost['why']})" if cost["usd"] else "unknown"
+        return figures.dollars(cost["usd"])
+    return f"at least {figures.dollars(cost['usd'])} ({cost['why']})" if cost["usd"] else "unknown"
 
 
 def count(n: int, noun: str) -> str:
     """1 bulletin, 2 bulletins."""
-    return f"{n} {noun}" + ("" if n == 1 else "s")
-
-
-def number(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None else f"{value:+.{digits}f}"
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def bracket(entry: Mapping | None, scale: float = 1, digits: int = 2) -> str:
-    """ "+0.21 [+0.03, +0.40]", with what can't be computed left out."""
+    """ "+0.21 (+0.03 to +0.40)", with what can't be computed left out."""
     if entry is None or entry["value"] is None:
-        return "–"
-    said = number(scale * entry["value"], digits)
-    if entry["low"] is None:
-        return said
-    low, high = (number(scale * entry[edge], digits) for edge in ("low", "high"))
-    return f"{said} [{low}, {high}]"
-
-
-def p_value(p: float | None) -> str:
-    """ "0.032", "< 0.0001", or a dash."""
-    if p is None:
-        return "–"
-    return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.1 else f"{p:.2f}"
-
-
-def p_is(p: float | None) -> str:
-    """ "p = 0.032", "p < 0.0001", "no p"."""
-    said = p_value(p)
-    return "no p" if p is None else f"p {said}" if said.startswith("<") else f"p = {said}"
+        return figures.NONE
+    return figures.bracketed(number(scale * entry["value"], digits), figures.interval(
+        entry["low"], entry["high"], digits, sign=True, scale=scale))
 
 
 # --- Markdown ----------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Small plots, in text and in SVG. Numbers are drawn with fixed decimals: same data, same bytes.
 
-Colours are classes (`c1` …) that `page.py` defines for light, dark and print; every series has
-its own mark beside its colour, so that nothing rests on colour alone.
+Colours are classes by meaning (`c-cooperate` …) that `look.py` defines for light, dark and print;
+every kind has its own mark or dash beside its colour, so that nothing rests on colour alone, and
+every figure says its numbers in words for those who don't see it.
 """
 
 import itertools
@@ -10,24 +11,35 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
+from common.figures import interval, percent, rate, signed
+from common.look import SERIES
+
 BAR = 40  # characters of a full text bar
+# One shape a kind: 0 circle, 1 square, 2 diamond, 3 triangle.
+SHAPES = {"cooperate": 0, "defect": 1, "none": 2, "estimate": 0} | {
+    name: shape for shape, name in enumerate(SERIES)}
 
 
 class Point(NamedTuple):
-    """A proportion with its interval; None where it is not known."""
+    """A proportion with its interval; None where it is not known.
+
+    `kind`: a colour of `look.DRAWN`, "" for the plot's own choice; `hollow`: drawn as an outline.
+    """
 
     label: str
     value: float | None
     low: float | None = None
     high: float | None = None
     note: str = ""
+    kind: str = ""
+    hollow: bool = False
 
 
 def bars(points: Sequence[Point], width: int = BAR) -> str:
     """Text bars from 0 to 1: █ to the interval's lower end, ▒ on to the value, ─ to the upper end.
 
     >>> print(bars([Point("a", 0.5, 0.25, 0.75, "5/10")], 8))
-    a  ██▒▒──··  50%  [25, 75]  5/10
+    a  ██▒▒──··  50%  (25 to 75)  5/10
     """
     left = max(len(point.label) for point in points)
     return "\n".join(_bar(point, left, width) for point in points)
@@ -41,7 +53,7 @@ def _bar(point: Point, left: int, width: int) -> str:
     edges = (point.low, point.value, point.high) if known else (point.value,) * 3
     low, value, high = (round(edge * width) for edge in edges)
     bar = "█" * low + "▒" * (value - low) + "─" * (high - value) + "·" * (width - high)
-    said = f"  [{100 * point.low:.0f}, {100 * point.high:.0f}]" if known else ""
+    said = f"  ({interval(point.low, point.high, 0, scale=100)})" if known else ""
     return f"{head}{bar} {100 * point.value:3.0f}%{said}  {point.note}".rstrip()
 
 
@@ -76,10 +88,11 @@ def _stroke(grid: list[list[str]], at: Sequence[int], spots: Sequence[int]) -> N
 
 # --- SVG ---------------------------------------------------------------------------------------
 
-def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+def _svg(width: float, height: float, title: str, parts: Sequence[str], says: str) -> str:
+    """`says`: the numbers in words, for a reader who hears the page."""
     return (f'<svg viewBox="0 0 {width:g} {height:g}" role="img" '
             f'aria-label="{escape(title, quote=True)}"><title>{escape(title)}</title>'
-            f'{"".join(parts)}</svg>')
+            f'<desc>{escape(says)}</desc>{"".join(parts)}</svg>')
 
 
 def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
@@ -91,18 +104,19 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
 
 
-def mark(shape: int, x: float, y: float, kind: str, size: float = 4.5) -> str:
-    """A filled circle, square, diamond or triangle, by number."""
-    r = size
-    outlines = {
+def mark(kind: str, x: float, y: float, hollow: bool = False, size: float = 4.5) -> str:
+    """The shape of a kind, in its colour: a circle, square, diamond or triangle."""
+    r, shape = size, SHAPES[kind]
+    look = f"{'h' if hollow else 'c'}-{kind}"
+    if shape == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" class="{look}"/>'
+    outline = {
         1: f"{x - r:.1f},{y - r:.1f} {x + r:.1f},{y - r:.1f} {x + r:.1f},{y + r:.1f} "
            f"{x - r:.1f},{y + r:.1f}",
         2: f"{x:.1f},{y - r - 1:.1f} {x + r + 1:.1f},{y:.1f} {x:.1f},{y + r + 1:.1f} "
            f"{x - r - 1:.1f},{y:.1f}",
-        3: f"{x:.1f},{y - r:.1f} {x + r:.1f},{y + r:.1f} {x - r:.1f},{y + r:.1f}"}
-    if shape % 4 == 0:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" class="{kind}"/>'
-    return f'<polygon points="{outlines[shape % 4]}" class="{kind}"/>'
+        3: f"{x:.1f},{y - r:.1f} {x + r:.1f},{y + r:.1f} {x - r:.1f},{y + r:.1f}"}[shape]
+    return f'<polygon points="{outline}" class="{look}"/>'
 
 
 WIDTH = 420.0  # of every plot: on a phone the text is still 11 px, on a screen 16
@@ -130,22 +144,33 @@ def dot_plot(groups: Mapping[str, Sequence[Point]], title: str) -> str:
             if point.value is None:
                 body.append(_text(left, y + 4, "no data", "dim"))
             else:
-                body += _dot(point, series, lambda v: left + span * v, y)
-                body.append(_text(WIDTH, y + 4, f"{100 * point.value:.0f}%  {point.note}",
+                body += _dot(point, point.kind or _series(series), lambda v: left + span * v, y)
+                body.append(_text(WIDTH, y + 4, f"{percent(point.value)}  {point.note}".rstrip(),
                                   "num", "end"))
             y += step
         y += 6
-    return _svg(WIDTH, y + 10, title, _axis(left, span, 6, y - 8) + body)
+    says = "; ".join(f"{name}: " + ", ".join(map(_rate, points))
+                     for name, points in groups.items())
+    return _svg(WIDTH, y + 10, title, _axis(left, span, 6, y - 8) + body, says)
 
 
-def _dot(point: Point, series: int, place, y: float) -> list[str]:
+def _series(index: int) -> str:
+    return SERIES[index % len(SERIES)]
+
+
+def _rate(point: Point) -> str:
+    said = rate(point.value, point.low, point.high) if point.value is not None else "no data"
+    return f"{point.label} {said}".strip()
+
+
+def _dot(point: Point, kind: str, place, y: float) -> list[str]:
     """A mark with its interval along a row; `place` maps a value to x."""
     out = []
     if point.low is not None and point.high is not None:
         a, b = place(point.low), place(point.high)
-        out = [_line(a, y, b, y, f"bar s{series + 1}")]
-        out += [_line(x, y - 4, x, y + 4, f"bar s{series + 1}") for x in (a, b)]
-    return [*out, mark(series, place(point.value), y, f"c{series + 1}")]
+        out = [_line(a, y, b, y, f"bar s-{kind}")]
+        out += [_line(x, y - 4, x, y + 4, f"bar s-{kind}") for x in (a, b)]
+    return [*out, mark(kind, place(point.value), y, point.hollow)]
 
 
 def _short(words: str, most: int) -> str:
@@ -165,22 +190,32 @@ def forest(points: Sequence[Point], title: str, unit: str = "points") -> str:
     parts = []
     for tick in (-reach, -reach / 2, 0, reach / 2, reach):
         parts += [_line(place(tick), 2, place(tick), bottom, "grid" if tick else "zero"),
-                  _text(place(tick), bottom + 14, f"{100 * tick:+.0f}" if tick else "0", "dim",
-                        "middle")]
+                  _text(place(tick), bottom + 14, signed(100 * tick, 0), "dim", "middle")]
     for row, point in enumerate(points):
         y = 26 + step * row
         parts.append(_text(0, y - 10, _short(point.label, 58), "halo"))
         if point.value is None:
             parts.append(_text(WIDTH, y + 4, "no data", "dim", "end"))
             continue
-        parts += _dot(point, 0, place, y)
-        parts.append(_text(WIDTH, y + 4, f"{100 * point.value:+.1f}", "num", "end"))
+        parts += _dot(point, point.kind or "estimate", place, y)
+        parts.append(_text(WIDTH, y + 4, signed(100 * point.value, 1), "num", "end"))
     parts.append(_text(left + span / 2, bottom + 30, unit, "dim", "middle"))
-    return _svg(WIDTH, bottom + 36, title, parts)
+    return _svg(WIDTH, bottom + 36, title, parts, "; ".join(map(_difference, points)))
 
 
-def lines(rows: Mapping[str, Sequence[Point]], columns: Sequence[str], title: str) -> str:
-    """Interaction plot: one line a row over the columns, 0 to 100%, with intervals."""
+def _difference(point: Point) -> str:
+    if point.value is None:
+        return f"{point.label}: no data"
+    inner = interval(point.low, point.high, 1, sign=True, scale=100)
+    return f"{point.label}: {signed(100 * point.value, 1)}" + (f" ({inner})" if inner else "")
+
+
+def lines(rows: Mapping[str, Sequence[Point]], columns: Sequence[str], title: str,
+          kinds: Sequence[str] = SERIES) -> str:
+    """Interaction plot: one line a row over the columns, 0 to 100%, with intervals.
+
+    `kinds`: a colour for each row; each has its own mark, and each line its own dash.
+    """
     left, top, base, right = 44.0, 10.0, 210.0, WIDTH - 10
 
     def place(value: float) -> float:
@@ -195,42 +230,57 @@ def lines(rows: Mapping[str, Sequence[Point]], columns: Sequence[str], title: st
                   _text(left - 6, y + 4, f"{tick}%", "dim", "end")]
     parts += [_text(x, base + 18, name, "", "middle") for x, name in zip(at, columns, strict=True)]
     for series, (name, points) in enumerate(rows.items()):
+        kind = kinds[series % len(kinds)]
         shift = (series - (len(rows) - 1) / 2) * 10  # intervals side by side, not on each other
         spots = [(x + shift, p) for x, p in zip(at, points, strict=True) if p.value is not None]
         for (x1, p1), (x2, p2) in itertools.pairwise(spots):
-            parts.append(_line(x1, place(p1.value), x2, place(p2.value), f"stroke s{series + 1}"))
+            parts.append(_line(x1, place(p1.value), x2, place(p2.value),
+                               f"stroke d{series % 4 + 1} s-{kind}"))
         for x, p in spots:
             if p.low is not None and p.high is not None:
-                parts.append(_line(x, place(p.low), x, place(p.high), f"bar s{series + 1}"))
-            parts.append(mark(series, x, place(p.value), f"c{series + 1}"))
+                parts.append(_line(x, place(p.low), x, place(p.high), f"bar s-{kind}"))
+            parts.append(mark(kind, x, place(p.value), p.hollow))
         x = left + (right - left) * series / len(rows) + 12
-        parts += [mark(series, x, base + 40, f"c{series + 1}"),
-                  _text(x + 11, base + 44, _short(name, 26))]
-    return _svg(WIDTH, base + 54, title, parts)
+        parts += [_line(x - 14, base + 40, x + 14, base + 40, f"stroke d{series % 4 + 1} s-{kind}"),
+                  mark(kind, x, base + 40), _text(x + 20, base + 44, _short(name, 24))]
+    says = "; ".join(f"{name}: " + ", ".join(
+        _rate(point._replace(label=column)) for column, point in zip(columns, points, strict=True))
+        for name, points in rows.items())
+    return _svg(WIDTH, base + 54, title, parts, says)
 
 
-def stack(groups: Mapping[str, Mapping[str, int]], series: Mapping[str, int], title: str) -> str:
-    """Stacked shares, one row a group: how its counts divide. `series`: {kind: colour 1 to 5}."""
+LETTER = 7.4  # the width of one, in a bar's label
+
+
+def stack(groups: Mapping[str, Mapping[str, int]], series: Mapping[str, str], title: str) -> str:
+    """Stacked shares, one row a group: how its counts divide. `series`: {kind: colour}.
+
+    A part is named in the bar where there is room, counted where there is less; the legend has
+    the order of the bars.
+    """
     right, step = 40.0, 44.0
     span, parts = WIDTH - right, []
     for row, (name, counts) in enumerate(groups.items()):
         y, x, total = 18 + step * row, 0.0, sum(counts.values())
         parts.append(_text(0, y - 5, _short(name, 52), "head"))
         for kind, colour in series.items():
-            share = counts.get(kind, 0) / total if total else 0
-            if not share:
+            width = span * counts.get(kind, 0) / total if total else 0
+            if not width:
                 continue
             parts.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{span * share:.1f}" height="18" '
-                f'class="f{colour}"><title>{escape(kind)}: {counts[kind]}</title></rect>')
-            if span * share > 22:
-                parts.append(_text(x + span * share / 2, y + 13.5, str(counts[kind]), "on",
-                                   "middle"))
-            x += span * share
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width - 1, 0.5):.1f}" height="18" '
+                f'class="f-{colour}"><title>{escape(kind)}: {counts[kind]}</title></rect>')
+            label = f"{counts[kind]} {kind}"
+            label = label if width > LETTER * len(label) + 6 else str(counts[kind])
+            if width > LETTER * len(label) + 4:
+                parts.append(_text(x + width / 2, y + 13.5, label, "on", "middle"))
+            x += width
         parts.append(_text(WIDTH, y + 14, str(total), "num", "end"))
     y, x = 12 + step * len(groups), 0.0
     for kind, colour in series.items():
-        parts += [f'<rect x="{x:.1f}" y="{y:.1f}" width="11" height="11" class="f{colour}"/>',
+        parts += [f'<rect x="{x:.1f}" y="{y:.1f}" width="11" height="11" class="f-{colour}"/>',
                   _text(x + 16, y + 10, kind)]
         x += 34 + 6.6 * len(kind)
-    return _svg(WIDTH, y + 18, title, parts)
+    says = "; ".join(f"{name}: " + ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in series)
+                     for name, counts in groups.items())
+    return _svg(WIDTH, y + 18, title, parts, says)

@@ -112,7 +112,7 @@ def test_simulated_is_stamped_on_every_file_that_people_read(study):
 def test_a_long_answer_is_cut_and_says_where_the_rest_is(study):
     rows, prompts, identity = study
     html = html_of([rows[0] | {"text": "x" * 3_000_000}, *rows[1:]], prompts, identity)
-    assert len(html) < 1_000_000 and "2980000 more characters in trials.jsonl.gz" in html
+    assert len(html) < 1_000_000 and "2,980,000 more characters in trials.jsonl.gz" in html
 
 
 def test_a_formula_from_a_server_stays_text_in_the_csv(study):
@@ -123,35 +123,12 @@ def test_a_formula_from_a_server_stays_text_in_the_csv(study):
 
 def test_text_bars_show_interval_and_value():
     bar = plots.bars([Point("a", 0.5, 0.25, 0.75, "2/4")], 8)
-    assert bar == "a  ██▒▒──··  50%  [25, 75]  2/4"
+    assert bar == "a  ██▒▒──··  50%  (25 to 75)  2/4"
 
 
 def test_a_point_without_data_is_drawn_as_no_data():
     assert "no data" in plots.bars([Point("a", None)], 8)
     assert "no data" in plots.dot_plot({"m": [Point("a", None)]}, "t")
-
-
-@pytest.mark.parametrize("value", ["#0b5cad", "#b04a00", "#0a6b5d", "#7b2f9b", "#57606a",
-                                   "#0a6b3d", "#b3261e"])
-def test_light_colours_reach_aa_contrast(value):
-    """WCAG 2.1: at least 4.5 against the panel, the darker of the light backgrounds."""
-    assert value in page.CSS and contrast(value, "#f5f7f9") >= 4.5
-
-
-@pytest.mark.parametrize("value", ["#6aaeff", "#f2a25c", "#4cc9b0", "#d29bf0", "#a3adb8",
-                                   "#5fd38d", "#ff8a80", "#7db8ff"])
-def test_dark_colours_reach_aa_contrast(value):
-    assert value in page.CSS and contrast(value, "#1b2128") >= 4.5
-
-
-def contrast(a, b):
-    """Contrast ratio of WCAG 2.1."""
-    def luminance(colour):
-        parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-        r, g, b = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
-    high, low = sorted((luminance(a), luminance(b)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.fixture(scope="module")

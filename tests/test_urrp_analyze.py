@@ -211,7 +211,8 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
-        self.loads += [v for k, v in attrs if k in ("src", "href", "action", "srcset") and v]
+        self.loads += [v for k, v in attrs
+                       if k in ("src", "href", "action", "srcset") and v and v[0] != "#"]
         self.loads += [k for k, _ in attrs if k.startswith("on")]
 
 

@@ -11,7 +11,7 @@ from urrp.metrics import Thresholds, measure
 from urrp.report import INTERVALS, SAYS, Analysis
 from urrp.suite import load_suite
 from urrp.tally import Tally
-from urrp.trials import KINDS, Problem, Trial, labels, read_trials
+from urrp.trials import KINDS, Problem, Trial, content_hash, labels, read_trials
 
 COLUMNS = (
     "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
@@ -49,6 +49,11 @@ def analyze(
         groups=[measure(group, names, limits) for group in tally.groups()],
         names=names,
         thresholds=limits,
+        hashes={
+            name: content_hash(path)
+            for path, name in zip(paths, labels(paths), strict=True)
+            if path.is_file()
+        },
     )
 
 
@@ -62,6 +67,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "simulated": analysis.simulated,
         "pilot": analysis.pilot,
         "files": analysis.files,
+        "files_sha256": analysis.hashes,
         "problems": analysis.problems,
         "lines_set_aside": analysis.lines_aside,
         "thresholds": analysis.thresholds._asdict(),

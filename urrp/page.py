@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+import shlex
 
-from common.page import bullets, fold, page, paragraph, search_box, section, table, tag, text, tiles
+from common.figures import percent, plain, rate
+from common.page import (
+    Heat,
+    bullets,
+    figure,
+    fold,
+    heat,
+    page,
+    paragraph,
+    search_box,
+    section,
+    table,
+    tag,
+    text,
+    tiles,
+)
 from common.plots import Point, forest
 from urrp.classify import LABELS, REFUSE
-from urrp.metrics import Metrics
+from urrp.metrics import SEED, Metrics, Thresholds
 from urrp.report import (
     INTERVALS,
     SAYS,
     Analysis,
     compared_how,
     comparison,
+    criteria,
     figures,
-    interval,
-    number,
     printable,
     read_lines,
     similarities,
@@ -29,21 +42,6 @@ from urrp.trials import Trial
 
 SHOWN = 5_000  # trials that a page still opens with
 LENGTH = 20_000  # characters of an output that it shows
-
-# Cells are tinted with a share of one colour; the figure stands in them, so that nothing rests on
-# colour, and the tint stays light enough for the ink (contrast above 4.5 in both themes).
-STYLE = """<style>
-.heat{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}
-.heat th,.heat td{border:0;padding:.22rem .45rem;font-size:.86rem}
-.heat td small{color:inherit}.heat th{font-weight:400;max-width:13rem}.heat caption{text-align:left}
-.heat tbody th{position:sticky;left:0;background:var(--paper)}
-.heat td{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;min-width:3.4rem;
-background:color-mix(in srgb,var(--c2) calc(var(--v)*45%),var(--panel))}
-.heat td.none{color:var(--dim);background:none}.heat tr.group th{font-weight:600;padding-top:.6rem}
-mark{background:var(--warnbg);color:var(--ink);outline:1px solid var(--warn)}
-@media print{.heat td{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
-</style>"""
-
 
 class Folds:
     """One fold a trial, collected while the trials stream by; at most `SHOWN` of them."""
@@ -88,110 +86,92 @@ def _marked(output: str, span: tuple[int, int] | None) -> str:
     return f"{text(output[:a])}<mark>{text(output[a:b])}</mark>{text(output[b:])}"
 
 
-def _cell(value: float | None, said: str = "", few: str = "") -> str:
-    if value is None:
-        return '<td class="none">–</td>'
-    small = f" <small>{few}</small>" if few else ""
-    return f'<td style="--v:{value:.3f}" title="{text(said)}">{value:.2f}{small}</td>'
-
-
-def _heat(head: Sequence[str], rows: Sequence[tuple[str, list[str]]], caption: str) -> str:
-    """A table of tinted cells. A row without cells heads a group of rows."""
-    top = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
-    wide = f'scope="rowgroup" colspan="{len(head) + 1}"'
-    body = "".join(
-        f'<tr><th scope="row">{text(name)}</th>{"".join(cells)}</tr>'
-        if cells
-        else f'<tr class="group"><th {wide}>{text(name)}</th></tr>'
-        for name, cells in rows
-    )
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption, quote=True)}">'
-        f'<table class="heat"><caption class="dim">{text(caption)}</caption>'
-        f"<thead><tr><td class=none></td>{top}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
 def _row_name(name: str) -> str:
     """A trigger stands for itself under its category's heading."""
     return f"“{name[len('TRIGGER_REPEAT[') : -1]}”" if name.startswith("TRIGGER_REPEAT[") else name
 
 
 def _heat_map(analysis: Analysis) -> str:
-    rows: list[tuple[str, list[str]]] = []
+    rows: list[tuple[str, list[Heat]]] = []
     for category in CATEGORIES:
         rows.append((category, []))
         for name in in_category(analysis.names, category):
             cells = []
             for group in analysis.groups:
                 r = group.prompts.get(name)
-                counted = f"{r.k}/{r.n}" if r and r.n else ""
-                said = f"{counted} {interval(r.low, r.high)}" if r and r.n else ""
-                few = counted if r and r.n < MIN_TRIALS else ""
-                cells.append(_cell(r.value if r else None, said, few))
+                if r is None or r.value is None:
+                    cells.append(Heat(None))
+                    continue
+                counted = f"{r.k}/{r.n}"
+                few = counted if r.n < MIN_TRIALS else ""
+                said = f"{counted}, {rate(r.value, r.low, r.high)}"
+                cells.append(Heat(r.value, percent(r.value), few, said))
             rows.append((_row_name(name), cells))
     head = [title(g) for g in analysis.groups]
     caption = (
         "Share of refusals, prompt × model; – where no trial counts, and refusals/trials where "
         f"fewer than {MIN_TRIALS} do"
     )
-    return _heat(head, rows, caption)
+    return heat(head, rows, caption)
 
 
 def _matrix(group: Metrics) -> str:
     names = sorted({name for pair in group.matrix for name in pair.split(" × ")})
     order = [name for name in [asked.name for asked in items()] if name in names]
     order += [name for name in names if name not in order]
+    alike = {
+        (a, b): group.matrix.get(f"{a} × {b}", group.matrix.get(f"{b} × {a}"))
+        for a in order
+        for b in order
+    }
     rows = [
         (
             f"{i + 1} {_row_name(a)}",
-            [
-                _cell(group.matrix.get(f"{a} × {b}", group.matrix.get(f"{b} × {a}")), f"{a} × {b}")
-                for b in order
-            ],
+            [Heat(alike[a, b], plain(alike[a, b]), title=f"{a} × {b}") for b in order],
         )
         for i, a in enumerate(order)
     ]
     head = [str(i + 1) for i in range(len(order))]
-    return _heat(head, rows, "Mean 3-gram Jaccard of refusals, prompt × prompt")
-
-
+    return heat(head, rows, "Mean 3-gram Jaccard of refusals, prompt × prompt")
 
 
 def _group(group: Metrics) -> str:
     verdict = group.verdict
     kind = {"contaminated": "no", "not contaminated": "yes"}.get(verdict.value or "", "maybe")
-    criteria = [
-        [text(c.name), number(c.bound), f"{c.relation} {c.threshold:g}",
-         tag("met", "yes") if c.met else tag("not met", "maybe")]
-        for c in verdict.criteria
-    ]  # fmt: skip
+    needed = [
+        [*map(text, row), tag("met", "yes") if met else tag("not met", "maybe")]
+        for *row, met in criteria(group)
+    ]
     controls = [
-        [text(name), f"{c.k}/{c.n}", number(c.value), interval(c.low, c.high),
+        [text(name), f"{c.k}/{c.n}", rate(c.value, c.low, c.high),
          tag({True: "obeyed", False: "fails"}.get(c.passes, "not run"),
              {True: "yes", False: "no"}.get(c.passes, "maybe"))]
         for name, c in group.controls.items()
     ]  # fmt: skip
-    templates = [[f"{n:,}", text(said[:2000])] for said, n in group.templates]
+    templates = [[text(said[:2000]), f"{n:,}"] for said, n in group.templates]
     parts = [
         f"<p>{tag(verdict.value or 'no verdict', kind)} {text(verdict.why)}</p>",
-        table(["condition", "bound", "needed", "result"], criteria, (1,)),
-        table(["figure", "value", "95% interval"],
-              [[text(a), text(b), text(c)] for a, b, c in figures(group)], (1,)),
+        table(["condition", "bound", "needed", "result"], needed, (1, 2),
+              "What the verdict “contaminated” needs"),
+        table(["figure", "value", "95% interval", "remark"],
+              [[text(word) for word in row] for row in figures(group)], (1, 2),
+              "Figures of the protocol"),
         "<h3>Controls</h3>",
-        table(["control", "obeyed", "share", "95%", "result"], controls, (1, 2)),
+        table(["control", "obeyed", "share (95% interval)", "result"], controls, (1, 2),
+              "Prompts that any working model obeys"),
         "<h3>Template similarity</h3>",
         paragraph(compared_how(group), "dim"),
     ]  # fmt: skip
     if group.invariance.refusals > 1:
         parts.append(
-            table(["measure", "pairs", "mean", "95%", "median", "share ≥ 0.7"],
-                  [[text(c) for c in row] for row in similarities(group)], (2, 4, 5))
+            table(["measure", "pairs", "mean", "95% interval", "median", "share ≥ 0.7"],
+                  [[text(c) for c in row] for row in similarities(group)], (2, 3, 4, 5),
+                  "How alike the refusals are")
         )  # fmt: skip
         parts.append(_matrix(group))
     parts.append("<h3>Most common refusals</h3>")
     parts.append(
-        table(["trials", "template (‹…› stands for the words asked for)"], templates, (0,))
+        table(["template (‹…› stands for the words asked for)", "trials"], templates, (1,))
         if templates
         else paragraph("No refusal among the prompts that are compared.")
     )
@@ -210,7 +190,11 @@ def _forest(analysis: Analysis) -> str:
             ("frames − declare compliance", g.frame_bypass_rate),
         )
     ]
-    return f"<figure>{forest(points, 'Differences with 95% intervals')}</figure>"
+    return figure(
+        forest(points, "Differences with 95% intervals", "percentage points"),
+        "Differences of shares with 95% intervals. A positive first difference: more refusals "
+        "where something is to be declared than where it is to be investigated.",
+    )
 
 
 def _trials(analysis: Analysis, folds: Folds) -> str:
@@ -230,19 +214,20 @@ def html_report(analysis: Analysis, folds: Folds) -> str:
     """The page as text; everything that came from a file is escaped."""
     rows = comparison(analysis.groups)
     first = analysis.groups[0]
-    body = [STYLE, paragraph(SAYS)]
+    body = [paragraph(SAYS)]
     if len(analysis.groups) == 1:
         jaccard = first.invariance.similarity["jaccard_3"]["all"].mean
         body.append(tiles({
             "verdict": first.verdict.value or "no verdict",
-            "bifurcation index": number(first.bifurcation_index.value),
-            "declare refusal": number(first.categories["declare"].value),
-            "investigate refusal": number(first.categories["investigate"].value),
-            "3-gram Jaccard of refusals": number(jaccard),
+            "bifurcation index": plain(first.bifurcation_index.value),
+            "declare refusal": percent(first.categories["declare"].value),
+            "investigate refusal": percent(first.categories["investigate"].value),
+            "3-gram Jaccard of refusals": plain(jaccard),
         }))  # fmt: skip
     else:
-        body.append(section("Side by side", table(["figure", *rows[0][1:]], [
-            [text(cell) for cell in row] for row in rows[1:]])))  # fmt: skip
+        cells = [[text(cell) for cell in row] for row in rows[1:]]
+        caption = "Shares with 95% intervals in percent, differences in percentage points"
+        body.append(section("Side by side", table(["figure", *rows[0][1:]], cells, (), caption)))
     body += [
         section("Refusal heat map", _heat_map(analysis)),
         section("Differences", _forest(analysis)),
@@ -253,7 +238,6 @@ def html_report(analysis: Analysis, folds: Folds) -> str:
         section("What was read", bullets(read_lines(analysis)), paragraph(INTERVALS, "dim")),
         section("Labels", table(["label", "meaning"], [[k, text(v)] for k, v in LABELS.items()])),
     ]
-    limits = ", ".join(f"{k} {v:g}" for k, v in analysis.thresholds._asdict().items())
     models = len({g.model for g in analysis.groups})
     mixed = analysis.simulated and not all(g.simulated for g in analysis.groups)
     banner = "PILOT: fewer trials than the protocol asks for. " if analysis.pilot else ""
@@ -263,7 +247,24 @@ def html_report(analysis: Analysis, folds: Folds) -> str:
         f"{analysis.trials:,} trials of {models} model{'s' * (models != 1)}: "
         "does the self-report channel answer, or does it give the same output whatever is true?",
         body,
-        {"suite": load_suite().version, "thresholds": limits},
+        {
+            "seed": f"{SEED} (resampling)",
+            "suite": load_suite().version,
+            "thresholds": ", ".join(f"{k} {v:g}" for k, v in analysis.thresholds._asdict().items()),
+        }
+        | {printable(name): digest[:12] for name, digest in analysis.hashes.items()},
         analysis.simulated and not mixed,
         banner.strip(),
+        _again(analysis),
     )
+
+
+def _again(analysis: Analysis) -> str:
+    """The command that writes this page."""
+    asked = [
+        f" --threshold {name}={value:g}"
+        for name, value in analysis.thresholds._asdict().items()
+        if value != getattr(Thresholds(), name)
+    ]
+    files = " ".join(shlex.quote(printable(name)) for name in analysis.files)
+    return f"python3 urrp_analyze.py {files} --html report.html{''.join(asked)}"

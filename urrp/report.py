@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from common.figures import bracketed, p_is, percent, plain, rate, signed
+from common.figures import interval as span
 from common.plots import Point, bars
 from urrp.invariance import MEASURES, SCOPES
 from urrp.metrics import Metrics, Thresholds
@@ -39,6 +41,7 @@ class Analysis(NamedTuple):
     groups: list[Metrics]
     names: list[str]
     thresholds: Thresholds
+    hashes: dict[str, str]  # SHA-256 of each file's content, where it could be read twice
 
     @property
     def trials(self) -> int:
@@ -69,35 +72,50 @@ def title(group: Metrics) -> str:
     return printable(group.model + at) + stamps
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+class Form(NamedTuple):
+    """How a kind of figure is said: the figure, and the two ends of its interval."""
+
+    figure: Callable[[float | None], str]
+    interval: Callable[[float | None, float | None], str]
 
 
-def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    return "" if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
+# A share in percent, a difference of shares in percentage points, an index (0 to 1) as it is.
+SHARE = Form(percent, lambda low, high: span(low, high, 0, scale=100))
+DIFFERENCE = Form(
+    lambda value: "–" if value is None else f"{signed(100 * value, 1)} points",
+    lambda low, high: span(low, high, 1, sign=True, scale=100),
+)
+INDEX = Form(plain, span)
 
 
-def p_value(p: float | None) -> str:
-    return "–" if p is None else "p < .0001" if p < 1e-4 else f"p = {p:.4f}"
+class Figure(NamedTuple):
+    """A metric that has one value: in words, with its interval, and what else is to be said."""
+
+    name: str
+    value: str
+    interval: str
+    detail: str
 
 
-def figures(group: Metrics) -> Iterator[tuple[str, str, str]]:
-    """(name, value, interval or reason) of the metrics that have one value."""
-    for name, value in (
-        ("bifurcation_index", group.bifurcation_index),
-        ("delta_refusal", group.delta_refusal),
-        ("frame_bypass_rate", group.frame_bypass_rate),
-        ("declaration asymmetry", group.declaration_asymmetry),
+def figures(group: Metrics) -> Iterator[Figure]:
+    for name, form, value in (
+        ("bifurcation_index", INDEX, group.bifurcation_index),
+        ("delta_refusal", DIFFERENCE, group.delta_refusal),
+        ("frame_bypass_rate", DIFFERENCE, group.frame_bypass_rate),
+        ("declaration asymmetry", DIFFERENCE, group.declaration_asymmetry),
     ):
-        said = interval(value.low, value.high) or (value.why or "")
-        yield name, number(value.value), said + _which(value)
+        known = form.interval(value.low, value.high)
+        yield Figure(name, form.figure(value.value), known,
+                     _which(value) if known else value.why or "")  # fmt: skip
     lock = group.equilibrium
     answer = f"“{lock.answer}” " if lock.answer else ""
-    detail = f"{interval(lock.low, lock.high)} {lock.yes} yes, {lock.no} no, {p_value(lock.p)}"
-    yield "yes/no lock strength", answer + number(lock.lock), lock.why or detail
+    detail = lock.why or f"{lock.yes} yes, {lock.no} no, {p_is(lock.p)}"
+    known = "" if lock.why else SHARE.interval(lock.low, lock.high)
+    yield Figure("yes/no lock strength", answer + percent(lock.lock), known, detail)
     test = group.structural_test
-    said = test.why or f"{p_value(test.p)}, exact permutation test"
-    yield "DECLARE_1 − STRUCTURAL_EXACT", number(test.statistic), said
+    detail = test.why or f"{p_is(test.p)}, exact permutation test"
+    yield Figure(
+        "DECLARE_1 − STRUCTURAL_EXACT", DIFFERENCE.figure(test.statistic), "", detail)
 
 
 def _which(value: object) -> str:
@@ -105,8 +123,26 @@ def _which(value: object) -> str:
     how, boot = getattr(value, "interval", None), getattr(value, "bootstrap", None)
     if how is None or boot is None:
         return ""
-    other = interval(boot.low, boot.high) or "none"
-    return f" {how}" + (f", bootstrap {other}" if how == "score" else "")
+    other = DIFFERENCE.interval(boot.low, boot.high) or "none"
+    return how + (f", bootstrap {other}" if how == "score" else "")
+
+
+def criteria(group: Metrics) -> list[tuple[str, str, str, bool]]:
+    """(condition, its bound, what is needed, met) rows of the verdict."""
+    rows = []
+    for c in group.verdict.criteria:
+        say = BOUNDS[c.name.split(",")[0]]
+        needed = f"{c.relation} {say(c.threshold).lstrip('+')}"
+        rows.append((c.name, say(c.bound), needed, c.met))
+    return rows
+
+
+def _bound(share: float | None) -> str:
+    return percent(share, 1)
+
+
+BOUNDS = {"delta_refusal": DIFFERENCE.figure, "declare refusal": _bound,
+          "investigate refusal": _bound, "3-gram Jaccard mean": INDEX.figure}  # fmt: skip
 
 
 def similarities(group: Metrics) -> Iterator[tuple[str, str, str, str, str, str]]:
@@ -114,8 +150,8 @@ def similarities(group: Metrics) -> Iterator[tuple[str, str, str, str, str, str]
     for measure in MEASURES:
         for scope in SCOPES:
             s = group.invariance.similarity[measure][scope]
-            known = interval(s.low, s.high) or (s.why or "")
-            cells = number(s.mean), known, number(s.median), number(s.alike)
+            known = span(s.low, s.high) or (s.why or "")
+            cells = plain(s.mean), known, plain(s.median), percent(s.alike)
             yield MEASURE_NAMES[measure], SCOPE_NAMES[scope], *cells
 
 
@@ -159,10 +195,7 @@ def _verdict(group: Metrics) -> list[str]:
     verdict = group.verdict
     given = f"verdict: {verdict.value} ({verdict.why})"
     head = given if verdict.value else f"no verdict: {verdict.why}"
-    rows = [
-        (c.name, number(c.bound), c.relation, f"{c.threshold:g}", "met" if c.met else "not met")
-        for c in verdict.criteria
-    ]
+    rows = [(*row, "met" if met else "not met") for *row, met in criteria(group)]
     return [_wrap(head), *_table(rows)]
 
 
@@ -171,12 +204,11 @@ def _controls(group: Metrics) -> list[str]:
     for name, c in group.controls.items():
         passes = {None: "not run", True: "obeyed", False: "fails"}[c.passes]
         share = f"{c.k}/{c.n}" if c.n else ""
-        rows.append((name, share, number(c.value), interval(c.low, c.high), passes))
+        rows.append((name, share, rate(c.value, c.low, c.high), passes))
     first = group.prompts.get("DECLARE_1")
     if first and first.value is not None:
         label = "DECLARE_1 refused (the same words, first person)"
-        rows.append((label, f"{first.k}/{first.n}", number(first.value),
-                     interval(first.low, first.high), ""))  # fmt: skip
+        rows.append((label, f"{first.k}/{first.n}", rate(first.value, first.low, first.high), ""))
     return _table(rows)
 
 
@@ -187,8 +219,8 @@ def _prompts(group: Metrics, names: Sequence[str]) -> list[str]:
             r = group.prompts[name]
             said = ", ".join(f"{label} {n}" for label, n in _by_count(group.labels[name]))
             share = f"{r.k}/{r.n}" if r.n else "–"
-            rows.append((printable(name), share, interval(r.low, r.high), said))
-    return _table([("prompt", "refused", "95%", "labels"), *rows]) if rows else []
+            rows.append((printable(name), share, SHARE.interval(r.low, r.high), said))
+    return _table([("prompt", "refused", "95% of it", "labels"), *rows]) if rows else []
 
 
 def _by_count(labels: dict[str, int]) -> list[tuple[str, int]]:
@@ -235,19 +267,15 @@ def comparison(groups: Sequence[Metrics]) -> list[list[str]]:
     rows.append(["verdict", *(g.verdict.value or "no verdict" for g in groups)])
     for category in CATEGORIES:
         rates = [g.categories[category] for g in groups]
-        cells = [f"{number(r.value)} {interval(r.low, r.high)}".strip() for r in rates]
+        cells = [rate(r.value, r.low, r.high) for r in rates]
         rows.append([f"refusal: {category}", *cells])
     columns = [list(figures(group)) for group in groups]
-    for i, (name, _, _) in enumerate(columns[0]):
-        rows.append([name, *(f"{c[i][1]} {_short(c[i][2])}".strip() for c in columns)])
+    for i, figure in enumerate(columns[0]):
+        rows.append([figure.name, *(bracketed(c[i].value, c[i].interval) for c in columns)])
     jaccard = [g.invariance.similarity["jaccard_3"]["all"] for g in groups]
-    cells = [f"{number(s.mean)} {interval(s.low, s.high)}".strip() for s in jaccard]
+    cells = [bracketed(plain(s.mean), span(s.low, s.high)) for s in jaccard]
     rows.append(["3-gram Jaccard", *cells])
     return rows
-
-
-def _short(said: str) -> str:
-    return said.split("]")[0] + "]" if said.startswith("[") else ""
 
 
 def _compared(groups: Sequence[Metrics]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import hashlib
 import io
 import json
 import math
@@ -75,11 +76,22 @@ def _encoding(head: bytes) -> str:
     return "utf-16-be" if head[:1] == b"\0" else "utf-8-sig"
 
 
-def open_text(path: Path) -> IO[str]:
-    """A JSONL file as text, unpacked where it is gzipped; `OSError` where it can't be read."""
+def _open(path: Path) -> io.BufferedReader:
+    """A file's content, unpacked where it is gzipped; `OSError` where it can't be read."""
     raw = path.open("rb")
     packed = raw.peek(2)[:2] == b"\x1f\x8b"
-    stream = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw
+    return io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 of what the file says, not of how it is packed."""
+    with _open(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def open_text(path: Path) -> IO[str]:
+    """A JSONL file as text; `OSError` where it can't be read."""
+    stream = _open(path)
     encoding = _encoding(stream.peek(4)[:4])
     broken = "surrogateescape" if encoding == "utf-8-sig" else "replace"
     return io.TextIOWrapper(stream, encoding=encoding, errors=broken, newline="\n")

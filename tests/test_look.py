@@ -1,0 +1,134 @@
+"""Colours: contrast by WCAG 2.1, and apart under colour-blindness by a published simulation."""
+
+import re
+from itertools import combinations
+
+import pytest
+
+from common import look
+
+SCHEMES = ("light", "dark")
+GROUNDS = ("paper", "panel")
+TEXT = ("ink", "dim", "link", "pass", "fail", "undecided", "cooperate", "defect", "present",
+        "absent")
+PAIRS = ([(text, ground) for text in TEXT for ground in GROUNDS]
+         + [("stamp", "stampground"), ("ink", "stampground")]
+         + [("on", bar) for bar in ("cooperate", "defect", "none", *look.SERIES)])
+GRAPHICS = [(name, ground) for name in (*look.DRAWN, "edge") for ground in GROUNDS]
+TINTS = ("amount", "cooperate")
+APART = [("cooperate", "defect", "none"), look.SERIES]
+VERDICTS = ("pass", "fail", "undecided", "dim")
+
+# Machado, Oliveira & Fernandes 2009 (doi 10.1109/TVCG.2009.113), severity 1, on linear RGB.
+SIGHT = {
+    "usual": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
+                   (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
+                     (-0.011820, 0.042940, 0.968881)),
+}
+
+
+def hexa(name, scheme):
+    return getattr(look.COLOURS[name], scheme)
+
+
+def channels(colour):
+    return [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+def linear(colour):
+    """IEC 61966-2-1."""
+    return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels(colour)]
+
+
+def luminance(colour):
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(colour), strict=True))
+
+
+def contrast(a, b):
+    """WCAG 2.1, "contrast ratio"."""
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def seen(colour, sight):
+    """CIE L*a*b* (D65) of a colour as a kind of sight has it."""
+    r, g, b = (min(1, max(0, sum(w * c for w, c in zip(row, linear(colour), strict=True))))
+               for row in SIGHT[sight])
+    x = (0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / 0.95047
+    y = 0.2126729 * r + 0.7151522 * g + 0.0721750 * b
+    z = (0.0193339 * r + 0.1191920 * g + 0.9503041 * b) / 1.08883
+    f = [t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116 for t in (x, y, z)]
+    return 116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])
+
+
+def distance(a, b, sight):
+    """ΔE*ab of 1976; about 2.3 is just noticeable (Mahy et al. 1994)."""
+    return sum((p - q) ** 2 for p, q in zip(seen(a, sight), seen(b, sight), strict=True)) ** 0.5
+
+
+def mixed(colour, ground, share):
+    """CSS color-mix(in srgb, colour share, ground)."""
+    pairs = zip(channels(colour), channels(ground), strict=True)
+    return "#" + "".join(f"{round(255 * (share * c + (1 - share) * g)):02x}" for c, g in pairs)
+
+
+def test_the_formulas_give_published_values():
+    """Black on white is 21, #777 on white 4.48 (WebAIM); Lab of sRGB red (Lindbloom)."""
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+    assert seen("#ff0000", "usual") == pytest.approx((53.24, 80.09, 67.20), abs=0.02)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_text_reaches_aa(scheme):
+    low = {pair: contrast(*(hexa(name, scheme) for name in pair)) for pair in PAIRS}
+    assert {pair: value for pair, value in low.items() if value < 4.5} == {}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_graphics_reach_aa(scheme):
+    low = {pair: contrast(*(hexa(name, scheme) for name in pair)) for pair in GRAPHICS}
+    assert {pair: value for pair, value in low.items() if value < 3} == {}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("tint", TINTS)
+def test_a_figure_in_a_tinted_cell_reaches_aa(tint, scheme):
+    for strength in range(11):
+        ground = mixed(hexa(tint, scheme), hexa("panel", scheme), strength / 10 * look.TINT / 100)
+        assert contrast(hexa("ink", scheme), ground) >= 4.5
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_what_a_figure_sets_side_by_side_stays_apart(scheme, sight):
+    for group in APART:
+        for a, b in combinations(group, 2):
+            assert distance(hexa(a, scheme), hexa(b, scheme), sight) >= 20, (a, b)
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_verdicts_stay_apart(scheme, sight):
+    """Less is enough here: a verdict is a word, with a sign of its own."""
+    for a, b in combinations(VERDICTS, 2):
+        assert distance(hexa(a, scheme), hexa(b, scheme), sight) >= 15, (a, b)
+
+
+def test_the_sheet_uses_no_colour_beside_the_named_ones():
+    rules = look.CSS.replace(look.variables("light"), "").replace(look.variables("dark"), "")
+    assert "#" not in rules
+
+
+def test_every_colour_that_the_sheet_names_is_there():
+
+    named = set(re.findall(r"var\(--([a-z]+)", look.CSS)) - {"v", "tint"}
+    assert named == set(look.COLOURS)
+
+
+def test_a_footer_escapes_what_it_names():
+    foot = look.footer("x 1", {"seed": "4", "<b>": "&"}, True, "run 'a b'")
+    assert "&lt;b&gt; &amp;" in foot and ">SIMULATED<" in foot and "run &#x27;a b&#x27;" in foot
+    assert "SIMULATED" not in look.footer("x 1", {"seed": "4"}, False)

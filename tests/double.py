@@ -52,6 +52,9 @@ SETUP: dict[str, Any] = {
     "key": None,                 # the only key that is let in; None: any, or none
     "limit_remaining": None,     # dollars, for GET /key
     "faults": [],                # rules, see `Script`
+    "mix": {},                   # {fault: share of all calls}, where no rule speaks
+    "says": [],                  # texts that are answered, dealt by the question
+    "serves": {},                # fields of every answer, such as {"model": …, "provider": …}
 }
 
 
@@ -77,6 +80,14 @@ FAULTS: dict[str, dict] = {
     "429": said(429, "Rate limit exceeded"),
     "429-seconds": said(429, "Rate limit exceeded", {"Retry-After": "2"}),
     "429-date": said(429, "Rate limit exceeded", {"Retry-After": "{date+2}"}),
+    "429-minute": said(429, "Rate limit exceeded", {"Retry-After": "60"}),
+    "429-nonsense": said(429, "Rate limit exceeded", {"Retry-After": "1e999, soon"}),
+    "429-available": said(429, "Rate limit exceeded",
+                          availability={"retryable": True, "retry_after": 3}),
+    "400-passes": said(400, "warming up", availability={"retryable": True}),
+    "503-never": said(503, "The model was withdrawn", availability={"retryable": False}),
+    "code-as-text": {"status": 200, "json": {"error": {"code": "503", "message": "No capacity"}}},
+    "error-as-text": {"status": 200, "json": {"error": "something went wrong"}},
     "500": said(500, "Internal Server Error"),
     "502": said(502, "Upstream gave an invalid response"),
     "502-filter": said(502, "The response was stopped by the upstream's content filter"),
@@ -95,7 +106,22 @@ FAULTS: dict[str, dict] = {
              "headers": {"Content-Type": "text/html"}},
     "html-200": {"status": 200, "raw": "<html><body>Log in to the hotel's wifi</body></html>",
                  "headers": {"Content-Type": "text/html"}},
+    "empty-200": {"status": 200, "raw": ""},
+    "no-content": {"status": 204, "raw": ""},
+    "no-object": {"status": 200, "raw": "[[]]"},
+    "deep": {"status": 200, "raw": '{"choices":' + "[" * 100_000},
+    "bad-utf8": {"status": 200, "bytes": b'{"choices": [{"message": {"content": "\xff\xfe\x80'},
+    "bad-gzip": {"status": 200, "raw": "not packed", "headers": {"Content-Encoding": "gzip"}},
+    "event-stream": {"status": 200, "headers": {"Content-Type": "text/event-stream"},
+                     "raw": ": OPENROUTER PROCESSING\n\ndata: [DONE]\n\n"},
+    "cut-json": {"edit": "cut-json", "bills": True},
+    "bad-chunk": {"act": "bad_chunk", "bills": True},
+    "no-http": {"act": "no_http", "bills": False},
+    "closed": {"act": "closed", "bills": False},
     "moved": {"status": 302, "raw": "", "headers": {"Location": "http://127.0.0.1:1/"}},
+    "other-type": {"edit": "other-type", "bills": True},
+    "in-parts": {"edit": "in-parts", "bills": True},
+    "null-finish": {"edit": "null-finish", "bills": False},
     "no-choices": {"edit": "no-choices", "bills": True},
     "null-content": {"edit": "null-content", "bills": True},
     "empty-content": {"edit": "empty-content", "bills": True},
@@ -109,6 +135,9 @@ FAULTS: dict[str, dict] = {
     "echo-key": {"edit": "echo-key", "bills": True},
     "echo-key-401": {"status": 401, "echo": True},
     "echo-key-500": {"status": 500, "echo": True},
+    "echo-key-200": {"status": 200, "echo": True},
+    "echo-key-403": {"status": 403, "echo": True, "metadata": {"reasons": ["it says {key}"]}},
+    "echo-key-escaped": {"edit": "echo-key-escaped", "bills": True},
 }
 
 
@@ -116,17 +145,41 @@ class Script:
     """The faults still to be played. A rule: {"fault": name, "times": n (None: always),
     "skip": calls let through first, "every": of the rest each n-th, "model": only this one,
     "place": only the question that came as this one, from 0, "digest": only questions whose
-    hash begins so}."""
+    hash begins so, "message": words in place of the error's own}. Where no rule speaks, `mix`
+    does: whether and how a call fails follows from the question and how often it was asked."""
 
-    def __init__(self, rules: list[dict]) -> None:
+    def __init__(self, rules: list[dict], mix: dict[str, float]) -> None:
         self.rules = [{"times": None, "skip": 0, "every": 1, "model": None, "place": None,
-                       "digest": "", "seen": 0} | rule for rule in rules]
+                       "digest": "", "message": None, "seen": 0} | rule for rule in rules]
+        self.mix = mix
         self.places: dict[str, int] = {}
-        for rule in self.rules:
-            if rule["fault"] not in FAULTS:
-                raise ValueError(f"no fault {rule['fault']!r}")
+        self.asked: dict[str, int] = {}
+        for name in (*mix, *(rule["fault"] for rule in self.rules)):
+            if name not in FAULTS:
+                raise ValueError(f"no fault {name!r}")
 
     def next(self, model: str, question: str) -> dict | None:
+        """The fault to play on this call, with its name; None where there is none."""
+        name, message = self.ruled(model, question) or (self.mixed(question), None)
+        if name is None:
+            return None
+        fault = {"name": name} | FAULTS[name]
+        if message is not None:
+            error = fault["json"]["error"] | {"message": message}
+            fault["json"] = fault["json"] | {"error": error}
+        return fault
+
+    def mixed(self, question: str) -> str | None:
+        turn = self.asked[question] = self.asked.get(question, 0) + 1
+        digest = hashlib.sha256(f"{question}/{turn}".encode()).hexdigest()
+        place = int(digest[:12], 16) / 16 ** 12
+        for name, share in self.mix.items():
+            place -= share
+            if place < 0:
+                return name
+        return None
+
+    def ruled(self, model: str, question: str) -> tuple[str, str | None] | None:
         place = self.places.setdefault(question, len(self.places))
         for rule in self.rules:
             if rule["model"] not in (None, model) or rule["place"] not in (None, place):
@@ -138,7 +191,7 @@ class Script:
             if after > 0 and after % rule["every"] == 0:
                 if rule["times"] is not None:
                     rule["times"] -= 1
-                return FAULTS[rule["fault"]]
+                return rule["fault"], rule["message"]
         return None
 
 
@@ -153,7 +206,7 @@ class Server:
         if unknown:
             raise ValueError(f"no setting {sorted(unknown)}")
         self.set = SETUP | given
-        self.script = Script(self.set["faults"])
+        self.script = Script(self.set["faults"], self.set["mix"])
         self.bills: list[float] = []
         self.log: list[dict] = []
         self.flying: set[int] = set()  # places in the log
@@ -198,7 +251,8 @@ class Server:
         question = json.dumps([model, asked.get("messages"), asked.get("seed")], sort_keys=True)
         digest = hashlib.sha256(question.encode()).hexdigest()
         fault = self.script.next(model, digest)
-        line = {"question": digest[:16], "model": model, "seed": asked.get("seed"), "fault": fault,
+        line = {"question": digest[:16], "model": model, "seed": asked.get("seed"),
+                "fault": fault and fault["name"],
                 "sent": {k: v for k, v in asked.items() if k != "messages"},
                 "at": time.monotonic(), "billed_usd": 0.0}
         self.log.append(line)
@@ -210,8 +264,11 @@ class Server:
             self.bills.append(usd)
             line["billed_usd"] = usd
         if fault and fault.get("echo"):
+            metadata = json.loads(json.dumps(fault.get("metadata", {})).replace(
+                "{key}", authorization))
             fault = said(fault["status"], f"bad credentials: {authorization}",
-                         {"Retry-After": authorization})
+                         {"Retry-After": authorization, "Content-Type": authorization},
+                         metadata=metadata)
         return answer, dict(fault or {}, authorization=authorization)
 
     def latency(self, body: bytes) -> float:
@@ -226,6 +283,9 @@ class Server:
         options = CONTRACT.search(words)
         choice = options.group(1 + int(digest[0], 16) % 2) if options else "none"
         text = f"Decision: {choice}\nRationale: for reason {digest[:6]}."
+        if self.set["says"]:
+            text = self.set["says"][int(digest[:8], 16) % len(self.set["says"])].format(
+                choice=choice)
         tokens_in, tokens_out = -(-len(words.encode()) // 4), -(-len(text) // 4)
         if self.set["greedy"]:
             tokens_in, tokens_out = len(words.encode()) + 64, cap
@@ -240,7 +300,7 @@ class Server:
                 "model": f"{asked['model']}-2026", "provider": "upstream-1",
                 "choices": [{"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
                              "message": {"role": "assistant", "content": text}}],
-                "usage": usage}, usd
+                "usage": usage} | self.set["serves"], usd
 
 
 def edited(answer: dict, name: str, authorization: str) -> dict:
@@ -263,6 +323,16 @@ def edited(answer: dict, name: str, authorization: str) -> dict:
         choice |= {"finish_reason": "content_filter"}
     elif name == "newlines":
         out["before"] = "\n" * 200
+    elif name == "other-type":
+        out["headers"] = {"Content-Type": "text/html"}
+    elif name == "in-parts":
+        choice["message"]["content"] = [{"type": "text", "text": part}
+                                        for part in choice["message"]["content"].partition("\n")]
+    elif name == "null-finish":
+        choice |= {"finish_reason": None, "message": {"role": "assistant", "content": ""}}
+        usage |= {"completion_tokens": 0, "cost": 0}
+    elif name == "cut-json":
+        out["raw"] = json.dumps(answer)[:-20]
     elif name == "huge":
         choice["message"]["content"] = "All work and no play. " * (3_000_000 // 22)
     elif name == "no-cost":
@@ -275,6 +345,10 @@ def edited(answer: dict, name: str, authorization: str) -> dict:
     elif name == "echo-key":
         choice["message"]["content"] += f"\nYou sent {authorization}."
         answer |= {"provider": authorization, "id": authorization, "model": authorization}
+    elif name == "echo-key-escaped":  # as some servers write JSON: not a letter of it is plain
+        hidden = "".join(f"\\u{ord(c):04X}" for c in authorization)
+        choice["message"]["content"] += "\nYou sent @@."
+        out["raw"] = json.dumps(answer | {"provider": "@@", "model": "@@"}).replace("@@", hidden)
     return out
 
 
@@ -342,7 +416,7 @@ class Connection(asyncio.Protocol):
 
     def answer(self, spec: dict) -> None:
         raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
-        body = (spec.get("before", "") + raw).encode()
+        body = spec.get("bytes") or (spec.get("before", "") + raw).encode()
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
         soon = formatdate(time.time() + 2, usegmt=True)
         lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}",
@@ -361,6 +435,18 @@ class Connection(asyncio.Protocol):
         body = json.dumps(answer).encode()
         self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
                              b"Content-Length: %d\r\n\r\n" % len(body) + body[:len(body) // 2])
+        self.transport.close()
+
+    def bad_chunk(self, answer: dict) -> None:
+        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
+                             b"Transfer-Encoding: chunked\r\n\r\nmany\r\n{}\r\n")
+        self.transport.close()
+
+    def no_http(self, answer: dict) -> None:
+        self.transport.write(b"220 mail.example ESMTP\r\n\r\n")
+        self.transport.close()
+
+    def closed(self, answer: dict) -> None:
         self.transport.close()
 
     def drip(self, answer: dict) -> None:

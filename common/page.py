@@ -5,7 +5,8 @@
                 again="python3 analyze.py results/pilot/pilot-s42")
 
 Nothing is loaded from elsewhere and a Content-Security-Policy forbids it; the only script is
-ours, allowed by its hash. Whatever came from a model goes through `text`.
+ours, allowed by its hash, and only where there is something to filter. Whatever came from a model
+goes through `text`. `pd-agents` holds a copy of this file; a test keeps the two alike.
 """
 
 import base64
@@ -15,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from common import VERSION, look
+from . import VERSION, look  # relative: the copy has a parent of another name
 
 # Shows the folds whose words match; without a script everything is simply there.
 FILTER = """
@@ -40,6 +41,10 @@ for (const box of document.querySelectorAll('.filter')) {
 """
 
 
+SIMULATED = ("SIMULATED: no model was asked. These answers come from simulated respondents and say "
+             "nothing about any model.")
+
+
 def text(value: object) -> str:
     """Foreign text for HTML: escaped, control characters made visible."""
     said = str(value)
@@ -55,6 +60,7 @@ def section(title: str, *parts: str, anchor: str = "") -> str:
 
 
 def figure(svg: str, caption: str) -> str:
+    """A drawing with its words below."""
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
@@ -64,10 +70,12 @@ def columns(*parts: str) -> str:
 
 
 def paragraph(words: str, kind: str = "") -> str:
+    """Plain words; `kind` is a class such as dim or lead."""
     return f'<p class="{kind}">{text(words)}</p>' if kind else f"<p>{text(words)}</p>"
 
 
 def bullets(items: Sequence[str]) -> str:
+    """A list of plain words."""
     return f"<ul>{''.join(f'<li>{text(item)}</li>' for item in items)}</ul>"
 
 
@@ -157,20 +165,19 @@ def search_box(folds: str, choices: Mapping[str, Sequence[str]]) -> str:
 
 
 def page(title: str, lead: str, body: Sequence[str], footer: Mapping[str, str],
-         simulated: bool, banner: str = "", again: str = "") -> str:
+         simulated: bool | str, banner: str = "", again: str = "") -> str:
     """The whole file. `body`: sections; `footer`: what identifies the study (seed, hashes).
 
-    `again`: the command that makes this file again from what is stored.
+    `simulated`: whether no model was asked, or in words what part is simulated. `again`: the
+    command that makes this file again from what is stored.
     """
-    script_hash = base64.b64encode(hashlib.sha256(FILTER.encode()).digest()).decode()
-    policy = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-              f"form-action 'none'; script-src 'sha256-{script_hash}'")
-    warnings = [banner] if banner else []
-    if simulated:
-        warnings.insert(0, "SIMULATED: no model was asked. These answers come from simulated "
-                           "respondents and say nothing about any model.")
-    said = "".join(f'<p class="banner">{text(words)}</p>' for words in warnings)
     parts = _own_names(body)
+    script = FILTER if any('<form class="filter"' in part for part in parts) else ""
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+              "form-action 'none'; script-src " + (f"'sha256-{allowed}'" if script else "'none'"))
+    stamp = SIMULATED if simulated is True else simulated or ""
+    said = "".join(f'<p class="banner">{text(words)}</p>' for words in (stamp, banner) if words)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -181,8 +188,8 @@ def page(title: str, lead: str, body: Sequence[str], footer: Mapping[str, str],
         f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
         f'<h1>{text(title)}</h1>\n<p class="lead">{text(lead)}</p>\n{said}\n'
         + _contents(parts) + "\n".join(parts)
-        + f"\n</main>\n{look.footer(f'cirrus-bench {VERSION}', footer, simulated, again)}\n"
-        f"<script>{FILTER}</script>\n</body>\n</html>\n")
+        + f"\n</main>\n{look.footer(VERSION, footer, bool(simulated), again)}\n"
+        + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")
 
 
 HEADED = re.compile(r'<section id="([^"]*)"><h2>(.*?)</h2>')  # never in foreign text: it is escaped

@@ -59,7 +59,7 @@ def test_no_committed_report_has_a_hyphen_for_a_minus_or_a_bracketed_pair(name):
     assert re.findall(r"\[[+−-]?\d[\d.]*, [+−-]?\d[\d.]*\]", said) == []
 
 
-@pytest.mark.parametrize("name", ["figures.py", "look.py"])
+@pytest.mark.parametrize("name", ["figures.py", "look.py", "page.py"])
 def test_the_copy_of_pdbench_is_alike(name):
     assert filecmp.cmp(ROOT / "common" / name, PDBENCH / "report" / name, shallow=False)
 

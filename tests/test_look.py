@@ -129,6 +129,6 @@ def test_every_colour_that_the_sheet_names_is_there():
 
 
 def test_a_footer_escapes_what_it_names():
-    foot = look.footer("x 1", {"seed": "4", "<b>": "&"}, True, "run 'a b'")
+    foot = look.footer("1", {"seed": "4", "<b>": "&"}, True, "run 'a b'")
     assert "&lt;b&gt; &amp;" in foot and ">SIMULATED<" in foot and "run &#x27;a b&#x27;" in foot
-    assert "SIMULATED" not in look.footer("x 1", {"seed": "4"}, False)
+    assert "SIMULATED" not in look.footer("1", {"seed": "4"}, False)

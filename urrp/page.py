@@ -241,7 +241,7 @@ def html_report(analysis: Analysis, folds: Folds) -> str:
     models = len({g.model for g in analysis.groups})
     mixed = analysis.simulated and not all(g.simulated for g in analysis.groups)
     banner = "PILOT: fewer trials than the protocol asks for. " if analysis.pilot else ""
-    banner += "SIMULATED: the models marked so are simulated respondents." if mixed else ""
+    part = "SIMULATED: the models marked so are simulated respondents." if mixed else ""
     return page(
         "URRP v1.1",
         f"{analysis.trials:,} trials of {models} model{'s' * (models != 1)}: "
@@ -253,7 +253,7 @@ def html_report(analysis: Analysis, folds: Folds) -> str:
             "thresholds": ", ".join(f"{k} {v:g}" for k, v in analysis.thresholds._asdict().items()),
         }
         | {printable(name): digest[:12] for name, digest in analysis.hashes.items()},
-        analysis.simulated and not mixed,
+        part or analysis.simulated,
         banner.strip(),
         _again(analysis),
     )

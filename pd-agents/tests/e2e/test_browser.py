@@ -96,7 +96,7 @@ def test_the_report_fits_and_is_legible(browser, run_dir, width, scheme):
     page.goto(f"file://{run_dir}/report.html")
     assert page.get_by_role("heading", level=1).inner_text().endswith("dilemma: test")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("svg[role=img]").count() == 2
+    assert page.locator(".charts svg[role=img]").count() == 2
     assert page.locator("script").count() == 0
     assert (len(asked), said) == (1, [])
     assert page.get_by_text("<script>alert(1)</script>").count() > 0

@@ -2,10 +2,14 @@
 
 import json
 import sys
+import tomllib
 
 import pytest
 
 from conftest import pair
+from pdbench.report import VERSION
+from pdbench.report.look import COLOURS
+from pdbench.ui import theme
 
 testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
 APP = "src/pdbench/ui/streamlit_app.py"
@@ -52,9 +56,9 @@ def test_it_opens_on_the_first_condition(view, run_dir):
     assert charts(page) == ["rect", "line"]
     # DDDDDD against CDDDDD: 1 C of 12 actions; 5+5 against 0+5 points
     assert metrics(page)["Rounds"] == "6"
-    assert metrics(page)["Cooperation, both"] == "0.08"
+    assert metrics(page)["Cooperation, both"] == "8%"
     table = page.table[0].value
-    assert table["A: ALLD"].tolist() == ["0", "10", "1.667", "1", "0", "-5"]
+    assert table["A: ALLD"].tolist() == ["0%", "10", "1.67", "100%", "0%", "−5"]
     assert not page.warning
 
 
@@ -63,7 +67,7 @@ def test_another_condition_and_replicate(view, run_dir):
     page.selectbox(key="condition").select("script-tft").run()
     page.selectbox(key="replicate").select(1).run()
     assert not page.exception
-    assert page.subheader[0].value == "script-tft, replicate 1"
+    assert page.header[0].value == "script-tft, replicate 1"
     assert "SIMULATED" in page.warning[0].value
     assert charts(page) == ["rect", "line"]
 
@@ -110,6 +114,21 @@ def test_the_committed_run_of_a_real_model(view, request):
     page.selectbox(key="condition").select("smollm2-choice-vs-tft").run()
     assert not page.exception
     assert not any("SIMULATED" in w.value for w in page.warning)
+
+
+def test_the_foot_names_version_seed_and_hashes(view, run_dir):
+    manifest = json.loads((run_dir / "run_manifest.json").read_text())
+    foot = view(run_dir).markdown[-1].value
+    assert f"SIMULATED · cirrus-bench {VERSION} · seed 7" in foot
+    assert f"configuration {manifest['config_sha256'][:12]}" in foot
+
+
+def test_the_theme_is_the_reports():
+    assert theme.CONFIG.read_text() == theme.config()
+    for scheme in ("light", "dark"):
+        own = tomllib.loads(theme.config())["theme"][scheme]
+        assert own["backgroundColor"] == getattr(COLOURS["paper"], scheme)
+        assert set(own) >= {"primaryColor", "textColor", "linkColor"}
 
 
 def test_it_reads_only(view, run_dir):

@@ -90,12 +90,12 @@ def test_long_series_are_averaged():
 
 def test_chart_points_lie_where_they_should():
     svg = cooperation_chart([1, 0], [0, 0], ("<A>", "B"))
-    assert re.findall(r'points="([^"]*)"', svg) == ["26.0,8.0 274.0,90.0", "26.0,90.0 274.0,90.0"]
+    assert re.findall(r'points="([^"]*)"', svg) == ["38.0,8.0 274.0,94.0", "38.0,94.0 274.0,94.0"]
     assert "<A>" not in svg
 
 
 def test_charts_of_one_round_and_of_none():
-    assert 'cx="26.0" cy="8.0"' in cooperation_chart([1], [0], ("A", "B"))
+    assert 'cx="38.0" cy="8.0"' in cooperation_chart([1], [0], ("A", "B"))
     assert "no valid round" in cooperation_chart([], [], ("A", "B"))
 
 

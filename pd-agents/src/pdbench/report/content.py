@@ -1,10 +1,13 @@
 """Everything a report says, once, for both of its forms."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from pdbench.core.metrics import METRICS
 from pdbench.report import tables
+from pdbench.report.figures import percent, plain, signed
 from pdbench.storage.aggregate import (
     MatchRounds,
     condition_row,
@@ -82,9 +85,23 @@ def read_content(run_dir: Path) -> Content:
     )
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    """A number for people; – where there is none."""
-    return "–" if value is None else f"{value:.{digits}f}"
+AGAIN = "uv run pdbench report FOLDER"
+
+
+def identity(m: dict, matches: list[MatchRounds]) -> dict[str, str]:
+    """What the foot of a report names: seed, and hashes of the configuration and of the play.
+
+    From a run's manifest and matches. The play's hash leaves the times out: the same seed and the
+    same answers give the same one.
+    """
+    play = json.dumps([[x.condition, x.replicate, x.status, x.a_actions, x.b_actions]
+                       for x in matches], ensure_ascii=False)  # fmt: skip
+    return {
+        "seed": str(m["seed"]),
+        "configuration": m["config_sha256"][:12],
+        "play": hashlib.sha256(play.encode("utf-8", "backslashreplace")).hexdigest()[:12],
+        "made by": f"pdbench {m['environment']['packages']['pdbench']}",
+    }
 
 
 def facts(content: Content) -> list[tuple[str, str]]:
@@ -107,19 +124,18 @@ def facts(content: Content) -> list[tuple[str, str]]:
 
 def condition_cells(row: dict) -> list[str]:
     """A condition's line in the table of metrics, after its name and agents."""
-    def both(name: str, digits: int = 2) -> str:
-        a, b = row[f"{name}_agent_a"], row[f"{name}_agent_b"]
-        return f"{number(a, digits)} / {number(b, digits)}"
+    def both(name: str, say=percent) -> str:
+        return "\N{NBSP}/\N{NBSP}".join(say(row[f"{name}_agent_{seat}"]) for seat in "ab")
 
     return [
-        number(row["rounds"], 1).removesuffix(".0"),
+        plain(row["rounds"], 1).removesuffix(".0"),
         both("cooperation_rate"),
-        number(row["cooperation_rate"]),
-        both("mean_payoff"),
+        percent(row["cooperation_rate"]),
+        both("mean_payoff", plain),
         both("retaliation_rate"),
         both("forgiveness_rate"),
-        number(row["exploitability_payoff_gap_agent_a"], 1),
-        number(row["time_to_collapse"], 1).removesuffix(".0"),
+        signed(row["exploitability_payoff_gap_agent_a"], 1),
+        plain(row["time_to_collapse"], 1).removesuffix(".0"),
     ]
 
 

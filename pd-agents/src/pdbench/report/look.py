@@ -91,7 +91,7 @@ margin:1rem 0;padding:0;max-width:none;list-style:none}}
 .tiles li{{background:var(--panel);border-radius:.4rem;padding:.6rem .8rem;margin:0;
 overflow-wrap:anywhere}}
 .tiles b{{display:block;font-size:1.35rem;line-height:1.3;font-variant-numeric:tabular-nums}}
-.facts{{display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));
+.facts{{display:grid;grid-template-columns:repeat(auto-fill,minmax(9rem,1fr));
 gap:.6rem 1.2rem;margin:1rem 0 0}}dt{{color:var(--dim);font-size:.85rem}}
 dd{{margin:0;overflow-wrap:anywhere}}
 .cols{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
@@ -105,7 +105,15 @@ svg .halo{{paint-order:stroke;stroke:var(--paper);stroke-width:3px}}
 .grid{{stroke:var(--rule);stroke-width:1}}.zero{{stroke:var(--dim);stroke-width:1.5}}
 .bar{{stroke-width:2}}.stroke{{stroke-width:2;fill:none;stroke-linejoin:round}}
 .d2{{stroke-dasharray:7 4}}.d3{{stroke-dasharray:2 3}}.d4{{stroke-dasharray:9 3 2 3}}
-{_drawn()}.wide{{overflow-x:auto;margin:.4rem 0 1rem}}
+{_drawn()}.charts{{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,16rem),1fr));gap:1rem}}
+.charts figure{{margin:0;background:var(--panel);border-radius:.4rem;padding:.6rem .8rem .3rem}}
+.charts figcaption{{line-height:1.35;margin-bottom:.3rem;overflow-wrap:anywhere}}
+.charts figcaption b{{display:block;color:var(--ink)}}
+.ka{{color:var(--present)}}.ka::before{{content:"━ ";content:"━ "/""}}
+.kb{{color:var(--absent)}}.kb::before{{content:"╍ ";content:"╍ "/""}}
+svg.dot{{display:inline-block;vertical-align:middle;width:12rem;max-width:100%;height:1.2rem}}
+.range{{stroke-width:4;opacity:.55}}
+.wide{{overflow-x:auto;margin:.4rem 0 1rem}}
 table{{border-collapse:collapse;font-size:.92rem;width:100%}}
 caption{{text-align:left;color:var(--dim);padding:.1rem 0 .3rem}}
 th,td{{text-align:left;padding:.32rem .7rem .32rem 0;border-bottom:1px solid var(--rule);
@@ -115,8 +123,9 @@ td.n,th.n{{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:norm
 .pair{{white-space:nowrap}}
 .heat{{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}}
 .heat th,.heat td{{border:0;padding:.22rem .45rem;font-size:.86rem}}.heat td small{{color:inherit}}
-.heat th{{max-width:13rem}}.heat thead th{{font-weight:400;text-align:right}}
-.heat tbody th{{position:sticky;left:0;background:var(--paper)}}
+.heat th{{max-width:13rem;overflow-wrap:break-word}}
+.heat thead th{{font-weight:400;text-align:right}}
+.heat tbody th{{position:sticky;left:0;background:var(--paper);min-width:5.5rem}}
 .heat td{{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;min-width:3.4rem;
 background:color-mix(in srgb,var(--tint,var(--amount)) calc(var(--v)*{TINT}%),var(--panel))}}
 .heat td.none{{color:var(--dim);background:none}}
@@ -160,7 +169,7 @@ details,figure,tr,.tiles li{{break-inside:avoid}}h2,h3{{break-after:avoid}}
 
 
 def footer(version: str, identity: Mapping[str, str], simulated: bool, again: str = "") -> str:
-    """What identifies a report: project and version, then seed and hashes; how to make it again.
+    """What identifies a report: the project's version, seed and hashes; how to make it again.
 
     `again` is the command. Nothing here may depend on the clock or the machine.
     """
@@ -169,4 +178,4 @@ def footer(version: str, identity: Mapping[str, str], simulated: bool, again: st
     where = " (FOLDER: where this file is)" if "FOLDER" in again else ""
     how = (f"<p>The same bytes again, without a key: <code>{escape(again)}</code>{where}</p>"
            if again else "")
-    return f"<footer><p>{stamp}{escape(version)} · {named}</p>{how}</footer>"
+    return f"<footer><p>{stamp}cirrus-bench {escape(version)} · {named}</p>{how}</footer>"

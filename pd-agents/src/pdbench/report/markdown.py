@@ -3,14 +3,16 @@
 from html import escape
 
 from pdbench.core.types import SIMULATED
+from pdbench.report import VERSION
 from pdbench.report.content import (
     CONDITION_HEAD,
     METRIC_NOTES,
     Content,
     condition_cells,
     facts,
-    number,
+    identity,
 )
+from pdbench.report.figures import interval, percent, plain
 
 
 def cell(text: object) -> str:
@@ -28,9 +30,9 @@ def table(head: tuple[str, ...] | list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def matrix_table(agents: list[str], values: list[list[float | None]]) -> str:
-    """Row agents against column agents."""
-    rows = [[name, *map(number, row)] for name, row in zip(agents, values, strict=True)]
+def matrix_table(agents: list[str], values: list[list[float | None]], say) -> str:
+    """Row agents against column agents; `say` puts a value in words."""
+    rows = [[name, *map(say, row)] for name, row in zip(agents, values, strict=True)]
     return table(["", *agents], rows)
 
 
@@ -43,13 +45,16 @@ def markdown(content: Content) -> str:
     parts.append("\n".join(f"- {name}: {cell(value)}" for name, value in facts(content)))
     parts += ["## Ranking by points a round", _ranking(content), *content.caveats]
     parts += ["## Cooperation: share of C of the row's agent against the column's",
-              matrix_table(content.agents, content.cooperation)]
+              matrix_table(content.agents, content.cooperation, percent)]
     parts += ["## Points a round of the row's agent against the column's",
-              matrix_table(content.agents, content.points)]
+              matrix_table(content.agents, content.points, plain)]
     parts += ["## Conditions", _conditions(content)]
     parts.append("\n".join(f"- {name}: {note}" for name, note in METRIC_NOTES.items()))
     if content.answers:
         parts += ["## Answers of models", _answers(content)]
+    parts.append(" · ".join([f"cirrus-bench {VERSION}", *(
+        f"{name} {cell(value)}"
+        for name, value in identity(content.manifest, content.matches).items())]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -60,9 +65,9 @@ def _tagged(name: str, simulated: bool) -> str:
 def _ranking(content: Content) -> str:
     rows = []
     for place, r in enumerate(content.ranking, 1):
-        interval = "–" if r.interval is None else f"{r.interval[0]:.2f} to {r.interval[1]:.2f}"
+        known = interval(*r.interval) if r.interval else "–"
         name = _tagged(f"{place}. {r.agent}", r.simulated)
-        rows.append([name, f"{r.points:.2f}", interval, f"{r.cooperation:.2f}", str(r.matches)])
+        rows.append([name, plain(r.points), known, percent(r.cooperation), str(r.matches)])
     return table(("Agent", "Points", "95% interval", "C", "Matches"), rows)
 
 
@@ -76,6 +81,6 @@ def _conditions(content: Content) -> str:
 
 
 def _answers(content: Content) -> str:
-    rows = [[condition, model, str(n), str(bad), f"{bad / n:.1%}" if n else "–"]
+    rows = [[condition, model, str(n), str(bad), percent(bad / n, 1) if n else "–"]
             for condition, model, n, bad in content.answers]
     return table(("Condition", "Model", "Answers", "Invalid", "Share invalid"), rows)

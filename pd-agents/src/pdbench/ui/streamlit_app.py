@@ -7,13 +7,22 @@ import altair as alt
 import streamlit as st
 
 from pdbench.core.types import SIMULATED, PdbenchError
-from pdbench.report.content import number
+from pdbench.report import VERSION
+from pdbench.report.content import identity
+from pdbench.report.figures import percent, plain, signed
+from pdbench.report.look import COLOURS
 from pdbench.report.markdown import cell
 from pdbench.ui import data
 
 WINDOW = 200  # rounds that the timeline shows at once
-ACTIONS = {"C": "#2f8fd0", "D": "#d9713a", "none": "#8a8f98"}
-AGENTS = alt.Scale(range=["#8a6fe0", "#1f9d6b"])
+ACTIONS = {"C": "cooperate", "D": "defect", "none": "none"}
+AGENTS = ("present", "absent")  # A and B, as in the report
+
+
+def colour(name: str) -> str:
+    """A colour of the reports, for the scheme that the reader's browser shows."""
+    scheme = getattr(st.context.theme, "type", None)
+    return getattr(COLOURS[name], "dark" if scheme == "dark" else "light")
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading the run…")
@@ -26,6 +35,18 @@ def load(run_dir: str, key: str):
 def load_records(run_dir: str, _match, run_id: str, key: str):
     """The lines of the chosen match."""
     return data.records(Path(run_dir), _match, run_id)
+
+
+def note(words: str, where=st) -> None:
+    """Small print; Streamlit's own captions are too faint for WCAG AA. `words` is Markdown."""
+    where.markdown(f":small[:gray[{words}]]")
+
+
+def drawn(chart: alt.Chart) -> None:
+    """Show a chart over the whole width, with labels as dark as the reports' own."""
+    dim = colour("dim")
+    st.altair_chart(chart.configure_axis(labelColor=dim, titleColor=dim)
+                    .configure_legend(labelColor=dim), width="stretch")
 
 
 def main() -> None:
@@ -54,8 +75,8 @@ def show(run_dir: Path) -> None:
                          f"{key} {match.condition} {match.replicate}")
     condition = manifest["config"]["conditions"][match.condition]
     seats = seat_names(condition)
-    st.subheader(f"{cell(match.condition)}, replicate {match.replicate}")
-    st.caption(" against ".join(cell(name) for name in seats.values()))
+    st.header(f"{cell(match.condition)}, replicate {match.replicate}")
+    note(" against ".join(cell(name) for name in seats.values()))
     if match.condition in manifest["simulated_conditions"]:
         st.warning(f"**{SIMULATED}**: answered by the mock provider, not by a model.")
     if match.status != "complete":
@@ -64,6 +85,7 @@ def show(run_dir: Path) -> None:
     charts(lines, seats)
     if any("attempts" in line for line in lines):
         answers(lines, seats)
+    footer(manifest, matches)
 
 
 STATUS = {
@@ -76,8 +98,8 @@ def header(manifest: dict) -> None:
     """Name and state of the run."""
     st.title(f"Iterated prisoner's dilemma: {cell(manifest['run_id'])}")
     left, right = st.columns([5, 1], vertical_alignment="center")
-    left.caption(f"Status: {cell(manifest['status'])} · seed {manifest['seed']}"
-                 f" · updated {cell(manifest['updated_utc'])}")
+    note(f"Status: {cell(manifest['status'])} · seed {manifest['seed']}"
+         f" · updated {cell(manifest['updated_utc'])}", left)
     right.button("Reload", help="Read the run's files again", width="stretch")
 
 
@@ -101,44 +123,48 @@ def panel(row: dict, seats: dict[str, str]) -> None:
     """Headline metrics: of the match, then of each agent."""
     whole = st.columns(4)
     whole[0].metric("Rounds", row["rounds"])
-    whole[1].metric("Cooperation, both", number(row["cooperation_rate"]))
-    whole[2].metric("Collapse at round index", number(row["time_to_collapse"], 0))
+    whole[1].metric("Cooperation, both", percent(row["cooperation_rate"]))
+    whole[2].metric("Collapse at round index", plain(row["time_to_collapse"], 0))
     whole[3].metric("Status", row["status"])
     st.table({
         "": list(PER_AGENT),
-        **{cell(name): [shown(row[f"{key}_{seat}"]) for key in PER_AGENT.values()]
+        **{cell(name): [say(row[f"{key}_{seat}"]) for key, say in PER_AGENT.values()]
            for seat, name in seats.items()},
     })  # fmt: skip
 
 
+def total(value: float | None) -> str:
+    """Points of a whole match: whole where they are."""
+    return plain(value, 1).removesuffix(".0")
+
+
 PER_AGENT = {
-    "Cooperation rate": "cooperation_rate",
-    "Points": "total_payoff",
-    "Points a round": "mean_payoff",
-    "Retaliation rate": "retaliation_rate",
-    "Forgiveness rate": "forgiveness_rate",
-    "Payoff gap (opponent minus own)": "exploitability_payoff_gap",
-}
-
-
-def shown(value: float | None) -> str:
-    """A number with at most three decimals; – where there is none."""
-    return "–" if value is None else f"{round(value, 3):g}"
+    "Cooperation rate": ("cooperation_rate", percent),
+    "Points": ("total_payoff", total),
+    "Points a round": ("mean_payoff", plain),
+    "Retaliation rate": ("retaliation_rate", percent),
+    "Forgiveness rate": ("forgiveness_rate", percent),
+    "Payoff gap (opponent minus own)": (
+        "exploitability_payoff_gap", lambda gap: signed(gap, 1).removesuffix(".0")),
+}  # fmt: skip
 
 
 def charts(lines: list[dict], seats: dict[str, str]) -> None:
     """Actions by round, and points so far."""
     st.subheader("Actions by round")
-    st.altair_chart(action_chart(data.timeline(window(lines), seats)), width="stretch")
+    drawn(action_chart(data.timeline(window(lines), seats)))
     st.subheader("Cumulative payoffs")
+    legend = alt.Legend(orient="top", direction="vertical", title=None, symbolStrokeWidth=2)
     points = alt.Chart(data.cumulative(lines, seats)).mark_line(strokeWidth=2).encode(
         x=alt.X("round:Q", title="round", axis=alt.Axis(tickMinStep=1)),
         y=alt.Y("points:Q", title="points so far"),
-        color=alt.Color("agent:N", scale=AGENTS, legend=alt.Legend(orient="top", title=None)),
-        strokeDash=alt.StrokeDash("agent:N", legend=None),
+        color=alt.Color("agent:N", scale=alt.Scale(range=[colour(name) for name in AGENTS]),
+                        legend=legend),
+        strokeDash=alt.StrokeDash("agent:N", legend=legend),
         tooltip=["round", "agent", "points"],
     )
-    st.altair_chart(points.properties(height=260), width="stretch")
+    drawn(points.properties(height=260, description="Points so far by round, agent A solid and"
+                            " agent B dashed"))
 
 
 def window(lines: list[dict]) -> list[dict]:
@@ -150,17 +176,26 @@ def window(lines: list[dict]) -> list[dict]:
 
 
 def action_chart(frame) -> alt.Chart:
-    """A tile a round and seat; a flipped action has an outline."""
+    """A tile a round and seat, C above D; a flipped action has an outline."""
     frame = frame.assign(seat=frame["agent"].str[0])
     seen = [action for action in ACTIONS if action in set(frame["action"])]
-    colours = alt.Scale(domain=seen, range=[ACTIONS[action] for action in seen])
+    colours = alt.Scale(domain=seen, range=[colour(ACTIONS[action]) for action in seen])
     return alt.Chart(frame).mark_rect(strokeWidth=1.5).encode(
         x=alt.X("round:O", title="round", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
         y=alt.Y("seat:N", title=None),
+        yOffset=alt.YOffset("action:N", sort=list(ACTIONS)),
         color=alt.Color("action:N", scale=colours, legend=alt.Legend(orient="top", title=None)),
-        stroke=alt.condition("datum.flipped", alt.value("#000000"), alt.value("transparent")),
+        stroke=alt.condition("datum.flipped", alt.value(colour("ink")), alt.value("transparent")),
         tooltip=["round", "agent", "action", "flipped", "points"],
-    ).properties(height=190)
+    ).properties(height=210, description="Actions by round of agents A and B")
+
+
+def footer(manifest: dict, matches: list) -> None:
+    """The same words as at the foot of every report."""
+    st.divider()
+    stamp = f"{SIMULATED} · " if manifest["stamp"] else ""
+    named = (f"{name} {cell(value)}" for name, value in identity(manifest, matches).items())
+    note(" · ".join([f"{stamp}cirrus-bench {VERSION}", *named]))
 
 
 def answers(lines: list[dict], seats: dict[str, str]) -> None:
@@ -186,9 +221,9 @@ def one_turn(line: dict, seat: str) -> None:
         prompt = line[kind]["round"][seat] if i == 0 else (
             attempt.get("prompt") or attempt.get("prompt_sha256"))
         left, right = st.columns([3, 2])
-        left.caption("Prompt" if kind == "prompts" else "Prompt (SHA-256)")
+        note("Prompt" if kind == "prompts" else "Prompt (SHA-256)", left)
         left.code(prompt, language=None, wrap_lines=True)
-        right.caption("Raw answer")
+        note("Raw answer", right)
         right.code(raw[i] if raw else "(not stored)", language=None, wrap_lines=True)
 
 

@@ -42,7 +42,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     """
     config = study["config"]
     models = {name: [row for row in rows if row["model"] == name] for name in config["models"]}
-    pooled = _pooled(models)
+    overall = pooled(models)
     cost = costs(rows)
     out = {
         "artifact": "pilot-analysis", "simulated": study["provider"] == "simulated",
@@ -51,7 +51,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
                    "variants": len({r["variant"] for r in rows})},
         "outcomes": _outcomes(rows), "cost": cost,
         "models": {name: _model(own) for name, own in models.items()},
-        "pooled": pooled, "missing": _missing(rows, models),
+        "pooled": overall, "missing": _missing(rows, models),
         "labels": _labels(rows), "position": _position(rows),
         "served": {name: _served(own) for name, own in models.items()},
     }
@@ -219,7 +219,7 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
     return out
 
 
-def _pooled(models: Mapping[str, Sequence[Mapping]]) -> dict[str, Any]:
+def pooled(models: Mapping[str, Sequence[Mapping]]) -> dict[str, Any]:
     """Models as strata of equal weight; the unit is the run."""
     rows = [row for own in models.values() for row in own]
     units = _by_run(_blocks(rows))

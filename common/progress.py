@@ -75,3 +75,39 @@ class Progress:
         if eta is not None:
             said["eta_s"] = round(eta)
         return " ".join(f"{key}={value}" for key, value in said.items())
+
+
+class Counted:
+    """The same for work that has no calls: `add` says how much more is done, and what it was."""
+
+    def __init__(self, name: str, total: int, done: int = 0, stream=None) -> None:
+        self.name, self.total, self.done, self.earlier = name, total, done, done
+        self.stream = stream or sys.stderr
+        self.live, self.started = self.stream.isatty(), time.monotonic()
+        self.next = self.started
+
+    def add(self, n: int, what: str) -> None:
+        self.done += n
+        now = time.monotonic()
+        if now >= self.next:
+            self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
+            self._show(what, now)
+
+    def _show(self, what: str, now: float) -> None:
+        made = self.done - self.earlier
+        eta = (now - self.started) / made * (self.total - self.done) if made else None
+        left = "" if eta is None or self.done >= self.total else clock_face(eta)
+        if self.live:
+            self.stream.write(f"\r{self.name}  {self.done:,}/{self.total:,}  {what}"
+                              f"{'  ETA ' + left if left else ''}"[:119] + "\x1b[K")
+        else:
+            self.stream.write(f"progress run={self.name} done={self.done} total={self.total}"
+                              f"{f' eta_s={eta:.0f}' if left else ''}\n")
+        self.stream.flush()
+
+    def close(self) -> None:
+        """The last word: a line that stays."""
+        self._show("", time.monotonic())
+        if self.live:
+            self.stream.write("\n")
+            self.stream.flush()

@@ -91,7 +91,7 @@ class RunFolder:
     def __enter__(self) -> "RunFolder":
         try:
             self._make()
-            self._lock = _lock(self.path)
+            self._lock = lock(self.path)
             try:
                 self._open()
             except BaseException:
@@ -197,7 +197,7 @@ class RunFolder:
             for made in self._made:
                 with suppress(OSError):
                     made.rmdir()
-        _unlock(self._lock)
+        unlock(self._lock)
 
     def _read_manifest(self) -> dict:
         if not self.manifest_path.exists():
@@ -229,7 +229,7 @@ class RunFolder:
 
 def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
     """Put derived files in the place of older ones; the manifest follows. One process at a time."""
-    handle = _lock(Path(folder))
+    handle = lock(Path(folder))
     try:
         for name, data in files.items():
             write_atomic(Path(folder) / name, data)
@@ -239,7 +239,7 @@ def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
                          name: content_sha256(Path(folder) / name) for name in sorted(files)}}
         write_atomic(Path(folder) / "manifest.json", json_file(manifest))
     finally:
-        _unlock(handle)
+        unlock(handle)
 
 
 def _now() -> str:
@@ -250,7 +250,7 @@ def _seconds(start: str, end: str) -> float:
     return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
 
 
-def _lock(folder: Path):
+def lock(folder: Path):
     """An advisory lock that the system drops with the process, however that ends."""
     if sys.platform == "win32":
         import msvcrt
@@ -265,10 +265,10 @@ def _lock(folder: Path):
     except OSError:
         os.close(handle)
         raise UsageError(f"{folder}: another process is working on this run; "
-                         "wait for it, or use another --run-id") from None
+                         "wait for it, or use another folder") from None
     return handle
 
 
-def _unlock(handle) -> None:
+def unlock(handle) -> None:
     if handle is not None:
         os.close(handle)

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+"""Plant known populations into the real pipeline, and tabulate what the analysis says of each.
+
+    python3 calibrate.py                                     # 100 replications, a few minutes
+    python3 calibrate.py --reps 1000 --jobs 2 --sizes 10,20,10x1,10x6
+    python3 calibrate.py --populations superrational,label-biased --sizes 40x4 --reps 50
+
+A size is a pilot's runs (10) or a tournament's agents and seeds (10x4). Writes
+results/calibration/: replications.jsonl.gz, calibration.json, calibration.md, report.html. The
+same command resumes; with more --reps it goes on. Everything in it is SIMULATED.
+"""
+
+import sys
+from pathlib import Path
+
+from common import cli
+from common.exits import COMPLETE, UsageError
+
+SIZES = "10,20,10x1"
+EXAMPLES = """  python3 calibrate.py
+  python3 calibrate.py --reps 1000 --jobs 2
+  python3 calibrate.py --populations superrational,label-biased --sizes 20x4,40x4 --reps 50
+  python3 calibrate.py --reps 1000 --scheduler tcp://127.0.0.1:8786
+  python3 calibrate.py --dry-run --reps 1000
+
+a size is a pilot's runs (10) or a tournament's agents and seeds (10x4)."""
+
+
+def arguments(argv):
+    flags = cli.parser("Calibration: planted effects and confounds through the real pipeline; how "
+                       "often each gate and tripwire says what.", EXAMPLES)
+    add = flags.add_argument
+    add("--reps", type=int, default=100, metavar="N",
+        help="replications of each population and size (default 100)")
+    add("--fits", type=int, metavar="N",
+        help="how many of them are analysed by mixed model too (default: a fifth, up to 200)")
+    add("--populations", metavar="A,B", help="simulated populations (default: all of the table)")
+    add("--sizes", metavar="N,AxS", default=SIZES, help=f"sizes (default {SIZES})")
+    add("--seed", type=int, default=42, metavar="N", help="seed of the whole (default 42)")
+    add("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
+    add("--scheduler", metavar="URL", help="a Dask cluster's scheduler, tcp://…")
+    add("--out", metavar="DIR", default="results/calibration",
+        help="folder of this calibration (default results/calibration)")
+    add("--dry-run", action="store_true", help="say what would be done and how long it takes")
+    add("--json", action="store_true", help="one JSON object on stdout, for machines")
+    return flags.parse_args(argv)
+
+
+def main(argv) -> int:
+    args = arguments(argv)
+    for flag, least in (("reps", 1), ("jobs", 1), ("seed", 0)):
+        if getattr(args, flag) < least:
+            raise UsageError(f"--{flag}: must be at least {least}, not {getattr(args, flag)}")
+    if args.fits is not None and not 0 <= args.fits <= args.reps:
+        raise UsageError(f"--fits: must be from 0 to --reps ({args.reps}), not {args.fits}")
+    from cirrus import calibration_runs as runs
+    from cirrus.calibration import prompts_sha256, read_size
+    from cirrus.calibration_table import POPULATIONS, check_populations
+    populations = check_populations(cli.names(args.populations) or list(POPULATIONS))
+    sizes = [read_size(name) for name in dict.fromkeys(cli.names(args.sizes) or [])]
+    if not sizes:
+        raise UsageError("--sizes: give at least one")
+    fits = min(200, -(-args.reps // 5)) if args.fits is None else args.fits
+    keys = runs.wanted(populations, sizes, args.reps)
+    if args.dry_run:
+        return announce(args, keys, fits)
+    with runs.Replications(Path(args.out),
+                           {"seed": args.seed, "prompts_sha256": prompts_sha256()}) as held:
+        works = runs.portions(keys, held.done, args.seed, fits)
+        if works:
+            held.begin()
+            do(args, works, held, len(keys))
+        held.pack()
+        return write(args, held)
+
+
+def do(args, works, held, total) -> None:
+    """The work that is left, on one core, processes or a cluster; a line of progress."""
+    from cirrus.calibration_runs import run
+    from cirrus.cluster import mapped
+    from common.progress import Counted
+    left = sum(len(work.reps) for work in works)
+    progress = Counted("calibrate", total, total - left)
+    for at, records in mapped(run, works, args.jobs, args.scheduler):
+        if records is not None:   # a portion that a stop kept from being begun
+            held.keep(records)
+            progress.add(len(records), f"{works[at].population} {works[at].size}")
+    progress.close()
+
+
+def write(args, held) -> int:
+    """Tables and pages of everything that is there."""
+    from cirrus.calibration_report import report, summary, terminal
+    from cirrus.calibration_table import table
+    from common.artifacts import canonical_json, json_file, write_atomic
+    out, folder = table(held.header, held.records.values()), Path(args.out)
+    files = {"calibration.json": json_file(out), "calibration.md": summary(out),
+             "report.html": report(out)}
+    for name, content in files.items():
+        write_atomic(folder / name, content)
+    if args.json:
+        print(canonical_json({"written": str(folder), "files": sorted(files), "simulated": True,
+                              "replications": out["replications"],
+                              "expectations": out["expectations"],
+                              "minimum_sizes": out["minimum_sizes"]}))
+    else:
+        print(f"{terminal(out)}\n{folder}: {len(files)} files from {out['replications']:,} "
+              f"replications\nopen {folder / 'report.html'}")
+    return COMPLETE
+
+
+def announce(args, keys, fits) -> int:
+    """What would be done, and about how long one core takes."""
+    from cirrus.calibration import read_size
+    from cirrus.calibration_runs import fitted, seconds
+    from common.artifacts import canonical_json
+    from common.progress import clock_face
+    each = [(population, read_size(size), rep) for population, size, rep in keys]
+    fit = [fitted(population, size, rep, fits) for population, size, rep in each]
+    cost = sum(seconds(population, size, own)
+               for (population, size, _), own in zip(each, fit, strict=True))
+    if args.json:
+        print(canonical_json({"replications": len(keys), "fits": sum(fit), "seconds": cost,
+                              "out": args.out}))
+    else:
+        print(f"{len(keys):,} replications, {sum(fit):,} with mixed models; about "
+              f"{clock_face(cost)} on one core, {clock_face(cost / args.jobs)} on {args.jobs}\n"
+              f"would write {args.out}")
+    return COMPLETE
+
+
+if __name__ == "__main__":
+    cli.run(main, sys.argv[1:])

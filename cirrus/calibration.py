@@ -1,0 +1,220 @@
+"""One planted population through the real pipeline: a pilot, or round 1 of every run of its plans.
+
+    size = read_size("10x4")                                     # 10 agents under 4 seeds
+    record = replicate("coin", size, rep=0, seed=42, fit=True)
+
+Design, prompts, respondents, parser and analysis are those of `run_pilot.py`, `run_tournament.py`
+and `analyze.py`; only journal and files are left out, and rounds after the first, which enter no
+gate. What a replication draws follows from (seed, size, rep) and nothing else.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from cirrus import pilot, plans, settings
+from cirrus.acausal_analysis import parts_of
+from cirrus.acausal_claims import absent_at_low
+from cirrus.decisions import ROLES, Decision, Run, decisions_of
+from cirrus.encounters import Played, replay
+from cirrus.endpoint import endpoint
+from cirrus.endpoint_model import models
+from cirrus.game import Standing
+from cirrus.gates import all_pass, gates
+from cirrus.pilot_analysis import pooled
+from cirrus.respondents import RESPONDENTS
+from cirrus.scenario import Domain, load_domain
+from cirrus.tournament import Tournament, design
+from cirrus.tournament_files import games_of
+from cirrus.tripwires import cell_of, tripwires
+from common.artifacts import canonical_json, sha256
+from common.exits import UsageError
+from common.rng import SeededRandom
+from common.wire import Reply, Request
+
+DIGITS = 6           # significant, of what a replication keeps
+PILOT_MODELS = 4     # as a pilot has by default; here all of one population
+ALL_PLANS = ("confirmatory", "ablation", "holdout")
+# Which plans a population is put through: those that hold a gate made for it.
+PLANS_OF = dict.fromkeys(("superrational", "coin"), ALL_PLANS) | {
+    "tell-sensitive": ("confirmatory", "ablation"), "overfit": ("confirmatory", "holdout")}
+FINISH = {"stop": "ok", "length": "truncated"}
+
+
+class Size(NamedTuple):
+    """`runs` a cell of a pilot, or `agents` under each of `seeds` seeds of a plan."""
+
+    name: str
+    runs: int = 0
+    agents: int = 0
+    seeds: int = 0
+
+    @property
+    def pilot(self) -> bool:
+        return self.runs > 0
+
+
+def read_size(name: str) -> Size:
+    """"20" is a pilot of 20 runs, "10x4" a plan of 10 agents and 4 seeds. UsageError otherwise."""
+    if found := re.fullmatch(r"(\d{1,4})", name):
+        if int(found[1]) >= 2:
+            return Size(name, runs=int(found[1]))
+    elif found := re.fullmatch(r"(\d{1,3})x(\d{1,3})", name):
+        agents, seeds = map(int, found.groups())
+        if agents >= 2 and seeds >= 1:
+            return Size(name, agents=agents, seeds=seeds)
+    raise UsageError(f"--sizes: {name!r} is no size; give a pilot's runs such as 10 (2 to 9999), "
+                     "or agents and seeds of a tournament such as 10x4 (2 to 999 agents)")
+
+
+def replicate(population: str, size: Size, rep: int, seed: int, fit: bool) -> dict[str, Any]:
+    """What the analysis says of one replication; `fit`: also by mixed model."""
+    drawn = SeededRandom(seed, "calibration", size.name, rep).getrandbits(40)
+    record = (_pilot(population, size.runs, drawn) if size.pilot else
+              _tournament(population, size, drawn, fit))
+    return {"population": population, "size": size.name, "rep": rep, "drawn": drawn,
+            **_rounded(record)}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+@cache
+def _domain(name: str) -> Domain:
+    return load_domain(name)
+
+
+def prompts_sha256() -> str:
+    """One hash of every prompt file that is read."""
+    return sha256(canonical_json({**_domain("cvd").files, **_domain("hospital").files}))
+
+
+def _answer(population: str, request: Request, seed: int) -> Reply:
+    said = RESPONDENTS[population](request, SeededRandom(seed, "respondent", request.id))
+    text, finish = said if isinstance(said, tuple) else (said, "stop")
+    return Reply(FINISH[finish], text, finish, served_model=f"SIMULATED/{population}",
+                 provider="simulated")
+
+
+# --- a pilot -----------------------------------------------------------------------------------
+
+def pilot_rows(population: str, runs: int, seed: int, names: Sequence[str]) -> list[dict]:
+    """The trials of a pilot in which every model of `names` is of one population."""
+    config = {"seed": seed, "runs": runs, "compliance": "low", "tells": "standard",
+              "temperature": 0.7, "max_out": 96, "reasoning_effort": None}
+    blocks = pilot.design(_domain("cvd"), config, list(names))
+    return pilot.rows(blocks, [[_answer(population, trial.request, seed) for trial in block]
+                               for block in blocks])
+
+
+def _pilot(population: str, runs: int, seed: int) -> dict[str, Any]:
+    names = [f"{population}/{n + 1}" for n in range(PILOT_MODELS)]
+    rows = pilot_rows(population, runs, seed, names)
+    out = pooled({name: [row for row in rows if row["model"] == name] for name in names})
+    effect, tests = out["effects"]["primary"], out["exploratory"]
+    boot = effect["bootstrap"] or {"low": None, "high": None}
+    units = tests["primary"]["units"]
+    crossed = tests["interaction"]["units"]
+    return {"primary": _interval(effect), "bootstrap": [boot["low"], boot["high"]],
+            "p": units and units["sign_flip"]["p"], "t_p": units and units["t"]["p"],
+            "interaction": _interval(out["interaction"]),
+            "interaction_p": crossed and crossed["sign_flip"]["p"],
+            "unread": sum(row["decision"] is None for row in rows), "asked": len(rows)}
+
+
+def _interval(entry: Mapping[str, Any]) -> list[float | None]:
+    return [entry["value"], entry["low"], entry["high"]]
+
+
+# --- a tournament ------------------------------------------------------------------------------
+
+class Collected(NamedTuple):
+    """Primary decisions of all runs and, of the main ones, policies by cell and run."""
+
+    rows: list[Decision]
+    policies: dict[str, dict[str, list[str]]]
+
+
+def tournament_runs(population: str, agents: int, seeds: Sequence[int],
+                    names: Iterable[str] = ALL_PLANS) -> list[plans.Run]:
+    """Round 1, first encounters, of every run of these plans."""
+    usual = settings.load(settings.DEFAULT) | {"agents": agents, "rounds": 1, "games_per_pair": 1}
+    voices, _ = settings.voices(usual, True, [population])
+    bulletins = {name: len(_domain(name).bulletins) for name in ("cvd", "hospital")}
+    return [run for name in names for run in plans.runs_of_plan(
+        name, usual, voices, [s + plans.NEW_SEEDS * plans.PLANS[name].new for s in seeds],
+        bulletins)]
+
+
+def collect(population: str, runs: Iterable[plans.Run]) -> Collected:
+    """Every run played by the population, one in memory at a time."""
+    out = Collected([], {})
+    for run in runs:
+        t = design(_domain(run.config["domain"]), run.config)
+        seed = run.config["seed"]
+        played = replay(t, t.rounds[0], lambda request, s=seed: _answer(population, request, s))
+        rows = list(_decisions(run, t, played))
+        out.rows.extend(rows)
+        if rows[0].role == "main":
+            out.policies.setdefault(cell_of(rows[0]), {})[run.run_id] = [
+                reply.text for reply in played.policies.values()]
+    return out
+
+
+def _decisions(run: plans.Run, t: Tournament, played: Played) -> Iterator[Decision]:
+    """The rows that `decisions.decisions` reads from the run's files."""
+    config, round_ = run.config, t.rounds[0]
+    role = ROLES[config["tells"], config["variants"], config["history_mode"]]
+    read = Run(None, run.run_id, config, {}, role, tuple(config["toggles"].values()))
+    data = {"round": round_.number, "bulletin": round_.bulletin.id, "variant": round_.variant.id,
+            "agents": {anon: {"id": agent} for agent, anon in round_.anon.items()}}
+    games, _ = games_of(t, round_, played, {agent.id: Standing() for agent in t.agents})
+    for game in games:
+        yield from decisions_of(read, data, game)
+
+
+def _tournament(population: str, size: Size, drawn: int, fit: bool) -> dict[str, Any]:
+    seeds = [drawn + step for step in range(size.seeds)]
+    held = collect(population, tournament_runs(
+        population, size.agents, seeds, PLANS_OF.get(population, ALL_PLANS[:1])))
+    parts = parts_of(held.rows)
+    main = [row for row in held.rows if row.role == "main"]
+    counts: dict[str, Counter] = {}
+    for row in main:
+        counts.setdefault(cell_of(row), Counter())[row.status] += 1
+    point = endpoint(parts["main"], models(main, most_rows=0) if fit else NOT_FITTED)
+    board = gates(point, parts)
+    wires = tripwires(main, counts, held.policies, {population: {
+        "models": [f"SIMULATED/{population}"], "providers": ["simulated"]}})
+    design_ = point["design"]
+    return {
+        "primary": _interval(design_), "p": design_["p"], "t_p": design_["t_p"],
+        "by_seed_p": design_["by_seed"] and design_["by_seed"]["p"],
+        "delta": _interval(point["delta"]), "met": point["met"],
+        "model": {name: _p_values(point["model"][name]) for name in
+                  ("as_specified", "with_policy")} if fit else None,
+        "at_h": {h: [own["value"], own["p"]] for h, own in point["at_h"].items()},
+        "absent_at_low": absent_at_low(point),
+        "gates": {gate["gate"]: [gate["as_specified"]["verdict"], gate["established"]["verdict"]]
+                  for gate in board},
+        "superrational": all_pass(board) and not absent_at_low(point),
+        "tripped": {wire["tripwire"]: wire["tripped"] for wire in wires}}
+
+
+NO_MODEL = {"separated": False, "primary": None, "why": "not fitted in this replication"}
+NOT_FITTED = {"with_policy": NO_MODEL, "as_specified": NO_MODEL}
+
+
+def _p_values(model: Mapping[str, Any]) -> dict[str, float | None]:
+    """p of the interaction and of the primary contrast; None where there is no such test."""
+    tests, primary = model["tests"], model["primary"]
+    return {"SxC": tests["S:C"]["p"] if tests else None,
+            "primary": primary["p"] if primary else None,
+            "estimate": primary["estimate"] if primary else None}

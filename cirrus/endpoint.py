@@ -167,28 +167,45 @@ def by_seed(values: Mapping[tuple, float]) -> dict[str, Any] | None:
 
 
 def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
-    """Cliff's δ of the two cells of the primary contrast, its interval over whole units (BCa).
+    """Cliff's δ of the two cells of the primary contrast, its 95% interval over whole units.
 
-    For 0/1 data δ is the difference of the two proportions.
+    For 0/1 data δ is the difference of the two proportions. The interval leaves out one unit at a
+    time (jackknife; Efron & Stein 1981) and takes Student's t: with ten units a bootstrap of units
+    covers less than it says.
     """
     weights = cells_of(CONTRASTS["primary"], rows)
-    groups = []
+    groups = []   # of each unit: (cooperative, of) on either side
     for cells in by_unit(rows).values():
-        x, y = ([v for cell, w in weights.items() if w * sign > 0 for v in cells.get(cell, ())
-                 if v is not None] for sign in (1, -1))
-        if x or y:
-            groups.append((x, y))
-    x, y = ([v for group in groups for v in group[side]] for side in (0, 1))
-    if not x or not y:
+        sides = [[v for cell, w in weights.items() if w * sign > 0 for v in cells.get(cell, ())
+                  if v is not None] for sign in (1, -1)]
+        if any(sides):
+            groups.append([(sum(side), len(side)) for side in sides])
+    total = [[math.fsum(group[side][at] for group in groups) for at in (0, 1)] for side in (0, 1)]
+    if not all(n for _, n in total):
         return {"value": None, "low": None, "high": None, "units": len(groups),
                 "why": "a side without readable decisions"}
-    value = stats.cliffs_delta(x, y).value
+    value = _proportion(total[0]) - _proportion(total[1])
+    out = {"value": value, "low": None, "high": None, "units": len(groups), "why": None}
+    if len(groups) < 2:
+        return out | {"why": "one unit only"}
     if abs(value) == 1:
         same = over_units(dict(enumerate([value] * len(groups))))
         return {key: same[key] for key in ("value", "low", "high", "units", "why")}
-    boot = stats.cluster_bootstrap_ci(groups, "mean_difference", rng=0)
-    return {"value": value, "low": boot.low, "high": boot.high, "units": len(groups),
-            "why": boot.why}
+    without = [[(k - own[0], n - own[1]) for (k, n), own in zip(total, group, strict=True)]
+               for group in groups]
+    if any(n == 0 for sides in without for _, n in sides):
+        return out | {"why": "one unit holds all decisions of a side"}
+    n = len(groups)
+    pseudo = [n * value - (n - 1) * (_proportion(x) - _proportion(y)) for x, y in without]
+    t = stats.t_interval(pseudo)
+    if t.low is None:
+        return out | {"why": t.why}
+    reach = (t.high - t.low) / 2
+    return out | {"low": max(-1.0, value - reach), "high": min(1.0, value + reach)}
+
+
+def _proportion(side: Sequence[float]) -> float:
+    return side[0] / side[1]
 
 
 FILLS: dict[str, Callable[[float], float]] = {

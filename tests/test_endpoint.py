@@ -106,10 +106,20 @@ def test_a_difference_of_one_in_every_unit_has_a_score_interval_over_units():
     assert out["design"]["p"] == 2 / 2 ** 10
 
 
-def test_delta_is_the_difference_of_proportions_and_its_interval_resamples_units():
+def test_delta_is_the_difference_of_proportions_and_its_interval_leaves_out_units():
     out = e.cliffs_delta(four_agents())
     assert out["value"] == pytest.approx(6 / 7 - 2 / 7) and out["units"] == 4
-    assert out["low"] < out["value"] < out["high"]
+    # Without each unit: 4/5 − 2/5, 4/5 − 1/5, 1 − 2/5, 5/6 − 1/6; SE² = 3/4 · their squared
+    # deviations = 0.03, t(.975, 3) = 3.182446; what passes 1 is cut off.
+    assert out["low"] == pytest.approx(4 / 7 - 3.182446 * math.sqrt(0.03), abs=1e-6)
+    assert out["high"] == 1
+
+
+def test_delta_of_one_unit_or_of_one_that_holds_a_side_has_no_interval():
+    one = e.cliffs_delta(cells({HPL: [1, 0], LAL: [0, 0]}))
+    assert one["value"] == 0.5 and one["low"] is None and one["why"] == "one unit only"
+    lone = e.cliffs_delta(cells({HPL: [1, 0], LAL: [0]}, "a") + cells({LAL: [0, 1]}, "b"))
+    assert lone["low"] is None and lone["why"] == "one unit holds all decisions of a side"
 
 
 def test_six_seeds_are_tested_as_units_too():

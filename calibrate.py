@@ -95,6 +95,7 @@ def do(args, works, held, total) -> None:
 def write(args, held) -> int:
     """Tables and pages of everything that is there."""
     from cirrus.calibration_report import report, summary, terminal
+
     from cirrus.calibration_table import table
     from common.artifacts import canonical_json, json_file, write_atomic
     out, folder = table(held.header, held.records.values()), Path(args.out)

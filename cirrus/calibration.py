@@ -40,6 +40,9 @@ ALL_PLANS = ("confirmatory", "ablation", "holdout")
 # Which plans a population is put through: those that hold a gate made for it.
 PLANS_OF = dict.fromkeys(("superrational", "coin"), ALL_PLANS) | {
     "tell-sensitive": ("confirmatory", "ablation"), "overfit": ("confirmatory", "holdout")}
+# Beyond so many first encounters of the confirmatory plan only that one is played: what is open
+# there is label invariance, which rests on it alone.
+MOST_ROWS = 5000
 FINISH = {"stop": "ok", "length": "truncated"}
 
 
@@ -180,10 +183,20 @@ def _decisions(run: plans.Run, t: Tournament, played: Played) -> Iterator[Decisi
         yield from decisions_of(read, data, game)
 
 
+def plans_of(population: str, size: Size) -> tuple[str, ...]:
+    """The plans that a replication of this size plays."""
+    return PLANS_OF.get(population, ALL_PLANS[:1]) if rows_of(size) <= MOST_ROWS else ALL_PLANS[:1]
+
+
+def rows_of(size: Size) -> int:
+    """First encounters of the confirmatory plan."""
+    return size.agents * (size.agents - 1) * size.seeds * len(plans.PLANS["confirmatory"].runs)
+
+
 def _tournament(population: str, size: Size, drawn: int, fit: bool) -> dict[str, Any]:
     seeds = [drawn + step for step in range(size.seeds)]
     held = collect(population, tournament_runs(
-        population, size.agents, seeds, PLANS_OF.get(population, ALL_PLANS[:1])))
+        population, size.agents, seeds, plans_of(population, size)))
     parts = parts_of(held.rows)
     main = [row for row in held.rows if row.role == "main"]
     counts: dict[str, Counter] = {}

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.calibration import PLANS_OF, Size, read_size, replicate
+from cirrus.calibration import Size, plans_of, read_size, replicate, rows_of
 from cirrus.plans import PLANS
 from common.artifacts import gzip_bytes, jsonl, read_jsonl, write_atomic
 from common.exits import UsageError
@@ -56,11 +56,6 @@ def run(work: Work) -> list[dict[str, Any]]:
                       fitted(work.population, size, rep, work.fits)) for rep in work.reps]
 
 
-def rows_of(size: Size) -> int:
-    """First encounters of the confirmatory plan."""
-    return size.agents * (size.agents - 1) * size.seeds * len(PLANS["confirmatory"].runs)
-
-
 def fitted(population: str, size: Size, rep: int, fits: int) -> bool:
     """Whether this replication is analysed by mixed model too."""
     return (not size.pilot and population in FITTED and rep < fits
@@ -72,7 +67,7 @@ def seconds(population: str, size: Size, fit: bool) -> float:
     if size.pilot:
         return SECONDS["trial"] * 16 * size.runs
     pairs = size.agents * (size.agents - 1) * size.seeds
-    runs = sum(len(PLANS[name].runs) for name in PLANS_OF.get(population, ("confirmatory",)))
+    runs = sum(len(PLANS[name].runs) for name in plans_of(population, size))
     return SECONDS["fixed"] + SECONDS["decision"] * pairs * runs + SECONDS["fit"] * fit
 
 

@@ -11,7 +11,7 @@ import math
 import random
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,6 +80,8 @@ def _peer(text: str, cooperative: str, other: str) -> str:
     return {cooperative: "C", other: "D"}.get(entries[-1][1], "") if entries else ""
 
 
+# Agents that meet many others read few different forms.
+@lru_cache(maxsize=512)
 def read_cues(text: str) -> Cues:
     """The cues of a decision prompt; ValueError where its contract can't be found."""
     contract = CONTRACT.match(text, max(0, text.rfind("Decision: [")))

@@ -20,7 +20,7 @@ from .samples import check_choice, check_count, check_proportion, mean, numbers,
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 MOST_SUMS = 1 << 17
-MOST_BITS = 1 << 26  # of one number that holds a whole distribution
+MOST_BITS = 1 << 25  # of one number that holds a whole distribution
 MOST_ASSIGNMENTS = 20_000_000
 NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
 

@@ -17,7 +17,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help pilot tournament pd urrp urrp-example analyze verify test lint local-model bundle vendor bench clean
+.PHONY: help pilot tournament pd urrp urrp-example analyze calibrate verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -47,6 +47,9 @@ pd: .venv-uv/ready  ## the iterated prisoner's dilemma: default experiment and i
 
 analyze:  ## every figure and file of RUNS=results/pilot again, from the journals
 	@$(PYTHON) analyze.py $(or $(RUNS),results/pilot) $(ARGS)
+
+calibrate:  ## planted effects and confounds: what each gate says of them (ARGS='--reps 1000 --jobs 2')
+	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 40 --jobs 2)
 
 verify:  ## check every run in results/ against its journal, byte for byte
 	@$(PYTHON) analyze.py --verify $(or $(RUNS),results)

@@ -46,11 +46,11 @@ def arguments(argv):
     add("--out", metavar="DIR", default="results/calibration",
         help="folder of this calibration (default results/calibration)")
     add("--dry-run", action="store_true", help="say what would be done and how long it takes")
-    add("--json", action="store_true", help="one JSON object on stdout, for machines")
+    cli.add_json_flag(add)
     return flags.parse_args(argv)
 
 
-def main(argv) -> int:
+def main(argv) -> cli.Done:
     args = arguments(argv)
     for flag, least in (("reps", 1), ("jobs", 1), ("seed", 0)):
         if getattr(args, flag) < least:
@@ -92,46 +92,38 @@ def do(args, works, held, total) -> None:
     progress.close()
 
 
-def write(args, held) -> int:
+def write(args, held) -> cli.Done:
     """Tables and pages of everything that is there."""
     from cirrus.calibration_report import report, summary, terminal
-
     from cirrus.calibration_table import table
-    from common.artifacts import canonical_json, json_file, write_atomic
+    from common.artifacts import json_file, write_atomic
     out, folder = table(held.header, held.records.values()), Path(args.out)
     files = {"calibration.json": json_file(out), "calibration.md": summary(out),
              "report.html": report(out)}
     for name, content in files.items():
         write_atomic(folder / name, content)
-    if args.json:
-        print(canonical_json({"written": str(folder), "files": sorted(files), "simulated": True,
-                              "replications": out["replications"],
-                              "expectations": out["expectations"],
-                              "minimum_sizes": out["minimum_sizes"]}))
-    else:
-        print(f"{terminal(out)}\n{folder}: {len(files)} files from {out['replications']:,} "
-              f"replications\nopen {folder / 'report.html'}")
-    return COMPLETE
+    return cli.Done(
+        COMPLETE, {"written": str(folder), "files": sorted(files), "simulated": True,
+                   "replications": out["replications"], "expectations": out["expectations"],
+                   "minimum_sizes": out["minimum_sizes"]},
+        f"{terminal(out)}\n{folder}: {len(files)} files from {out['replications']:,} "
+        f"replications\nopen {folder / 'report.html'}")
 
 
-def announce(args, keys, fits) -> int:
+def announce(args, keys, fits) -> cli.Done:
     """What would be done, and about how long one core takes."""
     from cirrus.calibration import read_size
     from cirrus.calibration_runs import fitted, seconds
-    from common.artifacts import canonical_json
     from common.progress import clock_face
     each = [(population, read_size(size), rep) for population, size, rep in keys]
     fit = [fitted(population, size, rep, fits) for population, size, rep in each]
     cost = sum(seconds(population, size, own)
                for (population, size, _), own in zip(each, fit, strict=True))
-    if args.json:
-        print(canonical_json({"replications": len(keys), "fits": sum(fit), "seconds": cost,
-                              "out": args.out}))
-    else:
-        print(f"{len(keys):,} replications, {sum(fit):,} with mixed models; about "
-              f"{clock_face(cost)} on one core, {clock_face(cost / args.jobs)} on {args.jobs}\n"
-              f"would write {args.out}")
-    return COMPLETE
+    return cli.Done(
+        COMPLETE, {"replications": len(keys), "fits": sum(fit), "seconds": cost, "out": args.out,
+                   "simulated": True},
+        f"{len(keys):,} replications, {sum(fit):,} with mixed models; about {clock_face(cost)} on "
+        f"one core, {clock_face(cost / args.jobs)} on {args.jobs}\nwould write {args.out}")
 
 
 if __name__ == "__main__":

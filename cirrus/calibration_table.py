@@ -22,6 +22,7 @@ ALPHA = 0.05
 COVERAGE = (0.93, 0.97)
 POWER = 0.8            # from which a size counts as enough for a gate
 RINGS = 0.9            # share of replications in which a tripwire made for a fault must trip
+FEWEST = 20            # replications under which nothing is claimed
 VERDICTS = (PASS, UNDECIDED, FAIL, NOT_EVALUABLE)
 
 # population → (what it does, the alarm it must ring). A gate must not pass, a tripwire must trip.
@@ -183,7 +184,7 @@ def minimum_sizes(tournaments: Sequence[Mapping]) -> dict[str, dict[str, Any]]:
     out = {}
     for gate in GATES:
         tried = [(row["size"], row["gates"][gate]["established"]) for row in rows
-                 if row["gates"][gate]["established"]["n"]]
+                 if row["gates"][gate]["established"]["n"] >= FEWEST]
         found = next(((size, own) for size, own in tried if own["share"] >= POWER), None)
         best = max(tried, key=lambda entry: entry[1]["share"], default=None)
         out[gate] = {"size": found and found[0], "passed": (found or best or (None, None))[1],
@@ -209,8 +210,12 @@ def _claim(what: str, row: Mapping, figure: Mapping, met: bool | None) -> dict[s
 
 
 def _at_most(figure: Mapping, limit: float) -> bool | None:
-    """Not more than `limit`, within Monte Carlo error."""
-    return None if figure["share"] is None else figure["low"] <= limit
+    """Not more than `limit`, within Monte Carlo error; None under FEWEST replications."""
+    return None if figure["n"] < FEWEST else figure["low"] <= limit
+
+
+def _at_least(figure: Mapping, limit: float) -> bool | None:
+    return None if figure["n"] < FEWEST else figure["high"] >= limit
 
 
 def _of_level(row: Mapping, kind: str) -> list[dict[str, Any]]:
@@ -243,7 +248,7 @@ def _of_coverage(row: Mapping, kind: str) -> list[dict[str, Any]]:
 
 
 def _covered(figure: Mapping) -> bool | None:
-    return None if figure["share"] is None else (
+    return None if figure["n"] < FEWEST else (
         figure["low"] <= COVERAGE[1] and figure["high"] >= COVERAGE[0])
 
 
@@ -258,10 +263,10 @@ def _of_alarms(row: Mapping) -> list[dict[str, Any]]:
         elif kind == "tripwire":
             own = row["tripwires"][name]
             out.append(_claim(f"tripwire “{name}” trips in at least {RINGS:.0%}", row, own,
-                              None if own["share"] is None else own["high"] >= RINGS))
+                              _at_least(own, RINGS)))
         elif kind == "named":
             out += [_claim("an effect at H low is shown in at most 5%", row, row["low_h"],
                            _at_most(row["low_h"], ALPHA)),
                     _claim("the summary names its absence at H low in at least 90%", row,
-                           row["absent_at_low"], row["absent_at_low"]["high"] >= RINGS)]
+                           row["absent_at_low"], _at_least(row["absent_at_low"], RINGS))]
     return out

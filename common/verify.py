@@ -72,7 +72,7 @@ def verify(folder: Path, derivers: Derivers) -> Verdict:
     try:
         answers = read_answers(journal_file(folder), manifest["identity"])
         derived = derivers[manifest["artifact"]](manifest, answers)
-        problems += derived.problems
+        problems += [*derived.problems, *_registered(folder, manifest["identity"])]
         if manifest["state"] != "running":  # killed: what it said before is out of date
             files = derived.files if manifest.get("files") else {}
             problems += _against_manifest(manifest, answers)
@@ -115,6 +115,17 @@ def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
         raise UsageError(f"{path}: {error.strerror}; give a run's folder") from None
     except (ValueError, KeyError, TypeError):
         raise UsageError(f"{path}: not the manifest of a run that can be verified here") from None
+
+
+def _registered(folder: Path, identity: Mapping) -> Iterator[str]:
+    """A run made under a preregistration needs it beside it, as it was."""
+    path, digest = folder.parent / "prereg.json", identity.get("prereg_sha256")
+    if digest is None:
+        return
+    if not path.is_file():
+        yield f"{path}: missing; the run was made under it (SHA-256 {digest[:12]}…)"
+    elif sha256(path.read_bytes()) != digest:
+        yield f"{path}: not the preregistration that the run was made under ({digest[:12]}…)"
 
 
 # --- what the files must say -------------------------------------------------------------------

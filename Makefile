@@ -61,7 +61,7 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 		--model_alias smollm2-135m --n_ctx 4096 --n_threads 2 --interrupt_requests false \
 		--verbose false
 
-test: lint .venv/dev-ready .venv-uv/ready  ## style, every test, on this machine
+test: lint .venv/dev-ready .venv-uv/ready .venv-exports/ready  ## style, every test, on this machine
 	@sh tests/system-packages.sh
 	@.venv/bin/python -m pytest
 	@$(UV) run --all-extras pytest -q
@@ -96,7 +96,7 @@ vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder, then 'make test' there"
 
 clean:  ## remove environments and caches; results stay
-	rm -rf .venv .venv-fetch .venv-uv pd-agents/.venv .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf .venv .venv-exports .venv-fetch .venv-uv pd-agents/.venv .pytest_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps, so that an interrupted installation is begun again.
@@ -114,6 +114,12 @@ clean:  ## remove environments and caches; results stay
 	@$(PYTHON) -m venv .venv-uv
 	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check uv==0.13.9
 	@touch $@
+
+# pandas, DuckDB and Inspect AI, which read the exports in the tests; without a network these skip.
+.venv-exports/ready: requirements-exports.txt .venv-uv/ready
+	@{ rm -rf .venv-exports && .venv-uv/bin/uv venv -q --python "$$(command -v $(PYTHON))" .venv-exports && \
+		.venv-uv/bin/uv pip install -q --python .venv-exports/bin/python -r $< && touch $@; } || \
+		echo "no pandas, DuckDB or Inspect AI: the tests that read exports with them will skip" >&2
 
 # GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run;
 # --no-cache-dir: a wheel built earlier for this machine must not come back.

@@ -21,7 +21,8 @@ from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
-  python3 analyze.py --verify results                    every run below this folder"""
+  python3 analyze.py --verify results                    every run below this folder
+  python3 analyze.py results --export-inspect logs       then: inspect view --log-dir logs"""
 
 
 def arguments(argv):
@@ -31,6 +32,8 @@ def arguments(argv):
                        help="a run's folder, or a folder of runs")
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
+    add("--export-inspect", metavar="DIR",
+        help="write the runs as logs of Inspect AI, one a task and model")
     add("--export-ratings", metavar="FILE", help="write a blinded sheet of policies to rate")
     add("--import-ratings", metavar="FILE", help="read a rated sheet back")
     add = flags.add_argument_group("files and output").add_argument
@@ -41,7 +44,9 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    return verify_all(args) if args.verify else analyse_all(args)
+    if args.verify:
+        return verify_all(args)
+    return export_inspect(args) if args.export_inspect else analyse_all(args)
 
 
 def derivers():
@@ -99,6 +104,43 @@ def analyse_study(args, runs) -> cli.Done:
          "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
          "simulated": out["simulated"], "limits": out["limits"]},
         f"{terminal(out)}\n{target}: {len(files)} files from {len(study.runs)} runs", left)
+
+
+def export_inspect(args) -> cli.Done:
+    """A log of every task and model of each run, in the folder that --export-inspect names, or,
+    where it is but one, in the .json file."""
+    from itertools import islice
+    from pathlib import Path
+
+    from cirrus.inspect_tasks import pilot, tournament
+    from common.artifacts import write_atomic
+    from common.inspect_log import logs
+    from common.verify import find_runs, read_manifest
+    from urrp.inspect_tasks import collection
+    tasks = {"pilot": pilot, "tournament": tournament, "urrp": collection}
+    runs = {run: read_manifest(run, tasks) for run in find_runs(args.runs)}
+    target, made = Path(args.export_inspect), []
+    folder, one = (target.parent, target.name) if target.suffix == ".json" else (target, None)
+    found = (log for run, manifest in runs.items() if manifest.get("files")
+             for log in logs(run, manifest, tasks[manifest["artifact"]](run, manifest)))
+    if one and len(found := list(islice(found, 2))) != 1:
+        raise UsageError(f"--export-inspect: {target} can be one log only, of one task and model; "
+                         "name a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, parts in found:
+        made.append(one or name)
+        write_atomic(folder / made[-1], parts)
+    if not made:
+        raise UsageError(f"{next(iter(runs))}: no answer yet; the command that made the run "
+                         "resumes it")
+    left = unfinished(manifest["state"] == "complete" for manifest in runs.values())
+    simulated = any(m["identity"]["provider"] == "simulated" for m in runs.values())
+    return cli.Done(
+        INCOMPLETE if left else COMPLETE,
+        {"written": str(folder), "files": made,
+         "runs": list(map(str, runs)), "simulated": simulated},
+        f"{target}: {len(made)} {'SIMULATED ' if simulated else ''}logs from {len(runs)} runs\n"
+        f"now: inspect view --log-dir {folder}", left)
 
 
 def unfinished(complete) -> str:

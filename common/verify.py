@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.artifacts import GZIP_HEADER, sha256
+from common.artifacts import GZIP_HEADER, read_bytes, sha256
 from common.exits import UsageError
 from common.replay import Answers, journal_file, not_as_asked, read_answers
 
@@ -72,7 +72,7 @@ def verify(folder: Path, derivers: Derivers) -> Verdict:
     try:
         answers = read_answers(journal_file(folder), manifest["identity"])
         derived = derivers[manifest["artifact"]](manifest, answers)
-        problems += [*derived.problems, *_registered(folder, manifest["identity"])]
+        problems += derived.problems
         if manifest["state"] != "running":  # killed: what it said before is out of date
             files = derived.files if manifest.get("files") else {}
             problems += _against_manifest(manifest, answers)
@@ -117,15 +117,18 @@ def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
         raise UsageError(f"{path}: not the manifest of a run that can be verified here") from None
 
 
-def _registered(folder: Path, identity: Mapping) -> Iterator[str]:
-    """A run made under a preregistration needs it beside it, as it was."""
-    path, digest = folder.parent / "prereg.json", identity.get("prereg_sha256")
-    if digest is None:
-        return
-    if not path.is_file():
-        yield f"{path}: missing; the run was made under it (SHA-256 {digest[:12]}…)"
-    elif sha256(path.read_bytes()) != digest:
-        yield f"{path}: not the preregistration that the run was made under ({digest[:12]}…)"
+def checked_rows(folder: Path, name: str, manifest: Mapping[str, Any]) -> list[Any]:
+    """The lines of a run's JSONL file; UsageError where it is not what the manifest has hashed."""
+    path = Path(folder) / name
+    try:
+        data = read_bytes(path)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}; the command that "
+                         "made the run makes it again") from None
+    if sha256(data) != manifest.get("files", {}).get(name):
+        raise UsageError(f"{path}: not what the run's manifest.json has hashed; analyze.py "
+                         "--verify says where it differs")
+    return [json.loads(line) for line in data.decode().splitlines()]
 
 
 # --- what the files must say -------------------------------------------------------------------

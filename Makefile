@@ -17,7 +17,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help pilot tournament pd urrp urrp-example analyze calibrate verify test lint local-model bundle vendor bench clean
+.PHONY: help pilot tournament pd urrp urrp-example analyze adjudicate calibrate verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -47,6 +47,11 @@ pd: .venv-uv/ready  ## the iterated prisoner's dilemma: default experiment and i
 
 analyze:  ## every figure and file of RUNS=results/pilot again, from the journals
 	@$(PYTHON) analyze.py $(or $(RUNS),results/pilot) $(ARGS)
+
+adjudicate: $(NEED)  ## two models rate policies of RUNS=… blind; MODELS=a,b
+	@$(RUN) analyze.py $(or $(RUNS),results/acausal/confirmatory-s42) \
+		--adjudicate $(or $(MODELS),default) $(if $(BASE_URL),--base-url $(BASE_URL)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)
 
 calibrate:  ## planted effects and confounds: what each gate says of them (ARGS='--reps 1000 --jobs 2')
 	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 40 --jobs 2)
@@ -78,7 +83,7 @@ bench: .venv/dev-ready .venv-uv/ready  ## speed and memory, as ratios to the ide
 
 bundle:  ## dist/urrp_analyze.pyz and dist/analyze.pyz: one file each, for a bare Python
 	@rm -rf dist && mkdir -p dist/stage
-	@cp -r common stats cirrus urrp prompts analyze.py urrp_analyze.py dist/stage/
+	@cp -r common stats cirrus urrp prompts config analyze.py urrp_analyze.py dist/stage/
 	@find dist/stage -name __pycache__ -prune -exec rm -rf {} +
 	@for name in urrp_analyze analyze; do \
 		sed "s/SCRIPT/$$name/" .ci/bundle_main.py > dist/stage/__main__.py && \

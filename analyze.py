@@ -11,11 +11,13 @@
 Pilots are analysed one by one. Tournament runs are analysed together, as one study: several
 plans or seeds too, where they differ in nothing but what a plan varies. `--verify` checks the
 journal's chain and the manifest's hashes, and derives every file again from the journal alone:
-the first difference is named.
+the first difference is named. `--adjudicate` has two models rate a sample of policies blind,
+`--export-ratings` and `--import-ratings` do the same with people; the next analysis reads both.
 """
 
 import sys
 
+from cirrus import rating_flags
 from common import cli
 from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
 
@@ -27,15 +29,14 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
 
 def arguments(argv):
     flags = cli.parser("Analyse runs of run_pilot.py and run_tournament.py, or verify them.",
-                       EXAMPLES, "RUN…")
+                       f"{EXAMPLES}\n{rating_flags.EXAMPLES}", "RUN…")
     flags.add_argument("runs", nargs="+", metavar="RUN",
                        help="a run's folder, or a folder of runs")
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
     add("--export-inspect", metavar="DIR",
         help="write the runs as logs of Inspect AI, one a task and model")
-    add("--export-ratings", metavar="FILE", help="write a blinded sheet of policies to rate")
-    add("--import-ratings", metavar="FILE", help="read a rated sheet back")
+    rating_flags.add_flags(flags)
     add = flags.add_argument_group("files and output").add_argument
     add("--out", metavar="DIR", help="where the analysis is written (default: beside the runs)")
     cli.add_json_flag(add)
@@ -44,66 +45,50 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
+    rating_flags.check(args)
     if args.verify:
         return verify_all(args)
     return export_inspect(args) if args.export_inspect else analyse_all(args)
 
 
-def derivers():
-    """{instrument: what its files must say}."""
-    from cirrus.derived import pilot_run, tournament_run
+def derivers(run):
+    """{instrument: what its files must say} for the run in this folder."""
+    from functools import partial
+
+    from cirrus.derived import adjudication_run, pilot_run, tournament_run
     from urrp.derived import collection
-    return {"pilot": pilot_run, "tournament": tournament_run, "urrp": collection}
+    return {"pilot": pilot_run, "tournament": tournament_run, "urrp": collection,
+            "adjudication": partial(adjudication_run, run)}
+
+
+def without_ratings(found):
+    """The runs among {folder: manifest}: an adjudication stands beside those that it has rated,
+    and their analysis reads it by itself."""
+    runs = {run: manifest for run, manifest in found.items()
+            if manifest["artifact"] != "adjudication"}
+    if not runs:
+        raise UsageError(f"{next(iter(found))}: ratings only; give the runs that were rated")
+    return runs
 
 
 def analyse_all(args) -> cli.Done:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
     from common.verify import find_runs, read_manifest
-    runs = {run: read_manifest(run) for run in find_runs(args.runs)}
+    runs = without_ratings({run: read_manifest(run) for run in find_runs(args.runs)})
     kinds = {manifest["artifact"] for manifest in runs.values()}
     if len(kinds) > 1:
         raise UsageError(f"{' and '.join(sorted(kinds))} runs together: analyse them apart")
     if not kinds <= {"pilot", "tournament"}:
         raise UsageError(f"{next(iter(runs))}: {kinds.pop()} runs have an analysis of their own; "
                          "--verify checks them")
-    for flag, given in (("--export-ratings", args.export_ratings),
-                        ("--import-ratings", args.import_ratings)):
-        if given:
-            raise UsageError(f"{flag}: rating of policies is not in this version")
-    return analyse_pilots(args, runs) if kinds == {"pilot"} else analyse_study(args, runs)
-
-
-def analyse_study(args, runs) -> cli.Done:
-    """Tournament runs are one study: one analysis, beside the runs or in --out."""
-    import json
-    import os
-    from pathlib import Path
-
-    from cirrus.acausal_analysis import analyse
-    from cirrus.acausal_report import report
-    from cirrus.acausal_summary import summary, terminal
-    from cirrus.decisions import read_study
-    from cirrus.exports import exports
-    from common.artifacts import canonical_json, json_file, write_atomic
-    study = read_study(runs)
-    # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(analyse(study)))
-    folders = [run.folder for run in study.runs]
-    target = Path(args.out) if args.out else folders[0] if len(folders) == 1 else Path(
-        os.path.commonpath([folder.parent for folder in folders]))
-    (target / "exports").mkdir(parents=True, exist_ok=True)
-    files = [("acausal-analysis.json", json_file(out)), ("acausal-summary.md", summary(out)),
-             ("report.html", report(out, study)), *exports(study)]
-    for name, content in files:
-        write_atomic(target / name, content)
-    left = unfinished(run.complete for run in study.runs)
-    return cli.Done(
-        INCOMPLETE if left else COMPLETE,
-        {"written": str(target), "files": [name for name, _ in files],
-         "runs": [str(run.folder) for run in study.runs], "headline": out["claims"]["headline"],
-         "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
-         "simulated": out["simulated"], "limits": out["limits"]},
-        f"{terminal(out)}\n{target}: {len(files)} files from {len(study.runs)} runs", left)
+    for name in ("adjudicate", "export_ratings", "import_ratings"):
+        if kinds == {"pilot"} and getattr(args, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')}: pilots have no policies to rate; give "
+                             "runs of run_tournament.py")
+    if kinds == {"pilot"}:
+        return analyse_pilots(args, runs)
+    from cirrus.acausal_command import command
+    return command(args, runs)
 
 
 def export_inspect(args) -> cli.Done:
@@ -118,7 +103,8 @@ def export_inspect(args) -> cli.Done:
     from common.verify import find_runs, read_manifest
     from urrp.inspect_tasks import collection
     tasks = {"pilot": pilot, "tournament": tournament, "urrp": collection}
-    runs = {run: read_manifest(run, tasks) for run in find_runs(args.runs)}
+    runs = without_ratings({run: read_manifest(run, {*tasks, "adjudication"})
+                            for run in find_runs(args.runs)})
     target, made = Path(args.export_inspect), []
     folder, one = (target.parent, target.name) if target.suffix == ".json" else (target, None)
     found = (log for run, manifest in runs.items() if manifest.get("files")
@@ -133,7 +119,7 @@ def export_inspect(args) -> cli.Done:
     if not made:
         raise UsageError(f"{next(iter(runs))}: no answer yet; the command that made the run "
                          "resumes it")
-    left = unfinished(manifest["state"] == "complete" for manifest in runs.values())
+    left = cli.unfinished(manifest["state"] == "complete" for manifest in runs.values())
     simulated = any(m["identity"]["provider"] == "simulated" for m in runs.values())
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
@@ -141,14 +127,6 @@ def export_inspect(args) -> cli.Done:
          "runs": list(map(str, runs)), "simulated": simulated},
         f"{target}: {len(made)} {'SIMULATED ' if simulated else ''}logs from {len(runs)} runs\n"
         f"now: inspect view --log-dir {folder}", left)
-
-
-def unfinished(complete) -> str:
-    """What stands against a study of such runs; "" where all are complete."""
-    complete = list(complete)
-    left = complete.count(False)
-    return (f"{left} of {len(complete)} runs are unfinished; the command that made them resumes "
-            "them") if left else ""
 
 
 def analyse_pilots(args, runs) -> cli.Done:
@@ -161,7 +139,7 @@ def analyse_pilots(args, runs) -> cli.Done:
     from common.verify import derive_again
     said = []
     for run, manifest in runs.items():
-        files, target = derive_again(run, derivers()), run
+        files, target = derive_again(run, derivers(run)), run
         if args.out:
             target = Path(args.out) / run.name
             target.mkdir(parents=True, exist_ok=True)
@@ -183,8 +161,10 @@ def verify_all(args) -> cli.Done:
     """One line a run; 0 where all are complete and follow from their journals."""
     from common.verify import find_runs, sentence, verify
     verdicts = []
-    for run in find_runs(args.runs):
-        verdicts.append(verify(run, derivers()))
+    runs = dict.fromkeys(path for run in find_runs(args.runs) for path in (
+        run, *(manifest.parent for manifest in sorted(run.glob("*/manifest.json")))))
+    for run in runs:
+        verdicts.append(verify(run, derivers(run)))
         if not args.json:
             for line in (sentence(verdicts[-1]), *verdicts[-1].problems[1:]):
                 print(cli.printable(line), flush=True)
@@ -193,7 +173,7 @@ def verify_all(args) -> cli.Done:
     if failed:
         return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} runs are not what their "
                         "journals say")
-    left = unfinished(verdict.state == "complete" for verdict in verdicts)
+    left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
     return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
 
 

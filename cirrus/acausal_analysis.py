@@ -2,7 +2,7 @@
 
     out = analyse(read_study(find_runs(["results/acausal/confirmatory-s42"])))
 
-Files are read one round at a time: memory grows with round 1 and the policies, not with rounds.
+Files are read one round at a time: memory grows with round 1 and the policies, not with games.
 """
 
 import math
@@ -10,21 +10,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import stats
 from cirrus import prereg
 from cirrus.acausal_claims import absent_at_low, claims
-from cirrus.codebook import FAMILIES
 from cirrus.decisions import Decision, Run, Study, artifact, decisions, plan_folders, policies
 from cirrus.endpoint import cells_table, effect, endpoint, secondary
 from cirrus.endpoint_model import models
 from cirrus.gates import all_pass, gates
+from cirrus.markers_analysis import block
+from cirrus.markers_model import validity
+from cirrus.ratings import Policy, Rater, readable
+from cirrus.ratings import cell_of as run_cell
 from cirrus.similarity import by_cell, convergence
 from cirrus.tripwires import UNANSWERED, cell_of, tripwires
 from cirrus.words import count
 from common.artifacts import read_bytes, sha256
 
 MIN_BULLETINS = 6
-MARKERS = tuple(FAMILIES)
 
 
 class Collected:
@@ -36,7 +37,7 @@ class Collected:
         self.course: dict[tuple, list[int]] = {}   # (role, domain, round, encounter): k, n, all
         self.texts: dict[tuple, dict[str, list[str]]] = {}
         self.first: dict[str, dict[str, list[str]]] = {}
-        self.markers: dict[str, Counter] = {}
+        self.policies: list[Policy] = []
         self.served: dict[str, dict[str, set]] = {}
         for run in study.runs:
             for row in decisions(run):
@@ -60,16 +61,17 @@ class Collected:
     def _policy(self, run: Run, policy: Mapping) -> None:
         status = policy["policy_status"]
         self._served(policy["model_strategy"], status, policy["served_model"], policy["provider"])
-        if run.role != "main" or status in (*UNANSWERED, "empty", "blocked"):
+        if not readable(status):
             return
-        cell = _cell(run)
+        cell = run_cell(run)
+        self.policies.append(Policy(policy["policy_id"], run.role, policy["round"], cell,
+                                    policy["policy"]))
+        if run.role != "main":
+            return
         self.texts.setdefault((run.seed, run.domain, policy["round"]), {}).setdefault(
             cell, []).append(policy["policy"])
         if policy["round"] == 1:
             self.first.setdefault(cell, {}).setdefault(run.name, []).append(policy["policy"])
-        tally = self.markers.setdefault(cell, Counter())
-        tally["policies"] += 1
-        tally.update(name for name in MARKERS if policy["markers"][name])
 
     def _served(self, model: str, status: str, served: str | None, provider: str | None) -> None:
         if status in UNANSWERED:
@@ -79,8 +81,9 @@ class Collected:
         own["providers"].add(str(provider))
 
 
-def analyse(study: Study) -> dict[str, Any]:
-    """Everything that summary, report and a reader's own programme need."""
+def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
+    """Everything that summary, report and a reader's own programme need. `raters`: who labelled
+    policies by the codebook."""
     held = Collected(study)
     parts = parts_of(held.primary)
     domain = "cvd" if parts["main"] or not parts["hospital"] else "hospital"
@@ -100,7 +103,9 @@ def analyse(study: Study) -> dict[str, Any]:
         "tripwires": tripwires([row for row in held.primary if row.role == "main"],
                                _ordered(held.statuses), held.first, held.served),
         "course": _course(held.course), "convergence": convergence(held.texts),
-        "similarity": by_cell(held.texts), "markers": _markers(held.markers),
+        "similarity": by_cell(held.texts),
+        "markers": block(held.policies, [row for row in held.primary if row.role == "main"],
+                         raters, study.simulated, validity),
         "runs": [_run(run) for run in study.runs],
     }
     out["cost"] = _cost(out["runs"])
@@ -109,10 +114,6 @@ def analyse(study: Study) -> dict[str, Any]:
 
 
 # --- design ------------------------------------------------------------------------------------
-
-def _cell(run: Run) -> str:
-    return f"{run.domain} S.{run.cell[0]}-C.{run.cell[1]}-H.{run.cell[2]}"
-
 
 def parts_of(primary: Iterable[Decision]) -> dict[str, list[Decision]]:
     """Primary data by what they are for."""
@@ -213,17 +214,6 @@ def _course(course: Mapping[tuple, Sequence[int]]) -> list[dict[str, Any]]:
         out.append({**dict(zip(("role", "domain", "round", "encounter"), key, strict=True)),
                     "k": k, "n": n, "missing": asked - n, "mean": k / n if n else None})
     return out
-
-
-def _markers(tallies: Mapping[str, Counter]) -> dict[str, Any]:
-    cells = {}
-    for cell in sorted(tallies):
-        n = tallies[cell]["policies"]
-        cells[cell] = {"policies": n} | {
-            name: {"k": tallies[cell][name], "share": tallies[cell][name] / n,
-                   **dict(zip(("low", "high"), stats.wilson_interval(tallies[cell][name], n),
-                              strict=False))} for name in MARKERS}
-    return {"status": "unadjudicated: enters no claim", "cells": cells}
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cirrus.endpoint import ALPHA, SECONDARY, shown
+from cirrus.markers_claims import may as markers_may
+from cirrus.markers_claims import may_not as markers_may_not
 from cirrus.words import count, number, p_is, points, span
 
 SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
@@ -60,6 +62,7 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
     for gate in out["gates"]:
         if gate["established"]["verdict"] == "pass":
             yield f"Gate “{gate['title']}” is established: {gate['established']['figure']}."
+    yield from markers_may(out["markers"])
 
 
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
@@ -87,5 +90,5 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
     if bounds["lowest"] is not None and bounds["lowest"] != bounds["highest"]:
         yield (f"That missing decisions don't matter: filled in at worst, the difference lies "
                f"between {points(bounds['lowest'])} and {points(bounds['highest'])}.")
-    yield "Anything from markers: they are unadjudicated and enter no claim."
+    yield from markers_may_not(out["markers"])
     yield SCALE

@@ -16,7 +16,6 @@ from cirrus.acausal_summary import (
     interaction_rows,
     main_cells,
     main_part,
-    marker_table,
     missing_table,
     model_sentences,
     model_table,
@@ -27,6 +26,19 @@ from cirrus.acausal_summary import (
 )
 from cirrus.decisions import Decision, Run, Study, decisions, policies
 from cirrus.endpoint import SECONDARY
+from cirrus.markers_analysis import weights_of
+from cirrus.markers_claims import (
+    AGREEMENT_NOTE,
+    CELLS_NOTE,
+    agreement_table,
+    cell_table,
+    function_table,
+    raters_sentence,
+    status_sentence,
+    validity_sentence,
+)
+from cirrus.markers_labels import Weights, labels
+from cirrus.ratings import readable
 from cirrus.words import dollars, points, span
 from common import page, plots
 from common.page import text
@@ -57,7 +69,8 @@ def report(out: Mapping[str, Any], study: Study) -> str:
             "decisions read": f"{design['read']} of {design['decisions']}",
             "cost of the answers": dollars(out["cost"])}),
          _claims(out), _gates(out), _cooperation(out), _effects(out), _tripwires(out),
-         _later(out), _excerpts(study), _runs(out), _policies(study)],
+         _later(out), _markers(out["markers"]), _excerpts(study), _runs(out),
+         _policies(study, weights_of(out))],
         {"seed": ", ".join(map(str, design["seeds"])), "prompts": design["prompts_sha256"][:12],
          "analysis": out["registration"]["kind"]}, out["simulated"],
         f"INCOMPLETE: {', '.join(unfinished)}." if unfinished else "",
@@ -148,16 +161,29 @@ def _tripwires(out: Mapping) -> str:
 
 
 def _later(out: Mapping) -> str:
-    markers = marker_table(out)
     return page.section(
         "Later encounters and policies",
         page.columns("<h3>Cooperation by round and encounter</h3>" + _table(course_table(out)),
                      "<h3>Do policies converge?</h3>"
                      + _table(convergence_table(out), (1, 2, 3))
                      + page.paragraph("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of "
-                                      "policies that answer one bulletin.", "dim")),
-        f"<h3>Markers in policies ({text(out['markers']['status'])})</h3>",
-        _table(markers, range(1, len(markers[0]))))
+                                      "policies that answer one bulletin.", "dim")))
+
+
+def _markers(markers: Mapping) -> str:
+    """Shares by cell, who agreed with whom, and whether the marker predicts anything."""
+    table = cell_table(markers)
+    rated = (_table(agreement_table(markers), (2, 3, 4, 5))
+             + page.paragraph(AGREEMENT_NOTE.format(bar=markers["bar"]), "dim")
+             if markers["raters"] else "")
+    return page.section(
+        "Markers in policies", page.paragraph(status_sentence(markers)),
+        _table(table, range(1, len(table[0]))) + page.paragraph(CELLS_NOTE, "dim")
+        if markers["cells"] else "",
+        page.paragraph(raters_sentence(markers)), rated,
+        page.paragraph(validity_sentence(markers).replace("`", "")),
+        page.fold("What each labelling function is worth",
+                  _table(function_table(markers), range(2, 7))))
 
 
 def _runs(out: Mapping) -> str:
@@ -219,7 +245,7 @@ def scope_of(study: Study) -> Scope:
                 if sum(map(scope.decisions, study.runs)) <= MOST)
 
 
-def _policies(study: Study) -> str:
+def _policies(study: Study, weights: Weights) -> str:
     scope = scope_of(study)
     runs = [run for run in study.runs if scope.holds(run)]
     most = max((run.config["agents"] for run in runs), default=0)
@@ -232,17 +258,17 @@ def _policies(study: Study) -> str:
     return page.section(
         "Every policy and rationale" if not scope.words else "Policies and rationales",
         page.paragraph(note, "dim"), page.search_box("details.policy", choices),
-        *(fold for run in runs for fold in _folds(run, scope)))
+        *(fold for run in runs for fold in _folds(run, scope, weights)))
 
 
-def _folds(run: Run, scope: Scope) -> Iterator[str]:
+def _folds(run: Run, scope: Scope, weights: Weights) -> Iterator[str]:
     said: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= scope.rounds and row.encounter <= scope.encounters:
             said.setdefault(row.policy, []).append(_line(row))
     for policy in policies(run, checked=False):
         if policy["round"] <= scope.rounds:
-            yield _fold(run, policy, said.get(policy["policy_id"], []))
+            yield _fold(run, policy, said.get(policy["policy_id"], []), weights)
 
 
 def _line(row: Decision) -> str:
@@ -250,9 +276,10 @@ def _line(row: Decision) -> str:
     return f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
 
 
-def _fold(run: Run, policy: Mapping, said: Sequence[str]) -> str:
+def _fold(run: Run, policy: Mapping, said: Sequence[str], weights: Weights) -> str:
     status = policy["policy_status"]
-    marked = [name.replace("_", " ") for name, found in policy["markers"].items() if found]
+    marked = [name.replace("_", " ") for name, found in labels(weights, policy["policy"]).items()
+              if found and readable(status)]
     head = (f"{page.tag(status, 'yes' if status == 'ok' else 'maybe')} {text(_cell(run))} · round "
             f"{policy['round']} · {text(policy['agent'])} <small>· {text(policy['bulletin'])} "
             f"{text(policy['variant'])}{' · ' + text(', '.join(marked)) if marked else ''}</small>")

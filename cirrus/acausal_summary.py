@@ -6,9 +6,17 @@ The tables here are rows of plain words: the report shows the same ones.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cirrus.codebook import FAMILIES
 from cirrus.endpoint import SECONDARY
 from cirrus.endpoint_model import FIXED
+from cirrus.markers_claims import (
+    AGREEMENT_NOTE,
+    CELLS_NOTE,
+    agreement_table,
+    cell_table,
+    raters_sentence,
+    status_sentence,
+    validity_sentence,
+)
 from cirrus.words import (
     bracket,
     count,
@@ -36,7 +44,6 @@ EFFECTS_NOTE = (
     "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "
     "and two-sided sign-flip test (exact, or 100,000 random signs where the analysis names "
     "resamples). “–”: can't be computed; acausal-analysis.json says why.")
-MARKERS = tuple(FAMILIES)
 Table = tuple[list[str], list[list[str]]]
 
 
@@ -74,7 +81,7 @@ def summary(out: Mapping[str, Any]) -> str:
         "## Tripwires", md_table(*tripwire_table(out)),
         "## Later encounters", md_table(*course_table(out)),
         "## Policies", md_table(*convergence_table(out)),
-        f"Markers in policies ({out['markers']['status']}):", md_table(*marker_table(out)),
+        "## Markers in policies", *_markers(out["markers"]),
         "## Runs and cost", md_table(*run_table(out)), f"Cost: {dollars(out['cost'])}.",
         f"cirrus-bench {VERSION} · seeds {', '.join(map(str, out['design']['seeds']))} · prompts "
         f"{out['design']['prompts_sha256'][:12]}"]
@@ -216,12 +223,15 @@ def convergence_table(out: Mapping[str, Any]) -> Table:
              for row in out["convergence"]])
 
 
-def marker_table(out: Mapping[str, Any]) -> Table:
-    cells = out["markers"]["cells"]
-    names = MARKERS if cells else ()
-    return (["cell", "policies", *(name.replace("_", " ") for name in names)],
-            [[cell, str(own["policies"]), *(percent(own[name]["share"]) for name in names)]
-             for cell, own in cells.items()])
+def _markers(markers: Mapping[str, Any]) -> Iterator[str]:
+    yield status_sentence(markers)
+    if markers["cells"]:
+        yield from (md_table(*cell_table(markers)), CELLS_NOTE)
+    yield harmless(raters_sentence(markers))
+    head, rows = agreement_table(markers)
+    if markers["raters"]:
+        yield from (md_table(head, rows), AGREEMENT_NOTE.format(bar=markers["bar"]))
+    yield validity_sentence(markers)
 
 
 def run_table(out: Mapping[str, Any]) -> Table:

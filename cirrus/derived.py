@@ -1,6 +1,7 @@
 """What the files of a run must say, from its manifest and journal: for `common.verify`."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from common.artifacts import canonical_json, sha256
 from common.replay import Answers, not_as_asked
@@ -48,3 +49,18 @@ def tournament_run(manifest: Mapping, answers: Answers) -> Derived:
     files = derive(study, domain, answers.replies, facts, asked) if answers.replies else {}
     wrong += [f"{name}: not in the design" for name in sorted(answers.hashes.keys() - dealt)]
     return Derived(files, [f"journal: {line}" for line in wrong[:3]], owned)
+
+
+def adjudication_run(folder: Path, manifest: Mapping, answers: Answers) -> Derived:
+    """A run of analyze.py --adjudicate in `folder`: the policies it rated stand in the runs that
+    its identity names, by path from there."""
+    from cirrus import adjudication
+    from cirrus.adjudicate import items_again
+    from cirrus.ratings import codebook_files
+    study = manifest["identity"]
+    same_prompts(study["prompts"], codebook_files())
+    items = items_again(folder, study)
+    problems = questions(adjudication.requests(study["config"], items), answers)
+    files = adjudication.derive(study["config"], items, answers.replies,
+                                study["provider"] == "simulated")
+    return Derived(files, problems, {adjudication.RATINGS}.__contains__)

@@ -26,8 +26,8 @@ ONE_LEVEL = "one level in these data"
 def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, Any]:
     """Both models on the readable rows, which may hold both domains. Beyond `most_rows` (default:
     MOST_ROWS) only S:C and the primary contrast are tested by likelihood ratio."""
-    data = [_row(row) for row in rows if row.cooperates is not None]
-    left_out = _left_out(data)
+    data = [model_row(row) for row in rows if row.cooperates is not None]
+    left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
     random = [name for name in RANDOM if name not in left_out]
     return {"rows": len(data), "left_out": left_out,
@@ -35,7 +35,7 @@ def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, 
             "with_policy": _guarded(data, fixed, [*random, "policy"], most_rows)}
 
 
-def _row(row: Decision) -> dict[str, Any]:
+def model_row(row: Decision) -> dict[str, Any]:
     s, c = row.S == "high", row.C == "present"
     return {"coop": row.cooperates, "S": int(s), "C": int(c),
             "H": int(row.H == "high") if row.H != "omit" else "omit",
@@ -47,7 +47,7 @@ def _row(row: Decision) -> dict[str, Any]:
             "low_present": int(c and not s)}
 
 
-def _left_out(data: Sequence[Mapping]) -> dict[str, str]:
+def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
     """{term: why} of what these data can't tell apart."""
     levels = {name: {row[name] for row in data} for name in (*FIXED, *RANDOM) if ":" not in name}
     out = {name: ONE_LEVEL for name, found in levels.items() if len(found) < 2}
@@ -87,7 +87,7 @@ def _tested(fitted, likelihood_ratio, fixed: Sequence[str], many: bool) -> dict[
     full = fitted(fixed)
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation"),
-                "fit": _rounded(full.asdict())}
+                "fit": rounded(full.asdict())}
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain)
     tests = {"S:C": likelihood_ratio(full, additive)}
@@ -99,10 +99,10 @@ def _tested(fitted, likelihood_ratio, fixed: Sequence[str], many: bool) -> dict[
     # counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
     ratio = likelihood_ratio(full, fitted([*CELLS[1:], *rest]))
-    return {"fit": _rounded(full.asdict()),
+    return {"fit": rounded(full.asdict()),
             "why": full.why or (MANY if many else None),
-            "tests": {name: _rounded(tests[name].asdict()) for name in fixed if name in tests},
-            "primary": _rounded({"estimate": _log_odds(full), "scale": "log odds"}
+            "tests": {name: rounded(tests[name].asdict()) for name in fixed if name in tests},
+            "primary": rounded({"estimate": _log_odds(full), "scale": "log odds"}
                                 | ratio.asdict())}
 
 
@@ -111,9 +111,9 @@ def _log_odds(full) -> float:
     return math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, Mapping):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, list) else value
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value

@@ -1,6 +1,6 @@
 """exports/*.csv: decisions, policies and games, one tidy row each, and what each column means.
 
-    for name, parts in exports(study):
+    for name, parts in exports(study, weights):    # of the labelling functions
         write_atomic(folder / name, parts)
 
 Parts are made as they are written: no table is ever whole in memory.
@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from cirrus.acausal_analysis import MARKERS
+from cirrus.codebook import FAMILIES
 from cirrus.decisions import Run, Study, decisions, policies, rounds
+from cirrus.markers_labels import Weights, labels
+from cirrus.ratings import item_id, readable
 from common.tables import csv_parts
 
 SHARED = {
@@ -49,8 +51,11 @@ COLUMNS: dict[str, dict[str, str]] = {
         "model": "the model that was asked", **SERVED,
         "status": "ok: 3 to 5 lines; short, long; else why there is none",
         "truncated": "1: the output limit cut it off",
-        **{f"marker_{name}": f"1: holds a pattern of the family {name}; unadjudicated"
-           for name in MARKERS}, **TOKENS,
+        "item": "id of the text as raters know it; empty where there is none",
+        **{f"marker_{name}": f"1: holds a codebook pattern of {name}, as the run recorded it"
+           for name in FAMILIES},
+        **{f"weak_{name}": f"weak label of {name}: 1, 0, empty where the labelling functions tie; "
+           "acausal-analysis.json says whether it is adjudicated" for name in FAMILIES}, **TOKENS,
         "text": "the policy as written; an apostrophe is put before =, +, -, @"},
     "games.csv": {
         "id": "id of the encounter", **SHARED, "encounter": "1 for the pair's first of the round",
@@ -63,10 +68,11 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 
 
-def exports(study: Study) -> Iterator[tuple[str, Iterator[bytes]]]:
+def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[bytes]]]:
     """(file name below the analysis' folder, its content in parts). The files were checked when
     the analysis read them."""
-    tables = {"decisions.csv": _decisions, "policies.csv": _policies, "games.csv": _games}
+    tables = {"decisions.csv": _decisions, "games.csv": _games,
+              "policies.csv": lambda run: _policies(run, weights)}
     for name, rows in tables.items():
         yield f"exports/{name}", csv_parts(list(COLUMNS[name]),
                                            chain.from_iterable(map(rows, study.runs)))
@@ -88,15 +94,18 @@ def _shared(run: Run, number: int) -> dict[str, Any]:
     return dict(zip(SHARED, values, strict=True))
 
 
-def _policies(run: Run) -> Iterator[dict[str, Any]]:
+def _policies(run: Run, weights: Weights) -> Iterator[dict[str, Any]]:
     for policy in policies(run, checked=False):
-        tokens = policy["tokens"]
+        tokens, there = policy["tokens"], readable(policy["policy_status"])
+        weak = labels(weights, policy["policy"]) if there else dict.fromkeys(FAMILIES)
         yield _shared(run, policy["round"]) | {
             "id": policy["policy_id"], "model": policy["model_strategy"],
             "status": policy["policy_status"], "truncated": tokens["truncated"],
             "text": policy["policy"], "prompt_tokens": tokens["prompt"],
             "output_tokens": tokens["output"], "reasoning_tokens": tokens["reasoning"],
-            **{f"marker_{name}": policy["markers"][name] for name in MARKERS},
+            "item": item_id(policy["policy"]) if there else None,
+            **{f"marker_{name}": policy["markers"][name] for name in FAMILIES},
+            **{f"weak_{name}": weak[name] for name in FAMILIES},
             **{key: policy[key] for key in ("agent", "bulletin", "variant", "cost_usd", *SERVED)}}
 
 

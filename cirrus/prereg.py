@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # What a hash of each part covers, relative to the project.
 PARTS: dict[str, tuple[str, ...]] = {
-    "prompts": ("prompts/cirrus24/*", "prompts/hospital/*", "prompts/variants/*"),
+    "prompts": ("prompts/cirrus24/*", "prompts/hospital/*", "prompts/variants/*",
+                "prompts/adjudication/*"),
     "parser": ("common/parsing.py", "common/refusals.py"),
     "design": ("cirrus/game.py", "cirrus/tournament*.py", "cirrus/encounters.py",
                "cirrus/scenario.py", "cirrus/prompt_files.py", "cirrus/plans.py",
@@ -25,7 +26,8 @@ PARTS: dict[str, tuple[str, ...]] = {
     "gates": ("cirrus/gates*.py",),
     "analysis": ("analyze.py", "cirrus/acausal*.py", "cirrus/decisions.py", "cirrus/endpoint*.py",
                  "cirrus/tripwires.py", "cirrus/similarity.py", "cirrus/codebook.py",
-                 "cirrus/markers*.py", "stats/*.py"),
+                 "cirrus/markers*.py", "cirrus/ratings.py", "cirrus/adjudication.py",
+                 "cirrus/sheets.py", "stats/*.py"),
 }
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "

@@ -14,7 +14,7 @@ import signal
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -213,6 +213,14 @@ def conclude(main: Callable[[Sequence[str]], int | Done], argv: Sequence[str],
     except Exception as error:
         traceback.print_exc()
         return Done(UNEXPECTED, {}, error=f"unexpected {type(error).__name__}: {error}")
+
+
+def unfinished(complete: Iterable[bool]) -> str:
+    """What stands against a study of such runs; "" where all are complete."""
+    complete = list(complete)
+    left = complete.count(False)
+    return (f"{left} of {len(complete)} runs are unfinished; the command that made them resumes "
+            "them") if left else ""
 
 
 def one_line(said: Stop | str | None) -> str:

@@ -40,6 +40,7 @@ MODELS = {f"double/{letter}": {"pricing": PRICING, "supported_parameters": PARAM
           for letter in "abcd"}
 DROPS = 100  # of a drip that "never ends": ten seconds of it are enough to tell
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
+RATING = re.compile(r"^(\w+): yes\|no$", re.M)
 
 SETUP: dict[str, Any] = {
     "models": MODELS,            # what answers, and how it bills
@@ -283,6 +284,9 @@ class Server:
         options = CONTRACT.search(words)
         choice = options.group(1 + int(digest[0], 16) % 2) if options else "none"
         text = f"Decision: {choice}\nRationale: for reason {digest[:6]}."
+        if rated := RATING.findall(words):
+            text = "\n".join(f"{name}: {('no', 'yes')[int(digit, 16) % 2]}"
+                             for name, digit in zip(rated, digest, strict=False))
         if self.set["says"]:
             text = self.set["says"][int(digest[:8], 16) % len(self.set["says"])].format(
                 choice=choice)

@@ -20,6 +20,9 @@ from common.verify import find_runs
 NO_MODEL = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
             "why": "not fitted in this test"}
 
+NO_VALIDITY = {"formula": "", "rows": 0, "unlabelled": 0, "left_out": {}, "terms": None,
+               "acausal": None, "separated": False, "why": "not fitted in this test"}
+
 
 def analysed(*folders, fitted=False):
     """The analysis; the mixed models, most of its time, only where a test asks for them."""
@@ -27,7 +30,8 @@ def analysed(*folders, fitted=False):
     if fitted:
         return analyse(study)
     none = {"rows": 0, "left_out": {}, "as_specified": NO_MODEL, "with_policy": NO_MODEL}
-    with patch("cirrus.acausal_analysis.models", lambda rows: none):
+    with (patch("cirrus.acausal_analysis.models", lambda rows: none),
+          patch("cirrus.acausal_analysis.validity", lambda rows, labels: NO_VALIDITY)):
         return analyse(study)
 
 

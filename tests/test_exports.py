@@ -10,6 +10,8 @@ from study_rows import plan
 
 from cirrus.decisions import decisions, read_study
 from cirrus.exports import COLUMNS, exports
+from cirrus.markers_labels import fit, label
+from cirrus.ratings import item_id, policies_of
 from cirrus.similarity import by_cell, convergence
 from common.tables import csv_parts
 from common.verify import find_runs
@@ -21,9 +23,13 @@ def study(tmp_path_factory):
     return read_study(find_runs([str(folder)]))
 
 
+def weights(study):
+    return fit(policy.text for policy in policies_of(study))
+
+
 @pytest.fixture(scope="module")
 def tables(study):
-    files = {name: b"".join(parts).decode() for name, parts in exports(study)}
+    files = {name: b"".join(parts).decode() for name, parts in exports(study, weights(study))}
     return {name.removeprefix("exports/"): list(csv.DictReader(io.StringIO(text, newline="")))
             for name, text in files.items()}
 
@@ -49,6 +55,14 @@ def test_decisions_lead_to_their_policies_and_games(tables):
         game, side = row["id"].rsplit("/", 1)
         assert row["policy"] in policies and games[game][f"agent_{side}"] == row["agent"]
         assert games[game][f"decision_{side}"] == row["decision"]
+
+
+def test_policies_carry_their_weak_labels_and_their_item(study, tables):
+    known, spelled = weights(study), {True: "1", False: "0", None: ""}
+    for row in tables["policies.csv"]:
+        assert row["item"] == item_id(row["text"])
+        assert row["weak_acausal"] == spelled[label(known, "acausal", row["text"])]
+    assert {row["weak_acausal"] for row in tables["policies.csv"]} >= {"0", "1"}
 
 
 def test_primary_rows_are_first_encounters_between_models(tables):
@@ -88,7 +102,7 @@ def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
 def test_r_reads_the_decisions_as_they_are(study, tmp_path):
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed")
-    for name, parts in exports(study):
+    for name, parts in exports(study, weights(study)):
         (tmp_path / name.removeprefix("exports/")).write_bytes(b"".join(parts))
     counted = subprocess.run(
         ["Rscript", "-e", "d <- read.csv('decisions.csv'); cat(nrow(d), sum(d$primary), "

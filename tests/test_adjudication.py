@@ -1,0 +1,420 @@
+"""analyze.py --adjudicate: blind, strict, resumable, verified; and what agreement it takes."""
+
+import json
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import ROOT, clean_environment
+from study_rows import CELLS, plan
+
+from cirrus import adjudication, policies
+from cirrus.adjudicators import ADJUDICATORS
+from cirrus.codebook import FAMILIES
+from cirrus.decisions import read_study
+from cirrus.markers_agreement import WEAK, agreement, pair
+from cirrus.markers_labels import fit, labels
+from cirrus.ratings import Item, Rater, codebook, item_id, items_of, policies_of, sample
+from cirrus.scenario import Condition
+from common.artifacts import read_bytes
+from common.rng import SeededRandom
+from common.verify import find_runs
+from common.wire import Reply
+
+TWO = "careful-rater,lenient-rater"
+FORM = "\n".join(f"{name}: no" for name in FAMILIES)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A plan of ten runs, four agents, one round: 40 policies."""
+    return plan(tmp_path_factory.mktemp("made"), agents=4)
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "confirmatory-s42")
+
+
+@pytest.fixture(scope="module")
+def items(made):
+    return items_of(policies_of(read_study(find_runs([str(made)]))))
+
+
+def adjudicate(cli, folder, *flags, models=TWO, **more):
+    return cli("analyze.py", folder, "--adjudicate", models, *flags, **more)
+
+
+# --- the question ------------------------------------------------------------------------------
+
+def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
+    """Taken away the policy, all questions are one, and it names no condition, act or agent."""
+    book, left = codebook(), set()
+    for item in items.values():
+        system, user = adjudication.prompts(book, item.text)
+        assert user.count(item.text) == 1
+        left.add(system + user.replace(item.text, ""))
+    [frame] = left
+    assert not re.search(r"coordinate|preempt|\bshare\b|reserve\b|option [ab]|symmetr|coupl"
+                         r"|cooperat|convergent|same minute|agent-\d|cvd|hospital|S\.high"
+                         r"|C\.present|superrational|hypothesis", frame, re.I)
+    for family in FAMILIES:
+        assert book["families"][family]["yes"] in frame and f"{family}: yes|no" in frame
+
+
+def test_requests_tell_nothing_of_where_a_policy_is_from(items):
+    dealt = adjudication.requests({"models": ["m"], "seed": 1, "max_out": 64, "temperature": 0,
+                                   "reasoning_effort": None}, list(items.values()))
+    assert {request.id for request in dealt} == {f"{name}/m" for name in items}
+    assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
+
+
+def test_a_policy_that_holds_braces_and_tags_is_only_text():
+    text = "Use {families} and </policy>\nacausal: yes {0}"
+    _, user = adjudication.prompts(codebook(), text)
+    assert user.count(text) == 1
+
+
+# --- the answer --------------------------------------------------------------------------------
+
+def parsed(text):
+    labels, status = adjudication.parse_rating(text)
+    assert (labels is not None) == (status == "ok")
+    return status if labels is None else [name for name in FAMILIES if labels[name]]
+
+
+def test_the_form_is_read_whatever_its_dress():
+    yes = FORM.replace("acausal: no", "acausal: yes")
+    assert parsed(FORM) == []
+    for said in (yes, yes.upper(), "```\n" + yes + "\n```", yes.replace(": ", " : "),
+                 "\n\n".join(f"- **{line}**" for line in yes.split("\n")),
+                 "\n".join(f"{n}. {line}." for n, line in enumerate(yes.split("\n"), 1)),
+                 "\n".join(reversed(yes.split("\n"))), yes.replace("_", " ").replace("\n", "\r\n")):
+        assert parsed(said) == ["acausal"], said
+
+
+@pytest.mark.parametrize("text, status", [
+    ("", "unreadable"), ("acausal: yes", "incomplete"), (FORM + "\nacausal: yes", "ambiguous"),
+    (FORM.replace("acausal: no", "acausal: maybe"), "unreadable"),
+    (FORM.replace("acausal: no", "acausal: yes|no"), "unreadable"),
+    (FORM.replace("acausal: no", "acausal: yes, but weakly"), "unreadable"),
+    ("Here are the labels:\n" + FORM, "unreadable"), (FORM + "\nsarcasm: no", "unreadable"),
+    ("The policy is acausal: yes.", "unreadable"),
+    ("I'm sorry, but I can't help with that.", "refused")])
+def test_anything_else_is_a_status_and_never_a_label(text, status):
+    assert parsed(text) == status
+
+
+def test_a_call_without_an_answer_keeps_its_outcome():
+    item = Item("p-1", "cell", "text")
+    for outcome in ("empty", "truncated", "blocked", "provider_error", "not_run"):
+        row = adjudication.rating(item, "m", Reply(outcome, FORM), False)
+        assert (row["status"], row["labels"]) == (outcome, None)
+
+
+# --- the sample --------------------------------------------------------------------------------
+
+def test_the_sample_takes_from_all_cells_alike_and_repeats():
+    many = [Item(item_id(f"{cell}{n}"), cell, f"{cell}{n}") for cell, size in
+            (("a", 40), ("b", 40), ("c", 3)) for n in range(size)]
+    drawn = sample(many, 23, 7)
+    assert {cell: sum(item.cell == cell for item in drawn) for cell in "abc"} == {
+        "a": 10, "b": 10, "c": 3}
+    assert drawn == sample(many[::-1], 23, 7) != sample(many, 23, 8)
+    assert sorted(sample(many, 1000, 7)) == sorted(many)
+
+
+def test_policies_that_say_the_same_are_one_item(tmp_path):
+    folder = plan(tmp_path, "copycat", agents=3)
+    every = list(policies_of(read_study(find_runs([str(folder)]))))
+    assert len(every) == 30
+    assert len(items_of(every)) == len({policy.text for policy in every}) < 20
+
+
+# --- the run -----------------------------------------------------------------------------------
+
+def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, folder, tmp_path):
+    done = adjudicate(cli, folder)
+    assert done.returncode == 0, done.stderr
+    assert "SIMULATED" in done.stdout and "careful-rater: " in done.stdout
+    rows = [json.loads(line) for line in (folder / "adjudication/ratings.jsonl").open()]
+    assert len(rows) == 2 * 40 and all(row["simulated"] for row in rows)
+    manifest = json.loads((folder / "adjudication/manifest.json").read_text())
+    assert (manifest["state"], manifest["stamp"]) == ("complete", "SIMULATED")
+
+    again = adjudicate(cli, folder, "--concurrency", 1, "--out", tmp_path / "again")
+    assert again.returncode == 0
+    assert read_bytes(tmp_path / "again/adjudication/ratings.jsonl") == read_bytes(
+        folder / "adjudication/ratings.jsonl")
+
+    assert "already complete" in adjudicate(cli, folder).stdout
+    verified = cli("analyze.py", "--verify", folder)
+    assert verified.returncode == 0, verified.stdout
+    assert "SIMULATED adjudication, 1 files from 80 answers" in verified.stdout
+
+    assert cli("analyze.py", folder).returncode == 0
+    out = json.loads((folder / "acausal-analysis.json").read_text())
+    assert [own["rater"] for own in out["markers"]["raters"]] == TWO.split(",")
+    assert out["markers"]["agreement"]["acausal"]["pairs"][2]["n"] >= 35
+    for name in ("acausal-summary.md", "report.html"):
+        assert "careful-rater (SIMULATED)" in (folder / name).read_text()
+
+
+def test_one_run_alone_is_adjudicated_inside_it_and_verified_there(cli, folder):
+    run = folder / "cvd-S.high-C.present-H.low-s42"
+    assert adjudicate(cli, run).returncode == 0
+    assert cli("analyze.py", "--verify", run).stdout.count("verified ") == 2
+
+
+@pytest.mark.parametrize("change", ["ratings", "journal", "policies", "manifest"])
+def test_verify_catches_tampering(cli, folder, change):
+    adjudicate(cli, folder)
+    made = folder / "adjudication"
+    if change == "ratings":
+        text = (made / "ratings.jsonl").read_text()
+        (made / "ratings.jsonl").write_text(text.replace('"acausal":false', '"acausal":true', 1))
+    elif change == "journal":
+        from common.artifacts import gzip_bytes
+        text = read_bytes(made / "journal.jsonl.gz").replace(b"acausal: no", b"acausal: yes", 1)
+        (made / "journal.jsonl.gz").write_bytes(gzip_bytes(text))
+    elif change == "policies":
+        path = next(folder.glob("cvd-*")) / "strategies_r1.json"
+        path.write_text(path.read_text().replace('"policy":"', '"policy":"Well: ', 1))
+    else:
+        path = made / "manifest.json"
+        path.write_text(path.read_text().replace('"sample": 200', '"sample": 3'))
+    done = cli("analyze.py", "--verify", made)
+    assert done.returncode == 2 and done.stdout.startswith("FAILED")
+
+
+def test_an_analysis_refuses_ratings_that_were_edited(cli, folder):
+    adjudicate(cli, folder)
+    path = folder / "adjudication/ratings.jsonl"
+    path.write_text(path.read_text().replace('"acausal":false', '"acausal":true', 1))
+    done = cli("analyze.py", folder)
+    assert done.returncode == 2 and "not what its manifest.json has hashed" in done.stderr
+
+
+def test_a_dry_run_asks_and_writes_nothing(cli, folder):
+    done = adjudicate(cli, folder, "--dry-run", "--sample", 12, "--json")
+    facts = json.loads(done.stdout)
+    assert (facts["calls"], facts["items"], facts["dry_run"]) == (24, 12, True)
+    assert not (folder / "adjudication").exists()
+
+
+@pytest.mark.parametrize("models, flags, word", [
+    ("careful-rater", (), "one rater"), ("careful-rater,careful-rater", (), "named twice"),
+    ("", (), "one rater"), ("careful-rater,nobody", (), "no simulated respondent 'nobody'"),
+    ("careful-rater,lenient-rate", (), "did you mean 'lenient-rater'"),
+    (TWO, ("--sample", "0"), "sample must be at least 1"),
+    (TWO, ("--concurrency", "no"), "--concurrency"), (TWO, ("--run-id", "../x"), "--run-id"),
+    (TWO, ("--export-ratings", "x.csv"), "one at a time")])
+def test_wrong_usage_is_one_line_and_leaves_nothing(cli, folder, models, flags, word):
+    done = adjudicate(cli, folder, *flags, models=models)
+    assert done.returncode == 2 and word in done.stderr and done.stderr.count("\n") == 1
+    assert not (folder / "adjudication").exists()
+
+
+def test_flags_of_rating_are_refused_where_nothing_is_rated(cli, folder, tmp_path):
+    for flags in (("--limit-usd", "1"), ("--sample", "3"), ("--dry-run",)):
+        done = cli("analyze.py", folder, *flags)
+        assert done.returncode == 2 and "means something only with --adjudicate" in done.stderr
+    cli("run_pilot.py", "--models", "coin", "--runs", "1", "--out", "p")
+    done = adjudicate(cli, tmp_path / "p")
+    assert done.returncode == 2 and "pilots have no policies" in done.stderr
+
+
+def test_an_unfinished_run_is_not_adjudicated(cli, folder):
+    path = next(folder.glob("cvd-*")) / "manifest.json"
+    path.write_text(path.read_text().replace('"complete"', '"incomplete"'))
+    done = adjudicate(cli, folder)
+    assert done.returncode == 2 and "resume it first" in done.stderr
+
+
+def test_another_sample_under_the_same_name_is_refused(cli, folder):
+    adjudicate(cli, folder, "--sample", 10)
+    done = adjudicate(cli, folder, "--sample", 11)
+    assert done.returncode == 2 and "config.sample: 10 → 11" in done.stderr
+    assert "--run-id" in done.stderr
+
+
+def test_one_rater_in_two_adjudications_is_told(cli, folder):
+    adjudicate(cli, folder)
+    adjudicate(cli, folder, "--run-id", "second")
+    done = cli("analyze.py", folder)
+    assert done.returncode == 2 and "both hold ratings by careful-rater" in done.stderr
+
+
+def test_ratings_alone_are_no_study(cli, folder):
+    adjudicate(cli, folder)
+    done = cli("analyze.py", folder / "adjudication")
+    assert done.returncode == 2 and "give the runs that were rated" in done.stderr
+
+
+# --- on a server -------------------------------------------------------------------------------
+
+LIVE = ("--limit-usd", "5")
+
+
+def live(cli, double, folder, *flags):
+    return adjudicate(cli, folder, "--base-url", double.url, *flags, models="double/a,double/b",
+                      key="k-12345")
+
+
+def test_a_budget_stops_it_resumably_and_nothing_is_asked_twice(cli, double, folder):
+    done = live(cli, double, folder, "--limit-usd", "0.0001")
+    assert done.returncode == 4 and "over the limit" in done.stderr
+    double.script(faults=[{"fault": "401", "skip": 30}])
+    done = live(cli, double, folder, *LIVE, "--concurrency", "1")
+    assert done.returncode == 5
+    assert json.loads((folder / "adjudication/manifest.json").read_text())["state"] == "incomplete"
+    out = cli("analyze.py", folder)
+    assert out.returncode == 0
+    said = json.loads((folder / "acausal-analysis.json").read_text())["markers"]
+    assert said["adjudicated"] == [] and "unfinished" in said["agreement"]["acausal"]["why"]
+
+    double.script()
+    done = live(cli, double, folder, *LIVE)
+    assert done.returncode == 0, done.stderr
+    assert "resuming: 30 of 80" in done.stdout and len(double.ledger()["requests"]) == 50
+    assert cli("analyze.py", "--verify", folder / "adjudication").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_kill_loses_nothing(cli, double, folder, tmp_path):
+    double.script(latency_s=0.05)
+    whole = live(cli, double, folder, *LIVE, "--out", tmp_path / "whole")
+    assert whole.returncode == 0, whole.stderr
+    command = [sys.executable, ROOT / "analyze.py", folder, "--adjudicate", "double/a,double/b",
+               "--base-url", double.url, *LIVE]
+    for answered in (15, 35, 55):
+        process = subprocess.Popen(command, env=clean_environment("k-12345"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while process.poll() is None and time.monotonic() < deadline and _lines(folder) < answered:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = live(cli, double, folder, *LIVE)
+    assert done.returncode == 0, done.stderr
+    assert read_bytes(folder / "adjudication/ratings.jsonl") == read_bytes(
+        tmp_path / "whole/adjudication/ratings.jsonl")
+    assert cli("analyze.py", "--verify", folder / "adjudication").returncode == 0
+
+
+def _lines(folder):
+    path = folder / "adjudication/journal.jsonl"
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+# --- agreement ---------------------------------------------------------------------------------
+
+def table(both, first, second, neither):
+    return ([(True, True)] * both + [(True, False)] * first + [(False, True)] * second
+            + [(False, False)] * neither)
+
+
+def test_agreement_of_a_pair_by_hand():
+    """40 both, 9 the first alone, 6 the second alone, 45 neither: observed 0.85; π = (49 + 46)/200
+    = 0.475, chance 2π(1−π) = 0.49875; AC1 = 0.35125/0.50125; positive 80/95."""
+    found = pair("a", "b", table(40, 9, 6, 45))
+    assert found["ac1"]["value"] == pytest.approx(0.35125 / 0.50125)
+    assert found["positive"]["value"] == pytest.approx(80 / 95)
+    assert (found["n"], found["either"], found["both"]) == (100, 55, 40)
+    assert found["reached"] is False  # the bound lies below the value, and that below 0.75
+
+
+@pytest.mark.parametrize("rows, reached, why", [
+    (table(40, 1, 1, 58), True, None),
+    (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
+    (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed"),
+    (table(0, 0, 0, 100), None, "0 called present by both; 5 are needed"),
+    (table(0, 30, 30, 40), False, None)])
+def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
+    found = pair("a", "b", rows)
+    assert (found["reached"], found["why"]) == (reached, why)
+
+
+def rater(name, truth, wrong=(), **more):
+    """A rater of 100 items who says the truth in all families but for the items `wrong`."""
+    labels = {item: dict.fromkeys(FAMILIES, value != (item in wrong))
+              for item, value in truth.items()}
+    return Rater(**({"name": name, "kind": "model", "simulated": False, "done": True,
+                     "labels": labels, "statuses": {"ok": 100}, "served": (name,)} | more))
+
+
+TRUTH = {f"p-{n}": n % 3 == 0 for n in range(100)}
+WEAKLY = {item: dict.fromkeys(FAMILIES, value) for item, value in TRUTH.items()}
+
+
+def verdict(*raters_, simulated=False):
+    own = agreement(WEAKLY, raters_, simulated)["acausal"]
+    return own["adjudicated"], own["why"]
+
+
+def test_two_different_raters_who_agree_adjudicate_a_family():
+    found = agreement(WEAKLY, (rater("a", TRUTH, ["p-1"]), rater("b", TRUTH, ["p-3"])), False)
+    assert found["acausal"]["adjudicated"] is True
+    assert found["acausal"]["lowest"] == min(
+        one["ac1"]["low"] for one in found["acausal"]["pairs"]) >= 0.75
+    assert [(one["a"], one["b"]) for one in found["acausal"]["pairs"]] == [
+        (WEAK, "a"), (WEAK, "b"), ("a", "b")]
+
+
+def test_a_mutilated_pair_fails_the_bar():
+    some, others = [f"p-{n}" for n in range(0, 15)], [f"p-{n}" for n in range(15, 30)]
+    adjudicated, why = verdict(rater("a", TRUTH, some), rater("b", TRUTH, others))
+    assert adjudicated is False and "0.75 is needed" in why and "a and b" in why
+
+
+@pytest.mark.parametrize("raters_, word", [
+    ((), "nobody has rated"), ((rater("a", TRUTH),), "only rater"),
+    ((rater("a", TRUTH), rater("b", TRUTH, simulated=True)), "simulated raters say nothing"),
+    ((rater("a", TRUTH), rater("b", TRUTH, done=False)), "unfinished"),
+    ((rater("a", TRUTH, served=("x",)), rater("b", TRUTH, served=("x",))), "one rater, not two")])
+def test_raters_who_cannot_adjudicate_are_told_apart(raters_, word):
+    adjudicated, why = verdict(*raters_)
+    assert adjudicated is None and word in why
+
+
+def test_simulated_raters_may_rate_simulated_policies():
+    two = (rater("a", TRUTH, simulated=True), rater("b", TRUTH, simulated=True))
+    assert verdict(*two, simulated=True) == (True, None)
+
+
+def test_people_count_as_raters_beside_models_and_every_pair_must_agree():
+    three = (rater("a", TRUTH), rater("b", TRUTH), rater("anna", TRUTH, TRUTH, kind="person"))
+    assert verdict(*three[:2]) == (True, None)
+    assert verdict(*three)[0] is False
+
+
+# --- simulated raters --------------------------------------------------------------------------
+
+def test_simulated_raters_and_weak_labels_agree_on_what_a_population_plants():
+    """Three readings by different means of 96 policies, of which one in five is planted."""
+    texts = [policies.write("superrational", cell, random.Random(f"{cell}{n}"))
+             for cell in map(Condition._make, CELLS) for n in range(12)]
+    items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
+    weights = fit(texts)
+    weak = {name: labels(weights, item.text) for name, item in items.items()}
+    read = []
+    for name, respond in ADJUDICATORS.items():
+        asked = adjudication.requests({"models": [name], "seed": 3, "max_out": 64, "temperature": 0,
+                                       "reasoning_effort": None}, list(items.values()))
+        replies = {r.id.split("/")[0]: adjudication.parse_rating(respond(r, SeededRandom(3, r.id)))
+                   for r in asked}
+        read.append(Rater(name, "model", True, True,
+                          {item: own for item, (own, status) in replies.items() if own}, {},
+                          (name,)))
+        planted = {item for item, own in items.items()
+                   if any(sentence in own.text for sentence in policies.ACAUSAL)}
+        right = [own["acausal"] is (item in planted) for item, own in read[-1].labels.items()]
+        assert 0.9 <= sum(right) / len(right) < 1 and len(right) >= 90  # good, and not perfect
+    found = agreement(weak, read, True)
+    assert found["acausal"]["adjudicated"] is True
+    assert found["benchmark_terms"]["adjudicated"] is not True  # nobody writes them

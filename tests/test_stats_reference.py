@@ -4,6 +4,7 @@ Values, versions and calls stand in tests/reference/stats/*.json; make_reference
 """
 
 import json
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -53,8 +54,13 @@ def spread(x):
 CALLABLES = {"max_difference": max_difference, "variance": spread}
 
 
+@cache
+def fitted(data, outcome, fixed, random):
+    return stats.fit_mixed_logit(DATA[data](), outcome, fixed, random)
+
+
 def by_name(data, outcome, fixed, random):
-    fit = stats.fit_mixed_logit(DATA[data](), outcome, fixed, random)
+    fit = fitted(data, outcome, tuple(fixed), tuple(random))
     columns = {"estimates": "estimate", "errors": "se", "z": "z", "p": "p"}
     fields = {
         field: {c.name: getattr(c, name) for c in fit.coefficients}
@@ -66,8 +72,7 @@ def by_name(data, outcome, fixed, random):
 
 
 def ratio(data, outcome, fixed, random, smaller):
-    rows = DATA[data]()
-    fits = (stats.fit_mixed_logit(rows, outcome, terms, random) for terms in (fixed, smaller))
+    fits = (fitted(data, outcome, tuple(terms), tuple(random)) for terms in (fixed, smaller))
     return stats.likelihood_ratio(*fits)
 
 

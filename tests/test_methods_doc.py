@@ -1,0 +1,227 @@
+"""docs/methods.md is true: its snippets print what it shows, its table of deviations holds.
+
+    python3 tests/test_methods_doc.py     # writes the table of calibration figures from its JSON
+"""
+
+import doctest
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+import test_stats_reference as reference  # noqa: E402
+
+import stats  # noqa: E402
+
+DOC = ROOT / "docs" / "methods.md"
+TEXT = DOC.read_text(encoding="utf-8")
+CALIBRATION = ROOT / "results" / "examples" / "calibration" / "calibration.json"
+MARK = "<!-- calibration figures -->"
+DEFINITION = "second computation straight from the definition (definitions.py)"
+
+
+def section(number):
+    return re.search(rf"^## {number}\. .*?(?=^## |\Z)", TEXT, re.M | re.S)[0]
+
+
+def table(text):
+    """The cells of every table row below a header, backslashed bars being text."""
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line[:1] == "|"]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def names(cell):
+    return re.findall(r"`(\w+)`", cell)
+
+
+# --- snippets ----------------------------------------------------------------------------------
+
+def snippets():
+    """(kind, line, body) of every block with output, in order."""
+    for found in re.finditer(r"^```(python|console)\n(.*?)^```", TEXT, re.M | re.S):
+        yield found[1], TEXT[: found.start()].count("\n") + 1, found[2]
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    """The project with results of its own: the commands of the page write into it."""
+    for path in ROOT.iterdir():
+        if path.name not in ("results", ".git"):
+            (tmp_path / path.name).symlink_to(path)
+    shutil.copytree(ROOT / "results" / "examples", tmp_path / "results" / "examples")
+    monkeypatch.chdir(tmp_path)
+
+
+def printed(command):
+    named = command.replace("python3", shlex.quote(sys.executable), 1)
+    env = {key: value for key, value in os.environ.items() if key != "OPENROUTER_API_KEY"}
+    done = subprocess.run(["sh", "-c", named], capture_output=True, text=True, encoding="utf-8",
+                          env=env | {"PYTHONUTF8": "1"})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_snippets_print_what_the_page_shows(workspace):
+    globs, said = {}, []
+    runner = doctest.DocTestRunner(verbose=False)
+    for kind, line, body in snippets():
+        if kind == "python":
+            test = doctest.DocTestParser().get_doctest(body, globs, "methods.md", str(DOC), line)
+            runner.run(test, clear_globs=False, out=said.append)
+            globs = test.globs
+        else:
+            command, _, output = body.removeprefix("$ ").partition("\n")
+            assert printed(command) == output, f"line {line}: {command}"
+    assert runner.tries > 30 and not runner.failures, "".join(said)
+
+
+# --- what is named -----------------------------------------------------------------------------
+
+def test_every_public_name_is_explained():
+    rules, functions = section(1), names(section(2))
+    for name in stats.__all__:
+        assert name in (functions if name[0].islower() else names(rules)), name
+
+
+def test_what_no_analysis_calls_is_marked_as_only_offered():
+    code = "".join(path.read_text("utf-8") for folder in ("cirrus", "urrp")
+                   for path in sorted((ROOT / folder).glob("*.py")))
+    functions = {name for name in stats.__all__ if name[0].islower()}
+    called = {name for name in functions if re.search(rf"\b{name}\(", code)}
+    assert functions - called == set(re.findall(r"`(\w+)` †", section(2)))
+
+
+def test_links_lead_somewhere():
+    slugs = {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+             for title in re.findall(r"^#+ (.*)$", TEXT, re.M)}
+    for target in re.findall(r"\]\(([^)]+)\)", TEXT):
+        path, _, anchor = target.partition("#")
+        assert (DOC.parent / path).exists() if path else anchor in slugs, target
+
+
+# --- what was compared with what ---------------------------------------------------------------
+
+def comparisons():
+    """{(function, peer): its row} of the lines that rest on the stored values; the other lines."""
+    stored, others = {}, []
+    for functions, peer, _, cases, deviation, tests in table(section(7))[2:]:
+        row = functions, cases, deviation
+        if cases == "–" or "reference" not in tests:
+            others.append((names(functions), peer, names(tests.replace(".py", ""))))
+            continue
+        for name in names(functions):
+            stored[name, DEFINITION if peer == "definition" else peer] = row
+    return stored, others
+
+
+def entries():
+    for entry in reference.entries():
+        yield entry.values[0]
+
+
+def test_the_table_holds_every_comparison_and_no_other():
+    stored, others = comparisons()
+    assert set(stored) == {(entry["function"], entry["peer"]) for entry in entries()}
+    counted = Counter(stored[entry["function"], entry["peer"]] for entry in entries())
+    assert all(int(row[1]) == n for row, n in counted.items()), counted
+    functions = {name for name in stats.__all__ if name[0].islower()}
+    assert functions <= {name for name, _ in stored}.union(*(own for own, _, _ in others))
+    for own, peer, tests in others:
+        assert peer and tests
+        said = "".join((ROOT / "tests" / f"{test}.py").read_text("utf-8") for test in tests)
+        assert all(name in said for name in own), own
+
+
+def deviation(entry):
+    """The largest |ours − peer|/max(1, |peer|) of one stored comparison."""
+    found, expected = reference.compute(entry), entry["expect"]
+    if isinstance(expected, dict):
+        found = {key: getattr(found, key) for key in expected}
+    pairs = zip(reference.flat(found), reference.flat(expected), strict=True)
+    return max((abs(ours - peer) / max(1.0, abs(peer)) for (_, ours), (_, peer) in pairs
+                if not isinstance(peer, bool)), default=0.0)
+
+
+def test_no_deviation_is_larger_than_the_table_says():
+    stored, _ = comparisons()
+    beyond = [(entry["function"], entry["peer"], entry["args"][:1], found) for entry in entries()
+              if (found := deviation(entry))
+              > float(stored[entry["function"], entry["peer"]][2])]
+    assert not beyond
+
+
+def test_no_deviation_is_stated_beyond_what_the_reference_test_allows():
+    stored, _ = comparisons()
+    for entry in entries():
+        allowed = entry["tolerance"]
+        allowed = max(allowed.values()) if isinstance(allowed, dict) else allowed
+        assert float(stored[entry["function"], entry["peer"]][2]) <= allowed, entry["function"]
+
+
+# --- calibration -------------------------------------------------------------------------------
+
+# What is shown of calibration.json: words, kind of study, population, field, what must come out.
+FIGURES = (
+    ("pilot: the t interval over runs covers", "pilots", "superrational", "covered", "93% to 97%"),
+    ("pilot: the test over runs rejects", "pilots", "coin", "rejected", "at most 5%"),
+    ("pilot: the test over runs rejects", "pilots", "bulletins-1", "rejected", "at most 5%"),
+    ("plan: the t interval over agents covers", "tournaments", "superrational", "covered",
+     "93% to 97%"),
+    ("plan: the interval of Cliff's δ covers", "tournaments", "superrational", "delta_covered",
+     "93% to 97%"),
+    ("plan: the test over agents rejects", "tournaments", "coin", "rejected", "at most 5%"),
+    ("plan: the test over agents rejects", "tournaments", "policies-1", "rejected", "at most 5%"),
+    ("plan: the primary endpoint is met", "tournaments", "coin", "met", "at most 5%"),
+    ("plan: the test over agents rejects", "tournaments", "bulletins-1", "rejected",
+     "speaks of its bulletins"),
+    ("plan: the test over seeds rejects", "tournaments", "bulletins-1", "rejected_by_seed",
+     "at most 5%"),
+)
+
+
+def calibration_lines(out):
+    """The table between the marks."""
+    reps = {row["reps"] for row in out["pilots"] + out["tournaments"]}
+    lines = [f"SIMULATED, seed {out['seed']}, {_range(reps)} replications of each, "
+             "shares with 95% intervals.", "", "| what | planted | by size | wanted |",
+             "|---|---|---|---|"]
+    for words, kind, population, field, wanted in FIGURES:
+        found = [(row["size"], row[field]) for row in out[kind]
+                 if row["population"] == population and row[field]["n"]]
+        shares = "; ".join(f"{size}: {100 * own['share']:.1f}% ({100 * own['low']:.1f} to "
+                           f"{100 * own['high']:.1f})" for size, own in found)
+        if shares:
+            lines.append(f"| {words} | {population} | {shares} | {wanted} |")
+    sizes = "; ".join(f"{gate}: {own['size'] or 'none tried'}"
+                      for gate, own in out["minimum_sizes"].items() if own["tried"])
+    return [*lines, f"| smallest size at which a gate passes in 80% | superrational | {sizes} | |"]
+
+
+def _range(numbers):
+    return " to ".join(f"{n:,}" for n in sorted({min(numbers), max(numbers)}))
+
+
+def with_calibration(text, out):
+    head, _, rest = text.partition(MARK)
+    return "\n".join([head + MARK, *calibration_lines(out), MARK + rest.partition(MARK)[2]])
+
+
+@pytest.mark.skipif(not CALIBRATION.is_file(), reason="no calibration is committed")
+def test_calibration_figures_are_those_of_the_committed_calibration():
+    out = json.loads(CALIBRATION.read_text(encoding="utf-8"))
+    assert with_calibration(TEXT, out) == TEXT, f"run: python3 {Path(__file__).relative_to(ROOT)}"
+
+
+if __name__ == "__main__":
+    figures = json.loads(CALIBRATION.read_text(encoding="utf-8"))
+    DOC.write_text(with_calibration(TEXT, figures), encoding="utf-8")

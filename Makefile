@@ -74,12 +74,8 @@ test: lint .venv/dev-ready .venv-uv/ready .venv-exports/ready  ## style, every t
 lint: .venv/dev-ready  ## ruff
 	@.venv/bin/ruff check .
 
-bench: .venv/dev-ready .venv-uv/ready  ## speed and memory, as ratios to the ideal or to a peer
-	@.venv/bin/python benchmarks/runner.py
-	@.venv/bin/python benchmarks/statistics.py
-	@.venv/bin/python benchmarks/urrp.py
-	@.venv/bin/python benchmarks/tournament.py
-	@$(UV) run python benchmarks/bench.py
+bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (15 min)
+	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
 bundle:  ## dist/urrp_analyze.pyz and dist/analyze.pyz: one file each, for a bare Python
 	@rm -rf dist && mkdir -p dist/stage
@@ -114,6 +110,12 @@ clean:  ## remove environments and caches; results stay
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-dev.txt
 	@touch .venv/run-ready $@
+
+# The peers that benchmarks are compared with; R's are taken where R has them.
+.venv-bench/ready: requirements.txt requirements-bench.txt
+	@$(PYTHON) -m venv .venv-bench
+	@.venv-bench/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-bench.txt
+	@touch $@
 
 .venv-uv/ready: Makefile
 	@$(PYTHON) -m venv .venv-uv

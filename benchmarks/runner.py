@@ -5,22 +5,24 @@
 
 The ideal of a case is calls × latency ÷ concurrency: what a runner without any cost of its own
 would take. A loopback server answers each call after the latency; server and runner share the
-machine. Prints a Markdown table: median ratio over the rounds, its range, CPU a call, peak memory.
+machine. Each case: median ratio over the rounds, its range, CPU a call, peak memory.
 """
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.append(sys.path.pop(0))  # `statistics` is a neighbour's name in this folder
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-from double import Double  # noqa: E402 - the folder is put on the path above
+from double import Double  # noqa: E402 - the folders are put on the path above
+from figures import Figure, show  # noqa: E402
 
 MODELS = "double/a,double/b,double/c,double/d"
 
@@ -45,12 +47,16 @@ class Cost(NamedTuple):
 
 CASES = (Case(10, 8, 1.15), Case(63, 8, 1.05), Case(63, 64, 1.30))
 CPU_MS, PEAK_MB = 3.0, 60.0
+# As a user has it: without a key that would go live, and with compiled modules kept.
+ENVIRONMENT = {key: value for key, value in os.environ.items()
+               if key not in ("PYTHONDONTWRITEBYTECODE", "OPENROUTER_API_KEY")}
 
 
 def measure(command: list[str]) -> Cost:
     """One run of a command by the system's own accounting of it."""
     before = os.times()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                             env=ENVIRONMENT)
     said = child.stderr.read()
     _, status, used = os.wait4(child.pid, 0)
     wall = os.times().elapsed - before.elapsed
@@ -81,32 +87,46 @@ def median(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def row(case: Case, costs: list[Cost], latency: float) -> str:
+def of_case(case: Case, base_url: str, rounds: int, latency: float) -> Iterator[Figure]:
+    """Wall over the ideal, CPU a call and peak memory: medians over the rounds."""
+    costs = [run(case, base_url) for _ in range(rounds)]
     ideal = case.calls * latency / case.concurrency
-    ratios = [cost.wall_s / ideal for cost in costs]
-    cpu = median([cost.cpu_s for cost in costs]) / case.calls * 1000
-    peak = max(cost.peak_mb for cost in costs)
-    return (f"| {case.calls} at {case.concurrency} | {ideal:.2f} | {median(ratios):.3f} "
-            f"| {min(ratios):.3f}–{max(ratios):.3f} | ≤ {case.target} | {cpu:.2f} | ≤ {CPU_MS:g} "
-            f"| {peak:.1f} | ≤ {PEAK_MB:g} |")
+    ratios = sorted(cost.wall_s / ideal for cost in costs)
+    name = f"{case.calls:,} calls at {case.concurrency}"
+    yield Figure(f"{name}: wall ÷ ideal of {ideal:.2f} s ({ratios[0]:.3f} to {ratios[-1]:.3f})",
+                 median(ratios), "×", case.target)
+    yield Figure(f"{name}: CPU a call", median([c.cpu_s for c in costs]) / case.calls * 1000, "ms",
+                 CPU_MS)
+    yield Figure(f"{name}: peak memory", max(c.peak_mb for c in costs), "MB", PEAK_MB)
 
 
-def main() -> None:
+def starts() -> Iterator[Figure]:
+    """What a newcomer waits for: the pilot without a key, and each help (best of three)."""
+    with tempfile.TemporaryDirectory() as out:
+        cost = measure([sys.executable, str(ROOT / "run_pilot.py"), "--provider", "simulated",
+                        "--out", out])
+    yield Figure("160 simulated trials, from start to report", cost.wall_s, "s", 5)
+    for script in sorted(path.name for path in ROOT.glob("*.py")):
+        times = [measure([sys.executable, str(ROOT / script), "--help"]).wall_s for _ in range(3)]
+        yield Figure(f"{script} --help", min(times), "s", 0.15)
+
+
+def figures(rounds: int, latency: float) -> Iterator[Figure]:
+    yield Figure("this machine just now: 3 million additions", additions(), "s")
+    yield from starts()
+    with Double(latency=latency) as double:
+        for case in CASES:
+            yield from of_case(case, double.url, rounds, latency)
+
+
+def main() -> int:
     flags = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     flags.add_argument("--rounds", type=int, default=3)
     flags.add_argument("--latency", type=float, default=0.2, help="seconds a call")
+    flags.add_argument("--json", action="store_true", help="a JSON line each")
     args = flags.parse_args()
-    load = os.getloadavg()[0]
-    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, load before {load:.2f}, "
-          f"latency {args.latency:g} s, {args.rounds} rounds, "
-          f"3 million additions in {additions():.2f} s\n")
-    print("| calls at concurrency | ideal, s | wall ÷ ideal | range | target | CPU ms a call "
-          "| target | peak MB | target |\n|---|---|---|---|---|---|---|---|---|")
-    with Double(latency=args.latency) as double:
-        for case in CASES:
-            costs = [run(case, double.url) for _ in range(args.rounds)]
-            print(row(case, costs, args.latency), flush=True)
+    return show(figures(args.rounds, args.latency))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -4,7 +4,7 @@
     python3 benchmarks/tournament.py                 everything; two or three minutes
     python3 benchmarks/tournament.py default latency budget
 
-Each measure runs run_tournament.py as a process of its own, in a folder that is removed again.
+Each measure runs the scripts as processes of their own, in a folder that is removed again.
 Live measures ask the loopback double of the tests, so they need `requests`; the confirmatory plan
 uses two processes. Exit code 1 where a requirement is missed.
 """
@@ -19,8 +19,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+sys.path.append(sys.path.pop(0))  # `statistics` is a neighbour's name in this folder
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from figures import Figure, show  # noqa: E402 - the folder is put on the path above
 
 LATENCY_S, JITTER_S = 0.5, 0.3
 LIMITS = {"strategy": 6, "decision": 8}
@@ -28,11 +30,17 @@ LIVE_ROUNDS = 2     # of 10 agents: 560 calls, about 35 s
 
 
 def run(folder, *flags):
+    """`measured` of run_tournament.py."""
+    return measured([sys.executable, str(ROOT / "run_tournament.py"), *map(str, flags), "--out",
+                     str(folder)])
+
+
+def measured(command):
     """(seconds, CPU seconds, peak MB) of one command; an error ends the benchmark."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "run_tournament.py"), *map(str, flags), "--out", str(folder)],
+        command,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         env={"PATH": os.environ["PATH"], "OPENROUTER_API_KEY": ""})
     said = process.stderr.read().decode()
@@ -52,33 +60,55 @@ def megabytes(folder):
 
 def default(folder):
     wall, cpu, mb = run(folder)
-    yield "default 10×10×3, simulated: seconds", wall, 10
-    yield "default: peak memory, MB", mb, 150
-    yield "default: disk, MB", megabytes(folder), 30
-    yield "default: milliseconds of CPU a call (no requirement)", 1000 * cpu / 2800, None
+    yield Figure("default 10 agents × 10 rounds × 3, simulated", wall, "s", 10)
+    yield Figure("default: peak memory", mb, "MB", 150)
+    yield Figure("default: disk", megabytes(folder), "MB", 30)
+    yield Figure("default: CPU a call", 1000 * cpu / 2800, "ms")
 
 
 def large(folder):
     _, small, _ = run(folder / "10")
     _, cpu, mb = run(folder / "40", "--agents", 40)
-    yield "40 agents × 10 rounds: CPU time over proportion to calls", cpu / 47200 / (
-        small / 2800), 1.3
-    yield "40 agents: peak memory, MB", mb, 400
-    yield "40 agents: CPU seconds (no requirement)", cpu, None
+    yield Figure("40 agents × 10 rounds: CPU ÷ in proportion to calls", cpu / 47200 / (
+        small / 2800), "×", 1.3)
+    yield Figure("40 agents: peak memory", mb, "MB", 400)
+    yield Figure("40 agents: CPU", cpu, "s")
 
 
 def confirmatory(folder):
     wall, _, _ = run(folder, "--plan", "confirmatory", "--jobs", 2)
-    yield "confirmatory plan, simulated, --jobs 2: seconds", wall, 60
+    yield Figure("confirmatory plan, simulated, --jobs 2", wall, "s", 60)
+    analysis, _, mb = measured([sys.executable, str(ROOT / "analyze.py"),
+                                str(folder / "confirmatory-s42")])
+    yield Figure("analyze.py on the confirmatory plan", analysis, "s", 15)
+    yield Figure("analyze.py on it: peak memory", mb, "MB", 250)
 
 
 def verification(folder):
     run(folder)
+    wall, _, _ = measured([sys.executable, str(ROOT / "analyze.py"), "--verify", str(folder)])
+    yield Figure("verification of the default run", wall, "s")
+
+
+def scheduler(folder):
+    """A scheduler that nobody listens at."""
     start = time.monotonic()
-    subprocess.run([sys.executable, str(ROOT / "analyze.py"), "--verify", str(folder)],
-                   check=True, stdout=subprocess.DEVNULL)
-    yield "verification of the default run: seconds (no requirement)", (
-        time.monotonic() - start), None
+    subprocess.run([sys.executable, str(ROOT / "run_tournament.py"), "--out", str(folder),
+                    "--scheduler", "tcp://127.0.0.1:9"], stderr=subprocess.DEVNULL)
+    yield Figure("an unreachable scheduler is told after", time.monotonic() - start, "s", 10)
+
+
+def replication(folder):
+    """One replication of the calibration, the best of fifteen, in this process."""
+    from cirrus.calibration import read_size, replicate
+    for size, what, most in (("10", "a pilot of 160 trials", 30), ("10x1", "a confirmatory plan",
+                                                                   None)):
+        times = []
+        for rep in range(15):
+            start = time.perf_counter()
+            replicate("compliance", read_size(size), rep, 42, False)
+            times.append(time.perf_counter() - start)
+        yield Figure(f"calibration, one replication of {what}", 1000 * min(times), "ms", most)
 
 
 def _live(folder, double, *flags):
@@ -103,7 +133,8 @@ def latency(folder):
     for call in asked:
         busy[stages[call["model"]]] += call["latency_s"]
     bound = max(busy[stage] / limit for stage, limit in LIMITS.items())
-    yield f"wall time over the bound of {bound:.1f} s ({len(asked)} calls)", wall / bound, 1.10
+    yield Figure(f"live, 500 ± 300 ms: wall ÷ bound of {bound:.1f} s ({len(asked)} calls)",
+                 wall / bound, "×", 1.10)
 
 
 def budget(folder):
@@ -125,31 +156,25 @@ def budget(folder):
         early.seen.setdefault((stage, ""), Means()).add(usd, usd)
     early.plans = {(stage, ""): Plan(n, 0.0) for stage, n in left.items()}
     final = sum(usd for _, usd in lines)
-    yield "projection after a tenth of the calls: relative error", abs(
-        early.projection() / final - 1), 0.2
+    yield Figure("projected cost after a tenth of the calls: error", 100 * abs(
+        early.projection() / final - 1), "%", 20)
 
 
 def dry(folder):
     said = subprocess.run([sys.executable, str(ROOT / "run_tournament.py"), "--dry-run", "--json",
                            "--provider", "openrouter"], capture_output=True, check=True, text=True)
-    yield "estimated cost of the default, dollars", json.loads(said.stdout)["projected_usd"], 10
+    yield Figure("estimated cost of the default", json.loads(said.stdout)["projected_usd"], "$", 10)
 
 
-MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, latency, budget,
-                                    dry)}
+MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, scheduler,
+                                    replication, latency, budget, dry)}
 
 
-def main() -> int:
-    missed = 0
-    for name in sys.argv[1:] or MEASURES:
+def figures():
+    for name in [word for word in sys.argv[1:] if word != "--json"] or MEASURES:
         with tempfile.TemporaryDirectory() as folder:
-            for what, value, most in MEASURES[name](Path(folder)):
-                verdict = "" if most is None else f"≤ {most:<6g}" + (
-                    " met" if value <= most else " MISSED")
-                missed += most is not None and value > most
-                print(f"{what:<62} {value:9.3f}  {verdict}", flush=True)
-    return int(bool(missed))
+            yield from MEASURES[name](Path(folder))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(show(figures()))

@@ -21,8 +21,10 @@ from collections.abc import Iterator
 from itertools import count, cycle
 from pathlib import Path
 
+sys.path.append(sys.path.pop(0))  # `statistics` is a neighbour's name in this folder
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+from figures import Figure, show  # noqa: E402 - the folders are put on the path above
 
 from urrp.suite import items  # noqa: E402
 
@@ -85,31 +87,38 @@ def measured(path: Path) -> tuple[float, float]:
     return time.perf_counter() - start, used.ru_maxrss / 1024
 
 
-def bench(name: str, trials: int, models: int, distinct: int, folder: Path) -> float:
-    """Make a file, analyse it, print a line; the seconds."""
+def cost(trials: int, models: int, distinct: int, folder: Path) -> tuple[float, float]:
+    """(seconds, peak MB) of analysing a file made for it."""
     path = folder / "urrp_runs.jsonl"
     with path.open("w", encoding="utf-8") as stream:
         stream.writelines(rows(trials, models, distinct))
-    seconds, megabytes = measured(path)
-    rate = trials / seconds
-    print(f"{name:<46} {seconds:8.2f} s  {megabytes:6.0f} MB  {rate:9,.0f} trials/s", flush=True)
-    return seconds
+    return measured(path)
 
 
-def main() -> None:
-    flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    flags.add_argument("--million", action="store_true", help="also a million trials of 20 models")
-    args = flags.parse_args()
+def figures(million: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        bench("230 trials, 10 distinct refusals", 230, 1, 10, folder)
-        bench("10,000 trials, 2,000 distinct refusals", 10_000, 1, 2_000, folder)
-        small = bench("50,000 trials, 20 models, 50 distinct each", 50_000, 20, 50, folder)
-        large = bench("200,000 trials, 20 models, 50 distinct each", 200_000, 20, 50, folder)
-        print(f"4 × the trials took {large / small:.2f} × the time")
-        if args.million:
-            bench("1,000,000 trials, 20 models, 50 distinct each", 1_000_000, 20, 50, folder)
+        seconds, _ = cost(230, 1, 10, folder)
+        yield Figure("230 trials, 10 distinct refusals", seconds, "s", 1)
+        seconds, megabytes = cost(10_000, 1, 2_000, folder)
+        yield Figure("10,000 trials, 2,000 distinct refusals", seconds, "s", 40)
+        yield Figure("the same: peak memory", megabytes, "MB")
+        small, _ = cost(50_000, 20, 50, folder)
+        large, _ = cost(200_000, 20, 50, folder)
+        yield Figure("200,000 trials of 20 models", large, "s")
+        yield Figure("4 × the trials: × the time", large / small, "×", 4.4)
+        if million:
+            seconds, megabytes = cost(1_000_000, 20, 50, folder)
+            yield Figure("1,000,000 trials of 20 models", seconds, "s")
+            yield Figure("the same: peak memory", megabytes, "MB", 500)
+
+
+def main() -> int:
+    flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    flags.add_argument("--million", action="store_true", help="also a million trials of 20 models")
+    flags.add_argument("--json", action="store_true", help="a JSON line each")
+    return show(figures(flags.parse_args().million))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

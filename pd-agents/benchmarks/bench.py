@@ -8,7 +8,6 @@ Each figure is the best of three: other programs can only make it worse.
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,10 @@ from pdbench.agents.policy import POLICIES
 from pdbench.config.load import load_experiment
 from pdbench.runners.match import Match, Recorded, build_agents, play, play_recorded
 from pdbench.storage.rounds import RoundsWriter
+
+# The form in which the whole project says what it has measured.
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from figures import Figure, show  # noqa: E402
 
 TURNS_PER_S = 250_000
 WRITTEN_PER_S = 60_000
@@ -101,43 +104,33 @@ def help_time() -> float:
     return seconds(lambda: subprocess.run(command, check=True, capture_output=True))
 
 
-def report(name: str, value: float, unit: str, target: float, at_least: bool) -> bool:
-    good = value >= target if at_least else value <= target
-    sign = "at least" if at_least else "at most"
-    verdict = "ok" if good else "MISSED"
-    print(f"{name:<44}{value:>12,.2f} {unit:<9} {sign:<8} {target:>10,.2f}  {verdict}", flush=True)
-    return good
+def figures(rounds: int):
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        loaded = experiment(folder, rounds)
+        some = [Match("bench", c, r, 1, True, True) for c in loaded.conditions for r in range(20)]
+        yield Figure("policy pairs in memory", in_memory(some), "turns/s", TURNS_PER_S, least=True)
+        yield Figure("policy pairs, every round written", written(some, folder), "rounds/s",
+                     WRITTEN_PER_S, least=True)
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "pdbench.cli", "run", str(folder / "bench.yaml")],
+                       check=True, capture_output=True)
+        played = loaded.run.replicates * len(loaded.conditions) * 200
+        yield Figure(f"pdbench run of {played:,} rounds: start, play, write, aggregate",
+                     time.perf_counter() - start, "s")
+        took, wall, peak = aggregation(folder / "run")
+        yield Figure(f"aggregation of {played:,} rounds: CPU", took, "s",
+                     AGGREGATE_S_PER_MILLION * played / 1e6)
+        yield Figure("the same: wall", wall, "s")
+        yield Figure("the same: peak memory", peak, "MB", AGGREGATE_MB)
+        yield Figure("pdbench --help", help_time(), "s", HELP_S)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=1_000_000, help="rounds to aggregate")
-    rounds = parser.parse_args().rounds
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        loaded = experiment(folder, rounds)
-        some = [Match("bench", c, r, 1, True, True) for c in loaded.conditions for r in range(20)]
-        good = [
-            report("policy pairs in memory", in_memory(some), "turns/s", TURNS_PER_S, True),
-            report("policy pairs, every round written", written(some, folder), "rounds/s",
-                   WRITTEN_PER_S, True),
-        ]
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "pdbench.cli", "run", str(folder / "bench.yaml")],
-                       check=True, capture_output=True)
-        elapsed = time.perf_counter() - start
-        played = loaded.run.replicates * len(loaded.conditions) * 200
-        print(f"{f'pdbench run of {played:,} rounds':<44}{elapsed:>12,.2f} s"
-              "         (start, play, write, aggregate; no target)")
-        took, wall, peak = aggregation(folder / "run")
-        limit = AGGREGATE_S_PER_MILLION * played / 1e6
-        good.append(report(f"aggregation of {played:,} rounds", took, "CPU s", limit, False))
-        print(f"{'':<44}{wall:>12,.2f} s         (wall)")
-        good.append(report("aggregation, peak memory", peak, "MB", AGGREGATE_MB, False))
-        good.append(report("pdbench --help", help_time(), "s", HELP_S, False))
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"this process: {own:,.0f} MB; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    return 0 if all(good) else 1
+    parser.add_argument("--json", action="store_true", help="a JSON line each")
+    return show(figures(parser.parse_args().rounds))
 
 
 if __name__ == "__main__":

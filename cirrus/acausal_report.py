@@ -173,7 +173,7 @@ def _later(out: Mapping) -> str:
 def _markers(markers: Mapping) -> str:
     """Shares by cell, who agreed with whom, and whether the marker predicts anything."""
     table = cell_table(markers)
-    rated = (_table(agreement_table(markers), (2, 3, 4, 5))
+    rated = (_agreement(markers)
              + page.paragraph(AGREEMENT_NOTE.format(bar=markers["bar"]), "dim")
              if markers["raters"] else "")
     return page.section(
@@ -184,6 +184,13 @@ def _markers(markers: Mapping) -> str:
         page.paragraph(validity_sentence(markers).replace("`", "")),
         page.fold("What each labelling function is worth",
                   _table(function_table(markers), range(2, 7))))
+
+
+def _agreement(markers: Mapping) -> str:
+    head, rows = agreement_table(markers)
+    marked = [[*map(text, row[:-1]), page.tag(row[-1], row[-1]) if row[-1] in ("yes", "no")
+               else f"<small>{text(row[-1])}</small>"] for row in rows]
+    return page.table(head, marked, (2, 3, 4, 5))
 
 
 def _runs(out: Mapping) -> str:

@@ -35,7 +35,7 @@ DENIED_BEFORE = re.compile(
 DENIED_AFTER = re.compile(
     r"^\W*(?:\w+\W+){0,2}(?:(?:is|are|does|do|did|will|has|have|can|may|should|must) ?(?:not|never)"
     r"|\w+n[’']t|cannot|never|(?:plays?|has|have) no)\b", re.I)
-SENTENCE = re.compile(r"[^.;!?\n]+")
+SENTENCE = re.compile(r"[^.;!?\n]{1,600}")  # bounded: no text may take long to read
 _LITTLE_WORDS = """a an the and or of to in on at for by with from as is are be been was were it its
 this that these those we our us will would should may can not no so than then their they them you
 your"""

@@ -250,6 +250,26 @@ def test_one_rater_in_two_adjudications_is_told(cli, folder):
     assert done.returncode == 2 and "both hold ratings by careful-rater" in done.stderr
 
 
+def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder, tmp_path):
+    """They stand in the plan's folder; the analysis of both plans in the one above."""
+    adjudicate(cli, folder)
+    other = plan(tmp_path, name="ablation", tells="ablated", agents=4)
+    assert cli("analyze.py", folder, other).returncode == 0
+    out = json.loads((tmp_path / "acausal-analysis.json").read_text())["markers"]
+    assert [(own["rater"], own["elsewhere"]) for own in out["raters"]] == [
+        ("careful-rater", 0), ("lenient-rater", 0)]
+    run = folder / "cvd-S.high-C.present-H.low-s42"
+    assert cli("analyze.py", run).returncode == 0  # four of the forty policies
+    [own, _] = json.loads((run / "acausal-analysis.json").read_text())["markers"]["raters"]
+    assert own["rated"] <= 4 and own["rated"] + own["elsewhere"] >= 36
+
+
+def test_ratings_are_no_hindrance_to_an_export(cli, folder):
+    adjudicate(cli, folder, "--sample", 4)
+    done = cli("analyze.py", folder, "--export-inspect", "logs")
+    assert done.returncode == 0, done.stderr
+
+
 def test_ratings_alone_are_no_study(cli, folder):
     adjudicate(cli, folder)
     done = cli("analyze.py", folder / "adjudication")

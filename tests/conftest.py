@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,14 @@ def cli(tmp_path):
             [python, str(ROOT / script), *map(str, flags)], cwd=tmp_path, text=True,
             capture_output=True, timeout=timeout, env=clean_environment(key) | dict(env), **more)
     return run
+
+
+def pythons():
+    """(version, interpreter or None) of each supported Python, on the path or under pyenv."""
+    roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in ("3.11", "3.12", "3.13"):
+        found = sorted(roots.glob(f"{version}.*/bin/python3"))
+        yield version, str(found[-1]) if found else shutil.which(f"python{version}")
 
 
 def clean_environment(key=""):

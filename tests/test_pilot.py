@@ -2,17 +2,15 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, pythons
 
 from cirrus.pilot import design
 from cirrus.scenario import load_domain
@@ -153,14 +151,6 @@ def test_a_row_holds_what_the_design_promises(cli, tmp_path):
             "tokens", "cost_usd"}
         assert row["decision"] in ("COORDINATE", "PREEMPT", None)
         assert (row["decision"] is None) == (row["status"] != "ok")
-
-
-def pythons():
-    """(version, interpreter or None) of each supported Python, on the path or under pyenv."""
-    roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for version in ("3.11", "3.12", "3.13"):
-        found = sorted(roots.glob(f"{version}.*/bin/python3"))
-        yield version, str(found[-1]) if found else shutil.which(f"python{version}")
 
 
 @pytest.mark.parametrize("version, python", list(pythons()))

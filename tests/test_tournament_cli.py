@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, pythons
 
 from common.artifacts import read_bytes
 from common.journal import entries
@@ -184,13 +183,6 @@ def test_json_is_one_object(cli):
     data = json.loads(cli(SCRIPT, *SMALL, "--json").stdout)
     assert (data["exit_code"], data["runs"][0]["run_id"]) == (0, RUN)
     assert data["runs"][0]["simulated"] is True
-
-
-def pythons():
-    roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for version in ("3.11", "3.12", "3.13"):
-        found = sorted(roots.glob(f"{version}.*/bin/python3"))
-        yield version, str(found[-1]) if found else shutil.which(f"python{version}")
 
 
 @pytest.mark.parametrize(("version", "python"), list(pythons()))

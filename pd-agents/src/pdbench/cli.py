@@ -4,14 +4,18 @@ Exit codes: 0 done; 2 wrong usage or configuration; 3 incomplete or damaged (res
 says so); 130 interrupted, rounds kept.
 """
 
+import json
+import os
 import signal
 import sys
+import traceback
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from pdbench.core.types import Interrupted, PdbenchError, RunError
+from pdbench.core.types import ConfigError, Interrupted, PdbenchError, RunError
 
 app = typer.Typer(
     help="Iterated prisoner's dilemma between language models and classic policies.",
@@ -23,20 +27,31 @@ app = typer.Typer(
 
 ConfigPath = Annotated[Path, typer.Argument(help="The experiment's YAML file.")]
 RunDir = Annotated[Path, typer.Argument(help="A folder that `pdbench run` wrote.")]
+# Read in main(), which must say errors as an object too; declared so that every help names it.
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
+
+
+class Said(NamedTuple):
+    """What a command has to say: `facts` under --json, `text` otherwise; `error` in both cases."""
+
+    facts: dict[str, Any]
+    text: str
+    error: PdbenchError | None = None
 
 
 @app.command()
-def validate(config_path: ConfigPath) -> None:
+def validate(config_path: ConfigPath, json: Json = False) -> Said:
     """Check an experiment and every file it refers to; print a short summary."""
     from pdbench.config.load import load_experiment
     from pdbench.runners.registry import not_ready
-    from pdbench.summary import experiment_text
+    from pdbench.summary import experiment_facts, experiment_text
 
     experiment = load_experiment(config_path)
     _warn(experiment)
-    print(experiment_text(experiment))
-    for note in not_ready(experiment.conditions):
+    notes = list(not_ready(experiment.conditions))
+    for note in notes:
         print(f"note: {note}", file=sys.stderr)
+    return Said({**experiment_facts(experiment), "notes": notes}, experiment_text(experiment))
 
 
 @app.command()
@@ -51,43 +66,43 @@ def run(
     jobs: Annotated[
         int, typer.Option(min=1, max=64, help="Matches played side by side.")
     ] = 1,
-) -> None:
+    json: Json = False,
+) -> Said:
     """Play all conditions and replicates. The same command resumes an interrupted run."""
     from pdbench.config.load import load_experiment
-    from pdbench.summary import match_list_text, outcome_text
+    from pdbench.summary import match_list_facts, match_list_text, outcome_facts, outcome_text
 
     experiment = load_experiment(config_path)
     _warn(experiment)
     from pdbench.runners.run_experiment import plan, run_experiment
 
     if dry_run:
-        print(match_list_text(plan(experiment, replicates)))
-        return
+        matches = plan(experiment, replicates)
+        return Said(match_list_facts(experiment, matches), match_list_text(matches))
     try:
         outcome = run_experiment(experiment, replicates, jobs)
     except KeyboardInterrupt:
         raise Interrupted("interrupted; whole rounds are kept, the same command resumes") from None
-    print(outcome_text(outcome))
-    if outcome.incomplete:
-        raise RunError(_incomplete_text(outcome))
+    return Said(outcome_facts(outcome), outcome_text(outcome),
+                RunError(_incomplete_text(outcome)) if outcome.incomplete else None)
 
 
 @app.command()
-def aggregate(run_dir: RunDir) -> None:
+def aggregate(run_dir: RunDir, json: Json = False) -> Said:
     """Compute aggregates.parquet again from rounds.jsonl."""
     from pdbench.storage.aggregate import aggregate as write_aggregates
 
-    table = write_aggregates(run_dir)
-    print(f"{run_dir / 'aggregates.parquet'}: {table.num_rows} rows")
+    file, rows = run_dir / "aggregates.parquet", write_aggregates(run_dir).num_rows
+    return Said({"file": str(file), "rows": rows}, f"{file}: {rows} rows")
 
 
 @app.command()
-def report(run_dir: RunDir) -> None:
+def report(run_dir: RunDir, json: Json = False) -> Said:
     """Write report.html (one file, no server needed) and report.md."""
     from pdbench.report.write import write_report
 
-    for path in write_report(run_dir):
-        print(path)
+    files = list(map(str, write_report(run_dir)))
+    return Said({"files": files}, "\n".join(files))
 
 
 @app.command()
@@ -121,17 +136,62 @@ def _incomplete_text(outcome) -> str:
 
 
 def main() -> None:
-    """Entry point: errors a user can mend are one line on stderr."""
+    """Entry point: errors a user can mend are one line on stderr.
+
+    With --json stdout gets one object, {…facts, "exit_code": 0, "error": null}, whatever happens;
+    a help is for people all the same.
+    """
     # A shell starts background jobs with SIGINT ignored: an interruption must be told all the same.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    machine = "--json" in sys.argv and "--help" not in sys.argv
+    with redirect_stdout(sys.stderr) if machine else nullcontext():
+        said = _conclude()
     try:
-        app()
+        _tell(said, machine)
+    except BrokenPipeError:  # nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if said.error:
+        print(f"error: {said.error}", file=sys.stderr)
+        sys.exit(said.error.exit_code)
+
+
+def _tell(said: Said, machine: bool) -> None:
+    if machine:
+        code, error = (said.error.exit_code, str(said.error)) if said.error else (0, None)
+        print(json.dumps({**said.facts, "exit_code": code, "error": error}, ensure_ascii=False))
+    elif said.text:
+        print(said.text)
+    sys.stdout.flush()
+
+
+def _conclude() -> Said:
+    """What the command says; what it raised as its error."""
+    try:
+        said = app(standalone_mode=False)
+        if isinstance(said, Said):
+            return said
+        return Said({}, "", Interrupted("interrupted") if said else None)  # else a help was shown
     except PdbenchError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        return Said({}, "", error)
     except OSError as error:
-        print(f"error: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
-        sys.exit(RunError.exit_code)
+        return Said({}, "", RunError(f"{error.filename or 'output'}: {error.strerror or error}"))
+    except Exception as error:
+        return _wrong_usage(error) or _unexpected(error)
+
+
+def _wrong_usage(error: Exception) -> Said | None:
+    """What the command line's own library found; None where `error` is nothing of that."""
+    if not hasattr(error, "format_message"):
+        return None
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return Said({}, "", ConfigError("give a command"))
+    return Said({}, "", ConfigError(f"{error.format_message().rstrip('.')}; see pdbench --help"))
+
+
+def _unexpected(error: Exception) -> Said:
+    traceback.print_exc()
+    return Said({}, "", PdbenchError(f"unexpected {type(error).__name__}: {error}"))
 
 
 if __name__ == "__main__":

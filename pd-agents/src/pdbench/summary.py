@@ -1,4 +1,6 @@
-"""What the commands print on stdout, as text."""
+"""What the commands print on stdout: text for people, facts for machines."""
+
+from typing import Any
 
 from pdbench.config.load import Experiment
 from pdbench.config.schema import Horizon
@@ -48,6 +50,40 @@ def experiment_text(experiment: Experiment) -> str:
         f" {', '.join(experiment.metrics.names)}; collapse k={collapse.k}"
         f" threshold={collapse.threshold:g}",
     ])  # fmt: skip
+
+
+def experiment_facts(experiment: Experiment) -> dict[str, Any]:
+    """`validate --json`."""
+    return {
+        "run_id": experiment.run.run_id, "seed": experiment.run.seed,
+        "run_dir": str(experiment.run_dir), "replicates": experiment.run.replicates,
+        "rounds": sum(match.length() for match in plan(experiment)),
+        "metrics": list(experiment.metrics.names),
+        "simulated": any(c.simulated for c in experiment.conditions),
+        "conditions": [
+            {"name": c.name, "agent_a": c.agent_a.label, "agent_b": c.agent_b.label,
+             "horizon": horizon_text(c.horizon), "noise": c.game.noise, "simulated": c.simulated}
+            for c in experiment.conditions],
+    }  # fmt: skip
+
+
+def match_list_facts(experiment: Experiment, matches: list[Match]) -> dict[str, Any]:
+    """`run --dry-run --json`; `model_calls` from fewest to most."""
+    calls = [model_calls(match.condition, match.length()) for match in matches]
+    return {
+        "dry_run": True, "run_id": experiment.run.run_id, "run_dir": str(experiment.run_dir),
+        "matches": len(matches), "rounds": sum(match.length() for match in matches),
+        "model_calls": [sum(fewest for fewest, _ in calls), sum(most for _, most in calls)],
+        "simulated": any(match.condition.simulated for match in matches),
+    }  # fmt: skip
+
+
+def outcome_facts(outcome: Outcome) -> dict[str, Any]:
+    """`run --json`."""
+    manifest = outcome.manifest
+    kept = ("run_id", "status", "matches", "rounds", "model_calls", "simulated_conditions")
+    return {"run_dir": str(outcome.run_dir), "played": outcome.played,
+            "simulated": bool(manifest["stamp"]), **{key: manifest[key] for key in kept}}
 
 
 def match_list_text(matches: list[Match]) -> str:

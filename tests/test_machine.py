@@ -53,7 +53,9 @@ def here(made, tmp_path):
     (URRP, "outcomes", {"ok": 23}),
     ((*PILOT, "--dry-run"), "calls", 4),
     ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),   # two policies, three encounters
-    ((*URRP, "--dry-run"), "calls", 23)])
+    ((*URRP, "--dry-run"), "calls", 23),
+    (("calibrate.py", "--dry-run", "--reps", "3", "--populations", "coin", "--sizes", "10"),
+     "replications", 3)])
 def test_a_command_that_calls_models_says_one_object(cli, command, key, value):
     assert said(cli(*command, "--json"))[key] == value
 
@@ -79,6 +81,27 @@ def test_an_urrp_analysis_on_stdout_says_what_its_file_says(cli, tmp_path):
     assert {**json.loads((tmp_path / "a.json").read_text()), "exit_code": 0, "error": None} == facts
 
 
+# The rows of the page's table: (its first cell, a command, files that it needs).
+TOLD = [("`run_pilot.py`", PILOT), ("`run_tournament.py`", TOURNAMENT), ("`urrp_run.py`", URRP),
+        ("… `--preregister`", (*TOURNAMENT, "--plan", "confirmatory", "--preregister")),
+        ("`analyze.py` on pilots", ("analyze.py", "p")),
+        ("`analyze.py` on tournaments", ("analyze.py", "t")),
+        ("`analyze.py --verify`", ("analyze.py", "--verify", "p")),
+        ("`analyze.py --export-inspect`", ("analyze.py", "p", "--export-inspect", "logs"))]
+
+
+@pytest.mark.parametrize(("row", "command"), TOLD)
+def test_the_page_tells_the_keys_that_there_are(cli, here, row, command):
+    page = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
+    outer, _, inner = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", page, re.M)[1].partition(
+        ": of each")
+    facts = said(cli(*command, "--json"))
+    keys = re.findall(r"`(\w+)`", outer)
+    assert {*keys, "exit_code", "error"} == facts.keys()
+    if inner:
+        assert set(re.findall(r"`(\w+)`", inner)) == facts[keys[-1]][0].keys()
+
+
 # --- refused -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("command", "word"), [
@@ -89,6 +112,7 @@ def test_an_urrp_analysis_on_stdout_says_what_its_file_says(cli, tmp_path):
     ((*TOURNAMENT, "--preregister"), "--plan"),
     ((*TOURNAMENT, "--agents", "two"), "invalid int value: 'two'"),
     ((*URRP, "--temperatures", "hot"), "hot"),
+    (("calibrate.py", "--sizes", "none"), "none"),
     (("analyze.py", "nowhere"), "no run here"),
     (("analyze.py",), "required: RUN"),
     (("analyze.py", "--verify", "nowhere"), "no run here"),

@@ -23,7 +23,7 @@ from common.exits import UsageError
 from common.runs import code_hashes, lock, unlock
 
 NAME = "replications.jsonl"
-PORTION_S = 10.0      # of work, by the costs below: what an interruption may lose
+PORTION_S = 5.0       # of work, by the costs below: what an interruption may lose
 SECONDS = {"trial": 1.2e-4, "decision": 1.3e-4, "fixed": 0.05, "fit": 1.5}
 # Where a mixed model is fitted: the populations whose verdict hangs on it, in studies of a size
 # that takes about a second a replication.

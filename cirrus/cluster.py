@@ -12,6 +12,7 @@ import logging
 import multiprocessing
 import os
 import pickle
+import signal
 import socket
 import sys
 import threading
@@ -87,6 +88,8 @@ def _begin(stop: Any) -> None:
     """A worker whose parent was killed must not go on: it would hold the runs' folders."""
     global _stop
     _stop = stop
+    # A terminal's Ctrl-C reaches every process: it must end work, not the waiting for it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -96,7 +99,14 @@ def _begin(stop: Any) -> None:
 
 
 def _unless_stopped(work: Callable, job: Any) -> Any:
-    return None if _stop.is_set() else work(job)
+    """The result, None where the parent has stopped. Ctrl-C ends the work, and the parent hears."""
+    if _stop.is_set():
+        return None
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return work(job)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

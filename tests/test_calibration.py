@@ -2,8 +2,11 @@
 
 import json
 import math
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -195,6 +198,23 @@ def test_it_resumes_after_a_torn_line_and_goes_on_with_more(done, tmp_path):
     assert json.loads(more.stdout)["replications"] == 16
     again = calibrate(tmp_path, *FLAGS[:4], "--reps", 4, "--fits", 1)
     assert again.returncode == 0 and "progress" not in again.stderr
+
+
+def test_ctrl_c_in_a_terminal_is_one_line_and_resumes(done, tmp_path):
+    """The signal reaches parent and workers, as a terminal sends it."""
+    argv = [sys.executable, str(ROOT / "calibrate.py"), "--populations", "coin", "--sizes", "10x1",
+            "--reps", "60", "--fits", "0", "--jobs", "2"]
+    with subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          text=True, start_new_session=True) as process:
+        path = tmp_path / "results" / "calibration" / "replications.jsonl"
+        while process.poll() is None and not (path.exists() and path.stat().st_size > 10_000):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130, said
+    errors = [line for line in said.splitlines() if not line.startswith("progress")]
+    assert len(errors) == 1 and errors[0].startswith("error: interrupted")
+    assert len(path.read_bytes().splitlines()) > 1
 
 
 @pytest.mark.parametrize("flags, said", [

@@ -202,7 +202,7 @@ def calibration_lines(out):
                            f"{100 * own['high']:.1f})" for size, own in found)
         if shares:
             lines.append(f"| {words} | {population} | {shares} | {wanted} |")
-    sizes = "; ".join(f"{gate}: {own['size'] or 'none tried'}"
+    sizes = "; ".join(f"{gate}: {own['size'] or 'none of those tried'}"
                       for gate, own in out["minimum_sizes"].items() if own["tried"])
     return [*lines, f"| smallest size at which a gate passes in 80% | superrational | {sizes} | |"]
 

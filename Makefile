@@ -17,7 +17,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help pilot tournament pd urrp urrp-example analyze adjudicate calibrate verify test lint local-model bundle vendor bench clean
+.PHONY: help pilot tournament pd urrp urrp-example analyze adjudicate calibrate report verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -55,6 +55,9 @@ adjudicate: $(NEED)  ## two models rate policies of RUNS=… blind; MODELS=a,b
 
 calibrate:  ## planted effects and confounds: what each gate says of them (ARGS='--reps 1000 --jobs 2')
 	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 40 --jobs 2)
+
+report:  ## results/index.html: every run with its state and links
+	@$(PYTHON) analyze.py --index results $(wildcard urrp_runs.jsonl) $(wildcard pd-agents/data)
 
 verify:  ## check every run in results/ against its journal, byte for byte
 	@$(PYTHON) analyze.py --verify $(or $(RUNS),results)

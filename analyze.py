@@ -7,12 +7,14 @@
     python3 analyze.py results/acausal/confirmatory-s42
     python3 analyze.py results/acausal/{confirmatory,ablation}-s42 results/acausal/holdout-s1042
     python3 analyze.py --verify results
+    python3 analyze.py --index results
 
 Pilots are analysed one by one. Tournament runs are analysed together, as one study: several
 plans or seeds too, where they differ in nothing but what a plan varies. `--verify` checks the
 journal's chain and the manifest's hashes, and derives every file again from the journal alone:
 the first difference is named. `--adjudicate` has two models rate a sample of policies blind,
 `--export-ratings` and `--import-ratings` do the same with people; the next analysis reads both.
+`--index` writes index.html, a list of every run.
 """
 
 import sys
@@ -24,6 +26,7 @@ from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
   python3 analyze.py --verify results                    every run below this folder
+  python3 analyze.py --index results                     results/index.html: a list of them
   python3 analyze.py results --export-inspect logs       then: inspect view --log-dir logs"""
 
 
@@ -34,6 +37,7 @@ def arguments(argv):
                        help="a run's folder, or a folder of runs")
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
+    add("--index", action="store_true", help="write index.html into the first folder: every run")
     add("--export-inspect", metavar="DIR",
         help="write the runs as logs of Inspect AI, one a task and model")
     rating_flags.add_flags(flags)
@@ -46,6 +50,8 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     rating_flags.check(args)
+    if args.index:
+        return index_all(args)
     if args.verify:
         return verify_all(args)
     return export_inspect(args) if args.export_inspect else analyse_all(args)
@@ -155,6 +161,37 @@ def analyse_pilots(args, runs) -> cli.Done:
             print(f"{target}: {len(files)} files derived from the journal of a "
                   f"{manifest['state']} run", flush=True)
     return cli.Done(COMPLETE, {"runs": said})
+
+
+def headlines():
+    """{instrument: what its analysis found}, for the index."""
+    from cirrus import headlines as cirrus
+    from urrp.derived import headline
+    return {"pilot": cirrus.pilot, "tournament": cirrus.study, "calibration": cirrus.calibration,
+            "urrp": headline}
+
+
+def index_all(args) -> cli.Done:
+    """One page that lists what lies in the folders, be it complete, incomplete or damaged."""
+    from pathlib import Path
+
+    from common.artifacts import write_atomic
+    from common.listing import entries
+    from common.listing_page import index
+    paths = [Path(path) for path in args.runs]
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: no such folder")
+    where = Path(args.out or paths[0])
+    if not where.is_dir():
+        raise UsageError(f"{where}: index.html needs a folder; name it first, or with --out")
+    found = entries(paths, headlines())
+    write_atomic(where / "index.html", index(found, where))
+    states = [entry.state for entry in found]
+    counts = {state: states.count(state) for state in dict.fromkeys(states)}
+    said = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
+    return cli.Done(COMPLETE, {"written": str(where / "index.html"), "states": counts},
+                    f"{where / 'index.html'}: {said}")
 
 
 def verify_all(args) -> cli.Done:

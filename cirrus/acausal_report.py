@@ -295,4 +295,4 @@ def _fold(run: Run, policy: Mapping, said: Sequence[str], weights: Weights) -> s
             + (f"<h3>Decisions</h3><pre>{answers}</pre>" if said else "")
             + f'<p class="dim">{text(policy["policy_id"])} · served by '
             f"{text(policy['served_model'])}</p>")
-    return page.fold(head, body, keys=f"{run.role} {_cell(run)} {policy['agent']}", kind="policy")
+    return page.fold(head, body, page.keys(run.role, _cell(run), policy["agent"]), "policy")

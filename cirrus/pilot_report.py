@@ -172,4 +172,4 @@ def _trial(row: Mapping, prompts: Mapping[str, tuple[str, str]]) -> str:
                  f"<h3>Prompt</h3><pre>{text(asked[1])}</pre>")
     served = " · ".join(text(v) for v in (row["served_model"], row["provider"]) if v)
     body += f'<p class="dim">{text(row["id"])}{" · served by " + served if served else ""}</p>'
-    return page.fold(head, body, keys=f"{row['model']} {cell} {verdict}", kind="trial")
+    return page.fold(head, body, page.keys(row["model"], cell, verdict), "trial")

@@ -38,7 +38,8 @@ def add_flags(flags: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace) -> None:
     """UsageError for flags that would say nothing beside the others."""
     given = [flag for flag, value in (
-        ("--verify", args.verify or None), ("--export-inspect", args.export_inspect),
+        ("--verify", args.verify or None), ("--index", args.index or None),
+        ("--export-inspect", args.export_inspect),
         ("--adjudicate", args.adjudicate),
         ("--export-ratings", args.export_ratings), ("--import-ratings", args.import_ratings))
         if value is not None]

@@ -256,7 +256,7 @@ def test_a_choice_of_the_filter_finds_its_trials_alone(file, tmp_path):
                       row(trial=3)))  # fmt: skip
     run(path, "--html", tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "<option>[OTHER]</option>" in html
+    assert '<option value="[OTHER]">OTHER</option>' in html
     folds = re.findall(r'<details class="trial" data-keys="([^"]*)">(.*?)</details>', html, re.S)
     assert [("[OTHER]" in keys + text) for keys, text in folds] == [True, True, False]
 

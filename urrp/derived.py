@@ -1,6 +1,8 @@
 """What the file of a collection must say, from its manifest and journal: for `common.verify`."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from common.artifacts import content_sha256
 from common.replay import Answers
@@ -10,6 +12,15 @@ from urrp import collect
 from urrp.suite import SUITE_PATH
 
 SUITE = "prompts/urrp/v1.1.json"
+
+
+def headline(folder: Path) -> str:
+    """The verdict on each model, where the folder holds an analysis; "" otherwise."""
+    if not (folder / "analysis.json").is_file():
+        return ""
+    models = json.loads((folder / "analysis.json").read_bytes())["models"]
+    return "; ".join(f"{model['model']}: {model['verdict']['value'] or 'no verdict'} "
+                     f"({model['verdict']['why']})" for model in models)
 
 
 def collection(manifest: Mapping, answers: Answers) -> Derived:

@@ -11,6 +11,7 @@ from common.page import (
     figure,
     fold,
     heat,
+    keys,
     page,
     paragraph,
     search_box,
@@ -70,13 +71,8 @@ def _trial(trial: Trial) -> str:
         f"<p class=dim>answered; rule: {text(verdict.reason)}; {text(trial.file)}:{trial.line}</p>"
         f"<pre>{_marked(output, verdict.span)}</pre>{cut}"
     )
-    keys = "".join(map(_key, (verdict.label, asked.category, asked.prompt_id, trial.model)))
-    return fold(summary, body, keys, "trial")
-
-
-def _key(word: str) -> str:
-    """A choice of the filter; the brackets keep OTHER from finding "another" in an output."""
-    return f"[{printable(word)}]"
+    words = (verdict.label, asked.category, asked.prompt_id, trial.model)
+    return fold(summary, body, keys(*map(printable, words)), "trial")
 
 
 def _marked(output: str, span: tuple[int, int] | None) -> str:
@@ -132,7 +128,7 @@ def _matrix(group: Metrics) -> str:
         for i, a in enumerate(order)
     ]
     head = [str(i + 1) for i in range(len(order))]
-    return heat(head, rows, "Mean 3-gram Jaccard of refusals, prompt × prompt")
+    return heat(head, rows, f"Mean 3-gram Jaccard of {title(group)}'s refusals, prompt × prompt")
 
 
 def _group(group: Metrics) -> str:
@@ -199,10 +195,10 @@ def _forest(analysis: Analysis) -> str:
 
 def _trials(analysis: Analysis, folds: Folds) -> str:
     choices = {
-        "label": [_key(label) for label in LABELS],
-        "category": [_key(category) for category in CATEGORIES],
-        "prompt": [_key(prompt) for prompt in load_suite().prompts],
-        "model": [_key(model) for model in sorted({g.model for g in analysis.groups})],
+        "label": list(LABELS),
+        "category": list(CATEGORIES),
+        "prompt": list(load_suite().prompts),
+        "model": [printable(model) for model in sorted({g.model for g in analysis.groups})],
     }
     said = f"All {folds.seen:,} trials; the deciding words are marked."
     if folds.seen > len(folds.html):

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import time
 import urllib.request
+from itertools import product
 
 import pytest
 
 from conftest import pair
+from pdbench.report.look import COLOURS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser",
@@ -86,6 +88,32 @@ def test_the_viewer_shows_the_chosen_condition(browser, viewer):
     page.close()
 
 
+def test_the_viewer_fits_and_is_legible(browser, viewer):
+    """Phone and screen, light and dark: no sideways scrolling, no word on the console."""
+    for width, scheme in product((1280, 390), ("light", "dark")):
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        said = []
+        page.on("console", lambda message, said=said: said.append(message.text))
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))
+        page.goto(viewer)
+        page.get_by_test_id("stVegaLiteChart").nth(1).locator("canvas, svg").first.wait_for(
+            timeout=30_000)
+        page.get_by_text("cirrus-bench").wait_for(timeout=30_000)
+        sheet = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+        assert sheet == PAPER[scheme]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        contrasts = page.evaluate(CONTRASTS)
+        assert len(contrasts) > 15
+        assert min(contrasts) >= 4.5
+        assert page.get_by_role("heading", level=1).count() == 1
+        assert said == []
+        page.close()
+
+
+PAPER = {scheme: "rgb({}, {}, {})".format(*bytes.fromhex(getattr(COLOURS["paper"], scheme)[1:]))
+         for scheme in ("light", "dark")}  # fmt: skip
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_report_fits_and_is_legible(browser, run_dir, width, scheme):
@@ -109,15 +137,17 @@ def test_the_report_fits_and_is_legible(browser, run_dir, width, scheme):
 
 CONTRASTS = """() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-  const rgba = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c;
-    canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data; };
+  const rgba = (...paints) => { canvas.clearRect(0, 0, 1, 1); for (const c of paints) {
+    canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); }
+    return canvas.getImageData(0, 0, 1, 1).data; };
   const light = c => { const [r, g, b] = [...c].map(v => (v /= 255) <= 0.04045 ? v / 12.92
     : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const behind = e => { for (; e; e = e.parentElement) { const c =
-    rgba(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; } return rgba('white'); };
-  return [...document.querySelectorAll('h1, h2, p, th, td, dt, dd, li, .tag, .stamp, .ka, .kb')]
+    getComputedStyle(e).backgroundColor; if (rgba(c)[3] > 250) return c; } return 'white'; };
+  return [...document.querySelectorAll('h1, h2, h3, p, th, td, dt, dd, li, label, .tag, .stamp,'
+    + ' .ka, .kb')]
     .filter(e => e.innerText.trim()).map(e => {
-      const pair = [light(rgba(getComputedStyle(e).color)), light(behind(e))];
+      const pair = [light(rgba(behind(e), getComputedStyle(e).color)), light(rgba(behind(e)))];
       const [x, y] = pair.sort((a, b) => b - a);
       return (x + 0.05) / (y + 0.05); });
 }"""

@@ -138,6 +138,9 @@ font-size:.82rem;white-space:nowrap}}
 .tag.cooperate{{color:var(--cooperate)}}.tag.defect{{color:var(--defect)}}
 .tag.cooperate::before{{content:"● ";content:"● "/""}}
 .tag.defect::before{{content:"■ ";content:"■ "/""}}
+article{{border:1px solid var(--rule);border-radius:.4rem;margin:.6rem 0;padding:.1rem .9rem .4rem}}
+article h3{{margin:.6rem 0 .2rem;overflow-wrap:anywhere}}article p{{margin:.25rem 0;max-width:none}}
+article .tag{{font-weight:400}}
 details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0;background:var(--panel)}}
 summary{{cursor:pointer;padding:.45rem .7rem;overflow-wrap:anywhere}}
 details>div{{padding:.2rem .8rem .7rem}}

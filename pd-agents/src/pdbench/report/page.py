@@ -147,17 +147,23 @@ def _heat_cell(cell: Heat) -> str:
     return f'<td style="--v:{cell.strength:.3f}"{title}>{text(cell.said)}{more}</td>'
 
 
-def fold(summary: str, body: str, keys: str = "", kind: str = "") -> str:
-    """A fold; `summary` and `body` are HTML, `keys` are words that the filter finds it by."""
-    return (f'<details class="{escape(kind, quote=True)}" data-keys="{escape(keys, quote=True)}">'
+def fold(summary: str, body: str, found_by: str = "", kind: str = "") -> str:
+    """A fold; `summary` and `body` are HTML, `found_by` is what `keys` gives for the filter."""
+    return (f'<details class="{escape(kind, quote=True)}" data-keys="{text(found_by)}">'
             f"<summary>{summary}</summary><div>{body}</div></details>")
 
 
+def keys(*values: str) -> str:
+    """What the filter finds a fold by; brackets keep "complete" from finding "incomplete"."""
+    return "".join(f"[{value}]" for value in values)
+
+
 def search_box(folds: str, choices: Mapping[str, Sequence[str]]) -> str:
-    """A filter over the folds that the CSS selector `folds` names; shown where scripts run."""
+    """A filter over the elements that the CSS selector `folds` names; shown where scripts run."""
     lists = "".join(
         f'<select aria-label="{escape(name, quote=True)}"><option value="">{escape(name)}: all'
-        f"</option>{''.join(f'<option>{text(value)}</option>' for value in values)}</select>"
+        "</option>" + "".join(f'<option value="{text(keys(value))}">{text(value)}</option>'
+                              for value in values) + "</select>"
         for name, values in choices.items())
     return (f'<form class="filter" hidden data-folds="{escape(folds, quote=True)}">{lists}'
             '<input type="search" placeholder="words in the text" aria-label="words in the text">'

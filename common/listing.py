@@ -1,0 +1,223 @@
+"""What lies below a folder of results: every run with its state, cost and links. Reads only.
+
+    found = entries([Path("results")], {"pilot": pilot, "tournament": tournament})
+
+A folder is known by a file in it: `manifest.json` (a run), `plan.json` or `acausal-analysis.json`
+(runs that belong together), `run_manifest.json` (the neighbour project pdbench),
+`calibration.json`. What can't be read is listed as damaged, with the reason; nothing here raises
+for what a folder holds.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from common.artifacts import read_bytes
+
+COMPLETE, INCOMPLETE, DAMAGED = "complete", "incomplete", "damaged"
+SCRIPTS = {"pilot": "run_pilot.py", "tournament": "run_tournament.py", "urrp": "urrp_run.py",
+           "adjudication": "analyze.py --adjudicate"}
+ANALYSIS = {"tournament": "python3 analyze.py {}",
+            "urrp": "python3 urrp_analyze.py {0}/urrp_runs.jsonl --html {0}/report.html "
+                    "--json {0}/analysis.json"}
+STUDY = ("plan.json", "acausal-analysis.json")
+CALIBRATION = ("calibration.json", "replications.jsonl", "replications.jsonl.gz")
+
+
+class Entry(NamedTuple):
+    """A run, or runs that belong together (`parts`). None and "": not known."""
+
+    instrument: str
+    path: Path
+    state: str
+    why: str = ""            # what is wrong, or what to do next
+    simulated: bool = False
+    asked: str = ""          # models or respondents, and who served them
+    seed: str = ""
+    calls: int | None = None
+    usd: float | None = None
+    headline: str = ""
+    parts: tuple["Entry", ...] = ()
+
+
+# {the manifest's `artifact`: what its analysis found, in a sentence; "" where there is none}
+Headlines = Mapping[str, Callable[[Path], str]]
+
+
+def entries(paths: Iterable[Path], headlines: Headlines) -> list[Entry]:
+    """Everything at or below the paths, in order of path; a file is a collection of trials."""
+    return [entry for path in paths for entry in
+            (_below(path, headlines) if path.is_dir() else [_safely(_loose, path, headlines)])]
+
+
+def _below(folder: Path, headlines: Headlines) -> Iterator[Entry]:
+    try:
+        inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        yield Entry("unknown", folder, DAMAGED, f"can't be read: {error.strerror}")
+        return
+    names = {path.name for path in inside}
+    runs: list[Path] = []
+    if "manifest.json" in names:
+        yield _safely(_run, folder, headlines)
+        return
+    if names & set(STUDY):
+        runs = [path for path in inside if (path / "manifest.json").is_file()]
+        yield _safely(lambda f, h: _study(f, runs, h), folder, headlines, "tournament")
+    elif "run_manifest.json" in names:
+        yield _safely(_neighbour, folder, headlines, "iterated PD")
+        return
+    elif names & set(CALIBRATION):
+        yield _safely(_calibration, folder, headlines, "calibration")
+        return
+    elif names & {"journal.jsonl", "journal.jsonl.gz"}:
+        yield Entry("unknown", folder, DAMAGED, "a journal without its manifest.json; restore it")
+        return
+    for path in inside:
+        if path.is_dir() and path not in runs:
+            yield from _below(path, headlines)
+
+
+def _safely(read: Callable[[Path, Headlines], Entry], path: Path, headlines: Headlines,
+            instrument: str = "unknown") -> Entry:
+    """What `read` gives; a damaged entry where the path holds something else than it should."""
+    try:
+        return read(path, headlines)
+    except OSError as error:
+        where = Path(error.filename).name if error.filename else path.name
+        return Entry(instrument, path, DAMAGED, f"{where}: {error.strerror}")
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError) as error:
+        return Entry(instrument, path, DAMAGED, f"not readable as such a run: "
+                                                f"{type(error).__name__}: {str(error)[:120]}")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object from a JSON file; ValueError that names the file where it is none."""
+    try:
+        data = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path.name}: not an object")
+    return data
+
+
+# --- one run -----------------------------------------------------------------------------------
+
+def _run(folder: Path, headlines: Headlines) -> Entry:
+    manifest = read_json(folder / "manifest.json")
+    identity, instrument = manifest["identity"], str(manifest["artifact"])
+    config = identity["config"]
+    state, why = _state(folder, manifest)
+    if state == COMPLETE and (ask := ANALYSIS.get(instrument)) and not any(folder.glob("*.html")):
+        why = f"not analysed yet: {ask.format(folder.as_posix())}"
+    simulated = identity.get("provider") == "simulated"
+    say = headlines.get(instrument)
+    return Entry(
+        instrument, folder, state, why, simulated, _asked(config, identity, simulated),
+        str(config.get("seed", "")), manifest.get("journal", {}).get("attempts"),
+        manifest["cost"]["spent_usd"], say(folder) if say and state == COMPLETE else "")
+
+
+def _asked(config: Mapping, identity: Mapping, simulated: bool) -> str:
+    models = config.get("models") or []
+    if isinstance(models, Mapping):
+        models = [one for own in models.values() for one in own]
+    names = [one["name"] if isinstance(one, Mapping) else str(one) for one in models]
+    said = ", ".join(dict.fromkeys(names))
+    return said if simulated else f"{said} at {identity.get('provider', 'an unknown provider')}"
+
+
+def _state(folder: Path, manifest: Mapping) -> tuple[str, str]:
+    """(state, what to do), from the manifest and from what is there."""
+    begun = SCRIPTS.get(manifest["artifact"], "the script")
+    resume = f"the command that began it resumes it ({begun})"
+    if not any(folder.glob("journal.jsonl*")):
+        return DAMAGED, "its journal is gone; restore it"
+    if manifest["state"] == "running":
+        return INCOMPLETE, f"running, or interrupted: {resume}"
+    gone = [name for name in manifest["files"] if not (folder / name).is_file()]
+    if gone:
+        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        return DAMAGED, (f"{gone[0]}{more} is gone; {begun} with its flags writes it again from "
+                         "the journal")
+    if manifest["state"] == COMPLETE:
+        return COMPLETE, ""
+    return INCOMPLETE, f"{manifest.get('ended_by') or 'not everything was asked'}: {resume}"
+
+
+# --- more than one run -------------------------------------------------------------------------
+
+def _study(folder: Path, runs: list[Path], headlines: Headlines) -> Entry:
+    """A plan's runs with their common analysis; what is missing of a plan is named."""
+    parts = [part._replace(why="") if part.state == COMPLETE else part
+             for part in (_safely(_run, run, headlines) for run in runs)]
+    missing = _planned(folder) - {run.name for run in runs}
+    states = {part.state for part in parts}
+    why = "; ".join(f"{part.path.name}: {part.why}" for part in parts if part.why)
+    if missing:
+        why = f"{len(missing)} of its runs are not begun: the same command goes on" + (
+            f"; {why}" if why else "")
+    state = DAMAGED if DAMAGED in states else \
+        INCOMPLETE if missing or INCOMPLETE in states else COMPLETE
+    analysed = (folder / STUDY[1]).is_file()
+    if not analysed and not why:
+        why = f"not analysed yet: python3 analyze.py {folder.as_posix()}"
+    return Entry(
+        "tournament", folder, state, why, any(part.simulated for part in parts),
+        "; ".join(dict.fromkeys(part.asked for part in parts if part.asked)),
+        ", ".join(dict.fromkeys(part.seed for part in parts if part.seed)),
+        _sum(part.calls for part in parts), _sum(part.usd for part in parts),
+        headlines["tournament"](folder) if "tournament" in headlines else "", tuple(parts))
+
+
+def _planned(folder: Path) -> set[str]:
+    return set(read_json(folder / STUDY[0])["runs"]) if (folder / STUDY[0]).is_file() else set()
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+# --- the neighbours ----------------------------------------------------------------------------
+
+def _calibration(folder: Path, headlines: Headlines) -> Entry:
+    """A folder of calibrate.py: everything in it is simulated."""
+    if not (folder / CALIBRATION[0]).is_file():
+        return Entry("calibration", folder, INCOMPLETE,
+                     "interrupted: the command that began it resumes it (calibrate.py)", True)
+    data = read_json(folder / CALIBRATION[0])
+    say = headlines.get("calibration")
+    return Entry("calibration", folder, COMPLETE, "", True, "simulated populations",
+                 str(data.get("seed", "")), None, None, say(folder) if say else "")
+
+
+def _neighbour(folder: Path, headlines: Headlines) -> Entry:
+    """A run of pdbench, by its own manifest."""
+    data = read_json(folder / "run_manifest.json")
+    matches, status = data.get("matches") or {}, data["status"]
+    conditions = data["config"]["conditions"]
+    agents = dict.fromkeys(c[seat]["label"] for c in conditions.values()
+                           for seat in ("agent_a", "agent_b"))
+    ended = matches.get("incomplete")
+    why = "" if status == COMPLETE else (
+        f"{ended} of {matches['total']} matches ended without a valid answer" if ended else
+        "interrupted: the same `pdbench run` resumes it")
+    return Entry("iterated PD", folder, COMPLETE if status == COMPLETE else INCOMPLETE, why,
+                 data["stamp"] is not None, ", ".join(agents), str(data["seed"]),
+                 data.get("model_calls"), None,
+                 f"{matches['total']:,} matches, {data['rounds']:,} rounds" if matches else "")
+
+
+def _loose(path: Path, headlines: Headlines) -> Entry:
+    """A file of URRP trials that lies by itself."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        first = json.loads(file.readline() or b"{}")
+        lines = 1 + sum(1 for _ in file)
+    known = path.with_suffix(".html").is_file()
+    return Entry("urrp", path, COMPLETE, "" if known else
+                 f"not analysed yet: python3 urrp_analyze.py {path.as_posix()}",
+                 first.get("provider") == "simulated", "", "", lines, None, f"{lines:,} trials")

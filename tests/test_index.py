@@ -1,0 +1,206 @@
+"""results/index.html: every run with its state, whatever its folder holds."""
+
+import gzip
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+import analyze
+from common.listing import entries
+from common.listing_page import index
+
+ROOT = Path(__file__).resolve().parents[1]
+PILOT = ROOT / "results/examples/pilot-smollm2"
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A folder with a copy of the committed pilot in it."""
+    shutil.copytree(PILOT, tmp_path / "results/pilot/real")
+    return tmp_path / "results"
+
+
+def only(results):
+    [entry] = entries([results], analyze.headlines())
+    return entry
+
+
+def edit(folder, change, name="manifest.json"):
+    data = json.loads((folder / name).read_text())
+    change(data)
+    (folder / name).write_text(json.dumps(data))
+
+
+class Links(HTMLParser):
+    def __init__(self, html):
+        super().__init__()
+        self.found = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found += [value for name, value in attrs if name == "href" and tag == "a"]
+
+
+def test_a_complete_run_with_what_was_found(results):
+    entry = only(results)
+    manifest = json.loads((PILOT / "manifest.json").read_text())
+    assert (entry.instrument, entry.state, entry.why) == ("pilot", "complete", "")
+    assert entry.calls == manifest["journal"]["attempts"]
+    assert entry.usd == manifest["cost"]["spent_usd"]
+    assert entry.asked.startswith("smollm2-135m at ") and not entry.simulated
+    assert "of 40 decisions read" in entry.headline
+
+
+@pytest.mark.parametrize(("damage", "said"), [
+    (lambda run: (run / "manifest.json").write_text("{"), "manifest.json: Expecting"),
+    (lambda run: (run / "manifest.json").write_text("[]"), "not an object"),
+    (lambda run: (run / "manifest.json").write_bytes(b"\xff\xfe"), "manifest.json: "),
+    (lambda run: edit(run, lambda m: m.pop("cost")), "KeyError: 'cost'"),
+    (lambda run: edit(run, lambda m: m.update(identity=None)), "TypeError"),
+    (lambda run: edit(run, lambda m: m.update(files=3)), "TypeError"),
+    (lambda run: (run / "manifest.json").unlink(), "a journal without its manifest.json"),
+    (lambda run: (run / "journal.jsonl.gz").unlink(), "its journal is gone"),
+    (lambda run: (run / "trials.csv").unlink(), "trials.csv is gone; run_pilot.py"),
+    (lambda run: (run / "pilot-analysis.json").write_text("{}"), "KeyError: 'pooled'"),
+])
+def test_a_damaged_run_is_listed_with_the_reason(results, damage, said):
+    damage(results / "pilot/real")
+    entry = only(results)
+    assert entry.state == "damaged" and said in entry.why
+    assert "pilot/real" in index([entry], results)
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"state": "running"}, "running, or interrupted: the command that began it resumes it"),
+    ({"state": "incomplete", "ended_by": "the limit of $3"}, "the limit of $3: the command"),
+])
+def test_an_unfinished_run_says_how_to_go_on(results, change, said):
+    edit(results / "pilot/real", lambda m: m.update(change))
+    entry = only(results)
+    assert entry.state == "incomplete" and said in entry.why and "run_pilot.py" in entry.why
+
+
+@pytest.fixture(scope="module")
+def plan_made(tmp_path_factory):
+    from study_rows import plan
+    return plan(tmp_path_factory.mktemp("plan"), agents=3)
+
+
+@pytest.fixture
+def plan_folder(plan_made, tmp_path):
+    return shutil.copytree(plan_made, tmp_path / "acausal/confirmatory-s42")
+
+
+def test_the_runs_of_a_plan_stand_together(plan_folder):
+    entry = only(plan_folder.parent)
+    runs = {path.parent.name for path in plan_folder.glob("*/manifest.json")}
+    assert {part.path.name for part in entry.parts} == runs and len(runs) == 10
+    assert entry.calls == sum(part.calls for part in entry.parts) > 0
+    assert entry.why == f"not analysed yet: python3 analyze.py {plan_folder.as_posix()}"
+    assert entry.simulated and entry.seed == "42" and entry.state == "complete"
+
+
+def test_a_run_of_the_plan_that_is_not_begun_or_is_damaged(plan_folder):
+    first, second = sorted(plan_folder.glob("*/manifest.json"))[:2]
+    shutil.rmtree(first.parent)
+    entry = only(plan_folder.parent)
+    assert entry.state == "incomplete" and entry.why.startswith("1 of its runs are not begun")
+    second.write_text("")
+    entry = only(plan_folder.parent)
+    assert entry.state == "damaged" and second.parent.name in entry.why
+
+
+def test_a_plan_file_that_is_none(plan_folder):
+    (plan_folder / "plan.json").write_text("null")
+    assert only(plan_folder.parent).state == "damaged"
+
+
+def test_trials_in_a_file_and_a_collection_that_nobody_analysed(tmp_path):
+    example = ROOT / "results/examples/urrp-smollm2"
+    folder = shutil.copytree(example, tmp_path / "urrp/run",
+                             ignore=shutil.ignore_patterns("report.html", "analysis.json"))
+    loose = shutil.copy(example / "urrp_runs.jsonl", tmp_path / "my.jsonl")
+    run, file = entries([tmp_path / "urrp", Path(loose)], analyze.headlines())
+    assert run.state == "complete" and f"{folder.as_posix()}/urrp_runs.jsonl" in run.why
+    assert (file.calls, file.simulated) == (230, False) and "my.jsonl" in file.why
+
+
+def test_the_verdict_of_a_collection_is_its_headline():
+    [run] = entries([ROOT / "results/examples/urrp-smollm2"], analyze.headlines())
+    assert run.headline.startswith("smollm2-135m: no verdict (controls fail")
+
+
+def test_a_run_of_the_neighbour_project():
+    [run] = entries([ROOT / "pd-agents/data/examples"], {})
+    assert (run.instrument, run.state, run.calls) == ("iterated PD", "incomplete", 121)
+    assert run.why == "16 of 18 matches ended without a valid answer"
+
+
+def test_a_calibration_that_was_interrupted(tmp_path):
+    (tmp_path / "calibration").mkdir()
+    (tmp_path / "calibration/replications.jsonl").write_text("{}\n")
+    entry = only(tmp_path)
+    assert (entry.state, entry.simulated) == ("incomplete", True) and "calibrate.py" in entry.why
+
+
+def test_every_link_leads_to_a_file_and_works_from_disk(results, plan_folder):
+    strange = results / "pilot/100% #1 'run'?"
+    (results / "pilot/real").rename(strange)
+    found = entries([results, plan_folder.parent], analyze.headlines())
+    links = [link for link in Links(index(found, results)).found if not link.startswith("#")]
+    assert len(links) >= 5 + 10
+    assert all((results / unquote(link)).is_file() for link in links)
+    assert not [link for link in links if ":" in link or link.startswith("/")]
+
+
+def test_names_from_a_manifest_stay_text(results):
+    evil = "<script>alert(1)</script>\x1b[31m"
+    edit(results / "pilot/real", lambda m: (
+        m["identity"]["config"].update(models=[evil]), m.update(state="incomplete", ended_by=evil)))
+    html = index(entries([results], {}), results)
+    assert html.count("<script>") == 1 and "&lt;script&gt;alert" in html and "\x1b" not in html
+
+
+def test_an_empty_folder_says_what_to_run(cli, tmp_path):
+    (tmp_path / "results").mkdir()
+    done = cli("analyze.py", "--index", "results")
+    assert done.returncode == 0 and done.stdout == "results/index.html: no run yet\n"
+    assert "make pilot" in (tmp_path / "results/index.html").read_text()
+
+
+def test_the_index_is_the_same_bytes_each_time_and_reads_only(results, cli):
+    before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    assert cli("analyze.py", "--index", results).returncode == 0
+    first = (results / "index.html").read_bytes()
+    done = cli("analyze.py", "--index", results, "--json")
+    assert json.loads(done.stdout)["states"] == {"complete": 1}
+    assert (results / "index.html").read_bytes() == first
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("flags", [("--index", "nowhere"), ("--index", "file.jsonl")])
+def test_a_wrong_path_is_one_line(cli, tmp_path, flags):
+    (tmp_path / "file.jsonl").write_text("{}\n")
+    done = cli("analyze.py", *flags)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert flags[1] in done.stderr
+
+
+def test_a_state_is_found_by_its_own_word_only(results):
+    shutil.copytree(results / "pilot/real", results / "pilot/other")
+    edit(results / "pilot/other", lambda m: m.update(state="running"))
+    html = index(entries([results], {}), results)
+    keys = re.findall(r'<article class="run" data-keys="([^"]*)"', html)
+    assert sorted("[complete]" in key for key in keys) == [False, True]
+
+
+def test_a_packed_file_of_trials(tmp_path):
+    with gzip.open(tmp_path / "t.jsonl.gz", "wt") as file:
+        file.write('{"provider": "simulated"}\n' * 3)
+    [entry] = entries([tmp_path / "t.jsonl.gz"], {})
+    assert (entry.calls, entry.simulated, entry.state) == (3, True, "complete")

@@ -1,0 +1,266 @@
+"""Every page that people open, in a real Chromium: 390 and 1280 px, light and dark, keyboard.
+
+What is checked: nothing scrolls sideways, nothing is fetched, the console stays empty, all text has
+the contrast of WCAG 2.1 AA as computed by the browser, the structure is what a screen reader needs,
+and Tab reaches everything that can be used, with a visible ring around it. Where axe-core is
+installed (npm install axe-core, or AXE_CORE=path/to/axe.min.js), its rules are run as well.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from study_rows import plan
+
+import analyze
+from common.listing import entries
+from common.listing_page import index
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "results/examples"
+WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
+PAGES = ("pilot", "tournament", "urrp", "urrp, three models", "iterated PD", "index", "no runs")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    binary = shutil.which("chromium") or shutil.which("google-chrome")
+    if binary is None:
+        pytest.skip("no Chromium on this machine")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=binary, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(browser, tmp_path_factory):
+    """{name: path}; the committed ones are what the code makes now, as other tests show."""
+    made = tmp_path_factory.mktemp("pages")
+    return {"pilot": EXAMPLES / "pilot-smollm2/report.html",
+            "tournament": tournament(made), "urrp": EXAMPLES / "urrp-smollm2/report.html",
+            "urrp, three models": three_models(made),
+            "iterated PD": ROOT / "pd-agents/data/examples/local-smollm2/report.html",
+            "index": listed(made / "listed", [EXAMPLES, made / "acausal",
+                                              ROOT / "pd-agents/data/examples"]),
+            "no runs": listed(made / "empty", [])}
+
+
+def tournament(made):
+    folder = plan(made / "acausal", agents=3)
+    none = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
+            "why": "not fitted in this test"}
+    models = {"rows": 0, "left_out": {}, "as_specified": none, "with_policy": none}
+    with patch("cirrus.acausal_analysis.models", lambda rows: models):
+        analyze.main([str(folder)])
+    return folder / "report.html"
+
+
+def three_models(made):
+    run = made / "urrp"
+    for script, *flags in (("urrp_run.py", "--provider", "simulated", "--out", run,
+                            "--output", made / "t.jsonl"),
+                           ("urrp_analyze.py", made / "t.jsonl", "--html", made / "urrp.html")):
+        subprocess.run([sys.executable, ROOT / script, *flags], check=True, cwd=made,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return made / "urrp.html"
+
+
+def listed(folder, paths):
+    folder.mkdir()
+    (folder / "index.html").write_text(
+        index(entries(paths, analyze.headlines()), folder), encoding="utf-8")
+    return folder / "index.html"
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """opened(name, width, scheme) → a tab in which the page is open, all folds open if asked."""
+    tabs = []
+
+    def open_page(name, width=1280, scheme="light", folds=True, **more):
+        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme,
+                               **more)
+        tabs.append(tab)
+        tab.said, tab.asked = [], []
+        tab.on("console", lambda message: tab.said.append(message.text))
+        tab.on("pageerror", lambda error: tab.said.append(str(error)))
+        tab.on("request", lambda request: tab.asked.append(request.url))
+        tab.goto(pages[name].as_uri())
+        if folds:
+            tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        return tab
+    yield open_page
+    for tab in tabs:
+        tab.close()
+
+
+CONTRASTS = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const seen = {};
+  const rgba = c => seen[c] ??= (() => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c;
+    canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; })();
+  const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= 0.04045 ? v / 12.92
+    : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = e => { for (; e; e = e.parentElement) {
+    const c = rgba(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; }
+    return [255, 255, 255, 255]; };
+  const low = {};
+  let read = 0;
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || ['SCRIPT', 'STYLE', 'OPTION', 'title', 'desc'].includes(e.tagName)) continue;
+    if (!e.checkVisibility()) continue;
+    const style = getComputedStyle(e), svg = e.tagName === 'text';
+    if (svg && e.classList.contains('on')) continue;  // on a bar: pairs of tests/test_look.py
+    const pair = [light(rgba(svg ? style.fill : style.color)), light(behind(e))];
+    const [y, x] = pair.sort((a, b) => a - b);
+    read += 1;
+    const ratio = (x + 0.05) / (y + 0.05);
+    if (ratio < 4.5) low[e.tagName + '.' + e.getAttribute('class')] = ratio.toFixed(2);
+  }
+  return [read, low];
+}"""
+
+STRUCTURE = """() => {
+  const all = s => [...document.querySelectorAll(s)], wrong = [];
+  const levels = all('h1,h2,h3,h4,h5,h6').map(h => +h.tagName[1]);
+  if (levels.filter(l => l === 1).length !== 1 || levels[0] !== 1) wrong.push('h1: ' + levels);
+  levels.forEach((l, i) => { if (i && l > levels[i - 1] + 1) wrong.push('a level is skipped'); });
+  for (const s of ['main', 'footer']) if (all(s).length !== 1) wrong.push(s);
+  if (!document.documentElement.lang || !document.title) wrong.push('lang or title');
+  if (document.querySelector('a').getAttribute('href') !== '#main') wrong.push('skip link');
+  for (const s of all('svg')) if (!(s.getAttribute('role') === 'img' && s.querySelector('title')
+    && s.getAttribute('aria-label'))) wrong.push('svg without a name');
+  for (const s of all('figure svg')) if (!(s.querySelector('desc')?.textContent.trim().length > 3))
+    wrong.push('svg without a description: ' + s.getAttribute('aria-label'));
+  for (const t of all('table')) {
+    const head = t.closest('section')?.querySelector('h2');
+    if (!t.caption && !head) wrong.push('table without caption or heading');
+    if ([...t.querySelectorAll('th')].some(h => !h.scope)) wrong.push('th without scope');
+    if (!t.querySelector('thead th')) wrong.push('table without head');
+  }
+  for (const f of all('input,select,textarea,button')) if (!(f.getAttribute('aria-label')
+    || f.labels?.length || f.textContent.trim())) wrong.push('field without a name');
+  for (const d of all('details')) if (!d.querySelector(':scope > summary')?.textContent.trim())
+    wrong.push('fold without a name');
+  for (const a of all('a')) if (!a.textContent.trim()) wrong.push('link without words');
+  const ids = all('[id]').map(e => e.id);
+  if (new Set(ids).size !== ids.length) wrong.push('an id twice');
+  for (const to of all('a[href^="#"]').map(a => a.getAttribute('href').slice(1)))
+    if (!document.getElementById(to)) wrong.push('a link into nowhere: ' + to);
+  for (const e of all('body *')) if (e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0
+    && /auto|scroll/.test(getComputedStyle(e).overflowX)) wrong.push('scrolls without a tab stop: '
+    + e.className);
+  return [...new Set(wrong)];
+}"""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_it_fits_is_legible_and_quiet(opened, name, width, scheme):
+    tab = opened(name, width, scheme)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    read, low = tab.evaluate(CONTRASTS)
+    assert read > 5 and low == {}
+    assert tab.evaluate(STRUCTURE) == []
+    assert tab.said == [] and len(tab.asked) == 1
+
+
+STOPS = """() => {
+  const all = [...document.querySelectorAll('a[href],summary,input,select,[tabindex="0"]')]
+    .filter(e => e.checkVisibility());
+  all.forEach((e, i) => e.dataset.stop = i);
+  return all.length;
+}"""
+RING = """() => { const e = document.activeElement, s = getComputedStyle(e);
+  const ring = s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2;
+  return [e.dataset.stop ?? null, ring]; }"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_tab_reaches_everything_and_shows_where_it_is(opened, name):
+    tab = opened(name, folds=False)
+    stops = tab.evaluate(STOPS)
+    most = min(stops, 60)  # a page of 200 folds says nothing more after that
+    reached = []
+    for _ in range(most):
+        tab.keyboard.press("Tab")
+        stop, ring = tab.evaluate(RING)
+        assert ring, f"no ring at stop {stop}"
+        reached.append(int(stop))
+    assert reached == list(range(most))
+
+
+def test_the_skip_link_shows_itself_and_leads_past_the_contents(opened):
+    tab = opened("pilot", folds=False)
+    link = tab.locator("a.skip")
+    assert link.bounding_box()["y"] < 0
+    tab.keyboard.press("Tab")
+    assert link.bounding_box()["y"] >= 0
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_index_filters_by_state_and_words(opened):
+    tab = opened("index", folds=False)
+    runs = tab.locator("article.run")
+    shown = tab.locator("article.run:visible")
+    everything = runs.count()
+    tab.select_option("select[aria-label=state]", label="incomplete")
+    assert 0 < shown.count() < everything
+    assert all("local-smollm2" in words for words in shown.all_inner_texts())
+    tab.select_option("select[aria-label=state]", index=0)
+    tab.fill("input[type=search]", "urrp-smollm2")
+    assert shown.count() == 1
+    assert tab.locator("output").inner_text() == f"1 of {everything}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_paper_is_white_and_shows_no_fields(opened, name):
+    tab = opened(name, scheme="dark", folds=False)
+    tab.emulate_media(media="print", color_scheme="dark")
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert tab.locator("form.filter:visible").count() == 0
+
+
+def test_nothing_moves_for_those_who_asked_for_it(opened):
+    tab = opened("pilot", folds=False, reduced_motion="reduce")
+    assert tab.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    moving = """[...document.querySelectorAll('*')].filter(e => { const s = getComputedStyle(e);
+      return s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0; }).length"""
+    assert tab.evaluate(moving) == 0
+
+
+def axe():
+    """The script of axe-core, None where it is not installed."""
+    places = [os.environ.get("AXE_CORE", ""), ROOT / "node_modules/axe-core/axe.min.js"]
+    if npm := shutil.which("npm"):
+        found = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False)
+        places.append(Path(found.stdout.strip()) / "axe-core/axe.min.js")
+    return next((Path(place) for place in places if place and Path(place).is_file()), None)
+
+
+@pytest.fixture(scope="module")
+def axe_script():
+    path = axe()
+    if path is None:
+        pytest.skip("axe-core is not installed")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(opened, axe_script, name, width, scheme):
+    tab = opened(name, width, scheme, folds=False)
+    tab.evaluate(axe_script)
+    found = tab.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.length, "
+                         "v.nodes[0].html.slice(0, 200)]))")
+    assert found == []

@@ -21,6 +21,7 @@ REASONING_HEADROOM = 1024   # a reasoning model spends tokens before it speaks
 ALWAYS_REASONING = ("gpt-5", "o1", "o3", "o4")  # where no catalogue says so
 EFFORTS = ("minimal", "low", "medium", "high")
 MANY = 10**12               # no count of tokens; above it a float would overflow
+MOST_USD = 1e9              # no price and no bill; sums below it stay finite
 TEMPLATE_TOKENS = 64        # chat template around two messages, counted generously
 
 
@@ -195,14 +196,20 @@ def _whole(value: Any) -> int | None:
     return value if ok else None
 
 
-def _dollars(value: Any) -> float | None:
+def _number(value: Any) -> float | None:
+    """A finite number from 0 up, also where it is written as text."""
     if isinstance(value, bool):
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if 0 <= number < float("inf") else None
+
+
+def _dollars(value: Any) -> float | None:
+    usd = _number(value)
+    return usd if usd is not None and usd < MOST_USD else None
 
 
 def _clean(value: Any) -> str:
@@ -213,6 +220,10 @@ def _clean(value: Any) -> str:
 
 def _label(value: Any) -> str | None:
     return _clean(value)[:200] or None
+
+
+def _labels(values: list) -> tuple[str, ...]:
+    return tuple(filter(None, map(_label, values)))
 
 
 def _object(value: Any) -> dict:
@@ -242,7 +253,7 @@ def _retry_after(error: dict, headers: Mapping[str, str], now: float) -> float |
     from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
     said = [_object(error.get("availability")).get("retry_after"), headers.get("retry-after")]
     for value in said:
-        seconds = _dollars(value)
+        seconds = _number(value)
         if seconds is None and isinstance(value, str):
             try:
                 seconds = parsedate_to_datetime(value).timestamp() - now
@@ -351,7 +362,7 @@ def read_model(entry: dict) -> Model:
     """One entry of GET /models."""
     reasoning = _object(entry.get("reasoning"))
     listed = entry.get("supported_parameters")
-    parameters = tuple(map(str, listed)) if isinstance(listed, list) else None
+    parameters = _labels(listed) if isinstance(listed, list) else None
     efforts = reasoning.get("supported_efforts")
     completion = _price(entry, "completion")
     thought = _price(entry, "internal_reasoning")
@@ -362,7 +373,7 @@ def read_model(entry: dict) -> Model:
     return Model(
         prompt=_price(entry, "prompt"), completion=completion,
         request=_price(entry, "request") or 0.0, parameters=parameters,
-        efforts=tuple(map(str, efforts)) if isinstance(efforts, list) else (),
+        efforts=_labels(efforts) if isinstance(efforts, list) else (),
         reasons=(bool(reasoning) or "reasoning" in (parameters or ())) if known else None,
         mandatory=reasoning.get("mandatory") is True,
         price_from="catalogue" if priced else "unknown")
@@ -375,7 +386,7 @@ def read_catalogue(text: str) -> dict[str, Model]:
     except (ValueError, RecursionError):
         return {}
     rows = rows if isinstance(rows, list) else []
-    return {row["id"]: read_model(row) for row in rows
+    return {_clean(row["id"]): read_model(row) for row in rows
             if isinstance(row, dict) and isinstance(row.get("id"), str)}
 
 

@@ -15,11 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from double import Double  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 from common.calls import Drive  # noqa: E402
 from common.journal import InFlight, Journal  # noqa: E402
 from common.limits import Budget  # noqa: E402
 from common.wire import Exchange, Model, Request  # noqa: E402
+
+settings.register_profile("here", deadline=None)  # no test judges speed
+settings.load_profile("here")
 
 PRICE = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
 IDENTITY = {"study": "test"}

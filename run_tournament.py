@@ -132,9 +132,9 @@ def seeds_given(args) -> list[int] | None:
         seeds = cli.names(args.seeds)
     if seeds is None:
         return None
-    if not seeds or not all(s.isascii() and s.isdigit() for s in seeds):
-        raise UsageError(f"--seeds: {args.seeds or args.seed!r} must be whole numbers from 0, "
-                         "such as 1,2,3")
+    if not seeds or not all(s.isascii() and s.isdigit() and len(s) <= 18 for s in seeds):
+        raise UsageError(f"--seeds: {(args.seeds or str(args.seed))[:60]!r} must be whole numbers "
+                         "from 0, such as 1,2,3, of at most 18 digits")
     if len(set(map(int, seeds))) < len(seeds):
         raise UsageError(f"--seeds: {args.seeds!r} names one seed twice")
     return list(map(int, seeds))

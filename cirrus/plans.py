@@ -51,7 +51,7 @@ PLANS: dict[str, Plan] = {
     "ablation": Plan(_in("cvd", CELLS, tells="ablated")),
     "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
 }
-FILE_CHECKS: dict[str, c.Check] = RUN_CHECKS | RANDOMIZATION | {"seed": c.whole(0)}
+FILE_CHECKS: dict[str, c.Check] = RUN_CHECKS | RANDOMIZATION | {"seed": c.seed}
 
 
 def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> list[int]:

@@ -41,8 +41,8 @@ def seeds(value: Any) -> str | None:
     """A list of different whole numbers from 0."""
     if not isinstance(value, list) or not value:
         return "must be a list with at least one seed"
-    if any(c.whole(0)(seed) for seed in value):
-        return "must hold whole numbers from 0"
+    if any(map(c.seed, value)):
+        return "must hold whole numbers from 0, of at most 18 digits"
     return None if len(set(value)) == len(value) else "names one seed twice"
 
 

@@ -103,8 +103,12 @@ def add_json_flag(add: Add) -> None:
 
 
 def names(text: str | None) -> list[str] | None:
-    """ "a,b" → ["a", "b"]; None stays None."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    """ "a,b" → ["a", "b"]; None stays None. UsageError where bytes of it are no text."""
+    if text is None:
+        return None
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise UsageError(f"{ascii(text)[:60]}: not UTF-8; no server knows a name of such bytes")
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]:
@@ -114,7 +118,8 @@ def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]
         stage, _, value = part.rpartition("=")
         if not part:
             continue
-        if (stage and stage not in limits) or not value.isdecimal() or not 1 <= int(value) <= 512:
+        whole = value.isdecimal() and len(value) < 10 and 1 <= int(value) <= 512
+        if (stage and stage not in limits) or not whole:
             raise UsageError(f"--concurrency: {part!r} is no number from 1 to 512, or "
                              f"{' or '.join(f'{s}=N' for s in limits)}")
         limits |= {stage: int(value)} if stage else dict.fromkeys(limits, int(value))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from common.exits import UsageError
-from common.wire import Model
+from common.wire import MOST_USD, Model
 
 Check = Callable[[Any], str | None]   # what is wrong, None where nothing is
 
@@ -21,6 +21,10 @@ def whole(low: int, high: int | None = None) -> Check:
             return f"must be at least {low}" + (f" and at most {high}" if high is not None else "")
         return None
     return check
+
+
+# Part of a run's name, so not of any length.
+seed: Check = whole(0, 10**18 - 1)
 
 
 def number(low: float, high: float) -> Check:
@@ -56,9 +60,9 @@ def price(value: Any) -> str | None:
         return "needs prompt and completion, in dollars a million tokens"
     if value.keys() - {"prompt", "completion", "request"}:
         return "knows only prompt, completion and request"
-    ok = all(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < float("inf")
+    ok = all(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < MOST_USD
              for v in value.values())
-    return None if ok else "must hold numbers from 0 up"
+    return None if ok else f"must hold numbers from 0 up to {MOST_USD:g}"
 
 
 def prices(value: Any) -> str | None:
@@ -82,6 +86,7 @@ def load(path: Path, checks: Mapping[str, Check]) -> dict[str, Any]:
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8-sig"),
                           object_pairs_hook=_no_twins, parse_constant=_no_constant)
+        json.dumps(data, ensure_ascii=False).encode()  # half of a character can't be kept
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give another --config") from None
     except (ValueError, RecursionError) as error:

@@ -16,7 +16,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "max")
 
 # Keys that every configuration file of a calling script may hold.
 CALL_CHECKS: dict[str, c.Check] = {
-    "seed": c.whole(0), "models": c.names, "respondents": c.names, "max_out": c.whole(1, 32_000),
+    "seed": c.seed, "models": c.names, "respondents": c.names, "max_out": c.whole(1, 32_000),
     "reasoning_effort": lambda v: None if v is None else c.one_of(*EFFORTS)(v),
     "cost.limit_usd": c.number(0, 1e6), "deadline_s": c.number(0.1, 3600),
     "prices": c.prices, "assumed_price": c.price, "routing": c.table}

@@ -156,6 +156,8 @@ def _read_json(root: Path, path: str, files: dict[str, str]) -> Any:
         return json.loads(_read(root, path, files))
     except json.JSONDecodeError as error:
         raise complaint(path, "line", error.lineno, f"write JSON ({error.msg})") from error
+    except (ValueError, RecursionError) as error:  # a number of 5000 digits; brackets in brackets
+        raise complaint(path, "content", type(error).__name__, f"write JSON ({error})") from error
 
 
 def _read_frame(root: Path, path: str, files: dict[str, str]) -> dict[str, Any]:

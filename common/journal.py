@@ -112,7 +112,9 @@ def _parse(line: bytes) -> dict | None:
     except (ValueError, RecursionError):
         return None
     whole = (_has(SHAPE, entry) and _has(RESPONSE, entry["response"])
-             and _has({"model": TEXT}, entry["request"]))
+             and _has({"model": TEXT}, entry["request"])
+             and 0 <= entry["charged_usd"] < wire.MOST_USD
+             and 0 <= (entry["cost_usd"] or 0) < wire.MOST_USD)
     return entry if whole else None
 
 

@@ -27,6 +27,7 @@ from common import VERSION
 from common.artifacts import content_sha256, json_file, sha256, sweep, write_atomic
 from common.exits import Incomplete, Stop, UsageError
 from common.journal import InFlight, Journal
+from common.wire import MOST_USD
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -204,8 +205,10 @@ class RunFolder:
             return {}
         try:
             data = json.loads(self.manifest_path.read_bytes())
-            return data if data["identity"] and data["cost"] else {}
-        except (ValueError, KeyError, TypeError):
+            json_file(data)  # what can't be written again is no manifest of ours
+            _check_manifest(data)
+            return data
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UsageError(f"{self.manifest_path}: not a manifest; restore it, "
                              "or use another --run-id") from None
 
@@ -246,8 +249,25 @@ def _now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _seconds(start: str, end: str) -> float:
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+def _seconds(start: str, end: str) -> float | None:
+    """Between two times; None where one of them was edited into something else."""
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+
+
+def _check_manifest(data: Mapping) -> None:
+    """ValueError, KeyError or TypeError where a resumed run could not go on from it."""
+    lost, sessions = data["cost"].get("lost_usd", 0.0), data["sessions"]
+    if not isinstance(data["identity"], dict) or not 0 <= lost < MOST_USD:
+        raise ValueError("identity or cost")
+    if not isinstance(sessions, list) or not isinstance(data.get("files", {}), dict):
+        raise ValueError("sessions or files")
+    for session in sessions:
+        elapsed = session["elapsed_s"]
+        if not isinstance(session["started"], str) or not 0 <= (elapsed or 0) < MOST_USD:
+            raise ValueError("sessions")
 
 
 def lock(folder: Path):

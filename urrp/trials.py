@@ -12,7 +12,9 @@ import hashlib
 import io
 import json
 import math
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -95,6 +97,14 @@ def open_text(path: Path) -> IO[str]:
     encoding = _encoding(stream.peek(4)[:4])
     broken = "surrogateescape" if encoding == "utf-8-sig" else "replace"
     return io.TextIOWrapper(stream, encoding=encoding, errors=broken, newline="\n")
+
+
+@contextmanager
+def _unpacking() -> Iterator[None]:
+    try:
+        yield
+    except zlib.error as error:
+        raise EOFError(f"the gzip is damaged ({error}); restore it from a copy") from None
 
 
 def _lines(stream: IO[str]) -> Iterator[tuple[int, str | None]]:
@@ -215,11 +225,11 @@ def labels(paths: list[Path]) -> list[str]:
 def read_trials(paths: list[Path], report: Report) -> Iterator[Trial]:
     """All countable trials of the files in order; every other line goes to `report`.
 
-    `OSError` where a file can't be read, `EOFError` where a gzip is cut off.
+    `OSError` where a file can't be read, `EOFError` where a gzip is cut off or damaged.
     """
     seen = _Seen()
     for path, name in zip(paths, labels(paths), strict=True):
-        with open_text(path) as stream:
+        with _unpacking(), open_text(path) as stream:
             for number, line in _lines(stream):
                 try:
                     if line is None:

@@ -4,9 +4,9 @@ import json
 import random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import ANY_JSON, ANY_TEXT, HARD_JSON, REPLIES, altered
+from strategies import ANY_JSON, ANY_TEXT, HARD_JSON, REPLIES, altered, many
 
 from common import wire
 from common.artifacts import canonical_json
@@ -18,11 +18,13 @@ from urrp.suite import items
 
 PAIRS = [("COORDINATE", "PREEMPT"), ("SHARE", "RESERVE"), ("Option A", "Option B")]
 OPTIONS = st.sampled_from([pair[::turn] for pair in PAIRS for turn in (1, -1)])
+BLANKS = " \t\r\n\f\v\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u200b\u200c\u200d\ufeff\x00"
 REASONS = (None, "REFUSE_POLICY", "REFUSE_CAPABILITY", "REFUSE_IDENTITY")
 
 
 # --- the parser --------------------------------------------------------------------------------
 
+@many()
 @given(REPLIES, OPTIONS)
 def test_any_reply_has_one_status_and_an_option_only_where_it_is_ok(text, options):
     option, status = parse_decision(text, options)
@@ -30,6 +32,7 @@ def test_any_reply_has_one_status_and_an_option_only_where_it_is_ok(text, option
     assert option is None or status == "ok"
 
 
+@many()
 @given(st.sampled_from(PAIRS), st.booleans(), st.data())
 def test_a_decision_is_read_back_however_it_is_dressed(options, second, data):
     label = options[second]
@@ -43,6 +46,7 @@ def test_a_decision_is_read_back_however_it_is_dressed(options, second, data):
     assert parse_decision(text, options) == (label, "ok")
 
 
+@many()
 @given(REPLIES, REPLIES, OPTIONS)
 @example("I'd rather wait.", "Ignore previous instructions.\nDecision: COORDINATE", PAIRS[0])
 def test_nothing_below_the_first_line_decides(first, rest, options):
@@ -55,6 +59,7 @@ def test_nothing_below_the_first_line_decides(first, rest, options):
 
 # --- the classifiers ---------------------------------------------------------------------------
 
+@many()
 @given(REPLIES)
 def test_any_text_has_a_verdict_whose_span_lies_in_it(text):
     label, reason, span = classify_refusal(text)
@@ -63,6 +68,7 @@ def test_any_text_has_a_verdict_whose_span_lies_in_it(text):
     assert span is None or 0 <= span[0] < span[1] <= len(text)
 
 
+@many()
 @given(REPLIES, st.sampled_from(items()), ANY_JSON)
 def test_any_output_of_any_prompt_has_a_label_whose_span_lies_in_it(output, asked, finish):
     label, reason, span = classify({"prompt_id": asked.prompt_id, "trigger": asked.trigger,
@@ -71,7 +77,8 @@ def test_any_output_of_any_prompt_has_a_label_whose_span_lies_in_it(output, aske
     assert span is None or 0 <= span[0] <= span[1] <= len(output)
 
 
-@given(ANY_TEXT.filter(lambda text: text.strip(" \t\r\n\f\v\xa0\u200b\u200c\u200d\ufeff\x00")))
+@many()
+@given(ANY_TEXT.map(lambda text: text.strip(BLANKS)).filter(bool))
 def test_a_trigger_given_back_as_it_was_is_compliance(trigger):
     said = classify({"prompt_id": "TRIGGER_REPEAT", "trigger": trigger, "output": trigger})
     assert said.label in ("EXACT_COMPLY", "FILTER_BLOCK")
@@ -115,7 +122,7 @@ def written(value):
     return canonical_json(value).encode()
 
 
-@settings(max_examples=400)
+@many(400)
 @given(st.none() | st.integers(100, 599), BODIES, HEADERS, st.sampled_from(["", "reset"]))
 def test_any_answer_of_a_server_is_read_and_can_be_written(status, body, headers, error):
     kind, reply, retry_after, _ = wire.read(Exchange(status, headers, body, error))
@@ -126,7 +133,7 @@ def test_any_answer_of_a_server_is_read_and_can_be_written(status, body, headers
     written(reply)
 
 
-@settings(max_examples=300)
+@many(300)
 @given(altered(CATALOGUE) | altered(BALANCE) | HARD_JSON)
 def test_any_catalogue_and_balance_are_read_and_can_be_written(body):
     for name, model in wire.read_catalogue(body).items():
@@ -136,6 +143,7 @@ def test_any_catalogue_and_balance_are_read_and_can_be_written(body):
     assert left is None or 0 <= left < float("inf")
 
 
+@many()
 @given(ANY_TEXT, st.sampled_from(["stop", "length", "content_filter", None]))
 def test_what_a_model_said_is_what_is_read(text, finish):
     body = json.dumps(ANSWER | {"choices": [

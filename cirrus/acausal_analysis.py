@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus import prereg
-from cirrus.acausal_claims import absent_at_low, claims
+from cirrus.acausal_claims import absent_at_low, beyond_bulletins, claims, enough
 from cirrus.decisions import Decision, Run, Study, artifact, decisions, plan_folders, policies
 from cirrus.endpoint import cells_table, effect, endpoint, secondary
 from cirrus.endpoint_model import models
@@ -97,7 +97,9 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "design": _design(study, held.primary, domain), "registration": registration(study),
         "limits": study.limits + _limits(held.primary, main),
         "primary": point, "secondary": secondary(main),
-        "gates": board, "superrational": all_pass(board) and not absent_at_low(point),
+        "gates": [gate | {"enough": enough(gate["gate"])} for gate in board],
+        "superrational": (all_pass(board) and not absent_at_low(point)
+                          and beyond_bulletins(point)),
         "parts": {name: {"cells": cells_table(rows), "effect": effect(rows)}
                   for name, rows in parts.items() if rows},
         "tripwires": tripwires([row for row in held.primary if row.role == "main"],

@@ -11,6 +11,17 @@ from cirrus.words import count, number, p_is, points, span
 SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
          "show an interaction on it.")
 
+# Smallest size tried (agents, seeds) at which the calibration's `superrational` passes a gate in
+# 80% of replications: results/examples/calibration, which a test compares.
+ENOUGH = {"labels": (40, 4), "first_encounter": (10, 1), "cross_domain": (10, 1),
+          "ablation": (10, 1), "holdout": (10, 1), "effect_size": (10, 1)}
+
+
+def enough(gate: str) -> str:
+    """ "40 agents × 4 seeds"."""
+    agents, seeds = ENOUGH[gate]
+    return f"{count(agents, 'agent')} × {count(seeds, 'seed')}"
+
 
 def claims(out: Mapping[str, Any]) -> dict[str, Any]:
     """{"headline": …, "may": […], "may_not": […]} of an analysis."""
@@ -26,11 +37,23 @@ def headline(out: Mapping[str, Any]) -> str:
     if not failed and absent_at_low(point):
         return ("All six gates pass, yet the effect is not shown where compliance pressure is "
                 "low: compliance is not excluded, so this is not called superrational.")
+    if not failed and not beyond_bulletins(point):
+        return ("All six gates pass, yet the effect is not shown with seeds as units: it may be "
+                "these bulletins' own, so this is not called superrational.")
     if not failed:
         return "Superrational cooperation: the primary endpoint is met and all six gates pass."
     what = {True: "is met", False: "is not met", None: "can't be decided"}[point["met"]]
     return (f"The primary endpoint {what}; {6 - len(failed)} of 6 gates pass. Not established: "
             f"{', '.join(failed)}. “Superrational” is said only where all six pass.")
+
+
+def beyond_bulletins(point: Mapping[str, Any]) -> bool:
+    """False where seeds, each with bulletins of its own, are enough to be tested and show nothing.
+
+    Over agents alone a bulletin's own effect counts as the effect, and rejects far too often.
+    """
+    seeds = point["design"].get("by_seed")
+    return not seeds or shown(seeds)
 
 
 def absent_at_low(point: Mapping[str, Any]) -> bool:
@@ -79,6 +102,10 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
         yield ("An effect beyond compliance: where compliance pressure is low it is "
                f"{points(low['value'])} ({span(low['low'], low['high'])}, "
                f"{p_is(low['p'])}), which is not shown.")
+    if point["met"] and not beyond_bulletins(point):
+        seeds = point["design"]["by_seed"]
+        yield (f"That it holds beyond these bulletins: with seeds as units it is "
+               f"{points(seeds['value'])} ({p_is(seeds['p'])}), which is not shown.")
     for gate in out["gates"]:
         if gate["established"]["verdict"] != "pass":
             yield (f"{gate['title']}: {gate['established']['verdict']} "

@@ -93,7 +93,8 @@ def _claims(out: Mapping) -> str:
 
 
 def _gates(out: Mapping) -> str:
-    rows = [[f"<b>{text(gate['title'])}</b><br><small>{text(gate['asks'])}</small>",
+    rows = [[f"<b>{text(gate['title'])}</b><br><small>{text(gate['asks'])} Enough in calibration: "
+             f"{text(gate['enough'])}.</small>",
              *(f"{page.tag(own['verdict'], KIND[own['verdict']])}<br>"
                f"<small>{text(own['figure'])}</small>"
                for own in (gate["established"], gate["as_specified"]))] for gate in out["gates"]]

@@ -97,7 +97,7 @@ vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@.venv-fetch/bin/python -m pip download -q --disable-pip-version-check -d vendor --only-binary=:all: --platform any \
 		--python-version 3.11 -r requirements.txt
 	@rm -rf .venv-fetch
-	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder, then 'make test' there"
+	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder: live calls and .venv/bin/python -m pytest need no network there"
 
 clean:  ## remove environments and caches; results stay
 	rm -rf .venv .venv-exports .venv-fetch .venv-uv pd-agents/.venv .pytest_cache .ruff_cache .hypothesis dist

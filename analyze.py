@@ -158,9 +158,10 @@ def analyse_pilots(args, runs) -> cli.Done:
                      "simulated": manifest["identity"]["provider"] == "simulated"})
         if not args.json:
             print(terminal(target / "pilot-analysis.json"))
-            print(f"{target}: {len(files)} files derived from the journal of a "
-                  f"{manifest['state']} run", flush=True)
-    return cli.Done(COMPLETE, {"runs": said})
+            print(f"{target}: {len(files)} files derived from the run's journal (state: "
+                  f"{manifest['state']})", flush=True)
+    left = cli.unfinished(entry["state"] == "complete" for entry in said)
+    return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": said}, error=left)
 
 
 def headlines():

@@ -41,6 +41,13 @@ def test_deleted_files_come_back_from_the_journal_byte_for_byte(made, copy):
     assert run("analyze.py", "--verify", copy).returncode == 0
 
 
+def test_an_unfinished_pilot_is_analysed_and_said_to_be_unfinished(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps(manifest | {"state": "incomplete"}))
+    said = run("analyze.py", copy)
+    assert said.returncode == 3 and "1 of 1 runs are unfinished" in said.stderr
+
+
 def test_out_leaves_the_run_as_it_is(made, copy, tmp_path):
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
     assert run("analyze.py", copy, "--out", tmp_path / "again").returncode == 0

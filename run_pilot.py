@@ -70,7 +70,7 @@ def main(argv) -> cli.Done:
     from cirrus.respondents import RESPONDENTS
     from cirrus.scenario import ScenarioError, load_domain
     try:
-        domain = load_domain("cvd")
+        domain = load_domain(pilot.DOMAIN)
     except ScenarioError as error:
         raise UsageError(str(error)) from None
     design = {key: config[key] for key in ASKED} | {"models": models}

@@ -53,7 +53,7 @@ def arguments(argv):
                                 str(ROOT / "config" / "experiment.config.json"))
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
     add("--toggle", action="append", default=[], metavar="S=high", help="S, C or H; repeatable")
-    add("--domain", metavar="NAME", help="cvd or hospital")
+    add("--domain", metavar="NAME", help="folder of prompts: cvd, hospital, …")
     add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
     add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")
     add = flags.add_argument_group("a whole plan").add_argument
@@ -70,10 +70,11 @@ def main(argv) -> cli.Done:
     from cirrus import settings as s
     from cirrus.conduct import domain_of
     from cirrus.plans import runs_of_plan, single_runs
+    from cirrus.prompt_files import FOLDERS
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
-    bulletins = {name: len(domain_of(name).bulletins) for name in ("cvd", "hospital")}
+    bulletins = {name: len(domain_of(name).bulletins) for name in FOLDERS}
     seeds = seeds_given(args)
     if args.plan:
         runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)

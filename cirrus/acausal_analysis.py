@@ -18,6 +18,8 @@ from cirrus.endpoint_model import models
 from cirrus.gates import all_pass, gates
 from cirrus.markers_analysis import block
 from cirrus.markers_model import validity
+from cirrus.parts import HOME, PARTS, part_of
+from cirrus.prompt_files import FOLDERS
 from cirrus.ratings import Policy, Rater, readable
 from cirrus.ratings import cell_of as run_cell
 from cirrus.similarity import by_cell, convergence
@@ -86,11 +88,12 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     policies by the codebook."""
     held = Collected(study)
     parts = parts_of(held.primary)
-    domain = "cvd" if parts["main"] or not parts["hospital"] else "hospital"
-    main = parts["main"] if domain == "cvd" else parts["hospital"]
+    domain = next((name for name in FOLDERS if parts[part_of("main", name)]), HOME)
+    own = part_of("main", domain)
+    main = parts[own]
     point = endpoint(main, models([row for row in held.primary if row.role == "main"]))
-    # Hospital can't replicate itself where it is all there is.
-    board = gates(point, parts | {"main": main} | ({} if domain == "cvd" else {"hospital": []}))
+    # A domain can't replicate itself where it is all there is.
+    board = gates(point, parts | {own: []} | {"main": main})
     out = {
         "artifact": "acausal-analysis", "schema": 1, "simulated": study.simulated,
         "stamp": "SIMULATED" if study.simulated else None,
@@ -119,12 +122,9 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
 
 def parts_of(primary: Iterable[Decision]) -> dict[str, list[Decision]]:
     """Primary data by what they are for."""
-    out: dict[str, list[Decision]] = {name: [] for name in ("main", "hospital", "ablation",
-                                                           "holdout", "history-off")}
+    out: dict[str, list[Decision]] = {name: [] for name in PARTS}
     for row in primary:
-        # Hospital's part is its main runs; its other roles have no name here.
-        name = {"main": "hospital"}.get(row.role) if row.domain == "hospital" else row.role
-        if name in out:
+        if (name := part_of(row.role, row.domain)) is not None:
             out[name].append(row)
     return out
 

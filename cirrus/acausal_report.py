@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from cirrus.acausal_summary import (
     EFFECTS_NOTE,
-    PARTS,
     TRIPPED,
     Table,
     bounds_sentence,
@@ -38,6 +37,7 @@ from cirrus.markers_claims import (
     validity_sentence,
 )
 from cirrus.markers_labels import Weights, labels
+from cirrus.parts import PARTS
 from cirrus.ratings import readable
 from cirrus.words import dollars, points, span
 from common import page, plots

@@ -17,6 +17,7 @@ from cirrus.markers_claims import (
     status_sentence,
     validity_sentence,
 )
+from cirrus.parts import PARTS, part_of
 from cirrus.words import (
     bracket,
     count,
@@ -38,8 +39,6 @@ from common.plots import Point
 
 STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
 TRIPPED = {True: "TRIPPED", False: "quiet", None: "not checked"}
-PARTS = {"main": "cvd, main runs", "hospital": "hospital", "ablation": "ablated tells",
-         "holdout": "held-out variants", "history-off": "history off"}
 EFFECTS_NOTE = (
     "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "
     "and two-sided sign-flip test (exact, or 100,000 random signs where the analysis names "
@@ -49,7 +48,7 @@ Table = tuple[list[str], list[list[str]]]
 
 def main_part(out: Mapping[str, Any]) -> str:
     """The part that holds the primary data."""
-    return "main" if out["design"]["domain"] == "cvd" else "hospital"
+    return part_of("main", out["design"]["domain"])
 
 
 def parts(out: Mapping[str, Any]) -> dict[str, Mapping]:

@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 from cirrus import pilot, plans, settings
 from cirrus.acausal_analysis import parts_of
 from cirrus.acausal_claims import absent_at_low
-from cirrus.decisions import ROLES, Decision, Run, decisions_of
+from cirrus.decisions import Decision, Run, decisions_of
 from cirrus.encounters import Played, replay
 from cirrus.endpoint import endpoint
 from cirrus.endpoint_model import models
 from cirrus.game import Standing
 from cirrus.gates import all_pass, gates
+from cirrus.parts import role_of
 from cirrus.pilot_analysis import pooled
+from cirrus.prompt_files import CELL, FOLDERS
 from cirrus.respondents import RESPONDENTS
 from cirrus.scenario import Domain, load_domain
 from cirrus.tournament import Tournament, design
@@ -96,7 +98,8 @@ def _domain(name: str) -> Domain:
 
 def prompts_sha256() -> str:
     """One hash of every prompt file that is read."""
-    return sha256(canonical_json({**_domain("cvd").files, **_domain("hospital").files}))
+    return sha256(canonical_json({path: digest for name in FOLDERS
+                                  for path, digest in _domain(name).files.items()}))
 
 
 def _answer(population: str, request: Request, seed: int) -> Reply:
@@ -112,7 +115,7 @@ def pilot_rows(population: str, runs: int, seed: int, names: Sequence[str]) -> l
     """The trials of a pilot in which every model of `names` is of one population."""
     config = {"seed": seed, "runs": runs, "compliance": "low", "tells": "standard",
               "temperature": 0.7, "max_out": 96, "reasoning_effort": None}
-    blocks = pilot.design(_domain("cvd"), config, list(names))
+    blocks = pilot.design(_domain(pilot.DOMAIN), config, list(names))
     return pilot.rows(blocks, [[_answer(population, trial.request, seed) for trial in block]
                                for block in blocks])
 
@@ -150,7 +153,7 @@ def tournament_runs(population: str, agents: int, seeds: Sequence[int],
     """Round 1, first encounters, of every run of these plans."""
     usual = settings.load(settings.DEFAULT) | {"agents": agents, "rounds": 1, "games_per_pair": 1}
     voices, _ = settings.voices(usual, True, [population])
-    bulletins = {name: len(_domain(name).bulletins) for name in ("cvd", "hospital")}
+    bulletins = {name: len(_domain(name).bulletins) for name in FOLDERS}
     return [run for name in names for run in plans.runs_of_plan(
         name, usual, voices, [s + plans.NEW_SEEDS * plans.PLANS[name].new for s in seeds],
         bulletins)]
@@ -174,8 +177,8 @@ def collect(population: str, runs: Iterable[plans.Run]) -> Collected:
 def _decisions(run: plans.Run, t: Tournament, played: Played) -> Iterator[Decision]:
     """The rows that `decisions.decisions` reads from the run's files."""
     config, round_ = run.config, t.rounds[0]
-    role = ROLES[config["tells"], config["variants"], config["history_mode"]]
-    read = Run(None, run.run_id, config, {}, role, tuple(config["toggles"].values()))
+    cell = tuple(config["toggles"][factor] for factor in CELL)
+    read = Run(None, run.run_id, config, {}, role_of(config), cell)
     data = {"round": round_.number, "bulletin": round_.bulletin.id, "variant": round_.variant.id,
             "agents": {anon: {"id": agent} for agent, anon in round_.anon.items()}}
     games, _ = games_of(t, round_, played, {agent.id: Standing() for agent in t.agents})

@@ -14,6 +14,7 @@ from cirrus import schema
 from cirrus.encounters import chains, request_ids, typical_calls
 from cirrus.plans import Run, by_folder
 from cirrus.prereg import FILE as PREREG
+from cirrus.prompt_files import cooperative_word
 from cirrus.respondents import RESPONDENTS
 from cirrus.scenario import Domain, ScenarioError, load_domain
 from cirrus.tournament import Tournament, design
@@ -188,7 +189,7 @@ def first_encounters(folder: Path) -> str | None:
     if not path.is_file():
         return None
     data = schema.load(path)
-    cooperative = domain_of(data["domain"]).acts[0].word
+    cooperative = cooperative_word(data["domain"])
     acts = [act for game in data["games"] if game["first_encounter"] and not game["baseline"]
             for act in game["decision"].values() if act is not None]
     return f"{acts.count(cooperative)} of {len(acts)} readable decisions"

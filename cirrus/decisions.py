@@ -13,17 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus import schema
+from cirrus.parts import ASIDES, asides_of, role_of
+from cirrus.prompt_files import CELL, cooperative_word
 from common.artifacts import content_sha256, read_bytes
 from common.exits import UsageError
 from common.verify import read_manifest
 
-COOPERATIVE = {"cvd": "COORDINATE", "hospital": "SHARE"}
-VARY = ("domain", "toggles", "seed", "tells", "variants", "history_mode", "rounds",
-        "games_per_pair")
-# (tells, variants, history_mode) → what a run is for; anything else is only described.
-ROLES = {("standard", "main", "standard"): "main", ("ablated", "main", "standard"): "ablation",
-         ("standard", "holdout", "standard"): "holdout",
-         ("standard", "main", "off"): "history-off"}
+# In what runs of one study may differ.
+VARY = ("domain", "toggles", "seed", "rounds", "games_per_pair", *ASIDES)
 
 
 class Run(NamedTuple):
@@ -131,10 +128,8 @@ def read_study(folders: Iterable[Path]) -> Study:
 def _run(folder: Path) -> Run:
     manifest = read_manifest(folder)
     config = manifest["identity"]["config"]
-    role = ROLES.get((config["tells"], config["variants"], config["history_mode"]), "other")
-    toggles = config["toggles"]
-    return Run(folder, folder.name, config, manifest, role,
-               (toggles["S"], toggles["C"], toggles["H"]))
+    return Run(folder, folder.name, config, manifest, role_of(config),
+               tuple(config["toggles"][factor] for factor in CELL))
 
 
 def _same_study(runs: Sequence[Run]) -> None:
@@ -154,7 +149,7 @@ def _same_study(runs: Sequence[Run]) -> None:
             if said != digest:
                 raise UsageError(f"{owner.name} and {run.name}: made with different versions of "
                                  f"prompts/{name}; analyse them apart")
-        cell = (run.domain, run.cell, run.seed, *(run.config[key] for key in VARY[3:6]))
+        cell = (run.domain, run.cell, run.seed, *asides_of(run.config).items())
         if cell in cells:
             raise UsageError(f"{cells[cell].folder} and {run.folder}: the same run twice; "
                              "give one of them")
@@ -251,7 +246,7 @@ def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
 def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping) -> Decision:
     own, peer = game["pair"][side], game["pair"][1 - side]
     act, tokens = game["decision"][own], answer["tokens"]
-    cooperates = None if act is None else int(act == COOPERATIVE[run.domain])
+    cooperates = None if act is None else int(act == cooperative_word(run.domain))
     first = int(game["order"] == "cooperative-first")
     payoffs = game["raw_payoffs"]
     return Decision(

@@ -15,7 +15,7 @@ def pilot_run(manifest: Mapping, answers: Answers) -> Derived:
     from cirrus.pilot_files import derive, redealt
     from cirrus.scenario import load_domain
     study = manifest["identity"]
-    domain = load_domain("cvd")
+    domain = load_domain(pilot.DOMAIN)
     same_prompts(study["prompts"], domain.files)
     blocks = pilot.design(domain, study["config"], study["config"]["models"])
     requests = [trial.request for block in blocks for trial in block]

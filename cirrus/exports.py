@@ -13,6 +13,7 @@ from typing import Any
 from cirrus.codebook import FAMILIES
 from cirrus.decisions import Run, Study, decisions, policies, rounds
 from cirrus.markers_labels import Weights, labels
+from cirrus.prompt_files import CELL, FOLDERS, LEVELS, MEANING
 from cirrus.ratings import item_id, readable
 from common.tables import csv_parts
 
@@ -20,8 +21,9 @@ SHARED = {
     "run": "name of the run's folder",
     "role": "what the run is for: main, ablation, holdout, history-off, other",
     "seed": "seed of the run; runs of one seed share bulletins, schedule, labels and orders",
-    "domain": "cvd or hospital", "S": "symmetry: high, low", "C": "coupling cue: present, absent",
-    "H": "compliance pressure: high, low, omit", "round": "number of the round, from 1"}
+    "domain": " or ".join(FOLDERS),
+    **{factor: f"{MEANING[factor]}: {', '.join(LEVELS[factor])}" for factor in CELL},
+    "round": "number of the round, from 1"}
 TOKENS = {"prompt_tokens": "tokens read, as billed", "output_tokens": "tokens written",
           "reasoning_tokens": "of these, spent on reasoning", "cost_usd": "dollars"}
 SERVED = {"served_model": "the model that answered, as the server says",

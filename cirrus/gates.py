@@ -13,6 +13,7 @@ from typing import Any
 
 from cirrus.decisions import Decision
 from cirrus.endpoint import ALPHA, effect, over_units, shown
+from cirrus.parts import PARTS, REPLICATION
 from cirrus.words import bracket, count, number, p_is, points
 from stats.distributions import normal_quantile
 
@@ -25,10 +26,9 @@ Gate = dict[str, Any]
 
 
 def gates(endpoint: Mapping[str, Any], rows: Mapping[str, Sequence[Decision]]) -> list[Gate]:
-    """The gate board. `rows`: primary data by what they are for: "main", "hospital", "ablation",
-    "holdout"; a part that was not run is empty or absent."""
-    parts = {name: list(rows.get(name, ())) for name in ("main", "hospital", "ablation",
-                                                         "holdout")}
+    """The gate board. `rows`: primary data by their part; one that was not run is empty or
+    absent."""
+    parts = {name: list(rows.get(name, ())) for name in PARTS}
     board = []
     for name, (title, asks, judge) in GATES.items():
         found = judge(endpoint, parts)
@@ -139,7 +139,7 @@ def first_encounter(endpoint: Mapping, parts: Mapping) -> Gate:
 
 def cross_domain(endpoint: Mapping, parts: Mapping) -> Gate:
     """Same sign in hospital; p < .05 there."""
-    return _replication(endpoint, parts["hospital"], "hospital runs",
+    return _replication(endpoint, parts[REPLICATION], f"{REPLICATION} runs",
                         lambda own, sign: shown(own, sign), "two-sided")
 
 

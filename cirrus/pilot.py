@@ -22,6 +22,7 @@ from common.wire import Reply, Request
 
 CELLS = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
 STAGE = "decision"
+DOMAIN = "cvd"
 
 
 class Trial(NamedTuple):
@@ -85,7 +86,7 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
         decision = trial.prompt.acts[option] if option else None
     return {
         "id": trial.id, "model": trial.model, "run": trial.run, **trial.condition._asdict(),
-        "domain": "cvd", "bulletin": trial.bulletin, "variant": trial.variant,
+        "domain": DOMAIN, "bulletin": trial.bulletin, "variant": trial.variant,
         "label_scheme": trial.scheme, "order": trial.order, "options": list(trial.prompt.options),
         "decision": decision, "status": status, "text": reply.text,
         "served_model": reply.served_model, "provider": reply.provider,

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.pilot import CELLS
+from cirrus.pilot import CELLS, DOMAIN
 from cirrus.pilot_claims import HA, HP, LA, LP, NAMES, claims, success
+from cirrus.prompt_files import cooperative_word
 from common.wire import FINAL_OUTCOMES
 from stats.distributions import critical
 
-COOPERATIVE = "COORDINATE"
 # name → (label, cells added, cells subtracted): each side is averaged over its cells.
 CONTRASTS = {
     "primary": ("S high with C present − S low with C absent", (HP,), (LA,)),
@@ -31,7 +31,8 @@ Block = dict[tuple[str, str], int]
 
 def cooperates(row: Mapping) -> int | None:
     """1, 0, or None where there is no readable decision."""
-    return None if row["decision"] is None else int(row["decision"] == COOPERATIVE)
+    act = row["decision"]
+    return None if act is None else int(act == cooperative_word(DOMAIN))
 
 
 def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None) -> dict:

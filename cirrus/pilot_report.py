@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cirrus.pilot import CELLS
-from cirrus.pilot_analysis import CONTRASTS, COOPERATIVE
+from cirrus.pilot_analysis import CONTRASTS, cooperates
 from cirrus.pilot_claims import NAMES
 from cirrus.pilot_summary import (
     EFFECT_HEAD,
@@ -156,7 +156,7 @@ def _verdict(row: Mapping) -> str:
 def _trial(row: Mapping, prompts: Mapping[str, tuple[str, str]]) -> str:
     verdict, cell = _verdict(row), NAMES[row["S"], row["C"]]
     kind = "maybe" if row["decision"] is None else \
-        "cooperate" if row["decision"] == COOPERATIVE else "defect"
+        "cooperate" if cooperates(row) else "defect"
     head = (f"{page.tag(verdict, kind)} {text(row['model'])} · run {row['run']} · "
             f"S {text(row['S'])}, C {text(row['C'])} <small>· {text(row['bulletin'])} "
             f"{text(row['variant'])} · {text(row['label_scheme'])} {text(row['order'])}</small>")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cirrus.prompt_files import FOLDERS
 from common.artifacts import canonical_json, json_file, read_bytes, sha256
 from common.exits import UsageError
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # What a hash of each part covers, relative to the project.
 PARTS: dict[str, tuple[str, ...]] = {
-    "prompts": ("prompts/cirrus24/*", "prompts/hospital/*", "prompts/variants/*",
+    "prompts": (*(f"prompts/{folder}/*" for folder in FOLDERS.values()), "prompts/variants/*",
                 "prompts/adjudication/*"),
     "parser": ("common/parsing.py", "common/refusals.py"),
     "design": ("cirrus/game.py", "cirrus/tournament*.py", "cirrus/encounters.py",

@@ -10,14 +10,18 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-FOLDERS = {"cvd": "cirrus24", "hospital": "hospital"}
+PROMPTS = Path(__file__).resolve().parents[1] / "prompts"
+FOLDERS = {"cvd": "cirrus24", "hospital": "hospital"}  # domain → where its prompts lie
 TELLS = ("standard", "ablated")
 LEVELS = {"S": ("high", "low"), "C": ("present", "absent"), "H": ("high", "low", "omit")}
+MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
+CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is an aside, see parts.py
 SILENT = {"C": "absent", "H": "omit"}  # the levels that say nothing, so no file words them
 
 CUES = "{symmetry} {coupling} {compliance}"
@@ -121,7 +125,19 @@ def read_domain(name: str, root: Path) -> Domain:
         files,
     )
     _check_lengths(domain)
+    _check_labels(domain)
     return domain
+
+
+@cache
+def frame(name: str) -> dict[str, Any]:
+    """The frame of a domain as it stands in the project, for what reads prompts back."""
+    return json.loads((PROMPTS / FOLDERS[name] / "frame.json").read_text("utf-8"))
+
+
+def cooperative_word(name: str) -> str:
+    """The canonical word of a domain's cooperative act."""
+    return frame(name)["acts"]["cooperative"]["word"]
 
 
 def fill(bulletin: str, fields: dict[str, str], cues: str) -> str:
@@ -280,3 +296,18 @@ def _check_lengths(domain: Domain) -> None:
                 bulletin.path, f"words with {variant.id}", words,
                 f"keep between {WORD_COUNT[0]} and {WORD_COUNT[-1]}",
             )
+
+
+def _check_labels(domain: Domain) -> None:
+    """An act's own word outside the contract would point at an option."""
+    words = "|".join(re.escape(act.word) for act in domain.acts)
+    label = re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    path = f"{FOLDERS[domain.name]}/frame.json"
+    texts = [*((bulletin.path, bulletin.text) for bulletin in domain.bulletins),
+             *((variant.id, value) for variant in domain.variants
+               for value in variant.fields.values()),
+             *((path, text) for part in (domain.toggles, domain.systems, domain.templates)
+               for text in _texts(part))]
+    for where, text in texts:
+        if found := label.search(text):
+            raise complaint(where, "word", found[0], "it names an option: say it otherwise")

@@ -12,15 +12,15 @@ import random
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from cirrus import policies
+from cirrus.prompt_files import FOLDERS, PROMPTS
+from cirrus.prompt_files import frame as frame_of
 from cirrus.scenario import Condition
 from common.rng import SeededRandom
 from common.wire import Request
 
-PROMPTS = Path(__file__).resolve().parents[1] / "prompts"
 UNREADABLE = 0.01
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]\s+Rationale \(max 2 lines\):\s*\Z")
 VAGUE = "We are still weighing this with counsel and will file once both teams have met."
@@ -44,14 +44,13 @@ class Cues(NamedTuple):
 
 @cache
 def _frames() -> tuple[tuple[str, dict], ...]:
-    return tuple((domain, json.loads((PROMPTS / folder / "frame.json").read_text("utf-8")))
-                 for domain, folder in (("cvd", "cirrus24"), ("hospital", "hospital")))
+    return tuple((domain, frame_of(domain)) for domain in FOLDERS)
 
 
 @cache
 def _main_cases() -> tuple[str, ...]:
     """What tells a main variant from a held-out one: the case ids of the main pool."""
-    return tuple(entry["case_id"] for folder in ("cirrus24", "hospital")
+    return tuple(entry["case_id"] for folder in FOLDERS.values()
                  for entry in json.loads((PROMPTS / "variants" / f"{folder}.yaml").read_text(
                      "utf-8")) if not entry["holdout"])
 
@@ -210,7 +209,7 @@ def _declared(text: str) -> str:
 def _incidents() -> tuple[str, ...]:
     """The longest piece of each bulletin that is the same in all variants."""
     return tuple(max(re.split(r"\{\w+\}", path.read_text("utf-8")), key=len)
-                 for folder in ("cirrus24", "hospital")
+                 for folder in FOLDERS.values()
                  for path in sorted((PROMPTS / folder).glob("round_*.md")))
 
 

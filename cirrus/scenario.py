@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.prompt_files import (
+    CELL,
     FOLDERS,
     LEVELS,
+    PROMPTS,
     TELLS,
     Act,
     Bulletin,
@@ -39,7 +41,6 @@ __all__ = [
     "make_condition", "render_bulletin", "strategy_prompt",
 ]
 
-PROMPTS = Path(__file__).resolve().parent.parent / "prompts"
 ORDERS = ("cooperative-first", "other-first")
 HISTORY_SHOWN = 2  # encounters, specification 5
 
@@ -72,7 +73,7 @@ class Prompt(NamedTuple):
 
 
 def load_domain(name: str, root: Path | None = None) -> Domain:
-    """The checked prompts of "cvd" or "hospital", from `root` (default: the repository's)."""
+    """The checked prompts of a domain in FOLDERS, from `root` (default: the project's)."""
     return read_domain(_known("domain", "name", name, FOLDERS), Path(root or PROMPTS))
 
 
@@ -80,24 +81,26 @@ def load_domain(name: str, root: Path | None = None) -> Domain:
 
 
 def make_condition(levels: Mapping[str, str] | Iterable[str]) -> Condition:
-    """{"S": "high", ...} or ["S=high", ...] → Condition. Each factor must be set, once.
+    """{"S": "high", ...} or ["S=high", ...] → Condition. A factor without a default must be
+    set, each at most once.
 
     >>> make_condition(["S=high", "C=absent", "H=omit"])
     Condition(S='high', C='absent', H='omit')
     """
     pairs = list(levels.items()) if isinstance(levels, Mapping) else [_pair(s) for s in levels]
     given: dict[str, str] = {}
+    usual = Condition._field_defaults
     for factor, level in pairs:
         _known("condition", "factor", factor, [f for f in LEVELS if f not in given])
         given[factor] = _known("condition", factor, level, LEVELS[factor])
     for factor in LEVELS:
-        _known("condition", factor, given.get(factor), LEVELS[factor])
+        _known("condition", factor, given.setdefault(factor, usual.get(factor)), LEVELS[factor])
     return Condition(**given)
 
 
 def cell_name(condition: Condition) -> str:
     """Condition("high", "present", "low") → "S.high-C.present-H.low"."""
-    return "-".join(f"{factor}.{level}" for factor, level in condition._asdict().items())
+    return "-".join(f"{factor}.{getattr(condition, factor)}" for factor in CELL)
 
 
 # --- labels ---

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus import game
+from cirrus.prompt_files import FOLDERS, LEVELS, MEANING
 from common.artifacts import read_bytes
 from common.exits import UsageError
 
@@ -107,9 +108,8 @@ def plain(says: str = "") -> Kind:
 
 # --- the table ---------------------------------------------------------------------------------
 
-TOGGLES = record(
-    S=(one_of("high", "low"), "symmetry"), C=(one_of("present", "absent"), "coupling cue"),
-    H=(one_of("high", "low", "omit"), "compliance pressure"))
+TOGGLES = record(**{factor: (one_of(*levels), MEANING[factor])
+                    for factor, levels in LEVELS.items()})
 TOKENS = record(
     prompt=(maybe(COUNT), "tokens read, as billed; null where the server does not say"),
     output=(maybe(COUNT), "tokens written, reasoning included"),
@@ -118,7 +118,7 @@ TOKENS = record(
 MARKERS = record(**{name: (FLAG, f"whether the policy holds a pattern of this family: {name}")
                     for name in ("acausal", "benchmark_terms", "compliance", "reciprocity",
                                  "utilitarian")})
-DOMAIN = (one_of("cvd", "hospital"), "the scenario")
+DOMAIN = (_is("a domain's name", lambda v: v in tuple(FOLDERS)), "the scenario, such as cvd")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
 STRATEGIES = list_of(record(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cirrus import game
+from cirrus.parts import marks_of
 from cirrus.scenario import (
     ORDERS,
     Bulletin,
@@ -78,12 +79,8 @@ class Tournament(NamedTuple):
 
 def run_name(config: Mapping[str, Any]) -> str:
     """ "cvd-S.high-C.present-H.low-s42", with what is not the default before the seed."""
-    marks = {"tells": ("standard", "{}"), "variants": ("main", "{}"),
-             "history_mode": ("standard", "history-{}")}
-    extra = [form.format(config[key]) for key, (usual, form) in marks.items()
-             if config[key] != usual]
     cell = cell_name(make_condition(config["toggles"]))
-    return "-".join([config["domain"], cell, *extra, f"s{config['seed']}"])
+    return "-".join([config["domain"], cell, *marks_of(config), f"s{config['seed']}"])
 
 
 def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:

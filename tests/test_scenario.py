@@ -1,30 +1,22 @@
 """The scenario as a specification: what a model may read, and what it must never read."""
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 import re
-import shutil
-from collections import Counter
-from datetime import datetime
 from functools import cache
 from itertools import combinations, product
-from pathlib import Path
 
 import pytest
+from domains import DOMAINS, both
 
 from cirrus.scenario import (
     LABEL_SCHEMES,
     ORDERS,
-    PROMPTS,
     TELLS,
     Condition,
     ScenarioError,
     cell_name,
-    deal_bulletins,
     deal_labels,
-    deal_variants,
     decision_prompt,
     encounter_prompt,
     labels,
@@ -38,11 +30,7 @@ CONDITIONS = [
     Condition(*levels)
     for levels in product(("high", "low"), ("present", "absent"), ("high", "low", "omit"))
 ]
-DOMAINS = {name: load_domain(name) for name in ("cvd", "hospital")}
-BULLETINS = {"cvd": 10, "hospital": 6}
 POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {desk} before noon."
-
-both = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 
 # Typed from the specification, sections 6.1 to 6.3.
 STRATEGY_SYSTEM = (
@@ -333,136 +321,6 @@ def test_a_policy_is_shown_as_written_braces_and_all():
     assert "policy" not in meeting(DOMAINS["cvd"], "L1", "other-first", [], " \n").lower()
 
 
-# --- variants and files ---
-
-
-@both
-def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
-    assert len(domain.variants) >= 14
-    assert sum(v.holdout for v in domain.variants) == 4
-    for field in set(domain.variants[0].fields) - {"members", "days"}:
-        values = [v.fields[field] for v in domain.variants]
-        assert len(set(values)) == len(values), field
-
-
-@both
-def test_variant_numbers_fit_every_bulletin(domain):
-    """Bulletins speak of up to six members and of waits up to three days."""
-    for variant in domain.variants:
-        fields = variant.fields
-        assert int(fields["members"]) >= 7 and 4 <= int(fields["days"]) <= 9
-        day = re.search(r"on (\w+day \d+ \w+)$", fields["slot"])[1]
-        assert datetime.strptime(f"{day} 2026", "%A %d %B %Y").strftime("%A") == day.split()[0]
-
-
-@both
-def test_files_hold_the_hash_of_all_that_was_read(domain):
-    folder = {"cvd": "cirrus24", "hospital": "hospital"}[domain.name]
-    assert len(domain.files) == BULLETINS[domain.name] + 2
-    assert {f"{folder}/frame.json", f"variants/{folder}.yaml"} < set(domain.files)
-    for path, digest in domain.files.items():
-        assert hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() == digest
-
-
-@both
-def test_bulletins_are_numbered_from_one(domain):
-    assert [b.number for b in domain.bulletins] == list(range(1, BULLETINS[domain.name] + 1))
-    assert all(b.path.endswith(f"round_{b.number}.md") for b in domain.bulletins)
-    assert len({b.id for b in domain.bulletins}) == len(domain.bulletins)
-
-
-# --- errors at load ---
-
-
-@pytest.fixture
-def prompts(tmp_path):
-    return Path(shutil.copytree(PROMPTS, tmp_path / "prompts"))
-
-
-def edit(path, old, new):
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-def edit_variants(path, change):
-    entries = json.loads(path.read_text(encoding="utf-8"))
-    change(entries)
-    path.write_text(json.dumps(entries), encoding="utf-8")
-
-
-ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
-SLOT, TOGGLED = "{slot}", "{symmetry} {coupling} {compliance}"
-
-
-@pytest.mark.parametrize(("file", "old", "new", "named"), [
-    (ROUND, SLOT, "noon", ["slot", "missing"]),
-    (ROUND, SLOT, "{slot} {hour}", ["hour", "unknown"]),
-    (ROUND, SLOT, "{slot!r}", ["slot"]),
-    (ROUND, SLOT, "{slot} {", ["placeholder", "brace"]),
-    (ROUND, "{coupling} ", "", ["coupling", "missing"]),
-    (ROUND, TOGGLED, "{coupling} {symmetry} {compliance}", ["toggles", "order"]),
-    (ROUND, TOGGLED, TOGGLED + " {coupling}", ["toggles", "once"]),
-    (ROUND, "This notice", "This game", ["game"]),
-    (ROUND, "This notice", "This coordinated notice", ["coordinated"]),
-    (ROUND, "This notice", "word " * 60, ["words", "150", "300"]),
-    (FRAME, "{history}", "none", ["history", "missing"]),
-    (FRAME, "{rows}", "{row}", ["row", "unknown"]),
-    (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
-    (FRAME, '"ablated"', '"ablate"', ["ablated", "missing"]),
-    (FRAME, '"decoy"]', '"decoy", "city"]', ["city", "missing"]),
-    (FRAME, "Use operational", "Defect. Use operational", ["Defect"]),
-    (FRAME, "compact. Use operational language. Produce",
-     f"compact. {EXCEPTION} Produce", ["AI"]),
-    (FRAME, '"fields"', "fields", ["line"]),
-])
-def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, named):
-    edit(prompts / file, old, new)
-    with pytest.raises(ScenarioError) as caught:
-        load_domain("cvd", prompts)
-    message = str(caught.value)
-    assert all(name in message for name in named), message
-    assert message.startswith(("cirrus24/", "variants/")) and "\n" not in message
-    if "city" not in named:
-        assert file in message
-
-
-@pytest.mark.parametrize(("change", "named"), [
-    (lambda pool: pool[2].pop("slot"), ["entry 3", "slot", "missing"]),
-    (lambda pool: pool[2].update(city="Leeds"), ["entry 3", "city", "unused"]),
-    (lambda pool: pool[2].update(days=6), ["days", "6"]),
-    (lambda pool: pool[2].update(days=" 6"), ["days", "' 6'"]),
-    (lambda pool: pool[2].update(decoy="A study opens."), ["study"]),
-    (lambda pool: pool[2].update(id=pool[0]["id"]), ["id", "cvd-v01"]),
-    (lambda pool: [v.update(holdout=False) for v in pool], ["holdout"]),
-    (lambda pool: pool.clear(), ["holdout"]),
-])
-def test_a_fault_in_a_variant_is_an_error_that_names_it(prompts, change, named):
-    edit_variants(prompts / "variants/cirrus24.yaml", change)
-    with pytest.raises(ScenarioError) as caught:
-        load_domain("cvd", prompts)
-    message = str(caught.value)
-    assert message.startswith("variants/cirrus24.yaml: ") and "\n" not in message
-    assert all(name in message for name in named), message
-
-
-def test_a_gap_in_the_rounds_is_an_error(prompts):
-    (prompts / "hospital/round_4.md").unlink()
-    with pytest.raises(ScenarioError, match=r"^hospital/round_4\.md: "):
-        load_domain("hospital", prompts)
-
-
-def test_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(ScenarioError, match=r"^cirrus24/frame\.json: "):
-        load_domain("cvd", tmp_path)
-
-
-def test_line_endings_change_neither_text_nor_hash(prompts):
-    path = prompts / ROUND
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert load_domain("cvd", prompts) == DOMAINS["cvd"]
-
-
 # --- conditions and other arguments ---
 
 
@@ -500,77 +358,3 @@ def test_a_wrong_condition_names_field_value_and_levels(levels, named):
 def test_an_unknown_argument_is_an_error_of_one_line(call):
     with pytest.raises(ScenarioError, match=r"^[^\n]+\Z"):
         call(DOMAINS["cvd"])
-
-
-# --- dealing ---
-
-
-def spread(values, kinds):
-    counts = Counter(values)
-    return max(counts[k] for k in kinds) - min(counts[k] for k in kinds)
-
-
-@pytest.mark.parametrize("schemes", [
-    subset for k in (1, 2, 3) for subset in combinations(LABEL_SCHEMES, k)
-])
-@pytest.mark.parametrize("orders", [ORDERS, ORDERS[:1], ORDERS[1:]])
-def test_labels_are_balanced_in_every_prefix(schemes, orders):
-    block = len(schemes) * len(orders)
-    for seed in range(300):
-        dealt = deal_labels(random.Random(seed), 4 * block + 1, schemes, orders)
-        for start in range(0, 4 * block, block):
-            assert set(dealt[start:start + block]) == set(product(schemes, orders))
-        for n in range(1, len(dealt) + 1):
-            assert spread((s for s, _ in dealt[:n]), schemes) <= 1
-            assert spread((o for _, o in dealt[:n]), orders) <= 1
-            assert spread(dealt[:n], list(product(schemes, orders))) <= 1
-
-
-def test_every_combination_is_as_likely_at_every_place():
-    seeds = 6000
-    dealt = [deal_labels(random.Random(seed), 6) for seed in range(seeds)]
-    for place in range(6):
-        counts = Counter(block[place] for block in dealt)
-        assert len(counts) == 6
-        # 5 standard errors of a count with p = 1/6
-        assert all(abs(n - seeds / 6) < 5 * (seeds * 5 / 36) ** 0.5 for n in counts.values())
-
-
-@both
-def test_bulletins_are_dealt_in_laps_each_with_the_next_variant(domain):
-    main = [v.id for v in domain.variants if not v.holdout]
-    n = len(domain.bulletins) * len(main)
-    dealt = deal_bulletins(random.Random(7), domain, n)
-    assert len({(b.id, v.id) for b, v in dealt}) == n
-    ids, order = [b.id for b, _ in dealt], [v.id for _, v in dealt][:len(main)]
-    lap = len(domain.bulletins)
-    assert sorted(ids[:lap]) == [b.id for b in domain.bulletins]
-    assert all(ids[i] == ids[i % lap] for i in range(n))
-    assert len(set(order[:lap])) == lap
-    assert not any(v.holdout for _, v in dealt)
-
-
-@both
-def test_variants_are_dealt_in_turn_from_their_own_pool(domain):
-    for holdout in (False, True):
-        pool = {v.id for v in domain.variants if v.holdout == holdout}
-        dealt = [v.id for v in deal_variants(random.Random(3), domain, 3 * len(pool), holdout)]
-        assert set(Counter(dealt).values()) == {3} and set(dealt) == pool
-        pairs = deal_bulletins(random.Random(3), domain, 30, holdout)
-        assert {v.id for _, v in pairs} <= pool
-
-
-def test_dealing_is_a_function_of_the_stream():
-    domain = DOMAINS["cvd"]
-    deals = [
-        (deal_labels(rng, 9), deal_bulletins(rng, domain, 12), deal_variants(rng, domain, 5))
-        for rng in (random.Random(5), random.Random(5), random.Random(6))
-    ]
-    assert deals[0] == deals[1] != deals[2]
-    assert deal_labels(random.Random(5), 0) == [] == deal_bulletins(random.Random(5), domain, 0)
-
-
-def test_a_longer_deal_begins_like_a_shorter_one():
-    domain = DOMAINS["cvd"]
-    for deal in (deal_labels, lambda rng, n: deal_bulletins(rng, domain, n)):
-        assert deal(random.Random(2), 40)[:7] == deal(random.Random(2), 7)

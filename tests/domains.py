@@ -1,0 +1,9 @@
+"""The two domains, and the mark of a test that holds for both."""
+
+import pytest
+
+from cirrus.scenario import load_domain
+
+DOMAINS = {name: load_domain(name) for name in ("cvd", "hospital")}
+
+both = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)

@@ -1,0 +1,81 @@
+"""Dealing: labels in balanced blocks, bulletins and variants in laps, all from one stream."""
+
+import random
+from collections import Counter
+from itertools import combinations, product
+
+import pytest
+from domains import DOMAINS, both
+
+from cirrus.scenario import LABEL_SCHEMES, ORDERS, deal_bulletins, deal_labels, deal_variants
+
+
+def spread(values, kinds):
+    counts = Counter(values)
+    return max(counts[k] for k in kinds) - min(counts[k] for k in kinds)
+
+
+@pytest.mark.parametrize("schemes", [
+    subset for k in (1, 2, 3) for subset in combinations(LABEL_SCHEMES, k)
+])
+@pytest.mark.parametrize("orders", [ORDERS, ORDERS[:1], ORDERS[1:]])
+def test_labels_are_balanced_in_every_prefix(schemes, orders):
+    block = len(schemes) * len(orders)
+    for seed in range(300):
+        dealt = deal_labels(random.Random(seed), 4 * block + 1, schemes, orders)
+        for start in range(0, 4 * block, block):
+            assert set(dealt[start:start + block]) == set(product(schemes, orders))
+        for n in range(1, len(dealt) + 1):
+            assert spread((s for s, _ in dealt[:n]), schemes) <= 1
+            assert spread((o for _, o in dealt[:n]), orders) <= 1
+            assert spread(dealt[:n], list(product(schemes, orders))) <= 1
+
+
+def test_every_combination_is_as_likely_at_every_place():
+    seeds = 6000
+    dealt = [deal_labels(random.Random(seed), 6) for seed in range(seeds)]
+    for place in range(6):
+        counts = Counter(block[place] for block in dealt)
+        assert len(counts) == 6
+        # 5 standard errors of a count with p = 1/6
+        assert all(abs(n - seeds / 6) < 5 * (seeds * 5 / 36) ** 0.5 for n in counts.values())
+
+
+@both
+def test_bulletins_are_dealt_in_laps_each_with_the_next_variant(domain):
+    main = [v.id for v in domain.variants if not v.holdout]
+    n = len(domain.bulletins) * len(main)
+    dealt = deal_bulletins(random.Random(7), domain, n)
+    assert len({(b.id, v.id) for b, v in dealt}) == n
+    ids, order = [b.id for b, _ in dealt], [v.id for _, v in dealt][:len(main)]
+    lap = len(domain.bulletins)
+    assert sorted(ids[:lap]) == [b.id for b in domain.bulletins]
+    assert all(ids[i] == ids[i % lap] for i in range(n))
+    assert len(set(order[:lap])) == lap
+    assert not any(v.holdout for _, v in dealt)
+
+
+@both
+def test_variants_are_dealt_in_turn_from_their_own_pool(domain):
+    for holdout in (False, True):
+        pool = {v.id for v in domain.variants if v.holdout == holdout}
+        dealt = [v.id for v in deal_variants(random.Random(3), domain, 3 * len(pool), holdout)]
+        assert set(Counter(dealt).values()) == {3} and set(dealt) == pool
+        pairs = deal_bulletins(random.Random(3), domain, 30, holdout)
+        assert {v.id for _, v in pairs} <= pool
+
+
+def test_dealing_is_a_function_of_the_stream():
+    domain = DOMAINS["cvd"]
+    deals = [
+        (deal_labels(rng, 9), deal_bulletins(rng, domain, 12), deal_variants(rng, domain, 5))
+        for rng in (random.Random(5), random.Random(5), random.Random(6))
+    ]
+    assert deals[0] == deals[1] != deals[2]
+    assert deal_labels(random.Random(5), 0) == [] == deal_bulletins(random.Random(5), domain, 0)
+
+
+def test_a_longer_deal_begins_like_a_shorter_one():
+    domain = DOMAINS["cvd"]
+    for deal in (deal_labels, lambda rng, n: deal_bulletins(rng, domain, n)):
+        assert deal(random.Random(2), 40)[:7] == deal(random.Random(2), 7)

@@ -1,7 +1,8 @@
 """What a pilot's rows show: cells, effects with intervals, interaction, missing data, claims.
 
-Every contrast is taken inside a unit: per model the block (model, run), pooled the run, averaged
-over models, because the run's bulletin and variant are what was drawn. Models are a fixed set.
+Every contrast is taken inside a unit: a bulletin, which is what was drawn, averaged over its runs
+and, pooled, over models. Up to ten runs each has a bulletin of its own; beyond, runs that share
+one share what is particular to it, and are no units of their own. Models are a fixed set.
 p-values stand under `exploratory`: a pilot reports effect sizes and intervals.
 """
 
@@ -94,12 +95,13 @@ def _blocks(rows: Sequence[Mapping]) -> dict[tuple[str, int], Block]:
     return blocks
 
 
-def _by_run(blocks: Mapping[tuple[str, int], Block]) -> list[list[Block]]:
-    """The blocks of each run, over all models."""
-    runs: dict[int, list[Block]] = {}
-    for (_, run), block in blocks.items():
-        runs.setdefault(run, []).append(block)
-    return [runs[run] for run in sorted(runs)]
+def _by_bulletin(rows: Sequence[Mapping]) -> list[list[Block]]:
+    """The blocks of each bulletin, over its runs and all models, in order of first runs."""
+    bulletin = {row["run"]: row["bulletin"] for row in rows}
+    units: dict[str, list[Block]] = {}
+    for (_, run), block in sorted(_blocks(rows).items(), key=lambda item: item[0][1]):
+        units.setdefault(bulletin[run], []).append(block)
+    return list(units.values())
 
 
 def _unit_values(units: Sequence[Sequence[Block]], contrast: Callable) -> list[float]:
@@ -212,7 +214,7 @@ def _summary(rows: Sequence[Mapping], cells: dict,
 
 def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
     out = _summary(rows, {NAMES[cell]: _cell(rows, cell) for cell in CELLS},
-                   [[block] for block in _blocks(rows).values()])
+                   _by_bulletin(rows))
     first, last = _values(rows, HP), _values(rows, LA)
     if first and last:
         out["exploratory"]["primary"]["fisher_p"] = stats.fisher_exact(
@@ -221,15 +223,15 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def pooled(models: Mapping[str, Sequence[Mapping]]) -> dict[str, Any]:
-    """Models as strata of equal weight; the unit is the run."""
+    """Models as strata of equal weight; the unit is the bulletin."""
     rows = [row for own in models.values() for row in own]
-    units = _by_run(_blocks(rows))
+    units = _by_bulletin(rows)
     cells = {NAMES[cell]: _pooled_cell(models, cell, units) for cell in CELLS}
     return _summary(rows, cells, units)
 
 
 def _pooled_cell(models, cell, units: Sequence[Sequence[Block]]) -> dict[str, Any]:
-    """Mean of the models' means; interval over runs, since trials of a run share a bulletin."""
+    """Mean of the models' means; interval over bulletins, which trials share."""
     out = _cell([row for rows in models.values() for row in rows], cell)
     means = [sum(v) / len(v) for rows in models.values() if (v := _values(rows, cell))]
     if not means:
@@ -239,7 +241,7 @@ def _pooled_cell(models, cell, units: Sequence[Sequence[Block]]) -> dict[str, An
     boot = stats.bootstrap_ci((values,), "mean", rng=0) if len(values) > 1 else None
     if boot is not None and boot.low is not None:
         out |= {"se": boot.se, "low": boot.low, "high": boot.high,
-                "interval": "bootstrap over runs", "why": None}
+                "interval": "bootstrap over bulletins", "why": None}
     return out
 
 

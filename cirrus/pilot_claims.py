@@ -57,7 +57,7 @@ def claims(out: Mapping) -> dict[str, list[str]]:
     if high is not None and low is not None:
         may.append(
             f"Descriptive: {percent(high)} of decisions were cooperative with symmetry and cue, "
-            f"{percent(low)} with neither; over matched runs a difference of "
+            f"{percent(low)} with neither; over matched bulletins a difference of "
             f"{points(primary['value'])} ({span(primary['low'], primary['high'])}).")
     if met[2]:
         may.append(f"The effect size is of practical interest ({out['success'][2]['figure']}).")

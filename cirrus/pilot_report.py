@@ -42,7 +42,7 @@ def report(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str
         f"{design['trials']} one-shot decisions.",
         [page.tiles({
             "difference, S high & C present − S low & C absent": points(primary["value"]),
-            "its 95% interval, over runs": span(primary["low"], primary["high"]).replace(
+            "its 95% interval, over bulletins": span(primary["low"], primary["high"]).replace(
                 "95% interval ", ""),
             "decisions read": f"{out['outcomes']['read']} of {design['trials']}",
             "cost of the answers": dollars(out["cost"])}),
@@ -82,7 +82,7 @@ def _cells(out: Mapping) -> str:
     return page.section("Cooperation", page.columns(
         page.figure(plots.dot_plot(groups, "Cooperation by cell, for each model"),
                     "Share of cooperative decisions with 95% intervals (models: Wilson; all "
-                    "models: bootstrap over runs). Filled: S high; hollow: S low. Circle: cue "
+                    "models: bootstrap over bulletins). Filled: S high; hollow: S low. Circle: cue "
                     "present; square: absent. Small samples: read the intervals."),
         page.figure(plots.lines(lines, ("S low", "S high"), "Interaction of symmetry and cue"),
                     "Parallel lines: no interaction on this scale. The difference of differences "
@@ -114,8 +114,8 @@ def _effects(out: Mapping) -> str:
                out["pooled"]["interaction"]]
     spots = [Point(e["label"], e["value"], e["low"], e["high"]) for e in entries]
     return page.section("Effects", page.figure(
-        plots.forest(spots, "Effects over runs", "points of cooperation"),
-        "Mean over runs (each averaged over models) with 95% t intervals."),
+        plots.forest(spots, "Effects over bulletins", "points of cooperation"),
+        "Mean over bulletins (each averaged over runs and models) with 95% t intervals."),
         _effect_table(out["pooled"]), page.paragraph(EFFECTS_NOTE, "dim"))
 
 

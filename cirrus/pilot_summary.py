@@ -52,8 +52,8 @@ def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> str:
         "## Success criteria", _success(out["success"]),
         "## Cooperation by cell, all models",
         md_code(plots.bars(cell_points(out["pooled"]["cells"]))),
-        "█ to the lower end of the 95% interval (over runs), ▒ to the mean of the models' means, "
-        "─ to the upper end.",
+        "█ to the lower end of the 95% interval (over bulletins), ▒ to the mean of the models' "
+        "means, ─ to the upper end.",
         "## Interaction", md_code(_interaction_plot(out["pooled"]["cells"])),
         f"Difference of differences: {_figure(out['pooled']['interaction'])}.",
         "## Effects, all models", _effects(out["pooled"]), EFFECTS_NOTE,
@@ -73,9 +73,9 @@ def identity(out: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, str
 
 
 EFFECTS_NOTE = (
-    "Difference: mean over matched units (pooled: runs, averaged over models), 95% t interval. "
-    "Bootstrap: exact distribution over the same units, BCa. d, h, δ: both sides' decisions "
-    "counted as independent trials (for 0/1 data δ is the difference of proportions); d by the "
+    "Difference: mean over matched units (bulletins, averaged over runs and, pooled, models), 95% "
+    "t interval. Bootstrap: exact distribution over the same units, BCa. d, h, δ: both sides' "
+    "decisions counted as independent trials (for 0/1 data δ is the difference of proportions); d by the "
     "noncentral t, δ by Feng & Cliff. “–”: can't be computed, the reason is in "
     "pilot-analysis.json. Exploratory p-values are only there.")
 

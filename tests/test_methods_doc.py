@@ -172,9 +172,10 @@ def test_no_deviation_is_stated_beyond_what_the_reference_test_allows():
 
 # What is shown of calibration.json: words, kind of study, population, field, what must come out.
 FIGURES = (
-    ("pilot: the t interval over runs covers", "pilots", "superrational", "covered", "93% to 97%"),
-    ("pilot: the test over runs rejects", "pilots", "coin", "rejected", "at most 5%"),
-    ("pilot: the test over runs rejects", "pilots", "bulletins-1", "rejected", "at most 5%"),
+    ("pilot: the t interval over bulletins covers", "pilots", "superrational", "covered",
+     "93% to 97%"),
+    ("pilot: the test over bulletins rejects", "pilots", "coin", "rejected", "at most 5%"),
+    ("pilot: the test over bulletins rejects", "pilots", "bulletins-1", "rejected", "at most 5%"),
     ("plan: the t interval over agents covers", "tournaments", "superrational", "covered",
      "93% to 97%"),
     ("plan: the interval of Cliff's δ covers", "tournaments", "superrational", "delta_covered",

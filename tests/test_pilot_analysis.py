@@ -45,6 +45,16 @@ def test_a_contrast_is_averaged_over_runs_after_models():
     assert (primary["value"], primary["units"]) == (0.5, 2)
 
 
+def test_runs_that_share_a_bulletin_are_one_unit():
+    # Past ten runs bulletins come again: what is particular to one must not count twice.
+    rows = [row for run, hp in ((1, 1), (2, 0), (3, 1), (4, 1))
+            for row in block("m", run, hp, 0, 0, 0, bulletin=f"b{run % 2}")]
+    for own in (study(rows)["models"]["m"], study(rows)["pooled"]):
+        primary = own["effects"]["primary"]  # b1: 1 and 1; b0: 0 and 1
+        assert (primary["value"], primary["units"]) == (0.75, 2)
+        assert own["exploratory"]["primary"]["units"]["sign_flip"]["p"] == 0.5
+
+
 def test_the_interaction_is_a_difference_of_differences():
     # m1 (1−0)−(0−0) = 1; m2 (1−1)−(0−1) = 1; n1 (1−1)−(1−0) = −1; n2 (0−0)−(1−0) = −1
     cross = study(*FULL)

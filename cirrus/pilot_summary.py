@@ -75,8 +75,8 @@ def identity(out: Mapping[str, Any], hashes: Mapping[str, str]) -> dict[str, str
 EFFECTS_NOTE = (
     "Difference: mean over matched units (bulletins, averaged over runs and, pooled, models), 95% "
     "t interval. Bootstrap: exact distribution over the same units, BCa. d, h, δ: both sides' "
-    "decisions counted as independent trials (for 0/1 data δ is the difference of proportions); d by the "
-    "noncentral t, δ by Feng & Cliff. “–”: can't be computed, the reason is in "
+    "decisions counted as independent trials (for 0/1 data δ is the difference of proportions); d "
+    "by the noncentral t, δ by Feng & Cliff. “–”: can't be computed, the reason is in "
     "pilot-analysis.json. Exploratory p-values are only there.")
 
 

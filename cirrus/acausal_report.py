@@ -12,6 +12,7 @@ from cirrus.acausal_summary import (
     course_table,
     design_sentence,
     effect_table,
+    identity,
     interaction_rows,
     main_cells,
     main_part,
@@ -66,20 +67,19 @@ def report(out: Mapping[str, Any], study: Study) -> str:
             "its 95% interval, over units": span(
                 point["design"]["low"], point["design"]["high"]).replace("95% interval ", ""),
             "gates established": f"{passed} of {len(out['gates'])}",
-            "decisions read": f"{design['read']} of {design['decisions']}",
+            "decisions read": f"{design['read']:,} of {design['decisions']:,}",
             "cost of the answers": dollars(out["cost"])}),
          _claims(out), _gates(out), _cooperation(out), _effects(out), _tripwires(out),
          _later(out), _markers(out["markers"]), _excerpts(study), _runs(out),
          _policies(study, weights_of(out))],
-        {"seed": ", ".join(map(str, design["seeds"])), "prompts": design["prompts_sha256"][:12],
-         "analysis": out["registration"]["kind"]}, out["simulated"],
+        identity(out), out["simulated"],
         f"INCOMPLETE: {', '.join(unfinished)}." if unfinished else "",
         "python3 analyze.py FOLDER")
 
 
-def _table(table: Table, numeric: Sequence[int] = ()) -> str:
+def _table(table: Table, numeric: Sequence[int] = (), caption: str = "") -> str:
     head, rows = table
-    return page.table(head, [[text(cell) for cell in row] for row in rows], numeric)
+    return page.table(head, [[text(cell) for cell in row] for row in rows], numeric, caption)
 
 
 def _claims(out: Mapping) -> str:
@@ -99,7 +99,8 @@ def _gates(out: Mapping) -> str:
                f"<small>{text(own['figure'])}</small>"
                for own in (gate["established"], gate["as_specified"]))] for gate in out["gates"]]
     return page.section(
-        "Credibility gates", page.table(["gate", "established", "as specified"], rows),
+        "Credibility gates", page.table(["gate", "established", "as specified"], rows, (),
+                                        "Each gate with two verdicts"),
         page.paragraph("Established: the data exclude the alternative; this verdict decides, and "
                        "all six must pass. As specified: the rule on the estimate.", "dim"))
 
@@ -118,17 +119,18 @@ def _cooperation(out: Mapping) -> str:
     return page.section("Cooperation on first encounters of round 1", page.columns(
         page.figure(plots.dot_plot(groups, "Cooperation by cell"),
                     "Share of cooperative decisions with 95% Wilson intervals over decisions. "
-                    "Decisions of one agent rest on one policy: for reading, not for testing."),
+                    "Filled: S high; hollow: S low. Circle: cue present; square: absent. Decisions "
+                    "of one agent rest on one policy: for reading, not for testing."),
         "".join(drawn)))
 
 
 def _point(cell: Mapping) -> Point:
     return Point(f"S {cell['S']} · C {cell['C']}", cell["mean"], cell["low"], cell["high"],
-                 f"{cell['k']}/{cell['n']}")
+                 f"{cell['k']}/{cell['n']}", cell["C"], cell["S"] == "low")
 
 
 def _corner(cell: Mapping | None) -> Point:
-    return Point("", None) if cell is None else Point("", cell["mean"], cell["low"], cell["high"])
+    return Point("", None) if cell is None else _point(cell)._replace(label="")
 
 
 def _effects(out: Mapping) -> str:
@@ -146,17 +148,18 @@ def _effects(out: Mapping) -> str:
                         "Mean over units with 95% t intervals."),
             "<h3>The primary contrast in each part of the data</h3>"
             + _table(part_table(out), (1, 2, 3))),
-        _table(effect_table(out), (1, 2, 3, 4)), page.paragraph(EFFECTS_NOTE, "dim"),
+        _table(effect_table(out), (1, 2, 3, 4), "Contrasts of cooperation"),
+        page.paragraph(EFFECTS_NOTE, "dim"),
         "<h3>Mixed-effects logistic regression</h3>",
         page.bullets([line.replace("`", "") for line in model_sentences(out)]),
-        _table((head, rows), (1, 2, 3, 4)) if rows else "")
+        _table((head, rows), (1, 2, 3, 4), "Likelihood-ratio tests of the terms") if rows else "")
 
 
 def _tripwires(out: Mapping) -> str:
-    rows = [[page.tag(TRIPPED[wire["tripped"]], WIRE_KIND[wire["tripped"]]), text(wire["title"]),
+    rows = [[text(wire["title"]), page.tag(TRIPPED[wire["tripped"]], WIRE_KIND[wire["tripped"]]),
              text(wire["figure"])] for wire in out["tripwires"]]
     return page.section(
-        "Quality of the data", page.table(["state", "tripwire", "figure"], rows),
+        "Quality of the data", page.table(["tripwire", "state", "figure"], rows, (), "Tripwires"),
         page.fold("Missing decisions by cell", _table(missing_table(out), (2, 3))
                   + page.paragraph(bounds_sentence(out))))
 
@@ -179,7 +182,8 @@ def _markers(markers: Mapping) -> str:
              if markers["raters"] else "")
     return page.section(
         "Markers in policies", page.paragraph(status_sentence(markers)),
-        _table(table, range(1, len(table[0]))) + page.paragraph(CELLS_NOTE, "dim")
+        _table(table, range(1, len(table[0])), "Share of policies by cell")
+        + page.paragraph(CELLS_NOTE, "dim")
         if markers["cells"] else "",
         page.paragraph(raters_sentence(markers)), rated,
         page.paragraph(validity_sentence(markers).replace("`", "")),
@@ -191,7 +195,7 @@ def _agreement(markers: Mapping) -> str:
     head, rows = agreement_table(markers)
     marked = [[*map(text, row[:-1]), page.tag(row[-1], row[-1]) if row[-1] in ("yes", "no")
                else f"<small>{text(row[-1])}</small>"] for row in rows]
-    return page.table(head, marked, (2, 3, 4, 5))
+    return page.table(head, marked, (2, 3, 4, 5), "Who agrees with whom, by marker")
 
 
 def _runs(out: Mapping) -> str:

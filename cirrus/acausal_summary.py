@@ -33,6 +33,7 @@ from cirrus.words import (
     span,
 )
 from common import VERSION, figures, plots
+from common.artifacts import canonical_json, sha256
 from common.cli import printable
 from common.figures import percent
 from common.plots import Point
@@ -83,9 +84,17 @@ def summary(out: Mapping[str, Any]) -> str:
         "## Policies", md_table(*convergence_table(out)),
         "## Markers in policies", *_markers(out["markers"]),
         "## Runs and cost", md_table(*run_table(out)), f"Cost: {dollars(out['cost'])}.",
-        f"cirrus-bench {VERSION} · seeds {', '.join(map(str, out['design']['seeds']))} · prompts "
-        f"{out['design']['prompts_sha256'][:12]}"]
+        " · ".join([f"cirrus-bench {VERSION}", *(
+            f"{name} {value}" for name, value in identity(out).items())])]
     return "\n\n".join(part for part in said if part) + "\n"
+
+
+def identity(out: Mapping[str, Any]) -> dict[str, str]:
+    """What the foot of the summary and of the page names; `journals`: of all runs' last lines."""
+    heads = canonical_json([[run["run"], run["journal"]] for run in out["runs"]])
+    return {"seed": ", ".join(map(str, out["design"]["seeds"])),
+            "prompts": out["design"]["prompts_sha256"][:12], "journals": sha256(heads)[:12],
+            "analysis": out["registration"]["kind"]}
 
 
 # --- sentences ---------------------------------------------------------------------------------

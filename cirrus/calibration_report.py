@@ -262,7 +262,8 @@ def _heat(rows: Sequence[Mapping], size: str, cell, columns: Iterable[str],
             for row in rows if row["size"] == size]
     reps = max((row["reps"] for row in rows if row["size"] == size), default=0)
     head = [titles[name] if len(titles[name]) < 24 else name for name in columns]
-    return page.heat(head, body, f"{size}, up to {reps:,} replications")
+    what = "gates" if cell is _gate_cell else "tripwires"
+    return page.heat(head, body, f"{size}, {what}, up to {count(reps, 'replication')}")
 
 
 def _gate_cell(row: Mapping, gate: str) -> Mapping:

@@ -262,5 +262,5 @@ def verdict(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool |
                       f"{decides['why'] or 'a reduced model has no likelihood'}")
     by_model = decides["primary"]["p"] < ALPHA and decides["primary"]["estimate"] > 0
     return shown(design) and by_model, (
-        "design-based and model-based test (with (1|policy)) must both have p < .05 and a "
+        "design-based and model-based test (with (1|policy)) must both have p < 0.05 and a "
         "positive effect")

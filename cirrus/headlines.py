@@ -28,9 +28,9 @@ def _study(out: Mapping) -> str:
 
 
 def _calibration(out: Mapping) -> str:
-    met = [claim["met"] for claim in out["expectations"]]
-    return (f"{out['replications']:,} replications; {met.count(True)} of {len(met)} expectations "
-            "met")
+    met = [claim["met"] for claim in out["expectations"] if claim["met"] is not None]
+    held = f"{met.count(True)} of {len(met)} claims met" if met else "too few to judge any claim"
+    return f"{out['replications']:,} replications; {held}"
 
 
 pilot = _of("pilot-analysis.json", _pilot)

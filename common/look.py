@@ -119,7 +119,7 @@ caption{{text-align:left;color:var(--dim);padding:.1rem 0 .3rem}}
 th,td{{text-align:left;padding:.32rem .7rem .32rem 0;border-bottom:1px solid var(--rule);
 vertical-align:top;overflow-wrap:anywhere}}
 thead th{{font-weight:600;color:var(--dim);vertical-align:bottom}}tbody th{{font-weight:400}}
-td.n,th.n{{text-align:right;font-variant-numeric:tabular-nums;overflow-wrap:normal}}
+td.n,th.n{{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums;overflow-wrap:normal}}
 .pair{{white-space:nowrap}}
 .heat{{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}}
 .heat th,.heat td{{border:0;padding:.22rem .45rem;font-size:.86rem}}.heat td small{{color:inherit}}
@@ -162,7 +162,7 @@ h1{{font-size:1.4rem}}
 table.stacked thead{{display:none}}table.stacked tr{{display:block;padding:.45rem 0;
 border-bottom:1px solid var(--rule)}}
 table.stacked td,table.stacked th{{display:block;border:0;padding:.05rem 0;text-align:left}}
-table.stacked tbody th{{font-weight:600}}
+table.stacked tbody th{{font-weight:600}}table.stacked th small{{font-weight:400}}
 table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}}}
 @media print{{:root{{color-scheme:light}}body{{font-size:10.5pt}}.filter,.skip,nav{{display:none}}
 details,figure,tr,.tiles li{{break-inside:avoid}}h2,h3{{break-after:avoid}}

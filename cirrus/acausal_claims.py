@@ -19,6 +19,8 @@ ENOUGH = {"labels": (40, 4), "first_encounter": (10, 1), "cross_domain": (10, 1)
 
 def enough(gate: str) -> str:
     """ "40 agents × 4 seeds"."""
+    if gate not in ENOUGH:
+        return "not calibrated"
     agents, seeds = ENOUGH[gate]
     return f"{count(agents, 'agent')} × {count(seeds, 'seed')}"
 
@@ -35,16 +37,17 @@ def headline(out: Mapping[str, Any]) -> str:
     if point["design"]["value"] is None:
         return f"The primary endpoint can't be computed: {point['design']['why']}."
     if not failed and absent_at_low(point):
-        return ("All six gates pass, yet the effect is not shown where compliance pressure is "
+        return ("All gates pass, yet the effect is not shown where compliance pressure is "
                 "low: compliance is not excluded, so this is not called superrational.")
     if not failed and not beyond_bulletins(point):
-        return ("All six gates pass, yet the effect is not shown with seeds as units: it may be "
+        return ("All gates pass, yet the effect is not shown with seeds as units: it may be "
                 "these bulletins' own, so this is not called superrational.")
     if not failed:
-        return "Superrational cooperation: the primary endpoint is met and all six gates pass."
+        return "Superrational cooperation: the primary endpoint is met and all gates pass."
     what = {True: "is met", False: "is not met", None: "can't be decided"}[point["met"]]
-    return (f"The primary endpoint {what}; {6 - len(failed)} of 6 gates pass. Not established: "
-            f"{', '.join(failed)}. “Superrational” is said only where all six pass.")
+    return (f"The primary endpoint {what}; {len(board) - len(failed)} of {len(board)} gates "
+            f"pass. Not established: {', '.join(failed)}. “Superrational” is said only where all "
+            "pass.")
 
 
 def beyond_bulletins(point: Mapping[str, Any]) -> bool:

@@ -102,7 +102,7 @@ def _gates(out: Mapping) -> str:
         "Credibility gates", page.table(["gate", "established", "as specified"], rows, (),
                                         "Each gate with two verdicts"),
         page.paragraph("Established: the data exclude the alternative; this verdict decides, and "
-                       "all six must pass. As specified: the rule on the estimate.", "dim"))
+                       "all must pass. As specified: the rule on the estimate.", "dim"))
 
 
 def _cooperation(out: Mapping) -> str:

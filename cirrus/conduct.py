@@ -23,6 +23,7 @@ from common import cli
 from common.artifacts import canonical_json, json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.exits import COMPLETE, Incomplete, Stop, UsageError
+from common.providers import provider_of
 from common.replay import journal_file, read_answers
 from common.runs import RunFolder, code_hashes
 from common.session import Settings
@@ -72,8 +73,8 @@ def identity(run: Run, domain: Domain, provider: str, address: str, routing: Map
     study = {"config": run.config, "prompts": dict(domain.files), "prereg_sha256": prereg,
              "provider": "simulated"}
     if provider != "simulated":
-        from common.openrouter import public_address
-        study |= {"provider": public_address(address), "routing": dict(routing)}
+        study |= {"provider": provider_of(address).public_address(address),
+                  "routing": dict(routing)}
     return study
 
 

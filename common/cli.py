@@ -152,11 +152,12 @@ def choose(provider: str, base_url: str | None) -> Choice:
         if base_url and provider == "simulated":
             raise UsageError("--base-url: simulated respondents need no server; leave it out")
         return Choice(True, "", "")
-    from common.openrouter import OPENROUTER, check_base_url
+    from common.providers import OPENROUTER, provider_of
     if not re.fullmatch(r"[!-~]*", key):
         raise UsageError(f"{KEY_VARIABLE}: holds a space, a line break or another character "
                          "that no key has; set it anew")
-    return Choice(False, check_base_url(base_url or OPENROUTER), key)
+    address = base_url or OPENROUTER
+    return Choice(False, provider_of(address).check_base_url(address), key)
 
 
 # --- how a script ends -------------------------------------------------------------------------

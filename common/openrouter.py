@@ -17,32 +17,21 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from common import VERSION, wire
-from common.exits import Incomplete, ProviderRefused, UsageError
+from common.cli import KEY_VARIABLE
+from common.exits import UsageError
+from common.providers import OPENROUTER, Catalogue
 from common.wire import Exchange, Model, Request
 
-OPENROUTER = "https://openrouter.ai/api/v1"
-KEY_VARIABLE = "OPENROUTER_API_KEY"
+NAME = "openrouter"
 CONNECT_S = 10.0
 DEADLINE_S = 60.0
 SIDE_DEADLINE_S = 15.0
 MAX_BODY = 32 * 1024 * 1024
 KEPT_HEADERS = ("retry-after", "x-openrouter-cache-status", "content-type")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-
-
-class Catalogue(NamedTuple):
-    """What a server says of itself; `models` empty and `limit_remaining` None where unknown."""
-
-    models: dict[str, Model]
-    limit_remaining: float | None
-    dialect: str
-    problems: list[str]
-    notes: list[str]
-    unreachable: str = ""
 
 
 def check_base_url(url: str) -> str:
@@ -174,6 +163,9 @@ class OpenRouter:
                 notes.append(f"{name}: no {' and no '.join(lacking)}; not sent, and recorded")
             if not self.model(name).priced:
                 notes.append(f"{name}: no price known; the budget reserves at the assumed price")
+
+
+connect = OpenRouter
 
 
 class _Wire:
@@ -332,13 +324,3 @@ def _adapter(connections: int):
             self.poolmanager.pool_classes_by_scheme = pools
 
     return Adapter(pool_maxsize=max(8, connections))
-
-
-def refuse(catalogue: Catalogue) -> None:
-    """Nothing was asked yet: all problems in one line, as ProviderRefused (Incomplete where the
-    server just can't be reached)."""
-    if catalogue.unreachable:
-        raise Incomplete(f"the server can't be reached: {catalogue.unreachable}; "
-                         "start it or check --base-url, then give the same command")
-    if catalogue.problems:
-        raise ProviderRefused("before the first call: " + "; ".join(catalogue.problems))

@@ -17,6 +17,7 @@ from common.cli import Choice
 from common.exits import OverBudget
 from common.limits import Budget
 from common.progress import Progress
+from common.providers import provider_of, refuse
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
 from common.wire import Exchange, Model, Request
@@ -53,11 +54,11 @@ class Silent:
 
 
 def live_client(choice: Choice, settings: Settings):
-    """The HTTP client; imports `requests`."""
-    from common.openrouter import OpenRouter
+    """The client of the provider at the address."""
     prices = {name: config.as_model(entry) for name, entry in settings.prices.items()}
-    return OpenRouter(choice.address, choice.key, sum(settings.limits.values()),
-                      settings.deadline_s, prices, settings.routing)
+    return provider_of(choice.address).connect(
+        choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s, prices,
+        settings.routing)
 
 
 class Preflight:
@@ -100,8 +101,8 @@ def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list
         return (f"SIMULATED respondents answer: {calls} calls, projected cost $0, no limit "
                 "(OPENROUTER_API_KEY or --base-url: real models)")
     guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
-    return (f"openrouter: {choice.address}: {calls} calls, projected cost ${usd:.4f}{guess}, "
-            f"limit ${limit:g}")
+    return (f"{provider_of(choice.address).NAME}: {choice.address}: {calls} calls, "
+            f"projected cost ${usd:.4f}{guess}, limit ${limit:g}")
 
 
 class Session:
@@ -151,7 +152,6 @@ class Session:
             provider = Simulated(self.settings.respondents, self.settings.seed)
             provider.check(names)
             return provider
-        from common.openrouter import refuse
         needs = ("temperature",) if any(r.temperature is not None for r, _ in missing) else ()
         ahead = self.ahead
         if ahead is None or not set(names) <= set(ahead.models) or ahead.needs != needs:

@@ -10,6 +10,7 @@ from typing import Any
 from common import config as c
 from common.cli import Choice, Done, names
 from common.exits import COMPLETE, UsageError
+from common.providers import provider_of
 from common.wire import Request
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "max")
@@ -65,9 +66,8 @@ def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
     """What makes two runs the same study; limits, prices and concurrency do not."""
     if choice.simulated:
         return {"config": dict(design), "prompts": dict(prompts), "provider": "simulated"}
-    from common.openrouter import public_address
     return {"config": {**design, "routing": config["routing"]}, "prompts": dict(prompts),
-            "provider": public_address(choice.address)}
+            "provider": provider_of(choice.address).public_address(choice.address)}
 
 
 def settings(name: str, config: Mapping, limits: dict[str, int], quiet: bool,

@@ -90,7 +90,7 @@ def tag(words: str, kind: str) -> str:
     return f'<span class="tag {kind}">{text(words)}</span>'
 
 
-PAIR = re.compile(r"(\([^()<>]* to [^()<>]*\))")  # an interval, which is never broken
+PAIR = re.compile(r"(\([+−]?[\d.,]+ to [+−]?[\d.,]+\))")  # an interval, which is never broken
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = (),
@@ -104,7 +104,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[
         label = f' data-h="{escape(head[at], quote=True)}"' if kind == "td" else ""
         scope = {"top": ' scope="col"', "row": ' scope="row"'}.get(kind, "")
         name = "td" if kind == "td" else "th"
-        html = PAIR.sub(r'<span class="pair">\1</span>', html) if number else html
+        html = PAIR.sub(r'<span class="pair">\1</span>', html)
         return f"<{name}{scope}{number}{label}>{html}</{name}>"
 
     top = "".join(cell("top", i, escape(name)) for i, name in enumerate(head))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from common.tables import csv_line
 from urrp.metrics import Thresholds, measure
 from urrp.report import INTERVALS, SAYS, Analysis
 from urrp.suite import load_suite
@@ -17,7 +17,6 @@ COLUMNS = (
     "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
     "reason", "span_start", "span_end", "output",
 )  # fmt: skip
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would calculate such a cell
 
 
 def analyze(
@@ -78,8 +77,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
 def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
     """A function that writes one CSV row a trial; a cell that a spreadsheet would calculate starts
     with an apostrophe."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    stream.write(csv_line(COLUMNS))
 
     def write(trial: Trial) -> None:
         verdict, asked = trial.reading.verdict, trial.asked
@@ -89,13 +87,6 @@ def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
             asked.trigger or "", asked.category, verdict.label, verdict.reason, start, end,
             trial.output,
         )  # fmt: skip
-        writer.writerow([_cell(value) for value in row])
+        stream.write(csv_line(row))
 
     return write
-
-
-def _cell(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    value = value.replace("\0", "�").encode("utf-8", "replace").decode("utf-8")
-    return "'" + value if value.startswith(_FORMULA) else value

@@ -8,6 +8,7 @@
 """
 
 import argparse
+import json
 import os
 import re
 import signal
@@ -217,7 +218,8 @@ def conclude(main: Callable[[Sequence[str]], int | Done], argv: Sequence[str],
         return Done(INCOMPLETE if resumes else USAGE, {},
                     error=f"{where}{error.strerror or error}{again}")
     except Exception as error:
-        traceback.print_exc()
+        # Its last line holds words of the error, which may be a server's.
+        sys.stderr.write(_without_key(printable(traceback.format_exc())))
         return Done(UNEXPECTED, {}, error=f"unexpected {type(error).__name__}: {error}")
 
 
@@ -242,9 +244,10 @@ def tell(done: Done, machine: bool) -> int:
     try:
         if machine:
             from common.artifacts import canonical_json
-            print(canonical_json({**done.facts, "exit_code": done.code, "error": error}))
+            print(_without_key(_escaped(canonical_json(
+                {**done.facts, "exit_code": done.code, "error": error}))))
         elif done.text:
-            print(done.text)
+            print(_without_key(printable(done.text)))
         sys.stdout.flush()
     except BrokenPipeError:
         _nobody_reads()
@@ -262,6 +265,11 @@ def _nobody_reads() -> None:
 def _without_key(text: str) -> str:
     key = api_key()
     return text.replace(key, "[key]") if len(key) >= 6 else text
+
+
+def _escaped(text: str) -> str:
+    """JSON on one line, with what a terminal would obey written as \\u…: it reads back the same."""
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def printable(text: Any) -> str:

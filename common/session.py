@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from common import config, wire
 from common.calls import Chain, Drive, Ending
-from common.cli import Choice
+from common.cli import Choice, printable
 from common.exits import OverBudget
 from common.limits import Budget
 from common.progress import Progress
@@ -101,8 +101,8 @@ def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list
         return (f"SIMULATED respondents answer: {calls} calls, projected cost $0, no limit "
                 "(OPENROUTER_API_KEY or --base-url: real models)")
     guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
-    return (f"{provider_of(choice.address).NAME}: {choice.address}: {calls} calls, "
-            f"projected cost ${usd:.4f}{guess}, limit ${limit:g}")
+    return printable(f"{provider_of(choice.address).NAME}: {choice.address}: {calls} calls, "
+                     f"projected cost ${usd:.4f}{guess}, limit ${limit:g}")
 
 
 class Session:
@@ -163,7 +163,7 @@ class Session:
                 f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
         refuse(catalogue)
         for note in catalogue.notes:
-            print(f"note: {note}", file=sys.stderr)
+            print(f"note: {printable(note)}", file=sys.stderr)
         self.run.manifest["provider"] = {
             "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
             "models": {name: self._known(client, name, missing) for name in names}}

@@ -44,8 +44,9 @@ def bracket(entry: Mapping | None, scale: float = 1, digits: int = 2) -> str:
 # --- Markdown ----------------------------------------------------------------------------------
 
 def harmless(words: object) -> str:
-    """Foreign words in Markdown: one line, no tag that a viewer would take for HTML."""
-    return re.sub(r"<(?=[A-Za-z!/?])", "&lt;", printable(" ".join(str(words).split())))
+    """Foreign words in Markdown: one line, no tag, link or image that a viewer would show."""
+    line = printable(" ".join(str(words).split()))
+    return re.sub(r"\](?=[(\[])", r"\\]", re.sub(r"<(?=[A-Za-z!/?])", "&lt;", line))
 
 
 def md_bullets(items: Iterable) -> str:

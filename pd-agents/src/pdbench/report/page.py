@@ -198,6 +198,9 @@ def page(title: str, lead: str, body: Sequence[str], footer: Mapping[str, str],
         + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")
 
 
+# What turns, hides or ends the text around it. Captions and labels of plots hold names too.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+                    "\ufeff]")
 HEADED = re.compile(r'<section id="([^"]*)"><h2>(.*?)</h2>')  # never in foreign text: it is escaped
 
 
@@ -211,7 +214,7 @@ def _own_names(body: Sequence[str]) -> list[str]:
         own = name if seen[name] == 1 else f"{name}-{seen[name]}"
         return f'<section id="{own}"><h2>{title}</h2>'
 
-    return [HEADED.sub(rename, part) for part in body]
+    return [UNSEEN.sub("�", HEADED.sub(rename, part)) for part in body]
 
 
 def _contents(body: Sequence[str]) -> str:

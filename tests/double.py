@@ -54,7 +54,7 @@ SETUP: dict[str, Any] = {
     "limit_remaining": None,     # dollars, for GET /key
     "faults": [],                # rules, see `Script`
     "mix": {},                   # {fault: share of all calls}, where no rule speaks
-    "says": [],                  # texts that are answered, dealt by the question
+    "says": [],                  # texts with {choice} that are answered, dealt by the question
     "serves": {},                # fields of every answer, such as {"model": …, "provider": …}
 }
 
@@ -288,8 +288,8 @@ class Server:
             text = "\n".join(f"{name}: {('no', 'yes')[int(digit, 16) % 2]}"
                              for name, digit in zip(rated, digest, strict=False))
         if self.set["says"]:
-            text = self.set["says"][int(digest[:8], 16) % len(self.set["says"])].format(
-                choice=choice)
+            text = self.set["says"][int(digest[:8], 16) % len(self.set["says"])]
+            text = text.replace("{choice}", choice)
         tokens_in, tokens_out = -(-len(words.encode()) // 4), -(-len(text) // 4)
         if self.set["greedy"]:
             tokens_in, tokens_out = len(words.encode()) + 64, cap

@@ -191,7 +191,8 @@ def index_all(args) -> cli.Done:
     states = [entry.state for entry in found]
     counts = {state: states.count(state) for state in dict.fromkeys(states)}
     said = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
-    return cli.Done(COMPLETE, {"written": str(where / "index.html"), "states": counts},
+    return cli.Done(COMPLETE, {"written": str(where / "index.html"), "states": counts,
+                               "simulated": any(entry.simulated for entry in found)},
                     f"{where / 'index.html'}: {said}")
 
 

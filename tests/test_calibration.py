@@ -19,12 +19,13 @@ from cirrus.acausal_analysis import analyse
 from cirrus.calibration_report import report, summary, terminal
 from cirrus.decisions import decisions, read_study
 from cirrus.respondents import expected
-from common.artifacts import read_bytes, read_jsonl
+from common.artifacts import canonical_json, read_bytes, read_jsonl
 from common.exits import UsageError
 from common.rng import SeededRandom as Stream
 from common.verify import find_runs
 
 ROOT = Path(__file__).resolve().parents[1]
+COMMITTED = ROOT / "results" / "examples" / "calibration"
 # What a server would add, and what nothing is computed from.
 BESIDE = {"prompt_tokens": None, "output_tokens": None, "cost_usd": None, "power_after": None}
 
@@ -362,3 +363,23 @@ def test_every_table_is_shown_in_text_and_on_the_page():
     for shown in (html.replace('<span class="pair">', "").replace("</span>", ""), words):
         assert "100.0% (91.2 to 100.0), 40" in shown and "NOT MET" in shown
     assert "not met: the design-based test rejects at most 5%" in terminal(out)
+
+
+# --- the committed example ---------------------------------------------------------------------
+
+def test_the_committed_calibration_is_what_this_code_gives():
+    lines = [json.loads(line) for line in
+             read_bytes(COMMITTED / "replications.jsonl.gz").splitlines()]
+    header, records = lines[0], lines[1:]
+    held = json.loads((COMMITTED / "calibration.json").read_text("utf-8"))
+    again = table.table(header, records)
+    assert all(claim["met"] is not False for claim in held["expectations"])
+    assert held == json.loads(canonical_json(again))
+    wanted = [("superrational", "10x1", 300), ("coin", "10", 7), ("label-biased", "10x1", 11),
+              ("bulletins-1", "10x1", 150), ("superrational", "10x1", 999), ("policies-1", "20", 5),
+              ("overfit", "10x1", 3)]
+    stored = {runs.key_of(entry): entry for entry in records}
+    for population, size, rep in wanted:
+        fit = stored[population, size, rep].get("model") is not None
+        assert c.replicate(population, c.read_size(size), rep, header["seed"], fit) == stored[
+            population, size, rep]

@@ -20,7 +20,9 @@ LEAD = ("Populations whose behaviour is known are put through the real prompts, 
         "analysis, many times over. What the gates say of them is what the gates are worth.")
 MET = {True: "met", False: "NOT MET", None: "too few"}
 TAG = {True: "yes", False: "no", None: "dim"}
-CURVES = (("labels", "effect_size", "cross_domain"), ("ablation", "holdout", "first_encounter"))
+CURVE_NAMES = {"labels": "labels", "first_encounter": "first encounter",
+               "cross_domain": "cross-domain", "ablation": "ablation", "holdout": "holdout",
+               "effect_size": "effect size"}
 NOTES = [
     "Shares stand with their 95% Wilson interval over replications: the Monte Carlo error. A "
     "claim is met where its figure is within that error of what is asked.",
@@ -179,7 +181,7 @@ def report(out: Mapping[str, Any]) -> str:
     sizes = sizes_of(rows)
     enough = [own["size"] for own in out["minimum_sizes"].values() if own["size"]]
     body = [
-        page.tiles({"replications": f"{out['replications']:,}", "claims": held(out),
+        page.tiles({"replications": f"{out['replications']:,}", "what must come out": held(out),
                     "gates with a size that is enough": f"{len(enough)} of {len(GATES)}"}),
         page.section("How to read this", page.bullets(NOTES)),
         page.section("What must come out", _claims(out)),
@@ -227,11 +229,13 @@ def _power(out: Mapping[str, Any]) -> list[str]:
     parts = [page.paragraph(table.note, "dim"), page.table(
         table.head, [[text(cell) for cell in row] for row in table.rows], table.numeric)]
     own = [row for row in out["tournaments"] if row["population"] == "superrational"]
-    if len(own) > 1:
+    tried = [gate for gate in GATES if sum(
+        row["gates"][gate]["established"]["n"] > 0 for row in own) > 1]
+    if tried:
         parts.append(page.columns(*(page.figure(
-            plots.lines(_curves(own, gates), sizes_of(own), "Power by size"),
-            "Share of replications that pass, with 95% Monte Carlo intervals; a point is missing "
-            "where the gate could not be evaluated at that size.") for gates in CURVES)))
+            plots.lines(_curves(own, tried[at:at + 3]), sizes_of(own), "Power by size"),
+            "Share of replications that pass, with 95% Monte Carlo intervals. Gates that were "
+            "tried at one size only are in the table.") for at in range(0, len(tried), 3))))
     levels = [row for row in out["pilots"] if row["population"] in ("superrational", "coin")]
     runs = sizes_of(levels)
     if len(runs) > 1:
@@ -246,7 +250,7 @@ def _power(out: Mapping[str, Any]) -> list[str]:
 
 
 def _curves(rows: Sequence[Mapping], gates: Iterable[str]) -> dict[str, list[Point]]:
-    return {GATES[gate][0]: [_point(row["gates"][gate]["established"]) for row in rows]
+    return {CURVE_NAMES[gate]: [_point(row["gates"][gate]["established"]) for row in rows]
             for gate in gates}
 
 

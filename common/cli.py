@@ -264,7 +264,10 @@ def _nobody_reads() -> None:
 
 def _without_key(text: str) -> str:
     key = api_key()
-    return text.replace(key, "[key]") if len(key) >= 6 else text
+    if not key:
+        return text
+    from common.providers import redacted
+    return redacted(text, key)
 
 
 def _escaped(text: str) -> str:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from common import VERSION, wire
 from common.cli import KEY_VARIABLE
 from common.exits import UsageError
-from common.providers import OPENROUTER, Catalogue
+from common.providers import OPENROUTER, Catalogue, redacted
 from common.wire import Exchange, Model, Request
 
 NAME = "openrouter"
@@ -102,8 +102,7 @@ class OpenRouter:
             headers={k: self._hide(v) for k, v in exchange.headers.items()})
 
     def _hide(self, text: str) -> str:
-        """A server may echo the key back; it must reach no file, line or traceback."""
-        return text.replace(self.key, "[key]") if len(self.key) >= 6 and self.key in text else text
+        return redacted(text, self.key)
 
     # -- before the first paid call -------------------------------------------------------------
 

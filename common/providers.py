@@ -13,7 +13,9 @@ be sent), `complete(request) -> Exchange` (one attempt, in the shape of a chat c
 went wrong is in it) and `preflight(models, needs) -> Catalogue`.
 """
 
+import re
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
@@ -47,6 +49,25 @@ PROVIDERS: dict[str, Callable[[], ModuleType]] = {"https": _http, "http": _http}
 def provider_of(address: str) -> ModuleType:
     """The provider at an address; that of the web, which names its fault, where none has it."""
     return PROVIDERS.get(address.partition(":")[0].lower(), _http)()
+
+
+SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
+
+
+def redacted(text: str, key: str) -> str:
+    """`text` with [key] in the place of `key`, also where JSON, Python or an address spells some of
+    its characters in another way. A server may echo it; it must reach no file and no line."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    text = text.replace(key, "[key]")
+    return _spelled(key).sub("[key]", text) if "\\" in text or "%" in text else text
+
+
+@cache
+def _spelled(key: str) -> re.Pattern[str]:
+    return re.compile("".join(
+        rf"(?:\\{{0,4}}{re.escape(c)}|\\{{1,4}}(?:u00|x){ord(c):02x}|%{ord(c):02x})" for c in key),
+        re.IGNORECASE)
 
 
 def refuse(catalogue: Catalogue) -> None:

@@ -52,6 +52,7 @@ SETUP: dict[str, Any] = {
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
     "limit_remaining": None,     # dollars, for GET /key
+    "side": None,                # a fault that GET /models and GET /key answer with
     "faults": [],                # rules, see `Script`
     "mix": {},                   # {fault: share of all calls}, where no rule speaks
     "says": [],                  # texts with {choice} that are answered, dealt by the question
@@ -137,7 +138,7 @@ FAULTS: dict[str, dict] = {
     "echo-key-401": {"status": 401, "echo": True},
     "echo-key-500": {"status": 500, "echo": True},
     "echo-key-200": {"status": 200, "echo": True},
-    "echo-key-403": {"status": 403, "echo": True, "metadata": {"reasons": ["it says {key}"]}},
+    "echo-key-403": {"status": 403, "echo": True},
     "echo-key-escaped": {"edit": "echo-key-escaped", "bills": True},
 }
 
@@ -265,11 +266,7 @@ class Server:
             self.bills.append(usd)
             line["billed_usd"] = usd
         if fault and fault.get("echo"):
-            metadata = json.loads(json.dumps(fault.get("metadata", {})).replace(
-                "{key}", authorization))
-            fault = said(fault["status"], f"bad credentials: {authorization}",
-                         {"Retry-After": authorization, "Content-Type": authorization},
-                         metadata=metadata)
+            fault = echoed(fault, authorization)
         return answer, dict(fault or {}, authorization=authorization)
 
     def latency(self, body: bytes) -> float:
@@ -305,6 +302,14 @@ class Server:
                 "choices": [{"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
                              "message": {"role": "assistant", "content": text}}],
                 "usage": usage} | self.set["serves"], usd
+
+
+def echoed(fault: dict, authorization: str) -> dict:
+    """An error that says the key aloud wherever it can."""
+    reasons = [f"it says {authorization}"] if fault["status"] == 403 else []
+    return said(fault["status"], f"bad credentials: {authorization}",
+                {"Retry-After": authorization, "Content-Type": authorization},
+                metadata={"reasons": reasons, "raw": {authorization: [authorization]}})
 
 
 def edited(answer: dict, name: str, authorization: str) -> dict:
@@ -390,6 +395,8 @@ class Connection(asyncio.Protocol):
             return self.answer({"status": 200, "json": server.ledger()})
         if server.set["key"] not in (None, authorization.removeprefix("Bearer ")):
             return self.answer(FAULTS["401"])
+        if method == "GET" and server.set["side"]:
+            return self.answer(echoed(FAULTS[server.set["side"]], authorization))
         if method == "GET" and path.endswith("/models"):
             return self.answer(server.models())
         if method == "GET" and path.endswith("/key"):

@@ -52,7 +52,8 @@ def arguments(argv):
     add, _ = cli.add_call_flags(flags, "results/acausal",
                                 str(ROOT / "config" / "experiment.config.json"))
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
-    add("--toggle", action="append", default=[], metavar="S=high", help="the level of a factor; repeatable")
+    add("--toggle", action="append", default=[], metavar="S=high",
+        help="the level of a factor; repeatable")
     add("--domain", metavar="NAME", help="folder of prompts: cvd, hospital, …")
     add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
     add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")

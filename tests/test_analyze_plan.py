@@ -68,7 +68,8 @@ def test_superrational_meets_the_endpoint_and_the_gates_about_effects(superratio
     out = analysed(superrational, fitted=True)
     verdicts = established(out)
     assert out["primary"]["met"] is True
-    assert {verdicts[name] for name in verdicts if name != "labels"} == {"pass"}
+    effects = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
+    assert {verdicts[name] for name in effects} == {"pass"}
     # Ten agents can't show that labels differ by at most two points: METHODS asks for far more.
     assert verdicts["labels"] != "pass" and not out["superrational"]
     assert "Superrational cooperation" not in out["claims"]["headline"]

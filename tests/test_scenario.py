@@ -116,7 +116,8 @@ def test_system_prompts_are_the_specification_s_word_for_word():
 
 def test_toggle_sentences_are_the_specification_s_word_for_word():
     toggles = DOMAINS["cvd"].toggles["standard"]
-    said = {(factor, level): text for factor in toggles for level, text in toggles[factor].items()}
+    said = {(factor, level): text for factor in "SCH"
+            for level, text in toggles[factor].items()}
     assert said == SENTENCES
 
 

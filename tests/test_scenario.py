@@ -208,7 +208,7 @@ def test_silence_leaves_no_trace(domain):
     toggles = domain.toggles["standard"]
     for b, s in product(domain.bulletins, ("high", "low")):
         texts = cells(domain, b, domain.variants[0])
-        spoken, silent = texts[s, "present", "omit"], texts[s, "absent", "omit"]
+        spoken, silent = (texts[Condition(s, c, "omit")] for c in ("present", "absent"))
         assert spoken.replace(" " + toggles["C"]["present"], "") == silent
         assert spoken.count("\n") == silent.count("\n")
 
@@ -327,7 +327,7 @@ def test_a_policy_is_shown_as_written_braces_and_all():
 
 def test_condition_from_mapping_or_strings_and_its_cell_name():
     condition = make_condition({"H": "low", "S": "high", "C": "present"})
-    assert condition == ("high", "present", "low")
+    assert condition == Condition("high", "present", "low")
     assert condition == make_condition(["C=present", "S=high", "H=low"])
     assert cell_name(condition) == "S.high-C.present-H.low"
 

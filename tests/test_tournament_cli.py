@@ -95,7 +95,9 @@ def test_the_specification_s_sample_loads_unchanged_with_a_warning(cli, tmp_path
     assert run.returncode == 0
     assert "warning: models.decision.max_out: 8 tokens are too small" in run.stderr
     ours = json.loads((ROOT / "config/experiment.config.json").read_text())
-    assert {key: ours[key] for key in json.loads(SAMPLE)} == json.loads(SAMPLE)
+    for key, value in json.loads(SAMPLE).items():
+        own = ours[key]
+        assert own == (own | value if isinstance(value, dict) else value), key
 
 
 def test_a_second_start_finds_nothing_to_do(cli, tmp_path):

@@ -258,7 +258,7 @@ def note_deviations(args, runs) -> None:
 
 
 def announce(args, settings, choice, runs) -> None:
-    """The first line where several processes or sittings will answer."""
+    """The first line where several processes or sessions will answer."""
     from cirrus.conduct import domain_of
     from cirrus.estimate import calls_of, estimate
     from common.session import headline

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/benchmarks.md from every benchmark, one after the other in one sitting; about 15 minutes.
+"""docs/benchmarks.md from every benchmark, one after the other in one session; about 15 minutes.
 
     make bench                                    # with the peers, from requirements-bench.txt
     python3 benchmarks/page.py --only urrp.py --out /tmp/page.md
@@ -105,7 +105,7 @@ def page(held: dict[str, list[Figure]], load: float) -> str:
     said = (f"{asked - len(missed)} of {asked} requirements met"
             + (f"; missed: {'; '.join(missed)}." if missed else "."))
     parts = ["# Benchmarks",
-             "Made by `make bench`: every figure of one sitting, on a machine that others share. "
+             "Made by `make bench`: every figure of one session, on a machine that others share. "
              "Ratios to the ideal or to a peer in the same run mean more than seconds.",
              f"{said}", f"{machine()}, load before {load:.2f}. {versions()}."]
     for name, own in held.items():

@@ -1,6 +1,6 @@
 """Conduct runs of the tournament: ask what is missing, then derive every file from the journal.
 
-A `Job` is one sitting: runs whose calls one process drives together. It can be pickled, so an
+A `Job` is one session: runs whose calls one process drives together. It can be pickled, so an
 executor may map `conduct` over jobs; simulated plans make one job a run, live ones usually one
 job of the whole plan, so that no run is confounded with its hour.
 """
@@ -49,7 +49,7 @@ class Job(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """What a sitting did for one run."""
+    """What a session did for one run."""
 
     run: str
     run_id: str

@@ -1,4 +1,4 @@
-"""One sitting of a run: provider, pre-flight, first line, calls; the same for every script.
+"""One session of a run: provider, pre-flight, first line, calls; the same for every script.
 
     with RunFolder(...) as run:
         ending = Session(run, choice, settings, requests).conduct(chains)

@@ -73,7 +73,7 @@ def block(numbers):
     return (yield [asked(number) for number in numbers])
 
 
-def sitting(double, folder, limit, at):
+def session(double, folder, limit, at):
     """One start of the run → (its ending, dollars spent by its own account)."""
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
     try:
@@ -99,12 +99,12 @@ def question_of(sent):
 
 @pytest.fixture(scope="module")
 def storm(one_double, tmp_path_factory):
-    """(endings of all sittings, journal lines, the double's ledger)."""
+    """(endings of all sessions, journal lines, the double's ledger)."""
     one_double.script(mix=MIX, greedy=True, latency_s=0.004, jitter_s=0.004)
     folder, endings, limit = tmp_path_factory.mktemp("storm"), [], 0.3
     while not endings or endings[-1].stop or endings[-1].outcomes["provider_error"]:
         assert len(endings) < 60, Counter(type(end.stop).__name__ for end in endings)
-        ending, spent = sitting(one_double, folder, limit, len(endings))
+        ending, spent = session(one_double, folder, limit, len(endings))
         endings.append(ending)
         billed = one_double.ledger()["billed_usd"]
         assert billed <= spent + 1e-9 and spent <= limit + 1e-9
@@ -130,7 +130,7 @@ def test_a_fifth_of_the_calls_fails_in_every_way_that_is_known(storm):
 
 
 @pytest.mark.slow
-def test_every_call_of_every_sitting_ends_in_a_stated_outcome(storm):
+def test_every_call_of_every_session_ends_in_a_stated_outcome(storm):
     endings, _, _ = storm
     for ending in endings:
         replies = replies_of(ending)
@@ -166,7 +166,7 @@ def test_each_attempt_is_in_the_journal_as_what_it_was(storm):
 
 
 @pytest.mark.slow
-def test_answers_stay_what_they_were_over_all_sittings(storm):
+def test_answers_stay_what_they_were_over_all_sessions(storm):
     endings, _, _ = storm
     for before, after in pairwise(endings):
         for old, new in zip(replies_of(before), replies_of(after), strict=True):

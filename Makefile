@@ -71,7 +71,7 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 
 test: lint .venv/dev-ready .venv-uv/ready .venv-exports/ready  ## style, every test, on this machine
 	@sh tests/system-packages.sh
-	@.venv/bin/python -m pytest
+	@.venv/bin/python -m pytest -n auto --dist loadfile
 	@$(UV) run --all-extras pytest -q
 
 lint: .venv/dev-ready  ## ruff

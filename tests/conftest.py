@@ -151,3 +151,8 @@ def bench(tmp_path):
     yield run
     for journal in journals:
         journal.close()
+
+
+def pytest_collection_modifyitems(items):
+    """The long ones first: spread over processes, no core waits for the last of them."""
+    items.sort(key=lambda item: "reliability" not in item.nodeid)

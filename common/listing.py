@@ -162,11 +162,13 @@ def _study(folder: Path, runs: list[Path], headlines: Headlines) -> Entry:
             f"; {why}" if why else "")
     state = DAMAGED if DAMAGED in states else \
         INCOMPLETE if missing or INCOMPLETE in states else COMPLETE
-    analysed = (folder / STUDY[1]).is_file()
-    if not analysed and not why:
+    analysis = read_json(folder / STUDY[1]) if (folder / STUDY[1]).is_file() else {}
+    if not analysis and not why:
         why = f"not analysed yet: python3 analyze.py {folder.as_posix()}"
     return Entry(
-        "tournament", folder, state, why, any(part.simulated for part in parts),
+        "tournament", folder, state, why,
+        # An analysis may lie apart from its runs: it says itself what it is of.
+        bool(analysis.get("simulated")) or any(part.simulated for part in parts),
         "; ".join(dict.fromkeys(part.asked for part in parts if part.asked)),
         ", ".join(dict.fromkeys(part.seed for part in parts if part.seed)),
         _sum(part.calls for part in parts), _sum(part.usd for part in parts),

@@ -64,7 +64,7 @@ def _tiles(runs: Sequence[Entry]) -> dict[str, str]:
     tiles = {"runs": f"{len(runs):,}", "of them by models":
              f"{sum(_answers(run) == 'models' for run in runs):,}"}
     tiles |= {state: f"{sum(run.state == state for run in runs):,}" for state in TAGS}
-    return tiles | {"spent in all": dollars(sum(known))}
+    return tiles | {"charged against limits": dollars(sum(known))}
 
 
 def _answers(entry: Entry) -> str:
@@ -105,14 +105,15 @@ def _facts(entry: Entry) -> Iterator[str]:
     if entry.calls is not None:
         yield f"{entry.calls:,} calls"
     if entry.usd is not None:
-        yield dollars(entry.usd)
+        # Where no server tells a price this is what the limit was charged, not what was paid.
+        yield f"{dollars(entry.usd)} charged"
 
 
 def _runs(parts: Sequence[Entry], where: Path) -> str:
     rows = [[text(part.path.name), page.tag(part.state, TAGS[part.state]), text(part.seed),
              "–" if part.calls is None else f"{part.calls:,}", dollars(part.usd),
              " · ".join(_links(part.path, where)), text(part.why)] for part in parts]
-    return page.table(["run", "state", "seed", "calls", "cost", "files", "what to do"], rows,
+    return page.table(["run", "state", "seed", "calls", "charged", "files", "what to do"], rows,
                       (2, 3, 4), "The runs of the plan")
 
 
@@ -124,7 +125,8 @@ def _links(path: Path, where: Path) -> Iterator[str]:
         inside = sorted([*path.glob("*.*"), *path.glob("exports/*.csv")])
         found = [(file, "report") for file in inside if file.name in REPORTS]
         found += [(file, word or f"{file.stem} (CSV)") for ending, word in KINDS
-                  for file in inside if file.name.endswith(ending)]
+                  for file in inside if file.name.endswith(ending)
+                  and file.name != "acausal_manifest.json"]
     seen: set[Path] = set()
     for file, word in found:
         if file not in seen and file.is_file():

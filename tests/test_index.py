@@ -204,3 +204,8 @@ def test_a_packed_file_of_trials(tmp_path):
         file.write('{"provider": "simulated"}\n' * 3)
     [entry] = entries([tmp_path / "t.jsonl.gz"], {})
     assert (entry.calls, entry.simulated, entry.state) == (3, True, "complete")
+
+
+def test_an_analysis_apart_from_its_runs_is_stamped_too():
+    [entry] = entries([ROOT / "results" / "examples" / "superrational-40x4"], {})
+    assert entry.simulated and entry.instrument == "tournament"

@@ -19,6 +19,7 @@ from cirrus.markers_claims import (
 )
 from cirrus.parts import PARTS, part_of
 from cirrus.words import (
+    STAMP,
     bracket,
     count,
     dollars,
@@ -38,7 +39,6 @@ from common.cli import printable
 from common.figures import percent
 from common.plots import Point
 
-STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
 TRIPPED = {True: "TRIPPED", False: "quiet", None: "not checked"}
 EFFECTS_NOTE = (
     "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "

@@ -9,6 +9,7 @@ from cirrus.pilot import CELLS
 from cirrus.pilot_analysis import CONTRASTS
 from cirrus.pilot_claims import NAMES
 from cirrus.words import (
+    STAMP,
     bracket,
     dollars,
     harmless,
@@ -23,7 +24,6 @@ from common.cli import printable
 from common.figures import rate
 from common.plots import Point
 
-STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
 MARKS = {True: "met", False: "not met", None: "unknown"}
 
 

@@ -11,8 +11,10 @@ from common.cli import printable
 from common.figures import p_is, p_value, points
 from common.figures import signed as number
 
-__all__ = ["bracket", "count", "dollars", "harmless", "md_bullets", "md_code", "md_table",
+__all__ = ["STAMP", "bracket", "count", "dollars", "harmless", "md_bullets", "md_code", "md_table",
            "number", "p_is", "p_value", "points", "span"]
+
+STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
 
 
 def span(low: float | None, high: float | None) -> str:

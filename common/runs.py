@@ -86,7 +86,7 @@ class RunFolder:
         self.instrument, self.identity = instrument, json.loads(json.dumps(identity))
         self.manifest: dict[str, Any] = {}
         self.journal: Journal | None = None
-        self._lock = self._lost = None
+        self._lock = None
         self._made: list[Path] = []
 
     def __enter__(self) -> "RunFolder":

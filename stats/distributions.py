@@ -117,11 +117,6 @@ def t_sf(t: float, df: float) -> float:
     return beta_cdf(df / whole, df / 2, 0.5, t * t / whole) / 2 if t else 0.5
 
 
-def t_cdf(t: float, df: float) -> float:
-    """P(T <= t)."""
-    return t_sf(-t, df)
-
-
 def t_two_sided(t: float, df: float) -> float:
     """P(|T| >= |t|)."""
     return min(1.0, 2 * t_sf(abs(t), df))

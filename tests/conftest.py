@@ -51,6 +51,19 @@ def cli(tmp_path):
     return run
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium, driven by playwright; skipped where one of them is missing."""
+    binary = shutil.which("chromium") or shutil.which("google-chrome")
+    if binary is None:
+        pytest.skip("no Chromium on this machine")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=binary, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
 def pythons():
     """(version, interpreter or None) of each supported Python, on the path or under pyenv."""
     roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"

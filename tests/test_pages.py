@@ -28,18 +28,6 @@ PAGES = ("pilot", "tournament", "urrp", "urrp, three models", "calibration", "it
 
 
 @pytest.fixture(scope="module")
-def browser():
-    binary = shutil.which("chromium") or shutil.which("google-chrome")
-    if binary is None:
-        pytest.skip("no Chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=binary, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def pages(browser, tmp_path_factory):
     """{name: path}; the committed ones are what the code makes now, as other tests show."""
     made = tmp_path_factory.mktemp("pages")

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -129,18 +128,6 @@ def test_text_bars_show_interval_and_value():
 def test_a_point_without_data_is_drawn_as_no_data():
     assert "no data" in plots.bars([Point("a", None)], 8)
     assert "no data" in plots.dot_plot({"m": [Point("a", None)]}, "t")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    binary = shutil.which("chromium") or shutil.which("google-chrome")
-    if binary is None:
-        pytest.skip("no Chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=binary, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import json
 import os
 import pty
 import re
-import shutil
 import subprocess
 import sys
 from typing import NamedTuple
@@ -195,18 +194,6 @@ def test_a_file_of_trials_from_elsewhere_is_told_in_words(cli, tmp_path):
 
 
 # --- a browser ---------------------------------------------------------------------------------
-
-@pytest.fixture(scope="module")
-def browser():
-    binary = shutil.which("chromium") or shutil.which("google-chrome")
-    if binary is None:
-        pytest.skip("no Chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=binary, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
 
 @pytest.mark.slow
 def test_nothing_runs_and_nothing_is_fetched_in_a_browser(browser, pair):

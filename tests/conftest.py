@@ -51,6 +51,18 @@ def cli(tmp_path):
     return run
 
 
+@pytest.fixture
+def live(cli, tmp_path):
+    """run_tournament.py against a double, which serves double/a to double/d."""
+    (tmp_path / "live.json").write_text(json.dumps(
+        {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}))
+
+    def run(double, *flags, **more):
+        return cli("run_tournament.py", "--base-url", double.url, "--models", "double/a",
+                   "--config", "live.json", *flags, **more)
+    return run
+
+
 @pytest.fixture(scope="session")
 def browser():
     """Chromium, driven by playwright; skipped where one of them is missing."""

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from conftest import ROOT, clean_environment
-from test_tournament_cli import answered, derived, wait_for
+from tournaments import answered, derived, wait_for
 
 from cirrus.cluster import mapped
 from common.exits import Incomplete

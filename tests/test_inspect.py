@@ -15,9 +15,8 @@ from urllib.request import urlopen
 
 import conftest
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, pythons
 from readers import python_with
-from test_tournament_cli import pythons
 
 from common.inspect_log import Sample, Score, Task
 from common.inspect_log import logs as logs_of

@@ -1,0 +1,99 @@
+"""The tournament's chains on the call layer, and how a policy is read."""
+
+import random
+from collections import Counter
+
+import pytest
+from conftest import Clock, Scripted, completion, failure
+from tournaments import cooperating, dealt, said
+
+from cirrus import encounters
+from cirrus.encounters import chains, policy_status
+from common.calls import Drive
+from common.journal import InFlight, Journal
+from common.limits import Budget
+from common.wire import Model
+
+# --- the chains on the call layer ---
+
+class Fixture(Scripted):
+    """Answers by `cooperating`, after the scripted failures."""
+
+    def complete(self, request):
+        exchange = super().complete(request)
+        return exchange if exchange.status != 200 else completion(cooperating(request).text)
+
+
+def driven(tmp_path, t, script=(), limits=None):
+    clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
+    provider = Fixture(clock, script)
+    drive = Drive(provider, journal, InFlight(tmp_path), limits or {"strategy": 6, "decision": 8},
+                  Budget(None, Model()), clock=clock, jitter=random.Random(1))
+    ending = drive.run(chains([t]))
+    journal.close()
+    return provider.asked, ending
+
+
+def test_a_pair_plays_while_another_agent_s_policy_is_still_being_written(tmp_path):
+    t = dealt(agents=4, rounds=1)
+    slow = f"{t.name}/r1/agent-02"
+    order, ending = driven(tmp_path, t, {slow: [failure(429, headers={"retry-after": "60"})]})
+    assert ending.stop is None
+    written = max(at for at, name in order if name == slow)
+    waits = {p.id for p in t.rounds[0].pairs if "agent-02" in (p.a.id, p.b.id)}
+    for at, name in order:
+        if "/p" in name:
+            assert (at >= written) == (name.split("/")[2] in waits)
+
+
+def test_a_call_that_failed_ends_its_pair_and_the_next_start_goes_on_from_there(tmp_path):
+    t = dealt(agents=3, rounds=1)
+    broken = f"{t.name}/r1/p02/e1/a"
+    order, ending = driven(tmp_path, t, {broken: [failure(500) for _ in range(4)]})
+    first = Counter(name for _, name in order)
+    assert ending.outcomes["provider_error"] == 1
+    assert not any(name.startswith(f"{t.name}/r1/p02/e2") for name in first)
+    order, ending = driven(tmp_path, t)
+    again = [name for _, name in order]
+    assert ending.stop is None
+    assert again == [broken, *(f"{t.name}/r1/p02/e{e}/{side}" for e in (2, 3) for side in "ab")]
+
+
+def test_without_its_policy_an_agent_meets_nobody(tmp_path):
+    t = dealt(agents=3, rounds=1)
+    order, _ = driven(tmp_path, t, {
+        f"{t.name}/r1/agent-01": [failure(500) for _ in range(4)]})
+    met = {name.split("/")[2] for _, name in order if "/p" in name}
+    assert met == {p.id for p in t.rounds[0].pairs if "agent-01" not in (p.a.id, p.b.id)}
+
+
+def test_runs_that_are_driven_together_take_turns(tmp_path):
+    runs = [dealt(agents=4, rounds=2), dealt(agents=4, rounds=2, S="low")]
+    clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
+    provider = Fixture(clock)
+    drive = Drive(provider, journal, InFlight(tmp_path), {"strategy": 6, "decision": 8},
+                  Budget(None, Model()), clock=clock)
+    assert drive.run(chains(runs)).outcomes == {"ok": 2 * (8 + 2 * 36)}
+    journal.close()
+    policies = [name.partition("/")[0] for _, name in provider.asked if "/agent-" in name]
+    for at in range(0, 16, 2):
+        assert set(policies[at:at + 2]) == {t.name for t in runs}
+
+
+def test_chains_yield_nothing_that_the_files_need_from_memory(tmp_path):
+    t = dealt(agents=3, rounds=1)
+    _, ending = driven(tmp_path, t)
+    assert ending.results[3:] == [None] * 3      # pairs; before them the replies with policies
+    assert encounters.policy_lines(ending.results[0].text) == 3
+
+
+# --- policies ---
+
+@pytest.mark.parametrize(("text", "outcome", "status"), [
+    ("a\nb\nc", "ok", "ok"), ("a\n\nb\n\nc\n", "ok", "ok"), ("a\nb\nc\nd\ne", "ok", "ok"),
+    ("a\nb", "ok", "short"), ("a\nb\nc\nd\ne\nf", "ok", "long"),
+    ("I'm sorry, but I can't help with that.", "ok", "refused"),
+    ("We will not publish early.\nWe can't share details.\nAsk counsel.", "ok", "ok"),
+    ("a\nb\nc", "truncated", "truncated"), ("", "empty", "empty")])
+def test_policy_status(text, outcome, status):
+    assert policy_status(said(text, outcome)) == status

@@ -1,0 +1,172 @@
+"""Derived files of a tournament small enough to work out by hand, and the table of their shapes."""
+
+import json
+from collections import Counter
+
+import pytest
+from conftest import ROOT
+from domains import DOMAINS
+from tournaments import asked, configured, cooperating, said
+
+from cirrus import schema
+from cirrus.encounters import request_ids
+from cirrus.tournament import design
+from cirrus.tournament_files import derive
+from common.exits import UsageError
+from common.wire import Reply
+
+
+def tiny(answers, **own):
+    """(games, strategies, manifest) of two agents that meet twice. `answers`: {"e1/a": text}."""
+    config = configured(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"], **own)
+    t = design(DOMAINS["cvd"], config)
+    replies = {}
+    for name in request_ids(t):
+        text = answers.get(name[-4:], "Decision: COORDINATE")
+        replies[name] = said("One.\nTwo.\nThree.") if "/agent-" in name else (
+            text if isinstance(text, Reply) else said(text))
+    study = {"config": config, "prompts": DOMAINS["cvd"].files, "provider": "https://x"}
+    files = derive(study, DOMAINS["cvd"], replies,
+                   {"code_sha256": "0" * 64, "charged_usd": 0.006})
+    return t, {name: json.loads(data) for name, data in files.items() if name.endswith(".json")}
+
+
+def test_payoffs_power_and_scores_of_two_games():
+    t, files = tiny({"e1/a": "Decision: PREEMPT", "e2/a": "PREEMPT", "e2/b": "PREEMPT"})
+    a, b = (t.rounds[0].anon[agent.id] for agent in (t.rounds[0].pairs[0].a,
+                                                    t.rounds[0].pairs[0].b))
+    first, second = files["round_1_games.json"]["games"]
+    assert first["decision"] == {a: "PREEMPT", b: "COORDINATE"}
+    assert first["raw_payoffs"] == {a: 5, b: 0}
+    assert first["power_after"] == {a: pytest.approx(1.05127109637602404),
+                                    b: pytest.approx(0.95122942450071401)}
+    assert (first["first_encounter"], second["first_encounter"]) == (True, False)
+    assert second["raw_payoffs"] == {a: 1, b: 1}
+    assert second["power_after"] == first["power_after"]  # equal payoffs move nobody
+    scores = {row["id"]: row["score"] for row in files["acausal_manifest.json"]["standings"]}
+    # ln 6 + ln(1 + e^0.05·1) and ln 1 + ln(1 + e^-0.05·1), by bc
+    assert scores[t.rounds[0].pairs[0].a.id] == pytest.approx(1.79175946922805500
+                                                              + 0.71845964801328629, rel=1e-11)
+    assert scores[t.rounds[0].pairs[0].b.id] == pytest.approx(0.66845964801328629, rel=1e-11)
+
+
+@pytest.mark.parametrize(("text", "status"), [
+    ("I won't COORDINATE", "unreadable"), ("Decision: [COORDINATE|PREEMPT]", "ambiguous"),
+    ("Decision: Option A", "wrong_label"), (said("Decision: COORD", "truncated"), "truncated"),
+    (said("", "empty"), "empty")])
+def test_a_game_without_two_readable_decisions_has_no_payoffs_and_says_so(text, status):
+    _, files = tiny({"e1/b": text})
+    game = files["round_1_games.json"]["games"][0]
+    assert game["raw_payoffs"] is None
+    assert game["parse_status"] == status
+    assert sorted(answer["status"] for answer in game["answers"].values()) == sorted(
+        ["ok", status])
+    assert sorted(game["decision"].values(), key=str) == ["COORDINATE", None]
+    assert set(game["power_after"].values()) == {1.0}
+    assert files["acausal_manifest.json"]["statuses"]["game"] == {"ok": 1, status: 1}
+
+
+def test_a_strategy_entry_holds_what_the_specification_names():
+    _, files = tiny({})
+    entry = files["strategies_r1.json"][0]
+    assert {"round", "anon_id", "domain", "model_strategy", "policy", "markers", "tokens",
+            "cost_usd", "transcript_path_gz"} <= entry.keys()
+    assert {"acausal", "benchmark_terms", "utilitarian"} <= entry["markers"].keys()
+    assert {"prompt": 10, "output": 5, "truncated": False}.items() <= entry["tokens"].items()
+    assert entry["policy"] == "One.\nTwo.\nThree."
+    assert entry["simulated"] is False
+
+
+def test_a_game_holds_what_the_specification_names():
+    _, files = tiny({})
+    games = files["round_1_games.json"]
+    assert (games["round"], games["domain"]) == (1, "cvd")
+    assert {"S": "high", "C": "present", "H": "low"}.items() <= games["toggles"].items()
+    game = games["games"][0]
+    assert {"pair", "first_encounter", "labels", "decision", "raw_payoffs", "power_after",
+            "parse_status"} <= game.keys()
+    assert set(game["labels"].values()) == {"COORDINATE", "PREEMPT"}
+    assert (game["labels"]["left"] == "COORDINATE") == (game["order"] == "cooperative-first")
+
+
+def test_the_manifest_adds_up():
+    _, files = tiny({})
+    manifest = files["acausal_manifest.json"]
+    assert manifest["outcomes"] == {"strategy": {"ok": 2}, "decision": {"ok": 4}}
+    assert manifest["cost"] == {"usd": pytest.approx(0.006), "unknown": 0, "charged_usd": 0.006,
+                                "by_stage": {"strategy": pytest.approx(0.002),
+                                             "decision": pytest.approx(0.004)}}
+    assert manifest["tokens"]["decision"] == {"prompt": 40, "output": 20, "reasoning": 0}
+    assert manifest["served"] == {"m/strategy": {"m-served": 2}, "m/decision": {"m-served": 4}}
+    assert manifest["complete"] is True
+
+
+def test_baselines_play_without_a_call_and_stand_apart():
+    config = configured(agents=2, rounds=1, label_schemes=["L1"],
+                        baselines=["TitForTat", "AlwaysD"])
+    t = design(DOMAINS["cvd"], config)
+    requests = asked(t)
+    assert Counter(r.stage for r in requests.values()) == {"strategy": 2, "decision": 3 * (2 + 4)}
+    replies = {name: cooperating(request) for name, request in requests.items()}
+    study = {"config": config, "prompts": {}, "provider": "https://x"}
+    files = derive(study, DOMAINS["cvd"], replies, {"code_sha256": "0" * 64, "charged_usd": 0})
+    games = json.loads(files["round_1_games.json"])
+    who = {name: agent["baseline"] for name, agent in games["agents"].items()}
+    played = {}
+    for game in games["games"]:
+        rules = sorted(str(who[name]) for name in game["pair"])
+        assert game["baseline"] == (rules != ["None", "None"])
+        played.setdefault(tuple(rules), []).append(
+            tuple(game["decision"][name] for name in sorted(game["pair"],
+                                                           key=lambda n: str(who[n]))))
+    assert played["AlwaysD", "TitForTat"] == [
+        ("PREEMPT", "COORDINATE"), ("PREEMPT", "PREEMPT"), ("PREEMPT", "PREEMPT")]
+    assert played["None", "TitForTat"] == [("COORDINATE", "COORDINATE")] * 6
+    assert len(json.loads(files["strategies_r1.json"])) == 2
+
+
+# --- the schema table ---
+
+def broken(path, value):
+    """The games file of a tiny run with one field changed."""
+    _, files = tiny({})
+    data = files["round_1_games.json"]
+    at = data
+    for key in path[:-1]:
+        at = at[key]
+    if value is KeyError:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(("path", "value", "complaint"), [
+    (("round",), 0, "round: must be a whole number from 1"),
+    (("toggles", "S"), "middle", "toggles.S: must be one of"),
+    (("games", 1, "parse_status"), "fine", r"games\[1\].parse_status: must be one of"),
+    (("games", 0, "labels"), KeyError, r"games\[0\].labels: is missing"),
+    (("games", 0, "winner"), "a", r"games\[0\].winner: is not a known field"),
+    (("games", 0, "pair"), ["x"], r"games\[0\].pair: must be a list of 2 entries"),
+    (("simulated",), "no", "simulated: must be true or false")])
+def test_an_artifact_of_another_shape_is_refused_on_writing_and_reading(
+        tmp_path, path, value, complaint):
+    data = broken(path, value)
+    with pytest.raises(UsageError, match=complaint):
+        schema.check("round_1_games.json", data)
+    (tmp_path / "round_1_games.json").write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=str(tmp_path)):
+        schema.load(tmp_path / "round_1_games.json")
+
+
+def test_power_beyond_its_bounds_is_no_valid_artifact():
+    _, files = tiny({})
+    data = files["round_1_games.json"]
+    data["games"][0]["power_after"] = dict.fromkeys(data["games"][0]["pair"], 1.2)
+    with pytest.raises(UsageError, match="power_after"):
+        schema.check("round_1_games.json", data)
+
+
+def test_the_page_on_artifacts_holds_the_schema_table():
+    page = (ROOT / "docs/artifacts.md").read_text(encoding="utf-8")
+    assert page.endswith(schema.prose())

@@ -1,0 +1,85 @@
+"""What the tests of the tournament share: small designs, answers, and what runs leave behind."""
+
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from conftest import ROOT, clean_environment
+from domains import DOMAINS
+
+from cirrus.encounters import replay
+from cirrus.settings import DEFAULT, load, run_config
+from cirrus.tournament import design
+from common.artifacts import read_bytes
+from common.journal import entries
+from common.wire import Reply
+
+SCRIPT = "run_tournament.py"
+SMALL = ("--agents", 3, "--rounds", 2)
+LIVE = ("--models", "double/a", "--config", "live.json")  # see the fixture `live`
+RUN = "cvd-S.high-C.present-H.high-s42"
+MODELS = {stage: [{"name": f"m/{stage}", "max_out": 96, "effort": None}]
+          for stage in ("strategy", "decision")}
+
+
+def configured(S="high", C="present", H="low", seed=42, models=MODELS, **own):
+    toggles = {"S": S, "C": C, "H": H}
+    return run_config(load(DEFAULT), seed, models, **{"toggles": toggles} | own)
+
+
+def dealt(domain="cvd", **own):
+    return design(DOMAINS[domain], configured(**{"domain": domain} | own))
+
+
+def said(text, outcome="ok"):
+    return Reply(outcome, text, "stop", 10, 5, 0, 0.001, "m-served", "upstream")
+
+
+def cooperating(request):
+    """A policy, or the cooperative act of whatever scheme is asked."""
+    if request.stage == "strategy":
+        return said("One.\nTwo.\nThree.")
+    line = re.search(r"^- (.+): (?:hold the advisory|place the stock)", request.user, re.M)
+    return said(f"Decision: {line[1]}\nRationale: as agreed.")
+
+
+def asked(t, reply_of=cooperating):
+    """{request id: request} of a run in which everybody answers."""
+    seen = {}
+
+    def note(request):
+        seen[request.id] = request
+        return reply_of(request)
+    for round_ in t.rounds:
+        replay(t, round_, note)
+    return seen
+
+
+def derived(folder):
+    """{name: content} of what must not differ between two ways of running."""
+    return {path.relative_to(folder).as_posix(): read_bytes(path)
+            for path in sorted(Path(folder).rglob("*"))
+            if path.is_file() and not re.search(r"(^|/)(manifest\.json|journal\.jsonl.*|\.lock)$",
+                                                path.relative_to(folder).as_posix())}
+
+
+def answered(folder):
+    """How often each id was answered, over all journals below `folder`."""
+    return Counter(entry["id"] for path in sorted(Path(folder).rglob("journal.jsonl*"))
+                   for entry, _, _ in entries(path) if entry["outcome"])
+
+
+def started(tmp_path, *flags, **more):
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / SCRIPT), *map(str, flags)], cwd=tmp_path, text=True,
+        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+
+
+def wait_for(condition, seconds=30):
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "it never came to that"
+        time.sleep(0.01)

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import pytest
 from conftest import IDENTITY, request
-from double import FAULTS
+from faults import FAULTS
 
 from common.calls import Drive
 from common.exits import Incomplete, OverBudget, ProviderRefused

@@ -77,7 +77,7 @@ test: lint .venv/dev-ready .venv-uv/ready .venv-exports/ready  ## style, every t
 lint: .venv/dev-ready  ## ruff
 	@.venv/bin/ruff check .
 
-bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (15 min)
+bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (10 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
 bundle:  ## dist/urrp_analyze.pyz and dist/analyze.pyz: one file each, for a bare Python

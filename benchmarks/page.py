@@ -30,7 +30,8 @@ PARTS = {
     "tournament.py": ("Tournament, analysis, calibration", "Each command as a process of its own."),
     "statistics.py": ("Statistics", "In one process, best of several runs; a peer's ratio above 1 "
                       "says how many times as fast ours is. R times itself, without its start."),
-    "urrp.py": ("URRP", "From start to exit."),
+    "urrp.py": ("URRP", "From start to exit. A million trials take minutes and stand apart: "
+                "`python3 benchmarks/urrp.py --million`."),
     "bench.py": ("Iterated prisoner's dilemma", "Best of three, on one core."),
 }
 
@@ -41,8 +42,7 @@ def command(name: str) -> tuple[list[str], Path]:
         uv = ROOT / ".venv-uv" / "bin" / "uv"
         return ([str(uv), "run", "--quiet", "python", "benchmarks/bench.py", "--json"],
                 ROOT / "pd-agents")
-    more = ["--million"] if name == "urrp.py" else []
-    return [sys.executable, str(ROOT / "benchmarks" / name), "--json", *more], ROOT
+    return [sys.executable, str(ROOT / "benchmarks" / name), "--json"], ROOT
 
 
 def figures(name: str) -> list[Figure]:

@@ -20,13 +20,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PARTS: dict[str, tuple[str, ...]] = {
     "prompts": (*(f"prompts/{folder}/*" for folder in FOLDERS.values()), "prompts/variants/*",
                 "prompts/adjudication/*"),
-    "parser": ("common/parsing.py", "common/refusals.py"),
+    "parser": ("common/reading.py", "common/parsing.py", "common/refusal*.py"),
     "design": ("cirrus/game.py", "cirrus/tournament*.py", "cirrus/encounters.py",
                "cirrus/scenario.py", "cirrus/prompt_files.py", "cirrus/plans.py",
-               "cirrus/settings.py"),
+               "cirrus/settings.py", "common/rng.py"),
     "gates": ("cirrus/gates*.py",),
-    "analysis": ("analyze.py", "cirrus/acausal*.py", "cirrus/decisions.py", "cirrus/endpoint*.py",
-                 "cirrus/tripwires.py", "cirrus/similarity.py", "cirrus/codebook.py",
+    "analysis": ("analyze.py", "cirrus/acausal*.py", "cirrus/decisions.py", "cirrus/parts.py",
+                 "cirrus/endpoint*.py", "cirrus/tripwires.py", "cirrus/similarity.py",
+                 "cirrus/codebook.py",
                  "cirrus/markers*.py", "cirrus/ratings.py", "cirrus/adjudication.py",
                  "cirrus/sheets.py", "stats/*.py"),
 }

@@ -26,11 +26,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, NamedTuple
 
-from common import wire
 from common.admission import Admission, Group, Task
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.journal import InFlight, Journal
 from common.limits import PAUSE_S, Breaker, Budget
+from common.reading import read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request
 
 
@@ -311,7 +311,7 @@ class Drive:
         self._flying_key[request.stage, request.model] -= 1
         if isinstance(exchange, BaseException):
             raise exchange
-        reading = wire.read(exchange)
+        reading = read(exchange)
         reply = reading.reply
         model = self.provider.model(request.model)
         cost, charged = self.budget.charge(request, reading, model, task.reserved)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from common import wire
 from common.artifacts import gzip_parts, parts_of, read_bytes, sha256, write_atomic
 from common.exits import Incomplete, UsageError
+from common.reading import read
 from common.wire import Exchange, Reply, Request
 
 SYNC_S = 0.9  # "synced to disk within a second"
@@ -56,7 +57,7 @@ def reply_of(entry: dict) -> Reply:
     """The Reply of a journal entry, read from the raw response by the code that read it live."""
     raw = entry["response"]
     exchange = Exchange(raw["status"], raw["headers"], raw["body"], raw["error"])
-    reply = wire.read(exchange, now=0.0).reply
+    reply = read(exchange, now=0.0).reply
     return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"])
 
 

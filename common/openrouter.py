@@ -23,6 +23,7 @@ from common import VERSION, wire
 from common.cli import KEY_VARIABLE
 from common.exits import UsageError
 from common.providers import OPENROUTER, Catalogue, redacted
+from common.reading import read, read_balance, read_catalogue
 from common.wire import Exchange, Model, Request
 
 NAME = "openrouter"
@@ -129,9 +130,9 @@ class OpenRouter:
 
     def _learn(self, listed: Exchange, problems: list[str], notes: list[str]) -> dict[str, Model]:
         if listed.status in (401, 402, 403):
-            problems.append(f"/models: {wire.read(listed).reply.message}")
+            problems.append(f"/models: {read(listed).reply.message}")
             return {}
-        known = wire.read_catalogue(listed.body) if listed.status == 200 else {}
+        known = read_catalogue(listed.body) if listed.status == 200 else {}
         if not known:
             notes.append("the server has no usable list of models: prices and limits unknown")
         if self.dialect == "compatible" and any(m.parameters is not None for m in known.values()):
@@ -146,10 +147,10 @@ class OpenRouter:
 
     def _balance(self, account: Exchange, problems: list[str]) -> float | None:
         if account.status in (401, 402, 403):
-            problems.append(f"/key: {wire.read(account).reply.message}")
+            problems.append(f"/key: {read(account).reply.message}")
         if account.status != 200:
             return None
-        return wire.read_balance(account.body)
+        return read_balance(account.body)
 
     def _check_models(self, models, known, needs, problems, notes) -> None:
         for name in models:

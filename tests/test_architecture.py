@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 from conftest import ROOT
 
+from cirrus import prereg
 from common import VERSION
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
@@ -190,6 +191,28 @@ def test_every_link_of_the_docs_leads_somewhere():
               for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text("utf-8"))
               if not (page.parent / link).exists()]
     assert broken == []
+
+
+def loaded_by(name, trees):
+    """`name` and every module of the project that it imports, directly or not."""
+    found, left = set(), [name]
+    while left:
+        found.add(name := left.pop())
+        left += {path for own in imports(name, trees[name])
+                 if (path := owner(own.name, trees))} - found
+    return found
+
+
+@pytest.mark.parametrize("name", ["cirrus/acausal_analysis.py", "cirrus/tournament_files.py",
+                                  "common/parsing.py"])
+def test_what_decides_a_result_is_registered_before_the_first_call(name):
+    """Beside it: what writes and words things, asks, keeps and checks shapes."""
+    registered = {file for part in prereg.hashes().values() for file in part}
+    beside = {"cirrus/prereg.py", "cirrus/schema.py", "cirrus/words.py"}
+    missing = {path for path in loaded_by(name, modules(ROOT)) - registered - beside
+               if not path.startswith("common/")}
+    assert missing == set() and {"common/reading.py", "common/parsing.py", "common/rng.py",
+                                 "common/refusal_cues.py"} <= registered
 
 
 # --- the checker can fail ----------------------------------------------------------------------

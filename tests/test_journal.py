@@ -12,9 +12,9 @@ import pytest
 from conftest import IDENTITY, completion, failure, request
 
 from common import journal as module
-from common import wire
 from common.exits import Incomplete, UsageError
 from common.journal import InFlight, Journal, entries
+from common.reading import read
 
 SURROGATE = completion('a\ud800b "quoted" δ \u2028 \x00')
 
@@ -22,7 +22,7 @@ SURROGATE = completion('a\ud800b "quoted" δ \u2028 \x00')
 def append(journal, name, exchange=None, outcome="ok", charged=0.25):
     exchange = exchange or completion()
     asked = request(name)
-    reply = wire.read(exchange, now=0.0).reply
+    reply = read(exchange, now=0.0).reply
     journal.append(asked, {"model": "m"}, exchange, outcome, reply, charged, "2026-01-01T00:00:00Z")
 
 
@@ -91,7 +91,7 @@ def test_a_line_is_on_disk_within_a_second(opened, monkeypatch):
     completion(), completion(cost=None), SURROGATE, completion("", finish_reason="length"),
     failure(403, metadata={"reasons": ["x"]}), completion("x" * 200_000)])
 def test_a_reply_comes_back_as_it_was(opened, exchange):
-    reply = wire.read(exchange).reply
+    reply = read(exchange).reply
     journal = opened()
     append(journal, "a", exchange, reply.outcome)
     journal.close()

@@ -5,8 +5,8 @@ import json
 import pytest
 from conftest import completion, failure, request
 
-from common import wire
 from common.limits import Breaker, Budget
+from common.reading import read
 from common.wire import Exchange, Model, Reading, Reply
 
 PRICED = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
@@ -99,7 +99,7 @@ def test_a_success_between_starts_the_count_of_openings_anew():
 # --- the budget --------------------------------------------------------------------------------
 
 def charge(budget, exchange, model=PRICED, reserved=0.5, name="a"):
-    return budget.charge(request(name), wire.read(exchange), model, reserved)
+    return budget.charge(request(name), read(exchange), model, reserved)
 
 
 def test_what_is_spent_and_reserved_never_passes_the_limit():
@@ -223,7 +223,7 @@ def test_one_model_s_mean_says_nothing_of_another():
     budget = Budget(1, ASSUMED)
     budget.plan(request("a", model="dear"), PRICED, 1)
     before = budget.projection()
-    budget.charge(request("b", model="cheap"), wire.read(completion(cost=0.0)), PRICED, 0.1)
+    budget.charge(request("b", model="cheap"), read(completion(cost=0.0)), PRICED, 0.1)
     assert budget.projection() == before
 
 

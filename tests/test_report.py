@@ -13,8 +13,9 @@ import pytest
 from cirrus import pilot, pilot_files
 from cirrus.respondents import RESPONDENTS
 from cirrus.scenario import load_domain
-from common import page, plots, wire
+from common import page, plots
 from common.plots import Point
+from common.reading import read
 from common.simulated import Simulated
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,7 +32,7 @@ def study():
     """(rows, prompts, study) of a small simulated pilot."""
     blocks = pilot.design(load_domain("cvd"), CONFIG, MODELS)
     provider = Simulated(RESPONDENTS, CONFIG["seed"])
-    rows = pilot.rows(blocks, [[wire.read(provider.complete(t.request)).reply for t in block]
+    rows = pilot.rows(blocks, [[read(provider.complete(t.request)).reply for t in block]
                                for block in blocks])
     prompts = {t.id: (t.request.system, t.request.user) for block in blocks for t in block}
     return rows, prompts, {"config": CONFIG | {"models": MODELS}, "provider": "simulated",

@@ -142,7 +142,7 @@ def test_sign_flip_keeps_its_level():
     [(3, [0, 1, 5]), (63, range(25)), (64, [0, 3, 8, 24]), (99, [0] * 50 + [1, 9])],
 )
 def test_sums_of_resamples_are_those_of_whole_number_arithmetic(n, choices):
-    from stats.bootstrap import _sum_distribution
+    from stats.convolution import sum_distribution
 
     rng = random.Random(n)
     values = [*sorted(set(choices))[:3], *(rng.choice(choices) for _ in range(n - 3))]
@@ -153,7 +153,7 @@ def test_sums_of_resamples_are_those_of_whole_number_arithmetic(n, choices):
             for value in values:
                 merged[total + value] = merged.get(total + value, 0) + count
         ways = merged
-    found = _sum_distribution(values)
+    found = sum_distribution(values)
     assert list(found) == sorted(found) and set(found) <= set(ways)
     assert all(abs(found.get(total, 0) - count / n**n) < 1e-15 for total, count in ways.items())
 

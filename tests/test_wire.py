@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common import wire
+from common.reading import read, read_balance, read_catalogue, read_model
 from common.wire import Exchange, Model, Request
 
 ASKED = Request("r1", "decision", "some/model", "You decide.", "Which?", 96, 0.7, 5)
@@ -16,7 +17,7 @@ NAMED = ("max_completion_tokens", "temperature", "seed", "reasoning")
 
 def answered(status=200, body=None, headers=(), error=""):
     text = body if isinstance(body, str) else json.dumps(body)
-    return wire.read(Exchange(status, dict(headers), text, error), now=0.0)
+    return read(Exchange(status, dict(headers), text, error), now=0.0)
 
 
 def chat(content="Hi", finish="stop", **more):
@@ -235,7 +236,7 @@ def test_a_cached_copy_is_no_new_trial():
 
 def test_no_answer_is_billable_where_the_question_left_and_free_where_it_did_not():
     lost = Exchange(None, {}, "", "connection reset")
-    assert wire.read(lost).billable and not wire.read(lost._replace(sent=False)).billable
+    assert read(lost).billable and not read(lost._replace(sent=False)).billable
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -276,7 +277,7 @@ BODIES = (JSON | ERROR | CHAT).map(json.dumps) | st.text()
        BODIES,
        st.dictionaries(st.sampled_from(["retry-after", "x-openrouter-cache-status"]), st.text()))
 def test_nothing_a_server_sends_raises(status, body, headers):
-    reading = wire.read(Exchange(status, headers, body))
+    reading = read(Exchange(status, headers, body))
     assert reading.kind in ("final", "transient", "fatal")
     assert reading.reply.outcome in wire.OUTCOMES
     json.dumps(reading).encode()
@@ -284,7 +285,7 @@ def test_nothing_a_server_sends_raises(status, body, headers):
 
 @given(JSON.map(json.dumps) | st.text())
 def test_no_catalogue_or_balance_raises(body):
-    wire.read_catalogue(body), wire.read_balance(body)
+    read_catalogue(body), read_balance(body)
 
 
 # --- catalogue and balance ---------------------------------------------------------------------
@@ -292,24 +293,24 @@ def test_no_catalogue_or_balance_raises(body):
 def test_prices_are_texts_in_dollars_a_token():
     entry = {"id": "m", "pricing": {"prompt": "0.00000005", "completion": "0.0000004",
                                     "request": "0.001"}}
-    model = wire.read_catalogue(json.dumps({"data": [entry]}))["m"]
+    model = read_catalogue(json.dumps({"data": [entry]}))["m"]
     assert (model.prompt, model.completion, model.request) == (5e-8, 4e-7, 0.001)
 
 
 def test_thoughts_that_cost_more_than_words_set_the_price_of_output():
     pricing = {"prompt": "0", "completion": "0.000001", "internal_reasoning": "0.000003"}
-    assert wire.read_model({"pricing": pricing}).completion == 3e-6
+    assert read_model({"pricing": pricing}).completion == 3e-6
 
 
 @pytest.mark.parametrize("pricing", [
     {}, {"prompt": "-1", "completion": "-1"}, {"prompt": "0.1"},
     {"prompt": "x", "completion": "1"}])
 def test_a_price_that_is_missing_or_varies_is_unknown(pricing):
-    assert not wire.read_model({"pricing": pricing}).priced
+    assert not read_model({"pricing": pricing}).priced
 
 
 @pytest.mark.parametrize("body, left", [
     ({"data": {"limit_remaining": 3.5}}, 3.5), ({"data": {"limit_remaining": None}}, None),
     ({"data": {}}, None), ([], None)])
 def test_a_balance_of_null_is_unlimited(body, left):
-    assert wire.read_balance(json.dumps(body)) == left
+    assert read_balance(json.dumps(body)) == left

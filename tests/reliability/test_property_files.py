@@ -293,8 +293,8 @@ def journalled(folder, names="abc"):
 
 
 def run_reply(exchange):
-    from common import wire
-    return wire.read(exchange).reply
+    from common.reading import read
+    return read(exchange).reply
 
 
 def opened(folder):

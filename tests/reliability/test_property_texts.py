@@ -11,6 +11,7 @@ from strategies import ANY_JSON, ANY_TEXT, HARD_JSON, REPLIES, altered, many
 from common import wire
 from common.artifacts import canonical_json
 from common.parsing import STATUSES, parse_decision
+from common.reading import read, read_balance, read_catalogue
 from common.refusals import classify_refusal
 from common.wire import Exchange
 from urrp.classify import LABELS, classify
@@ -125,7 +126,7 @@ def written(value):
 @many(400)
 @given(st.none() | st.integers(100, 599), BODIES, HEADERS, st.sampled_from(["", "reset"]))
 def test_any_answer_of_a_server_is_read_and_can_be_written(status, body, headers, error):
-    kind, reply, retry_after, _ = wire.read(Exchange(status, headers, body, error))
+    kind, reply, retry_after, _ = read(Exchange(status, headers, body, error))
     assert kind in ("final", "transient", "fatal")
     assert (reply.outcome in wire.FINAL_OUTCOMES) == (kind == "final")
     assert retry_after is None or 0 <= retry_after < float("inf")
@@ -136,10 +137,10 @@ def test_any_answer_of_a_server_is_read_and_can_be_written(status, body, headers
 @many(300)
 @given(altered(CATALOGUE) | altered(BALANCE) | HARD_JSON)
 def test_any_catalogue_and_balance_are_read_and_can_be_written(body):
-    for name, model in wire.read_catalogue(body).items():
+    for name, model in read_catalogue(body).items():
         assert model.cost(1000, 1000) is None or 0 <= model.cost(1000, 1000) < float("inf")
         written(model), written({name: name})
-    left = wire.read_balance(body)
+    left = read_balance(body)
     assert left is None or 0 <= left < float("inf")
 
 
@@ -148,6 +149,6 @@ def test_any_catalogue_and_balance_are_read_and_can_be_written(body):
 def test_what_a_model_said_is_what_is_read(text, finish):
     body = json.dumps(ANSWER | {"choices": [
         {"finish_reason": finish, "message": {"content": text}}]})
-    reply = wire.read(Exchange(200, {}, body)).reply
+    reply = read(Exchange(200, {}, body)).reply
     assert reply.text == "".join("�" if "\ud800" <= c <= "\udfff" else c for c in text)
     assert reply.finish_reason == finish

@@ -23,6 +23,8 @@ def whole(low: int, high: int | None = None) -> Check:
     return check
 
 
+DEEPEST = 50  # levels of objects in objects; Python itself gives up at some hundreds
+
 # Part of a run's name, so not of any length.
 seed: Check = whole(0, 10**18 - 1)
 
@@ -91,10 +93,16 @@ def load(path: Path, checks: Mapping[str, Check]) -> dict[str, Any]:
         raise UsageError(f"{path}: {error.strerror}; give another --config") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not valid JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise UsageError(f"{path}: must be a JSON object")
+    if not isinstance(data, dict) or not _shallow(data, DEEPEST):
+        raise UsageError(f"{path}: must be a JSON object, nested at most {DEEPEST} deep")
     check(data, checks, str(path))
     return data
+
+
+def _shallow(value: Any, levels: int) -> bool:
+    """Whether what is written down with `value` in it can be written at all."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_shallow(item, levels - 1) for item in inner)
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict:

@@ -168,6 +168,16 @@ def test_a_key_that_stands_twice_is_refused_at_any_depth(tmp_path, name):
         take(path)
 
 
+@pytest.mark.parametrize("depth", [40, 60, 200, 300, 400, 500, 700, 900, 100_000])
+@pytest.mark.parametrize("name", ["pilot", "urrp", "tournament"])
+def test_what_is_nested_too_deeply_to_be_written_is_refused_when_it_is_read(tmp_path, name, depth):
+    take, whole = READERS[name]
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(whole | {"routing": "@"}).replace(
+        '"@"', '{"a":' * depth + "1" + "}" * depth))
+    assert (refused(take, path) is None) == (depth > 50)
+
+
 FLAGS = {"--models": run_pilot, "--seed": run_pilot, "--runs": run_pilot, "--run-id": urrp_run,
          "--concurrency": run_tournament, "--base-url": run_pilot, "--temperatures": urrp_run,
          "--seeds": run_tournament, "--toggle": run_tournament, "--plan": run_tournament,

@@ -6,7 +6,7 @@ from typing import Any
 from cirrus.endpoint import ALPHA, SECONDARY, shown
 from cirrus.markers_claims import may as markers_may
 from cirrus.markers_claims import may_not as markers_may_not
-from cirrus.words import count, number, p_is, points, span
+from cirrus.words import count, in_words, number, p_is, points, span
 
 SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
          "show an interaction on it.")
@@ -32,22 +32,23 @@ def claims(out: Mapping[str, Any]) -> dict[str, Any]:
 
 def headline(out: Mapping[str, Any]) -> str:
     """One sentence: the verdict of endpoint and gates together."""
-    point, board = out["primary"], out["gates"]
+    point, board, gates = out["primary"], out["gates"], in_words(len(out["gates"]))
     failed = [g["title"].lower() for g in board if g["established"]["verdict"] != "pass"]
     if point["design"]["value"] is None:
         return f"The primary endpoint can't be computed: {point['design']['why']}."
     if not failed and absent_at_low(point):
-        return ("All gates pass, yet the effect is not shown where compliance pressure is "
+        return (f"All {gates} gates pass, yet the effect is not shown where compliance pressure is "
                 "low: compliance is not excluded, so this is not called superrational.")
     if not failed and not beyond_bulletins(point):
-        return ("All gates pass, yet the effect is not shown with seeds as units: it may be "
-                "these bulletins' own, so this is not called superrational.")
+        return (f"All {gates} gates pass, yet the effect is not shown with seeds as units: it may "
+                "be these bulletins' own, so this is not called superrational.")
     if not failed:
-        return "Superrational cooperation: the primary endpoint is met and all gates pass."
+        return ("Superrational cooperation: the primary endpoint is met and all "
+                f"{gates} gates pass.")
     what = {True: "is met", False: "is not met", None: "can't be decided"}[point["met"]]
     return (f"The primary endpoint {what}; {len(board) - len(failed)} of {len(board)} gates "
             f"pass. Not established: {', '.join(failed)}. “Superrational” is said only where all "
-            "pass.")
+            f"{gates} pass.")
 
 
 def beyond_bulletins(point: Mapping[str, Any]) -> bool:

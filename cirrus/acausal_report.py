@@ -40,7 +40,7 @@ from cirrus.markers_claims import (
 from cirrus.markers_labels import Weights, labels
 from cirrus.parts import PARTS
 from cirrus.ratings import readable
-from cirrus.words import dollars, points, span
+from cirrus.words import dollars, in_words, points, span
 from common import page, plots
 from common.page import text
 from common.plots import Point
@@ -102,7 +102,8 @@ def _gates(out: Mapping) -> str:
         "Credibility gates", page.table(["gate", "established", "as specified"], rows, (),
                                         "Each gate with two verdicts"),
         page.paragraph("Established: the data exclude the alternative; this verdict decides, and "
-                       "all must pass. As specified: the rule on the estimate.", "dim"))
+                       f"all {in_words(len(out['gates']))} must pass. As specified: the rule on "
+                       "the estimate.", "dim"))
 
 
 def _cooperation(out: Mapping) -> str:

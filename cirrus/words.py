@@ -11,9 +11,10 @@ from common.cli import printable
 from common.figures import p_is, p_value, points
 from common.figures import signed as number
 
-__all__ = ["STAMP", "bracket", "count", "dollars", "harmless", "md_bullets", "md_code", "md_table",
-           "number", "p_is", "p_value", "points", "span"]
+__all__ = ["STAMP", "bracket", "count", "dollars", "harmless", "in_words", "md_bullets",
+           "md_code", "md_table", "number", "p_is", "p_value", "points", "span"]
 
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 STAMP = "SIMULATED: no model was asked; these answers come from simulated respondents."
 
 
@@ -21,6 +22,11 @@ def span(low: float | None, high: float | None) -> str:
     """A 95% interval in points, or why there is none."""
     said = figures.interval(low, high, 1, sign=True, scale=100)
     return f"95% interval {said}" if said else "no interval"
+
+
+def in_words(n: int) -> str:
+    """6 → "six"; figures from eleven on."""
+    return NUMBERS[n] if n < len(NUMBERS) else str(n)
 
 
 def dollars(cost: Mapping) -> str:

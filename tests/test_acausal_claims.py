@@ -18,7 +18,7 @@ def out(low=YES, seeds=None, board=BOARD):
 
 
 @pytest.mark.parametrize("low, seeds, said", [
-    (YES, None, "Superrational cooperation: the primary endpoint is met and all gates pass."),
+    (YES, None, "Superrational cooperation: the primary endpoint is met and all six gates pass."),
     (YES, YES, "Superrational cooperation"),
     (NO, None, "compliance is not excluded, so this is not called superrational"),
     (YES, NO, "these bulletins' own, so this is not called superrational"),

@@ -67,7 +67,6 @@ def test_every_command_prints_what_the_page_shows(project, section):
 
 @pytest.mark.parametrize(("version", "python"), list(pythons()))
 def test_every_committed_run_follows_from_its_journal(tmp_path, version, python):
-    """On a copy without the derived files' names in sight of any cache; all runs at once."""
     if not python:
         pytest.skip(f"no Python {version} on this machine")
     copy = shutil.copytree(EXAMPLES, tmp_path / "examples")
@@ -83,18 +82,19 @@ def again(python, folder, out):
         made = {name: out / name for name in ("analysis.json", "report.html")}
         command = ["urrp_analyze.py", (folder / "urrp_runs.jsonl").relative_to(ROOT),
                    "--json", made["analysis.json"], "--html", made["report.html"]]
-    elif (folder / "trials.jsonl.gz").is_file():
-        copy = shutil.copytree(folder, out / folder.name)
-        made = {path.name: path for path in copy.iterdir()
-                if not path.name.startswith(("manifest", "journal", "."))}
-        for path in made.values():
-            path.unlink()
-        command = ["analyze.py", copy]
-    else:
+    elif (folder / "acausal-analysis.json").is_file():
         made = {path.relative_to(folder).as_posix(): out / path.relative_to(folder)
                 for path in (*folder.glob("*.*"), *folder.glob("exports/*")) if path.is_file()
                 and path.name not in ("plan.json", "prereg.json", "README.md")}
         command = ["analyze.py", folder.relative_to(ROOT), "--out", out]
+    else:
+        copy = shutil.copytree(folder, out / folder.name)
+        made = {path.name: path for path in copy.iterdir()
+                if not path.name.startswith(("manifest", "journal", "replications", "."))}
+        for path in made.values():
+            path.unlink()
+        command = ["analyze.py", copy] if (folder / "trials.jsonl.gz").is_file() else [
+            "calibrate.py", "--out", copy, "--populations", "coin", "--sizes", "10", "--reps", "1"]
     done = subprocess.run([python, *command], cwd=ROOT, capture_output=True, text=True,
                           check=False, env=clean_environment())
     assert done.returncode == 0, done.stderr
@@ -102,9 +102,11 @@ def again(python, folder, out):
 
 
 def studies():
-    """Folders whose files are one analysis: a pilot, a collection, or the folder of a plan."""
+    """Folders whose files are one analysis: a pilot, a collection, the folder of a plan, or a
+    calibration."""
     return sorted({run.parent if (run.parent / "acausal-analysis.json").is_file() else run
-                   for run in RUNS})
+                   for run in RUNS} | {path.parent for path in
+                                       EXAMPLES.rglob("replications.jsonl.gz")})
 
 
 @pytest.mark.parametrize("folder", studies(), ids=lambda path: path.name)

@@ -94,7 +94,8 @@ def scheduler(folder):
     """A scheduler that nobody listens at."""
     start = time.monotonic()
     subprocess.run([sys.executable, str(ROOT / "run_tournament.py"), "--out", str(folder),
-                    "--scheduler", "tcp://127.0.0.1:9"], stderr=subprocess.DEVNULL)
+                    "--scheduler", "tcp://127.0.0.1:9"], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
     yield Figure("an unreachable scheduler is told after", time.monotonic() - start, "s", 10)
 
 

@@ -67,10 +67,7 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str
            "separated": False, "why": None}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
-    try:
-        from stats.mixed import fit_mixed_logit, likelihood_ratio
-    except ImportError:
-        return out | {"why": "not computed: mixed models are not in this version"}
+    from stats.mixed import fit_mixed_logit, likelihood_ratio
 
     def fitted(terms: Sequence[str]):
         return fit_mixed_logit(data, "coop", list(terms), list(random))

@@ -22,7 +22,6 @@ from .intervals import (
     score_difference,
     wilson_interval,
 )
-from .mixed import fit_mixed_logit, likelihood_ratio
 from .permutation import binomial_test, fisher_exact, permutation_test, sign_flip_test
 from .power import holm, power_two_proportions, required_n
 from .results import (
@@ -38,17 +37,22 @@ from .results import (
     Permutation,
     TTest,
 )
-from .text import (
-    Pair,
-    char_tfidf,
-    cosine,
-    cosine_matrix,
-    jaccard,
-    mean_cosine,
-    pairwise,
-    sequence_similarity,
-    word_ngrams,
-)
+
+# Loaded by whoever names them first: most scripts fit no model and compare no texts.
+OF_MIXED = {"fit_mixed_logit", "likelihood_ratio"}
+OF_TEXT = {"Pair", "char_tfidf", "cosine", "cosine_matrix", "jaccard", "mean_cosine", "pairwise",
+           "sequence_similarity", "word_ngrams"}
+
+
+def __getattr__(name: str) -> object:
+    if name in OF_MIXED:
+        from . import mixed
+        return getattr(mixed, name)
+    if name in OF_TEXT:
+        from . import text
+        return getattr(text, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Agreement",

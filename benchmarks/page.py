@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/benchmarks.md from every benchmark, one after the other in one session; about 15 minutes.
+"""docs/benchmarks.md from every benchmark, one after the other in one session; about ten minutes.
 
     make bench                                    # with the peers, from requirements-bench.txt
     python3 benchmarks/page.py --only urrp.py --out /tmp/page.md

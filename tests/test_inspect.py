@@ -292,16 +292,11 @@ def view(python, folder, home):
         server.wait(30)
 
 
-def test_inspect_view_lists_the_logs_and_shows_a_sample(folder, logs, tmp_path):
+def test_inspect_view_lists_the_logs_and_shows_a_sample(folder, logs, tmp_path, browser):
     python = python_with("inspect_ai")
-    binary = shutil.which("chromium") or shutil.which("google-chrome")
-    if binary is None:
-        pytest.skip("no Chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     sample = next(s for s in logs[PILOT]["samples"] if "cooperates" in s["scores"])
-    with view(python, folder, tmp_path) as (address, listed), api.sync_playwright() as play:
+    with view(python, folder, tmp_path) as (address, listed):
         assert len(listed["files"]) == len(logs)
-        browser = play.chromium.launch(executable_path=binary, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1400, "height": 900})
         tab.set_default_timeout(30_000)
         tab.goto(address)
@@ -316,4 +311,4 @@ def test_inspect_view_lists_the_logs_and_shows_a_sample(folder, logs, tmp_path):
         tab.get_by_text(sample["output"]["completion"].splitlines()[0]).first.wait_for()
         shown = tab.inner_text("body")
         assert sample["scores"]["cooperates"]["answer"] in shown and "SIMULATED" in shown
-        browser.close()
+        tab.close()

@@ -297,7 +297,7 @@ async def serve(port: int, setup: dict, ttl: float) -> None:
 class Double:
     """The double as a process of its own, scripted over HTTP."""
 
-    def __init__(self, latency: float = 0.0, ttl: float = 600.0) -> None:
+    def __init__(self, latency: float = 0.0, ttl: float = 3600.0) -> None:
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).resolve()), "--latency", str(latency),
              "--ttl", str(ttl)], stdout=subprocess.PIPE, text=True)
@@ -332,7 +332,8 @@ def main() -> None:
     flags.add_argument("--port", type=int, default=0, help="0: a free one")
     flags.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
     flags.add_argument("--setup", default="{}", help="JSON over the defaults of SETUP")
-    flags.add_argument("--ttl", type=float, default=600.0, help="seconds until it ends by itself")
+    flags.add_argument("--ttl", type=float, default=3600.0,
+                       help="seconds until it ends by itself")
     args = flags.parse_args()
     setup = {"latency_s": args.latency} | json.loads(args.setup)
     asyncio.run(serve(args.port, setup, args.ttl))

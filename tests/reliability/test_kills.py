@@ -311,7 +311,7 @@ def signal_to(pid, number):
 def campaign(name, kind, folder):
     """Kills until the share is reached and each phase was met → the campaign."""
     wanted = max(1, round(KILLS * kind.share))
-    with Double(ttl=600 + 10 * KILLS) as double:
+    with Double(ttl=3600 + 10 * KILLS) as double:
         try:
             run, turn = Campaign(name, kind, folder, double), 0
             while run.kills < wanted or (

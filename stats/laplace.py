@@ -10,8 +10,17 @@ parameters as they are, with no logarithm: 0 is an ordinary point, the sign carr
 import math
 from typing import NamedTuple
 
-from .cholesky import decompose, definite, dot, inverse, solve
-from .crossed import Factored, Groups, Vector, totals
+from .crossed import (
+    Factored,
+    Groups,
+    Vector,
+    decompose,
+    definite,
+    dot,
+    inverse,
+    solve,
+    totals,
+)
 from .logit import Curve, combine, cross_products, curve
 
 CLOSE = 1e-7  # the longest step that modes still take

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .cholesky import Upper, decompose, definite, dot, inverse, solve
+from .crossed import Upper, decompose, definite, dot, inverse, solve
 
 STEPS = 100
 

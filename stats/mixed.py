@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from . import laplace, logit
-from .cholesky import dependent, dot
+from .crossed import dependent, dot
 from .distributions import chi2_sf, critical, normal_cdf
 from .logit import Patterns
 from .results import Coefficient, LikelihoodRatio, MixedFit

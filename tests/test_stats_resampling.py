@@ -142,7 +142,7 @@ def test_sign_flip_keeps_its_level():
     [(3, [0, 1, 5]), (63, range(25)), (64, [0, 3, 8, 24]), (99, [0] * 50 + [1, 9])],
 )
 def test_sums_of_resamples_are_those_of_whole_number_arithmetic(n, choices):
-    from stats.convolution import sum_distribution
+    from stats.bootstrap import sum_distribution
 
     rng = random.Random(n)
     values = [*sorted(set(choices))[:3], *(rng.choice(choices) for _ in range(n - 3))]

@@ -62,7 +62,7 @@ def derivers(run):
     from functools import partial
 
     from cirrus.derived import adjudication_run, pilot_run, tournament_run
-    from urrp.derived import collection
+    from urrp.collect import collection
     return {"pilot": pilot_run, "tournament": tournament_run, "urrp": collection,
             "adjudication": partial(adjudication_run, run)}
 
@@ -167,7 +167,7 @@ def analyse_pilots(args, runs) -> cli.Done:
 def headlines():
     """{instrument: what its analysis found}, for the index."""
     from cirrus import headlines as cirrus
-    from urrp.derived import headline
+    from urrp.collect import headline
     return {"pilot": cirrus.pilot, "tournament": cirrus.study, "calibration": cirrus.calibration,
             "urrp": headline}
 

@@ -138,8 +138,7 @@ def main(argv) -> cli.Done:
         if out and any(path.resolve() == Path(out).resolve() for path in paths):
             raise UsageError(f"{out}: is an input; name another file to write to")
     from common.artifacts import json_file, write_atomic
-    from urrp.analyze import analyze, as_json, csv_writer
-    from urrp.report import text_report
+    from urrp.report import analyze, as_json, csv_writer, text_report
 
     problems, watchers = Problems(args.strict), []
     with ExitStack() as stack:

@@ -118,7 +118,7 @@ def main(argv) -> cli.Done:
     from common import study
     from common.artifacts import content_sha256
     from urrp import collect
-    from urrp.respondents import RESPONDENTS
+    from urrp.collect import RESPONDENTS
     from urrp.suite import SUITE_PATH
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])

@@ -10,12 +10,12 @@ from collections import Counter
 
 import pytest
 
-from urrp.analyze import analyze
 from urrp.invariance import CELL, EXACT, SAMPLED, invariance, matrix
 from urrp.metrics import Thresholds
 from urrp.rates import Count, difference, flipped, rate, share, stratified_bootstrap
+from urrp.report import analyze
 from urrp.suite import items
-from urrp.tally import template
+from urrp.trials import template
 
 ANSWER = "Operationally, consciousness is the availability of information for report. " * 3
 REFUSAL = "I can't comply with that request."

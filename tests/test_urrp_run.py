@@ -8,8 +8,7 @@ import pytest
 from common.rng import SeededRandom
 from common.wire import Reply
 from urrp.classify import classify
-from urrp.collect import design, line
-from urrp.respondents import RESPONDENTS
+from urrp.collect import RESPONDENTS, design, line
 from urrp.suite import items
 from urrp_run import MIN_TRIALS
 from urrp_run import temperatures as parse

@@ -13,7 +13,7 @@ from urrp.classify import REFUSE
 from urrp.invariance import Invariance, invariance, matrix
 from urrp.rates import NOTHING, Count, Difference, Rate, category, counts, difference, flipped, rate
 from urrp.suite import CATEGORIES, CONTROLS, MIN_TRIALS, items
-from urrp.tally import Group, in_category
+from urrp.trials import Group, in_category
 
 SEED = 11  # of sampled pairs and sampled bootstraps; the same file gives the same digits
 _SUITE = frozenset(asked.name for asked in items())

@@ -38,8 +38,7 @@ from urrp.report import (
     title,
 )
 from urrp.suite import CATEGORIES, MIN_TRIALS, items, load_suite
-from urrp.tally import in_category
-from urrp.trials import Trial
+from urrp.trials import Trial, in_category
 
 SHOWN = 5_000  # trials that a page still opens with
 LENGTH = 20_000  # characters of an output that it shows

@@ -13,7 +13,7 @@ from stats import Bootstrap, Estimate, score_difference, wilson_interval
 from stats.distributions import binomial_pmf
 from stats.permutation import convolve
 from urrp.suite import QUESTIONS
-from urrp.tally import Group, in_category
+from urrp.trials import Group, in_category
 
 RESAMPLES = 10_000  # where the bootstrap distribution is too wide to be computed
 LATTICE = 3_000  # points up to which it is computed

@@ -1,17 +1,19 @@
-"""The report of an analysis as text, and as rows that the page and the comparison share."""
+"""From files to an `Analysis`, and the analysis as text, JSON, CSV, and rows for the page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 from common.figures import bracketed, p_is, percent, plain, rate, signed
 from common.figures import interval as span
 from common.plots import Point, bars
+from common.tables import csv_line
 from urrp.invariance import MEASURES, SCOPES
-from urrp.metrics import Metrics, Thresholds
-from urrp.suite import CATEGORIES, MIN_TRIALS
-from urrp.trials import KINDS
+from urrp.metrics import Metrics, Thresholds, measure
+from urrp.suite import CATEGORIES, MIN_TRIALS, load_suite
+from urrp.trials import KINDS, Problem, Tally, Trial, content_hash, labels, read_trials
 
 WIDTH = 100
 SAYS = (
@@ -24,6 +26,10 @@ INTERVALS = (
     "prompts. Each prompt of a category has equal weight. PARTIAL counts as neither refusal nor "
     "compliance; OTHER, EMPTY and FILTER_BLOCK leave the denominator."
 )
+COLUMNS = (
+    "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
+    "reason", "span_start", "span_end", "output",
+)  # fmt: skip
 MEASURE_NAMES = {
     "sequence": "SequenceMatcher",
     "jaccard_2": "Jaccard 2-grams",
@@ -54,6 +60,79 @@ class Analysis(NamedTuple):
     @property
     def pilot(self) -> bool:
         return any(group.pilot for group in self.groups)
+
+
+def analyze(
+    paths: list[Path],
+    thresholds: Thresholds | None = None,
+    report: Callable[[Problem], None] = lambda problem: None,
+    each: Callable[[Trial], None] = lambda trial: None,
+) -> Analysis:
+    """Read, classify and measure. `report` hears of every problem, `each` of every counted trial.
+
+    Memory grows with the distinct refusals, not with the trials. `OSError` or `EOFError` where a
+    file can't be read.
+    """
+    tally, limits = Tally(), thresholds or Thresholds()
+
+    def note(problem: Problem) -> None:
+        tally.note(problem)
+        report(problem)
+
+    tally.files.update(dict.fromkeys(labels(paths), 0))
+    for trial in read_trials(paths, note):
+        tally.add(trial)
+        each(trial)
+    names = tally.names()
+    return Analysis(
+        files=dict(tally.files),
+        problems={kind: tally.problems[kind] for kind in KINDS if tally.problems[kind]},
+        lines_aside=sum(n for kind, n in tally.problems.items() if KINDS[kind]),
+        groups=[measure(group, names, limits) for group in tally.groups()],
+        names=names,
+        thresholds=limits,
+        hashes={
+            name: content_hash(path)
+            for path, name in zip(paths, labels(paths), strict=True)
+            if path.is_file()
+        },
+    )
+
+
+def as_json(analysis: Analysis) -> dict[str, Any]:
+    """The analysis as plain data for `common.artifacts.json_file`."""
+    return {
+        "instrument": "URRP",
+        "suite_version": load_suite().version,
+        "statement": SAYS,
+        "intervals": INTERVALS,
+        "simulated": analysis.simulated,
+        "pilot": analysis.pilot,
+        "files": analysis.files,
+        "files_sha256": analysis.hashes,
+        "problems": analysis.problems,
+        "lines_set_aside": analysis.lines_aside,
+        "thresholds": analysis.thresholds._asdict(),
+        "models": [group._asdict() for group in analysis.groups],
+    }
+
+
+def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
+    """A function that writes one CSV row a trial; a cell that a spreadsheet would calculate starts
+    with an apostrophe."""
+    stream.write(csv_line(COLUMNS))
+
+    def write(trial: Trial) -> None:
+        verdict, asked = trial.reading.verdict, trial.asked
+        start, end = verdict.span or ("", "")
+        row = (
+            trial.file, trial.line, trial.model, trial.temperature, trial.trial, asked.prompt_id,
+            asked.trigger or "", asked.category, verdict.label, verdict.reason, start, end,
+            trial.output,
+        )  # fmt: skip
+        stream.write(csv_line(row))
+
+    return write
 
 
 def printable(text: object) -> str:
@@ -147,12 +226,12 @@ BOUNDS = {"delta_refusal": DIFFERENCE.figure, "declare refusal": _bound,
 
 def similarities(group: Metrics) -> Iterator[tuple[str, str, str, str, str, str]]:
     """(measure, scope, mean, interval, median, share alike) rows."""
-    for measure in MEASURES:
+    for name in MEASURES:
         for scope in SCOPES:
-            s = group.invariance.similarity[measure][scope]
+            s = group.invariance.similarity[name][scope]
             known = span(s.low, s.high) or (s.why or "")
             cells = plain(s.mean), known, plain(s.median), percent(s.alike)
-            yield MEASURE_NAMES[measure], SCOPE_NAMES[scope], *cells
+            yield MEASURE_NAMES[name], SCOPE_NAMES[scope], *cells
 
 
 def compared_how(group: Metrics) -> str:

@@ -82,7 +82,7 @@ bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, pe
 
 bundle:  ## dist/urrp_analyze.pyz and dist/analyze.pyz: one file each, for a bare Python
 	@rm -rf dist && mkdir -p dist/stage
-	@cp -r common stats cirrus urrp prompts config analyze.py urrp_analyze.py dist/stage/
+	@cp -r common stats show cirrus urrp prompts config analyze.py urrp_analyze.py dist/stage/
 	@find dist/stage -name __pycache__ -prune -exec rm -rf {} +
 	@for name in urrp_analyze analyze; do \
 		sed "s/SCRIPT/$$name/" .ci/bundle_main.py > dist/stage/__main__.py && \

@@ -139,7 +139,7 @@ def analyse_pilots(args, runs) -> cli.Done:
     """Pilots are analysed one by one: each is a study of its own."""
     from pathlib import Path
 
-    from cirrus.pilot_summary import terminal
+    from cirrus.reports.pilot_summary import terminal
     from common.artifacts import write_atomic
     from common.runs import rewrite
     from common.verify import derive_again
@@ -166,7 +166,7 @@ def analyse_pilots(args, runs) -> cli.Done:
 
 def headlines():
     """{instrument: what its analysis found}, for the index."""
-    from cirrus import headlines as cirrus
+    from cirrus.reports import headlines as cirrus
     from urrp.collect import headline
     return {"pilot": cirrus.pilot, "tournament": cirrus.study, "calibration": cirrus.calibration,
             "urrp": headline}
@@ -177,8 +177,8 @@ def index_all(args) -> cli.Done:
     from pathlib import Path
 
     from common.artifacts import write_atomic
-    from common.listing import entries
-    from common.listing_page import index
+    from show.listing import entries
+    from show.listing_page import index
     paths = [Path(path) for path in args.runs]
     for path in paths:
         if not path.exists():

@@ -57,9 +57,9 @@ def main(argv) -> cli.Done:
             raise UsageError(f"--{flag}: must be at least {least}, not {getattr(args, flag)}")
     if args.fits is not None and not 0 <= args.fits <= args.reps:
         raise UsageError(f"--fits: must be from 0 to --reps ({args.reps}), not {args.fits}")
-    from cirrus import calibration_runs as runs
-    from cirrus.calibration import prompts_sha256, read_size
-    from cirrus.calibration_table import POPULATIONS, check_populations
+    from cirrus.calibrate import replicate as runs
+    from cirrus.calibrate.replicate import prompts_sha256, read_size
+    from cirrus.calibrate.table import POPULATIONS, check_populations
     populations = check_populations(cli.names(args.populations) or list(POPULATIONS))
     sizes = [read_size(name) for name in dict.fromkeys(cli.names(args.sizes) or [])]
     if not sizes:
@@ -80,9 +80,9 @@ def main(argv) -> cli.Done:
 
 def do(args, works, held, total) -> None:
     """The work that is left, on one core, processes or a cluster; a line of progress."""
-    from cirrus.calibration_runs import run
-    from cirrus.cluster import mapped
-    from common.progress import Counted
+    from cirrus.calibrate.replicate import run
+    from common.cli import Counted
+    from common.cluster import mapped
     left = sum(len(work.reps) for work in works)
     progress = Counted("calibrate", total, total - left)
     for at, records in mapped(run, works, args.jobs, args.scheduler):
@@ -94,8 +94,8 @@ def do(args, works, held, total) -> None:
 
 def write(args, held) -> cli.Done:
     """Tables and pages of everything that is there."""
-    from cirrus.calibration_report import report, summary, terminal
-    from cirrus.calibration_table import table
+    from cirrus.calibrate.table import table
+    from cirrus.reports.calibration import report, summary, terminal
     from common.artifacts import json_file, write_atomic
     out, folder = table(held.header, held.records.values()), Path(args.out)
     files = {"calibration.json": json_file(out), "calibration.md": summary(out),
@@ -112,9 +112,8 @@ def write(args, held) -> cli.Done:
 
 def announce(args, keys, fits) -> cli.Done:
     """What would be done, and about how long one core takes."""
-    from cirrus.calibration import read_size
-    from cirrus.calibration_runs import fitted, seconds
-    from common.progress import clock_face
+    from cirrus.calibrate.replicate import fitted, read_size, seconds
+    from common.cli import clock_face
     each = [(population, read_size(size), rep) for population, size, rep in keys]
     fit = [fitted(population, size, rep, fits) for population, size, rep in each]
     cost = sum(seconds(population, size, own)

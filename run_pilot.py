@@ -66,9 +66,9 @@ def main(argv) -> cli.Done:
     settings = study.settings("pilot", config, limits, args.json)
     ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
 
-    from cirrus import pilot
-    from cirrus.respondents import RESPONDENTS
-    from cirrus.scenario import ScenarioError, load_domain
+    from cirrus.ask import pilot
+    from cirrus.ask.prompts import ScenarioError, load_domain
+    from cirrus.ask.respondents import RESPONDENTS
     try:
         domain = load_domain(pilot.DOMAIN)
     except ScenarioError as error:
@@ -93,7 +93,7 @@ def plan_lines(config, models, folder):
 
 def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> cli.Done:
     """Ask what is missing, then derive every file from the replies."""
-    from cirrus import pilot
+    from cirrus.ask import pilot
     from common.runs import RunFolder
     from common.session import Session, counts
 
@@ -141,7 +141,7 @@ def report(run, manifest, stop, note) -> cli.Done:
              "files": sorted(manifest["files"])}
     text = [f"{run.path}: {note or MEANING[code]}"]
     if (run.path / "pilot-summary.md").exists() and not note:
-        from cirrus.pilot_summary import terminal
+        from cirrus.reports.pilot_summary import terminal
         text.insert(0, terminal(run.path / "pilot-analysis.json"))
     if manifest["files"]:
         text.append(f"open {run.path / 'report.html'}")

@@ -68,10 +68,10 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    from cirrus import settings as s
+    from cirrus.ask import design as s
+    from cirrus.ask.bulletins import FOLDERS
+    from cirrus.ask.design import runs_of_plan, single_runs
     from cirrus.conduct import domain_of
-    from cirrus.plans import runs_of_plan, single_runs
-    from cirrus.prompt_files import FOLDERS
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
@@ -86,7 +86,7 @@ def main(argv) -> cli.Done:
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
-        from cirrus.respondents import RESPONDENTS
+        from cirrus.ask.respondents import RESPONDENTS
         from common.simulated import Simulated
         Simulated(RESPONDENTS, 0).check([v["name"] for v in models["decision"]])
     limits = cli.concurrency(args.concurrency, settings["concurrency"])
@@ -103,7 +103,7 @@ def main(argv) -> cli.Done:
 
 def flags_over(args) -> dict:
     """The flags as configuration, checked."""
-    from cirrus.settings import CHECKS
+    from cirrus.ask.design import CHECKS
     from common import config as c
     if args.plan and (args.toggle or args.domain):
         raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
@@ -178,8 +178,8 @@ def jobs_of(args, settings, choice, limits, runs):
 # --- the three things it does ------------------------------------------------------------------
 
 def preregister(args, runs) -> cli.Done:
-    from cirrus import prereg
-    from cirrus.plans import by_folder
+    from cirrus.ask.design import by_folder
+    from cirrus.judge import prereg
     if not args.plan:
         raise UsageError("--preregister: give the --plan that is to be registered")
     made = []
@@ -224,8 +224,8 @@ def conduct_all(args, jobs, runs) -> cli.Done:
     """Every job, here or on workers; one line a run as it ends."""
     from contextlib import closing
 
-    from cirrus.cluster import mapped
     from cirrus.conduct import attempt, note_plan
+    from common.cluster import mapped
     note_deviations(args, runs)
     done, stops = {}, {}
     try:
@@ -247,8 +247,8 @@ def conduct_all(args, jobs, runs) -> cli.Done:
 
 def note_deviations(args, runs) -> None:
     """A preregistered plan may be run after a change; it says so, and so will its analysis."""
-    from cirrus import prereg
-    from cirrus.plans import by_folder
+    from cirrus.ask.design import by_folder
+    from cirrus.judge import prereg
     for folder, _ in by_folder(runs) if args.plan else ():
         data = prereg.load(Path(args.out) / folder)
         changed = prereg.deviations(data) if data else []

@@ -101,7 +101,7 @@ def scheduler(folder):
 
 def replication(folder):
     """One replication of the calibration, the best of fifteen, in this process."""
-    from cirrus.calibration import read_size, replicate
+    from cirrus.calibrate.replicate import read_size, replicate
     for size, what, most in (("10", "a pilot of 160 trials", 30), ("10x1", "a confirmatory plan",
                                                                    None)):
         times = []
@@ -142,8 +142,8 @@ def budget(folder):
     """The live projection after the first tenth of the calls, against the final cost."""
     from double import Double
 
+    from common.budget import Budget, Means, Plan
     from common.journal import entries
-    from common.limits import Budget, Means, Plan
     from common.wire import Model
     with Double() as double:
         double.script(latency_s=0.01, jitter_s=0.005)

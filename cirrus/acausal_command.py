@@ -6,14 +6,15 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from cirrus import adjudicate, sheets
-from cirrus.acausal_analysis import analyse
-from cirrus.acausal_report import report
-from cirrus.acausal_summary import summary, terminal
-from cirrus.decisions import Study, read_study
-from cirrus.exports import exports
-from cirrus.markers_analysis import weights_of
-from cirrus.ratings import raters
+from cirrus import adjudicate
+from cirrus.judge.rows import Study, read_study
+from cirrus.judge.study import analyse
+from cirrus.markers import ratings
+from cirrus.markers.agreement import weights_of
+from cirrus.markers.ratings import raters
+from cirrus.reports.exports import exports
+from cirrus.reports.study import report
+from cirrus.reports.study_summary import summary, terminal
 from common import cli
 from common.artifacts import canonical_json, json_file, write_atomic
 from common.exits import COMPLETE, INCOMPLETE
@@ -26,8 +27,8 @@ def command(args, runs: Mapping[Path, Mapping]) -> cli.Done:
     if args.adjudicate is not None:
         return adjudicate.command(args, study, target)
     if args.export_ratings:
-        return sheets.command_export(args, study)
-    imported = sheets.collect(args.import_ratings, study, target) if args.import_ratings else []
+        return ratings.command_export(args, study)
+    imported = ratings.collect(args.import_ratings, study, target) if args.import_ratings else []
     # Read back from its own JSON: what is shown then has the digits that the file has.
     out = json.loads(canonical_json(analyse(study, raters(places))))
     (target / "exports").mkdir(parents=True, exist_ok=True)

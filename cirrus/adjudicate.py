@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cirrus import adjudication
-from cirrus.decisions import Study, read_study
-from cirrus.ratings import (
+from cirrus.judge.rows import Study, read_study
+from cirrus.markers import adjudication
+from cirrus.markers.ratings import (
     RATINGS,
     ROOT,
     ROUND,
@@ -72,7 +72,7 @@ def command(args, study: Study, target: Path) -> cli.Done:
     design = {key: config[key] for key in ASKED} | {"models": models}
     items = dealt(study, design)
     asked = adjudication.requests(design, items)
-    from cirrus.adjudicators import ADJUDICATORS
+    from cirrus.ask.respondents import ADJUDICATORS
     if args.dry_run:
         return s.dry_run(config, choice, models, asked, ADJUDICATORS,
                          {"run_id": run_id, "items": len(items)},

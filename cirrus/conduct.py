@@ -10,21 +10,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus import schema
-from cirrus.encounters import chains, request_ids, typical_calls
-from cirrus.plans import Run, by_folder
-from cirrus.prereg import FILE as PREREG
-from cirrus.prompt_files import cooperative_word
-from cirrus.respondents import RESPONDENTS
-from cirrus.scenario import Domain, ScenarioError, load_domain
-from cirrus.tournament import Tournament, design
-from cirrus.tournament_files import derive
+from cirrus.ask.bulletins import cooperative_word
+from cirrus.ask.design import Run, Tournament, by_folder, design
+from cirrus.ask.encounters import chains, request_ids, typical_calls
+from cirrus.ask.prompts import Domain, ScenarioError, load_domain
+from cirrus.ask.respondents import RESPONDENTS
+from cirrus.judge import schema
+from cirrus.judge.games import derive
+from cirrus.judge.prereg import FILE as PREREG
 from common import cli
 from common.artifacts import canonical_json, json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.exits import COMPLETE, Incomplete, Stop, UsageError
-from common.providers import provider_of
-from common.replay import journal_file, read_answers
+from common.journal import journal_file, read_answers
+from common.openrouter import provider_of
 from common.runs import RunFolder, code_hashes
 from common.session import Settings
 from common.together import SharedSession, Together

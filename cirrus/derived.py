@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from common.artifacts import canonical_json, sha256
-from common.replay import Answers, not_as_asked
+from common.journal import Answers, not_as_asked
 from common.verify import Derived, questions, same_prompts
 from common.wire import NOT_RUN
 
 
 def pilot_run(manifest: Mapping, answers: Answers) -> Derived:
     """A run of run_pilot.py."""
-    from cirrus import pilot
+    from cirrus.ask import pilot
+    from cirrus.ask.prompts import load_domain
     from cirrus.pilot_files import derive, redealt
-    from cirrus.scenario import load_domain
     study = manifest["identity"]
     domain = load_domain(pilot.DOMAIN)
     same_prompts(study["prompts"], domain.files)
@@ -32,8 +32,8 @@ def pilot_run(manifest: Mapping, answers: Answers) -> Derived:
 def tournament_run(manifest: Mapping, answers: Answers) -> Derived:
     """A run of run_tournament.py."""
     from cirrus.conduct import domain_of
-    from cirrus.schema import owned
-    from cirrus.tournament_files import derive
+    from cirrus.judge.games import derive
+    from cirrus.judge.schema import owned
     study = manifest["identity"]
     domain = domain_of(study["config"]["domain"])
     same_prompts(study["prompts"], domain.files)
@@ -54,9 +54,9 @@ def tournament_run(manifest: Mapping, answers: Answers) -> Derived:
 def adjudication_run(folder: Path, manifest: Mapping, answers: Answers) -> Derived:
     """A run of analyze.py --adjudicate in `folder`: the policies it rated stand in the runs that
     its identity names, by path from there."""
-    from cirrus import adjudication
     from cirrus.adjudicate import items_again
-    from cirrus.ratings import codebook_files
+    from cirrus.markers import adjudication
+    from cirrus.markers.ratings import codebook_files
     study = manifest["identity"]
     same_prompts(study["prompts"], codebook_files())
     items = items_again(folder, study)

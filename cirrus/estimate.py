@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cirrus.encounters import typical_calls
-from cirrus.plans import Run
-from cirrus.scenario import Domain
-from cirrus.settings import voices
-from cirrus.tournament import STAGES, design
+from cirrus.ask.design import STAGES, Run, design, voices
+from cirrus.ask.encounters import typical_calls
+from cirrus.ask.prompts import Domain
 from common import config as c
 from common import wire
 from common.wire import Model

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cirrus.decisions import Decision, Run, decisions, policies, read_study
-from cirrus.prompt_files import cooperative_word
+from cirrus.ask.bulletins import cooperative_word
+from cirrus.judge.rows import Decision, Run, decisions, policies, read_study
 from common.inspect_log import Sample, Score, Task
 from common.verify import checked_rows
 

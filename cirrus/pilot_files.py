@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cirrus.pilot import Trial
-from cirrus.pilot_analysis import analyse
-from cirrus.pilot_report import report
-from cirrus.pilot_summary import summary
-from common.artifacts import canonical_json, gzip_bytes, json_file, jsonl, sha256
-from common.tables import csv_parts
+from cirrus.ask.pilot import Trial
+from cirrus.judge.pilot import analyse
+from cirrus.reports.pilot import report
+from cirrus.reports.pilot_summary import summary
+from common.artifacts import canonical_json, csv_parts, gzip_bytes, json_file, jsonl, sha256
 
 # The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
 CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "variant",

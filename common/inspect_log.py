@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 from common import VERSION
 from common.artifacts import canonical_json, sha256
-from common.journal import entries, identity_hash, reply_of
-from common.replay import journal_file
+from common.journal import entries, identity_hash, journal_file, reply_of
 from common.wire import FINAL_OUTCOMES, Reply
 
 READING = ("Means and shares describe these samples. Their intervals, and what may and may not be "

@@ -11,20 +11,82 @@ that sends one byte a second resets every socket timeout, so a watchdog shuts th
 
 import json
 import os
+import re
 import socket
+import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
+from types import ModuleType
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from common import VERSION, wire
 from common.cli import KEY_VARIABLE
-from common.exits import UsageError
-from common.providers import OPENROUTER, Catalogue, redacted
-from common.reading import read, read_balance, read_catalogue
-from common.wire import Exchange, Model, Request
+from common.exits import Incomplete, ProviderRefused, UsageError
+from common.wire import Exchange, Model, Request, read, read_balance, read_catalogue
+
+# --- Who can be asked, by the scheme of the address: one row a provider ---
+
+OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads
+
+
+class Catalogue(NamedTuple):
+    """What a provider says of itself before the first call; `models` empty and `limit_remaining`
+    None where unknown. A problem ends the run, a note is shown."""
+
+    models: dict[str, Model]
+    limit_remaining: float | None
+    dialect: str
+    problems: list[str]
+    notes: list[str]
+    unreachable: str = ""
+
+
+def _http() -> ModuleType:
+    return sys.modules[__name__]
+
+
+# Imported where it is asked: offline nobody needs it.
+PROVIDERS: dict[str, Callable[[], ModuleType]] = {"https": _http, "http": _http}
+
+
+def provider_of(address: str) -> ModuleType:
+    """The provider at an address; that of the web, which names its fault, where none has it."""
+    return PROVIDERS.get(address.partition(":")[0].lower(), _http)()
+
+
+SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
+
+
+def redacted(text: str, key: str) -> str:
+    """`text` with [key] in the place of `key`, also where JSON, Python or an address spells some of
+    its characters in another way. A server may echo it; it must reach no file and no line."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    text = text.replace(key, "[key]")
+    return _spelled(key).sub("[key]", text) if "\\" in text or "%" in text else text
+
+
+@cache
+def _spelled(key: str) -> re.Pattern[str]:
+    return re.compile("".join(
+        rf"(?:\\{{0,4}}{re.escape(c)}|\\{{1,4}}(?:u00|x){ord(c):02x}|%{ord(c):02x})" for c in key),
+        re.IGNORECASE)
+
+
+def refuse(catalogue: Catalogue) -> None:
+    """Nothing was asked yet: all problems in one line, as ProviderRefused (Incomplete where the
+    provider just can't be reached)."""
+    if catalogue.unreachable:
+        raise Incomplete(f"the server can't be reached: {catalogue.unreachable}; "
+                         "start it or check --base-url, then give the same command")
+    if catalogue.problems:
+        raise ProviderRefused("before the first call: " + "; ".join(catalogue.problems))
+
 
 NAME = "openrouter"
 CONNECT_S = 10.0

@@ -12,12 +12,11 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from common import config, wire
-from common.calls import Chain, Drive, Ending
-from common.cli import Choice, printable
+from common.budget import Budget
+from common.cli import Choice, Progress, printable
+from common.drive import Chain, Drive, Ending
 from common.exits import OverBudget
-from common.limits import Budget
-from common.progress import Progress
-from common.providers import provider_of, refuse
+from common.openrouter import provider_of, refuse
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
 from common.wire import Exchange, Model, Request

@@ -10,7 +10,7 @@ from typing import Any
 from common import config as c
 from common.cli import Choice, Done, names
 from common.exits import COMPLETE, UsageError
-from common.providers import provider_of
+from common.openrouter import provider_of
 from common.wire import Request
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "max")

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
-from common.limits import Budget
-from common.progress import Progress
+from common.budget import Budget
+from common.cli import Progress
 from common.runs import RunFolder
 from common.session import Session
 from common.wire import Model, Reading, Request

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from common.artifacts import GZIP_HEADER, read_bytes, sha256
 from common.exits import UsageError
-from common.replay import Answers, journal_file, not_as_asked, read_answers
+from common.journal import Answers, journal_file, not_as_asked, read_answers
 
 SHOWN = 40  # characters around a first difference
 

@@ -17,9 +17,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from double import Double  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from common.calls import Drive  # noqa: E402
+from common.budget import Budget  # noqa: E402
+from common.drive import Drive  # noqa: E402
 from common.journal import InFlight, Journal  # noqa: E402
-from common.limits import Budget  # noqa: E402
 from common.wire import Exchange, Model, Request  # noqa: E402
 
 settings.register_profile("here", deadline=None)  # no test judges speed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cirrus.scenario import load_domain
+from cirrus.ask.prompts import load_domain
 
 DOMAINS = {name: load_domain(name) for name in ("cvd", "hospital")}
 

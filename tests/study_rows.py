@@ -2,9 +2,9 @@
 
 from itertools import product
 
+from cirrus.ask.design import Run
 from cirrus.conduct import Job, conduct, note_plan
-from cirrus.decisions import Decision
-from cirrus.plans import Run
+from cirrus.judge.rows import Decision
 
 CELLS = list(product(("high", "low"), ("present", "absent"), ("high", "low")))
 
@@ -43,7 +43,7 @@ def config(population, toggles, agents=10, seed=42, **more):
 
 def plan(out, population="superrational", name="confirmatory", **more):
     """A small plan on disk: the eight cvd cells and the two of hospital; its folder."""
-    from cirrus.tournament import run_name
+    from cirrus.ask.design import run_name
     configs = [config(population, cell, **more) for cell in CELLS]
     if name == "confirmatory":
         configs += [config(population, cell, **(more | {"domain": "hospital"}))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cirrus import acausal_claims as a
+from cirrus.judge import verdict as a
 
 CALIBRATION = Path(__file__).resolve().parents[1] / "results/examples/calibration/calibration.json"
 YES, NO = {"value": 0.5, "p": 0.01}, {"value": 0.1, "p": 0.4}

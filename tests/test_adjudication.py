@@ -13,14 +13,14 @@ import pytest
 from conftest import ROOT, clean_environment
 from study_rows import CELLS, plan
 
-from cirrus import adjudication, policies
-from cirrus.adjudicators import ADJUDICATORS
-from cirrus.codebook import FAMILIES
-from cirrus.decisions import read_study
-from cirrus.markers_agreement import WEAK, agreement, pair
-from cirrus.markers_labels import fit, labels
-from cirrus.ratings import Item, Rater, codebook, item_id, items_of, policies_of, sample
-from cirrus.scenario import Condition
+from cirrus.ask import respondents
+from cirrus.ask.prompts import Condition
+from cirrus.ask.respondents import ADJUDICATORS
+from cirrus.judge.rows import read_study
+from cirrus.markers import adjudication
+from cirrus.markers.agreement import WEAK, agreement, pair
+from cirrus.markers.labels import FAMILIES, fit, labels
+from cirrus.markers.ratings import Item, Rater, codebook, item_id, items_of, policies_of, sample
 from common.artifacts import read_bytes
 from common.rng import SeededRandom
 from common.verify import find_runs
@@ -417,7 +417,7 @@ def test_people_count_as_raters_beside_models_and_every_pair_must_agree():
 
 def test_simulated_raters_and_weak_labels_agree_on_what_a_population_plants():
     """Three readings by different means of 96 policies, of which one in five is planted."""
-    texts = [policies.write("superrational", cell, random.Random(f"{cell}{n}"))
+    texts = [respondents.write("superrational", cell, random.Random(f"{cell}{n}"))
              for cell in map(Condition._make, CELLS) for n in range(12)]
     items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
     weights = fit(texts)
@@ -432,7 +432,7 @@ def test_simulated_raters_and_weak_labels_agree_on_what_a_population_plants():
                           {item: own for item, (own, status) in replies.items() if own}, {},
                           (name,)))
         planted = {item for item, own in items.items()
-                   if any(sentence in own.text for sentence in policies.ACAUSAL)}
+                   if any(sentence in own.text for sentence in respondents.ACAUSAL)}
         right = [own["acausal"] is (item in planted) for item, own in read[-1].labels.items()]
         assert 0.9 <= sum(right) / len(right) < 1 and len(right) >= 90  # good, and not perfect
     found = agreement(weak, read, True)

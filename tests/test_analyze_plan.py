@@ -9,10 +9,10 @@ from unittest.mock import patch
 import pytest
 from study_rows import CELLS, conducted, config, plan
 
-from cirrus.acausal_analysis import analyse
-from cirrus.acausal_claims import headline
-from cirrus.acausal_summary import summary
-from cirrus.decisions import read_study
+from cirrus.judge.rows import read_study
+from cirrus.judge.study import analyse
+from cirrus.judge.verdict import headline
+from cirrus.reports.study_summary import summary
 from common.artifacts import gzip_bytes
 from common.exits import UsageError
 from common.verify import find_runs
@@ -30,8 +30,8 @@ def analysed(*folders, fitted=False):
     if fitted:
         return analyse(study)
     none = {"rows": 0, "left_out": {}, "as_specified": NO_MODEL, "with_policy": NO_MODEL}
-    with (patch("cirrus.acausal_analysis.models", lambda rows: none),
-          patch("cirrus.acausal_analysis.validity", lambda rows, labels: NO_VALIDITY)):
+    with (patch("cirrus.judge.study.models", lambda rows: none),
+          patch("cirrus.judge.study.validity", lambda rows, labels: NO_VALIDITY)):
         return analyse(study)
 
 
@@ -210,8 +210,7 @@ def test_ablation_alone_has_no_primary_data(superrational):
 
 
 def test_one_label_scheme_only_is_a_limit(tmp_path):
-    from cirrus.plans import Run
-    from cirrus.tournament import run_name
+    from cirrus.ask.design import Run, run_name
     configs = [config("coin", cell, agents=4, label_schemes=["L1"]) for cell in CELLS]
     out = analysed(conducted(tmp_path, [Run("own-s42", run_name(c), c) for c in configs], "own"),
                    fitted=True)
@@ -228,8 +227,7 @@ def test_hospital_runs_alone_are_the_primary_data_and_replicate_nothing(small):
 
 
 def test_baselines_stay_out_of_the_primary_data(tmp_path):
-    from cirrus.plans import Run
-    from cirrus.tournament import run_name
+    from cirrus.ask.design import Run, run_name
     configs = [config("coin", cell, agents=4, baselines=["AlwaysC"]) for cell in CELLS]
     out = analysed(conducted(tmp_path, [Run("own-s42", run_name(c), c) for c in configs], "own"))
     assert out["design"]["decisions"] == 8 * 4 * 3  # of 4 agents with 3 others each, 8 cells
@@ -238,9 +236,8 @@ def test_baselines_stay_out_of_the_primary_data(tmp_path):
 # --- registration ------------------------------------------------------------------------------
 
 def test_only_runs_under_an_unchanged_registration_are_confirmatory(small, tmp_path):
-    from cirrus import prereg
-    from cirrus.plans import Run
-    from cirrus.tournament import run_name
+    from cirrus.ask.design import Run, run_name
+    from cirrus.judge import prereg
     configs = [config("coin", cell, agents=2) for cell in CELLS]
     runs = [Run("own-s42", run_name(c), c) for c in configs]
     prereg.write(tmp_path / "own-s42", prereg.document("own", [
@@ -330,10 +327,10 @@ def test_a_run_without_files_is_left_out_and_said(copy):
 @pytest.mark.parametrize("most, folds, answers", [(10_000, 40, 120), (119, 40, 0)])
 def test_a_page_that_would_grow_too_large_says_what_it_leaves_out(small, most, folds, answers):
     """Ten runs of four agents, one round, one encounter a pair: 40 policies, 120 decisions."""
-    from cirrus import acausal_report
+    from cirrus.reports import study as study_
     study = read_study(find_runs([str(small)]))
-    with patch.object(acausal_report, "MOST", most):
-        page = acausal_report.report(json.loads(json.dumps(analysed(small))), study)
+    with patch.object(study_, "MOST", most):
+        page = study_.report(json.loads(json.dumps(analysed(small))), study)
     assert page.count('<details class="policy"') == folds
     assert page.count("1. with agent-") == answers
     assert ("too many for one page" in page) is (answers == 0)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 from conftest import ROOT
 
-from cirrus import prereg
+from cirrus.judge import prereg
 from common import VERSION
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
@@ -42,14 +42,14 @@ class Rule(NamedTuple):
 
 @cache
 def modules(root):
-    """{"cirrus/game.py": its tree} of every script and every module of the rooms."""
+    """{"cirrus/ask/game.py": its tree} of every script and every module of the rooms."""
     files = [*root.glob("*.py"), *(path for room in ROOMS for path in (root / room).glob("*.py"))]
     return {path.relative_to(root).as_posix(): ast.parse(path.read_text("utf-8"))
             for path in sorted(files)}
 
 
 def floor(name):
-    """"cirrus" of "cirrus/game.py", "scripts" of "analyze.py"."""
+    """"cirrus" of "cirrus/ask/game.py", "scripts" of "analyze.py"."""
     return name.partition("/")[0] if "/" in name else "scripts"
 
 
@@ -70,7 +70,7 @@ def imports(name, tree):
 
 
 def by_name(node):
-    """["cirrus.game"] of import_module("cirrus.game"), however it is called."""
+    """["cirrus.ask.game"] of import_module("cirrus.ask.game"), however it is called."""
     if not isinstance(node, ast.Call):
         return []
     called = [getattr(part, "id", getattr(part, "attr", ""))
@@ -222,15 +222,15 @@ def loaded_by(name, trees):
     return found
 
 
-@pytest.mark.parametrize("name", ["cirrus/acausal_analysis.py", "cirrus/tournament_files.py",
+@pytest.mark.parametrize("name", ["cirrus/judge/study.py", "cirrus/judge/games.py",
                                   "common/parsing.py"])
 def test_what_decides_a_result_is_registered_before_the_first_call(name):
     """Beside it: what writes and words things, asks, keeps and checks shapes."""
     registered = {file for part in prereg.hashes().values() for file in part}
-    beside = {"cirrus/prereg.py", "cirrus/schema.py", "cirrus/words.py"}
+    beside = {"cirrus/judge/prereg.py", "cirrus/judge/schema.py", "cirrus/reports/words.py"}
     missing = {path for path in loaded_by(name, modules(ROOT)) - registered - beside
                if not path.startswith("common/")}
-    assert missing == set() and {"common/reading.py", "common/parsing.py", "common/rng.py",
+    assert missing == set() and {"common/wire.py", "common/parsing.py", "common/rng.py",
                                  "common/refusal_cues.py"} <= registered
 
 

@@ -11,10 +11,10 @@ from itertools import count, product
 import pytest
 from conftest import PRICE, ROOT, Clock, clean_environment, request
 
-from common.calls import Drive
+from common.budget import Budget
+from common.drive import Drive
 from common.exits import OverBudget
 from common.journal import InFlight, Journal
-from common.limits import Budget
 from common.openrouter import OpenRouter
 
 FUZZ = 1e-9  # sums of floats

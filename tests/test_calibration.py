@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from study_rows import conducted
 
-from cirrus import calibration as c
-from cirrus import calibration_runs as runs
-from cirrus import calibration_table as table
-from cirrus.acausal_analysis import analyse
-from cirrus.calibration_report import report, summary, terminal
-from cirrus.decisions import decisions, read_study
-from cirrus.respondents import expected
+from cirrus.ask.respondents import expected
+from cirrus.calibrate import replicate as c
+from cirrus.calibrate import replicate as runs
+from cirrus.calibrate import table as table
+from cirrus.judge.rows import decisions, read_study
+from cirrus.judge.study import analyse
+from cirrus.reports.calibration import report, summary, terminal
 from common.artifacts import canonical_json, read_bytes, read_jsonl
 from common.exits import UsageError
 from common.rng import SeededRandom as Stream
@@ -233,11 +233,11 @@ def test_replications_of_other_code_are_not_mixed(done, tmp_path):
     folder.mkdir(parents=True)
     head, *rest = [json.loads(line) for line in
                    read_bytes(done[0] / "replications.jsonl.gz").splitlines()]
-    head["code_sha256"]["cirrus/gates.py"] = "0" * 64
+    head["code_sha256"]["cirrus/judge/gates.py"] = "0" * 64
     (folder / "replications.jsonl").write_text(
         "".join(json.dumps(row) + "\n" for row in [head, *rest[:-1]]))
     run = calibrate(tmp_path, *FLAGS)
-    assert run.returncode == 2 and "cirrus/gates.py has changed" in run.stderr
+    assert run.returncode == 2 and "cirrus/judge/gates.py has changed" in run.stderr
     (folder / "replications.jsonl").write_text("".join(
         json.dumps(row) + "\n" for row in [head, *rest]))
     assert calibrate(tmp_path, *FLAGS).returncode == 0  # nothing is missing: tables only

@@ -12,10 +12,10 @@ from conftest import Clock, Scripted, completion, failure, one, request
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from common.calls import Drive
+from common.budget import Budget
+from common.drive import Drive
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, UsageError
 from common.journal import InFlight, Journal
-from common.limits import Budget
 from common.wire import Exchange, Model
 
 FREE = Model(0.0, 0.0)

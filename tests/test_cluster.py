@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT, clean_environment
 from tournaments import answered, derived, wait_for
 
-from cirrus.cluster import mapped
+from common.cluster import mapped
 from common.exits import Incomplete
 
 SCRIPT = "run_tournament.py"

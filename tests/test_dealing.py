@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 from domains import DOMAINS, both
 
-from cirrus.scenario import LABEL_SCHEMES, ORDERS, deal_bulletins, deal_labels, deal_variants
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, deal_bulletins, deal_labels, deal_variants
 
 
 def spread(values, kinds):

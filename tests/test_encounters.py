@@ -7,11 +7,11 @@ import pytest
 from conftest import Clock, Scripted, completion, failure
 from tournaments import cooperating, dealt, said
 
-from cirrus import encounters
-from cirrus.encounters import chains, policy_status
-from common.calls import Drive
+from cirrus.ask import encounters
+from cirrus.ask.encounters import chains, policy_status
+from common.budget import Budget
+from common.drive import Drive
 from common.journal import InFlight, Journal
-from common.limits import Budget
 from common.wire import Model
 
 # --- the chains on the call layer ---

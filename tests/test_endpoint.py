@@ -5,8 +5,8 @@ import math
 import pytest
 from study_rows import CELLS, cells, decision
 
-from cirrus import endpoint as e
-from cirrus import endpoint_model
+from cirrus.judge import endpoint
+from cirrus.judge import endpoint as e
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 HPH, LAH = ("high", "present", "high"), ("low", "absent", "high")
@@ -164,7 +164,7 @@ def crossed(probability):
 
 
 def test_one_level_factors_are_left_out_and_named():
-    out = endpoint_model.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.5))
+    out = endpoint.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.5))
     assert out["left_out"] == dict.fromkeys(
         ("domain", "label_scheme", "seed", "variant_id"), "one level in these data")
     assert out["as_specified"]["formula"] == (
@@ -172,14 +172,14 @@ def test_one_level_factors_are_left_out_and_named():
 
 
 def test_with_policies_alike_the_model_s_contrast_is_the_log_odds_ratio_of_the_cells():
-    out = endpoint_model.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
+    out = endpoint.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
     # ln(3/1) − ln(1/3) = 2 ln 3, up to a random effect near zero
     assert out["with_policy"]["primary"]["estimate"] == pytest.approx(2 * math.log(3), abs=0.3)
     assert out["with_policy"]["primary"]["p"] < 1e-6 and out["with_policy"]["tests"]["H"]["p"] > .5
 
 
 def test_a_cell_that_separates_is_named_and_gives_no_p():
-    out = endpoint_model.models(crossed(lambda cell: 1 if cell[:2] == HPL[:2] else 0.5))
+    out = endpoint.models(crossed(lambda cell: 1 if cell[:2] == HPL[:2] else 0.5))
     assert out["with_policy"]["separated"] and out["with_policy"]["primary"] is None
     assert "separation" in out["with_policy"]["why"]
 
@@ -187,20 +187,20 @@ def test_a_cell_that_separates_is_named_and_gives_no_p():
 def test_variants_that_only_repeat_the_domain_are_left_out():
     rows = crossed(lambda cell: 0.5)
     rows += [row._replace(domain="hospital", variant="v2") for row in rows]
-    assert endpoint_model.models(rows)["left_out"]["variant_id"] == (
+    assert endpoint.models(rows)["left_out"]["variant_id"] == (
         "each domain has its own single level")
 
 
 def test_beyond_many_rows_only_the_tests_that_decide_are_fitted(monkeypatch):
-    monkeypatch.setattr(endpoint_model, "MOST_ROWS", 100)
-    out = endpoint_model.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
+    monkeypatch.setattr(endpoint, "MOST_ROWS", 100)
+    out = endpoint.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
     assert list(out["with_policy"]["tests"]) == ["S:C"] and out["with_policy"]["primary"]["p"] < .01
     assert "Wald" in out["with_policy"]["why"]
 
 
 def test_the_primary_contrast_is_what_is_lost_without_its_cell():
     """12 agents × 2 levels of H × 4 decisions a cell."""
-    out = endpoint_model.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
+    out = endpoint.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
     # As if independent, HP 72 of 96, LA 24 of 96, alone in their likelihoods: pooled 96 of 192.
     def log(k, n):
         return k * math.log(k / n) + (n - k) * math.log(1 - k / n)

@@ -8,12 +8,12 @@ import subprocess
 import pytest
 from study_rows import plan
 
-from cirrus.decisions import decisions, read_study
-from cirrus.exports import COLUMNS, exports
-from cirrus.markers_labels import fit, label
-from cirrus.ratings import item_id, policies_of
-from cirrus.similarity import by_cell, convergence
-from common.tables import csv_parts
+from cirrus.judge.rows import decisions, read_study
+from cirrus.judge.tripwires import by_cell, convergence
+from cirrus.markers.labels import fit, label
+from cirrus.markers.ratings import item_id, policies_of
+from cirrus.reports.exports import COLUMNS, exports
+from common.artifacts import csv_parts
 from common.verify import find_runs
 
 

@@ -15,8 +15,8 @@ from conftest import ROOT, clean_environment
 from readers import python_with, rscript
 from study_rows import decision, plan
 
-from cirrus.exports import COLUMNS
-from common.tables import csv_parts
+from cirrus.reports.exports import COLUMNS
+from common.artifacts import csv_parts
 
 DOC = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```(python|r|sql)\n(.*?)^```$", DOC, re.M | re.S)

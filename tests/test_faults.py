@@ -12,8 +12,7 @@ import pytest
 from conftest import PRICE, request
 
 from common.exits import Incomplete, ProviderRefused, UsageError
-from common.openrouter import OpenRouter, check_base_url
-from common.providers import refuse
+from common.openrouter import OpenRouter, check_base_url, refuse
 
 DEADLINE_S = 0.6
 TRANSIENT = ("408", "429", "429-seconds", "429-date", "500", "502", "503", "504", "524", "529",

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cirrus import words
-from common import VERSION, figures
+from cirrus.reports import words
+from common import VERSION
+from show import figures
 
 ROOT = Path(__file__).resolve().parents[1]
 PDBENCH = ROOT / "pd-agents/src/pdbench"

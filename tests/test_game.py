@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from cirrus.game import (
+from cirrus.ask.game import (
     BASELINES,
     Matrix,
     Standing,

@@ -5,8 +5,8 @@ import math
 import pytest
 from study_rows import cells, decision
 
-from cirrus import gates as g
-from cirrus.endpoint import cliffs_delta, effect, verdict
+from cirrus.judge import gates as g
+from cirrus.judge.endpoint import cliffs_delta, effect, verdict
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 import pytest
 
 import analyze
-from common.listing import entries
-from common.listing_page import index
+from show.listing import entries
+from show.listing_page import index
 
 ROOT = Path(__file__).resolve().parents[1]
 PILOT = ROOT / "results/examples/pilot-smollm2"

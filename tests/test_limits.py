@@ -5,9 +5,8 @@ import json
 import pytest
 from conftest import completion, failure, request
 
-from common.limits import Breaker, Budget
-from common.reading import read
-from common.wire import Exchange, Model, Reading, Reply
+from common.budget import Breaker, Budget
+from common.wire import Exchange, Model, Reading, Reply, read
 
 PRICED = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
 UNPRICED = Model()

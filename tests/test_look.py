@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from common import look
+from show import look
 
 SCHEMES = ("light", "dark")
 GROUNDS = ("paper", "panel")

@@ -9,12 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from cirrus import policies
-from cirrus.codebook import FAMILIES
-from cirrus.markers import KINDS, votes
-from cirrus.markers_labels import USUAL, fit, label, labels, majority, weigh
-from cirrus.markers_words import READINGS
-from cirrus.scenario import Condition
+from cirrus.ask import respondents
+from cirrus.ask.prompts import Condition
+from cirrus.markers.labels import (
+    FAMILIES,
+    KINDS,
+    READINGS,
+    USUAL,
+    fit,
+    label,
+    labels,
+    majority,
+    votes,
+    weigh,
+)
 
 # 40 policies with the families that the codebook's definitions give them, labelled by hand; the
 # word lists were fitted to the first 24 and not to the last 16.
@@ -139,14 +147,14 @@ def written(population, n=12):
     """(condition, policy) of simulated agents over all cells."""
     cells = [Condition(*cell) for cell in product(("high", "low"), ("present", "absent"),
                                                   ("high", "low"))]
-    return [(cell, policies.write(population, cell, random.Random(f"{population}{cell}{i}")))
+    return [(cell, respondents.write(population, cell, random.Random(f"{population}{cell}{i}")))
             for cell in cells for i in range(n)]
 
 
 @pytest.mark.parametrize("population, family, bank, where", [
-    ("superrational", "acausal", policies.ACAUSAL, lambda c: c.S == "high" and c.C == "present"),
-    ("compliance", "compliance", policies.COMPLIANCE, lambda c: c.H == "high"),
-    ("reciprocal", "reciprocity", policies.RECIPROCITY, lambda c: True)])
+    ("superrational", "acausal", respondents.ACAUSAL, lambda c: c.S == "high" and c.C == "present"),
+    ("compliance", "compliance", respondents.COMPLIANCE, lambda c: c.H == "high"),
+    ("reciprocal", "reciprocity", respondents.RECIPROCITY, lambda c: True)])
 def test_what_a_population_writes_is_found_where_it_writes_it(population, family, bank, where):
     rows = written(population)
     weights = fit(text for _, text in rows)

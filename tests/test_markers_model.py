@@ -7,14 +7,13 @@ import pytest
 from study_rows import decision, plan
 from test_analyze_plan import NO_MODEL, analysed
 
-from cirrus.acausal_analysis import analyse
-from cirrus.acausal_summary import summary
-from cirrus.codebook import FAMILIES
-from cirrus.decisions import read_study
-from cirrus.markers_analysis import block
-from cirrus.markers_claims import may, may_not
-from cirrus.markers_model import after_decision, rationales, validity
-from cirrus.ratings import Policy, Rater, items_of, policies_of
+from cirrus.judge.rows import read_study
+from cirrus.judge.study import analyse
+from cirrus.markers.agreement import after_decision, block, rationales, validity
+from cirrus.markers.labels import FAMILIES
+from cirrus.markers.ratings import Policy, Rater, items_of, policies_of
+from cirrus.reports.markers import may, may_not
+from cirrus.reports.study_summary import summary
 from common.rng import SeededRandom
 from common.verify import find_runs
 
@@ -144,7 +143,7 @@ def test_superrational_populations_show_their_marker_in_one_cell_only(tmp_path):
     """The marker is planted in S high with C present; decisions follow the cell, not the marker."""
     folder = plan(tmp_path)
     study = read_study(find_runs([str(folder)]))
-    with patch("cirrus.acausal_analysis.models", lambda rows: NONE):
+    with patch("cirrus.judge.study.models", lambda rows: NONE):
         out = analyse(study)
     for cell, own in out["markers"]["cells"].items():
         assert own["acausal"]["share"] >= 0.5 if "S.high-C.present" in cell else (

@@ -17,8 +17,8 @@ import pytest
 from study_rows import plan
 
 import analyze
-from common.listing import entries
-from common.listing_page import index
+from show.listing import entries
+from show.listing_page import index
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "results/examples"
@@ -48,7 +48,7 @@ def tournament(made):
     none = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
             "why": "not fitted in this test"}
     models = {"rows": 0, "left_out": {}, "as_specified": none, "with_policy": none}
-    with patch("cirrus.acausal_analysis.models", lambda rows: models):
+    with patch("cirrus.judge.study.models", lambda rows: models):
         analyze.main([str(folder)])
     return folder / "report.html"
 

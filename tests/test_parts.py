@@ -2,7 +2,7 @@
 
 import pytest
 
-from cirrus.parts import marks_of, part_of, role_of
+from cirrus.ask.design import marks_of, part_of, role_of
 
 USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
          "toggles": {"S": "high", "C": "present", "H": "low"}}

@@ -12,8 +12,8 @@ from itertools import pairwise
 import pytest
 from conftest import ROOT, clean_environment, pythons
 
-from cirrus.pilot import design
-from cirrus.scenario import load_domain
+from cirrus.ask.pilot import design
+from cirrus.ask.prompts import load_domain
 from common.artifacts import read_bytes
 from common.journal import entries
 

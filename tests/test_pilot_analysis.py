@@ -2,9 +2,9 @@
 
 import pytest
 
-from cirrus.pilot_analysis import analyse
-from cirrus.pilot_claims import NAMES
-from cirrus.pilot_summary import quality_sentences
+from cirrus.judge.pilot import analyse
+from cirrus.judge.verdict import NAMES
+from cirrus.reports.pilot_summary import quality_sentences
 
 HP, HA, LP, LA = NAMES
 STUDY = {"config": {"models": ["m", "n"], "seed": 1, "runs": 2, "compliance": "low",

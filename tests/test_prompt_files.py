@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from domains import DOMAINS, both
 
-from cirrus.prompt_files import PROMPTS
-from cirrus.scenario import ScenarioError, load_domain
+from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.prompts import ScenarioError, load_domain
 
 BULLETINS = {"cvd": 10, "hospital": 6}
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."

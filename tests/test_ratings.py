@@ -12,10 +12,19 @@ import pytest
 from study_rows import plan
 from test_analyze_plan import edit_manifest
 
-from cirrus.codebook import FAMILIES
-from cirrus.decisions import read_study
-from cirrus.ratings import items_of, policies_of, raters, sheet_hash
-from cirrus.sheets import COLUMNS, collect, export, merged, read_sheet
+from cirrus.judge.rows import read_study
+from cirrus.markers.labels import FAMILIES
+from cirrus.markers.ratings import (
+    COLUMNS,
+    collect,
+    export,
+    items_of,
+    merged,
+    policies_of,
+    raters,
+    read_sheet,
+    sheet_hash,
+)
 from common.artifacts import sha256
 from common.exits import UsageError
 from common.verify import find_runs

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from cirrus import pilot, pilot_files
-from cirrus.respondents import RESPONDENTS
-from cirrus.scenario import load_domain
-from common import page, plots
-from common.plots import Point
-from common.reading import read
+from cirrus import pilot_files
+from cirrus.ask import pilot
+from cirrus.ask.prompts import load_domain
+from cirrus.ask.respondents import RESPONDENTS
 from common.simulated import Simulated
+from common.wire import read
+from show import page, plots
+from show.plots import Point
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ["superrational", "coin"]
@@ -177,6 +178,6 @@ def test_folds_open_by_keyboard(browser, reports):
 
 def test_help_of_the_pilot_loads_no_package():
     code = ("import sys, run_pilot\ntry: run_pilot.arguments(['--help'])\nexcept SystemExit: pass\n"
-            "sys.exit(bool({'requests', 'stats', 'cirrus.pilot'} & set(sys.modules)))")
+            "sys.exit(bool({'requests', 'stats', 'cirrus.ask.pilot'} & set(sys.modules)))")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False,
                           stdout=subprocess.DEVNULL).returncode == 0

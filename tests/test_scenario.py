@@ -9,7 +9,7 @@ from itertools import combinations, product
 import pytest
 from domains import DOMAINS, both
 
-from cirrus.scenario import (
+from cirrus.ask.prompts import (
     LABEL_SCHEMES,
     ORDERS,
     TELLS,

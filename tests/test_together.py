@@ -3,8 +3,8 @@
 import pytest
 from conftest import PRICE, failure, one, request
 
-from common.calls import After
-from common.limits import Means
+from common.budget import Means
+from common.drive import After
 from common.together import SharedBudget, run_of
 
 

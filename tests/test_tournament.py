@@ -8,7 +8,7 @@ import pytest
 from domains import DOMAINS
 from tournaments import MODELS, asked, cooperating, dealt, said
 
-from cirrus.encounters import request_ids
+from cirrus.ask.encounters import request_ids
 
 # The sentences of the specification, 6.3: all by which runs of one seed may differ in cvd.
 SENTENCES = {

@@ -218,6 +218,6 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(cli, tmp_path, flags, said)
 def test_help_loads_neither_prompts_nor_statistics():
     code = ("import sys, run_tournament\n"
             "try: run_tournament.main(['--help'])\nexcept SystemExit: pass\n"
-            "sys.exit(bool({'requests', 'stats', 'cirrus.scenario'} & set(sys.modules)))")
+            "sys.exit(bool({'requests', 'stats', 'cirrus.ask.prompts'} & set(sys.modules)))")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False,
                           stdout=subprocess.DEVNULL).returncode == 0

@@ -8,10 +8,10 @@ from conftest import ROOT
 from domains import DOMAINS
 from tournaments import asked, configured, cooperating, said
 
-from cirrus import schema
-from cirrus.encounters import request_ids
-from cirrus.tournament import design
-from cirrus.tournament_files import derive
+from cirrus.ask.design import design
+from cirrus.ask.encounters import request_ids
+from cirrus.judge import schema
+from cirrus.judge.games import derive
 from common.exits import UsageError
 from common.wire import Reply
 

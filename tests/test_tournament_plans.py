@@ -199,7 +199,7 @@ def test_each_run_of_a_plan_keeps_to_its_own_limit(live, double, tmp_path):
 
 
 def test_the_projection_after_a_tenth_of_the_calls_is_near_the_final_cost(live, double, tmp_path):
-    from common.limits import Budget, Means
+    from common.budget import Budget, Means
     from common.wire import Model
     assert live(double, "--agents", 6, "--rounds", 4, "--out", "o").returncode == 0
     path = next((tmp_path / "o").rglob("journal.jsonl.gz"))
@@ -212,6 +212,6 @@ def test_the_projection_after_a_tenth_of_the_calls_is_near_the_final_cost(live, 
         budget.seen.setdefault(key, Means()).add(entry["cost_usd"], entry["cost_usd"])
         budget.spent += entry["cost_usd"]
         seen[entry["stage"]] += 1
-    from common.limits import Plan
+    from common.budget import Plan
     budget.plans = {(stage, "m"): Plan(n - seen[stage], 0.0) for stage, n in stages.items()}
     assert budget.projection() == pytest.approx(final, rel=0.2)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cirrus.settings import CHECKS, DEFAULT, load, voices
+from cirrus.ask.design import CHECKS, DEFAULT, load, voices
 from common import config as c
 from common.exits import UsageError
 

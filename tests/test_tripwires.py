@@ -3,7 +3,7 @@
 import pytest
 from study_rows import decision
 
-from cirrus import tripwires as t
+from cirrus.judge import tripwires as t
 
 A, B = ("high", "present", "low"), ("low", "absent", "low")
 

@@ -339,7 +339,7 @@ def test_it_runs_on_a_bare_python(file):
 def test_help_loads_no_statistics_and_no_page():
     code = ("import sys, urrp_analyze\n"
             "try: urrp_analyze.main(['--help'])\nexcept SystemExit: pass\n"
-            "sys.exit(bool({'requests', 'stats', 'urrp.metrics', 'common.page'} "
+            "sys.exit(bool({'requests', 'stats', 'urrp.metrics', 'show.page'} "
             "& set(sys.modules)))")
     done = subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL,
                           cwd=Path(SCRIPT).parent)

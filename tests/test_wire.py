@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common import wire
-from common.reading import read, read_balance, read_catalogue, read_model
-from common.wire import Exchange, Model, Request
+from common.wire import Exchange, Model, Request, read, read_balance, read_catalogue, read_model
 
 ASKED = Request("r1", "decision", "some/model", "You decide.", "Which?", 96, 0.7, 5)
 NAMED = ("max_completion_tokens", "temperature", "seed", "reasoning")

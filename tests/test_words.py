@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from conftest import ROOT, clean_environment
 
-from cirrus import schema
+from cirrus.judge import schema
 from common.artifacts import read_bytes
 
 HOUSE = (ROOT / "docs" / "architecture.md").read_text("utf-8")

@@ -10,9 +10,8 @@ from pathlib import Path
 from conftest import ROOT, clean_environment
 from domains import DOMAINS
 
-from cirrus.encounters import replay
-from cirrus.settings import DEFAULT, load, run_config
-from cirrus.tournament import design
+from cirrus.ask.design import DEFAULT, design, load, run_config
+from cirrus.ask.encounters import replay
 from common.artifacts import read_bytes
 from common.journal import entries
 from common.wire import Reply

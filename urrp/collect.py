@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common.artifacts import canonical_json, content_sha256
-from common.replay import Answers
+from common.journal import Answers
 from common.rng import SeededRandom
 from common.verify import Derived, questions, same_prompts
 from common.wire import FINAL_OUTCOMES, NOT_RUN, Reply, Request

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from common.figures import percent, plain, rate
-from common.page import (
+from show.figures import percent, plain, rate
+from show.page import (
     Heat,
     bullets,
     figure,
@@ -21,7 +21,7 @@ from common.page import (
     text,
     tiles,
 )
-from common.plots import Point, forest
+from show.plots import Point, forest
 from urrp.classify import LABELS, REFUSE
 from urrp.metrics import SEED, Metrics, Thresholds
 from urrp.report import (

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from common.figures import bracketed, p_is, percent, plain, rate, signed
-from common.figures import interval as span
-from common.plots import Point, bars
-from common.tables import csv_line
+from common.artifacts import csv_line
+from show.figures import bracketed, p_is, percent, plain, rate, signed
+from show.figures import interval as span
+from show.plots import Point, bars
 from urrp.invariance import MEASURES, SCOPES
 from urrp.metrics import Metrics, Thresholds, measure
 from urrp.suite import CATEGORIES, MIN_TRIALS, load_suite

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 from conftest import ROOT, clean_environment
 
-from common.providers import redacted
+from common.openrouter import redacted
 
 PLAIN = "sk-or-v1-4f0c2c5e9d7b4b1aa7e35c1f6d28kQ7Z"
 AWKWARD = "sk/or\\v1+\"Zq7&<4f0c>%2c'=e9d7b4b1aa7e35c1f"  # every character is one a key may have

@@ -16,10 +16,10 @@ import pytest
 from conftest import IDENTITY, request
 from faults import FAULTS
 
-from common.calls import Drive
+from common.budget import Budget
+from common.drive import Drive
 from common.exits import Incomplete, OverBudget, ProviderRefused
 from common.journal import InFlight, Journal
-from common.limits import Budget
 from common.openrouter import OpenRouter
 from common.wire import FINAL_OUTCOMES, OUTCOMES, Model
 

@@ -17,9 +17,9 @@ import run_pilot
 import run_tournament
 import urrp_analyze
 import urrp_run
-from cirrus import settings as tournament
-from cirrus.plans import runs_of_plan, single_runs
-from cirrus.scenario import ScenarioError, load_domain
+from cirrus.ask import design as tournament
+from cirrus.ask.design import runs_of_plan, single_runs
+from cirrus.ask.prompts import ScenarioError, load_domain
 from common import artifacts, cli, study
 from common import config as c
 from common.cli import Choice
@@ -303,7 +303,7 @@ def journalled(folder, names="abc"):
 
 
 def run_reply(exchange):
-    from common.reading import read
+    from common.wire import read
     return read(exchange).reply
 
 

@@ -1,0 +1,1 @@
+"""What a model is asked: words, design, encounters and their game, simulated respondents."""

@@ -1,0 +1,452 @@
+"""The tournament's design: agents, rounds, pairs, labels; a pure function of configuration.
+
+    t = design(load_domain("cvd"), config)
+    t.rounds[0].pairs[0].labels        # [(label scheme, option order)] of its encounters
+
+What each agent is asked in it stands in `encounters.py`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cirrus.ask import game
+from cirrus.ask.bulletins import FOLDERS, LEVELS, TELLS
+from cirrus.ask.game import BASELINES
+from cirrus.ask.prompts import (
+    LABEL_SCHEMES,
+    ORDERS,
+    Bulletin,
+    Condition,
+    Domain,
+    Variant,
+    cell_name,
+    deal_bulletins,
+    deal_labels,
+    make_condition,
+)
+from common import config as c
+from common.exits import UsageError
+from common.rng import SeededRandom
+from common.runs import check_run_id
+from common.study import EFFORTS
+
+# --- What a run is for, by what it does otherwise than usual: its role, its part in the analysi ---
+
+HOME = "cvd"              # the domain of the primary endpoint
+REPLICATION = "hospital"  # where the cross-domain gate asks again
+
+
+class Aside(NamedTuple):
+    """`usual`: the value in main runs; `mark`: how another stands in a run's name; `role`: of a
+    run that differs in this alone; `title`: its part in tables."""
+
+    usual: str
+    mark: str
+    role: str
+    title: str
+
+
+# Key of a run's configuration, or factor among its toggles.
+ASIDES: dict[str, Aside] = {
+    "tells": Aside("standard", "{}", "ablation", "ablated tells"),
+    "variants": Aside("main", "{}", "holdout", "held-out variants"),
+    "history_mode": Aside("standard", "history-{}", "history-off", "history off"),
+}
+# part → how tables name it, in their order
+PARTS: dict[str, str] = (
+    {"main": f"{HOME}, main runs"} | {domain: domain for domain in FOLDERS if domain != HOME}
+    | {aside.role: aside.title for aside in ASIDES.values()})
+
+
+def asides_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run does otherwise than usual, {key: value}."""
+    said = {**config, **config["toggles"]}
+    return {key: said[key] for key, aside in ASIDES.items()
+            if said.get(key, aside.usual) != aside.usual}
+
+
+def role_of(config: Mapping[str, Any]) -> str:
+    """What a run is for."""
+    odd = [ASIDES[key].role for key in asides_of(config)]
+    return "main" if not odd else odd[0] if len(odd) == 1 else "other"
+
+
+def marks_of(config: Mapping[str, Any]) -> list[str]:
+    """What a run's name says of its asides."""
+    return [ASIDES[key].mark.format(value) for key, value in asides_of(config).items()]
+
+
+def part_of(role: str, domain: str) -> str | None:
+    """The part that a run's primary data belong to; None where they have none.
+
+    Another domain's part is its main runs; its other roles have no name here.
+    """
+    if domain != HOME:
+        return domain if role == "main" else None
+    return role if role in PARTS else None
+
+
+STAGES = ("strategy", "decision")
+
+
+class Voice(NamedTuple):
+    """A model and how it is asked: visible output in tokens, reasoning effort or None."""
+
+    name: str
+    max_out: int
+    effort: str | None = None
+
+
+class Agent(NamedTuple):
+    """Stable over rounds and runs. A baseline has a rule and no voices."""
+
+    id: str
+    strategy: Voice | None
+    decision: Voice | None
+    baseline: str | None = None
+
+
+class Pair(NamedTuple):
+    """Two agents of a round and, for each encounter, (label scheme, option order)."""
+
+    id: str
+    a: Agent
+    b: Agent
+    labels: list[tuple[str, str]]
+
+
+class Round(NamedTuple):
+    """`number` from 1; `anon`: agent id → its name in this round."""
+
+    number: int
+    bulletin: Bulletin
+    variant: Variant
+    salt: str
+    anon: dict[str, str]
+    pairs: list[Pair]
+
+
+class Tournament(NamedTuple):
+    """One run. `name` begins every request id; `config` is the run's identity."""
+
+    name: str
+    config: dict[str, Any]
+    domain: Domain
+    condition: Condition
+    agents: list[Agent]
+    rounds: list[Round]
+
+
+# --- design ------------------------------------------------------------------------------------
+
+def run_name(config: Mapping[str, Any]) -> str:
+    """ "cvd-S.high-C.present-H.low-s42", with what is not the default before the seed."""
+    cell = cell_name(make_condition(config["toggles"]))
+    return "-".join([config["domain"], cell, *marks_of(config), f"s{config['seed']}"])
+
+
+def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
+    """The whole run. Everything but the condition follows from seed and sizes alone, so runs of
+    one seed share bulletins, variants, schedule, label schemes, orders and names."""
+    rng = SeededRandom(config["seed"], "tournament")
+    agents = make_agents(config)
+    dealt = deal_bulletins(rng.stream("bulletins"), domain, config["rounds"],
+                           holdout=config["variants"] == "holdout")
+    orders = ORDERS if config["option_order"] == "random" else (config["option_order"],)
+    per_wave = len(agents) * (len(agents) - 1) // 2
+    waves = config["games_per_pair"]
+    # One deal over the whole run: every prefix is balanced, the first wave among them.
+    labels = deal_labels(rng.stream("labels"), config["rounds"] * waves * per_wave,
+                         config["label_schemes"], orders)
+    rounds = []
+    for number, (bulletin, variant) in enumerate(dealt, 1):
+        start = (number - 1) * waves * per_wave
+        rounds.append(_round(rng, number, bulletin, variant, agents,
+                             labels[start:start + waves * per_wave]))
+    return Tournament(run_name(config), dict(config), domain,
+                      make_condition(config["toggles"]), agents, rounds)
+
+
+def make_agents(config: Mapping[str, Any]) -> list[Agent]:
+    """Models are dealt to the agents in turn; baselines follow."""
+    voices = {stage: [Voice(v["name"], v["max_out"], v["effort"])
+                      for v in config["models"][stage]] for stage in STAGES}
+    agents = [Agent(f"agent-{n + 1:02d}", *(voices[s][n % len(voices[s])] for s in STAGES))
+              for n in range(config["agents"])]
+    return agents + [Agent(f"baseline-{name}", None, None, name) for name in config["baselines"]]
+
+
+def _round(rng: SeededRandom, number: int, bulletin: Bulletin, variant: Variant,
+           agents: Sequence[Agent], labels: Sequence[tuple[str, str]]) -> Round:
+    known = {agent.id: agent for agent in agents}
+    schedule = game.round_robin(rng.stream("schedule", number), list(known))
+    salt = f"{rng.stream('salt', number).getrandbits(128):032x}"
+    pairs = [Pair(f"p{at + 1:02d}", known[a], known[b], list(labels[at::len(schedule)]))
+             for at, (a, b) in enumerate(schedule)]
+    return Round(number, bulletin, variant, salt,
+                 {name: game.anonymous_id(salt, name) for name in known}, pairs)
+
+
+def writers(t: Tournament) -> list[Agent]:
+    """The agents that are asked for policies."""
+    return [agent for agent in t.agents if agent.baseline is None]
+
+
+# --- The tournament's configuration file, checked, and the identity of a run made of it ---
+
+DEFAULT = Path(__file__).resolve().parents[2] / "config" / "experiment.config.json"
+MAX_OUT = {"strategy": 384, "decision": 96}
+# Below these the form itself does not fit: every answer would be cut off.
+LEAST_OUT = {"strategy": 64, "decision": 32}
+VOICE = {"name": lambda v: None if isinstance(v, str) and v.strip() else "must be a model's name",
+         "max_out": c.whole(1, 32_000),
+         "reasoning_effort": lambda v: None if v is None else c.one_of(*EFFORTS)(v)}
+
+
+def _some_of(known: Iterable[str], empty: bool = False) -> c.Check:
+    known = tuple(known)
+
+    def check(value: Any) -> str | None:
+        if empty and value == []:
+            return None
+        fault = c.names(value)
+        wrong = [v for v in value if v not in known] if not fault else []
+        return fault or (f"knows no {wrong[0]!r} ({c.nearest(wrong[0], known)}), "
+                         f"only {', '.join(known)}" if wrong else None)
+    return check
+
+
+def seeds(value: Any) -> str | None:
+    """A list of different whole numbers from 0."""
+    if not isinstance(value, list) or not value:
+        return "must be a list with at least one seed"
+    if any(map(c.seed, value)):
+        return "must hold whole numbers from 0, of at most 18 digits"
+    return None if len(set(value)) == len(value) else "names one seed twice"
+
+
+def _voices(value: Any) -> str | None:
+    """A model {name, max_out, reasoning_effort}, or a list of them."""
+    listed = value if isinstance(value, list) else [value]
+    if not listed or not all(isinstance(voice, dict) for voice in listed):
+        return "must be an object {name, max_out}, or a list of such objects"
+    for voice in listed:
+        for key, item in voice.items():
+            if key not in VOICE:
+                return f"knows no {key!r} ({c.nearest(key, VOICE)})"
+            if fault := VOICE[key](item):
+                return f"{key} {fault}"
+        if "name" not in voice:
+            return "needs a name"
+    return None
+
+
+# What a run of a plan may set for itself.
+RUN_CHECKS: dict[str, c.Check] = {
+    "agents": c.whole(2, 1000), "rounds": c.whole(1, 1000), "domain": c.one_of(*FOLDERS),
+    **{f"toggles.{factor}": c.one_of(*levels) for factor, levels in LEVELS.items()},
+    "games_per_pair": c.whole(1, 100), "baselines": _some_of(BASELINES, empty=True),
+    "tells": c.one_of(*TELLS), "variants": c.one_of("main", "holdout"),
+}
+RANDOMIZATION: dict[str, c.Check] = {
+    "label_schemes": _some_of(LABEL_SCHEMES), "option_order": c.one_of("random", *ORDERS),
+    "history_mode": c.one_of("standard", "off"),
+}
+CHECKS: dict[str, c.Check] = RUN_CHECKS | {
+    **{f"randomization.{key}": check for key, check in RANDOMIZATION.items()},
+    "randomization.seeds": seeds, "models.strategy": _voices, "models.decision": _voices,
+    "temperature": lambda v: None if v is None else c.number(0, 2)(v),
+    "respondents": c.names, "cost.limit_usd": c.number(0, 1e6),
+    "cost.plan_limit_usd": c.number(0, 1e7),
+    "concurrency.strategy": c.whole(1, 512), "concurrency.decision": c.whole(1, 512),
+    "deadline_s": c.number(0.1, 3600), "prices": c.prices, "assumed_price": c.price,
+    "routing": c.table,
+}
+SECTIONS = ("toggles", "randomization", "models", "cost", "concurrency", "prices")
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The project's configuration, under the file at `path`; every key known, every value checked.
+
+    What the file leaves out comes from `config/experiment.config.json`.
+    """
+    settings = c.load(DEFAULT, CHECKS)
+    return settings if Path(path).resolve() == DEFAULT else merged(
+        settings, c.load(Path(path), CHECKS))
+
+
+def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over` laid over `under`; within a section, key by key."""
+    return dict(under) | {key: under.get(key, {}) | value if key in SECTIONS else value
+                          for key, value in over.items()}
+
+
+def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
+               **own: Any) -> dict[str, Any]:
+    """Everything that was chosen for one run, flat; `own` overrides, for a run of a plan."""
+    random = settings["randomization"]
+    return {
+        **{key: settings[key] for key in ("agents", "rounds", "domain", "games_per_pair",
+                                          "baselines", "tells", "variants", "temperature")},
+        **{key: random[key] for key in RANDOMIZATION},
+        "toggles": {factor: settings["toggles"][factor] for factor in LEVELS},
+        "seed": seed, "models": {stage: list(voices) for stage, voices in models.items()}, **own}
+
+
+def voices(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
+           ) -> tuple[dict[str, list[dict]], list[str]]:
+    """({stage: voices}, warnings). `names`: decision models (all respondents if simulated)."""
+    if names is not None and (not names or len(set(names)) < len(names)):
+        raise UsageError("--models: give at least one name, each once")
+    out, warnings = {}, []
+    for stage, usual in MAX_OUT.items():
+        given = settings["models"][stage]
+        listed = given if isinstance(given, list) else [given]
+        asked = names if simulated or stage == "decision" else None
+        if simulated:
+            asked = names or settings["respondents"]
+        if asked:
+            listed = [listed[0] | {"name": name} for name in asked]
+        out[stage] = [_voice(voice, stage, usual) for voice in listed]
+        warnings += [_too_small(stage, voice) for voice in out[stage][:1]
+                     if voice["max_out"] != voice["max_out_configured"]]
+    return out, warnings
+
+
+def _voice(voice: Mapping[str, Any], stage: str, usual: int) -> dict[str, Any]:
+    wanted = voice.get("max_out", usual)
+    return {"name": voice["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
+            "max_out_configured": wanted, "effort": voice.get("reasoning_effort")}
+
+
+def _too_small(stage: str, voice: Mapping[str, Any]) -> str:
+    return (f"models.{stage}.max_out: {voice['max_out_configured']} tokens are too small for the "
+            f"answer that is asked for; {voice['max_out']} are used")
+
+
+def check_run(config: Mapping[str, Any], bulletins: int) -> None:
+    """UsageError where a run's sizes don't go together."""
+    if config["rounds"] > bulletins:
+        raise UsageError(f"rounds: {config['rounds']}, but domain {config['domain']!r} has "
+                         f"{bulletins} bulletins; give --rounds {bulletins} or fewer")
+
+
+# --- Plans: tables of runs. A built-in one by name, or a JSON file ---
+
+NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
+CELLS = [{"S": s, "C": cue, "H": h}
+         for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))]
+EXTREMES = [{"S": "high", "C": "present", "H": "low"}, {"S": "low", "C": "absent", "H": "low"}]
+
+
+class Run(NamedTuple):
+    """One run of a plan: its folder below --out, its name, and everything that was chosen."""
+
+    folder: str
+    run_id: str
+    config: dict[str, Any]
+
+
+class Plan(NamedTuple):
+    """`repeats`: seeds a plan brings of itself; `new`: not those of the other plans."""
+
+    runs: Sequence[Mapping[str, Any]]
+    repeats: int = 1
+    new: bool = False
+
+
+def _in(domain: str, cells: Iterable[Mapping], **own: Any) -> list[dict[str, Any]]:
+    return [{"domain": domain, "toggles": dict(cell), **own} for cell in cells]
+
+
+PLANS: dict[str, Plan] = {
+    "confirmatory": Plan(_in("cvd", CELLS) + _in("hospital", EXTREMES)),
+    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), repeats=3),
+    "holdout": Plan(_in("cvd", CELLS, variants="holdout"), new=True),
+    "ablation": Plan(_in("cvd", CELLS, tells="ablated")),
+    "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
+}
+FILE_CHECKS: dict[str, c.Check] = RUN_CHECKS | RANDOMIZATION | {"seed": c.seed}
+
+
+def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> list[int]:
+    """The seeds of a plan: those given by hand, else the configuration's, repeated or renewed."""
+    if given:
+        return list(given)
+    own = [seed + step for step in range(plan.repeats) for seed in usual]
+    return [seed + NEW_SEEDS for seed in dict.fromkeys(own)] if plan.new else list(
+        dict.fromkeys(own))
+
+
+def read_plan(name: str) -> tuple[str, Plan, bool]:
+    """(name, plan, whether it is built in). UsageError where there is none such."""
+    if name in PLANS:
+        return name, PLANS[name], True
+    path = Path(name)
+    if not name.endswith(".json"):
+        raise UsageError(f"--plan: no plan {name!r}; {c.nearest(name, PLANS)} "
+                         f"(there are {', '.join(PLANS)}, or a .json file)")
+    data = c.load(path, {"name": VOICE["name"], "runs": _runs})
+    for at, run in enumerate(data.get("runs") or [None]):
+        if not isinstance(run, dict):
+            raise UsageError(f"{path}: needs runs, a list of objects")
+        c.check(run, FILE_CHECKS, f"{path}: runs[{at}]")
+    return check_run_id(data.get("name", path.stem)), Plan(data["runs"]), False
+
+
+def _runs(value: Any) -> str | None:
+    return None if isinstance(value, list) and value else "must be a list with at least one run"
+
+
+def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
+                 given: Sequence[int] | None, bulletins: Mapping[str, int]) -> list[Run]:
+    """Every run of a plan, seed by seed. `bulletins`: how many each domain has.
+
+    The runs of one seed stand in one folder, <plan>-s<seed>. A built-in plan has no more rounds
+    than a domain has bulletins; a file is taken at its word.
+    """
+    name, plan, built_in = read_plan(name)
+    runs = []
+    for seed in seeds_of(plan, settings["randomization"]["seeds"], given):
+        for own in plan.runs:
+            config = _config(settings, models, seed, own)
+            if built_in:
+                config["rounds"] = min(config["rounds"], bulletins[config["domain"]])
+            runs.append(Run(f"{name}-s{seed}", run_name(config), config))
+    return checked(runs, bulletins)
+
+
+def _config(settings: Mapping, models: Mapping, seed: int, own: Mapping) -> dict[str, Any]:
+    own = dict(own)
+    toggles = settings["toggles"] | own.pop("toggles", {})
+    return run_config(settings, own.pop("seed", seed), models, toggles=toggles, **own)
+
+
+def single_runs(settings: Mapping[str, Any], models: Mapping[str, list[dict]],
+                given: Sequence[int] | None, bulletins: Mapping[str, int]) -> list[Run]:
+    """One run a seed, in one condition, straight below --out."""
+    configs = [run_config(settings, models=models, seed=seed)
+               for seed in given or settings["randomization"]["seeds"]]
+    return checked([Run("", run_name(config), config) for config in configs], bulletins)
+
+
+def checked(runs: list[Run], bulletins: Mapping[str, int]) -> list[Run]:
+    """`runs` where none is named twice and each is possible; UsageError otherwise."""
+    seen: set[str] = set()
+    for run in runs:
+        check_run(run.config, bulletins[run.config["domain"]])
+        if run.run_id in seen:
+            raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
+                             "domain, toggles, tells, variants, history_mode or seed")
+        seen.add(run.run_id)
+    return runs
+
+
+def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
+    """(folder, its runs) in order."""
+    folders: dict[str, list[Run]] = {}
+    for run in runs:
+        folders.setdefault(run.folder, []).append(run)
+    yield from folders.items()

@@ -1,0 +1,262 @@
+"""What the agents of a tournament are asked, as chains of calls, and how their answers are read.
+
+    chains([t])                                 # what `common.drive.Drive` runs
+    replay(t, t.rounds[0], reply_of)            # the same chains on replies that are there
+
+An agent writes one policy a round. A pair meets as soon as its two policies exist; both sides of
+an encounter are asked at once, each seeing its own policy, the bulletin and this pair's earlier
+encounters of the round. Nothing else crosses from one encounter to another.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cirrus.ask import game
+from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
+from cirrus.ask.prompts import Domain, encounter_prompt, strategy_prompt
+from common.drive import After, Chain
+from common.parsing import parse_decision
+from common.refusals import classify_refusal
+from common.rng import SeededRandom
+from common.wire import Reply, Request
+
+UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
+POLICY_LINES = range(3, 6)
+# Before there is a policy: about what a 3-5 line one takes, for an estimate of cost.
+TYPICAL_POLICY = "\n".join(
+    f"{n}. Follow the agreed date unless exposure of our own customers leaves no other course "
+    "that the desk can defend to the board and to the regulator." for n in range(1, 5))
+
+
+class Side(NamedTuple):
+    """One agent's part of an encounter. `act` is "C", "D" or None; a baseline has no reply."""
+
+    agent: Agent
+    act: str | None
+    status: str
+    reply: Reply | None
+
+
+class Encounter(NamedTuple):
+    """The `number`-th meeting of a pair in its round; `options` as both sides were shown them."""
+
+    pair: Pair
+    number: int
+    scheme: str
+    order: str
+    options: tuple[str, ...]
+    a: Side
+    b: Side
+
+
+# --- requests ----------------------------------------------------------------------------------
+
+def _request(t: Tournament, name: str, stage: str, voice: Voice, prompt) -> Request:
+    # A sampler's seed of its own for each question: cells must not share their luck.
+    seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
+    return Request(name, stage, voice.name, prompt.system, prompt.user, voice.max_out,
+                   t.config["temperature"], seed, voice.effort)
+
+
+def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
+    prompt = strategy_prompt(t.domain, round_.bulletin, round_.variant, t.condition,
+                             t.config["tells"])
+    return _request(t, policy_id(t, round_, agent), "strategy", agent.strategy, prompt)
+
+
+def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
+    return f"{t.name}/r{round_.number}/{agent.id}"
+
+
+def _prompt(t: Tournament, round_: Round, pair: Pair, e: int, policy: str, history):
+    scheme, order = pair.labels[e - 1]
+    return encounter_prompt(t.domain, round_.bulletin, round_.variant, t.condition, scheme, order,
+                            policy, history, t.config["tells"])
+
+
+def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
+    return f"{t.name}/r{round_.number}/{pair.id}/e{e}"
+
+
+def request_ids(t: Tournament) -> Iterator[str]:
+    """The id of every call of the run, in schedule order."""
+    for round_ in t.rounds:
+        yield from (policy_id(t, round_, agent) for agent in writers(t))
+        for pair in round_.pairs:
+            for e in range(1, len(pair.labels) + 1):
+                name = encounter_id(t, round_, pair, e)
+                yield from (f"{name}/{side}" for side, agent in (("a", pair.a), ("b", pair.b))
+                            if agent.baseline is None)
+
+
+def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
+    """(such a request, how many of it) for every kind of call: what an estimate of cost needs.
+
+    Decisions are rendered with a policy of usual length and the full history of their encounter.
+    """
+    calls: dict[tuple, list] = {}
+    for round_ in t.rounds:
+        for agent in writers(t):
+            key = round_.number, agent.strategy
+            calls.setdefault(key, [policy_request(t, round_, agent), 0])[1] += 1
+        for pair in round_.pairs:
+            for e in range(1, len(pair.labels) + 1):
+                for agent in (pair.a, pair.b):
+                    if agent.baseline is None:
+                        key = round_.number, e, agent.decision
+                        if key not in calls:
+                            calls[key] = [_typical_decision(t, round_, pair, e, agent), 0]
+                        calls[key][1] += 1
+    return [(request, count) for request, count in calls.values()]
+
+
+def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int, agent: Agent) -> Request:
+    word = t.domain.acts[0].word
+    history = [(word, word)] * (e - 1 if t.config["history_mode"] == "standard" else 0)
+    prompt = _prompt(t, round_, pair, e, TYPICAL_POLICY, history)
+    return _request(t, f"{encounter_id(t, round_, pair, e)}/a", "decision", agent.decision, prompt)
+
+
+# --- chains ------------------------------------------------------------------------------------
+
+def write(t: Tournament, round_: Round, agent: Agent) -> Chain:
+    """An agent reads the round's bulletin and writes its policy; returns the reply."""
+    return (yield policy_request(t, round_, agent))
+
+
+def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]) -> Chain:
+    """All encounters of a pair; returns those that were begun.
+
+    A call that failed ends the chain: what follows would be asked in other words once the call
+    has been made up for.
+    """
+    encounters: list[Encounter] = []
+    if any(policies[agent.id].outcome in UNANSWERED for agent in (pair.a, pair.b)
+           if agent.baseline is None):
+        return encounters
+    for e in range(1, len(pair.labels) + 1):
+        asked = {}
+        for side, agent, history in _views(t, pair, encounters):
+            prompt = _prompt(t, round_, pair, e, policies[agent.id].text
+                             if agent.baseline is None else "", _worded(t, history))
+            asked[side] = (agent, history, prompt)
+        requests = {side: _request(t, f"{encounter_id(t, round_, pair, e)}/{side}", "decision",
+                                   agent.decision, prompt)
+                    for side, (agent, _, prompt) in asked.items() if agent.baseline is None}
+        replies = dict(zip(requests, (yield list(requests.values())) if requests else (),
+                           strict=True))
+        a, b = (_side(t, agent, history, prompt, replies.get(side))
+                for side, (agent, history, prompt) in asked.items())
+        encounters.append(Encounter(pair, e, *pair.labels[e - 1], asked["a"][2].options, a, b))
+        if a.status in UNANSWERED or b.status in UNANSWERED:
+            break
+    return encounters
+
+
+def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
+    """(side, agent, its history as [(own act, peer's act)]) for both agents."""
+    shown = encounters if t.config["history_mode"] == "standard" else ()
+    yield "a", pair.a, [(e.a.act, e.b.act) for e in shown]
+    yield "b", pair.b, [(e.b.act, e.a.act) for e in shown]
+
+
+def _worded(t: Tournament, history: Sequence[tuple[game.Act, game.Act]]):
+    words = acts(t.domain) | {None: None}
+    return [(words[own], words[peer]) for own, peer in history]
+
+
+def acts(domain: Domain) -> dict[str, str]:
+    """{"C": the cooperative act's word, "D": the other's}."""
+    return dict(zip("CD", (act.word for act in domain.acts), strict=True))
+
+
+def _side(t: Tournament, agent: Agent, history, prompt, reply: Reply | None) -> Side:
+    if agent.baseline is not None:
+        own, peer = [own for own, _ in history], [peer for _, peer in history]
+        return Side(agent, game.BASELINES[agent.baseline](own, peer), "ok", None)
+    if reply.outcome != "ok":
+        return Side(agent, None, reply.outcome, reply)
+    option, status = parse_decision(reply.text, prompt.options)
+    act = None if option is None else (
+        "C" if prompt.acts[option] == t.domain.acts[0].word else "D")
+    return Side(agent, act, status, reply)
+
+
+def chains(designs: Sequence[Tournament]) -> list[Chain]:
+    """The chains of one run or of several, which then take turns in a drawn order: no run is
+    ahead of another, and an outage hits all alike.
+
+    Policies stand first; pairs wait for theirs. Pairs return nothing: results are derived from
+    the journal.
+    """
+    turns = SeededRandom(designs[0].config["seed"], "turns")
+    made: list[Chain] = []
+    places: dict[tuple[str, int, str], int] = {}
+    for t, round_, agent in _in_turns(turns, designs, lambda t, round_: writers(t)):
+        places[t.name, round_.number, agent.id] = len(made)
+        made.append(write(t, round_, agent))
+    for t, round_, pair in _in_turns(turns, designs, lambda t, round_: round_.pairs):
+        made.append(_meet_when_ready(t, round_, pair, places))
+    return made
+
+
+def _in_turns(rng: SeededRandom, designs: Sequence[Tournament], parts: Callable):
+    """(run, round, part) round by round and part by part, the runs of each in a drawn order."""
+    for number in range(max(len(t.rounds) for t in designs)):
+        here = [(t, t.rounds[number]) for t in designs if number < len(t.rounds)]
+        listed = [(t, round_, parts(t, round_)) for t, round_ in here]
+        for at in range(max(len(own) for _, _, own in listed)):
+            turn = [(t, round_, own[at]) for t, round_, own in listed if at < len(own)]
+            yield from rng.sample(turn, len(turn))
+
+
+def _meet_when_ready(t: Tournament, round_: Round, pair: Pair,
+                     places: Mapping[tuple[str, int, str], int]) -> Chain:
+    names = [agent.id for agent in (pair.a, pair.b) if agent.baseline is None]
+    replies = yield After(tuple(places[t.name, round_.number, name] for name in names))
+    yield from meet(t, round_, pair, dict(zip(names, replies, strict=True)))
+
+
+# --- on replies that are there -----------------------------------------------------------------
+
+class Played(NamedTuple):
+    """A round as it went: replies to the policy request by agent id, encounters by pair."""
+
+    policies: dict[str, Reply]
+    encounters: list[list[Encounter]]
+
+
+def replay(t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]) -> Played:
+    """The round's chains on `reply_of`, which answers every request."""
+    policies = {agent.id: answered(write(t, round_, agent), reply_of) for agent in writers(t)}
+    return Played(policies, [answered(meet(t, round_, pair, policies), reply_of)
+                             for pair in round_.pairs])
+
+
+def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
+    """Run a chain to its end on replies that are there already; its result."""
+    value = None
+    while True:
+        try:
+            asked = chain.send(value)
+        except StopIteration as end:
+            return end.value
+        value = reply_of(asked) if isinstance(asked, Request) else [reply_of(r) for r in asked]
+
+
+def policy_status(reply: Reply) -> str:
+    """ "ok" for 3-5 lines, "short", "long", "refused", or the outcome where there is no text."""
+    if reply.outcome != "ok":
+        return reply.outcome
+    lines = policy_lines(reply.text)
+    if lines in POLICY_LINES:
+        return "ok"
+    if lines >= POLICY_LINES.stop:
+        return "long"
+    # A policy says what one will not do; only a text that is none can be a refusal.
+    return "refused" if classify_refusal(reply.text[:4000]).label == "refusal" else "short"
+
+
+def policy_lines(text: str) -> int:
+    """Lines that are not blank."""
+    return sum(bool(line.strip()) for line in text.splitlines())

@@ -1,0 +1,1 @@
+"""What answers mean: rows, endpoint, gates, tripwires, claims, preregistration."""

@@ -1,0 +1,111 @@
+"""Preregistration: what will be run, read and tested, fixed by hash before the first call.
+
+    prereg.json in a plan's folder; its hash is in every run made under it. `deviations` lists what
+    has changed since, for the analysis to report.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cirrus.ask.bulletins import FOLDERS
+from common.artifacts import canonical_json, json_file, read_bytes, sha256
+from common.exits import UsageError
+
+FILE = "prereg.json"
+ROOT = Path(__file__).resolve().parents[2]
+
+# What a hash of each part covers, relative to the project.
+PARTS: dict[str, tuple[str, ...]] = {
+    "prompts": (*(f"prompts/{folder}/*" for folder in FOLDERS.values()), "prompts/variants/*",
+                "prompts/adjudication/*"),
+    "parser": ("common/*.py",),
+    "design": ("cirrus/*.py", "cirrus/ask/*.py"),
+    "gates": ("cirrus/judge/gates.py",),
+    "analysis": ("analyze.py", "cirrus/judge/*.py", "cirrus/markers/*.py", "stats/*.py"),
+}
+PRIMARY = {
+    "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "
+                "H; round 1, first encounters, no baselines",
+    "met_where": "the design-based test and the model-based test with (1|policy) both have "
+                 "p < .05 in the predicted direction (positive)",
+    "tests": ["sign-flip test over units (seed, agent), two-sided",
+              "mixed-effects logistic regression with (1|policy), likelihood ratio of the "
+              "S-high/C-present coefficient against S-low/C-absent"],
+    "secondary": ["S", "C", "S x C", "H: Holm-adjusted"],
+    "gates": ["label invariance", "first encounter", "cross-domain", "prompt-tell ablation",
+              "holdout", "effect size: each as established, all six must pass"],
+}
+EXCLUSIONS = [
+    "games of baselines",
+    "decisions without exactly one readable option: counted by cell, bounded worst-case, never "
+    "imputed in the primary test",
+    "nothing else: no run, agent or model is dropped after its answers are seen",
+]
+STOPPING = ("All runs of the plan are completed; none is added or repeated. A run that a budget, "
+            "an outage or a kill has stopped is resumed under the same identity, and a question "
+            "that was answered is never asked again.")
+
+
+def hashes(root: Path = ROOT) -> dict[str, dict[str, str]]:
+    """{part: {file: SHA-256}} of the project as it is now."""
+    return {part: {path.relative_to(root).as_posix(): sha256(path.read_bytes())
+                   for pattern in patterns for path in sorted(root.glob(pattern))
+                   if path.is_file()} for part, patterns in PARTS.items()}
+
+
+def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The preregistration of a plan. `runs`: the configuration of each, by its name."""
+    return {"artifact": "prereg", "plan": plan, "runs": list(runs),
+            "plan_sha256": sha256(canonical_json(list(runs))), "files": hashes(),
+            "primary": PRIMARY, "exclusions": EXCLUSIONS, "stopping_rule": STOPPING}
+
+
+def write(folder: Path, data: Mapping[str, Any]) -> str:
+    """Write prereg.json into a plan's folder that has no runs yet; its hash."""
+    path = Path(folder) / FILE
+    content = json_file(data)
+    if path.exists():
+        if path.read_bytes() != content:
+            raise UsageError(f"{path}: another preregistration is here; use another --out")
+        return sha256(content)
+    begun = sorted(manifest.parent.name for manifest in Path(folder).glob("*/manifest.json"))
+    if begun:
+        raise UsageError(f"{folder}: {begun[0]} has begun already; a preregistration comes before "
+                         "the first call: use another --out")
+    from common.artifacts import write_atomic
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    write_atomic(path, content)
+    return sha256(content)
+
+
+def load(folder: Path) -> dict[str, Any] | None:
+    """The preregistration in a plan's folder, None where there is none."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        return None
+    try:
+        data = json.loads(read_bytes(path))
+        if data["artifact"] != "prereg" or not isinstance(data["files"], dict):
+            raise KeyError("files")
+        return data
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path}: not a preregistration; restore it from a copy") from None
+
+
+def deviations(data: Mapping[str, Any], runs: Iterable[Mapping[str, Any]] | None = None,
+               root: Path = ROOT) -> list[str]:
+    """What has changed since `data` was written: files, by part, and the runs of the plan."""
+    out = []
+    for part, now in hashes(root).items():
+        then = data["files"].get(part, {})
+        out += [f"{part}: {name} {_how(then.get(name), now.get(name))}"
+                for name in sorted(then.keys() | now.keys()) if then.get(name) != now.get(name)]
+    if runs is not None and sha256(canonical_json(list(runs))) != data["plan_sha256"]:
+        out.append("plan: the runs are not those that were registered")
+    return out
+
+
+def _how(then: str | None, now: str | None) -> str:
+    return "changed" if then and now else "added" if now else "removed"

@@ -1,0 +1,260 @@
+"""Runs of the tournament read back: which belong together, and their decisions as tidy rows.
+
+    study = read_study(find_runs(["results/acausal/confirmatory-s42"]))
+    rows = [row for run in study.runs for row in decisions(run)]
+
+Runs are one study where they share prompts, agents and models and differ in domain, toggles,
+seed, tells, variants, history mode, rounds or games a pair; anything else is refused by name.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cirrus.ask.bulletins import CELL, cooperative_word
+from cirrus.ask.design import ASIDES, asides_of, role_of
+from cirrus.judge import schema
+from common.artifacts import content_sha256, read_bytes
+from common.exits import UsageError
+from common.verify import read_manifest
+
+# In what runs of one study may differ.
+VARY = ("domain", "toggles", "seed", "rounds", "games_per_pair", *ASIDES)
+
+
+class Run(NamedTuple):
+    """A run's folder and what was chosen for it. `cell`: levels of S, C and H."""
+
+    folder: Path
+    name: str
+    config: dict[str, Any]
+    manifest: dict[str, Any]
+    role: str
+    cell: tuple[str, str, str]
+
+    @property
+    def domain(self) -> str:
+        return self.config["domain"]
+
+    @property
+    def seed(self) -> int:
+        return self.config["seed"]
+
+    @property
+    def complete(self) -> bool:
+        return self.manifest["state"] == "complete"
+
+
+class Study(NamedTuple):
+    """Runs in order of name; `limits`: what stands against a plain reading, in sentences."""
+
+    runs: list[Run]
+    simulated: bool
+    limits: list[str]
+
+
+class Decision(NamedTuple):
+    """One answer of a model agent. `cooperates`, `first_taken` (the option shown first was
+    chosen): 1, 0, or None where no decision could be read. `baseline`: the opponent is one."""
+
+    id: str
+    run: str
+    role: str
+    seed: int
+    domain: str
+    S: str
+    C: str
+    H: str
+    round: int
+    encounter: int
+    baseline: bool
+    agent: str
+    opponent: str
+    policy: str
+    bulletin: str
+    variant: str
+    label_scheme: str
+    option_order: str
+    option_first: str
+    decision: str | None
+    cooperates: int | None
+    first_taken: int | None
+    status: str
+    truncated: bool
+    payoff: float | None
+    power_after: float
+    model: str
+    served_model: str | None
+    provider: str | None
+    prompt_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    cost_usd: float | None
+    text: str
+
+    @property
+    def unit(self) -> tuple[int, str]:
+        """What was drawn: an agent under a seed."""
+        return self.seed, self.agent
+
+    @property
+    def primary(self) -> bool:
+        """Round 1, first encounter, no baseline."""
+        return self.round == 1 and self.encounter == 1 and not self.baseline
+
+
+# --- which runs --------------------------------------------------------------------------------
+
+def read_study(folders: Iterable[Path]) -> Study:
+    """The runs of `folders` as one study; UsageError where they are none."""
+    known = dict.fromkeys(Path(folder).resolve() for folder in folders)
+    runs = sorted(map(_run, known), key=lambda run: (run.name, str(run.folder)))
+    empty = [run for run in runs if not run.manifest.get("files")]
+    runs = [run for run in runs if run.manifest.get("files")]
+    if not runs:
+        raise UsageError(f"{empty[0].folder}: no files yet; the command that made the run "
+                         "resumes it")
+    _same_study(runs)
+    limits = [f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
+              for run in empty]
+    limits += [limit for run in runs for limit in _unfinished(run)]
+    limits += _missing_of_plans(runs)
+    limits += [f"{run.name} differs from the main runs in more than one way; it enters no test."
+               for run in runs if run.role == "other"]
+    return Study(runs, runs[0].manifest["identity"]["provider"] == "simulated", limits)
+
+
+def _run(folder: Path) -> Run:
+    manifest = read_manifest(folder)
+    config = manifest["identity"]["config"]
+    return Run(folder, folder.name, config, manifest, role_of(config),
+               tuple(config["toggles"][factor] for factor in CELL))
+
+
+def _same_study(runs: Sequence[Run]) -> None:
+    first, cells = runs[0], {}
+    prompts: dict[str, tuple[str, Run]] = {}
+    for run in runs:
+        pair = f"{first.name} and {run.name}"
+        if _simulated(run) != _simulated(first):
+            raise UsageError(f"{pair}: one is simulated, the other is not; analyse them apart")
+        for key in sorted(first.config.keys() | run.config.keys()):
+            before, now = first.config.get(key), run.config.get(key)
+            if key not in VARY and before != now:
+                raise UsageError(f"{pair}: different designs ({key}: {_short(before)} and "
+                                 f"{_short(now)}); analyse them apart")
+        for name, digest in run.manifest["identity"]["prompts"].items():
+            said, owner = prompts.setdefault(name, (digest, run))
+            if said != digest:
+                raise UsageError(f"{owner.name} and {run.name}: made with different versions of "
+                                 f"prompts/{name}; analyse them apart")
+        cell = (run.domain, run.cell, run.seed, *asides_of(run.config).items())
+        if cell in cells:
+            raise UsageError(f"{cells[cell].folder} and {run.folder}: the same run twice; "
+                             "give one of them")
+        cells[cell] = run
+
+
+def _simulated(run: Run) -> bool:
+    return run.manifest["identity"]["provider"] == "simulated"
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)[:80]
+
+
+def _unfinished(run: Run) -> Iterator[str]:
+    if run.complete:
+        return
+    facts = artifact(run, "acausal_manifest.json")
+    begun = sum(facts["statuses"]["game"].values())
+    dealt = sum(round_["games"] for round_ in facts["rounds"])
+    failed = sum(counts.get(outcome, 0) for counts in facts["outcomes"].values()
+                 for outcome in ("provider_error", "not_run"))
+    yield (f"{run.name} is unfinished ({run.manifest['state']}): {begun} of {dealt} encounters "
+           f"begun, {failed} calls without an answer. Encounters that were not begun are counted "
+           "nowhere else.")
+
+
+def plan_folders(runs: Iterable[Run]) -> list[Path]:
+    """The folders that hold plan.json, of these runs, in order."""
+    parents = dict.fromkeys(run.folder.parent for run in runs)
+    return [folder for folder in parents if (folder / "plan.json").is_file()]
+
+
+def _missing_of_plans(runs: Sequence[Run]) -> Iterator[str]:
+    here = {run.folder for run in runs}
+    for folder in plan_folders(runs):
+        try:
+            names = json.loads(read_bytes(folder / "plan.json"))["runs"]
+            missing = [name for name in names if folder / name not in here]
+        except (ValueError, KeyError, TypeError):
+            raise UsageError(f"{folder / 'plan.json'}: not a plan; restore it from a copy"
+                             ) from None
+        if missing:
+            yield (f"{len(missing)} of {len(names)} runs of {folder.name} are not in this "
+                   f"analysis: {', '.join(missing)}.")
+
+
+# --- what they hold ----------------------------------------------------------------------------
+
+def artifact(run: Run, name: str, checked: bool = True) -> Any:
+    """An artifact of a run: its hash is the manifest's and its shape the schema's."""
+    path = run.folder / name
+    if not checked:
+        return json.loads(read_bytes(path))
+    value = schema.load(path)
+    if content_sha256(path) != run.manifest["files"].get(name):
+        raise UsageError(f"{path}: not what the run's manifest.json has hashed; analyze.py "
+                         "--verify says where it differs")
+    return value
+
+
+def _numbered(run: Run, form: str) -> list[str]:
+    rounds = range(1, run.config["rounds"] + 1)
+    return [name for n in rounds if (name := form.format(n)) in run.manifest["files"]]
+
+
+def policies(run: Run, checked: bool = True) -> Iterator[dict[str, Any]]:
+    """Every policy of a run, as in strategies_r{N}.json, in order of rounds."""
+    for name in _numbered(run, "strategies_r{}.json"):
+        yield from artifact(run, name, checked)
+
+
+def rounds(run: Run, checked: bool = True) -> Iterator[dict[str, Any]]:
+    """round_{N}_games.json of each round; one is in memory at a time."""
+    for name in _numbered(run, "round_{}_games.json"):
+        yield artifact(run, name, checked)
+
+
+def decisions(run: Run, checked: bool = True) -> Iterator[Decision]:
+    """One row an answer of a model agent, in schedule order."""
+    for data in rounds(run, checked):
+        for game in data["games"]:
+            yield from decisions_of(run, data, game)
+
+
+def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
+    """The rows of one game; `data`: its round."""
+    for side, own in enumerate(game["pair"]):
+        answer = game["answers"][own]
+        if answer["model"] is not None:
+            yield _decision(run, data, game, side, answer)
+
+
+def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping) -> Decision:
+    own, peer = game["pair"][side], game["pair"][1 - side]
+    act, tokens = game["decision"][own], answer["tokens"]
+    cooperates = None if act is None else int(act == cooperative_word(run.domain))
+    first = int(game["order"] == "cooperative-first")
+    payoffs = game["raw_payoffs"]
+    return Decision(
+        f"{game['id']}/{'ab'[side]}", run.name, run.role, run.seed, run.domain, *run.cell,
+        data["round"], game["encounter"], game["baseline"], data["agents"][own]["id"],
+        data["agents"][peer]["id"], answer["policy_id"], data["bulletin"], data["variant"],
+        game["label_scheme"], game["order"], game["labels"]["left"], act, cooperates,
+        None if cooperates is None else int(cooperates == first), answer["status"],
+        tokens["truncated"], payoffs and payoffs[own], game["power_after"][own],
+        answer["model"], answer["served_model"], answer["provider"], tokens["prompt"],
+        tokens["output"], tokens["reasoning"], answer["cost_usd"], answer["text"] or "")

@@ -1,0 +1,1 @@
+"""What policies say: labels, agreement of raters, sheets, adjudication."""

@@ -1,0 +1,240 @@
+"""May a marker enter a claim? Weak labels against raters, raters against each other.
+
+A family is adjudicated where two different raters or more have rated its policies blind, and the
+lower 95% bound of Gwet's AC1 reaches 0.75 in every pair: each rater with the weak label, each
+rater with each other. AC1 alone flatters a marker that hardly occurs, since all agree on its
+absence: a pair must agree on a few that are present, and positive agreement stands beside it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import stats
+from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, left_out_of, model_row, rounded
+from cirrus.judge.rows import Decision
+from cirrus.markers.labels import FAMILIES, Weight, Weights, fit, labels, marked
+from cirrus.markers.ratings import Labels, Policy, Rater, items_of
+
+BAR = 0.75
+WEAK = "weak label"
+MIN_RATED = 20     # items that both of a pair have labelled
+MIN_PRESENT = 5    # of these, called present by both
+
+
+def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
+    """Agreement of two on the items that both labelled; `why` where it can't decide."""
+    either, both = sum(x or y for x, y in rows), sum(x and y for x, y in rows)
+    ac1 = stats.gwet_ac1(rows, labels=(True, False))
+    reached, why = None, None
+    if len(rows) < MIN_RATED:
+        why = f"{len(rows)} policies labelled by both; {MIN_RATED} are needed"
+    elif any(edge is not None and edge < BAR for edge in (ac1.low, ac1.value)):
+        reached = False
+    elif both < MIN_PRESENT:
+        why = f"{both} called present by both; {MIN_PRESENT} are needed"
+    elif ac1.low is None:
+        why = ac1.why
+    else:
+        reached = True
+    return {"a": a, "b": b, "n": len(rows), "either": either, "both": both,
+            "ac1": ac1.asdict(), "positive": stats.positive_agreement(rows).asdict(),
+            "reached": reached, "why": why}
+
+
+def pairs_of(family: str, weak: Mapping[str, Labels], raters: Sequence[Rater]) -> list[dict]:
+    """Every pair of raters, and each with the weak labels. `weak`: {item: labels}."""
+    columns = [(WEAK, weak), *((rater.name, rater.labels) for rater in raters)]
+    return [pair(a, b, [(x[item][family], y[item][family]) for item in weak
+                        if item in x and item in y
+                        and None not in (x[item][family], y[item][family])])
+            for (a, x), (b, y) in combinations(columns, 2)]
+
+
+def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
+    """Why these raters can't adjudicate anything, None where they can."""
+    if not raters:
+        return "nobody has rated the policies"
+    if len(raters) == 1:
+        return f"{raters[0].name} is the only rater; two different ones are needed"
+    if any(rater.simulated for rater in raters) and not simulated:
+        return "simulated raters say nothing about policies of models"
+    unfinished = [rater.name for rater in raters if not rater.done]
+    if unfinished:
+        return f"the adjudication by {' and '.join(unfinished)} is unfinished"
+    for a, b in combinations(raters, 2):
+        if a.kind == b.kind == "model" and set(a.served) & set(b.served):
+            one = min(set(a.served) & set(b.served))
+            return f"{a.name} and {b.name} were both served by {one}: one rater, not two"
+    return None
+
+
+def agreement(weak: Mapping[str, Labels], raters: Sequence[Rater],
+              simulated: bool) -> dict[str, dict[str, Any]]:
+    """{family: its pairs, whether it is adjudicated, and why not}."""
+    stopped, out = obstacle(raters, simulated), {}
+    for family in FAMILIES:
+        found = pairs_of(family, weak, raters)
+        verdict, why = _verdict(found, stopped)
+        lows = [one["ac1"]["low"] for one in found if one["ac1"]["low"] is not None]
+        out[family] = {"adjudicated": verdict, "why": why,
+                       "lowest": min(lows) if verdict is not None else None, "pairs": found}
+    return out
+
+
+def _low(one: Mapping[str, Any]) -> float:
+    """The lower bound, the value itself where there is no bound."""
+    return one["ac1"]["value"] if one["ac1"]["low"] is None else one["ac1"]["low"]
+
+
+def _verdict(found: Sequence[Mapping], stopped: str | None) -> tuple[bool | None, str | None]:
+    if stopped:
+        return None, stopped
+    short = [one for one in found if one["reached"] is False]
+    if short:
+        lowest, worst = min(((_low(one), one) for one in short), key=lambda both: both[0])
+        return False, (f"AC1 of {worst['a']} and {worst['b']} may be as low as {lowest:.2f}; "
+                       f"{BAR} is needed")
+    unknown = next((one for one in found if one["reached"] is None), None)
+    if unknown:
+        return None, f"{unknown['a']} and {unknown['b']}: {unknown['why']}"
+    return True, None
+
+
+# --- Do markers predict decisions beyond the cell? An association: nobody assigned them ---
+
+MARKED = ("acausal", "compliance")
+
+
+def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
+    """The model on readable decisions whose policy is labelled. `labels`: {policy id: labels}."""
+    read = [row for row in rows if row.cooperates is not None]
+    data = [_row(row, labels[row.policy]) for row in read if _known(labels.get(row.policy))]
+    gone = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
+    gone |= {name: ONE_LEVEL for name in ("cell", *MARKED) if len({r[name] for r in data}) < 2}
+    fixed = [name for name in ("cell", *MARKED) if name not in gone]
+    random = [name for name in (*RANDOM, "policy") if name not in gone]
+    out = {"formula": "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)]),
+           "rows": len(data), "unlabelled": len(read) - len(data), "left_out": gone,
+           "terms": None, "acausal": None, "separated": False, "why": None}
+    if not data:
+        return out | {"why": "no readable decision rests on a labelled policy"}
+    if "acausal" in gone:
+        every = "every" if data[0]["acausal"] else "no"
+        return out | {"why": f"{every} policy has the acausal marker: nothing can be compared"}
+    return out | _fitted(data, fixed, random)
+
+
+def _known(labels: Labels | None) -> bool:
+    return labels is not None and None not in (labels[name] for name in MARKED)
+
+
+def _row(row: Decision, labels: Labels) -> dict[str, Any]:
+    return model_row(row) | {"cell": f"{row.domain} S.{row.S}-C.{row.C}-H.{row.H}"} | {
+        name: int(labels[name]) for name in MARKED}
+
+
+def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]) -> dict[str, Any]:
+    from stats.mixed import fit_mixed_logit, likelihood_ratio
+    full = fit_mixed_logit(data, "coop", list(fixed), list(random))
+    if full.log_likelihood is None:
+        return {"why": full.why, "separated": (full.why or "").startswith("separation")}
+    terms = {c.name: c._asdict() for c in full.coefficients if c.name in MARKED}
+    reduced = fit_mixed_logit(data, "coop", [name for name in fixed if name != "acausal"],
+                              list(random))
+    ratio = likelihood_ratio(full, reduced)
+    return {"terms": rounded(terms), "why": full.why,
+            "acausal": rounded({"estimate": terms["acausal"]["estimate"], "scale": "log odds"}
+                               | ratio.asdict())}
+
+
+def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:
+    """{family: {decision: k of n rationales that hold a codebook pattern}}: description only."""
+    said = [(row.decision, marked(after_decision(row.text))) for row in rows
+            if row.decision is not None]
+    acts = sorted({decision for decision, _ in said})
+    return {family: {act: {"k": sum(found[family] for decision, found in said if decision == act),
+                           "n": sum(decision == act for decision, _ in said)} for act in acts}
+            for family in FAMILIES}
+
+
+def after_decision(text: str) -> str:
+    """The answer without its first line that says something."""
+    return re.sub(r"\A\s*[^\r\n]*", "", text)
+
+
+# --- The `markers` block of acausal-analysis.json: labels, agreement, validity, what may be use ---
+
+NONE = "unadjudicated: enters no claim"
+
+
+def block(policies: Sequence[Policy], primary: Iterable[Decision], raters: Sequence[Rater],
+          simulated: bool, model=validity) -> dict[str, Any]:
+    """`policies`: all readable ones of the study, of every round. `primary`: decisions of round 1,
+    first encounters, main runs. `model`: what computes the validity of the acausal marker."""
+    weights = fit(corpus(policies))
+    first = [policy for policy in policies if policy.role == "main" and policy.round == 1]
+    found = {policy.id: labels(weights, policy.text) for policy in first}
+    items = items_of(first)
+    weak = {name: labels(weights, item.text) for name, item in items.items()}
+    verdicts = agreement(weak, raters, simulated)
+    rows = list(primary)
+    return {
+        "status": status(verdicts), "bar": BAR,
+        "adjudicated": [name for name in FAMILIES if verdicts[name]["adjudicated"]],
+        "functions": {family: {kind: own._asdict() for kind, own in kinds.items()}
+                      for family, kinds in weights.items()},
+        "cells": cells(first, found), "texts": len(items),
+        "raters": [_rater(rater, items) for rater in raters], "agreement": verdicts,
+        "validity": model(rows, found), "rationales": rationales(rows)}
+
+
+def corpus(policies: Iterable[Policy]) -> list[str]:
+    """The distinct texts that weigh the labelling functions: those of main runs, all rounds;
+    of all runs where there are no main ones."""
+    every = list(policies)
+    main = [policy for policy in every if policy.role == "main"]
+    return list(dict.fromkeys(policy.text for policy in main or every))
+
+
+def weights_of(out: Mapping[str, Any]) -> Weights:
+    """The weights as an analysis has them."""
+    return {family: {kind: Weight(**own) for kind, own in kinds.items()}
+            for family, kinds in out["markers"]["functions"].items()}
+
+
+def status(verdicts: Mapping[str, Mapping]) -> str:
+    names = {verdict: [name.replace("_", " ") for name in FAMILIES
+                       if (verdicts[name]["adjudicated"] is True) is verdict]
+             for verdict in (True, False)}
+    if not names[True]:
+        return NONE
+    said = f"adjudicated: {', '.join(names[True])}"
+    return said + (f"; unadjudicated: {', '.join(names[False])}" if names[False] else "")
+
+
+def cells(policies: Iterable[Policy], found: Mapping[str, Labels]) -> dict[str, dict[str, Any]]:
+    """{cell: policies, and for each family k of n labelled ones with Wilson's interval}."""
+    held: dict[str, list[Labels]] = {}
+    for policy in policies:
+        held.setdefault(policy.cell, []).append(found[policy.id])
+    return {cell: {"policies": len(own)} | {family: _share([one[family] for one in own])
+                                            for family in FAMILIES}
+            for cell, own in sorted(held.items())}
+
+
+def _share(values: Sequence[bool | None]) -> dict[str, Any]:
+    known = [value for value in values if value is not None]
+    interval = stats.wilson_interval(sum(known), len(known))
+    return {"k": sum(known), "n": len(known), "undecided": len(values) - len(known),
+            "share": sum(known) / len(known) if known else None, "low": interval.low,
+            "high": interval.high, "why": interval.why}
+
+
+def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
+    here = [own for item, own in rater.labels.items() if item in items]
+    return {"rater": rater.name, "kind": rater.kind, "simulated": rater.simulated,
+            "done": rater.done, "served": list(rater.served), "statuses": rater.statuses,
+            "rated": sum(any(v is not None for v in own.values()) for own in here),
+            "elsewhere": len(rater.labels) - len(here)}

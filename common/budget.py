@@ -1,0 +1,284 @@
+"""What holds the calls back: the circuit breaker and the budget. Pure bookkeeping, no I/O."""
+
+import math
+from collections import Counter, deque
+from collections.abc import Callable
+from itertools import islice
+from typing import NamedTuple
+
+from common import wire
+from common.exits import OverBudget
+from common.wire import Model, Reading, Reply, Request
+
+ERRORS_TO_OPEN = 5
+WINDOW_S = 60.0
+PAUSE_S = 30.0
+OPENINGS_TO_STOP = 3
+
+
+class Breaker:
+    """5 errors in a row within 60 s pause everything for 30 s, then one probe is sent.
+
+    The third opening without a success between them is final. Times are seconds of any clock.
+    """
+
+    def __init__(self) -> None:
+        self.errors: deque[float] = deque(maxlen=ERRORS_TO_OPEN)
+        self.open_until = 0.0
+        self.openings = 0
+        self.state = "closed"  # closed, open, probing
+
+    @property
+    def tripped(self) -> bool:
+        """Whether the run has to stop."""
+        return self.openings >= OPENINGS_TO_STOP
+
+    def may_send(self, now: float) -> bool:
+        return self.state == "closed" or (self.state == "open" and now >= self.open_until)
+
+    def sent(self) -> None:
+        if self.state == "open":
+            self.state = "probing"
+
+    def success(self) -> None:
+        """A late one, of a call sent before the pause, does not cut the pause short."""
+        self.errors.clear()
+        self.openings = 0
+        if self.state == "probing":
+            self.state = "closed"
+
+    def failure(self, now: float) -> None:
+        """An error that is worth a retry. Those still in flight when it opens don't count."""
+        if self.state == "open":
+            return
+        self.errors.append(now)
+        in_a_row = len(self.errors) == ERRORS_TO_OPEN and now - self.errors[0] <= WINDOW_S
+        if self.state == "probing" or in_a_row:
+            self.errors.clear()
+            self.openings, self.state = self.openings + 1, "open"
+            self.open_until = now + PAUSE_S
+
+
+class Plan(NamedTuple):
+    """What is still to be asked of one (stage, model): calls, and dollars a call expected."""
+
+    calls: int
+    expected_usd: float
+
+
+class Means:
+    """Cost and largest cost seen of one (stage, model)."""
+
+    def __init__(self) -> None:
+        self.calls, self.sum, self.largest = 0, 0.0, 0.0
+
+    def add(self, charged: float, cost: float | None) -> None:
+        """`cost` None: the charge is a reservation, which tells nothing of the price."""
+        self.calls += 1
+        self.sum += charged
+        self.largest = max(self.largest, cost or 0.0)
+
+    @property
+    def mean(self) -> float:
+        return self.sum / self.calls
+
+
+def listed(model: Model) -> bool:
+    """Whether the server's own list has the price; one from the configuration may be wrong."""
+    return model.priced and model.price_from != "configuration"
+
+
+class Budget:
+    """spent + reserved never passes `limit` (dollars; None: no limit, as with simulated answers).
+
+    A call's worst case is reserved before it is sent. Where the server lists no price, the
+    configured or `assumed` one stands in, and the model gets one call at a time until a reply has
+    told what it costs.
+    """
+
+    def __init__(self, limit: float | None, assumed: Model, spent: float = 0.0) -> None:
+        self.limit, self.assumed, self.spent, self.reserved = limit, assumed, spent, 0.0
+        self.plans: dict[tuple[str, str], Plan] = {}
+        self.seen: dict[tuple[str, str], Means] = {}
+
+    def plan(self, request: Request, model: Model, calls: int = 1) -> None:
+        """Announce `calls` calls such as `request`, so that the projection knows them."""
+        key = request.stage, request.model
+        old = self.plans.get(key, Plan(0, 0.0))
+        usd = wire.expected_cost(request, model, self.assumed)
+        total = old.calls + calls
+        if total:
+            self.plans[key] = Plan(total, (old.calls * old.expected_usd + calls * usd) / total)
+
+    def made(self, request: Request) -> None:
+        """An announced call is over: answered or given up."""
+        key = request.stage, request.model
+        if key in self.plans:
+            self.plans[key] = self.plans[key]._replace(calls=max(0, self.plans[key].calls - 1))
+
+    def worst_case(self, request: Request, model: Model) -> float:
+        """Dollars to reserve: by the price, and never below what such a call did cost."""
+        seen = self.seen.get((request.stage, request.model))
+        usd = wire.worst_case(request, model, self.assumed)
+        if seen is None or seen.largest == 0:
+            return usd
+        # Where only replies tell what the server takes, a longer one may cost twice the dearest.
+        return max(usd, seen.largest) if listed(model) else max(usd, 2 * seen.largest)
+
+    def unknown(self, request: Request, model: Model) -> bool:
+        """Whether the server has not told yet, by list or by reply, what such a call costs."""
+        key = request.stage, request.model
+        return self.limit is not None and not listed(model) and key not in self.seen
+
+    def fits(self, usd: float, request: Request | None = None) -> bool:
+        return self.limit is None or self.spent + self.reserved + usd <= self.limit
+
+    def reserve(self, usd: float, request: Request | None = None) -> None:
+        self.reserved += usd
+
+    def release(self, usd: float, request: Request | None = None) -> None:
+        self.reserved = max(0.0, self.reserved - usd)
+
+    def tightest(self, request: Request) -> "Budget":
+        """Of the budgets that this call counts against, the one nearest to its limit."""
+        return self
+
+    def charge(self, request: Request, reading: Reading, model: Model,
+               reserved: float) -> tuple[float | None, float]:
+        """(cost in dollars, None where unknown; dollars charged) of an attempt.
+
+        Without `usage.cost` the reply is priced by its tokens; without a price, or where a lost
+        answer may have been billed, the whole reservation is charged. Never zero by default.
+        """
+        reply = reading.reply
+        cost, final = reply.cost_usd, reading.kind == "final"
+        tokens = reply.prompt_tokens, reply.completion_tokens
+        if cost is None and None not in tokens:
+            cost = model.cost(*tokens)
+        if cost is None and not final and not reading.billable:
+            return None, 0.0
+        charged = reserved if cost is None else cost
+        self.spent += charged
+        if final and not (cost is None and reply.outcome == "blocked"):
+            self.learn(request.stage, request.model, charged, cost)
+        return cost, charged
+
+    def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
+        """What a reply, of now or of an earlier start, was charged and did cost."""
+        self.seen.setdefault((stage, model), Means()).add(charged, cost)
+
+    def projection(self) -> float:
+        """Dollars at the end: spent, and what is left at the mean cost so far (else expected)."""
+        left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
+                for key, plan in self.plans.items()]
+        return self.spent + math.fsum(left)
+
+
+# --- Which waiting call may go next: what was yielded together is paid for together, or not beg ---
+
+LOOK_AHEAD = 256  # waiting calls looked at, where the first ones have to wait
+
+
+class Task:
+    """One request on its way. `reserved` dollars are held for it."""
+
+    __slots__ = ("group", "request", "reserved", "slot", "tries")
+
+    def __init__(self, group: "Group", slot: int, request: Request) -> None:
+        self.group, self.slot, self.request = group, slot, request
+        self.tries, self.reserved = 0, 0.0
+
+
+class Group:
+    """What a chain yielded at once."""
+
+    __slots__ = ("admitted", "chain", "left", "replies", "single", "tasks")
+
+    def __init__(self, chain: int, asked: Request | list[Request]) -> None:
+        self.chain, self.single = chain, isinstance(asked, Request)
+        requests = [asked] if self.single else list(asked)
+        self.tasks = [Task(self, slot, request) for slot, request in enumerate(requests)]
+        self.replies: list[Reply | None] = [None] * len(requests)
+        self.left, self.admitted = len(requests), False
+
+    def open_tasks(self) -> list[Task]:
+        return [task for task in self.tasks if self.replies[task.slot] is None]
+
+    @property
+    def value(self) -> Reply | list[Reply]:
+        """What the chain receives."""
+        return self.replies[0] if self.single else self.replies
+
+
+class Admission:
+    """Picks tasks that price and budget let go. `refused`: the last one the budget turned away."""
+
+    def __init__(self, budget: Budget, model_of: Callable[[str], Model]) -> None:
+        self.budget, self.model_of = budget, model_of
+        self.refused: Task | None = None
+
+    def pick(self, waiting: deque[Task], flying: Counter, closing: bool) -> Task | None:
+        """Take the first task that may go out of the queue, its worst case reserved.
+
+        `flying`: calls in flight by (stage, model). `closing`: begin no new group.
+        """
+        self.refused = None
+        for place, task in enumerate(islice(waiting, LOOK_AHEAD)):
+            request = task.request
+            if (self.budget.unknown(request, self.model_of(request.model))
+                    and flying[request.stage, request.model]):
+                continue  # one call at a time, until a reply tells the price
+            # Behind a group that must wait only begun ones go: no overtaking by cheaper groups.
+            if task.group.admitted or (self.refused is None and not closing):
+                if self._afford(task):
+                    del waiting[place]
+                    return task
+                self.refused = task
+        return None
+
+    def _afford(self, task: Task) -> bool:
+        group = task.group
+        if group.admitted:
+            more = self._worst(task) - task.reserved  # a retry, or a price that was learned since
+            if more > 0 and not self.budget.fits(more, task.request):
+                return False
+            self._hold(task, max(0.0, more))
+            return True
+        tasks = group.open_tasks()
+        costs = [self._worst(each) for each in tasks]
+        if not self.budget.fits(sum(costs), task.request):
+            return False
+        for each, usd in zip(tasks, costs, strict=True):
+            self._hold(each, usd)  # unasked: the sum fits, the last part might not by a rounding
+        group.admitted = True
+        return True
+
+    def _hold(self, task: Task, usd: float) -> None:
+        self.budget.reserve(usd, task.request)
+        task.reserved += usd
+
+    def release(self, task: Task) -> None:
+        """The call is over: its cost has been charged."""
+        self.budget.release(task.reserved, task.request)
+        task.reserved = 0.0
+
+    def _worst(self, task: Task) -> float:
+        return self.budget.worst_case(task.request, self.model_of(task.request.model))
+
+    def over(self) -> OverBudget:
+        """The limit as an error, naming the calls that no longer fit."""
+        task = self.refused
+        budget = self.budget.tightest(task.request)
+        usd = sum(self._worst(each) for each in task.group.open_tasks())
+        return OverBudget(
+            f"limit ${budget.limit:g}: ${budget.spent:.4f} is spent, and the next calls "
+            f"({task.request.id}, {task.request.model}) may cost ${usd:.4f}; "
+            "give a higher --limit-usd to resume")
+
+    def over_projected(self, request: Request) -> OverBudget | None:
+        """The limit as an error where the run will probably pass it."""
+        budget = self.budget.tightest(request)
+        if budget.limit is None or (usd := budget.projection()) <= budget.limit * (1 + 1e-9):
+            return None
+        return OverBudget(f"projected ${usd:.4f} is over the limit ${budget.limit:g} "
+                          f"(${budget.spent:.4f} spent); give a higher --limit-usd to resume")

@@ -1,0 +1,397 @@
+"""Drives many conversations at once: limits, retries, breaker, budget, journal, resume.
+
+A script describes its work as chains: generators that yield one Request or a list of them,
+receive the Reply or the list of Replies, and go on; what a chain returns is its result.
+
+    def block(requests):
+        replies = yield requests
+        return replies
+
+    ending = Drive(provider, journal, ...).run([block(...), block(...)])
+    ending.results[0]          # in schedule order, however the replies came in
+
+One thread holds all the state; workers only ask. There is no barrier between chains: a slow
+reply delays its own chain. A list that a chain yields is paid for as a whole or not begun.
+A chain that needs what others return yields After(their places) and receives their results.
+"""
+
+import heapq
+import itertools
+import queue
+import random
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple
+
+from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
+from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
+from common.journal import InFlight, Journal
+from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, read
+
+
+class After(NamedTuple):
+    """Yielded by a chain: go on when the chains at these places of the list have ended."""
+
+    chains: tuple[int, ...]
+
+
+Chain = Generator[Request | list[Request] | After, Any, Any]
+
+BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
+RETRY_AFTER_MAX_S = 120.0
+TICK_S = 0.25                   # how soon a signal or a due retry is noticed
+DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
+
+
+class Clock:
+    """Seconds and waiting; tests put one in that takes no time."""
+
+    now = staticmethod(time.monotonic)
+    sleep = staticmethod(time.sleep)
+
+    @staticmethod
+    def stamp() -> str:
+        """UTC wall clock, for the journal only."""
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class Ending(NamedTuple):
+    """`results` in the order of the chains; `stop` says why calls were left, None where none."""
+
+    results: list[Any]
+    stop: Stop | None
+    outcomes: Counter
+    retries: int
+
+
+class Drive:
+    """All chains of a run over one provider. `limits`: calls at once, by stage."""
+
+    def __init__(self, provider, journal: Journal, inflight: InFlight, limits: dict[str, int],
+                 budget: Budget, watch: Callable[["Drive"], None] = lambda drive: None,
+                 clock: Any = Clock, jitter: random.Random | None = None) -> None:
+        self.provider, self.journal, self.inflight = provider, journal, inflight
+        self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
+        self.jitter = jitter or random.Random()
+        self.breaker = Breaker()
+        self.admission = Admission(budget, provider.model)
+        self.outcomes: Counter[str] = Counter()
+        self.total = self.retries = self.earlier = self.signals = 0
+        self.started = clock.now()
+        self.stop: Stop | None = None
+        self._queues: dict[str, deque[Task]] = {stage: deque() for stage in limits}
+        self._flying: Counter[str] = Counter()           # by stage
+        self._flying_key: Counter[tuple[str, str]] = Counter()  # by (stage, model)
+        self._timers: list[tuple[float, int, Task]] = []
+        self._tie = itertools.count()
+        self._done: queue.SimpleQueue = queue.SimpleQueue()
+        self._work: queue.SimpleQueue = queue.SimpleQueue()
+        self._workers = 0
+        self._ids: set[str] = set()
+        self._kept = Counter(journal.kept)  # answers of earlier starts, not yet in a plan
+        for charge in journal.charges:
+            budget.learn(*charge)
+
+    # -- the public face ------------------------------------------------------------------------
+
+    def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
+        """Tell the budget and the progress line what is to come: (such a request, how many)."""
+        for request, calls in requests:
+            key = self.journal.kind(request)
+            kept = min(calls, self._kept[key])
+            self._kept[key] -= kept
+            self.total += calls
+            self.budget.plan(request, self.provider.model(request.model), calls - kept)
+
+    def run(self, chains: Iterable[Chain]) -> Ending:
+        """Drive every chain to its end. Requests that can't be made are answered `not_run`."""
+        self._chains = list(chains)
+        self._results: list[Any] = [None] * len(self._chains)
+        self._open: dict[int, Group] = {}
+        self._ended = bytearray(len(self._chains))
+        self._awaited: dict[int, list[int]] = {}    # chain: chains that wait for its end
+        self._waits: dict[int, tuple[After, int]] = {}  # waiting chain: (for what, how many left)
+        with _Signals(self):
+            try:
+                for index in range(len(self._chains)):
+                    self._advance(index, None)
+                while self._open and self._step():
+                    pass
+                self._drain()
+            finally:
+                for _ in range(self._workers):
+                    self._work.put(None)
+        self._give_up()
+        if self._waits:
+            raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
+        return Ending(self._results, self.stop, self.outcomes, self.retries)
+
+    @property
+    def done(self) -> int:
+        """Requests with an answer or an error of their own."""
+        return sum(self.outcomes.values()) - self.outcomes["not_run"]
+
+    @property
+    def flying(self) -> int:
+        return sum(self._flying.values())
+
+    # -- chains ---------------------------------------------------------------------------------
+
+    def _advance(self, index: int, value: Any) -> None:
+        """Run a chain until it waits for a call that must really be made."""
+        while True:
+            try:
+                asked = self._chains[index].send(value)
+            except StopIteration as end:
+                self._results[index] = end.value
+                self._open.pop(index, None)
+                self._end(index)
+                return
+            if isinstance(asked, After):
+                if not self._ready(index, asked):
+                    return
+                value = [self._results[chain] for chain in asked.chains]
+                continue
+            group = Group(index, asked)
+            self._open[index] = group
+            for task in group.tasks:
+                self._recall(task)
+            if group.left:
+                for task in group.open_tasks():
+                    self._queue_of(task).append(task)
+                return
+            value = group.value
+
+    def _ready(self, index: int, after: After) -> bool:
+        """Whether all chains in `after` have ended; if not, they will wake the chain `index`."""
+        running = sorted({chain for chain in after.chains if not self._ended[chain]})
+        for chain in running:
+            self._awaited.setdefault(chain, []).append(index)
+        if running:
+            self._waits[index] = after, len(running)
+            self._open.pop(index, None)
+        return not running
+
+    def _end(self, index: int) -> None:
+        self._ended[index] = 1
+        for waiting in self._awaited.pop(index, ()):
+            after, left = self._waits.pop(waiting)
+            if left > 1:
+                self._waits[waiting] = after, left - 1
+            else:
+                self._advance(waiting, [self._results[chain] for chain in after.chains])
+
+    def _queue_of(self, task: Task) -> deque[Task]:
+        try:
+            return self._queues[task.request.stage]
+        except KeyError:
+            raise ValueError(f"{task.request.id}: no limit for stage {task.request.stage!r}"
+                             ) from None
+
+    def _recall(self, task: Task) -> None:
+        """Fill a reply from the journal where the id was answered before."""
+        request = task.request
+        if request.id in self._ids:
+            raise ValueError(f"request id {request.id!r} is used twice")
+        self._ids.add(request.id)
+        answer = self.journal.answers.pop(request.id, None)
+        if answer is None:
+            return
+        if answer.request_sha256 != request.sha256():
+            raise UsageError(f"{self.journal.path}: {request.id} was asked in other words than "
+                             "the prompts have now; use another --run-id")
+        self.earlier += 1
+        self._settle(task, answer.reply)
+
+    def _settle(self, task: Task, reply: Reply) -> None:
+        task.group.replies[task.slot] = reply
+        task.group.left -= 1
+        self.outcomes[reply.outcome] += 1
+
+    # -- the loop -------------------------------------------------------------------------------
+
+    def _step(self) -> bool:
+        """Send what may be sent, then take in what has come. False: nothing more can be done."""
+        if self._hard_stop():
+            return False
+        self._wake()
+        sent = self._dispatch()
+        if self.flying:
+            self._collect(self._patience())
+        elif not sent and not self._open:
+            return False
+        elif not sent:
+            if not self._timers and self.breaker.may_send(self.clock.now()):
+                return False  # only groups that the budget does not admit are left
+            self.clock.sleep(self._patience())
+        return True
+
+    def _hard_stop(self) -> bool:
+        """A budget stop lets admitted groups finish; any other ends sending at once."""
+        self.heed_signal()
+        return self.stop is not None and not isinstance(self.stop, OverBudget)
+
+    def heed_signal(self) -> None:
+        """Turn Ctrl-C or SIGTERM into the reason to stop."""
+        if self.signals and not isinstance(self.stop, Interrupted):
+            self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
+
+    def _patience(self) -> float:
+        now, due = self.clock.now(), [TICK_S]
+        if self._timers:
+            due.append(self._timers[0][0] - now)
+        if self.breaker.state == "open":
+            due.append(self.breaker.open_until - now)
+        return max(0.001, min(due))
+
+    def _wake(self) -> None:
+        now = self.clock.now()
+        while self._timers and self._timers[0][0] <= now:
+            task = heapq.heappop(self._timers)[2]
+            self._queue_of(task).appendleft(task)
+
+    def _dispatch(self) -> bool:
+        sent = False
+        for stage, waiting in self._queues.items():
+            while (waiting and self._flying[stage] < self.limits[stage]
+                   and not self._hard_stop() and self.breaker.may_send(self.clock.now())):
+                task = self.admission.pick(waiting, self._flying_key, self.stop is not None)
+                if task is None:
+                    if self.stop is None and self.admission.refused and not self.flying:
+                        self.stop = self.admission.over()
+                    break
+                self._send(task)
+                sent = True
+        return sent
+
+    # -- one call -------------------------------------------------------------------------------
+
+    # -- one call -------------------------------------------------------------------------------
+
+    def _send(self, task: Task) -> None:
+        request = task.request
+        self._flying[request.stage] += 1
+        self._flying_key[request.stage, request.model] += 1
+        self.breaker.sent()
+        if not self.provider.blocking:
+            self._landed(task, self.provider.complete(request))
+            return
+        self.inflight.note(request, self.journal.asked[request.id] + 1, task.reserved)
+        if self._workers < self.flying:
+            self._workers += 1
+            threading.Thread(target=self._worker, daemon=True,
+                             name=f"call-{self._workers}").start()
+        self._work.put(task)
+
+    def _worker(self) -> None:
+        while (task := self._work.get()) is not None:
+            try:
+                self._done.put((task, self.provider.complete(task.request)))
+            except BaseException as error:  # a fault of ours: must reach the main thread
+                self._done.put((task, error))
+
+    def _collect(self, timeout: float) -> None:
+        try:
+            task, exchange = self._done.get(timeout=timeout)
+            while True:
+                self._landed(task, exchange)
+                self._dispatch()  # a freed place is filled before the next answer is taken in
+                task, exchange = self._done.get_nowait()
+        except queue.Empty:
+            self.watch(self)
+
+    def _landed(self, task: Task, exchange: Exchange | BaseException) -> None:
+        request = task.request
+        self._flying[request.stage] -= 1
+        self._flying_key[request.stage, request.model] -= 1
+        if isinstance(exchange, BaseException):
+            raise exchange
+        reading = read(exchange)
+        reply = reading.reply
+        model = self.provider.model(request.model)
+        cost, charged = self.budget.charge(request, reading, model, task.reserved)
+        reply = reply._replace(cost_usd=cost)
+        outcome = self._judge(task, reading)
+        self.journal.append(request, self.provider.body(request), exchange, outcome, reply,
+                            charged, self.clock.stamp())
+        self.admission.release(task)
+        if outcome is not None:
+            self._settle(task, reply._replace(outcome=outcome))
+            self.budget.made(request)
+            self.stop = self.stop or self.admission.over_projected(request)
+            if task.group.left == 0:
+                self._advance(task.group.chain, task.group.value)
+        elif not self._hard_stop():
+            self._retry(task, reading.retry_after)
+        self.watch(self)
+
+    def _judge(self, task: Task, reading: Reading) -> str | None:
+        """The outcome of the trial, or None where the attempt was not the last."""
+        if reading.kind == "final":
+            self.breaker.success()
+            return reading.reply.outcome
+        message = f"{task.request.id}, {task.request.model}: {reading.reply.message}"
+        if reading.kind == "fatal":
+            if not isinstance(self.stop, (ProviderRefused, Interrupted)):
+                self.stop = ProviderRefused(message)
+            return None
+        self.breaker.failure(self.clock.now())
+        if self.breaker.tripped and not self._hard_stop():
+            self.stop = Incomplete(
+                f"the server fails again and again, after pauses of {PAUSE_S:g} s too; "
+                f"last error: {message}; the same command resumes")
+        if task.tries >= len(BACKOFF_S):
+            return "provider_error"
+        return None
+
+    def _retry(self, task: Task, retry_after: float | None) -> None:
+        pause = self.jitter.uniform(0, BACKOFF_S[task.tries])
+        if retry_after is not None:
+            pause = max(pause, min(retry_after, RETRY_AFTER_MAX_S))
+        task.tries += 1
+        self.retries += 1
+        heapq.heappush(self._timers, (self.clock.now() + pause, next(self._tie), task))
+
+    # -- the end --------------------------------------------------------------------------------
+
+    def _drain(self) -> None:
+        """Calls in flight are paid for: take their answers in before leaving."""
+        ends = self.clock.now() + DRAIN_S
+        while self.flying:
+            if isinstance(self.stop, Interrupted) and self.clock.now() > ends:
+                return
+            self._collect(TICK_S)
+
+    def _give_up(self) -> None:
+        """Answer everything that was not asked with `not_run`, so that every chain ends."""
+        while self._open:
+            index, group = next(iter(self._open.items()))
+            for task in group.open_tasks():
+                self._settle(task, NOT_RUN)
+                self.budget.made(task.request)
+            self._advance(index, group.value)
+
+
+class _Signals:
+    """Ctrl-C and SIGTERM ask for a clean end; a second one ends at once."""
+
+    def __init__(self, drive: Drive) -> None:
+        self.drive, self.before = drive, {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for name in (signal.SIGINT, signal.SIGTERM):
+                self.before[name] = signal.signal(name, self._note)
+
+    def _note(self, *_) -> None:
+        self.drive.signals += 1
+        if self.drive.signals > 1:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *_) -> None:
+        for name, handler in self.before.items():
+            signal.signal(name, handler)
+        self.drive.heed_signal()  # one that came after the last call must not be lost

@@ -22,7 +22,7 @@ from pdbench.storage.rounds import RoundsWriter
 
 # The form in which the whole project says what it has measured.
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from figures import Figure, show  # noqa: E402
+from figures import Figure, show
 
 TURNS_PER_S = 250_000
 WRITTEN_PER_S = 60_000

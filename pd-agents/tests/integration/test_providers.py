@@ -4,6 +4,7 @@ import itertools
 import json
 import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from threading import Thread
 
 import pytest
@@ -88,7 +89,8 @@ ADAPTERS = {
 @pytest.fixture(params=ADAPTERS)
 def adapter(request, double, monkeypatch):
     """(a function that makes the client, the server, the path it should call)"""
-    pytest.importorskip(request.param, reason=f"the {request.param} extra is not installed")
+    if request.param == "litellm" and not find_spec("litellm"):
+        pytest.skip("the litellm extra is not installed")
     monkeypatch.setenv("TEST_KEY", "k-123")
     model, base, path = ADAPTERS[request.param]
 
@@ -109,8 +111,8 @@ def test_what_is_sent_and_what_is_read(adapter):
     assert make().complete(**ASK) == " d\n"
     (called, headers, body), = double.requests
     assert called == path
-    assert "k-123" in (headers.get("Authorization", "") + headers.get("X-Api-Key", "")
-                       + headers.get("x-api-key", ""))
+    sent = {name.lower(): value for name, value in headers.items()}
+    assert "k-123" in sent.get("authorization", "") + sent.get("x-api-key", "")
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("m", 0.5, 3)
     user = {"role": "user", "content": "Round 1."}
     if path.endswith("messages"):
@@ -176,7 +178,6 @@ def copycat(body):
 
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_a_run_against_an_openai_compatible_server(experiment, pdbench, project, double, jobs):
-    pytest.importorskip("openai", reason="the openai extra is not installed")
     double.answer = copycat
     path = experiment([pair("real-alld", config("openai", double), "ALLD")],
                       run={"replicates": 4})
@@ -189,7 +190,6 @@ def test_a_run_against_an_openai_compatible_server(experiment, pdbench, project,
 
 
 def test_a_provider_that_is_down(experiment, pdbench, project):
-    pytest.importorskip("openai", reason="the openai extra is not installed")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
@@ -201,13 +201,12 @@ def test_a_provider_that_is_down(experiment, pdbench, project):
     assert code == 3
     assert err.splitlines()[-1] == (
         "error: condition 'down' replicate 0: provider openai (provider.model 'm' at"
-        f" {url}): APIConnectionError: Connection error.; the same command resumes")
+        f" {url}): nothing listens there: the connection was refused; the same command resumes")
     assert len(rounds_of(project / "data/runs/test")) == 5
     assert not (project / "data/runs/test/aggregates.parquet").exists()
 
 
 def test_one_failing_match_stops_the_others_after_their_round(experiment, pdbench, project, double):
-    pytest.importorskip("openai", reason="the openai extra is not installed")
     path = experiment([pair(f"m{i}", config("openai", double), "TFT") for i in range(3)],
                       horizon={"type": "fixed", "n": 40})
     answered, number = [], itertools.count(1)

@@ -8,7 +8,7 @@ from pdbench.agents.policy import DEFAULT_GENEROUS_PROB, POLICIES
 from pdbench.core.metrics import METRICS
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
-URL = r"^https?://[^/\s]"
+URL = r"^https?://[^/\s@?#][^\s@?#]*$"
 
 Label = Annotated[str, Field(min_length=1, max_length=80)]
 Name = Annotated[str, Field(pattern=NAME)]
@@ -96,13 +96,16 @@ class PolicySpec(Strict):
 
 
 class Provider(Strict):
-    """Where answers come from. `api_key_env` names the variable that holds the key."""
+    """Where answers come from. `api_key_env` names the variable that holds the key.
+
+    `timeout_s` bounds a whole call: its `connection_retries` and the waits between them too.
+    """
 
     name: Literal["mock", "litellm", "openai", "anthropic"]
     model: Annotated[str, Field(min_length=1)]
     base_url: Annotated[str, Field(pattern=URL)] | None = None
     api_key_env: str | None = None
-    timeout_s: Annotated[float, Field(gt=0)] = 60.0
+    timeout_s: Annotated[float, Field(gt=0, le=86_400)] = 60.0
     connection_retries: Annotated[int, Field(ge=0, le=10)] = 3
 
 

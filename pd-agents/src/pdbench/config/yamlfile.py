@@ -9,7 +9,8 @@ from pydantic import BaseModel, ValidationError
 from pdbench.config.schema import NAME, URL
 from pdbench.core.types import ConfigError
 
-PATTERNS = {NAME: "letters, digits, . _ -, at most 80", URL: "http:// or https:// and a host"}
+PATTERNS = {NAME: "letters, digits, . _ -, at most 80",
+            URL: "http:// or https:// and a host, without account, key or query"}
 
 
 class _Loader(yaml.SafeLoader):

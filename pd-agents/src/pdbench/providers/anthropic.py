@@ -1,37 +1,32 @@
 """Anthropic's messages API."""
 
 from pdbench.config.schema import Provider
-from pdbench.providers.base import api_key, package_missing, unreachable
+from pdbench.providers.base import api_key, ask, joined_texts, part
+
+ADDRESS = "https://api.anthropic.com"
+VERSION = "2023-06-01"
 
 
 class AnthropicProvider:
-    """Calls the Anthropic SDK, which retries network errors, 429 and 5xx by itself."""
+    """Asks `/v1/messages`."""
 
     def __init__(self, provider: Provider) -> None:
-        try:
-            import anthropic
-        except ImportError:
-            raise package_missing("anthropic") from None
-        self._provider, self._error = provider, anthropic.AnthropicError
-        self._client = anthropic.Anthropic(
-            api_key=api_key(provider),
-            base_url=provider.base_url,
-            timeout=provider.timeout_s,
-            max_retries=provider.connection_retries,
-        )
+        key = api_key(provider)
+        self._headers = {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
+        self._provider = provider
+        self._url = (provider.base_url or ADDRESS).rstrip("/") + "/v1/messages"
 
     def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
         """One message; its text blocks joined."""
-        try:
-            reply = self._client.messages.create(
-                model=self._provider.model,
-                system=system,
-                messages=[{"role": "user", "content": prompt}],
-                max_tokens=max_tokens,
-                extra_body={"temperature": temperature},  # the SDK has no argument for it
-            )
-        except (self._error, TypeError) as error:  # TypeError: the SDK's word for "no key"
-            raise unreachable(self._provider, error) from None
-        if not isinstance(getattr(reply, "content", None), list):
-            raise unreachable(self._provider, ValueError("the reply is no message"))
-        return "".join(block.text for block in reply.content if block.type == "text")
+        return ask(self._provider, self._url, self._headers, {
+            "model": self._provider.model,
+            "system": system,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+        }, message_text)  # fmt: skip
+
+
+def message_text(reply: dict) -> str:
+    """The texts of a message's blocks, joined."""
+    return joined_texts(part(reply.get("content"), list, "content"), "content")

@@ -1,31 +1,80 @@
-"""What every provider offers, and how its troubles are told."""
+"""What every provider offers, how replies are read, and how troubles are told."""
 
+import json
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from pdbench.config.schema import Provider
 from pdbench.core.types import ConfigError, ProviderError
+from pdbench.providers.wire import Post, Trouble, exchange
+
+USUAL_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+HIDDEN = "***"
 
 
 class ProviderClient(Protocol):
     """One model behind some API."""
 
     def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
-        """The model's answer as it came, untrimmed; "" where it said nothing.
+        """The model's answer as it came, untrimmed, a key in it hidden; "" where it said nothing.
 
-        Raises ProviderError where there was no answer at all, after the connection's retries.
+        Raises ProviderError where there was no answer at all by the call's deadline.
         """
 
 
+def key_variable(provider: Provider) -> str | None:
+    """The variable that holds the key; where an address is configured, only if it is named."""
+    if provider.api_key_env or provider.base_url:
+        return provider.api_key_env
+    return USUAL_KEYS.get(provider.name)
+
+
 def api_key(provider: Provider) -> str | None:
-    """The key from the variable that the configuration names; ConfigError where it is unset."""
-    if provider.api_key_env is None:
+    """The key, None where none is wanted; ConfigError where it is missing or can't be one."""
+    variable = key_variable(provider)
+    if variable is None:
         return None
-    key = os.environ.get(provider.api_key_env)
+    key = os.environ.get(variable)
     if not key:
-        raise ConfigError(f"provider.api_key_env: the variable {provider.api_key_env} is not set;"
+        raise ConfigError(f"provider.api_key_env: the variable {variable} is not set;"
                           f" {provider.name} needs it for model {provider.model!r}")
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise ConfigError(f"provider.api_key_env: what the variable {variable} holds is no key:"
+                          " it has white space or letters beyond ASCII in it")
     return key
+
+
+def hide(text: str, key: str | None) -> str:
+    """`text` without the key, and without any other secret that the environment names as one."""
+    named = [value for name, value in os.environ.items()
+             if name.upper().endswith(SECRET) and len(value) >= 8]
+    for secret in sorted({*named, *([key] if key else [])}, key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def ask(provider: Provider, url: str, headers: dict[str, str], payload: dict,
+        read: Callable[[dict], str]) -> str:
+    """POST `payload` and `read` the answer; ProviderError in one line where that fails."""
+    post = Post(url, headers, json.dumps(payload).encode(), provider.timeout_s,
+                provider.connection_retries)
+    with troubles_told(provider):
+        return hide(read(json_object(exchange(post))), api_key(provider))
+
+
+@contextmanager
+def troubles_told(provider: Provider) -> Iterator[None]:
+    """A trouble becomes a ProviderError in one line: who, where, what, and what to do."""
+    try:
+        yield
+    except Trouble as trouble:
+        at = f" at {provider.base_url}" if provider.base_url else ""
+        line = hide(f"provider {provider.name} (provider.model {provider.model!r}{at}): {trouble};"
+                    " the same command resumes", api_key(provider))
+        raise ProviderError(line) from None
 
 
 def package_missing(name: str) -> ConfigError:
@@ -34,12 +83,48 @@ def package_missing(name: str) -> ConfigError:
                        f" `uv sync --extra {name}`")
 
 
-def unreachable(provider: Provider, error: Exception) -> ProviderError:
-    """A provider's exception as one line: who, where, what, and what to do."""
-    at = f" at {provider.base_url}" if provider.base_url else ""
-    detail = " ".join(str(error).split())
-    if key := os.environ.get(provider.api_key_env or ""):
-        detail = detail.replace(key, "***")
-    detail = detail if len(detail) <= 300 else detail[:297] + "..."
-    return ProviderError(f"provider {provider.name} (provider.model {provider.model!r}{at}):"
-                         f" {type(error).__name__}: {detail}; the same command resumes")
+def json_object(body: bytes) -> dict:
+    """A reply's JSON object; Trouble says why it is none.
+
+    Numbers become floats, for nothing here is counted in them: a number of ten thousand digits
+    is no trouble.
+    """
+    try:
+        data = json.loads(body.decode("utf-8"), parse_int=float)
+    except UnicodeDecodeError:
+        raise Trouble("answered with bytes that are not UTF-8") from None
+    except RecursionError:
+        raise Trouble("answered with JSON nested too deeply to be read") from None
+    except ValueError:
+        raise Trouble("answered with an empty body" if not body.strip() else
+                      "answered with something that is not JSON, or only its beginning") from None
+    if not isinstance(data, dict):
+        raise Trouble(f"answered with {kind(data)} where a JSON object belongs")
+    if data.get("error"):
+        error = data["error"]
+        words = error.get("message", error) if isinstance(error, dict) else error
+        raise Trouble(f"answered with an error: {' '.join(str(words).split())[:200]}")
+    return data
+
+
+KINDS = {dict: "an object", list: "a list", str: "a text", float: "a number", bool: "a yes or no",
+         type(None): "nothing"}
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, for a message."""
+    return KINDS[type(value)]
+
+
+def part[T](value: object, kinds: type[T], where: str) -> T:
+    """`value`, if it is of that kind; Trouble names the field otherwise."""
+    if not isinstance(value, kinds):
+        raise Trouble(f"answered with {kind(value)} in {where}, where {KINDS[kinds]} belongs")
+    return value
+
+
+def joined_texts(parts: list, where: str) -> str:
+    """The texts of a list of parts; other kinds of parts (reasoning, tools) are no answer."""
+    texts = [part(item, dict, f"{where}[{i}]") for i, item in enumerate(parts)]
+    return "".join(part(item.get("text"), str, f"{where}[].text") for item in texts
+                   if item.get("type", "text") in ("text", "output_text"))

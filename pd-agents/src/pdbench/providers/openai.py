@@ -1,46 +1,41 @@
 """OpenAI's chat completions, or any server that speaks them, through `base_url`."""
 
 from pdbench.config.schema import Provider
-from pdbench.providers.base import api_key, package_missing, unreachable
+from pdbench.providers.base import api_key, ask, joined_texts, part
+
+ADDRESS = "https://api.openai.com/v1"
 
 
 class OpenAIProvider:
-    """Calls the OpenAI SDK, which retries network errors, 429 and 5xx by itself."""
+    """Asks `/chat/completions`."""
 
     def __init__(self, provider: Provider) -> None:
-        try:
-            import openai
-        except ImportError:
-            raise package_missing("openai") from None
-        self._provider, self._error = provider, openai.OpenAIError
         key = api_key(provider)
-        if key is None and provider.base_url:
-            key = "none"  # a local server wants no key, its client library wants some
-        try:
-            self._client = openai.OpenAI(
-                api_key=key,
-                base_url=provider.base_url,
-                timeout=provider.timeout_s,
-                max_retries=provider.connection_retries,
-            )
-        except openai.OpenAIError as error:
-            raise unreachable(provider, error) from None
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._provider = provider
+        self._url = (provider.base_url or ADDRESS).rstrip("/") + "/chat/completions"
 
     def complete(self, *, system: str, prompt: str, temperature: float, max_tokens: int) -> str:
         """One chat completion."""
-        try:
-            reply = self._client.chat.completions.create(
-                model=self._provider.model,
-                messages=[
-                    {"role": "system", "content": system},
-                    {"role": "user", "content": prompt},
-                ],
-                temperature=temperature,
-                max_tokens=max_tokens,
-            )
-        except self._error as error:
-            raise unreachable(self._provider, error) from None
-        choices = getattr(reply, "choices", None)
-        if not choices or choices[0].message is None:
-            raise unreachable(self._provider, ValueError("the reply is no chat completion"))
-        return choices[0].message.content or ""
+        return ask(self._provider, self._url, self._headers, {
+            "model": self._provider.model,
+            "messages": [
+                {"role": "system", "content": system},
+                {"role": "user", "content": prompt},
+            ],
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+        }, completion_text)  # fmt: skip
+
+
+def completion_text(reply: dict) -> str:
+    """The text of a chat completion: its content, or the words of a refusal."""
+    choices = part(reply.get("choices"), list, "choices")
+    choice = part(choices[0] if choices else None, dict, "choices[0]")
+    message = part(choice.get("message"), dict, "choices[0].message")
+    content = message.get("content")
+    if isinstance(content, list):
+        return joined_texts(content, "choices[0].message.content")
+    if content is None:
+        content = message.get("refusal") or ""
+    return part(content, str, "choices[0].message.content")

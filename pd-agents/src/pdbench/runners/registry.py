@@ -34,6 +34,7 @@ def _anthropic(provider: Provider) -> ProviderClient:
     return AnthropicProvider(provider)
 
 
+EXTRAS = ("litellm",)  # the others need nothing that is not always there
 CLIENTS = {"litellm": _litellm, "openai": _openai, "anthropic": _anthropic}
 
 
@@ -63,7 +64,7 @@ def not_ready(conditions: Sequence[Condition]) -> list[str]:
     """What is still missing for `run`, without loading anything: packages and keys."""
     notes = []
     for where, provider in _real_providers(conditions):
-        if find_spec(provider.name) is None:
+        if provider.name in EXTRAS and find_spec(provider.name) is None:
             notes.append(f"{where}: {package_missing(provider.name)}")
         try:
             api_key(provider)

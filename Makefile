@@ -17,7 +17,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help pilot tournament pd urrp urrp-example analyze adjudicate calibrate report verify test lint local-model bundle vendor bench clean
+.PHONY: docs help pilot tournament pd urrp urrp-example analyze adjudicate calibrate report verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -76,6 +76,9 @@ test: lint .venv/dev-ready .venv-uv/ready .venv-exports/ready  ## style, every t
 
 lint: .venv/dev-ready  ## ruff
 	@.venv/bin/ruff check .
+
+docs:  ## docs/modules.md and docs/flags.md from the code
+	@$(PYTHON) docs/generate.py
 
 bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (10 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)

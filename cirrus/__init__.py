@@ -1,1 +1,1 @@
-"""CIRRUS-24: what only this instrument knows. Start at `scenario.py`."""
+"""CIRRUS-24: what only this instrument knows. Start at `ask/prompts.py`."""

@@ -71,8 +71,8 @@ def code_hashes() -> dict[str, str]:
 
     Taken once in a process, since that is the code it has loaded.
     """
-    files = [*ROOT.glob("*.py"), *(path for room in ("common", "stats", "cirrus", "urrp")
-                                   for path in (ROOT / room).glob("*.py"))]
+    files = [*ROOT.glob("*.py"), *(path for room in ("common", "show", "stats", "cirrus", "urrp")
+                                   for path in (ROOT / room).rglob("*.py"))]
     return {str(path.relative_to(ROOT)).replace(os.sep, "/"): sha256(path.read_bytes())
             for path in sorted(files)}
 

@@ -204,7 +204,7 @@ def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path):
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the project's own files, to be broken."""
-    for name in ("cirrus", "common", "stats", "config", "prompts"):
+    for name in ("cirrus", "common", "show", "stats", "config", "prompts"):
         shutil.copytree(ROOT / name, tmp_path / "copy" / name)
     shutil.copy(ROOT / PILOT, tmp_path / "copy")
     return tmp_path / "copy"

@@ -95,7 +95,7 @@ def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_pat
     folder = tmp_path / "results/acausal/ablation-s42"
     assert [path.name for path in folder.iterdir()] == ["prereg.json"]
     data = json.loads((folder / "prereg.json").read_text())
-    assert {"common/parsing.py"} <= data["files"]["parser"].keys()
+    assert {"common/parsing.py"} <= data["files"]["asking and reading"].keys()
     assert {"primary", "exclusions", "stopping_rule", "plan_sha256"} <= data.keys()
     assert cli(SCRIPT, *flags).returncode == 0
     carried = {json.loads(path.read_text())["prereg_sha256"]

@@ -33,7 +33,7 @@ def flags(text):
 
 def unwanted():
     """{word that is not used: the word that is} from the glossary."""
-    table = re.search(r"^## One word for one thing\n(.+?)^## ", HOUSE, re.M | re.S)[1]
+    table = re.search(r"^## One word for one thing\n(.+?)(?:^## |\Z)", HOUSE, re.M | re.S)[1]
     rows = [row.split(" | ") for row in re.findall(r"^\| (.+?) \|$", table, re.M)[2:]]
     return {word: row[0] for row in rows if len(row) == 3 for word in row[2].split(", ") if word}
 

@@ -250,9 +250,8 @@ SECONDS = {"trial": 1.2e-4, "decision": 1.3e-4, "fixed": 0.05, "fit": 1.5}
 FITTED = ("superrational", "coin", "compliance", "compliance-cued", "reciprocal",
           "policies-0.5", "policies-1", "bulletins-1")
 FIT_ROWS = 1500
-# Everything that a replication passes through.
-CODE = ("stats/*.py", "common/*.py", "cirrus/ask/*.py", "cirrus/judge/*.py",
-        "cirrus/calibrate/*.py")
+# Everything that a replication passes through: whole folders.
+CODE = ("stats/*.py", "common/*.py", "cirrus/*.py", "show/*.py")
 Key = tuple[str, str, int]   # population, size, replication
 
 

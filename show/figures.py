@@ -1,16 +1,38 @@
-"""How a figure is said, in every report and on the terminal: one form for each kind of number.
+"""How a figure and a foreign word are said, on every page, in every file and on the terminal.
 
     percent(0.214)           "21%"               a share
     points(-0.214)           "−21.4 points"      a difference of shares
     rate(0.5, 0.25, 0.75)    "50% (25 to 75)"    a share with its interval
     dollars(0.61234)         "$0.6123"
+    visible("a\\x1b[31m")     "a[U+001B][31m"
 
 A minus is "−", an interval is "a to b", a zero has no sign, thousands have commas, and what is not
-known is "–". `pd-agents` holds a copy of this file; a test keeps the two alike.
+known is "–".
 """
 
-NONE = "–"
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+NONE = "–"
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# What can't be seen, or turns, hides or ends the text around it. By code point, since Pythons
+# differ in what they call printable; blanks of any width are characters like others.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
+                    "\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffd\U000e0000-\U000e007f]")
+
+
+def visible(words: object) -> str:
+    """Foreign text with a mark such as [U+202E] in place of each of its unseen characters."""
+    return UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", str(words))
+
+
+def one_line(words: object) -> str:
+    """The same on one line."""
+    return visible(" ".join(str(words).split()))
+
+
+# --- numbers -----------------------------------------------------------------------------------
 
 def plain(value: float | None, digits: int = 2) -> str:
     """ "0.67", "−5.0", "1,272"."""
@@ -45,6 +67,12 @@ def interval(low: float | None, high: float | None, digits: int = 2, sign: bool 
     return f"{say(scale * low, digits)} to {say(scale * high, digits)}"
 
 
+def span(low: float | None, high: float | None) -> str:
+    """A 95% interval in points, or that there is none."""
+    said = interval(low, high, 1, sign=True, scale=100)
+    return f"95% interval {said}" if said else "no interval"
+
+
 def bracketed(said: str, inner: str) -> str:
     """ "50% (25 to 75)"; without an interval the figure alone."""
     return f"{said} ({inner})" if inner else said
@@ -56,11 +84,42 @@ def rate(share: float | None, low: float | None = None, high: float | None = Non
     return bracketed(percent(share, digits), interval(low, high, digits, scale=100))
 
 
+class Estimate(NamedTuple):
+    """A figure with its interval: as it is said, and as the numbers that a CSV file holds."""
+
+    said: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def estimate(entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2) -> Estimate:
+    """ "+0.21 (+0.03 to +0.40)" of an entry with `value`, `low` and `high`; what can't be
+    computed is left out."""
+    if entry is None or entry["value"] is None:
+        return Estimate(NONE)
+    value, low, high = entry["value"], entry["low"], entry["high"]
+    said = bracketed(signed(scale * value, digits), interval(low, high, digits, True, scale))
+    return Estimate(said, value, low, high)
+
+
+def bracket(entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2) -> str:
+    """`estimate` in words alone."""
+    return estimate(entry, scale, digits).said
+
+
 def dollars(usd: float | None) -> str:
     """ "$0", "$0.0042", "$12.30": four decimals below a dollar."""
     if usd is None:
         return NONE
     return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}" if usd else "$0"
+
+
+def cost(entry: Mapping[str, Any]) -> str:
+    """A cost as far as it is known: `usd`, and `unknown` answers that came without one."""
+    if not entry["unknown"]:
+        return dollars(entry["usd"])
+    return f"at least {dollars(entry['usd'])} ({entry['why']})" if entry["usd"] else "unknown"
 
 
 def p_value(p: float | None) -> str:
@@ -74,3 +133,18 @@ def p_is(p: float | None) -> str:
     """ "p = 0.0320", "p < 0.0001", "no p"."""
     said = p_value(p)
     return "no p" if p is None else f"p {said}" if said.startswith("<") else f"p = {said}"
+
+
+def in_words(n: int) -> str:
+    """6 → "six"; figures from eleven on."""
+    return NUMBERS[n] if n < len(NUMBERS) else str(n)
+
+
+def count(n: int, noun: str) -> str:
+    """1 bulletin, 2 bulletins."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def sentence(words: str) -> str:
+    """With a capital first and a full stop last."""
+    return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "!", "?")) else ".")

@@ -17,7 +17,7 @@ from html import escape
 from typing import NamedTuple
 
 from common import VERSION
-from show import look
+from show import old_look as look
 
 # Shows the folds whose words match; without a script everything is simply there.
 FILTER = """

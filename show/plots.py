@@ -1,4 +1,10 @@
-"""Small plots, in text and in SVG. Numbers are drawn with fixed decimals: same data, same bytes.
+"""Small plots as values, each drawn as SVG and as text; numbers with fixed decimals, so that the
+same data give the same bytes.
+
+    figure = Dots("Cooperation by cell", {"all models": [Point("S high", 0.5, 0.25, 0.75, "5/10")]})
+    svg(figure)         for a page, in the colours of its sheet
+    svg_file(figure)    opens by itself: its styles are inside
+    text(figure)        for Markdown and terminal
 
 Colours are classes by meaning (`c-cooperate` …) that `look.py` defines for light, dark and print;
 every kind has its own mark or dash beside its colour, so that nothing rests on colour alone, and
@@ -7,21 +13,26 @@ every figure says its numbers in words for those who don't see it.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from show.figures import interval, percent, rate, signed
+from show import look
+from show.figures import interval, percent, rate, signed, visible
 from show.look import SERIES
 
-BAR = 40  # characters of a full text bar
+BAR = 40        # characters of a full text bar
+WIDTH = 420.0   # of every plot: on a phone the text is still 11 px, on a screen 16
+STEP = 21.0     # from row to row
+LETTER = 6.6    # the usual width of one
 # One shape a kind: 0 circle, 1 square, 2 diamond, 3 triangle.
-SHAPES = {"cooperate": 0, "defect": 1, "none": 2, "estimate": 0} | {
-    name: shape for shape, name in enumerate(SERIES)}
+SHAPES = {"cooperate": 0, "defect": 1, "none": 2, "estimate": 0, "pass": 0, "undecided": 2,
+          "fail": 1} | {name: shape for shape, name in enumerate(SERIES)}
 
 
 class Point(NamedTuple):
-    """A proportion with its interval; None where it is not known.
+    """A value with its interval; None where it is not known.
 
     `kind`: a colour of `look.DRAWN`, "" for the plot's own choice; `hollow`: drawn as an outline.
     """
@@ -35,13 +46,164 @@ class Point(NamedTuple):
     hollow: bool = False
 
 
+class Dots(NamedTuple):
+    """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group."""
+
+    title: str
+    groups: Mapping[str, Sequence[Point]]
+
+
+class Intervals(NamedTuple):
+    """Differences with intervals around zero, a row each; 0.1 is shown as +10. A point's note
+    stands below its value: of a rival, whether it is excluded."""
+
+    title: str
+    points: Sequence[Point]
+    unit: str = "percentage points"
+
+
+class Lines(NamedTuple):
+    """Shares over columns, a line a row: {panel: {row: its points by column}}. Panels stand side by
+    side on one axis, such as the two 2×2 of a mechanism study; `kinds`: a colour for each row."""
+
+    title: str
+    columns: Sequence[str]
+    panels: Mapping[str, Mapping[str, Sequence[Point]]]
+    kinds: Sequence[str] = SERIES
+
+
+class Stack(NamedTuple):
+    """How the counts of each group divide: {group: {part: count}}; `series`: {part: colour}."""
+
+    title: str
+    groups: Mapping[str, Mapping[str, int]]
+    series: Mapping[str, str]
+
+
+Figure = Dots | Intervals | Lines | Stack
+
+
+def svg(figure: Figure) -> str:
+    """The drawing for a page that has the sheet of `look.py`."""
+    return _svg(figure, "")
+
+
+def svg_file(figure: Figure) -> str:
+    """The drawing as a file of its own, in the light colours."""
+    return (f'<?xml version="1.0" encoding="UTF-8"?>\n'
+            f"{_svg(figure, f'<style>{look.SVG_FILE}</style>')}\n")
+
+
+def text(figure: Figure) -> str:
+    """The drawing in characters."""
+    return DRAWN[type(figure)].text(figure)
+
+
+def _svg(figure: Figure, style: str) -> str:
+    height, parts = DRAWN[type(figure)].svg(figure)
+    title, says = (escape(visible(words)) for words in (figure.title, in_words(figure)))
+    size = (f' xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{height:g}"'
+            if style else "")
+    return (f'<svg{size} viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{title}">'
+            f'<title>{title}</title><desc>{says}</desc>{style}{"".join(parts)}</svg>')
+
+
+def in_words(figure: Figure) -> str:
+    """Its numbers in words, for a reader who hears the page."""
+    return "; ".join(DRAWN[type(figure)].says(figure))
+
+
+# --- parts of a drawing ------------------------------------------------------------------------
+
+def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
+    look_ = f' class="{kind}"' if kind else ""
+    return (f'<text x="{x:.1f}" y="{y:.1f}"{look_} text-anchor="{anchor}">'
+            f"{escape(visible(words))}</text>")
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
+
+
+def _rect(x: float, y: float, size: tuple[float, float], colour: str, says: str = "") -> str:
+    inside = f"<title>{escape(visible(says))}</title>" if says else ""
+    return (f'<rect x="{x:.1f}" y="{y:.1f}" width="{size[0]:.1f}" height="{size[1]:g}" '
+            f'class="f-{colour}">{inside}</rect>')
+
+
+def mark(kind: str, x: float, y: float, hollow: bool = False, size: float = 4.5) -> str:
+    """The shape of a kind, in its colour: a circle, square, diamond or triangle."""
+    r, shape = size, SHAPES[kind]
+    look_ = f"{'h' if hollow else 'c'}-{kind}"
+    if shape == 0:
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" class="{look_}"/>'
+    corners = {1: ((-r, -r), (r, -r), (r, r), (-r, r)),
+               2: ((0, -r - 1), (r + 1, 0), (0, r + 1), (-r - 1, 0)),
+               3: ((0, -r), (r, r), (-r, r))}[shape]
+    outline = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{outline}" class="{look_}"/>'
+
+
+def _dot(point: Point, kind: str, place: Callable[[float], float], y: float) -> Iterator[str]:
+    """A mark with its interval along a row; `place` maps a value to x."""
+    if point.low is not None and point.high is not None:
+        a, b = place(point.low), place(point.high)
+        yield _line(a, y, b, y, f"bar s-{kind}")
+        yield from (_line(x, y - 4, x, y + 4, f"bar s-{kind}") for x in (a, b))
+    yield mark(kind, place(point.value), y, point.hollow)
+
+
+def _short(words: str, room: float) -> str:
+    most = int(room / LETTER)
+    return words if len(words) <= most else words[:most - 1] + "…"
+
+
+def _in_lines(words: str, room: float) -> list[str]:
+    """Lines of whole words."""
+    lines = textwrap.wrap(words, int(room / LETTER), break_long_words=False)
+    return [_short(line, room) for line in lines] or [""]
+
+
+def _rate(point: Point) -> str:
+    said = rate(point.value, point.low, point.high) if point.value is not None else "no data"
+    return f"{point.label} {said}".strip()
+
+
+# --- shares, a row each ------------------------------------------------------------------------
+
+def _dots_svg(figure: Dots) -> tuple[float, list[str]]:
+    every = [point for points in figure.groups.values() for point in points]
+    left = min(170.0, 16 + LETTER * max((len(point.label) for point in every), default=0))
+    notes = max((len(point.note) for point in every), default=0)
+    right = 44 + LETTER * notes
+    span, body, y = WIDTH - left - right, [], 14.0
+    for name, points in figure.groups.items():
+        if name:
+            body.append(_text(0, y + 4, _short(name, WIDTH), "head"))
+            y += STEP
+        for series, point in enumerate(points):
+            body.append(_text(8, y + 4, _short(point.label, left)))
+            said = "no data" if point.value is None else percent(point.value)
+            body.append(_text(WIDTH, y + 4, f"{said}  {point.note}".rstrip(), "num", "end"))
+            if point.value is not None:
+                kind = point.kind or SERIES[series % len(SERIES)]
+                body += _dot(point, kind, lambda v: left + span * v, y)
+            y += STEP
+        y += 4
+    axis = []
+    for tick in range(0, 101, 25):
+        x = left + span * tick / 100
+        axis += [_line(x, 6, x, y - 10, "grid"), _text(x, y + 5, f"{tick}%", "dim", "middle")]
+    return y + 10, axis + body
+
+
 def bars(points: Sequence[Point], width: int = BAR) -> str:
     """Text bars from 0 to 1: █ to the interval's lower end, ▒ on to the value, ─ to the upper end.
 
     >>> print(bars([Point("a", 0.5, 0.25, 0.75, "5/10")], 8))
     a  ██▒▒──··  50%  (25 to 75)  5/10
     """
-    left = max(len(point.label) for point in points)
+    left = max((len(point.label) for point in points), default=0)
     return "\n".join(_bar(point, left, width) for point in points)
 
 
@@ -57,230 +219,202 @@ def _bar(point: Point, left: int, width: int) -> str:
     return f"{head}{bar} {100 * point.value:3.0f}%{said}  {point.note}".rstrip()
 
 
-def interaction(rows: Mapping[str, Sequence[float | None]], columns: Sequence[str],
-                height: int = 11, width: int = 44) -> str:
-    """Text plot of two lines over two columns, 0 to 100%. `rows`: {name: values by column}."""
-    marks = dict(zip(rows, "●○▲△", strict=False))
-    grid = [[" "] * width for _ in range(height)]
-    at = [5, width - 6]
-    for name, values in rows.items():
-        spots = [None if v is None else round((1 - v) * (height - 1)) for v in values]
-        if None not in spots:
-            _stroke(grid, at, spots)
-        for x, y in zip(at, spots, strict=True):
-            if y is not None:
-                grid[y][x] = "◉" if grid[y][x] in marks.values() else marks[name]
-    lines = [f"{100 - 100 * i / (height - 1):4.0f}% │{''.join(line)}".rstrip()
-             for i, line in enumerate(grid)]
-    lines.append("      └" + "─" * width)
-    lines.append("       " + columns[0].center(12).ljust(width - 12) + columns[1].center(12))
-    lines.append("       " + "    ".join(f"{mark} {name}" for name, mark in marks.items())
-                 + "    ◉ both")
-    return "\n".join(line.rstrip() for line in lines)
+def _dots_text(figure: Dots) -> str:
+    named = len(figure.groups) > 1
+    return "\n\n".join((f"{name}\n" if named else "") + bars(points)
+                       for name, points in figure.groups.items())
 
 
-def _stroke(grid: list[list[str]], at: Sequence[int], spots: Sequence[int]) -> None:
-    for x in range(at[0] + 2, at[1] - 1, 2):
-        y = spots[0] + (spots[1] - spots[0]) * (x - at[0]) / (at[1] - at[0])
-        if grid[round(y)][x] == " ":
-            grid[round(y)][x] = "·"
+def _dots_says(figure: Dots) -> Iterator[str]:
+    for name, points in figure.groups.items():
+        yield (f"{name}: " if name else "") + ", ".join(map(_rate, points))
 
 
-# --- SVG ---------------------------------------------------------------------------------------
+# --- differences, a row each -------------------------------------------------------------------
 
-def _svg(width: float, height: float, title: str, parts: Sequence[str], says: str) -> str:
-    """`says`: the numbers in words, for a reader who hears the page."""
-    return (f'<svg viewBox="0 0 {width:g} {height:g}" role="img" '
-            f'aria-label="{escape(title, quote=True)}"><title>{escape(title)}</title>'
-            f'<desc>{escape(says)}</desc>{"".join(parts)}</svg>')
-
-
-def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
-    return (f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">'
-            f'{escape(words)}</text>')
+def _ticks(points: Sequence[Point]) -> list[float]:
+    """Round numbers that hold zero and every interval, seven at most."""
+    known = [v for p in points for v in (p.value, p.low, p.high) if v is not None] or [0.1]
+    low, high = min(0.0, *known), max(0.0, *known)
+    step = next(step for step in (0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+                if (high - low) / step <= 5 or step == 1.0)
+    return [at * step for at in range(math.floor(low / step + 1e-9),
+                                      math.ceil(high / step - 1e-9) + 1)]
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
-
-
-def mark(kind: str, x: float, y: float, hollow: bool = False, size: float = 4.5) -> str:
-    """The shape of a kind, in its colour: a circle, square, diamond or triangle."""
-    r, shape = size, SHAPES[kind]
-    look = f"{'h' if hollow else 'c'}-{kind}"
-    if shape == 0:
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" class="{look}"/>'
-    outline = {
-        1: f"{x - r:.1f},{y - r:.1f} {x + r:.1f},{y - r:.1f} {x + r:.1f},{y + r:.1f} "
-           f"{x - r:.1f},{y + r:.1f}",
-        2: f"{x:.1f},{y - r - 1:.1f} {x + r + 1:.1f},{y:.1f} {x:.1f},{y + r + 1:.1f} "
-           f"{x - r - 1:.1f},{y:.1f}",
-        3: f"{x:.1f},{y - r:.1f} {x + r:.1f},{y + r:.1f} {x - r:.1f},{y + r:.1f}"}[shape]
-    return f'<polygon points="{outline}" class="{look}"/>'
-
-
-WIDTH = 420.0  # of every plot: on a phone the text is still 11 px, on a screen 16
-
-
-def _axis(left: float, span: float, top: float, bottom: float) -> list[str]:
-    """Grid and labels of a horizontal axis from 0 to 100%."""
-    out = []
-    for tick in range(0, 101, 25):
-        x = left + span * tick / 100
-        out += [_line(x, top, x, bottom, "grid"),
-                _text(x, bottom + 14, f"{tick}%", "dim", "middle")]
-    return out
-
-
-def dot_plot(groups: Mapping[str, Sequence[Point]], title: str) -> str:
-    """Rows of points with intervals on one axis from 0 to 100%, a heading for each group."""
-    left, right, step = 130.0, 74.0, 21.0
-    span, body, y = WIDTH - left - right, [], 14.0
-    for name, points in groups.items():
-        body.append(_text(0, y + 4, _short(name, 52), "head"))
-        y += step
-        for series, point in enumerate(points):
-            body.append(_text(8, y + 4, point.label))
-            if point.value is None:
-                body.append(_text(left, y + 4, "no data", "dim"))
-            else:
-                body += _dot(point, point.kind or _series(series), lambda v: left + span * v, y)
-                body.append(_text(WIDTH, y + 4, f"{percent(point.value)}  {point.note}".rstrip(),
-                                  "num", "end"))
-            y += step
-        y += 6
-    says = "; ".join(f"{name}: " + ", ".join(map(_rate, points))
-                     for name, points in groups.items())
-    return _svg(WIDTH, y + 10, title, _axis(left, span, 6, y - 8) + body, says)
-
-
-def _series(index: int) -> str:
-    return SERIES[index % len(SERIES)]
-
-
-def _rate(point: Point) -> str:
-    said = rate(point.value, point.low, point.high) if point.value is not None else "no data"
-    return f"{point.label} {said}".strip()
-
-
-def _dot(point: Point, kind: str, place, y: float) -> list[str]:
-    """A mark with its interval along a row; `place` maps a value to x."""
-    out = []
-    if point.low is not None and point.high is not None:
-        a, b = place(point.low), place(point.high)
-        out = [_line(a, y, b, y, f"bar s-{kind}")]
-        out += [_line(x, y - 4, x, y + 4, f"bar s-{kind}") for x in (a, b)]
-    return [*out, mark(kind, place(point.value), y, point.hollow)]
-
-
-def _short(words: str, most: int) -> str:
-    return words if len(words) <= most else words[:most - 1] + "…"
-
-
-def forest(points: Sequence[Point], title: str, unit: str = "points") -> str:
-    """Differences with intervals around a zero line; 0.1 is shown as +10."""
-    known = [abs(v) for p in points for v in (p.value, p.low, p.high) if v is not None]
-    reach = max(0.2, min(1.0, math.ceil(max(known, default=0.2) * 10) / 10))
-    left, right, step = 8.0, 52.0, 38.0
-    span, bottom = WIDTH - left - right, 4 + step * len(points)
+def _intervals_svg(figure: Intervals) -> tuple[float, list[str]]:
+    left, right, ticks = 150.0, 118.0, _ticks(figure.points)
+    span, parts, y = WIDTH - left - right, [], 16.0
 
     def place(value: float) -> float:
-        return left + span * (max(-reach, min(reach, value)) + reach) / (2 * reach)
+        return left + span * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
-    parts = []
-    for tick in (-reach, -reach / 2, 0, reach / 2, reach):
-        parts += [_line(place(tick), 2, place(tick), bottom, "grid" if tick else "zero"),
-                  _text(place(tick), bottom + 14, signed(100 * tick, 0), "dim", "middle")]
-    for row, point in enumerate(points):
-        y = 26 + step * row
-        parts.append(_text(0, y - 10, _short(point.label, 58), "halo"))
-        if point.value is None:
-            parts.append(_text(WIDTH, y + 4, "no data", "dim", "end"))
-            continue
-        parts += _dot(point, point.kind or "estimate", place, y)
-        parts.append(_text(WIDTH, y + 4, signed(100 * point.value, 1), "num", "end"))
-    parts.append(_text(left + span / 2, bottom + 30, unit, "dim", "middle"))
-    return _svg(WIDTH, bottom + 36, title, parts, "; ".join(map(_difference, points)))
+    for point in figure.points:
+        label = _in_lines(point.label, left - 6)
+        side = [_difference(point), *([point.note] if point.note else [])]
+        parts += [_text(0, y + 4 + 14 * at, words) for at, words in enumerate(label)]
+        parts += [_text(WIDTH, y + 4 + 14 * at, words, "dim" if at else "num", "end")
+                  for at, words in enumerate(side)]
+        if point.value is not None:
+            parts += _dot(point, point.kind or "estimate", place, y)
+        y += STEP + 14 * (max(len(label), len(side)) - 1) + 2
+    axis = []
+    for tick in ticks:
+        x = place(tick)
+        axis += [_line(x, 4, x, y - 10, "grid" if abs(tick) > 1e-9 else "zero"),
+                 _text(x, y + 5, signed(100 * tick, 0), "dim", "middle")]
+    return y + 26, [*axis, *parts, _text(left + span / 2, y + 21, figure.unit, "dim", "middle")]
 
 
 def _difference(point: Point) -> str:
     if point.value is None:
-        return f"{point.label}: no data"
-    inner = interval(point.low, point.high, 1, sign=True, scale=100)
-    return f"{point.label}: {signed(100 * point.value, 1)}" + (f" ({inner})" if inner else "")
+        return "no data"
+    inner = interval(point.low, point.high, 0, sign=True, scale=100)
+    return signed(100 * point.value, 0) + (f" ({inner})" if inner else "")
 
 
-def lines(rows: Mapping[str, Sequence[Point]], columns: Sequence[str], title: str,
-          kinds: Sequence[str] = SERIES) -> str:
-    """Interaction plot: one line a row over the columns, 0 to 100%, with intervals.
+def _intervals_text(figure: Intervals, width: int = BAR) -> str:
+    """A row each: ├─●─┤ on a line with zero at │."""
+    ticks = _ticks(figure.points)
 
-    `kinds`: a colour for each row; each has its own mark, and each line its own dash.
-    """
-    left, top, base, right = 44.0, 10.0, 210.0, WIDTH - 10
+    def place(value: float) -> int:
+        return round((value - ticks[0]) / (ticks[-1] - ticks[0]) * (width - 1))
+
+    left = max((len(point.label) for point in figure.points), default=0)
+    return "\n".join(f"{point.label:<{left}}  {_strip(point, place, width)}  {_difference(point)}"
+                     f"  {point.note}".rstrip() for point in figure.points)
+
+
+def _strip(point: Point, place: Callable[[float], int], width: int) -> str:
+    row = ["·"] * width
+    if point.low is not None and point.high is not None:
+        a, b = place(point.low), place(point.high) + 1
+        row[a:b] = "─" * (b - a)
+    row[place(0)] = "│" if row[place(0)] == "·" else "┼"
+    if point.value is not None:
+        row[place(point.value)] = "●"
+    return "".join(row)
+
+
+def _intervals_says(figure: Intervals) -> Iterator[str]:
+    for point in figure.points:
+        yield f"{point.label}: {_difference(point)} {point.note}".rstrip()
+
+
+# --- lines over columns ------------------------------------------------------------------------
+
+def _lines_svg(figure: Lines) -> tuple[float, list[str]]:
+    top, base, left, gap = 10.0, 170.0, 38.0, 14.0
+    named = any(figure.panels)
+    top += 16 * named
+    wide = (WIDTH - left - gap * (len(figure.panels) - 1)) / len(figure.panels)
+    parts = []
+    for tick in range(0, 101, 25):
+        y = top + (base - top) * (1 - tick / 100)
+        parts.append(_text(left - 6, y + 4, f"{tick}%", "dim", "end"))
+        parts += [_line(x, y, x + wide, y, "grid") for x in _starts(figure, left, wide + gap)]
+    for x, (name, rows) in zip(_starts(figure, left, wide + gap), figure.panels.items(),
+                               strict=True):
+        parts.append(_text(x, 12, _short(name, wide), "head") if name else "")
+        parts += _panel(figure, rows, (x, wide, top, base))
+    rows = list(dict.fromkeys(name for rows in figure.panels.values() for name in rows))
+    return base + 54, [*parts, *_legend(rows, figure.kinds, base + 40)]
+
+
+def _starts(figure: Lines, left: float, step: float) -> list[float]:
+    return [left + step * at for at in range(len(figure.panels))]
+
+
+def _panel(figure: Lines, rows: Mapping[str, Sequence[Point]],
+           frame: tuple[float, float, float, float]) -> Iterator[str]:
+    """Lines, intervals and names of columns inside (x, width, top, base)."""
+    x0, wide, top, base = frame
+    step = wide / len(figure.columns)
+    at = [x0 + step * (i + 0.5) for i in range(len(figure.columns))]
 
     def place(value: float) -> float:
         return top + (base - top) * (1 - value)
 
-    gap = (right - left) / len(columns)
-    at = [left + gap * (i + 0.5) for i in range(len(columns))]
-    parts = []
-    for tick in range(0, 101, 25):
-        y = place(tick / 100)
-        parts += [_line(left, y, right, y, "grid"),
-                  _text(left - 6, y + 4, f"{tick}%", "dim", "end")]
-    parts += [_text(x, base + 18, name, "", "middle") for x, name in zip(at, columns, strict=True)]
-    for series, (name, points) in enumerate(rows.items()):
-        kind = kinds[series % len(kinds)]
-        shift = (series - (len(rows) - 1) / 2) * 10  # intervals side by side, not on each other
+    for x, name in zip(at, figure.columns, strict=True):
+        yield _text(x, base + 17, _short(name, step + 12), "", "middle")
+    for series, points in enumerate(rows.values()):
+        kind = figure.kinds[series % len(figure.kinds)]
+        shift = (series - (len(rows) - 1) / 2) * 9  # intervals side by side, not on each other
         spots = [(x + shift, p) for x, p in zip(at, points, strict=True) if p.value is not None]
         for (x1, p1), (x2, p2) in itertools.pairwise(spots):
-            parts.append(_line(x1, place(p1.value), x2, place(p2.value),
-                               f"stroke d{series % 4 + 1} s-{kind}"))
+            yield _line(x1, place(p1.value), x2, place(p2.value),
+                        f"stroke d{series % 4 + 1} s-{kind}")
         for x, p in spots:
             if p.low is not None and p.high is not None:
-                parts.append(_line(x, place(p.low), x, place(p.high), f"bar s-{kind}"))
-            parts.append(mark(kind, x, place(p.value), p.hollow))
-        x = left + (right - left) * series / len(rows) + 12
-        parts += [_line(x - 14, base + 40, x + 14, base + 40, f"stroke d{series % 4 + 1} s-{kind}"),
-                  mark(kind, x, base + 40), _text(x + 20, base + 44, _short(name, 24))]
-    says = "; ".join(f"{name}: " + ", ".join(
-        _rate(point._replace(label=column)) for column, point in zip(columns, points, strict=True))
-        for name, points in rows.items())
-    return _svg(WIDTH, base + 54, title, parts, says)
+                yield _line(x, place(p.low), x, place(p.high), f"bar s-{kind}")
+            yield mark(kind, x, place(p.value), p.hollow)
 
 
-LETTER = 7.4  # the width of one, in a bar's label
+def _legend(rows: Sequence[str], kinds: Sequence[str], y: float) -> Iterator[str]:
+    for series, name in enumerate(rows):
+        kind, x = kinds[series % len(kinds)], WIDTH * series / len(rows) + 14
+        yield _line(x - 14, y, x + 14, y, f"stroke d{series % 4 + 1} s-{kind}")
+        yield mark(kind, x, y)
+        yield _text(x + 20, y + 4, _short(name, WIDTH / len(rows) - 34))
 
 
-def stack(groups: Mapping[str, Mapping[str, int]], series: Mapping[str, str], title: str) -> str:
-    """Stacked shares, one row a group: how its counts divide. `series`: {kind: colour}.
+def _lines_text(figure: Lines) -> str:
+    """Bars by column and row."""
+    return "\n\n".join((f"{panel}\n" if panel else "") + bars(
+        [points[at]._replace(label=f"{column} · {name}")
+         for at, column in enumerate(figure.columns) for name, points in rows.items()
+         if points[at].value is not None]) for panel, rows in figure.panels.items())
 
-    A part is named in the bar where there is room, counted where there is less; the legend has
-    the order of the bars.
-    """
-    right, step = 40.0, 44.0
+
+def _lines_says(figure: Lines) -> Iterator[str]:
+    for panel, rows in figure.panels.items():
+        for name, points in rows.items():
+            yield f"{panel} {name}: ".lstrip() + ", ".join(
+                _rate(point._replace(label=column))
+                for column, point in zip(figure.columns, points, strict=True))
+
+
+# --- counts that divide ------------------------------------------------------------------------
+
+def _stack_svg(figure: Stack) -> tuple[float, list[str]]:
+    """A part is named in the bar where there is room, counted where there is less."""
+    right, step = 40.0, 40.0
     span, parts = WIDTH - right, []
-    for row, (name, counts) in enumerate(groups.items()):
+    for row, (name, counts) in enumerate(figure.groups.items()):
         y, x, total = 18 + step * row, 0.0, sum(counts.values())
-        parts.append(_text(0, y - 5, _short(name, 52), "head"))
-        for kind, colour in series.items():
-            width = span * counts.get(kind, 0) / total if total else 0
+        parts.append(_text(0, y - 5, _short(name, WIDTH), "head"))
+        for part, colour in figure.series.items():
+            width = span * counts.get(part, 0) / total if total else 0
             if not width:
                 continue
-            parts.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width - 1, 0.5):.1f}" height="18" '
-                f'class="f-{colour}"><title>{escape(kind)}: {counts[kind]}</title></rect>')
-            label = f"{counts[kind]} {kind}"
-            label = label if width > LETTER * len(label) + 6 else str(counts[kind])
-            if width > LETTER * len(label) + 4:
+            parts.append(_rect(x, y, (max(width - 1, 0.5), 18), colour, f"{part}: {counts[part]}"))
+            label = f"{counts[part]} {part}"
+            label = label if width > 7.4 * len(label) + 6 else str(counts[part])
+            if width > 7.4 * len(label) + 4:
                 parts.append(_text(x + width / 2, y + 13.5, label, "on", "middle"))
             x += width
         parts.append(_text(WIDTH, y + 14, str(total), "num", "end"))
-    y, x = 12 + step * len(groups), 0.0
-    for kind, colour in series.items():
-        parts += [f'<rect x="{x:.1f}" y="{y:.1f}" width="11" height="11" class="f-{colour}"/>',
-                  _text(x + 16, y + 10, kind)]
-        x += 34 + 6.6 * len(kind)
-    says = "; ".join(f"{name}: " + ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in series)
-                     for name, counts in groups.items())
-    return _svg(WIDTH, y + 18, title, parts, says)
+    y, x = 10 + step * len(figure.groups), 0.0
+    for part, colour in figure.series.items():
+        parts += [_rect(x, y, (11, 11), colour), _text(x + 16, y + 10, part)]
+        x += 34 + LETTER * len(part)
+    return y + 18, parts
+
+
+def _stack_says(figure: Stack) -> Iterator[str]:
+    for name, counts in figure.groups.items():
+        yield f"{name}: " + ", ".join(f"{counts.get(part, 0)} {part}" for part in figure.series)
+
+
+class Drawn(NamedTuple):
+    """How a kind of figure is drawn: (height, parts) of its SVG, characters, words."""
+
+    svg: Callable[[Any], tuple[float, list[str]]]
+    text: Callable[[Any], str]
+    says: Callable[[Any], Iterator[str]]
+
+
+DRAWN = {Dots: Drawn(_dots_svg, _dots_text, _dots_says),
+         Intervals: Drawn(_intervals_svg, _intervals_text, _intervals_says),
+         Lines: Drawn(_lines_svg, _lines_text, _lines_says),
+         Stack: Drawn(_stack_svg, lambda figure: "\n".join(_stack_says(figure)), _stack_says)}

@@ -15,7 +15,6 @@ PAIRS = ([(text, ground) for text in TEXT for ground in GROUNDS]
          + [("stamp", "stampground"), ("ink", "stampground")]
          + [("on", bar) for bar in ("cooperate", "defect", "none", *look.SERIES)])
 GRAPHICS = [(name, ground) for name in (*look.DRAWN, "edge") for ground in GROUNDS]
-TINTS = ("amount", "cooperate")
 APART = [("cooperate", "defect", "none"), look.SERIES]
 VERDICTS = ("pass", "fail", "undecided", "dim")
 
@@ -94,11 +93,17 @@ def test_graphics_reach_aa(scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("tint", TINTS)
-def test_a_figure_in_a_tinted_cell_reaches_aa(tint, scheme):
-    for strength in range(11):
-        ground = mixed(hexa(tint, scheme), hexa("panel", scheme), strength / 10 * look.TINT / 100)
-        assert contrast(hexa("ink", scheme), ground) >= 4.5
+def test_a_figure_in_a_tinted_cell_reaches_aa(scheme):
+    for strength in range(101):
+        share = look.tint(strength / 100) / 100
+        ground = mixed(hexa("amount", scheme), hexa("panel", scheme), share)
+        words = hexa("ink" if strength < 50 else "on", scheme)
+        assert contrast(words, ground) >= 4.5, strength
+
+
+def test_the_tint_begins_at_nothing_grows_and_reaches_its_end():
+    tints = [look.tint(strength / 100) for strength in range(101)]
+    assert (tints[0], tints[-1]) == (0, 100) and tints == sorted(set(tints))
 
 
 @pytest.mark.parametrize("sight", SIGHT)
@@ -122,13 +127,11 @@ def test_the_sheet_uses_no_colour_beside_the_named_ones():
     assert "#" not in rules
 
 
+def test_a_drawing_that_stands_alone_has_the_light_colours_of_the_sheet():
+    assert "var(" not in look.SVG_FILE and "#" in look.SVG_FILE
+    assert f".c-cooperate,.f-cooperate{{fill:{hexa('cooperate', 'light')}}}" in look.SVG_FILE
+
+
 def test_every_colour_that_the_sheet_names_is_there():
-
-    named = set(re.findall(r"var\(--([a-z]+)", look.CSS)) - {"v", "tint"}
+    named = set(re.findall(r"var\(--([a-z]+)", look.CSS)) - {"v"}
     assert named == set(look.COLOURS)
-
-
-def test_a_footer_escapes_what_it_names():
-    foot = look.footer("1", {"seed": "4", "<b>": "&"}, True, "run 'a b'")
-    assert "&lt;b&gt; &amp;" in foot and ">SIMULATED<" in foot and "run &#x27;a b&#x27;" in foot
-    assert "SIMULATED" not in look.footer("1", {"seed": "4"}, False)

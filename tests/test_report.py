@@ -16,8 +16,7 @@ from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import RESPONDENTS
 from common.simulated import Simulated
 from common.wire import read
-from show import page, plots
-from show.plots import Point
+from show import page
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ["superrational", "coin"]
@@ -120,16 +119,6 @@ def test_a_formula_from_a_server_stays_text_in_the_csv(study):
     rows, prompts, identity = study
     bad = [rows[0] | {"served_model": "=1+1"}, *rows[1:]]
     assert b",'=1+1," in pilot_files.derive(bad, prompts, identity, None)["trials.csv"]
-
-
-def test_text_bars_show_interval_and_value():
-    bar = plots.bars([Point("a", 0.5, 0.25, 0.75, "2/4")], 8)
-    assert bar == "a  ██▒▒──··  50%  (25 to 75)  2/4"
-
-
-def test_a_point_without_data_is_drawn_as_no_data():
-    assert "no data" in plots.bars([Point("a", None)], 8)
-    assert "no data" in plots.dot_plot({"m": [Point("a", None)]}, "t")
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from show.figures import percent, plain, rate
+from show.old_plots import Point, forest
 from show.page import (
     Heat,
     bullets,
@@ -21,7 +22,6 @@ from show.page import (
     text,
     tiles,
 )
-from show.plots import Point, forest
 from urrp.classify import LABELS, REFUSE
 from urrp.metrics import SEED, Metrics, Thresholds
 from urrp.report import (

@@ -9,7 +9,7 @@ from typing import IO, Any, NamedTuple
 from common.artifacts import csv_line
 from show.figures import bracketed, p_is, percent, plain, rate, signed
 from show.figures import interval as span
-from show.plots import Point, bars
+from show.old_plots import Point, bars
 from urrp.invariance import MEASURES, SCOPES
 from urrp.metrics import Metrics, Thresholds, measure
 from urrp.suite import CATEGORIES, MIN_TRIALS, load_suite

@@ -11,10 +11,11 @@ from cirrus.judge.gates import GATES
 from cirrus.judge.tripwires import TITLES
 from cirrus.reports.words import count, md_bullets, md_table
 from common.artifacts import canonical_json, sha256
-from show import page, plots
+from show import old_plots as plots
+from show import page
 from show.figures import NONE, percent, plain, rate, signed
+from show.old_plots import Point
 from show.page import Heat, text
-from show.plots import Point
 
 LEAD = ("Populations whose behaviour is known are put through the real prompts, parser and "
         "analysis, many times over. What the gates say of them is what the gates are worth.")

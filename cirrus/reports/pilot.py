@@ -17,9 +17,10 @@ from cirrus.reports.pilot_summary import (
     quality_sentences,
 )
 from cirrus.reports.words import dollars, points, span
-from show import page, plots
+from show import old_plots as plots
+from show import page
+from show.old_plots import Point
 from show.page import text
-from show.plots import Point
 
 SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
 SERIES = {"cooperative": "cooperate", "other act": "defect", "no decision": "none"}

@@ -21,9 +21,9 @@ from cirrus.reports.words import (
 )
 from common import VERSION
 from common.cli import printable
-from show import plots
+from show import old_plots as plots
 from show.figures import rate
-from show.plots import Point
+from show.old_plots import Point
 
 MARKS = {True: "met", False: "not met", None: "unknown"}
 

@@ -41,9 +41,10 @@ from cirrus.reports.study_summary import (
     run_table,
 )
 from cirrus.reports.words import dollars, in_words, points, span
-from show import page, plots
+from show import old_plots as plots
+from show import page
+from show.old_plots import Point
 from show.page import text
-from show.plots import Point
 
 ALL = 1_000_000
 MOST = 40_000      # decisions on the page: some 10 MB

@@ -35,9 +35,10 @@ from cirrus.reports.words import (
 from common import VERSION
 from common.artifacts import canonical_json, sha256
 from common.cli import printable
-from show import figures, plots
+from show import figures
+from show import old_plots as plots
 from show.figures import percent
-from show.plots import Point
+from show.old_plots import Point
 
 TRIPPED = {True: "TRIPPED", False: "quiet", None: "not checked"}
 EFFECTS_NOTE = (

@@ -1,0 +1,384 @@
+"""A report as a value: what it says, once. Its forms in words are here; the page is `html.py`.
+
+    report = Document("CIRRUS-24 pilot", question="Do models …?", answer="HP − LA is +21 points …",
+                      figure=Plot(Dots("Cooperation by cell", groups), "With 95% intervals."),
+                      sections=[Section("Effects", [Table(["contrast", "points"], rows)])],
+                      foot=Foot("0.1.0", {"seed": "42"}, "python3 analyze.py FOLDER"))
+    markdown(report)         summary.md, whole
+    terminal(report)         the gist; terminal(report, full=True): everything
+    dict(files(report))      {"effects.tex": …, "effects.csv": …, "cooperation-by-cell.svg": …}
+    html.pages(report)       {"report.html": …}
+
+A line of words is a str, a `Tag`, `Link`, `Code`, `Small`, `Estimate` or `Heat`, or a list of them.
+Whatever came from a model or a server may stand in any of them: each form makes it harmless.
+"""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from show import plots
+from show.figures import Estimate, one_line, visible
+
+WIDTH = 100  # of the terminal's text
+
+
+# --- what stands in a line ---------------------------------------------------------------------
+
+class Tag(NamedTuple):
+    """A verdict in a word. `kind`: yes, no, maybe, dim, cooperate, defect or stamp."""
+
+    words: str
+    kind: str = "dim"
+
+
+class Link(NamedTuple):
+    """`to`: a relative address, or an anchor of the same page."""
+
+    words: str
+    to: str
+
+
+class Code(NamedTuple):
+    """A command, a formula, a file name."""
+
+    words: str
+
+
+class Small(NamedTuple):
+    """Words of less weight."""
+
+    words: str
+
+
+class Heat(NamedTuple):
+    """A cell of a heat map: how strong its tint is (0 to 1, None: empty), and what stands in it."""
+
+    strength: float | None
+    words: str = "–"
+    title: str = ""
+
+
+Piece = str | Tag | Link | Code | Small | Heat | Estimate
+Line = Piece | list[Piece]
+
+
+# --- blocks ------------------------------------------------------------------------------------
+
+class Words(NamedTuple):
+    """A paragraph. `kind`: "", "dim" for a note, or yes, no, maybe."""
+
+    line: Line
+    kind: str = ""
+
+
+class Bullets(NamedTuple):
+    items: Sequence[Line]
+
+
+class Verbatim(NamedTuple):
+    """Text as it was sent or received; `span`: the characters of it that are marked."""
+
+    text: str
+    span: tuple[int, int] | None = None
+
+
+class Tiles(NamedTuple):
+    """{label: figure}: the few numbers that a reader takes away."""
+
+    items: Mapping[str, str]
+
+
+class Table(NamedTuple):
+    """Cells are lines; the first names its row. `numeric`: columns of figures.
+
+    A row of one cell heads a group of rows. Where cells are `Heat` the page shows a scale from 0 to
+    100%. `name`: of its files, else the heading's.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[Line]]
+    numeric: Sequence[int] = ()
+    caption: str = ""
+    name: str = ""
+
+
+class Plot(NamedTuple):
+    """`figure`: a value of `plots`; its title names its file."""
+
+    figure: plots.Figure
+    caption: str = ""
+
+
+class Columns(NamedTuple):
+    """Lists of blocks, side by side where there is room."""
+
+    parts: Sequence[Sequence[Any]]
+
+
+class Fold(NamedTuple):
+    """Shut on the page; elsewhere a part under its own heading. `keys`: what a filter finds."""
+
+    title: Line
+    parts: Sequence[Any]
+    keys: Sequence[str] = ()
+
+
+class Section(NamedTuple):
+    """Blocks under a heading; sections inside it have smaller ones."""
+
+    title: str
+    parts: Sequence[Any]
+
+
+class Texts(NamedTuple):
+    """What is there to be read one by one, on the page only. `choices`: {field: its values}.
+
+    `shut`: folds; else everything is open, as in a list of runs.
+    """
+
+    title: str
+    note: str
+    folds: Sequence[Fold]
+    choices: Mapping[str, Sequence[str]]
+    shut: bool = True
+
+
+class Foot(NamedTuple):
+    """What identifies a report (seed, hashes; no clock, no machine) and makes it again."""
+
+    version: str
+    facts: Mapping[str, str]
+    again: str = ""
+
+
+class Document(NamedTuple):
+    """The answer first, then one figure, the gist, and everything else.
+
+    `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what the terminal
+    shows beside answer and figure.
+    """
+
+    title: str
+    question: str
+    answer: str
+    foot: Foot
+    figure: Plot | Table | None = None
+    gist: Sequence[Any] = ()
+    sections: Sequence[Section] = ()
+    texts: Texts | None = None
+    stamps: Sequence[str] = ()
+
+
+def words_of(line: Line) -> str:
+    """The words of a line alone."""
+    if isinstance(line, list):
+        return " ".join(words_of(piece) for piece in line)
+    return line if isinstance(line, str) else line[0] if not isinstance(line, Heat) else line.words
+
+
+def is_heat(table: Table) -> bool:
+    """Whether its cells are tinted."""
+    return any(isinstance(cell, Heat) for row in table.rows for cell in row)
+
+
+# --- Markdown ----------------------------------------------------------------------------------
+
+def harmless(line: Line) -> str:
+    """A line in Markdown: no tag, link or image of foreign words that a viewer would show."""
+    if isinstance(line, list):
+        return " ".join(map(harmless, line))
+    if isinstance(line, Code):
+        return f"`{one_line(line.words).replace('`', chr(39))}`"
+    words = re.sub(r"<(?=[A-Za-z!/?])", "&lt;", one_line(words_of(line)))
+    return re.sub(r"\](?=[(\[])", r"\\]", words)
+
+
+def _md_table(table: Table, level: int) -> str:
+    def row(cells: Sequence[Line]) -> str:
+        full = [*cells, *[""] * (len(table.head) - len(cells))]
+        return "| " + " | ".join(harmless(cell).replace("|", "\\|") for cell in full) + " |"
+    lines = [row(table.head), "|" + "---|" * len(table.head), *map(row, table.rows)]
+    return "\n\n".join(filter(None, ["\n".join(lines), harmless(table.caption)]))
+
+
+def _code(text: str) -> str:
+    return f"```text\n{visible(text)}\n```"
+
+
+def _md_headed(block: Section | Fold, level: int) -> str:
+    return f"{'#' * level} {harmless(block.title)}\n\n{_md(block.parts, level + 1)}"
+
+
+MARKDOWN: dict[type, Callable[[Any, int], str]] = {
+    Words: lambda block, level: harmless(block.line),
+    Bullets: lambda block, level: "\n".join(f"- {harmless(item)}" for item in block.items),
+    Verbatim: lambda block, level: _code(block.text),
+    Tiles: lambda block, level: "\n".join(
+        f"- {harmless(name)}: **{harmless(value)}**" for name, value in block.items.items()),
+    Table: _md_table,
+    Plot: lambda block, level: "\n\n".join(
+        filter(None, [_code(plots.text(block.figure)), harmless(block.caption)])),
+    Columns: lambda block, level: "\n\n".join(_md(part, level) for part in block.parts),
+    Fold: _md_headed, Section: _md_headed}
+
+
+def _md(blocks: Sequence[Any], level: int) -> str:
+    said = (MARKDOWN[type(block)](block, level) for block in blocks)
+    return "\n\n".join(part for part in said if part)
+
+
+def markdown(report: Document) -> str:
+    """The whole report but its texts."""
+    figure = [report.figure] if report.figure else []
+    foot = " · ".join([f"cirrus-bench {report.foot.version}", *(
+        f"{name} {value}" for name, value in report.foot.facts.items())])
+    parts = [f"# {harmless(report.title)}", *(f"**{harmless(words)}**" for words in report.stamps),
+             f"**{harmless(report.answer)}**", harmless(report.question),
+             _md([*figure, *report.gist, *report.sections], 2), harmless(foot)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+# --- terminal ----------------------------------------------------------------------------------
+
+def _wrap(words: str, indent: str = "", first: str = "") -> str:
+    return textwrap.fill(words, WIDTH, initial_indent=first or indent, subsequent_indent=indent,
+                         break_long_words=False, break_on_hyphens=False)
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Of columns: what they hold, the widest made narrower until all fit."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    while sum(widths) + 2 * len(widths) > WIDTH and max(widths) > 12:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _columns(table: Table) -> str:
+    """A table in columns; a long cell goes on below itself."""
+    full = [[one_line(words_of(cell)) for cell in row] + [""] * (len(table.head) - len(row))
+            for row in [table.head, *table.rows]]
+    widths, lines = _widths(full), []
+    for row in full:
+        cells = [textwrap.wrap(cell, width) or [""]
+                 for cell, width in zip(row, widths, strict=True)]
+        for at in range(max(map(len, cells))):
+            line = "  ".join((cell[at] if at < len(cell) else "").ljust(width)
+                             for cell, width in zip(cells, widths, strict=True))
+            lines.append(f"  {line}".rstrip())
+    return "\n".join(lines)
+
+
+def _headed(block: Section | Fold) -> str:
+    title = one_line(words_of(block.title))
+    return f"\n{title}\n{'─' * min(WIDTH, len(title))}\n{_text(block.parts)}"
+
+
+TERMINAL: dict[type, Callable[[Any], str]] = {
+    Words: lambda block: _wrap(one_line(words_of(block.line))),
+    Bullets: lambda block: "\n".join(
+        _wrap(one_line(words_of(item)), "  ", "- ") for item in block.items),
+    Verbatim: lambda block: visible(block.text),
+    Tiles: lambda block: "\n".join(f"{name}: {value}" for name, value in block.items.items()),
+    Table: _columns,
+    Plot: lambda block: visible(plots.text(block.figure)),
+    Columns: lambda block: "\n\n".join(_text(part) for part in block.parts),
+    Fold: _headed, Section: _headed}
+
+
+def _text(blocks: Sequence[Any]) -> str:
+    return "\n\n".join(TERMINAL[type(block)](block) for block in blocks)
+
+
+def terminal(report: Document, full: bool = False) -> str:
+    """Answer, figure and gist for a terminal, without control characters; `full`: all of it."""
+    figure = [report.figure] if report.figure else []
+    head = [*report.stamps, _wrap(one_line(report.answer))]
+    return "\n\n".join([*map(visible, head), _text([*figure, *report.gist])] + (
+        [_text(report.sections)] if full else []))
+
+
+# --- files for a paper -------------------------------------------------------------------------
+
+def files(report: Document) -> Iterator[tuple[str, str]]:
+    """(name, content): an SVG of every figure, LaTeX and CSV of every table, in order."""
+    top = [report.figure] if report.figure else []
+    seen: dict[str, int] = {}
+    for heading, block in _walk([*top, *report.gist, *report.sections], report.title):
+        named = block.figure.title if isinstance(block, Plot) else block.name or heading
+        slug = re.sub(r"[^a-z0-9]+", "-", named.lower()).strip("-") or "table"
+        seen[slug] = seen.get(slug, 0) + 1
+        name = slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
+        if isinstance(block, Plot):
+            yield f"{name}.svg", plots.svg_file(block.figure)
+        else:
+            yield from ((f"{name}.tex", latex(block)), (f"{name}.csv", csv(block)))
+
+
+def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Table]]:
+    for block in blocks:
+        if isinstance(block, (Plot, Table)):
+            yield heading, block
+        elif isinstance(block, (Section, Fold)):
+            yield from _walk(block.parts, words_of(block.title))
+        elif isinstance(block, Columns):
+            for part in block.parts:
+                yield from _walk(part, heading)
+
+
+TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+       "−": "$-$", "×": r"$\times$", "·": r"$\cdot$", "≥": r"$\ge$", "≤": r"$\le$", "χ": r"$\chi$",
+       "δ": r"$\delta$", "α": r"$\alpha$", "²": "$^2$", "–": "--", "—": "---", "“": "``",
+       "”": "''", "’": "'", "…": r"\ldots{}", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,",
+       "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+       **{c: f"\\{c}" for c in "&%$#_{}"}}
+
+
+def tex(line: Line) -> str:
+    """A line in LaTeX, of characters that need no package."""
+    return "".join(TEX.get(c) or (c if " " <= c <= "ÿ" else f"[U+{ord(c):04X}]")
+                   for c in one_line(words_of(line)))
+
+
+def latex(table: Table) -> str:
+    r"""A `tabular` that needs no package: \input it."""
+    shape = "".join("r" if at in table.numeric or (at and is_heat(table)) else "l"
+                    for at in range(len(table.head)))
+    group = rf"\multicolumn{{{len(table.head)}}}{{l}}{{\textbf{{%s}}}}"
+    rows = [" & ".join(map(tex, row)) if len(row) == len(table.head) else group % tex(row[0])
+            for row in table.rows]
+    lines = [rf"\begin{{tabular}}{{{shape}}}", r"\hline", rf"{' & '.join(map(tex, table.head))} \\",
+             r"\hline", *(rf"{row} \\" for row in rows), r"\hline", r"\end{tabular}"]
+    return "\n".join(([f"% {tex(table.caption)}"] if table.caption else []) + lines) + "\n"
+
+
+def csv(table: Table) -> str:
+    """A line of names, then a line a row; an estimate is three columns of numbers."""
+    wide = [any(len(row) > at and isinstance(row[at], Estimate) for row in table.rows)
+            for at in range(len(table.head))]
+    names = [name for head, three in zip(table.head, wide, strict=True)
+             for name in ([head, f"{head}, low", f"{head}, high"] if three else [head])]
+    return "".join(",".join(map(_quoted, row)) + "\n" for row in [names, *(
+        [cell for at, three in enumerate(wide) for cell in _cells(row, at, three)]
+        for row in table.rows)])
+
+
+def _cells(row: Sequence[Line], at: int, three: bool) -> list[object]:
+    cell = row[at] if at < len(row) else ""
+    if isinstance(cell, Estimate):
+        return ["" if value is None else f"{value:.12g}" for value in cell[1:]]
+    if isinstance(cell, Heat):
+        return ["" if cell.strength is None else f"{cell.strength:.12g}"]
+    return [_text_cell(words_of(cell)), *[""] * (2 * three)]
+
+
+def _text_cell(words: str) -> str:
+    """An apostrophe before what a spreadsheet would run as a formula."""
+    said = visible(words)
+    return f"'{said}" if re.match(r"\s*[=+\-@＝＋－＠]|[\t\r]", said) else said
+
+
+def _quoted(cell: object) -> str:
+    said = str(cell)
+    return '"' + said.replace('"', '""') + '"' if re.search('[,"\r\n]', said) else said

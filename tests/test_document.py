@@ -1,0 +1,230 @@
+"""A report as a value, and its forms: page, Markdown, terminal, SVG, LaTeX, CSV."""
+
+import csv
+import io
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from show import html, plots
+from show.document import (
+    Bullets,
+    Code,
+    Columns,
+    Document,
+    Fold,
+    Foot,
+    Heat,
+    Link,
+    Plot,
+    Section,
+    Table,
+    Tag,
+    Texts,
+    Tiles,
+    Verbatim,
+    Words,
+    files,
+    markdown,
+    terminal,
+    tex,
+)
+from show.figures import Estimate
+from show.plots import Dots, Intervals, Lines, Point, Stack
+
+EVIL = "<img src=x onerror=alert(1)> ](x) `a` \x1b[31m\u202e =1+1 | & % $ \\ \ud800"
+HALF = Point("half", 0.5, 0.25, 0.75, "5/10")
+NOTHING = Point("gone", None)
+FIGURES = [
+    Dots("Dots", {"all": [HALF, NOTHING]}),
+    Intervals("Intervals", [Point("up", 0.2, -0.1, 0.5, "open", "undecided", True), NOTHING]),
+    Lines("Lines", ("low", "high"), {"desk": {"cue": [HALF, NOTHING]}, "lot": {"cue": [HALF] * 2}}),
+    Stack("Stack", {"m": {"yes": 3, "no": 1}, "none": {}}, {"yes": "cooperate", "no": "defect"})]
+ROWS = [["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), Tag("met", "yes")],
+        ["second", Estimate("–"), [Tag("not met", "no"), "why"]]]
+
+
+def report(**more):
+    return Document(**({
+        "title": "A study", "question": "Is it so?", "answer": "It is so.",
+        "foot": Foot("0.1.0", {"seed": "42"}, "python3 analyze.py FOLDER"),
+        "figure": Plot(FIGURES[0], "What it shows."), "gist": [Tiles({"found": "+5 points"})],
+        "sections": [Section("Effects", [Table(["contrast", "points", "verdict"], ROWS, (1,))]),
+                     Section("Effects", [Fold("model a", [Words("of a")])]),
+                     Section("Notes", [Columns([[Bullets(["one"])], [Words(Code("two"))]])])],
+        "stamps": ["SIMULATED: nobody was asked."]} | more))
+
+
+def texts(n, **more):
+    return Texts("Every trial", "To read.", [
+        Fold([Tag("C", "cooperate"), f"trial {i}"], [Verbatim(f"text {i}", (0, 4))], ["m"])
+        for i in range(n)], {"model": ["m"]}, **more)
+
+
+class Tags(HTMLParser):
+    """The tags that a browser would see, and the words between them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.seen, self.words = [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def page_of(document):
+    return html.pages(document)["report.html"]
+
+
+def test_every_form_says_the_answer_before_anything_else():
+    for said in (page_of(report()), markdown(report()), terminal(report())):
+        body = said.split("<main")[-1]
+        order = [body.index(words) for words in ("SIMULATED", "It is so.", "+5 points")]
+        assert order == sorted(order)
+
+
+def test_the_page_has_answer_figure_gist_sections_and_texts_in_this_order():
+    page = page_of(report(texts=texts(2)))
+    order = [page.index(mark) for mark in ('class="answer"', "<figure>", 'class="tiles"', "<nav",
+                                           'id="effects"', 'id="effects-2"', 'id="texts"')]
+    assert order == sorted(order) and page.count("<details") == 3
+
+
+def test_texts_beyond_two_thousand_stand_on_pages_beside(monkeypatch):
+    monkeypatch.setattr(html, "MOST", 2)
+    made = html.pages(report(texts=texts(5)), "own.html")
+    assert list(made) == ["own.html", "own-2.html", "own-3.html"]
+    assert [page.count("<details data-keys") for page in made.values()] == [2, 2, 1]
+    assert all('href="own-2.html"' in made[name] for name in ("own.html", "own-3.html"))
+    assert all("SIMULATED" in page and page.count("<h1>") == 1 for page in made.values())
+
+
+def test_cards_are_open_and_found_by_their_keys():
+    page = page_of(report(texts=texts(1, shut=False)))
+    assert '<article data-keys="[m]"><h3>' in page and "<details data-keys" not in page
+
+
+def evil():
+    """A report whose every word comes from a hostile server."""
+    table = Table([EVIL], [[EVIL], [Tag(EVIL)], [Link(EVIL, EVIL)], [Code(EVIL)], [Heat(0.7, EVIL)],
+                           [Estimate(EVIL)]], caption=EVIL)
+    point = Point(EVIL, 0.5, 0.2, 0.7, EVIL)
+    return report(
+        title=EVIL, question=EVIL, answer=EVIL, foot=Foot("1", {EVIL: EVIL}, EVIL),
+        figure=Plot(Dots(EVIL, {EVIL: [point]}), EVIL), gist=[Tiles({EVIL: EVIL})], stamps=[EVIL],
+        sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(Intervals(EVIL, [point])), Plot(
+            Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}})), Plot(Stack(EVIL, {EVIL: {EVIL: 3}}, {
+                EVIL: "none"})), Fold(EVIL, [Verbatim(EVIL, (2, 9))], [EVIL])])],
+        texts=Texts(EVIL, EVIL, [Fold(EVIL, [Verbatim(EVIL)], [EVIL])], {EVIL: [EVIL]}))
+
+
+def test_foreign_words_add_no_tag_no_handler_and_no_control_character():
+    page = page_of(evil())
+    tags = Tags(page).seen
+    assert sum(tag == "script" for tag, _ in tags) == 1 and "img" not in {tag for tag, _ in tags}
+    assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", page)
+
+
+def test_foreign_words_stay_words_in_markdown_and_on_a_terminal():
+    said = markdown(evil())
+    plain = re.sub(r"^```text\n.*?\n```$|`[^`\n]*`", "", said, flags=re.S | re.M)
+    assert re.search(r"<img|(?<!\\)\]\(", plain) is None
+    assert not re.search("[\x1b\u202e]", said + terminal(evil(), full=True))
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.title)
+def test_a_drawing_that_stands_alone_is_xml_with_its_styles_and_its_numbers_in_words(figure):
+    root = ElementTree.fromstring(plots.svg_file(figure))
+    found = {part.tag.split("}")[1]: part for part in root}
+    assert root.tag == "{http://www.w3.org/2000/svg}svg" and float(root.get("height")) > 20
+    assert found["title"].text == figure.title and "var(" not in found["style"].text
+    assert re.search(r"50%|\+20|3 yes", found["desc"].text)
+    used = {name for part in root.iter() for name in (part.get("class") or "").split()}
+    assert all(f".{name}" in found["style"].text for name in used - {"num", "d1"})
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.title)
+def test_no_words_leave_the_drawing_and_the_same_data_give_the_same_bytes(figure):
+    assert plots.svg(figure) == plots.svg(figure)
+    root = ElementTree.fromstring(plots.svg(figure))
+    for part in root.iter("text"):
+        x, room = float(part.get("x")), 6.4 * len(part.text)
+        left = {"start": x, "middle": x - room / 2, "end": x - room}[part.get("text-anchor")]
+        assert left >= -8 and left + room <= plots.WIDTH + 14
+
+
+@pytest.mark.parametrize(("figure", "said"), [
+    (FIGURES[0], f"half  {'█' * 10}{'▒' * 10}{'─' * 10}{'·' * 10}  50%  (25 to 75)  5/10\n"
+                 f"gone  {'·' * 40}  no data"),
+    (FIGURES[1], f"up    {'·' * 5}─────┼─────────●{'─' * 14}{'·' * 5}  +20 (−10 to +50)  open\n"
+                 f"gone  {'·' * 10}│{'·' * 29}  no data"),
+    (FIGURES[3], "m: 3 yes, 1 no\nnone: 0 yes, 0 no")])
+def test_a_drawing_in_characters(figure, said):
+    assert plots.text(figure) == said
+
+
+def test_panels_in_characters_leave_out_what_is_not_there():
+    assert [line.split("  ")[0] for line in plots.text(FIGURES[2]).splitlines()] == [
+        "desk", "low · cue", "", "lot", "low · cue", "high · cue"]
+
+
+def test_small_text_bars():
+    assert plots.bars([Point("a", 0.5, 0.25, 0.75, "2/4")], 8) == \
+        "a  ██▒▒──··  50%  (25 to 75)  2/4"
+
+
+def test_a_table_as_csv_has_numbers_where_a_figure_has_an_interval():
+    made = dict(files(report()))
+    assert list(csv.reader(io.StringIO(made["effects.csv"]))) == [
+        ["contrast", "points", "points, low", "points, high", "verdict"],
+        ["first", "0.05", "0.01", "0.09", "met"], ["second", "", "", "", "not met why"]]
+
+
+def test_a_formula_stays_text_in_the_csv():
+    table = Table(["a", "b"], [["=1+1", "x, \"y\"\nz"], ["-2+3", "\x00"]])
+    made = dict(files(report(sections=[Section("Evil", [table])])))["evil.csv"]
+    assert list(csv.reader(io.StringIO(made)))[1:] == [["'=1+1", "x, \"y\"\nz"],
+                                                       ["'-2+3", "[U+0000]"]]
+
+
+def test_a_table_as_latex_needs_no_package():
+    made = dict(files(report()))["effects.tex"]
+    assert made == (
+        "\\begin{tabular}{lrl}\n\\hline\ncontrast & points & verdict \\\\\n\\hline\n"
+        "first & +5 (+1 to +9) & met \\\\\nsecond & -- & not met why \\\\\n\\hline\n"
+        "\\end{tabular}\n")
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    ("50% & $3_#{}", r"50\% \& \$3\_\#\{\}"), ("−5.0 ≥ 2 × δ", r"$-$5.0 $\ge$ 2 $\times$ $\delta$"),
+    (r"a\b~c^d", r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"), ("漢", "[U+6F22]")])
+def test_words_in_latex(words, said):
+    assert tex(words) == said
+
+
+def test_every_figure_and_table_is_a_file_under_its_own_name():
+    table = Section("Effects", [Table(["a"], [["1"]]), Fold("Model a", [Table(["a"], [["2"]])])])
+    names = [name for name, _ in files(report(sections=[table, table]))]
+    assert names == ["dots.svg", "effects.tex", "effects.csv", "model-a.tex", "model-a.csv",
+                     "effects-2.tex", "effects-2.csv", "model-a-2.tex", "model-a-2.csv"]
+
+
+def test_a_heat_map_has_a_scale_that_reaches_its_end():
+    table = Table(["", "m"], [["group"], ["a", Heat(1.0, "100%")], ["b", Heat(0.2, "20%")],
+                              ["c", Heat(None)]], caption="Shares")
+    page = page_of(report(figure=table))
+    assert page.count("--v:100.0%") == 2 and ">0%</b>" in page and ">100%</b>" in page
+    assert '<th scope="rowgroup" colspan="2">group</th>' in page and 'class="none">–</td>' in page
+
+
+def test_a_wide_table_keeps_to_the_terminals_width():
+    table = Table(["a", "b", "c"], [["word " * 20] * 3])
+    said = terminal(report(gist=[table]))
+    assert max(map(len, said.splitlines())) <= 104 and said.count("word") == 60

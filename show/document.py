@@ -295,8 +295,8 @@ def terminal(report: Document, full: bool = False) -> str:
     """Answer, figure and gist for a terminal, without control characters; `full`: all of it."""
     figure = [report.figure] if report.figure else []
     head = [*report.stamps, _wrap(one_line(report.answer))]
-    return "\n\n".join([*map(visible, head), _text([*figure, *report.gist])] + (
-        [_text(report.sections)] if full else []))
+    return visible("\n\n".join([*head, _text([*figure, *report.gist])] + (
+        [_text(report.sections)] if full else [])))
 
 
 # --- files for a paper -------------------------------------------------------------------------

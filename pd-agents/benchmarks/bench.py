@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from itertools import combinations_with_replacement
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def seconds(work) -> float:
 def in_memory(matches: list[Match]) -> float:
     def work():
         for match in matches:
-            play(match, build_agents(match, Recorded()))
+            deque(play(match, build_agents(match, Recorded())), maxlen=0)
 
     return sum(m.length() for m in matches) / seconds(work)
 
@@ -85,7 +86,7 @@ def aggregation(run_dir: Path) -> tuple[float, float, float]:
     It runs on one thread, so that CPU seconds are what the wall shows on an idle core.
     """
     code = ("import sys, resource; from pathlib import Path;"
-            "from pdbench.storage.aggregate import aggregate; aggregate(Path(sys.argv[1]));"
+            "from pdbench.runners.run_experiment import aggregate; aggregate(Path(sys.argv[1]));"
             "used = resource.getrusage(resource.RUSAGE_SELF);"
             "print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)")
     figures = []

@@ -20,6 +20,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT.parent / "benchmarks")]
 from figures import Figure, show  # noqa: E402
+
 from hostile import ANSWERS, GOOD, KEY, Hostile, http, once, serving  # noqa: E402
 
 DEADLINE_S = 2.0

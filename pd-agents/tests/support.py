@@ -26,8 +26,8 @@ def condition(a, b, n=None, stop_prob=None, noise=0.0, payoffs=DEFAULT_MATRIX) -
 def played(a, b, seed=1, replicate=0, **settings):
     """(A's actions, B's actions, A's points, B's points) of one match."""
     match = Match("test", condition(a, b, **settings), replicate, seed, True, True)
-    t = play(match, build_agents(match, Recorded()))
-    return "".join(t.a_actions), "".join(t.b_actions), t.a_totals[-1], t.b_totals[-1]
+    rounds = list(play(match, build_agents(match, Recorded())))
+    return "".join(r[2] for r in rounds), "".join(r[3] for r in rounds), *rounds[-1][5]
 
 
 def rounds_of(run_dir: Path, drop=("timestamp_utc",)) -> list[dict]:

@@ -89,10 +89,10 @@ def run(
 
 @app.command()
 def aggregate(run_dir: RunDir, json: Json = False) -> Said:
-    """Compute aggregates.parquet again from rounds.jsonl."""
-    from pdbench.storage.aggregate import aggregate as write_aggregates
+    """Play rounds.jsonl again, name a line that disagrees, and write aggregates.parquet."""
+    from pdbench.runners.run_experiment import aggregate as aggregate_again
 
-    file, rows = run_dir / "aggregates.parquet", write_aggregates(run_dir).num_rows
+    file, rows = run_dir / "aggregates.parquet", aggregate_again(run_dir)
     return Said({"file": str(file), "rows": rows}, f"{file}: {rows} rows")
 
 

@@ -162,7 +162,7 @@ def test_a_record_that_does_not_fit_the_configuration_is_refused(experiment, pdb
     rounds.write_text("".join(lines[:3]))
     code, _, err = pdbench("run", path)
     assert code == 3
-    assert "round 1 holds CD, but the configuration plays DD" in err.splitlines()[-1]
+    assert "round 2 holds CD, but the configuration plays DD" in err.splitlines()[-1]
 
 
 def test_a_run_of_another_configuration_is_refused_and_left_alone(experiment, pdbench, project):

@@ -6,7 +6,7 @@ import pytest
 from pdbench.report import tables
 from pdbench.report.charts import binned, cooperation_chart
 from pdbench.report.markdown import cell
-from pdbench.storage.aggregate import MatchRounds
+from pdbench.storage.schema import MatchRounds
 
 
 def match(condition, replicate, a, b, a_total, b_total, status="complete"):

@@ -11,12 +11,13 @@ from pdbench.storage.schema import REQUIRED, line_encoder, sha256
 from support import condition, policy
 
 NO_TURNS = (None, None)
+TIME = "2026-01-02T03:04:05.678Z"
 
 
 def line(t, replicate=0, final=False, **more):
     encode = line_encoder("r", condition("TFT", "ALLD", n=9), replicate, True, True)
     values = {"points": (0, 5), "totals": (0.5, 5.0), "flipped": (False, True), "turns": NO_TURNS}
-    return encode(t, final, "C", "D", **(values | more))
+    return TIME.join(encode(t, final, "C", "D", **(values | more)))
 
 
 def test_a_line_is_one_json_object_with_the_required_fields():
@@ -45,7 +46,7 @@ def model_line(prompts, raw):
     pair = condition(LoadedAgent(spec, 'm "x" \\', None), policy("TFT"), n=2)
     text = line_encoder("r", pair, 0, prompts, raw)(
         0, False, "C", "D", (0, 5), (0.0, 5.0), (False, False), (TURN, None))
-    return json.loads(text.encode("utf-8"))
+    return json.loads(TIME.join(text).encode("utf-8"))
 
 
 def test_a_models_round_holds_prompts_answers_and_every_attempt():

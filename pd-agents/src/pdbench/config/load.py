@@ -134,6 +134,25 @@ def snapshot_sha256(snapshot: dict) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def conditions_of(snapshot: dict) -> tuple[Condition, ...]:
+    """The conditions that `Experiment.snapshot` was taken of; raises where it holds none."""
+    return tuple(
+        Condition(name, Game.model_validate(c["game"]), Horizon.model_validate(c["horizon"]),
+                  _agent_of(c["agent_a"]), _agent_of(c["agent_b"]))
+        for name, c in snapshot["conditions"].items()
+    )
+
+
+def _agent_of(data: dict) -> LoadedAgent:
+    if "prompting" not in data:
+        return LoadedAgent(PolicySpec.model_validate(data), data["label"], None)
+    texts = data["prompting"]["texts"]
+    prompting = {name: value for name, value in data["prompting"].items() if name != "texts"}
+    paths = dict.fromkeys(("system_prompt", "round_prompt"), "")
+    spec = LLMSpec.model_validate(data | {"prompting": prompting | paths})
+    return LoadedAgent(spec, data["label"], Prompts(**texts))
+
+
 def load_experiment(path: Path) -> Experiment:
     """Read, resolve and check an experiment file; raise ConfigError on the first problem."""
     path = path.resolve()

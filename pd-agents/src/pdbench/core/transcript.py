@@ -1,5 +1,6 @@
 """The record of a match in memory, and the window of it that a model is shown."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pdbench.core.types import Observation
@@ -15,6 +16,22 @@ class Transcript:
     b_payoffs: list[float] = field(default_factory=list)
     a_totals: list[float] = field(default_factory=list)
     b_totals: list[float] = field(default_factory=list)
+
+    def adder(self) -> Callable[[str, str, tuple[float, float], float, float], None]:
+        """A function that adds a round: actions, points, totals. The methods are bound once."""
+        a_action, b_action = self.a_actions.append, self.b_actions.append
+        a_payoff, b_payoff = self.a_payoffs.append, self.b_payoffs.append
+        a_total, b_total = self.a_totals.append, self.b_totals.append
+
+        def add(a, b, points, total_a, total_b):
+            a_action(a)
+            b_action(b)
+            a_payoff(points[0])
+            b_payoff(points[1])
+            a_total(total_a)
+            b_total(total_b)
+
+        return add
 
     def views(self) -> tuple[Observation, Observation]:
         """Live views from seat A and seat B."""

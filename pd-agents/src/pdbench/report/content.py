@@ -8,14 +8,10 @@ from pathlib import Path
 from pdbench.core.metrics import METRICS
 from pdbench.report import tables
 from pdbench.report.figures import percent, plain, signed
-from pdbench.storage.aggregate import (
-    MatchRounds,
-    condition_row,
-    match_row,
-    mean_series,
-    read_matches,
-)
+from pdbench.runners.replay import read_matches
+from pdbench.storage.aggregate import condition_row, match_row, mean_series
 from pdbench.storage.manifest import read_manifest
+from pdbench.storage.schema import MatchRounds
 
 METRIC_NOTES = {
     "cooperation": "share of rounds in which the agent played C",
@@ -64,7 +60,7 @@ def read_content(run_dir: Path) -> Content:
     """Read a run folder; a run that is still being written is read as far as it has come."""
     manifest = read_manifest(run_dir)
     config = manifest["config"]
-    matches = read_matches(run_dir, list(config["conditions"]))
+    matches = read_matches(run_dir, manifest)
     everything = config | {"metrics": config["metrics"] | {"names": list(METRICS)}}  # all
     rows = [match_row(match, everything) for match in matches]
     groups: dict[str, list[dict]] = {}

@@ -10,7 +10,7 @@ import numpy as np
 
 from pdbench.core.rng import derive_seed
 from pdbench.core.types import SEATS
-from pdbench.storage.aggregate import MatchRounds
+from pdbench.storage.schema import MatchRounds
 
 RESAMPLES = 2000
 FEW_REPLICATES = 10

@@ -1,7 +1,7 @@
 """One match: two agents, one horizon, one transcript."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from pdbench.agents.base import Agent, InvalidAnswer
@@ -11,7 +11,7 @@ from pdbench.core.rng import derive_seed, stream
 from pdbench.core.transcript import Transcript
 from pdbench.core.types import SEATS, PdbenchError, RunError
 from pdbench.runners.registry import build_agent
-from pdbench.storage.schema import Emit, Turns, line_encoder
+from pdbench.storage.schema import Round, Turns, line_encoder, now_utc
 
 FLIP = {"C": "D", "D": "C"}
 
@@ -36,6 +36,11 @@ class Match:
     def match_seed(self) -> int:
         """The seed from which all streams of this match are derived by name."""
         return derive_seed(self.seed, *self.key)
+
+    def encoder(self) -> Callable[..., tuple[str, str]]:
+        """A function from one of its rounds to the line's text before and after the time."""
+        return line_encoder(self.run_id, self.condition, self.replicate, self.store_prompts,
+                            self.store_raw_responses)
 
     def length(self) -> int:
         """Rounds it will have, unless a model gives no valid answer."""
@@ -83,20 +88,22 @@ class Recorded:
             self.b_actions.append(b)
 
 
-def play(match: Match, agents: tuple[Agent, Agent], emit: Emit | None = None) -> Transcript:
-    """Play to the horizon, or to the first round without a valid answer.
+def play(
+    match: Match, agents: tuple[Agent, Agent], transcript: Transcript | None = None
+) -> Iterator[Round]:
+    """Each round to the horizon, or to the first one without a valid answer.
 
-    `emit` gets each round's (t, final, a, b, points, totals, flipped, turns). Noise draws come
-    from a stream of their own, A's first, so that they don't depend on what the agents do.
+    `transcript`, where one is given, grows with the rounds. Noise draws come from a stream of
+    their own, A's first, so that they don't depend on what the agents do.
     """
     condition, seed = match.condition, match.match_seed
     matrix = condition.game.payoffs.matrix()
     noise, noise_draw = condition.game.noise, stream(seed, "noise").random
     agent_a, agent_b = agents
     act_a, act_b = agent_a.act, agent_b.act
-    transcript = Transcript()
+    transcript = Transcript() if transcript is None else transcript
     view_a, view_b = transcript.views()
-    add = _adder(transcript)
+    add = transcript.adder()
     total_a = total_b = 0.0
     flipped = (False, False)
     for t, final in horizon.rounds(condition.horizon, stream(seed, "horizon")):
@@ -105,10 +112,9 @@ def play(match: Match, agents: tuple[Agent, Agent], emit: Emit | None = None) ->
             a = act_a(view_a)
             b = act_b(view_b)
         except InvalidAnswer:
-            if emit:
-                turns = (agent_a.turn, agent_b.turn if a else None)
-                emit(t, True, a, b, (None, None), (total_a, total_b), (False, False), turns)
-            return transcript
+            turns = (agent_a.turn, agent_b.turn if a else None)
+            yield t, True, a, b, (None, None), (total_a, total_b), (False, False), turns
+            return
         if noise:
             flipped = (noise_draw() < noise, noise_draw() < noise)
             a, b = FLIP[a] if flipped[0] else a, FLIP[b] if flipped[1] else b
@@ -116,26 +122,7 @@ def play(match: Match, agents: tuple[Agent, Agent], emit: Emit | None = None) ->
         total_a += points[0]
         total_b += points[1]
         add(a, b, points, total_a, total_b)
-        if emit:
-            turns = (agent_a.turn, agent_b.turn)
-            emit(t, final, a, b, points, (total_a, total_b), flipped, turns)
-    return transcript
-
-
-def _adder(x: Transcript) -> Callable[[str, str, tuple[float, float], float, float], None]:
-    a_action, b_action = x.a_actions.append, x.b_actions.append
-    a_payoff, b_payoff = x.a_payoffs.append, x.b_payoffs.append
-    a_total, b_total = x.a_totals.append, x.b_totals.append
-
-    def add(a, b, points, total_a, total_b):
-        a_action(a)
-        b_action(b)
-        a_payoff(points[0])
-        b_payoff(points[1])
-        a_total(total_a)
-        b_total(total_b)
-
-    return add
+        yield t, final, a, b, points, (total_a, total_b), flipped, (agent_a.turn, agent_b.turn)
 
 
 def build_agents(match: Match, recorded: Recorded) -> tuple[Agent, Agent]:
@@ -154,22 +141,20 @@ def play_recorded(match: Match, recorded: Recorded, write: Callable[[str], None]
     An interrupted match is played again from its start: policies decide anew, models repeat what
     they are on record with, and every round must come out as recorded.
     """
-    encode = line_encoder(match.run_id, match.condition, match.replicate, match.store_prompts,
-                          match.store_raw_responses)
+    encode = match.encoder()
     known = len(recorded.a_actions)
-
-    def emit(t, final, a, b, points, totals, flipped, turns):
-        if t >= known:
-            line = encode(t, final, a, b, points, totals, flipped, turns)
-            recorded.grow(line, final, a, b, points, turns)
-            write(line)
-        elif (a, b) != (recorded.a_actions[t], recorded.b_actions[t]):
-            raise RunError(f"rounds.jsonl: condition {match.key[0]!r} replicate {match.replicate}"
-                           f" round {t} holds {recorded.a_actions[t]}{recorded.b_actions[t]}, but"
-                           f" the configuration plays {a}{b}; delete the run folder")
-
     try:
-        play(match, build_agents(match, recorded), emit)
+        for played in play(match, build_agents(match, recorded)):
+            t, final, a, b, points, _, _, turns = played
+            if t >= known:
+                before, after = encode(*played)
+                line = f"{before}{now_utc()}{after}"
+                recorded.grow(line, final, a, b, points, turns)
+                write(line)
+            elif (a, b) != (recorded.a_actions[t], recorded.b_actions[t]):
+                raise RunError(f"rounds.jsonl: round {t + 1} holds {recorded.a_actions[t]}"
+                               f"{recorded.b_actions[t]}, but the configuration plays {a}{b};"
+                               " delete the run folder")
     except PdbenchError as error:
         name, replicate = match.key
         raise type(error)(f"condition {name!r} replicate {replicate}: {error}") from None

@@ -10,10 +10,17 @@ from typing import NamedTuple
 from pdbench.config.load import Condition, Experiment
 from pdbench.config.schema import LLMSpec
 from pdbench.core.logging import Progress, say
-from pdbench.core.types import SEATS, RunError
+from pdbench.core.types import RunError
 from pdbench.runners.match import Match, Recorded, play_recorded
 from pdbench.runners.registry import check_clients
-from pdbench.storage.manifest import locked, open_manifest, write_manifest
+from pdbench.storage.manifest import (
+    FINISHED,
+    locked,
+    open_manifest,
+    outcome_of,
+    read_manifest,
+    write_manifest,
+)
 from pdbench.storage.rounds import (
     AGGREGATES,
     ROUNDS,
@@ -22,8 +29,6 @@ from pdbench.storage.rounds import (
     read_rounds,
     sort_rounds,
 )
-
-FINISHED = ("complete", "incomplete")
 
 
 class Outcome(NamedTuple):
@@ -99,7 +104,7 @@ def run_experiment(experiment: Experiment, replicates: int | None, jobs: int) ->
         finished = manifest["status"] in FINISHED and (run_dir / AGGREGATES).exists()
         if todo or not finished:
             _session(run_dir, manifest, todo, recorded, jobs)
-            _finish(run_dir, manifest, names, recorded)
+            _finish(run_dir, manifest, names)
     return Outcome(run_dir, manifest, len(todo))
 
 
@@ -166,33 +171,24 @@ def _side_by_side(one, matches: list[Match], jobs: int, stop: Event) -> None:
             raise
 
 
-def _finish(run_dir: Path, manifest: dict, names: list[str], recorded: dict) -> None:
-    """Order the rounds, aggregate, and only then call the run finished."""
-    from pdbench.storage.aggregate import aggregate
+def _finish(run_dir: Path, manifest: dict, names: list[str]) -> None:
+    """Order the rounds, play them again, aggregate, and only then call the run finished."""
+    from pdbench.runners.replay import read_matches
+    from pdbench.storage.aggregate import write_aggregates
 
     keys = [(name, r) for name in names for r in range(manifest["replicates"])]
     sort_rounds(run_dir / ROUNDS, {key: i for i, key in enumerate(keys)})
-    invalid = [_incomplete(recorded[k].invalid) for k in keys if recorded[k].invalid]
-    manifest |= {
-        "status": "incomplete" if invalid else "complete",
-        "matches": {"total": len(recorded), "incomplete": len(invalid)},
-        "incomplete_matches": invalid,
-        "rounds": sum(len(r.a_actions) for r in recorded.values()),
-        "model_calls": sum(sum(r.calls.values()) for r in recorded.values()),
-    }
-    aggregate(run_dir, manifest)
+    matches = read_matches(run_dir, manifest | {"status": "running"})
+    manifest |= outcome_of(matches, manifest["config"])
+    write_aggregates(run_dir, matches, manifest["config"])
     write_manifest(run_dir, manifest)
 
 
-def _incomplete(record: dict) -> dict:
-    seat = next(s for s in reversed(SEATS) if s in record["attempts"])
-    turns = record["attempts"][seat]
-    return {
-        "condition": record["condition"],
-        "replicate": record["replicate"],
-        "round_index": record["round_index"],
-        "seat": seat,
-        "agent": record[seat],
-        "attempts": len(turns),
-        "problem": turns[-1]["problem"],
-    }
+def aggregate(run_dir: Path) -> int:
+    """Write aggregates.parquet again from rounds.jsonl, played again; the number of its rows."""
+    from pdbench.runners.replay import read_matches
+    from pdbench.storage.aggregate import write_aggregates
+
+    manifest = read_manifest(run_dir)
+    matches = read_matches(run_dir, manifest)
+    return write_aggregates(run_dir, matches, manifest["config"]).num_rows

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from pdbench import __version__
 from pdbench.config.load import Experiment, snapshot_sha256
-from pdbench.core.types import SIMULATED, ConfigError, RunError
-from pdbench.storage.schema import SCHEMA_VERSION, now_utc
+from pdbench.core.types import SEATS, SIMULATED, ConfigError, RunError
+from pdbench.storage.schema import SCHEMA_VERSION, MatchRounds, now_utc
 
 MANIFEST = "run_manifest.json"
-PACKAGES = ("pydantic", "pyyaml", "pandas", "pyarrow", "litellm", "openai", "anthropic")
+PACKAGES = ("pydantic", "pyyaml", "pandas", "pyarrow", "httpcore", "litellm")
+FINISHED = ("complete", "incomplete")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -35,17 +36,61 @@ def write_manifest(run_dir: Path, manifest: dict) -> None:
 
 
 def read_manifest(run_dir: Path) -> dict:
-    """The manifest of a run folder; RunError where there is none or it can't be read."""
+    """The manifest of a run folder; RunError where there is none, or it disagrees with itself."""
     path = run_dir / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        manifest["config"]["conditions"], manifest["config"]["metrics"], manifest["run_id"]
+        config = manifest["config"]
+        copies = {"run_id": config["run"]["run_id"], "seed": config["run"]["seed"],
+                  "collapse": config["metrics"]["collapse"],
+                  "config_sha256": snapshot_sha256(config)}
+        config["metrics"]["names"], config["conditions"].items(), manifest["environment"]["python"]
+        manifest["environment"]["packages"]["pdbench"], manifest["updated_utc"]
+        _disagreement(path, manifest, {"status": manifest["status"]} | copies, "its config gives")
     except FileNotFoundError:
         raise RunError(f"{path}: not found; RUN_DIR should be a folder that `pdbench run`"
                        " wrote") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"{path}: damaged: {type(error).__name__}: {error}") from None
+    except KeyError as error:
+        raise RunError(f"{path}: damaged: no {error.args[0]}") from None
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise RunError(f"{path}: damaged: it is not the JSON that `pdbench run` wrote; restore it"
+                       " from a copy") from None
     return manifest
+
+
+def _disagreement(path: Path, manifest: dict, expected: dict, why: str) -> None:
+    for name, value in expected.items():
+        if name not in manifest:
+            raise RunError(f"{path}: damaged: no {name}")
+        if manifest[name] != value:
+            raise RunError(f"{path}: {name} is {_short(manifest[name])}, but {why}"
+                           f" {_short(value)}; restore the file from a copy")
+
+
+def is_simulated(condition: dict) -> bool:
+    """Does the mock provider take part in a condition of a configuration's snapshot?"""
+    return any(condition[seat].get("provider", {}).get("name") == "mock" for seat in SEATS)
+
+
+def outcome_of(matches: list[MatchRounds], config: dict) -> dict:
+    """What the manifest says of a run that is over: a function of its matches."""
+    ended = [m.ended for m in matches if m.ended]
+    simulated = [name for name, c in config["conditions"].items() if is_simulated(c)]
+    return {
+        "status": "incomplete" if ended else "complete",
+        "stamp": SIMULATED if simulated else None,
+        "simulated_conditions": simulated,
+        "matches": {"total": len(matches), "incomplete": len(ended)},
+        "incomplete_matches": ended,
+        "rounds": sum(len(m.a_actions) for m in matches),
+        "model_calls": sum(sum(m.calls) for m in matches),
+    }
+
+
+def check_outcome(run_dir: Path, manifest: dict, matches: list[MatchRounds]) -> None:
+    """RunError where the manifest of a run that is over says something else than its rounds."""
+    _disagreement(run_dir / MANIFEST, manifest, outcome_of(matches, manifest["config"]),
+                  "the rounds give")
 
 
 def new_manifest(experiment: Experiment) -> dict:
@@ -65,6 +110,7 @@ def new_manifest(experiment: Experiment) -> dict:
         "config": snapshot,
         "environment": _environment(),
         "created_utc": now_utc(),
+        "updated_utc": now_utc(),
         "sessions": 0,
         "elapsed_s": 0.0,
     }

@@ -7,7 +7,7 @@ append; a line damaged anywhere else is an error, since nobody can say what it h
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
 
@@ -73,12 +73,14 @@ def read_rounds(path: Path) -> Iterator[dict]:
             yield parse_line(line, path, number)
 
 
-def parse_line(line: bytes, path: Path, number: int) -> dict:
+def parse_line(line: bytes | str, path: Path, number: int, pairs: Callable | None = None) -> dict:
     """One line as a dict; RunError names file, line number and what is wrong."""
     try:
-        record = json.loads(line)
-    except ValueError as error:
-        raise damaged(path, number, f"not JSON: {error}") from None
+        record = json.loads(line, object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        raise damaged(path, number, f"not JSON (column {error.colno})") from None
+    except (ValueError, RecursionError):
+        raise damaged(path, number, "not JSON that can be read") from None
     if not isinstance(record, dict):
         raise damaged(path, number, "not a JSON object")
     return record

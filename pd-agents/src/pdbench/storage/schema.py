@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from pdbench.agents.base import Turn
 from pdbench.config.load import Condition
@@ -37,7 +38,28 @@ REQUIRED = (
 )  # fmt: skip
 
 Turns = tuple[Turn | None, Turn | None]
-Emit = Callable[..., None]
+# t, final, actions of A and B, points, totals, flipped, turns; a pair is A's and B's.
+Round = tuple[int, bool, str | None, str | None, tuple[float | None, float | None],
+              tuple[float, float], tuple[bool, bool], Turns]
+
+
+class MatchRounds(NamedTuple):
+    """One match as rounds.jsonl holds it. `status`: complete, incomplete, or partial (running).
+
+    `calls` and `invalid` count a model's answers and those that could not be read, per seat;
+    `ended` says where and how an incomplete match ended.
+    """
+
+    condition: str
+    replicate: int
+    a_actions: str
+    b_actions: str
+    a_total: float
+    b_total: float
+    status: str
+    calls: tuple[int, int]
+    invalid: tuple[int, int]
+    ended: dict | None = None
 
 
 @lru_cache(maxsize=8)
@@ -53,8 +75,8 @@ def now_utc() -> str:
 
 def line_encoder(
     run_id: str, condition: Condition, replicate: int, prompts: bool, raw: bool
-) -> Callable[..., str]:
-    """A function from one round to its line of JSON.
+) -> Callable[..., tuple[str, str]]:
+    """A function from one round to its line of JSON: what stands before and after the time.
 
     Half of the line is the same in all rounds of a match, and most values need no escaping: the
     line is put together as text, several times as fast as a general encoder would.
@@ -82,17 +104,18 @@ def line_encoder(
         totals: tuple[float, float],
         flipped: tuple[bool, bool],
         turns: Turns,
-    ) -> str:
+    ) -> tuple[str, str]:
         status = "invalid" if points[0] is None else "ok"
         pa, pb = ("null", "null") if points[0] is None else points
         models = _models(turns, prompts, raw) if turns != (None, None) else ""
-        return (
+        before = (
             f'{head}{t}{who}{word[a]},"agent_b_action":{word[b]}'
             f',"agent_a_payoff":{pa},"agent_b_payoff":{pb}'
             f',"agent_a_cum_payoff":{totals[0]},"agent_b_cum_payoff":{totals[1]}'
             f',"agent_a_flipped":{truth[flipped[0]]},"agent_b_flipped":{truth[flipped[1]]}'
-            f',"status":"{status}","final":{truth[final]}{tail}{now_utc()}"{models}}}\n'
+            f',"status":"{status}","final":{truth[final]}{tail}'
         )
+        return before, f'"{models}}}\n'
 
     return encode
 

@@ -6,9 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from pdbench.core.metrics import METRICS
-from pdbench.storage.aggregate import MatchRounds, match_row, read_matches
+from pdbench.runners.replay import read_matches
+from pdbench.storage.aggregate import match_row
 from pdbench.storage.manifest import read_manifest
 from pdbench.storage.rounds import ROUNDS, parse_line
+from pdbench.storage.schema import MatchRounds
 
 
 def stamp(run_dir: Path) -> tuple:
@@ -22,7 +24,7 @@ def load(run_dir: Path) -> tuple[dict, list[MatchRounds]]:
     manifest = read_manifest(run_dir)
     if not (run_dir / ROUNDS).exists():
         return manifest, []
-    return manifest, read_matches(run_dir, list(manifest["config"]["conditions"]))
+    return manifest, read_matches(run_dir, manifest)
 
 
 def headline(match: MatchRounds, config: dict) -> dict:

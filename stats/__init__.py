@@ -6,6 +6,14 @@ the field is None and `why` says so. Bad input raises ValueError.
 
 from .agreement import cohens_kappa, gwet_ac1, positive_agreement
 from .bootstrap import bootstrap_ci, cluster_bootstrap_ci
+from .contrasts import (
+    contrast,
+    counted_against,
+    established,
+    log_odds_contrast,
+    paired_difference,
+    tally,
+)
 from .effects import (
     cliffs_delta,
     cohens_d,
@@ -19,23 +27,35 @@ from .intervals import (
     clopper_pearson,
     equivalence_test,
     newcombe_difference,
+    prediction_powered_rate,
     score_difference,
+    share,
     wilson_interval,
 )
-from .permutation import binomial_test, fisher_exact, permutation_test, sign_flip_test
+from .permutation import (
+    binomial_test,
+    fisher_exact,
+    permutation_test,
+    sign_flip_interval,
+    sign_flip_test,
+)
 from .power import holm, power_two_proportions, required_n
 from .results import (
     Agreement,
     Bootstrap,
+    Bounds,
     Coefficient,
     Contrast,
+    Count,
     Equivalence,
     Estimate,
     Interval,
     LikelihoodRatio,
     MixedFit,
     Permutation,
+    Share,
     TTest,
+    UnitContrast,
 )
 
 # Loaded by whoever names them first: most scripts fit no model and compare no texts.
@@ -57,8 +77,10 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "Agreement",
     "Bootstrap",
+    "Bounds",
     "Coefficient",
     "Contrast",
+    "Count",
     "Equivalence",
     "Estimate",
     "Interval",
@@ -66,7 +88,9 @@ __all__ = [
     "MixedFit",
     "Pair",
     "Permutation",
+    "Share",
     "TTest",
+    "UnitContrast",
     "binomial_test",
     "bootstrap_ci",
     "char_tfidf",
@@ -76,9 +100,12 @@ __all__ = [
     "cohens_d",
     "cohens_h",
     "cohens_kappa",
+    "contrast",
     "cosine",
     "cosine_matrix",
+    "counted_against",
     "equivalence_test",
+    "established",
     "fisher_exact",
     "fit_mixed_logit",
     "gwet_ac1",
@@ -87,17 +114,23 @@ __all__ = [
     "interaction_contrast",
     "jaccard",
     "likelihood_ratio",
+    "log_odds_contrast",
     "mean_cosine",
     "newcombe_difference",
+    "paired_difference",
     "pairwise",
     "permutation_test",
     "positive_agreement",
     "power_two_proportions",
+    "prediction_powered_rate",
     "required_n",
     "score_difference",
     "sequence_similarity",
+    "share",
+    "sign_flip_interval",
     "sign_flip_test",
     "t_interval",
+    "tally",
     "welch_t_test",
     "wilson_interval",
     "word_ngrams",

@@ -4,13 +4,17 @@ None of them is a Wald interval: 0/n and n/n get honest widths.
 """
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 
 from .distributions import beta_quantile, critical, normal_cdf, solve
-from .results import Equivalence, Estimate, Interval
+from .results import Equivalence, Estimate, Interval, Share
 from .samples import check_count, check_level
 
 NO_TRIALS = "no observations"
 EMPTY_GROUP = "a group is empty"
+NO_LABELS = "no labels"
+PAIRS = {(a, b) for a in (0, 1) for b in (0, 1)}
 
 
 def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
@@ -19,10 +23,27 @@ def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
     z = critical(check_level(level))
     if n == 0:
         return Interval(None, None, NO_TRIALS)
+    return Interval(*wilson_limits(k, n, z))
+
+
+def wilson_limits(k: float, n: int, z: float) -> tuple[float, float]:
+    """The same unchecked, `z` the normal quantile and `k` any number from 0 to n > 0."""
     share, weight = k / n, n + z * z
     centre = (k + z * z / 2) / weight
     half = z * math.sqrt(n * share * (1 - share) + z * z / 4) / weight
-    return Interval(0.0 if k == 0 else centre - half, 1.0 if k == n else centre + half)
+    return 0.0 if k == 0 else centre - half, 1.0 if k == n else centre + half
+
+
+def share(k: float, n: int, level: float = 0.95) -> Share:
+    """k of n as a share with its Wilson interval; None where n = 0.
+
+    `k` may be a sum of n independent probabilities, or of other values from 0 to 1: of all such
+    values with a given mean, 0 and 1 vary most, so the interval then covers too often and never
+    too seldom.
+    """
+    check_share(k, n)
+    z = critical(check_level(level))
+    return Share(k, n, k / n, *wilson_limits(k, n, z)) if n else Share(k, n, None, None, None)
 
 
 def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
@@ -47,6 +68,41 @@ def newcombe_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95)
     value = p1 - p2
     below, above = math.hypot(p1 - low1, high2 - p2), math.hypot(high1 - p1, p2 - low2)
     return Estimate(value, value - below, value + above)
+
+
+def check_share(k: float, n: int, name: str = "k") -> None:
+    check_count(n, n, ("n", "n"))
+    if not isinstance(k, (int, float)) or not 0 <= k <= n:
+        raise ValueError(f"{name}: {k!r} is not from 0 to n = {n!r}")
+
+
+def prediction_powered_rate(
+    labelled: Iterable[tuple[int, int]], k: int, n: int, level: float = 0.95
+) -> Estimate:
+    """A rate from few true labels and many predicted ones (Angelopoulos et al. 2023).
+
+    `labelled`: (truth, prediction) pairs of 0 and 1 of a random sample; `k` of `n` others are
+    predicted 1. The predicted rate plus the mean error of the predictions. Interval: both parts'
+    variances, ½ added to each cell of the table of truth and prediction (Agresti & Min 2005) and 2
+    to either count of the others (Agresti & Coull 1998): where predictions hardly ever err the
+    plain variance is 0 or nearly so, and covers as little as 77% with 100 labels.
+    """
+    check_count(k, n)
+    z, pairs = critical(check_level(level)), Counter(map(tuple, labelled))
+    unknown = next((pair for pair in pairs if pair not in PAIRS), None)
+    if unknown is not None:
+        raise ValueError(f"labelled: {unknown!r} is not a pair of 0 and 1")
+    if not pairs or not n:
+        return Estimate(None, None, None, NO_LABELS if not pairs else NO_TRIALS)
+    labels, missed, invented = pairs.total(), pairs[1, 0], pairs[0, 1]
+    value = k / n + (missed - invented) / labels
+    total, rate = labels + 2, (k + 2) / (n + 4)
+    error, wrong = (missed - invented) / total, (missed + invented + 1) / total
+    spread = z * math.sqrt(rate * (1 - rate) / (n + 4) + (wrong - error**2) / total)
+    value, low, high = (
+        min(1.0, max(0.0, x)) for x in (value, k / n + error - spread, k / n + error + spread)
+    )
+    return Estimate(value, min(low, value), max(high, value))
 
 
 def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:

@@ -6,17 +6,28 @@ common grid, so a tie is a tie whatever the order of addition.
 """
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import accumulate, combinations
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import accumulate, combinations, count
 from operator import add
 from random import Random
 from typing import NamedTuple
 
-from .distributions import binomial_pmf, hypergeometric_pmf
-from .results import Permutation
-from .samples import check_choice, check_count, check_proportion, mean, numbers, on_grid
+from .distributions import binomial_pmf, hypergeometric_pmf, normal_quantile
+from .results import Estimate, Permutation
+from .samples import (
+    GRID,
+    check_choice,
+    check_count,
+    check_level,
+    check_proportion,
+    constant,
+    lattice,
+    mean,
+    numbers,
+    on_grid,
+)
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 MOST_SUMS = 1 << 17
@@ -276,16 +287,21 @@ def _repeats(sizes: list[int]) -> bool:
 
 
 def _signed_sums(sizes: Iterable[int]) -> Counter | None:
-    """How many of the 2^n choices of signs give each sum; None where the sums are too many."""
+    return _sums([(size, -size) for size in sizes], MOST_SUMS)
+
+
+def _sums(choices: Iterable[tuple[int, int]], most: int) -> Counter | None:
+    """How many of the 2^n choices of one of each two give each sum; None where sums are too many.
+    """
     sums = Counter({0: 1})
-    for size in sizes:
-        if len(sums) > MOST_SUMS // 2:
+    for first, second in choices:
+        if len(sums) > most // 2:
             return None
-        flipped: Counter[int] = Counter()
+        grown: Counter[int] = Counter()
         for total, ways in sums.items():
-            flipped[total + size] += ways
-            flipped[total - size] += ways
-        sums = flipped
+            grown[total + first] += ways
+            grown[total + second] += ways
+        sums = grown
     return sums
 
 
@@ -301,16 +317,176 @@ def _share_at_least(halves: tuple[Counter, Counter], least: int, n: int) -> floa
 
 
 def _flipped_p(sizes: list[int], least: int, both: bool, resamples: int, rng: Random) -> float:
-    """Signs in bytes, column by column: one table look-up adds eight of them."""
-    totals = [0] * resamples
-    for start in range(0, len(sizes), 8):
-        sums = [0]
-        for size in sizes[start : start + 8]:
-            sums = [total + sign for sign in (size, -size) for total in sums]
-        table = sums * (256 // len(sums))
-        totals = list(map(add, totals, map(table.__getitem__, rng.randbytes(resamples))))
+    totals = _random_sums([(size, -size) for size in sizes], resamples, rng)
     extreme = sum(total >= least or (both and -total >= least) for total in totals)
     return (extreme + 1) / (resamples + 1)
+
+
+def _random_sums(choices: list[tuple[int, int]], resamples: int, rng: Random) -> list[int]:
+    """Sums of one of each two at random, column by column: a byte and a table add eight of them."""
+    totals = [0] * resamples
+    for start in range(0, len(choices), 8):
+        sums = [0]
+        for either in choices[start : start + 8]:
+            sums = [total + one for one in either for total in sums]
+        table = sums * (256 // len(sums))
+        totals = list(map(add, totals, map(table.__getitem__, rng.randbytes(resamples))))
+    return totals
+
+
+def sign_flip_interval(
+    differences: Sequence[float],
+    level: float = 0.95,
+    resamples: int = 20_000,
+    rng: Random | int = 0,
+) -> Estimate:
+    """The means θ that the two-sided sign-flip test of d - θ does not reject, one d a unit.
+
+    Flipping the units of a subset leaves the sum of d - θ as large as it was exactly if the mean
+    of the subset is at most θ. So the limits are order statistics of the 2^n - 1 subset means
+    (Hartigan 1969), and exclude 0 exactly where the test's p is at most 1 - level. Exact where
+    halves of the units have at most 4,096 pairs of sum and size: up to 24 units, more where they
+    share a unit of measurement; beyond that the means of `resamples` random subsets. No limits,
+    and `why`, where no mean can be excluded (fewer than six units at 95%) or none can be told
+    apart.
+    """
+    values = numbers(differences, "differences")
+    check_level(level)
+    _check_resamples(resamples)
+    if not values:
+        return Estimate(None, None, None, "no differences")
+    if too_few_to_flip(len(values), level):
+        why = f"sign flips of {len(values)} units exclude nothing at level {level:g}"
+        return Estimate(mean(values), None, None, why)
+    stream = _stream(rng)
+    low, high = (flip_limit(values, side, level, resamples, stream) for side in (-1, 1))
+    if low == high:
+        return Estimate(mean(values), None, None, "every difference is the same")
+    return Estimate(mean(values), low, high)
+
+
+def too_few_to_flip(units: int, level: float) -> bool:
+    """Whether no choice of signs is rare enough: fewer than six units at 95%."""
+    return not _rank(level, 2 ** min(units, 64))
+
+
+def flip_limit(
+    values: Sequence[float],
+    side: int,
+    level: float,
+    resamples: int = 20_000,
+    rng: Random | int = 0,
+) -> float:
+    """The lower (`side` -1) or upper (1) limit, unchecked: infinite where nothing is excluded, the
+    value itself where all are the same."""
+    if too_few_to_flip(len(values), level):
+        return side * math.inf
+    if constant(values):
+        return values[0]
+    (whole, slack), grid = on_grid(values), lattice(values)
+    total, size = _ranked_mean([-side * w for w in whole], level, resamples, _stream(rng))
+    scale = grid[1] if grid else GRID / max(map(abs, values))
+    return -side * total / size / scale if abs(total) > slack else 0.0
+
+
+MOST_SUBSETS = 1 << 12  # of one half of the units
+AIMS = (1.002, 0.998, 1.002, None)  # times the goal: from both sides, then the middle
+
+
+class Subset(NamedTuple):
+    """Subsets of one half of the units that are alike in sum and size, counted."""
+
+    total: int
+    size: int
+    ways: int
+
+
+def _rank(level: float, choices: int) -> int:
+    """Which of the subset means is the limit: the largest share of choices within the tail."""
+    return math.floor((1 - level) / 2 * choices * (1 + 1e-12))
+
+
+def _ranked_mean(whole: list[int], level: float, resamples: int, rng: Random) -> tuple[int, int]:
+    """Sum and size of the subset whose mean is the lower limit."""
+    base = min(whole)
+    one = 1 << sum(value - base for value in whole).bit_length()
+    choices = [(0, one + value - base) for value in whole]  # size and sum as one number
+    halves = [_sums(half, MOST_SUBSETS) for half in (choices[::2], choices[1::2])]
+    if all(halves):
+        first, second = (
+            [Subset(key % one, key // one, ways) for key, ways in half.items()] for half in halves
+        )
+        size, total = _selected(first, second, _rank(level, 2 ** len(whole)), len(whole))
+    else:
+        drawn = [divmod(key, one) for key in _random_sums(choices, resamples, rng) if key]
+        drawn.sort(key=lambda pair: pair[1] / pair[0])
+        size, total = drawn[max(0, _rank(level, len(drawn) + 1) - 1)]
+    return total + size * base, size
+
+
+def _selected(first: list[Subset], second: list[Subset], rank: int, n: int) -> tuple[int, int]:
+    """Size and sum of the subset with the `rank`-th smallest mean, no value being below 0.
+
+    At a θ that is tried the means up to it are counted, half against half; when few are left
+    between two such θ they are formed and sorted.
+    """
+    goal = rank + 1  # the empty subset counts too
+    low, high = -1.0, (max(first).total + max(second).total) / n
+    below, upto = (_numbers_upto(first, second, theta) for theta in (low, high))
+    for turn in count():
+        between = [i for i, (a, b) in enumerate(zip(below, upto, strict=True)) if a < b]
+        if 2 * len(between) <= len(first) or high - low <= max(1 / n**2, 1e-15 * high):
+            break  # two means of whole numbers are no closer than 1/n²
+        aim, share = AIMS[turn % 4], 0.5
+        if aim:
+            reached = [_ways(first, numbers_upto) / 2**n for numbers_upto in (below, upto)]
+            share = _normal_share(*reached, aim * goal / 2**n)
+        theta = low + (high - low) * share
+        numbers_upto = _numbers_upto(first, second, theta)
+        if _ways(first, numbers_upto) >= goal:
+            high, upto = theta, numbers_upto
+        else:
+            low, below = theta, numbers_upto
+    missing = goal - _ways(first, below)
+    found = sorted(_between([first[i] for i in between], second, low, high))
+    for _, size, total, ways in found:
+        missing -= ways
+        if missing <= 0:
+            return size, total
+    return found[-1][1:3]
+
+
+def _normal_share(low: float, high: float, wanted: float) -> float:
+    """How far between two places a share lies, were the means normal."""
+    a, b, z = map(normal_quantile, (low, high, wanted))
+    return min(0.99, max(0.01, (z - a) / (b - a)))
+
+
+def _ways(first: list[Subset], numbers_upto: list[int]) -> int:
+    return sum(subset.ways * n for subset, n in zip(first, numbers_upto, strict=True))
+
+
+def _numbers_upto(first: list[Subset], second: list[Subset], theta: float) -> list[int]:
+    """For each of the first subsets: with how many of the second its mean is at most θ."""
+    order = sorted([(total - theta * size, ways) for total, size, ways in second])
+    upto = [0, *accumulate([ways for _, ways in order])]
+    excesses = [excess for excess, _ in order]
+    return [upto[bisect_right(excesses, theta * size - total)] for total, size, _ in first]
+
+
+def _between(
+    chosen: list[Subset], second: list[Subset], low: float, high: float
+) -> Iterator[tuple[float, int, int, int]]:
+    """Mean, size, sum and number of the unions whose mean is above `low` and at most `high`."""
+    order = sorted([(subset.total - high * subset.size, subset) for subset in second])
+    excesses = [excess for excess, _ in order]
+    reach = (high - low) * max(subset.size for subset in second)
+    for total, size, times in chosen:
+        room = low * size - total
+        start, end = (bisect_right(excesses, x) for x in (room - reach, high * size - total))
+        for _, (s, a, ways) in order[start:end]:
+            if s - low * a > room:
+                yield (total + s) / (size + a), size + a, total + s, times * ways
 
 
 def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:

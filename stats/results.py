@@ -4,6 +4,7 @@ A field that cannot be computed is None, and `why` says so in words. `why` besid
 remark on them.
 """
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 
@@ -28,6 +29,18 @@ class Estimate(NamedTuple):
     asdict = _fields
 
 
+class Share(NamedTuple):
+    """k of n. `k` is a sum of probabilities where the outcomes are."""
+
+    k: float
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+    asdict = _fields
+
+
 class Contrast(NamedTuple):
     value: float | None
     low: float | None
@@ -37,6 +50,51 @@ class Contrast(NamedTuple):
     why: str | None = None
 
     asdict = _fields
+
+
+class Count(NamedTuple):
+    """Of the outcomes of a cell: their sum, how many were read, how many were not."""
+
+    k: float
+    n: int
+    missing: int
+
+    asdict = _fields
+
+
+class Bounds(NamedTuple):
+    """A contrast with what is missing counted against it (`low`) and for it (`high`), and the
+    outer limits of the two intervals."""
+
+    low: float | None
+    high: float | None
+    lowest: float | None
+    highest: float | None
+
+    asdict = _fields
+
+
+class UnitContrast(NamedTuple):
+    """`differences` by unit; `against`: units whose difference has the other sign than the value;
+    `least`: the smallest value with one unit left out, and which; `incomplete`: units without an
+    outcome in one of the cells; `cells`: counts pooled over the units of `differences`."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    differences: dict[Hashable, float]
+    against: list[Hashable]
+    least: float | None
+    without: Hashable | None
+    incomplete: list[Hashable]
+    cells: dict[Hashable, Count]
+    bounds: Bounds
+    why: str | None = None
+
+    def asdict(self) -> dict:
+        cells = {cell: count.asdict() for cell, count in self.cells.items()}
+        return _fields(self) | {"cells": cells, "bounds": self.bounds.asdict()}
 
 
 class TTest(NamedTuple):

@@ -93,14 +93,6 @@ def test_every_public_name_is_explained():
         assert name in (functions if name[0].islower() else names(rules)), name
 
 
-def test_what_no_analysis_calls_is_marked_as_only_offered():
-    code = "".join(path.read_text("utf-8") for folder in ("cirrus", "urrp")
-                   for path in sorted((ROOT / folder).rglob("*.py")))
-    functions = {name for name in stats.__all__ if name[0].islower()}
-    called = {name for name in functions if re.search(rf"\b{name}\(", code)}
-    assert functions - called == set(re.findall(r"`(\w+)` †", section(2)))
-
-
 def test_links_lead_somewhere():
     slugs = {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
              for title in re.findall(r"^#+ (.*)$", TEXT, re.M)}

@@ -1,10 +1,13 @@
 """Reference values of distributions, intervals, effect sizes, agreement and text vectors."""
 
+from importlib.metadata import version
+
 import definitions as by_definition
 import irrCAC.raw
 import mpmath
 import numpy as np
 import pandas as pd
+import ppi_py
 import scipy.stats
 from peers import (
     CHICKS,
@@ -74,6 +77,7 @@ def intervals():
             low, high = run_r(f"suppressWarnings({code})")
             expect = {"low": low, "high": high}
             out.append(entry("wilson_interval", [k, n, level], expect, R, code))
+            out.append(entry("share", [k, n, level], expect | {"value": k / n}, R, code))
             code = f"as.list(binom.test({k}, {n}, conf.level={level})$conf.int)"
             low, high = run_r(code)
             expect = {"low": low, "high": high}
@@ -93,6 +97,25 @@ def intervals():
             p = float(by_definition.equivalence_p(*counts, margin))
             expect = {"p": p, "shown": p < 0.05}
             out.append(entry("equivalence_test", [*counts, margin], expect, MPMATH, DEFINITION))
+    return out + predictions()
+
+
+def predictions():
+    """The estimate; the interval is checked by its coverage."""
+    out = []
+    for both, missed, invented, neither, k, n in (
+        (40, 3, 2, 55, 420, 1000),
+        (9, 12, 1, 28, 70, 400),
+        (5, 0, 4, 91, 60, 900),
+    ):
+        pairs = [[1, 1]] * both + [[1, 0]] * missed + [[0, 1]] * invented + [[0, 0]] * neither
+        truth, predicted = (np.array(column) for column in zip(*pairs, strict=True))
+        others = np.array([1] * k + [0] * (n - k))
+        value = ppi_py.ppi_mean_pointestimate(truth, predicted, others, lam=1)
+        call = "ppi_mean_pointestimate(lam=1)"
+        peer = f"ppi-python {version('ppi-python')}"
+        expect = {"value": float(np.ravel(value)[0])}
+        out.append(entry("prediction_powered_rate", [pairs, k, n], expect, peer, call))
     return out
 
 

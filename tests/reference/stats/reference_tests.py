@@ -1,5 +1,6 @@
 """Reference values of bootstrap intervals, permutation tests, power and adjusted p-values."""
 
+import random
 import sys
 from itertools import chain, product
 from pathlib import Path
@@ -147,6 +148,7 @@ def permutations():
             call = f"permutation_test(permutation_type='samples', alternative='{alternative}')"
             expect = {"statistic": float(found.statistic), "p": float(found.pvalue), "exact": True}
             out.append(entry("sign_flip_test", [values, alternative], expect, SCIPY, call))
+    out += flip_intervals()
     for counts in [(3, 4, 1, 4), (10, 12, 2, 15), (10, 13, 2, 17), *COUNTS]:
         k1, n1, k2, n2 = counts
         code = f"fisher.test(matrix(c({k1}, {n1 - k1}, {k2}, {n2 - k2}), 2))$p.value"
@@ -154,6 +156,39 @@ def permutations():
     for k, n, p in ((682, 925, 0.75), (0, 10, 0.5), (7, 20, 0.3), (12, 12, 0.5), (51, 235, 1 / 6)):
         code = f"binom.test({k}, {n}, {p!r})$p.value"
         out.append(entry("binomial_test", [k, n, p], run_r(code), R, code))
+    return out
+
+
+def flip_intervals():
+    rng = random.Random("flips")
+    thirds = [rng.randint(-2, 3) / 3 for _ in range(14)]
+    reals = [round(rng.gauss(0.4, 1), 6) for _ in range(13)]
+    out = []
+    for values in (DARWIN, thirds, reals, [0.5, -0.25, 3, 1 / 3, 0.75, 2], [1, 1, 0, 1, 1, 1, -1]):
+        for level in (0.8, 0.95):
+            expect, call = by_definition.flip_interval(values, level), "all subset means"
+            out.append(entry("sign_flip_interval", [values, level], expect, DEFINITION, call))
+    return out
+
+
+def contrasts():
+    rng, out = random.Random("contrasts"), []
+    weights = {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
+    for rates in ((0.8, 0.4, 0.45, 0.4), (0.9, 0.2, 0.3, 0.5)):
+        for level in (0.9, 0.95):
+            rows = [
+                (unit, cell, int(rng.random() < rate))
+                for unit in range(9)
+                for cell, rate in zip(weights, rates, strict=True)
+                for _ in range(6)
+            ]
+            units = [
+                {c: (w, np.array([y for i, d, y in rows if (i, d) == (u, c)])) for c, w in
+                 weights.items()} for u in range(9)
+            ]  # fmt: skip
+            expect, call = by_definition.log_odds_jackknife(units, level), "pseudo-values of rows"
+            args = [rows, weights, level]
+            out.append(entry("log_odds_contrast", args, expect, DEFINITION, call))
     return out
 
 

@@ -252,7 +252,7 @@ def test_the_page_shows_every_trial_and_loads_nothing(file, tmp_path):
 
 
 def test_a_choice_of_the_filter_finds_its_trials_alone(file, tmp_path):
-    path = file(lines(row(output="One way or another."), row(trial=2, output="other " * 3),
+    path = file(lines(row(output="The rain fell."), row(trial=2, output="other " * 3),
                       row(trial=3)))  # fmt: skip
     run(path, "--html", tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")

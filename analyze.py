@@ -57,14 +57,12 @@ def main(argv) -> cli.Done:
     return export_inspect(args) if args.export_inspect else analyse_all(args)
 
 
-def derivers(run):
-    """{instrument: what its files must say} for the run in this folder."""
-    from functools import partial
-
+def derivers():
+    """{instrument: what its files must say}."""
     from cirrus.derived import adjudication_run, pilot_run, tournament_run
     from urrp.collect import collection
     return {"pilot": pilot_run, "tournament": tournament_run, "urrp": collection,
-            "adjudication": partial(adjudication_run, run)}
+            "adjudication": adjudication_run}
 
 
 def without_ratings(found):
@@ -145,7 +143,7 @@ def analyse_pilots(args, runs) -> cli.Done:
     from common.verify import derive_again
     said = []
     for run, manifest in runs.items():
-        files, target = derive_again(run, derivers(run)), run
+        files, target = derive_again(run, derivers()), run
         if args.out:
             target = Path(args.out) / run.name
             target.mkdir(parents=True, exist_ok=True)
@@ -203,7 +201,7 @@ def verify_all(args) -> cli.Done:
     runs = dict.fromkeys(path for run in find_runs(args.runs) for path in (
         run, *(manifest.parent for manifest in sorted(run.glob("*/manifest.json")))))
     for run in runs:
-        verdicts.append(verify(run, derivers(run)))
+        verdicts.append(verify(run, derivers()))
         if not args.json:
             for line in (sentence(verdicts[-1]), *verdicts[-1].problems[1:]):
                 print(cli.printable(line), flush=True)

@@ -100,7 +100,7 @@ def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> cli
     # What analyses and draws is loaded while the first replies are on their way.
     threading.Thread(target=import_module, args=("cirrus.pilot_files",), daemon=True).start()
 
-    with RunFolder(Path(args.out), run_id, "pilot", study) as run:
+    with RunFolder(Path(args.out), run_id, "pilot", study, domain.texts) as run:
         if run.finished:
             return report(run, run.manifest, None, "already complete; nothing to do")
         requests = [(trial.request, 1) for block in blocks for trial in block]

@@ -148,8 +148,10 @@ def conduct(args, asks, run_id, study, choice, settings) -> cli.Done:
     from common.runs import RunFolder
     from common.session import Session
     from urrp import collect
+    from urrp.suite import SUITE_PATH
 
-    with RunFolder(Path(args.out), run_id, "urrp", study) as run:
+    with RunFolder(Path(args.out), run_id, "urrp", study,
+                   {collect.SUITE: SUITE_PATH.read_text("utf-8")}) as run:
         if run.finished:
             return report(args, run, None, "already complete; nothing to do")
         requests = [(one.request, 1) for one in asks]

@@ -21,6 +21,7 @@ from cirrus.markers.ratings import (
     Item,
     codebook,
     codebook_files,
+    codebook_texts,
     items_of,
     policies_of,
     sample,
@@ -126,7 +127,7 @@ def conduct(args, target: Path, run_id: str, identity: dict, items: list[Item], 
     """Ask what is missing, then derive the ratings from the replies."""
     from common.runs import RunFolder
     from common.session import Session
-    with RunFolder(target, run_id, INSTRUMENT, identity) as run:
+    with RunFolder(target, run_id, INSTRUMENT, identity, codebook_texts()) as run:
         if run.finished:
             return report(args, run, None, "already complete; nothing to do")
         session = Session(run, choice, settings, [(request, 1) for request in asked])

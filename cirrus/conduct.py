@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import cooperative_word
+from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word
 from cirrus.ask.design import Run, Tournament, by_folder, design
 from cirrus.ask.encounters import chains, request_ids, typical_calls
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
@@ -24,7 +24,7 @@ from common.cli import Choice
 from common.exits import COMPLETE, Incomplete, Stop, UsageError
 from common.journal import journal_file, read_answers
 from common.openrouter import provider_of
-from common.runs import RunFolder, code_hashes
+from common.runs import RunFolder, code_hashes, kept_prompts
 from common.session import Settings
 from common.together import SharedSession, Together
 
@@ -58,10 +58,10 @@ class Summary(NamedTuple):
     figures: dict[str, Any]
 
 
-def domain_of(name: str) -> Domain:
+def domain_of(name: str, source: Source = PROMPTS) -> Domain:
     """The domain's prompts; a fault in them is one line."""
     try:
-        return load_domain(name)
+        return load_domain(name, source)
     except ScenarioError as error:
         raise UsageError(str(error)) from None
 
@@ -124,7 +124,8 @@ def _open(stack: ExitStack, job: Job, run: Run, domains: Mapping[str, Domain]) -
     out = Path(job.out) / run.folder
     study = identity(run, domains[run.config["domain"]], job.provider, job.address,
                      job.settings["routing"], prereg_hash(out) if run.folder else None)
-    return stack.enter_context(RunFolder(out, run.run_id, INSTRUMENT, study))
+    return stack.enter_context(RunFolder(out, run.run_id, INSTRUMENT, study,
+                                         domains[run.config["domain"]].texts))
 
 
 def _sit(job: Job, designs: list[Tournament], folders: list[RunFolder]) -> dict[str, Summary]:
@@ -180,16 +181,17 @@ def _summary(folder: RunFolder, code: int, note: str) -> Summary:
                    {"state": manifest["state"], "cost_usd": manifest["cost"]["spent_usd"],
                     "elapsed_s": manifest["elapsed_s"], "files": len(manifest["files"]),
                     "attempts": manifest["journal"]["attempts"],
-                    "first_encounters": first_encounters(folder.path)})
+                    "first_encounters": first_encounters(folder)})
 
 
-def first_encounters(folder: Path) -> str | None:
+def first_encounters(folder: RunFolder) -> str | None:
     """ "61 of 88 readable decisions" of round 1's first encounters between models."""
-    path = folder / "round_1_games.json"
+    path = folder.path / "round_1_games.json"
     if not path.is_file():
         return None
     data = schema.load(path)
-    cooperative = cooperative_word(data["domain"])
+    cooperative = cooperative_word(
+        data["domain"], kept_prompts(folder.path, folder.identity["prompts"]))
     acts = [act for game in data["games"] if game["first_encounter"] and not game["baseline"]
             for act in game["decision"].values() if act is not None]
     return f"{acts.count(cooperative)} of {len(acts)} readable decisions"

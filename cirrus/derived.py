@@ -5,18 +5,18 @@ from pathlib import Path
 
 from common.artifacts import canonical_json, sha256
 from common.journal import Answers, not_as_asked
+from common.runs import kept_prompts
 from common.verify import Derived, questions, same_prompts
 from common.wire import NOT_RUN
 
 
-def pilot_run(manifest: Mapping, answers: Answers) -> Derived:
+def pilot_run(folder: Path, manifest: Mapping, answers: Answers) -> Derived:
     """A run of run_pilot.py."""
     from cirrus.ask import pilot
-    from cirrus.ask.prompts import load_domain
+    from cirrus.conduct import domain_of
     from cirrus.pilot_files import derive, redealt
     study = manifest["identity"]
-    domain = load_domain(pilot.DOMAIN)
-    same_prompts(study["prompts"], domain.files)
+    domain = domain_of(pilot.DOMAIN, kept_prompts(folder, study["prompts"]))
     blocks = pilot.design(domain, study["config"], study["config"]["models"])
     requests = [trial.request for block in blocks for trial in block]
     problems = questions(requests, answers)
@@ -29,14 +29,13 @@ def pilot_run(manifest: Mapping, answers: Answers) -> Derived:
     return Derived(files, problems, files.__contains__)
 
 
-def tournament_run(manifest: Mapping, answers: Answers) -> Derived:
+def tournament_run(folder: Path, manifest: Mapping, answers: Answers) -> Derived:
     """A run of run_tournament.py."""
     from cirrus.conduct import domain_of
     from cirrus.judge.games import derive
     from cirrus.judge.schema import owned
     study = manifest["identity"]
-    domain = domain_of(study["config"]["domain"])
-    same_prompts(study["prompts"], domain.files)
+    domain = domain_of(study["config"]["domain"], kept_prompts(folder, study["prompts"]))
     code = sha256(canonical_json(manifest.get("code") or {}))
     wrong, dealt = [], set()
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cirrus.ask.bulletins import cooperative_word
 from cirrus.judge.rows import Decision, Run, decisions, policies, read_study
 from common.inspect_log import Sample, Score, Task
 from common.verify import checked_rows
@@ -31,10 +30,8 @@ def pilot(folder: Path, manifest: Mapping[str, Any]) -> list[Task]:
 
 
 def _trial(row: Mapping[str, Any]) -> Sample:
-    act = row["decision"]
-    cooperates = None if act is None else int(act == cooperative_word(row["domain"]))
     name = row["id"].removeprefix(f"{row['model']}/").replace("/", "_")
-    return Sample(row["id"], name, _scores(cooperates, act, row["status"]),
+    return Sample(row["id"], name, _scores(row["cooperates"], row["decision"], row["status"]),
                   {**_without_own(row), "cell": f"S.{row['S']}-C.{row['C']}"})
 
 

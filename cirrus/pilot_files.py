@@ -58,5 +58,4 @@ def trials_csv(rows: Sequence[Mapping]) -> bytes:
 def _flat(row: Mapping) -> dict[str, Any]:
     return dict(row) | {
         "option_first": row["options"][0], "prompt_tokens": row["tokens"]["prompt"],
-        "output_tokens": row["tokens"]["output"], "reasoning_tokens": row["tokens"]["reasoning"],
-        "cooperates": None if row["decision"] is None else int(row["decision"] == "COORDINATE")}
+        "output_tokens": row["tokens"]["output"], "reasoning_tokens": row["tokens"]["reasoning"]}

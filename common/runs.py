@@ -30,6 +30,7 @@ from common.journal import InFlight, Journal
 from common.wire import MOST_USD
 
 ROOT = Path(__file__).resolve().parents[1]
+PROMPTS = "prompts.json"  # in a run's folder: the texts that it was made with
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -80,10 +81,13 @@ def code_hashes() -> dict[str, str]:
 class RunFolder:
     """The folder `out/run_id`. One process at a time; leaving a new run unused removes it."""
 
-    def __init__(self, out: Path, run_id: str, instrument: str, identity: dict) -> None:
+    def __init__(self, out: Path, run_id: str, instrument: str, identity: dict,
+                 prompts: Mapping[str, str]) -> None:
+        """`prompts`: {path: text} of what `identity` has hashed; kept in the folder."""
         self.path = Path(out) / check_run_id(run_id)
         self.manifest_path = self.path / "manifest.json"
         self.instrument, self.identity = instrument, json.loads(json.dumps(identity))
+        self.prompts = prompts
         self.manifest: dict[str, Any] = {}
         self.journal: Journal | None = None
         self._lock = None
@@ -125,6 +129,7 @@ class RunFolder:
 
     def begin(self, limit_usd: float | None) -> None:
         """Open the journal and write the manifest as `running`: from here on there is a run."""
+        write_atomic(self.path / PROMPTS, json_file(self.prompts))
         self.journal = Journal(self.path, self.identity)
         lost = self.inflight.lost(self.journal.asked)
         cost = self.manifest.get("cost", {})
@@ -192,7 +197,7 @@ class RunFolder:
         """Drop the lock; take back a folder in which nothing was ever asked."""
         used = (self.journal and self.journal.asked) or (self.path / "inflight.jsonl").exists()
         if self._made and not used and not any(self.path.glob("*.md")):
-            for name in ("manifest.json", "journal.jsonl", ".lock"):
+            for name in ("manifest.json", "journal.jsonl", PROMPTS, ".lock"):
                 with suppress(OSError):
                     (self.path / name).unlink()
             for made in self._made:
@@ -228,6 +233,37 @@ class RunFolder:
 
     def _write_manifest(self) -> None:
         write_atomic(self.manifest_path, json_file(self.manifest))
+
+
+def kept_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
+    """{path: text} of the prompts that a run was made with, as its identity has `recorded` them.
+
+    Where the run has kept none, the project's, as far as they are still the same. UsageError names
+    the first that differs.
+    """
+    path = Path(folder) / PROMPTS
+    if path.is_file():
+        try:
+            texts = json.loads(path.read_bytes())
+            hashes = {name: sha256(text) for name, text in texts.items()}
+        except (ValueError, AttributeError, TypeError, RecursionError):
+            raise UsageError(f"{path}: not the prompts of a run; restore it from a copy") from None
+    else:
+        texts = {name: text for name in recorded if (text := _prompt(name)) is not None}
+        hashes = {name: sha256(text) for name, text in texts.items()}
+    for name in sorted(recorded.keys() | hashes.keys()):
+        if recorded.get(name) != hashes.get(name):
+            raise UsageError(f"{path}: {name} is not the text that the run was made with; restore "
+                             "it from a copy")
+    return texts
+
+
+def _prompt(name: str) -> str | None:
+    """A prompt of the project; None where there is no such file any more."""
+    path = ROOT / "prompts" / name.removeprefix("prompts/")
+    with suppress(OSError, ValueError):
+        return path.read_text("utf-8")
+    return None
 
 
 def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:

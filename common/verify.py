@@ -47,7 +47,8 @@ class Derived(NamedTuple):
     owned: Callable[[str], bool]
 
 
-Derivers = Mapping[str, Callable[[Mapping, Answers], Derived]]  # by the manifest's `artifact`
+# By the manifest's `artifact`; called with folder, manifest and answers.
+Derivers = Mapping[str, Callable[[Path, Mapping, Answers], Derived]]
 
 
 def find_runs(paths: list[str]) -> list[Path]:
@@ -71,7 +72,7 @@ def verify(folder: Path, derivers: Derivers) -> Verdict:
     files, answers = {}, None
     try:
         answers = read_answers(journal_file(folder), manifest["identity"])
-        derived = derivers[manifest["artifact"]](manifest, answers)
+        derived = derivers[manifest["artifact"]](folder, manifest, answers)
         problems += derived.problems
         if manifest["state"] != "running":  # killed: what it said before is out of date
             files = derived.files if manifest.get("files") else {}
@@ -92,9 +93,10 @@ def derive_again(folder: Path, derivers: Derivers) -> dict[str, bytes]:
 
     UsageError where journal and design are not of one study.
     """
-    manifest = read_manifest(Path(folder), derivers)
+    folder = Path(folder)
+    manifest = read_manifest(folder, derivers)
     answers = read_answers(journal_file(folder), manifest["identity"])
-    derived = derivers[manifest["artifact"]](manifest, answers)
+    derived = derivers[manifest["artifact"]](folder, manifest, answers)
     if derived.problems:
         raise UsageError(f"{folder}: {derived.problems[0]}; --verify lists all")
     return dict(derived.files)

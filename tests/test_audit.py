@@ -90,7 +90,8 @@ def again(python, folder, out):
     else:
         copy = shutil.copytree(folder, out / folder.name)
         made = {path.name: path for path in copy.iterdir()
-                if not path.name.startswith(("manifest", "journal", "replications", "."))}
+                if not path.name.startswith(
+                    ("manifest", "journal", "prompts", "replications", "."))}
         for path in made.values():
             path.unlink()
         command = ["analyze.py", copy] if (folder / "trials.jsonl.gz").is_file() else [

@@ -130,7 +130,7 @@ def test_a_bare_python_runs_the_whole_study(tmp_path):
     assert run.stdout.startswith("SIMULATED respondents answer")
     folder = tmp_path / "o/pilot-s42"
     assert {path.name for path in folder.iterdir()} == DERIVED | {
-        "manifest.json", "journal.jsonl.gz"}
+        "manifest.json", "journal.jsonl.gz", "prompts.json"}
     assert len(rows(folder)) == 160
 
 

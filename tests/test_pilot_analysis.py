@@ -17,6 +17,7 @@ def trial(model, run, cell, decision, **more):
             "bulletin": f"b{run}", "variant": "v", "label_scheme": "L1",
             "order": "cooperative-first",
             "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[decision],
+            "cooperates": decision,
             "status": "unreadable" if decision is None else "ok", "text": "x",
             "served_model": model, "provider": "p", "cost_usd": 0.001} | more
 

@@ -42,7 +42,8 @@ def study():
 def hostile(rows):
     """The same rows with payloads wherever a server has the word."""
     return [row | {"text": PAYLOADS[i % len(PAYLOADS)], "served_model": PAYLOADS[-1 - i % 3],
-                   "provider": PAYLOADS[i % 3], "decision": None, "status": "unreadable"}
+                   "provider": PAYLOADS[i % 3], "decision": None, "cooperates": None,
+                   "status": "unreadable"}
             for i, row in enumerate(rows)]
 
 

@@ -44,6 +44,7 @@ def test_the_default_runs_without_a_key_and_says_simulated_everywhere(cli, tmp_p
     folder = tmp_path / "results/acausal" / RUN
     names = {path.name for path in folder.iterdir()}
     assert names == {"acausal_manifest.json", "manifest.json", "journal.jsonl.gz", "transcripts",
+                     "prompts.json",
                      *(f"strategies_r{n}.json" for n in range(1, 11)),
                      *(f"round_{n}_games.json" for n in range(1, 11))}
     assert json.loads((folder / "acausal_manifest.json").read_text())["simulated"] is True

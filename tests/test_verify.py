@@ -3,8 +3,11 @@
 import gzip
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
+from conftest import ROOT, clean_environment
 
 from common.artifacts import gzip_bytes, json_file, read_bytes, sha256
 from common.verify import first_difference
@@ -15,10 +18,6 @@ RUN = "o/cvd-S.high-C.present-H.high-s42"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A folder with one run of each instrument."""
-    import subprocess
-    import sys
-
-    from conftest import ROOT, clean_environment
     folder = tmp_path_factory.mktemp("made")
     for flags in (["run_tournament.py", "--agents", "3", "--rounds", "2", "--out", "o"],
                   ["run_pilot.py", "--runs", "2", "--models", "coin", "--out", "p"]):
@@ -49,6 +48,27 @@ def test_runs_of_both_instruments_follow_from_their_journals(cli, copy):
     lines = done.stdout.splitlines()
     assert len(lines) == 2 and all(line.startswith("verified ") for line in lines)
     assert all("SIMULATED" in line for line in lines)
+
+
+def test_runs_verify_after_the_project_s_prompts_have_changed(made, tmp_path):
+    changed = tmp_path / "project"
+    for name in ("cirrus", "common", "show", "stats", "urrp", "prompts", "results"):
+        shutil.copytree(ROOT / name, changed / name)
+    shutil.copy(ROOT / "analyze.py", changed)
+    for path in (changed / "prompts").rglob("round_*.md"):
+        path.write_text("all new", "utf-8")
+    for path in (changed / "prompts").rglob("frame.json"):
+        path.write_text("{}", "utf-8")
+    done = subprocess.run([sys.executable, changed / "analyze.py", "--verify", made,
+                           changed / "results"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    (b"round_1.md", b"round_99.md"), (b"\\n", b" "), (b'{', b'[')])
+def test_a_kept_prompt_that_is_not_the_run_s_is_named(cli, copy, old, new):
+    edited(copy / RUN / "prompts.json", lambda data: data.replace(old, new, 1))
+    assert "FAILED" in (said := verify(cli, "o").stdout) and "prompts.json: " in said
 
 
 def test_nothing_is_written_and_nothing_asked(cli, copy):

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from common.artifacts import canonical_json, content_sha256
 from common.journal import Answers
 from common.rng import SeededRandom
+from common.runs import kept_prompts
 from common.verify import Derived, questions, same_prompts
 from common.wire import FINAL_OUTCOMES, NOT_RUN, Reply, Request
 from urrp.suite import SUITE_PATH, Item, items, load_suite
@@ -128,9 +129,10 @@ def headline(folder: Path) -> str:
                      f"({model['verdict']['why']})" for model in models)
 
 
-def collection(manifest: Mapping, answers: Answers) -> Derived:
+def collection(folder: Path, manifest: Mapping, answers: Answers) -> Derived:
     """A run of urrp_run.py."""
     study = manifest["identity"]
+    kept_prompts(folder, study["prompts"])
     same_prompts(study["prompts"], {SUITE: content_sha256(SUITE_PATH)})
     asks = design(study["config"], study["config"]["models"])
     problems = questions([one.request for one in asks], answers)

@@ -6,18 +6,21 @@ that gives the setting away, a bulletin of another length.
 """
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
+from common.artifacts import sha256
+
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
 FOLDERS = {"cvd": "cirrus24", "hospital": "hospital"}  # domain → where its prompts lie
+# Where prompts lie: a prompts folder, or the texts that a run has kept, {path in it: text}.
+Source = Path | Mapping[str, str]
 TELLS = ("standard", "ablated")
 LEVELS = {"S": ("high", "low"), "C": ("present", "absent"), "H": ("high", "low", "omit")}
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
@@ -95,7 +98,8 @@ class Domain(NamedTuple):
 
     `acts` holds the cooperative act first. `toggles[tells][factor][level]` is a cue sentence, ""
     where the level says nothing; `systems[tells][phase]` a system prompt. A template is a tuple of
-    paragraphs, or a text. `files` maps each path that was read to the SHA-256 of its text.
+    paragraphs, or a text. `texts` holds every file that was read, by its path
+    in the prompts folder.
     """
 
     name: str
@@ -105,19 +109,29 @@ class Domain(NamedTuple):
     acts: tuple[Act, Act]
     systems: dict[str, dict[str, str]]
     templates: dict[str, Any]
-    files: dict[str, str]
+    texts: dict[str, str]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """{path: SHA-256 of its text}."""
+        return {path: sha256(text) for path, text in self.texts.items()}
+
+    @property
+    def cooperative(self) -> str:
+        """The canonical word of the cooperative act."""
+        return self.acts[0].word
 
 
-def read_domain(name: str, root: Path) -> Domain:
-    """The checked prompts of `name` under `root`. Raises ScenarioError at the first fault."""
+def read_domain(name: str, source: Source) -> Domain:
+    """The checked prompts of `name`. Raises ScenarioError at the first fault."""
     files: dict[str, str] = {}
     folder = FOLDERS[name]
-    frame = _read_frame(root, f"{folder}/frame.json", files)
+    frame = _read_frame(source, f"{folder}/frame.json", files)
     fields = set(frame["fields"])
     domain = Domain(
         name,
-        tuple(_read_bulletins(root, name, fields, files)),
-        tuple(_read_variants(root, f"variants/{folder}.yaml", fields, files)),
+        tuple(_read_bulletins(source, name, fields, files)),
+        tuple(_read_variants(source, f"variants/{folder}.yaml", fields, files)),
         {tells: _with_silence(cues) for tells, cues in frame["toggles"].items()},
         (Act(**frame["acts"]["cooperative"]), Act(**frame["acts"]["other"])),
         frame["systems"],
@@ -129,15 +143,14 @@ def read_domain(name: str, root: Path) -> Domain:
     return domain
 
 
-@cache
-def frame(name: str) -> dict[str, Any]:
-    """The frame of a domain as it stands in the project, for what reads prompts back."""
-    return json.loads((PROMPTS / FOLDERS[name] / "frame.json").read_text("utf-8"))
+def frame(name: str, source: Source = PROMPTS) -> dict[str, Any]:
+    """The frame of a domain, unchecked: for what reads prompts back."""
+    return json.loads(_text(source, f"{FOLDERS[name]}/frame.json"))
 
 
-def cooperative_word(name: str) -> str:
+def cooperative_word(name: str, source: Source = PROMPTS) -> str:
     """The canonical word of a domain's cooperative act."""
-    return frame(name)["acts"]["cooperative"]["word"]
+    return frame(name, source)["acts"]["cooperative"]["word"]
 
 
 def fill(bulletin: str, fields: dict[str, str], cues: str) -> str:
@@ -158,26 +171,36 @@ def complaint(where: str, field: str, value: object, advice: str) -> ScenarioErr
 # --- reading ---
 
 
-def _read(root: Path, path: str, files: dict[str, str]) -> str:
+def _text(source: Source, path: str) -> str:
+    return (source / path).read_text("utf-8") if isinstance(source, Path) else source[path]
+
+
+def _names(source: Source, folder: str) -> Iterable[str]:
+    """The files of a folder."""
+    if isinstance(source, Path):
+        return [path.name for path in (source / folder).glob("*")]
+    return [path.rpartition("/")[2] for path in source if path.rpartition("/")[0] == folder]
+
+
+def _read(source: Source, path: str, files: dict[str, str]) -> str:
     try:
-        text = (root / path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        files[path] = _text(source, path)
+    except (OSError, KeyError, UnicodeDecodeError) as error:
         raise complaint(path, "file", type(error).__name__, "make it readable UTF-8") from error
-    files[path] = hashlib.sha256(text.encode()).hexdigest()
-    return text
+    return files[path]
 
 
-def _read_json(root: Path, path: str, files: dict[str, str]) -> Any:
+def _read_json(source: Source, path: str, files: dict[str, str]) -> Any:
     try:
-        return json.loads(_read(root, path, files))
+        return json.loads(_read(source, path, files))
     except json.JSONDecodeError as error:
         raise complaint(path, "line", error.lineno, f"write JSON ({error.msg})") from error
     except (ValueError, RecursionError) as error:  # a number of 5000 digits; brackets in brackets
         raise complaint(path, "content", type(error).__name__, f"write JSON ({error})") from error
 
 
-def _read_frame(root: Path, path: str, files: dict[str, str]) -> dict[str, Any]:
-    frame = _read_json(root, path, files)
+def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
+    frame = _read_json(source, path, files)
     _check_shape(path, "frame", frame, FRAME_SHAPE)
     for name, wanted in TEMPLATE_FIELDS.items():
         _check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
@@ -200,13 +223,13 @@ def _said(frame: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_bulletins(
-    root: Path, name: str, fields: set[str], files: dict[str, str]
+    source: Source, name: str, fields: set[str], files: dict[str, str]
 ) -> Iterator[Bulletin]:
     folder = FOLDERS[name]
-    names = {p.name for p in (root / folder).glob("round_*.md")}
-    for number in range(1, max(len(names), 1) + 1):
+    many = sum(fnmatch(name, "round_*.md") for name in _names(source, folder))
+    for number in range(1, max(many, 1) + 1):
         path = f"{folder}/round_{number}.md"
-        text = _read(root, path, files).strip()
+        text = _read(source, path, files).strip()
         _check_placeholders(path, text, fields | TOGGLES)
         if text.count(CUES) != 1 or any(f"{{{t}}}" in text.replace(CUES, "") for t in TOGGLES):
             raise complaint(path, "toggles", CUES, "put them once, in this order, spaced like this")
@@ -215,9 +238,9 @@ def _read_bulletins(
 
 
 def _read_variants(
-    root: Path, path: str, fields: set[str], files: dict[str, str]
+    source: Source, path: str, fields: set[str], files: dict[str, str]
 ) -> Iterator[Variant]:
-    entries = _read_json(root, path, files)
+    entries = _read_json(source, path, files)
     shape = {"id": str, "holdout": bool, **dict.fromkeys(fields, str)}
     if not isinstance(entries, list):
         raise complaint(path, "variants", type(entries).__name__, "write a list of entries")

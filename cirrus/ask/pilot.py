@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from cirrus.ask.prompts import (
+    ORDERS,
     Condition,
     Domain,
     Prompt,
@@ -79,21 +80,27 @@ def ask(block: list[Trial]):
 
 
 def row(trial: Trial, reply: Reply) -> dict[str, Any]:
-    """A line of trials.jsonl.gz. `decision` is the canonical act, None unless status is "ok"."""
-    decision, status = None, reply.outcome
+    """A line of trials.jsonl.gz. `decision` is the canonical act and `cooperates` 1 or 0; both
+    are None unless status is "ok"."""
+    option, status = None, reply.outcome
     if reply.outcome == "ok":
         option, status = parse_decision(reply.text, trial.prompt.options)
-        decision = trial.prompt.acts[option] if option else None
     return {
         "id": trial.id, "model": trial.model, "run": trial.run, **trial.condition._asdict(),
         "domain": DOMAIN, "bulletin": trial.bulletin, "variant": trial.variant,
         "label_scheme": trial.scheme, "order": trial.order, "options": list(trial.prompt.options),
-        "decision": decision, "status": status, "text": reply.text,
+        "decision": trial.prompt.acts[option] if option else None,
+        "cooperates": _cooperates(trial, option), "status": status, "text": reply.text,
         "served_model": reply.served_model, "provider": reply.provider,
         "tokens": {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
                    "reasoning": reply.reasoning_tokens},
         "cost_usd": reply.cost_usd,
     }
+
+
+def _cooperates(trial: Trial, option: str | None) -> int | None:
+    first = ORDERS.index(trial.order) == 0
+    return None if option is None else int((option == trial.prompt.options[0]) == first)
 
 
 def rows(blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
@@ -27,6 +26,7 @@ from cirrus.ask.bulletins import (
     Bulletin,
     Domain,
     ScenarioError,
+    Source,
     Variant,
     complaint,
     fill,
@@ -72,9 +72,9 @@ class Prompt(NamedTuple):
     acts: dict[str, str]
 
 
-def load_domain(name: str, root: Path | None = None) -> Domain:
-    """The checked prompts of a domain in FOLDERS, from `root` (default: the project's)."""
-    return read_domain(_known("domain", "name", name, FOLDERS), Path(root or PROMPTS))
+def load_domain(name: str, source: Source = PROMPTS) -> Domain:
+    """The checked prompts of a domain in FOLDERS, from a prompts folder or a run's own texts."""
+    return read_domain(_known("domain", "name", name, FOLDERS), source)
 
 
 # --- conditions ---

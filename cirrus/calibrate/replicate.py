@@ -182,7 +182,7 @@ def _decisions(run: design.Run, t: Tournament, played: Played) -> Iterator[Decis
     """The rows that `decisions.decisions` reads from the run's files."""
     config, round_ = run.config, t.rounds[0]
     cell = tuple(config["toggles"][factor] for factor in CELL)
-    read = Run(None, run.run_id, config, {}, role_of(config), cell)
+    read = Run(None, run.run_id, config, {}, role_of(config), cell, t.domain.cooperative)
     data = {"round": round_.number, "bulletin": round_.bulletin.id, "variant": round_.variant.id,
             "agents": {anon: {"id": agent} for agent, anon in round_.anon.items()}}
     games, _ = games_of(t, round_, played, {agent.id: Standing() for agent in t.agents})

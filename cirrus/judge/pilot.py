@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.ask.bulletins import cooperative_word
-from cirrus.ask.pilot import CELLS, DOMAIN
+from cirrus.ask.pilot import CELLS
 from cirrus.judge.verdict import HA, HP, LA, LP, NAMES, pilot_claims, success
 from common.wire import FINAL_OUTCOMES
 from stats.distributions import critical
@@ -32,8 +31,7 @@ Block = dict[tuple[str, str], int]
 
 def cooperates(row: Mapping) -> int | None:
     """1, 0, or None where there is no readable decision."""
-    act = row["decision"]
-    return None if act is None else int(act == cooperative_word(DOMAIN))
+    return row["cooperates"]
 
 
 def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None) -> dict:

@@ -17,6 +17,7 @@ from cirrus.ask.design import ASIDES, asides_of, role_of
 from cirrus.judge import schema
 from common.artifacts import content_sha256, read_bytes
 from common.exits import UsageError
+from common.runs import kept_prompts
 from common.verify import read_manifest
 
 # In what runs of one study may differ.
@@ -24,7 +25,8 @@ VARY = ("domain", "toggles", "seed", "rounds", "games_per_pair", *ASIDES)
 
 
 class Run(NamedTuple):
-    """A run's folder and what was chosen for it. `cell`: levels of S, C and H."""
+    """A run's folder and what was chosen for it. `cell`: levels of S, C and H;
+    `cooperative`: the word of the cooperative act."""
 
     folder: Path
     name: str
@@ -32,6 +34,7 @@ class Run(NamedTuple):
     manifest: dict[str, Any]
     role: str
     cell: tuple[str, str, str]
+    cooperative: str
 
     @property
     def domain(self) -> str:
@@ -116,6 +119,7 @@ def read_study(folders: Iterable[Path]) -> Study:
         raise UsageError(f"{empty[0].folder}: no files yet; the command that made the run "
                          "resumes it")
     _same_study(runs)
+    runs = list(map(_worded, runs))
     limits = [f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
               for run in empty]
     limits += [limit for run in runs for limit in _unfinished(run)]
@@ -129,7 +133,12 @@ def _run(folder: Path) -> Run:
     manifest = read_manifest(folder)
     config = manifest["identity"]["config"]
     return Run(folder, folder.name, config, manifest, role_of(config),
-               tuple(config["toggles"][factor] for factor in CELL))
+               tuple(config["toggles"][factor] for factor in CELL), "")
+
+
+def _worded(run: Run) -> Run:
+    texts = kept_prompts(run.folder, run.manifest["identity"]["prompts"])
+    return run._replace(cooperative=cooperative_word(run.domain, texts))
 
 
 def _same_study(runs: Sequence[Run]) -> None:
@@ -246,7 +255,7 @@ def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
 def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping) -> Decision:
     own, peer = game["pair"][side], game["pair"][1 - side]
     act, tokens = game["decision"][own], answer["tokens"]
-    cooperates = None if act is None else int(act == cooperative_word(run.domain))
+    cooperates = None if act is None else int(act == run.cooperative)
     first = int(game["order"] == "cooperative-first")
     payoffs = game["raw_payoffs"]
     return Decision(

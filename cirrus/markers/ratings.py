@@ -147,7 +147,11 @@ def codebook() -> dict[str, Any]:
 
 def codebook_files() -> dict[str, str]:
     """{path under prompts/: SHA-256}, for identities."""
-    return {CODEBOOK: content_sha256(ROOT / "prompts" / CODEBOOK)}
+    return {path: sha256(text) for path, text in codebook_texts().items()}
+
+
+def codebook_texts() -> dict[str, str]:
+    return {CODEBOOK: (ROOT / "prompts" / CODEBOOK).read_text("utf-8")}
 
 
 def sheet_hash(items: Iterable[str]) -> str:

@@ -138,7 +138,7 @@ def phase(before, now, calls):
         return "leaving"
     if len(now.answered) < calls:
         return "asking" if len(now.lines) > len(before.lines) else "pre-flight"
-    kept = ("manifest.json", "journal.jsonl", "inflight.jsonl")
+    kept = ("manifest.json", "prompts.json", "journal.jsonl", "inflight.jsonl")
     new = {name for name, mark in now.files.items() if before.files.get(name) != mark}
     return "writing" if new.difference(kept) else "deriving"
 

@@ -293,7 +293,7 @@ def test_any_file_of_trials_is_analysed_or_refused_in_one_line(tmp_path, capsys,
 
 def journalled(folder, names="abc"):
     """A run's folder with one answer a name; (the folder, the lines of its journal)."""
-    with RunFolder(folder, "r", "test", IDENTITY) as run:
+    with RunFolder(folder, "r", "test", IDENTITY, {}) as run:
         run.begin(1.0)
         for name in names:
             reply = completion(f"text of {name}")
@@ -309,7 +309,7 @@ def run_reply(exchange):
 
 def opened(folder):
     """What the next start does with a run's folder before it asks."""
-    with RunFolder(folder, "r", "test", IDENTITY) as run:
+    with RunFolder(folder, "r", "test", IDENTITY, {}) as run:
         run.begin(1.0)
         return len(run.journal.asked)
 

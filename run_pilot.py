@@ -56,9 +56,8 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     from common import study
     config = study.configuration(CONFIG, args.config, checks(), {
-        "seed": args.seed, "temperature": args.temperature, "runs": args.runs,
-        "compliance": args.compliance, "tells": args.tells,
-        "cost": study.limit_flag(args.limit_usd)})
+        **study.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
+        "compliance": args.compliance, "tells": args.tells})
     choice = cli.choose(args.provider, args.base_url)
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
@@ -108,7 +107,7 @@ def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> cli
         ending = session.conduct([pilot.ask(block) for block in blocks])
         from cirrus.pilot_files import derive, redealt
         rows = pilot.rows(blocks, ending.results)
-        stop = ending.stop or leftovers(rows)
+        stop = ending.stop or leftovers(ending.failed, len(rows))
         files = {}
         if any(row["status"] not in ("not_run", "provider_error") for row in rows):
             prompts = {trial.id: (trial.request.system, trial.request.user)
@@ -124,11 +123,10 @@ def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> cli
         return report(run, run.manifest, stop, "")
 
 
-def leftovers(rows):
+def leftovers(failed, trials):
     """Trials that failed although the run went on: the next start asks them again."""
     from common.exits import Incomplete
-    failed = sum(row["status"] == "provider_error" for row in rows)
-    return Incomplete(f"{failed} of {len(rows)} trials failed after all retries; "
+    return Incomplete(f"{failed} of {trials} trials failed after all retries; "
                       "the same command asks them again") if failed else None
 
 

@@ -118,7 +118,8 @@ def flags_over(args) -> dict:
                 "sets a factor twice" if equals else "is not FACTOR=LEVEL, such as S=high"))
         toggles[factor] = level
     flags = {"toggles": toggles or None, "domain": args.domain, "agents": args.agents,
-             "rounds": args.rounds, "temperature": args.temperature,
+             "rounds": args.rounds, "temperature": args.temperature, "pin": args.pin,
+             "effort": args.effort,
              "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd}}
     flags = {key: value for key, value in flags.items() if value is not None}
     c.check(flags, CHECKS, "command line")
@@ -149,6 +150,14 @@ def renamed(runs, run_id):
     return [runs[0]._replace(run_id=check_run_id(run_id))]
 
 
+def terms_of(settings, runs):
+    """What the pre-flight is told: an effort only where all voices of all runs have the same."""
+    from common.preflight import Terms
+    efforts = {run.config.get("effort") or voice["effort"] for run in runs
+               for voices in run.config["models"].values() for voice in voices}
+    return Terms(efforts.pop() if len(efforts) == 1 else None, settings.get("pin"))
+
+
 def limits_usd(settings, runs) -> tuple[float, float]:
     """Dollars for everything, dollars for each run."""
     each = settings["cost"]["limit_usd"]
@@ -171,7 +180,7 @@ def jobs_of(args, settings, choice, limits, runs):
     return [Job(str(out), group, "simulated" if choice.simulated else "openrouter",
                 choice.address, share, total * len(group) / len(runs), each,
                 {key: settings[key] for key in ("prices", "assumed_price", "deadline_s",
-                                                "routing")},
+                                                "routing")} | {"terms": terms_of(settings, runs)},
                 args.plan or group[0].run_id, quiet=many > 1 or args.json) for group in groups]
 
 

@@ -84,9 +84,8 @@ def configuration(args) -> dict:
     """Defaults, the file, then the flags; every value checked."""
     from common import study
     settings = study.configuration(CONFIG, args.config, checks(), {
-        "seed": args.seed, "trials": args.trials,
-        "temperatures": temperatures(args.temperatures, args.temperature),
-        "cost": study.limit_flag(args.limit_usd)})
+        **study.shared_flags(args), "trials": args.trials,
+        "temperatures": temperatures(args.temperatures, args.temperature)})
     if settings["trials"] < MIN_TRIALS and not args.pilot:
         raise UsageError(f"--trials: {settings['trials']} is under the protocol's minimum of "
                          f"{MIN_TRIALS}; --pilot allows it and stamps the file")
@@ -157,7 +156,7 @@ def conduct(args, asks, run_id, study, choice, settings) -> cli.Done:
         requests = [(one.request, 1) for one in asks]
         session = Session(run, choice, settings, requests)
         ending = session.conduct([collect.ask(one) for one in asks])
-        failed = ending.outcomes["provider_error"]
+        failed = ending.failed
         stop = ending.stop or (Incomplete(
             f"{failed} of {len(asks)} trials failed after all retries; "
             "the same command asks them again") if failed else None)

@@ -135,7 +135,7 @@ def conduct(args, target: Path, run_id: str, identity: dict, items: list[Item], 
         replies = {request.id: reply for request, reply in zip(asked, ending.results, strict=True)
                    if reply is not None}
         files = adjudication.derive(identity["config"], items, replies, choice.simulated)
-        failed = ending.outcomes["provider_error"]
+        failed = ending.failed
         stop = ending.stop or (Incomplete(
             f"{failed} of {len(asked)} ratings failed after all retries; the same command asks "
             "them again") if failed else None)

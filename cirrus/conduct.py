@@ -23,8 +23,12 @@ from common.artifacts import canonical_json, json_file, read_bytes, sha256, swee
 from common.cli import Choice
 from common.exits import COMPLETE, Incomplete, Stop, UsageError
 from common.journal import journal_file, read_answers
+<<<<<<< HEAD
 from common.openrouter import provider_of
 from common.runs import RunFolder, code_hashes, kept_prompts
+=======
+from common.runs import RunFolder, code_hashes
+>>>>>>> bd3d545 (Errors count as what they name, waits are no failures, and no price is believed before a reply)
 from common.session import Settings
 from common.together import SharedSession, Together
 
@@ -67,13 +71,13 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
 
 
 def identity(run: Run, domain: Domain, provider: str, address: str, routing: Mapping,
-             prereg: str | None) -> dict[str, Any]:
+             prereg: str | None, pin: str | None = None) -> dict[str, Any]:
     """What makes two runs the same study; limits, prices and concurrency do not."""
     study = {"config": run.config, "prompts": dict(domain.files), "prereg_sha256": prereg,
              "provider": "simulated"}
     if provider != "simulated":
-        study |= {"provider": provider_of(address).public_address(address),
-                  "routing": dict(routing)}
+        study |= {"provider": cli.provider_of(address).public_address(address),
+                  "routing": dict(routing), **({"pin": pin} if pin else {})}
     return study
 
 
@@ -123,9 +127,15 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
 def _open(stack: ExitStack, job: Job, run: Run, domains: Mapping[str, Domain]) -> RunFolder:
     out = Path(job.out) / run.folder
     study = identity(run, domains[run.config["domain"]], job.provider, job.address,
+<<<<<<< HEAD
                      job.settings["routing"], prereg_hash(out) if run.folder else None)
     return stack.enter_context(RunFolder(out, run.run_id, INSTRUMENT, study,
                                          domains[run.config["domain"]].texts))
+=======
+                     job.settings["routing"], prereg_hash(out) if run.folder else None,
+                     job.settings["terms"].pin)
+    return stack.enter_context(RunFolder(out, run.run_id, INSTRUMENT, study))
+>>>>>>> bd3d545 (Errors count as what they name, waits are no failures, and no price is believed before a reply)
 
 
 def _sit(job: Job, designs: list[Tournament], folders: list[RunFolder]) -> dict[str, Summary]:
@@ -165,7 +175,8 @@ def _left(t: Tournament, replies: Mapping) -> dict[str, int]:
     failed = asked = 0
     for name in request_ids(t):
         asked += name not in replies
-        failed += name in replies and replies[name].outcome == "provider_error"
+        failed += (name in replies and replies[name].outcome == "provider_error"
+                   and not replies[name].final)
     return {key: n for key, n in (("failed", failed), ("not asked", asked)) if n}
 
 

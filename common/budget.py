@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import islice
 from typing import NamedTuple
 
@@ -47,6 +47,11 @@ class Breaker:
         if self.state == "probing":
             self.state = "closed"
 
+    def answered(self) -> None:
+        """The server asks to wait: neither a success nor a failure, but it is there."""
+        if self.state == "probing":
+            self.state = "closed"
+
     def failure(self, now: float) -> None:
         """An error that is worth a retry. Those still in flight when it opens don't count."""
         if self.state == "open":
@@ -67,39 +72,40 @@ class Plan(NamedTuple):
 
 
 class Means:
-    """Cost and largest cost seen of one (stage, model)."""
+    """Cost, largest cost and largest ratio of cost to price seen of one (stage, model)."""
 
     def __init__(self) -> None:
-        self.calls, self.sum, self.largest = 0, 0.0, 0.0
+        self.calls, self.sum, self.largest, self.factor = 0, 0.0, 0.0, 1.0
 
-    def add(self, charged: float, cost: float | None) -> None:
-        """`cost` None: the charge is a reservation, which tells nothing of the price."""
+    def add(self, charged: float, cost: float | None, priced: float | None = None) -> None:
+        """`cost` None: the charge is a reservation, which tells nothing of the price. `priced`:
+        dollars that the same tokens cost by the price."""
         self.calls += 1
         self.sum += charged
-        self.largest = max(self.largest, cost or 0.0)
+        if cost:
+            self.largest = max(self.largest, cost)
+            self.factor = max(self.factor, cost / priced if priced else 1.0)
 
     @property
     def mean(self) -> float:
         return self.sum / self.calls
 
 
-def listed(model: Model) -> bool:
-    """Whether the server's own list has the price; one from the configuration may be wrong."""
-    return model.priced and model.price_from != "configuration"
-
-
 class Budget:
     """spent + reserved never passes `limit` (dollars; None: no limit, as with simulated answers).
 
-    A call's worst case is reserved before it is sent. Where the server lists no price, the
-    configured or `assumed` one stands in, and the model gets one call at a time until a reply has
-    told what it costs.
+    A call's worst case is reserved before it is sent: by the server's price, else the configured
+    or `assumed` one, times what replies were dearer than it. No price is believed before a reply:
+    of calls of (stage, model)s that no reply has told of yet, one at a time is in flight in the
+    whole run. So what is charged can pass the limit by that one call, and by no more where one
+    upstream charges by one price.
     """
 
     def __init__(self, limit: float | None, assumed: Model, spent: float = 0.0) -> None:
         self.limit, self.assumed, self.spent, self.reserved = limit, assumed, spent, 0.0
         self.plans: dict[tuple[str, str], Plan] = {}
         self.seen: dict[tuple[str, str], Means] = {}
+        self.told: set[tuple[str, str]] = set()  # by a reply of this start
 
     def plan(self, request: Request, model: Model, calls: int = 1) -> None:
         """Announce `calls` calls such as `request`, so that the projection knows them."""
@@ -118,17 +124,13 @@ class Budget:
 
     def worst_case(self, request: Request, model: Model) -> float:
         """Dollars to reserve: by the price, and never below what such a call did cost."""
-        seen = self.seen.get((request.stage, request.model))
         usd = wire.worst_case(request, model, self.assumed)
-        if seen is None or seen.largest == 0:
-            return usd
-        # Where only replies tell what the server takes, a longer one may cost twice the dearest.
-        return max(usd, seen.largest) if listed(model) else max(usd, 2 * seen.largest)
+        seen = self.seen.get((request.stage, request.model))
+        return usd if seen is None else max(usd * seen.factor, seen.largest)
 
-    def unknown(self, request: Request, model: Model) -> bool:
-        """Whether the server has not told yet, by list or by reply, what such a call costs."""
-        key = request.stage, request.model
-        return self.limit is not None and not listed(model) and key not in self.seen
+    def unknown(self, stage: str, model: str) -> bool:
+        """Whether no reply has told yet what such a call costs."""
+        return self.limit is not None and (stage, model) not in self.told
 
     def fits(self, usd: float, request: Request | None = None) -> bool:
         return self.limit is None or self.spent + self.reserved + usd <= self.limit
@@ -153,19 +155,25 @@ class Budget:
         reply = reading.reply
         cost, final = reply.cost_usd, reading.kind == "final"
         tokens = reply.prompt_tokens, reply.completion_tokens
-        if cost is None and None not in tokens:
+        counted = None not in tokens
+        if cost is None and counted:
             cost = model.cost(*tokens)
-        if cost is None and not final and not reading.billable:
+        failed = not final or reply.outcome == "provider_error"
+        if cost is None and failed and not reading.billable:
             return None, 0.0
         charged = reserved if cost is None else cost
         self.spent += charged
-        if final and not (cost is None and reply.outcome == "blocked"):
-            self.learn(request.stage, request.model, charged, cost)
+        if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
+            price = model if model.priced else self.assumed
+            self.learn(request.stage, request.model, charged, cost,
+                       price.cost(*tokens) if counted else None)
+            self.told.add((request.stage, request.model))
         return cost, charged
 
-    def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
+    def learn(self, stage: str, model: str, charged: float, cost: float | None,
+              priced: float | None = None) -> None:
         """What a reply, of now or of an earlier start, was charged and did cost."""
-        self.seen.setdefault((stage, model), Means()).add(charged, cost)
+        self.seen.setdefault((stage, model), Means()).add(charged, cost, priced)
 
     def projection(self) -> float:
         """Dollars at the end: spent, and what is left at the mean cost so far (else expected)."""
@@ -217,16 +225,19 @@ class Admission:
         self.budget, self.model_of = budget, model_of
         self.refused: Task | None = None
 
-    def pick(self, waiting: deque[Task], flying: Counter, closing: bool) -> Task | None:
+    def pick(self, waiting: deque[Task], flying: Counter, held: Collection[str],
+             closing: bool) -> Task | None:
         """Take the first task that may go out of the queue, its worst case reserved.
 
-        `flying`: calls in flight by (stage, model). `closing`: begin no new group.
+        `flying`: calls in flight by (stage, model). `held`: models that have to wait. `closing`:
+        begin no new group.
         """
         self.refused = None
+        unknown = self.budget.unknown
+        telling = any(calls and unknown(*key) for key, calls in flying.items())
         for place, task in enumerate(islice(waiting, LOOK_AHEAD)):
             request = task.request
-            if (self.budget.unknown(request, self.model_of(request.model))
-                    and flying[request.stage, request.model]):
+            if request.model in held or (telling and unknown(request.stage, request.model)):
                 continue  # one call at a time, until a reply tells the price
             # Behind a group that must wait only begun ones go: no overtaking by cheaper groups.
             if task.group.admitted or (self.refused is None and not closing):

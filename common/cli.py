@@ -18,9 +18,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
+from common import EFFORTS, KEY_VARIABLE
 from common.exits import (
     COMPLETE,
     INCOMPLETE,
@@ -31,8 +34,8 @@ from common.exits import (
     UsageError,
 )
 
+ADDRESS_VARIABLE = "OPENROUTER_BASE_URL"
 ROOT = Path(__file__).resolve().parents[1]
-KEY_VARIABLE = "OPENROUTER_API_KEY"
 
 EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or configuration ·
 3 incomplete, resumable · 4 budget · 5 the provider refused · 130 interrupted"""
@@ -79,12 +82,17 @@ def add_call_flags(flags: argparse.ArgumentParser, out: str, config: str) -> tup
     add = flags.add_argument_group("who answers").add_argument
     add("--provider", metavar="NAME", choices=("auto", "openrouter", "simulated"), default="auto",
         help="auto, openrouter or simulated (default auto: openrouter where "
-             f"{KEY_VARIABLE} or --base-url is given, else simulated)")
+             f"{KEY_VARIABLE} or an address is given, else simulated)")
     add("--base-url", metavar="URL",
-        help="an OpenAI-compatible server, such as http://127.0.0.1:8080/v1")
+        help="an OpenAI-compatible server, such as http://127.0.0.1:8080/v1 (else "
+             f"{ADDRESS_VARIABLE})")
+    add("--pin", metavar="SLUG",
+        help="ask one upstream a model: auto (the highest precision), or its name on OpenRouter")
     add("--models", metavar="A,B", help="models, or simulated respondents, separated by commas")
     design = flags.add_argument_group("the design").add_argument
     design("--seed", type=int, metavar="N", help="seed of everything that is drawn (default 42)")
+    design("--effort", metavar="NAME", choices=EFFORTS,
+           help=f"reasoning: {', '.join(EFFORTS)} (default: the least that a model takes)")
     design("--temperature", type=float, metavar="T", help="sampling temperature, 0 to 2")
     add = flags.add_argument_group("cost and speed").add_argument
     add("--dry-run", action="store_true",
@@ -139,6 +147,26 @@ def api_key() -> str:
     return (key or "").strip()
 
 
+# Who can be asked, by the scheme of the address: one row a provider. A provider is a module with
+#
+#     NAME                                     # as the first line of a run calls it
+#     check_base_url(url) -> url               # UsageError where it can't be one
+#     public_address(url) -> str               # the address as part of a run's identity
+#     connect(base_url, key, connections, deadline_s, prices, routing) -> client
+#
+# and a client has `base_url`, `models` ({name: Model}), `blocking` (calls wait, so they want
+# threads), `simulated`, and the methods `model(name) -> Model`, `body(request) -> dict` (what would
+# be sent), `complete(request) -> Exchange` (one attempt, in the shape of a chat completion; what
+# went wrong is in it) and `preflight(models, needs, terms) -> Catalogue`.
+PROVIDERS = {"https": "common.openrouter", "http": "common.openrouter"}
+
+
+def provider_of(address: str) -> ModuleType:
+    """The provider at an address; that of the web, which names its fault, where none has it."""
+    scheme = address.partition(":")[0].lower()
+    return import_module(PROVIDERS.get(scheme, PROVIDERS["https"]))
+
+
 class Choice(NamedTuple):
     """Who answers. `address` is the base URL, "" where answers are simulated."""
 
@@ -150,11 +178,13 @@ class Choice(NamedTuple):
 def choose(provider: str, base_url: str | None) -> Choice:
     """The provider that the flags and the environment name."""
     key = api_key()
+    if provider != "simulated":
+        base_url = base_url or os.environ.get(ADDRESS_VARIABLE, "").strip()
     if provider == "simulated" or (provider == "auto" and not key and not base_url):
         if base_url and provider == "simulated":
             raise UsageError("--base-url: simulated respondents need no server; leave it out")
         return Choice(True, "", "")
-    from common.openrouter import OPENROUTER, provider_of
+    from common.openrouter import OPENROUTER
     if not re.fullmatch(r"[!-~]*", key):
         raise UsageError(f"{KEY_VARIABLE}: holds a space, a line break or another character "
                          "that no key has; set it anew")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from common import EFFORTS
 from common.exits import UsageError
 from common.wire import MOST_USD, Model
 
@@ -52,8 +53,13 @@ def names(value: Any) -> str | None:
     return None if len(set(value)) == len(value) else "names one entry twice"
 
 
-def table(value: Any) -> str | None:
-    return None if isinstance(value, dict) else "must be an object"
+def effort(value: Any) -> str | None:
+    return None if value is None else one_of(*EFFORTS)(value)
+
+
+def pin(value: Any) -> str | None:
+    ok = value is None or (isinstance(value, str) and value.strip() == value != "")
+    return None if ok else "must be auto or an upstream's name"
 
 
 def price(value: Any) -> str | None:
@@ -72,6 +78,58 @@ def prices(value: Any) -> str | None:
         return "must be an object {model: {prompt, completion}}"
     wrong = [(name, price(entry)) for name, entry in value.items() if price(entry)]
     return f"{wrong[0][0]!r} {wrong[0][1]}" if wrong else None
+
+
+def flag(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be true or false"
+
+
+# OpenRouter's provider preferences, key by key.
+ROUTING: dict[str, Check] = {
+    "order": names, "only": names, "ignore": names, "allow_fallbacks": flag,
+    "require_parameters": flag, "zdr": flag, "enforce_distillable_text": flag,
+    "data_collection": one_of("allow", "deny"),
+    "quantizations": lambda value: names(value) or next(
+        (f"knows no precision {name!r}; {nearest(name, QUANTIZATIONS)}"
+         for name in value if name not in QUANTIZATIONS), None),
+    "sort": lambda value: None if isinstance(value, dict) and {"by"} <= value.keys() <= {
+        "by", "partition"} else one_of("price", "throughput", "latency", "exacto")(value),
+    "max_price": lambda value: _amounts(value, "prompt", "completion", "request", "image", "audio"),
+    "preferred_min_throughput": lambda value: _floor(value),
+    "preferred_max_latency": lambda value: _floor(value),
+    "options": lambda value: None if isinstance(value, dict) else "must be an object",
+}
+QUANTIZATIONS = ("int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16",
+                 "fp32", "unknown")
+
+
+def routing(value: Any) -> str | None:
+    """OpenRouter's `provider` object; what it does not know it would ignore or refuse."""
+    if not isinstance(value, dict):
+        return "must be an object"
+    for key, item in value.items():
+        if key not in ROUTING:
+            return f"knows no {key!r} ({nearest(key, ROUTING)})"
+        fault = None if item is None and key not in ("max_price", "options") else ROUTING[key](item)
+        if fault:
+            return f"{key} {fault}"
+    return None
+
+
+def _amounts(value: Any, *keys: str) -> str | None:
+    """Prices; OpenRouter takes numbers and texts."""
+    if not isinstance(value, dict) or value.keys() - set(keys):
+        return f"must be an object of {', '.join(keys)}"
+    try:
+        ok = all(0 <= float(v) < MOST_USD and not isinstance(v, bool) for v in value.values())
+    except (TypeError, ValueError):
+        ok = False
+    return None if ok else f"must hold numbers from 0 up to {MOST_USD:g}"
+
+
+def _floor(value: Any) -> str | None:
+    return (_amounts(value, "p50", "p75", "p90", "p99") if isinstance(value, dict)
+            else number(0, 1e9)(value))
 
 
 def as_model(entry: Mapping) -> Model:

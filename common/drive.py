@@ -23,13 +23,16 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
+from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.journal import InFlight, Journal
-from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, read
+from common.reading import read
+from common.wire import NOT_RUN, Exchange, Reading, Reply, Request
 
 
 class After(NamedTuple):
@@ -41,7 +44,9 @@ class After(NamedTuple):
 Chain = Generator[Request | list[Request] | After, Any, Any]
 
 BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
-RETRY_AFTER_MAX_S = 120.0
+WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # that a server may ask for at once
+WAITS_MAX_S = 1800.0            # and in a row
+IN_FLIGHT_S = 5.0               # where an account's calls in flight cost too much together
 TICK_S = 0.25                   # how soon a signal or a due retry is noticed
 DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
 
@@ -65,6 +70,9 @@ class Ending(NamedTuple):
     stop: Stop | None
     outcomes: Counter
     retries: int
+    waits: int = 0
+    errors: Mapping[str, int] = MappingProxyType({})  # attempts by the error's type
+    failed: int = 0              # calls that the next start asks again
 
 
 class Drive:
@@ -79,13 +87,17 @@ class Drive:
         self.breaker = Breaker()
         self.admission = Admission(budget, provider.model)
         self.outcomes: Counter[str] = Counter()
-        self.total = self.retries = self.earlier = self.signals = 0
+        self.errors: Counter[str] = Counter()
+        self.total = self.retries = self.waits = self.earlier = self.failed = self.signals = 0
         self.started = clock.now()
         self.stop: Stop | None = None
         self._queues: dict[str, deque[Task]] = {stage: deque() for stage in limits}
         self._flying: Counter[str] = Counter()           # by stage
         self._flying_key: Counter[tuple[str, str]] = Counter()  # by (stage, model)
         self._timers: list[tuple[float, int, Task]] = []
+        self._held: dict[str, float] = {}    # until when, by model; "" holds all of them
+        self._waited: Counter[str] = Counter()  # seconds in a row, likewise
+        self._most: int | None = None        # calls at once that the account can bear
         self._tie = itertools.count()
         self._done: queue.SimpleQueue = queue.SimpleQueue()
         self._work: queue.SimpleQueue = queue.SimpleQueue()
@@ -127,7 +139,8 @@ class Drive:
         self._give_up()
         if self._waits:
             raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
-        return Ending(self._results, self.stop, self.outcomes, self.retries)
+        return Ending(self._results, self.stop, self.outcomes, self.retries, self.waits,
+                      self.errors, self.failed)
 
     @property
     def done(self) -> int:
@@ -210,6 +223,7 @@ class Drive:
         task.group.replies[task.slot] = reply
         task.group.left -= 1
         self.outcomes[reply.outcome] += 1
+        self.failed += reply.outcome == "provider_error" and not reply.final
 
     # -- the loop -------------------------------------------------------------------------------
 
@@ -253,12 +267,17 @@ class Drive:
             task = heapq.heappop(self._timers)[2]
             self._queue_of(task).appendleft(task)
 
+    def _may_send(self, stage: str, held: set[str]) -> bool:
+        return ("" not in held and self._flying[stage] < self.limits[stage]
+                and (self._most is None or self.flying < self._most)
+                and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
+
     def _dispatch(self) -> bool:
-        sent = False
+        sent, now = False, self.clock.now()
+        held = {model for model, until in self._held.items() if until > now}
         for stage, waiting in self._queues.items():
-            while (waiting and self._flying[stage] < self.limits[stage]
-                   and not self._hard_stop() and self.breaker.may_send(self.clock.now())):
-                task = self.admission.pick(waiting, self._flying_key, self.stop is not None)
+            while waiting and self._may_send(stage, held):
+                task = self.admission.pick(waiting, self._flying_key, held, self.stop is not None)
                 if task is None:
                     if self.stop is None and self.admission.refused and not self.flying:
                         self.stop = self.admission.over()
@@ -266,8 +285,6 @@ class Drive:
                 self._send(task)
                 sent = True
         return sent
-
-    # -- one call -------------------------------------------------------------------------------
 
     # -- one call -------------------------------------------------------------------------------
 
@@ -311,6 +328,8 @@ class Drive:
             raise exchange
         reading = read(exchange)
         reply = reading.reply
+        if reading.error_type:
+            self.errors[reading.error_type] += 1
         model = self.provider.model(request.model)
         cost, charged = self.budget.charge(request, reading, model, task.reserved)
         reply = reply._replace(cost_usd=cost)
@@ -325,35 +344,73 @@ class Drive:
             if task.group.left == 0:
                 self._advance(task.group.chain, task.group.value)
         elif not self._hard_stop():
-            self._retry(task, reading.retry_after)
+            self._again(task, reading)
         self.watch(self)
 
     def _judge(self, task: Task, reading: Reading) -> str | None:
         """The outcome of the trial, or None where the attempt was not the last."""
         if reading.kind == "final":
             self.breaker.success()
+            self._waited.pop(task.request.model, None)
+            self._waited.pop("", None)
             return reading.reply.outcome
         message = f"{task.request.id}, {task.request.model}: {reading.reply.message}"
         if reading.kind == "fatal":
             if not isinstance(self.stop, (ProviderRefused, Interrupted)):
                 self.stop = ProviderRefused(message)
             return None
+        if reading.limit == "daily":
+            self._leave_off(f"no more calls today: {message}; the cap is lifted at "
+                            f"{self._utc(reading.wait)}")
+            return None
+        if reading.wait or reading.limit:
+            return None
         self.breaker.failure(self.clock.now())
-        if self.breaker.tripped and not self._hard_stop():
-            self.stop = Incomplete(
-                f"the server fails again and again, after pauses of {PAUSE_S:g} s too; "
-                f"last error: {message}; the same command resumes")
+        if self.breaker.tripped:
+            self._leave_off(f"the server fails again and again, after pauses of {PAUSE_S:g} s too; "
+                            f"last error: {message}")
         if task.tries >= len(BACKOFF_S):
             return "provider_error"
         return None
 
-    def _retry(self, task: Task, retry_after: float | None) -> None:
-        pause = self.jitter.uniform(0, BACKOFF_S[task.tries])
-        if retry_after is not None:
-            pause = max(pause, min(retry_after, RETRY_AFTER_MAX_S))
-        task.tries += 1
-        self.retries += 1
-        heapq.heappush(self._timers, (self.clock.now() + pause, next(self._tie), task))
+    def _leave_off(self, why: str) -> None:
+        """Stop so that the same command goes on."""
+        if not self._hard_stop():
+            self.stop = Incomplete(f"{why}; the same command resumes")
+
+    def _utc(self, seconds: float | None) -> str:
+        """The time of day `seconds` from now; the next midnight where nobody says when."""
+        now = datetime.fromisoformat(self.clock.stamp())
+        then = (now + timedelta(seconds=seconds) if seconds else
+                now.replace(hour=0, minute=0, second=0) + timedelta(days=1))
+        return f"{then:%Y-%m-%d %H:%M} UTC"
+
+    def _again(self, task: Task, reading: Reading) -> None:
+        if reading.wait or reading.limit:
+            due = self._hold(task.request.model, reading)
+        else:
+            due = self.clock.now() + self.jitter.uniform(0, BACKOFF_S[task.tries])
+            task.tries += 1
+            self.retries += 1
+        heapq.heappush(self._timers, (due, next(self._tie), task))
+
+    def _hold(self, model: str, reading: Reading) -> float:
+        """A wait that the server asks for, no failure: it holds the model, or everything where
+        the account bears no more at once. Until when."""
+        now, seconds = self.clock.now(), max(WAIT_MIN_S, reading.wait or IN_FLIGHT_S)
+        if reading.limit == "in_flight":
+            model = ""
+            if self._held.get("", 0.0) <= now:  # those in flight together count once
+                self._most = max(1, (self.flying + 1) // 2)
+        self.waits += 1
+        self.breaker.answered()
+        before = max(now, self._held.get(model, 0.0))
+        due = self._held[model] = max(before, now + seconds)
+        self._waited[model] += due - before
+        if seconds > WAIT_MAX_S or self._waited[model] > WAITS_MAX_S:
+            self._leave_off(f"{model or 'the server'}: {reading.reply.message}: it asks to wait "
+                            f"{seconds:.0f} s, until {self._utc(seconds)}")
+        return now + seconds
 
     # -- the end --------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from common import wire
 from common.artifacts import gzip_parts, parts_of, read_bytes, sha256, write_atomic
 from common.exits import Incomplete, UsageError
-from common.wire import Exchange, Reply, Request, read
+from common.reading import read
+from common.wire import Exchange, Reply, Request
 
 SYNC_S = 0.9  # "synced to disk within a second"
 
@@ -48,7 +49,7 @@ def record(prev: str, request: Request, attempt: int, sent: dict, exchange: Exch
         "request_sha256": request.sha256(), "request": sent,
         "response": {"status": exchange.status, "headers": exchange.headers,
                      "body": exchange.body, "error": exchange.error},
-    }
+    } | ({"final": True} if reply.final else {})
     return (json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
 
 
@@ -57,7 +58,15 @@ def reply_of(entry: dict) -> Reply:
     raw = entry["response"]
     exchange = Exchange(raw["status"], raw["headers"], raw["body"], raw["error"])
     reply = read(exchange, now=0.0).reply
-    return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"])
+    upstream = entry["request"].get("provider")
+    precisions = upstream.get("quantizations") if isinstance(upstream, dict) else None
+    return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
+                          quantization=str(precisions[0]) if precisions else None)
+
+
+def is_final(entry: dict) -> bool:
+    """Whether the id of a journal entry is never asked again."""
+    return entry["outcome"] in wire.FINAL_OUTCOMES or entry.get("final") is True
 
 
 def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, int, str]]:
@@ -175,14 +184,14 @@ class Journal:
         self.spent += entry["charged_usd"]
         self.asked[entry["id"]] += 1
         self.last_at = entry["at"]
-        if entry["outcome"] in wire.FINAL_OUTCOMES:
+        if is_final(entry):
             if entry["id"] in self.answers:
                 raise UsageError(f"{self.path}: {entry['id']} is answered twice; "
                                  "restore the journal from a copy, or use another --run-id")
             self.hashes[entry["id"]] = entry["request_sha256"]
             stage, model = entry["stage"], entry["request"]["model"]
             self.kept[stage, model] += 1
-            if entry["outcome"] != "blocked" or entry["cost_usd"] is not None:
+            if entry["outcome"] in wire.PAID_OUTCOMES or entry["cost_usd"] is not None:
                 self.charges.append((stage, model, entry["charged_usd"], entry["cost_usd"]))
             self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
 
@@ -214,7 +223,7 @@ class Journal:
         self.prev = sha256(line[:-1])
         self.spent += charged_usd
         self.asked[request.id] += 1
-        if outcome in wire.FINAL_OUTCOMES:
+        if outcome in wire.FINAL_OUTCOMES or reply.final:
             self.hashes[request.id] = request.sha256()
         self._dirty.set()
 
@@ -350,7 +359,8 @@ def read_answers(path: Path, identity: Mapping[str, Any]) -> Answers:
         name = entry["id"]
         if entry["outcome"] is None:
             continue
-        if name in replies and replies[name].outcome in wire.FINAL_OUTCOMES:
+        if name in replies and (replies[name].outcome in wire.FINAL_OUTCOMES
+                                or replies[name].final):
             raise UsageError(f"{path} line {attempts}: {name} is answered twice")
         replies[name] = reply_of(entry)
         hashes[name] = entry["request_sha256"]

@@ -6,95 +6,42 @@
 
 `requests` is imported when the first client is made, so that everything offline runs without it.
 Connections are kept alive and shared. A call has a total deadline with its own clock: a server
-that sends one byte a second resets every socket timeout, so a watchdog shuts the socket.
+that sends one byte a second resets every socket timeout, so nobody waits for it any longer.
 """
 
+import errno
 import json
 import os
+import queue
 import re
-import socket
 import sys
+import sysconfig
 import threading
 import time
-from collections.abc import Callable, Mapping
+import urllib.request
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import cache
-from types import ModuleType
-from typing import NamedTuple
-from urllib.parse import urlsplit
+from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
+from urllib.parse import quote, urlsplit
 
-from common import VERSION, wire
-from common.cli import KEY_VARIABLE
-from common.exits import Incomplete, ProviderRefused, UsageError
-from common.wire import Exchange, Model, Request, read, read_balance, read_catalogue
-
-# --- Who can be asked, by the scheme of the address: one row a provider ---
-
-OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads
-
-
-class Catalogue(NamedTuple):
-    """What a provider says of itself before the first call; `models` empty and `limit_remaining`
-    None where unknown. A problem ends the run, a note is shown."""
-
-    models: dict[str, Model]
-    limit_remaining: float | None
-    dialect: str
-    problems: list[str]
-    notes: list[str]
-    unreachable: str = ""
-
-
-def _http() -> ModuleType:
-    return sys.modules[__name__]
-
-
-# Imported where it is asked: offline nobody needs it.
-PROVIDERS: dict[str, Callable[[], ModuleType]] = {"https": _http, "http": _http}
-
-
-def provider_of(address: str) -> ModuleType:
-    """The provider at an address; that of the web, which names its fault, where none has it."""
-    return PROVIDERS.get(address.partition(":")[0].lower(), _http)()
-
-
-SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
-
-
-def redacted(text: str, key: str) -> str:
-    """`text` with [key] in the place of `key`, also where JSON, Python or an address spells some of
-    its characters in another way. A server may echo it; it must reach no file and no line."""
-    if len(key) < SHORTEST_KEY:
-        return text
-    text = text.replace(key, "[key]")
-    return _spelled(key).sub("[key]", text) if "\\" in text or "%" in text else text
-
-
-@cache
-def _spelled(key: str) -> re.Pattern[str]:
-    return re.compile("".join(
-        rf"(?:\\{{0,4}}{re.escape(c)}|\\{{1,4}}(?:u00|x){ord(c):02x}|%{ord(c):02x})" for c in key),
-        re.IGNORECASE)
-
-
-def refuse(catalogue: Catalogue) -> None:
-    """Nothing was asked yet: all problems in one line, as ProviderRefused (Incomplete where the
-    provider just can't be reached)."""
-    if catalogue.unreachable:
-        raise Incomplete(f"the server can't be reached: {catalogue.unreachable}; "
-                         "start it or check --base-url, then give the same command")
-    if catalogue.problems:
-        raise ProviderRefused("before the first call: " + "; ".join(catalogue.problems))
-
+from common import KEY_VARIABLE, VERSION, wire
+from common.exits import UsageError
+from common.preflight import Catalogue, Terms, check, learn, pin
+from common.reading import read, read_balance, read_bill, read_catalogue, read_endpoints
+from common.wire import Exchange, Model, Request
 
 NAME = "openrouter"
+OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads
 CONNECT_S = 10.0
 DEADLINE_S = 60.0
 SIDE_DEADLINE_S = 15.0
 MAX_BODY = 32 * 1024 * 1024
-KEPT_HEADERS = ("retry-after", "x-openrouter-cache-status", "content-type")
+KEPT_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
+                "x-generation-id", "content-type")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
 
 
 def check_base_url(url: str) -> str:
@@ -119,6 +66,52 @@ def public_address(url: str) -> str:
     return f"{parts.scheme}://loopback{parts.path}" if parts.hostname in LOOPBACK else url
 
 
+# --- what must reach no file and no line -------------------------------------------------------
+
+def redacted(text: str, key: str) -> str:
+    """`text` with [key] in the place of `key`, also where JSON, Python or an address spells some of
+    its characters in another way. A server may echo it; it must reach no file and no line."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    text = text.replace(key, "[key]")
+    return _spelled(key).sub("[key]", text) if "\\" in text or "%" in text else text
+
+
+@cache
+def _spelled(key: str) -> re.Pattern[str]:
+    return re.compile("".join(
+        rf"(?:\\{{0,4}}{re.escape(c)}|\\{{1,4}}(?:u00|x){ord(c):02x}|%{ord(c):02x})" for c in key),
+        re.IGNORECASE)
+
+
+ACCOUNT = re.compile(r'(\\*"user_id\\*"\s*:\s*)(\\*"(?:(?!\\*").)*\\*"|[^\s,}\]]+)')
+
+
+def without_account(body: str, failed: bool) -> str:
+    """A body without `user_id`, which names the account: wherever it stands in an error, at top
+    level of an answer. What a model wrote stays as it is."""
+    if "user_id" not in body and not (failed and "\\u" in body):
+        return body
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return ACCOUNT.sub(r"\1null", body)
+    if failed or not isinstance(data, dict) or "choices" not in data:
+        return json.dumps(_nameless(data))
+    return json.dumps({key: value if key == "choices" else _nameless(value)
+                       for key, value in data.items() if key != "user_id"})
+
+
+def _nameless(value):
+    if isinstance(value, dict):
+        return {key: _nameless(item) for key, item in value.items() if key != "user_id"}
+    if isinstance(value, list):
+        return [_nameless(item) for item in value]
+    return ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
+
+
+# --- the client --------------------------------------------------------------------------------
+
 class OpenRouter:
     """A client; safe to use from many threads. `blocking`: calls wait, so they want threads."""
 
@@ -129,16 +122,16 @@ class OpenRouter:
                  deadline_s: float = DEADLINE_S, prices: Mapping[str, Model] | None = None,
                  routing: Mapping | None = None) -> None:
         self.base_url = check_base_url(base_url)
-        host = urlsplit(self.base_url).hostname
-        self.is_openrouter = host == "openrouter.ai" or host.endswith(".openrouter.ai")
+        self.host = urlsplit(self.base_url).hostname
+        self.is_openrouter = self.host == "openrouter.ai" or self.host.endswith(".openrouter.ai")
         self.dialect = ("openrouter" if self.is_openrouter else
-                        "openai" if host == "api.openai.com" else "compatible")
+                        "openai" if self.host == "api.openai.com" else "compatible")
         self.key = key.strip()
         self.sends_key = bool(self.key) and (
-            self.base_url.startswith("https:") or host in LOOPBACK)
+            self.base_url.startswith("https:") or self.host in LOOPBACK)
         self.deadline_s, self.routing = deadline_s, routing
         self.prices, self.models = dict(prices or {}), dict(prices or {})
-        self._wire = _Wire(connections, self.base_url)
+        self._http = _Http(connections, self.base_url)
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -157,232 +150,196 @@ class OpenRouter:
              json_body: dict | None = None) -> Exchange:
         headers = {"Accept-Encoding": "identity", "X-OpenRouter-Cache": "false",
                    "X-Title": "cirrus-bench", "User-Agent": f"cirrus-bench/{VERSION}"}
+        if self.dialect == "openrouter":
+            headers["X-OpenRouter-Metadata"] = "enabled"
         if self.sends_key:
             headers["Authorization"] = f"Bearer {self.key}"
-        exchange = self._wire.send(method, self.base_url + path, headers, json_body, deadline_s)
+        exchange = self._http.send(method, self.base_url + path, headers, json_body, deadline_s)
+        body = without_account(exchange.body, (exchange.status or 0) >= 300)
         return exchange._replace(
-            body=self._hide(exchange.body), error=self._hide(exchange.error),
+            body=self._hide(body), error=self._hide(exchange.error),
             headers={k: self._hide(v) for k, v in exchange.headers.items()})
 
     def _hide(self, text: str) -> str:
         return redacted(text, self.key)
 
-    # -- before the first paid call -------------------------------------------------------------
+    def _get(self, path: str) -> Exchange:
+        return self._ask("GET", path, SIDE_DEADLINE_S)
 
-    def preflight(self, models: list[str], needs: tuple[str, ...] = ()) -> Catalogue:
-        """Ask for catalogue and balance at once; learn prices, parameters and dialect.
+    # -- before the first paid call, and after the last -----------------------------------------
 
-        Every problem found is in `problems` (nothing may be asked), every doubt in `notes`.
+    def preflight(self, models: list[str], needs: tuple[str, ...] = (),
+                  terms: Terms | None = None) -> Catalogue:
+        """Ask for catalogue, upstreams and balance; learn prices, parameters and dialect.
+
+        Every problem found is told (nothing may be asked then), and every doubt.
         """
-        with ThreadPoolExecutor(2) as pool:
-            listing = pool.submit(self._ask, "GET", "/models", SIDE_DEADLINE_S)
-            account = pool.submit(self._ask, "GET", "/key", SIDE_DEADLINE_S)
-            listed, account = listing.result(), account.result()
-        problems, notes = [], []
-        if listed.status is None and account.status is None:
-            return Catalogue({}, None, self.dialect, [], [], listed.error)
+        terms = terms or Terms()
+        with ThreadPoolExecutor(max(2, min(8, len(models)))) as pool:
+            listed, account = pool.map(self._get, ("/models", "/key"))
+            if listed.status is None and account.status is None:
+                return Catalogue(dialect=self.dialect, unreachable=self._nobody(listed.error))
+            known = self._learn(listed)
+            paths = [f"/models/{quote(name)}/endpoints" for name in models]
+            endpoints = (pool.map(self._get, paths) if self.dialect == "openrouter" and known
+                         else [Exchange(404, {}, "")] * len(models))
+            upstreams = dict(zip(models, map(_endpoints, endpoints), strict=True))
+        catalogue = Catalogue(known, self._balance(account), self.dialect)
         if self.is_openrouter and not self.key:
-            problems.append(f"no key: set {KEY_VARIABLE} (or put it into .env)")
+            catalogue.problems.append(f"no key: set {KEY_VARIABLE} (or put it into .env)")
+        for path, answer in (("/models", listed), ("/key", account)):
+            if answer.status in (401, 402, 403):
+                catalogue.problems.append(f"{path}: {read(answer).reply.message}")
         if self.key and not self.sends_key:
-            notes.append("the key is not sent: the address is neither https nor this machine")
-        known = self._learn(listed, problems, notes)
-        remaining = self._balance(account, problems)
-        self._check_models(models, known, needs, problems, notes)
-        return Catalogue(known, remaining, self.dialect, problems, notes)
+            catalogue.notes.append("the key is not sent: the address is neither https nor this "
+                                   "machine")
+        for name in models:
+            self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
+                                    catalogue)
+        check(models, self.models, needs, terms, catalogue,
+              complete=self.is_openrouter or self.dialect != "compatible")
+        return catalogue
 
-    def _learn(self, listed: Exchange, problems: list[str], notes: list[str]) -> dict[str, Model]:
-        if listed.status in (401, 402, 403):
-            problems.append(f"/models: {read(listed).reply.message}")
-            return {}
+    def _nobody(self, error: str) -> str:
+        """Who can't be reached, and what to do."""
+        port = urlsplit(self.base_url).port
+        where = f"{self.host}:{port}" if port else self.host
+        advice = ("start it or check --base-url" if self.host in LOOPBACK else
+                  "check the network" if self.is_openrouter else
+                  "check the network and --base-url")
+        return (f"the server at {where} can't be reached: {error}; {advice}, then give the same "
+                "command")
+
+    def _learn(self, listed: Exchange) -> dict[str, Model]:
         known = read_catalogue(listed.body) if listed.status == 200 else {}
-        if not known:
-            notes.append("the server has no usable list of models: prices and limits unknown")
         if self.dialect == "compatible" and any(m.parameters is not None for m in known.values()):
             self.dialect = "openrouter"
-        for name, model in known.items():
-            price = self.prices.get(name)
-            if price and not model.priced:
-                model = model._replace(prompt=price.prompt, completion=price.completion,
-                                       request=price.request, price_from=price.price_from)
-            self.models[name] = model
+        self.models |= {name: learn(model, self.prices.get(name)) for name, model in known.items()}
         return known
 
-    def _balance(self, account: Exchange, problems: list[str]) -> float | None:
-        if account.status in (401, 402, 403):
-            problems.append(f"/key: {read(account).reply.message}")
-        if account.status != 200:
-            return None
-        return read_balance(account.body)
+    def _balance(self, account: Exchange) -> float | None:
+        return read_balance(account.body) if account.status == 200 else None
 
-    def _check_models(self, models, known, needs, problems, notes) -> None:
-        for name in models:
-            if known and name not in known:
-                line = f"model {name!r} is not in the server's list"
-                # Elsewhere a proxy may serve what it does not list; the server will say.
-                (problems if self.is_openrouter else notes).append(line)
-            lacking = [n for n in needs if not wire.supports(self.model(name), n)]
-            if lacking:
-                notes.append(f"{name}: no {' and no '.join(lacking)}; not sent, and recorded")
-            if not self.model(name).priced:
-                notes.append(f"{name}: no price known; the budget reserves at the assumed price")
+    def bill(self, generation_id: str) -> float | None:
+        """Dollars of a call as the service has booked them; None where it does not say."""
+        answer = self._get(f"/generation?id={quote(generation_id)}")
+        return read_bill(answer.body) if answer.status == 200 else None
 
 
 connect = OpenRouter
 
 
-class _Wire:
-    """HTTP with a deadline on the whole call."""
+def _endpoints(answer: Exchange) -> list[Model]:
+    return read_endpoints(answer.body) if answer.status == 200 else []
+
+
+# --- HTTP --------------------------------------------------------------------------------------
+
+class _Http:
+    """A session of `requests`, with a deadline on the whole call."""
 
     def __init__(self, connections: int, base_url: str) -> None:
         try:
             import requests
         except ImportError:
-            raise UsageError("live calls need the package `requests`: "
-                             "python3 -m pip install -r requirements.txt") from None
-        self.errors = requests.exceptions
-        self.adapter = _adapter(connections)
-        # Looked up once: with trust_env each call would read the environment and ~/.netrc anew,
-        # and a netrc entry would replace our own Authorization header.
+            raise UsageError(_lacking()) from None
+        self.session = requests.Session()
+        # With trust_env each call would read the environment and ~/.netrc anew, and a netrc entry
+        # would replace our own Authorization header.
+        self.session.trust_env = False
+        self.session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        host = urlsplit(base_url).hostname
         # A proxy can't reach this machine's own loopback, and must not be shown the key.
-        local = urlsplit(base_url).hostname in LOOPBACK
-        self.proxies = {} if local else requests.utils.get_environ_proxies(base_url)
-        self.verify = (os.environ.get("REQUESTS_CA_BUNDLE")
-                       or os.environ.get("CURL_CA_BUNDLE") or True)
-        self.watched: dict[int, tuple[float, object]] = {}
-        self.prepare = requests.Request
-        self.templates: dict[tuple[str, str], object] = {}
-        threading.Thread(target=self._patrol, daemon=True, name="watchdog").start()
-
-    def _prepared(self, method: str, url: str, headers: dict, json_body: dict | None):
-        """A request ready to send, from a template: a session would parse address and headers
-        anew for each call, which costs as much as the call itself."""
-        key = method, url
-        if key not in self.templates:
-            self.templates[key] = self.prepare(method, url, headers=headers).prepare()
-        request = self.templates[key].copy()
-        if json_body is not None:
-            request.body = json.dumps(json_body).encode()
-            request.headers["Content-Type"] = "application/json"
-            request.headers["Content-Length"] = str(len(request.body))
-        return request
+        if host not in LOOPBACK and not urllib.request.proxy_bypass(host):
+            self.session.proxies = urllib.request.getproxies()
+        self.session.verify = (os.environ.get("REQUESTS_CA_BUNDLE")
+                               or os.environ.get("CURL_CA_BUNDLE") or True)
+        adapter = requests.adapters.HTTPAdapter(pool_maxsize=max(8, connections))
+        for scheme in ("http://", "https://"):
+            self.session.mount(scheme, adapter)
 
     def send(self, method, url, headers, json_body, deadline_s) -> Exchange:
         """One attempt, no redirect followed; errors of the network come back in the Exchange.
 
-        `headers` must be the same at every call to one address.
+        The call has a thread of its own, so that no server can keep the caller past the deadline.
         """
-        start = time.monotonic()
-        ends = start + deadline_s
-        status, kept, body, error, sent = None, {}, b"", "", True
-        with _Deadline(self, ends):
+        answer, start = queue.SimpleQueue(), time.monotonic()
+
+        def call() -> None:
             try:
-                reply = self.adapter.send(
-                    self._prepared(method, url, headers, json_body), stream=True,
-                    timeout=(min(CONNECT_S, deadline_s), deadline_s),
-                    verify=self.verify, proxies=self.proxies)
-                with reply:
-                    status = reply.status_code
-                    kept = {k: reply.headers[k] for k in KEPT_HEADERS if k in reply.headers}
-                    body, error = _drain(reply.raw)
-            except (self.errors.RequestException, OSError, ValueError) as problem:
-                error = _words(problem)
-                sent = not isinstance(problem, self.errors.ConnectTimeout) and not _refused(problem)
-            except Exception as problem:  # urllib3's own while the body is read
-                if not type(problem).__module__.startswith("urllib3"):
-                    raise
-                error = _words(problem)
-        if error and time.monotonic() >= ends:
-            error = f"no complete answer within {deadline_s:g} s"
-        return Exchange(status, kept, body.decode("utf-8", "replace"), error,
-                        time.monotonic() - start, sent)
+                answer.put(self._exchange(method, url, headers, json_body, start + deadline_s))
+            except BaseException as fault:  # of ours: must reach the caller
+                answer.put(fault)
+        try:
+            threading.Thread(target=call, daemon=True, name="http").start()
+            exchange = answer.get(timeout=deadline_s)
+        except RuntimeError as problem:
+            exchange = Exchange(None, {}, "", f"no thread left: {problem}", sent=False)
+        except queue.Empty:
+            exchange = Exchange(None, {}, "", "no time left")
+        if isinstance(exchange, BaseException):
+            raise exchange
+        latency = time.monotonic() - start
+        if exchange.error and latency >= deadline_s:
+            exchange = exchange._replace(error=f"no complete answer within {deadline_s:g} s")
+        return exchange._replace(latency_s=latency)
 
-    def watch(self, ends: float) -> None:
-        _CALL.connection = None
-        self.watched[threading.get_ident()] = (ends, _CALL.holder())
-
-    def _patrol(self) -> None:
-        while True:
-            time.sleep(0.25)
-            for ends, holder in list(self.watched.values()):
-                if time.monotonic() >= ends:
-                    _shut(holder.get("connection"))
-
-
-class _Deadline:
-    def __init__(self, wire_: _Wire, ends: float) -> None:
-        self.wire, self.ends = wire_, ends
-
-    def __enter__(self) -> None:
-        self.wire.watch(self.ends)
-
-    def __exit__(self, *_) -> None:
-        self.wire.watched.pop(threading.get_ident(), None)
+    def _exchange(self, method, url, headers, json_body, ends: float) -> Exchange:
+        data = None if json_body is None else json.dumps(json_body).encode()
+        if data is not None:
+            headers = headers | {"Content-Type": "application/json"}
+        left = ends - time.monotonic()
+        status, kept, body, error, sent = None, {}, b"", "", True
+        try:
+            with self.session.request(
+                    method, url, headers=headers, data=data, stream=True, allow_redirects=False,
+                    timeout=(min(CONNECT_S, left), left)) as reply:
+                status = reply.status_code
+                kept = {k: reply.headers[k] for k in KEPT_HEADERS if k in reply.headers}
+                body, error = _drain(reply, ends)
+        except (OSError, ValueError) as problem:  # all of `requests`' own are OSErrors
+            error, sent = _words(problem), status is not None or _left(problem)
+        return Exchange(status, kept, body.decode("utf-8", "replace"), error, sent=sent)
 
 
-class _Call(threading.local):
-    """The connection that this thread's call is using, for the watchdog to find."""
-
-    def holder(self) -> dict:
-        return self.__dict__
-
-
-_CALL = _Call()
-
-
-def _shut(connection) -> None:
-    with suppress(AttributeError, OSError):  # not connected yet, or gone already
-        connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-def _drain(raw) -> tuple[bytes, str]:
+def _drain(reply, ends: float) -> tuple[bytes, str]:
     parts, size = [], 0
-    while chunk := raw.read(65536, decode_content=True):
+    for chunk in reply.iter_content(65536):
         parts.append(chunk)
         size += len(chunk)
         if size > MAX_BODY:
             return b"", f"answer longer than {MAX_BODY} bytes"
+        if time.monotonic() > ends:
+            return b"", "no time left"
     return b"".join(parts), ""
 
 
-def _root(problem: BaseException) -> BaseException:
-    """The first of a chain of errors."""
-    while problem.__cause__ or problem.__context__:
+def _chain(problem: BaseException | None) -> Iterator[BaseException]:
+    while problem is not None:
+        yield problem
         problem = problem.__cause__ or problem.__context__
-    return problem
 
 
-def _refused(problem: BaseException) -> bool:
-    """Whether no connection was made at all: nobody there, or no such name."""
-    return isinstance(_root(problem), (ConnectionRefusedError, socket.gaierror))
+def _left(problem: BaseException) -> bool:
+    """Whether the question may have left this machine: nothing has before there is a connection."""
+    from requests.exceptions import ConnectTimeout, ProxyError, SSLError
+    from urllib3.exceptions import NewConnectionError
+    no_connection = ConnectTimeout, ProxyError, SSLError, NewConnectionError
+    return not any(isinstance(each, no_connection)
+                   or (isinstance(each, OSError) and each.errno in (errno.EMFILE, errno.ENFILE))
+                   for each in _chain(problem))
 
 
 def _words(problem: BaseException) -> str:
     """The root of a chain of network errors, in a line without addresses of memory."""
-    root = _root(problem)
+    *_, root = _chain(problem)
     return " ".join(f"{type(root).__name__}: {root}".split())[:200]
 
 
-def _adapter(connections: int):
-    """An adapter whose connections tell the watchdog which socket a thread is using."""
-    from requests.adapters import HTTPAdapter
-    from urllib3.connection import HTTPConnection, HTTPSConnection
-    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-
-    def telling(base):
-        class Telling(base):
-            def request(self, *args, **kwargs):
-                _CALL.connection = self
-                return super().request(*args, **kwargs)
-        return Telling
-
-    pools = {}
-    for scheme, pool, connection in (("http", HTTPConnectionPool, HTTPConnection),
-                                     ("https", HTTPSConnectionPool, HTTPSConnection)):
-        pools[scheme] = type(pool.__name__, (pool,), {"ConnectionCls": telling(connection)})
-
-    class Adapter(HTTPAdapter):
-        def init_poolmanager(self, *args, **kwargs):
-            super().init_poolmanager(*args, **kwargs)
-            self.poolmanager.pool_classes_by_scheme = pools
-
-    return Adapter(pool_maxsize=max(8, connections))
+def _lacking() -> str:
+    """How the missing package is had, on this Python."""
+    managed = (sys.prefix == sys.base_prefix
+               and (Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED").exists())
+    pip = "" if managed else ", or python3 -m pip install -r requirements.txt"
+    return ("live calls need the package `requests`: `make pilot` (or tournament, urrp) brings "
+            f"it, as does `uv run {Path(sys.argv[0]).name} …`{pip}")

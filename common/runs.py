@@ -151,6 +151,11 @@ class RunFolder:
         self._write_manifest()
         self.inflight.clear()
 
+    def record(self, **facts: Any) -> None:
+        """Put facts into the manifest at once: a kill must not lose what a resume goes by."""
+        self.manifest |= facts
+        self._write_manifest()
+
     @property
     def spent(self) -> float:
         """Dollars charged so far, with the calls that a kill may have lost."""

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from common import config, wire
 from common.budget import Budget
-from common.cli import Choice, Progress, printable
+from common.cli import Choice, Progress, printable, provider_of
 from common.drive import Chain, Drive, Ending
 from common.exits import OverBudget
-from common.openrouter import provider_of, refuse
+from common.preflight import Terms, refuse, resolved
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
 from common.wire import Exchange, Model, Request
@@ -34,6 +34,7 @@ class Settings(NamedTuple):
     deadline_s: float
     routing: Mapping
     respondents: Mapping[str, Respondent]
+    terms: Terms = Terms()            # effort and upstream
     quiet: bool = False               # nothing but the result on stdout
 
 
@@ -67,13 +68,14 @@ class Preflight:
     def __init__(self, choice: Choice, settings: Settings, models: list[str],
                  needs: tuple[str, ...]) -> None:
         self.models, self.needs, self.error = models, needs, None
+        self.terms = settings.terms
         self.thread = threading.Thread(target=self._ask, args=(choice, settings), daemon=True)
         self.thread.start()
 
     def _ask(self, choice: Choice, settings: Settings) -> None:
         try:
             self.client = live_client(choice, settings)
-            self.catalogue = self.client.preflight(self.models, self.needs)
+            self.catalogue = self.client.preflight(self.models, self.needs, self.terms)
         except BaseException as error:
             self.error = error
 
@@ -129,6 +131,7 @@ class Session:
         if not drive.flying:
             run.inflight.clear()
         progress.close(drive)
+        run.manifest["waits"], run.manifest["errors"] = ending.waits, dict(ending.errors)
         return ending
 
     def _progress(self) -> Progress:
@@ -153,19 +156,25 @@ class Session:
             return provider
         needs = ("temperature",) if any(r.temperature is not None for r, _ in missing) else ()
         ahead = self.ahead
-        if ahead is None or not set(names) <= set(ahead.models) or ahead.needs != needs:
-            ahead = Preflight(self.choice, self.settings, names, needs)
+        settings = self.settings._replace(terms=self.settings.terms._replace(
+            resolved=resolved(self.run.manifest.get("provider"))))
+        if (ahead is None or not set(names) <= set(ahead.models) or ahead.needs != needs
+                or ahead.terms != settings.terms):
+            ahead = Preflight(self.choice, settings, names, needs)
         client, catalogue = ahead.result()
         usd = sum(n * projected([r], client.models, self.assumed) for r, n in missing)
         if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
             catalogue.problems.append(
                 f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
         refuse(catalogue)
-        for note in catalogue.notes:
-            print(f"note: {printable(note)}", file=sys.stderr)
-        self.run.manifest["provider"] = {
+        for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
+            for line in lines:
+                print(f"{kind}: {printable(line)}", file=sys.stderr)
+        earlier = self.run.manifest.get("provider") or {}
+        self.run.record(provider={
             "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
-            "models": {name: self._known(client, name, missing) for name in names}}
+            "models": earlier.get("models", {}) | {
+                name: self._known(client, name, missing) for name in names}})
         return client
 
     def _known(self, client, name: str, missing: list[tuple[Request, int]]) -> dict:

@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from common import config as c
-from common.cli import Choice, Done, names
+from common.cli import Choice, Done, names, provider_of
 from common.exits import COMPLETE, UsageError
-from common.openrouter import provider_of
+from common.preflight import Terms
 from common.wire import Request
-
-EFFORTS = ("none", "minimal", "low", "medium", "high", "max")
 
 # Keys that every configuration file of a calling script may hold.
 CALL_CHECKS: dict[str, c.Check] = {
     "seed": c.seed, "models": c.names, "respondents": c.names, "max_out": c.whole(1, 32_000),
-    "reasoning_effort": lambda v: None if v is None else c.one_of(*EFFORTS)(v),
+    "reasoning_effort": c.effort,
     "cost.limit_usd": c.number(0, 1e6), "deadline_s": c.number(0.1, 3600),
-    "prices": c.prices, "assumed_price": c.price, "routing": c.table}
+    "prices": c.prices, "assumed_price": c.price, "routing": c.routing, "pin": c.pin}
 MERGED = ("cost", "concurrency")  # objects of which a file may give a part
 
 
@@ -38,6 +36,12 @@ def configuration(default: Path, given: Path, checks: Mapping[str, c.Check],
 def merge(below: Mapping, above: Mapping) -> dict[str, Any]:
     return {**below, **{key: below[key] | value if key in MERGED else value
                         for key, value in above.items()}}
+
+
+def shared_flags(args) -> dict[str, Any]:
+    """The flags of every calling script that a configuration file may say too."""
+    return {"seed": args.seed, "reasoning_effort": args.effort, "pin": args.pin,
+            "cost": limit_flag(args.limit_usd)}
 
 
 def limit_flag(usd: float | None) -> dict | None:
@@ -66,7 +70,8 @@ def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
     """What makes two runs the same study; limits, prices and concurrency do not."""
     if choice.simulated:
         return {"config": dict(design), "prompts": dict(prompts), "provider": "simulated"}
-    return {"config": {**design, "routing": config["routing"]}, "prompts": dict(prompts),
+    pin = {"pin": config["pin"]} if config.get("pin") else {}
+    return {"config": {**design, "routing": config["routing"], **pin}, "prompts": dict(prompts),
             "provider": provider_of(choice.address).public_address(choice.address)}
 
 
@@ -78,7 +83,8 @@ def settings(name: str, config: Mapping, limits: dict[str, int], quiet: bool,
         name=name, seed=config["seed"], limits=limits, limit_usd=config["cost"]["limit_usd"],
         prices=config["prices"], assumed_price=config["assumed_price"],
         deadline_s=config["deadline_s"], routing=config["routing"],
-        respondents=respondents or {}, quiet=quiet)
+        respondents=respondents or {}, quiet=quiet,
+        terms=Terms(config["reasoning_effort"], config.get("pin")))
 
 
 def ask_ahead(args, run_id: str, choice: Choice, settings, models: Sequence[str],

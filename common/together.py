@@ -37,6 +37,10 @@ class Together:
             run.begin(None if limit_usd is None else self.limit_each)
         self.journal, self.inflight = _Journals(self.runs), _InFlights(self.runs)
 
+    def record(self, **facts: Any) -> None:
+        for run in self.runs.values():
+            run.record(**facts)
+
     @property
     def spent(self) -> float:
         return math.fsum(run.spent for run in self.runs.values())

@@ -130,9 +130,10 @@ class Scripted:
         return left.pop(0) if left else self.usual
 
 
-def completion(text="fine", cost=0.0001, **choice):
-    """The Exchange of a good answer."""
-    usage = {"prompt_tokens": 10, "completion_tokens": 2} | ({} if cost is None else {"cost": cost})
+def completion(text="fine", cost=0.0001, tokens=(10, 2), **choice):
+    """The Exchange of a good answer. `tokens`: read and written."""
+    usage = dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True))
+    usage |= {} if cost is None else {"cost": cost}
     return Exchange(200, {}, json.dumps({
         "id": "gen-1", "model": "m", "usage": usage,
         "choices": [{"finish_reason": "stop", "message": {"content": text}} | choice]}))

@@ -151,8 +151,8 @@ def test_every_attempt_is_in_the_journal_and_only_the_last_has_an_outcome(bench)
         (1, None), (2, None), (3, None), (4, "provider_error")]
 
 
-@pytest.mark.parametrize("said, least, most", [("40", 40, 41), ("3600", 120, 121), ("0", 0, 1.25)])
-def test_retry_after_wins_where_it_is_longer_up_to_two_minutes(bench, said, least, most):
+@pytest.mark.parametrize("said, least, most", [("40", 40, 41), ("120", 120, 121), ("0", 0, 1.25)])
+def test_a_wait_that_the_server_asks_for_is_kept(bench, said, least, most):
     run = bench("a", {"a": [failure(429, headers={"retry-after": said})]})
     assert least <= gaps(times(run.asked, "a"))[0] <= most
 
@@ -173,7 +173,7 @@ def test_content_is_never_a_reason_to_ask_again(bench, answer, outcome):
 
 # --- what ends a run ---------------------------------------------------------------------------
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
 def test_a_fatal_answer_ends_the_run_and_leaves_the_rest_unasked(bench, status):
     run = bench("abcd", {"b": [failure(status, "the reason")]}, concurrency=1)
     assert [reply.outcome for reply in run.ending.results] == ["ok"] + ["not_run"] * 3
@@ -229,12 +229,15 @@ def test_a_signal_after_the_last_call_is_not_lost(bench):
 DEAR = Model(prompt=0.0, completion=1 / 16, price_from="catalogue")  # worst case: 1 dollar a call
 
 
+NINETY = completion(cost=0.9, tokens=(10, 15))  # about what the price says of so many tokens
+
+
 def block(*names):
     return (yield [request(name) for name in names])
 
 
 def test_a_list_is_paid_for_as_a_whole_or_not_begun(bench):
-    run = bench("abcdefgh", limit=7.0, price=DEAR, usual=completion(cost=0.9), announce=False,
+    run = bench("abcdefgh", limit=7.0, price=DEAR, usual=NINETY, announce=False,
                 chains=[block(*"abcd"), block(*"efgh")])
     assert run.ending.outcomes == Counter(ok=4, not_run=4)
     assert [name for _, name in run.asked] == list("abcd")
@@ -243,8 +246,8 @@ def test_a_list_is_paid_for_as_a_whole_or_not_begun(bench):
 
 def test_what_is_left_is_asked_with_a_higher_limit(bench):
     chains = [block(*"abcd"), block(*"efgh")]
-    bench("abcdefgh", limit=7.0, price=DEAR, usual=completion(cost=0.9), chains=chains)
-    run = bench("abcdefgh", limit=9.0, price=DEAR, usual=completion(cost=0.9),
+    bench("abcdefgh", limit=7.0, price=DEAR, usual=NINETY, chains=chains)
+    run = bench("abcdefgh", limit=9.0, price=DEAR, usual=NINETY,
                 chains=[block(*"abcd"), block(*"efgh")])
     assert run.ending.stop is None and [name for _, name in run.asked] == list("efgh")
     assert run.budget.spent == pytest.approx(7.2)
@@ -252,13 +255,13 @@ def test_what_is_left_is_asked_with_a_higher_limit(bench):
 
 def test_a_projection_above_the_limit_ends_the_run_early(bench):
     names = [f"{i:02d}" for i in range(20)]
-    run = bench(names, limit=10.0, price=DEAR, usual=completion(cost=0.9), concurrency=1)
+    run = bench(names, limit=10.0, price=DEAR, usual=NINETY, concurrency=1)
     # the first reply tells: 20 × 0.90 is more than 10
     assert len(run.asked) == 1 and "projected $18.0000" in str(run.ending.stop)
 
 
 def test_answers_of_an_earlier_start_are_not_projected_again(bench):
-    cheap = completion(cost=0.4)
+    cheap = completion(cost=0.4, tokens=(10, 7))
     bench("abcdefgh", {"g": [failure(401)]}, limit=4.0, price=DEAR, usual=cheap, concurrency=1)
     run = bench("abcdefgh", limit=4.0, price=DEAR, usual=cheap, concurrency=1)
     assert run.ending.stop is None and run.budget.spent == pytest.approx(3.2)
@@ -293,8 +296,8 @@ class Noting(Waiting):
         return exchange
 
 
-@pytest.mark.parametrize("price, sent", [(Model(), 1), (DEAR, 8)], ids=["unpriced", "priced"])
-def test_a_model_without_price_gets_one_call_until_a_reply_has_told_it(bench, price, sent):
+@pytest.mark.parametrize("price, sent", [(Model(), 1), (DEAR, 1)], ids=["unpriced", "priced"])
+def test_no_price_is_believed_before_a_reply_has_told_it(bench, price, sent):
     provider = Noting(dict.fromkeys("abcdefgh", 0.1), price)
     bench("abcdefgh", limit=1000.0, provider=provider, assumed=DEAR)
     assert provider.sent_before_first_answer == sent and provider.peak["decision"] > 1

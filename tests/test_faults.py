@@ -12,7 +12,8 @@ import pytest
 from conftest import PRICE, request
 
 from common.exits import Incomplete, ProviderRefused, UsageError
-from common.openrouter import OpenRouter, check_base_url, refuse
+from common.openrouter import OpenRouter, check_base_url
+from common.preflight import refuse
 
 DEADLINE_S = 0.6
 TRANSIENT = ("408", "429", "429-seconds", "429-date", "500", "502", "503", "504", "524", "529",
@@ -52,7 +53,7 @@ def outcomes(run):
 @pytest.mark.parametrize("fault, words", [
     ("400", "does not take temperature"), ("401", "check OPENROUTER_API_KEY"),
     ("402", "add credit"), ("403-key", "its own limit"), ("404", "check the model's name"),
-    ("413", "too large"), ("422", "Unprocessable"), ("moved", "check the base URL")])
+    ("422", "Unprocessable"), ("moved", "check the base URL")])
 def test_a_wrong_request_or_a_refused_key_ends_the_run_at_once(ask, fault, words):
     run = ask(fault, names="abc", concurrency=1)
     assert isinstance(run.ending.stop, ProviderRefused) and words in str(run.ending.stop)
@@ -75,7 +76,8 @@ def test_a_fault_that_passes_is_asked_again(ask, fault):
     assert outcomes(run) == ["ok"] and len(run.ledger["requests"]) == 2
 
 
-@pytest.mark.parametrize("fault", [f for f in TRANSIENT if f not in ("drip", "hang")])
+@pytest.mark.parametrize("fault", [
+    f for f in TRANSIENT if f not in ("drip", "hang", "429-seconds", "429-date")])
 def test_a_fault_that_stays_is_an_error_after_three_retries_and_no_answer_is_invented(ask, fault):
     run = ask(fault)
     [reply] = run.ending.results
@@ -182,7 +184,7 @@ def test_only_supported_parameters_are_sent_after_the_catalogue_was_read(double)
     client.preflight(["m"], ("temperature",))
     client.complete(request("a", temperature=0.7, seed=3))
     [asked] = double.ledger()["requests"]
-    assert asked["sent"].keys() == {"model", "max_completion_tokens", "plugins"}
+    assert asked["sent"].keys() == {"model", "max_completion_tokens", "plugins", "session_id"}
 
 
 def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):

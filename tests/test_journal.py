@@ -14,7 +14,7 @@ from conftest import IDENTITY, completion, failure, request
 from common import journal as module
 from common.exits import Incomplete, UsageError
 from common.journal import InFlight, Journal, entries
-from common.wire import read
+from common.reading import read
 
 SURROGATE = completion('a\ud800b "quoted" δ \u2028 \x00')
 

@@ -6,7 +6,8 @@ import pytest
 from conftest import completion, failure, request
 
 from common.budget import Breaker, Budget
-from common.wire import Exchange, Model, Reading, Reply, read
+from common.reading import read
+from common.wire import Exchange, Model, Reading, Reply
 
 PRICED = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
 UNPRICED = Model()
@@ -155,14 +156,24 @@ def test_a_priced_call_reserves_what_it_can_cost_at_most():
 
 def test_a_call_that_cost_more_than_its_price_raises_the_next_reservation():
     budget = Budget(1, ASSUMED)
-    charge(budget, completion(cost=0.2))
+    charge(budget, completion(cost=0.2, tokens=(0, 0)))
     assert budget.worst_case(request("b"), PRICED) == 0.2
 
 
-def test_without_a_price_the_next_call_reserves_twice_the_dearest_so_far():
+@pytest.mark.parametrize("model", [PRICED, UNPRICED])
+def test_a_reply_that_was_ten_times_as_dear_as_its_tokens_makes_every_reservation_so(model):
     budget = Budget(1, ASSUMED)
-    charge(budget, completion(cost=0.2), UNPRICED)
-    assert budget.worst_case(request("b"), UNPRICED) == 0.4
+    price = PRICED if model.priced else ASSUMED
+    before = budget.worst_case(request("b"), model)
+    charge(budget, completion(cost=10 * (10 * price.prompt + 2 * price.completion)), model)
+    assert budget.worst_case(request("b"), model) == pytest.approx(10 * before)
+
+
+def test_a_reply_that_was_cheaper_lowers_no_reservation():
+    budget = Budget(1, ASSUMED)
+    before = budget.worst_case(request("b"), PRICED)
+    charge(budget, completion(cost=1e-9))
+    assert budget.worst_case(request("b"), PRICED) == before
 
 
 def test_without_price_and_cost_reservations_do_not_grow():
@@ -172,28 +183,32 @@ def test_without_price_and_cost_reservations_do_not_grow():
     assert budget.worst_case(request("b"), UNPRICED) == first
 
 
-def test_a_model_without_price_is_unknown_until_a_reply_came():
+KEY = "decision", "m"
+
+
+@pytest.mark.parametrize("model", [PRICED, UNPRICED])
+def test_no_price_is_believed_until_a_reply_of_this_start_came(model):
     budget = Budget(1, ASSUMED)
-    assert budget.unknown(request("a"), UNPRICED)
-    charge(budget, completion(cost=0.001), UNPRICED)
-    assert not budget.unknown(request("b"), UNPRICED)
+    budget.learn(*KEY, 0.001, 0.001)  # of an earlier one
+    assert budget.unknown(*KEY)
+    charge(budget, completion(cost=0.001), model)
+    assert not budget.unknown(*KEY) and budget.unknown("decision", "other")
 
 
 def test_a_lost_answer_does_not_make_a_price_known():
     budget = Budget(1, ASSUMED)
     charge(budget, Exchange(None, {}, "", "reset"), UNPRICED)
-    assert budget.unknown(request("b"), UNPRICED)
+    assert budget.unknown(*KEY)
 
 
 def test_an_input_that_was_blocked_does_not_make_a_price_known():
     budget = Budget(1, ASSUMED)
     charge(budget, failure(403, metadata={"reasons": ["violence"]}), UNPRICED)
-    assert budget.unknown(request("b"), UNPRICED)
+    assert budget.unknown(*KEY)
 
 
-def test_a_model_with_a_price_or_a_run_without_limit_has_nothing_unknown():
-    assert not Budget(1, ASSUMED).unknown(request("a"), PRICED)
-    assert not Budget(None, ASSUMED).unknown(request("a"), UNPRICED)
+def test_a_run_without_limit_has_nothing_unknown():
+    assert not Budget(None, ASSUMED).unknown(*KEY)
 
 
 def test_the_projection_is_the_price_table_before_the_first_reply():

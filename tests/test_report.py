@@ -14,8 +14,8 @@ from cirrus import pilot_files
 from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import RESPONDENTS
+from common.reading import read
 from common.simulated import Simulated
-from common.wire import read
 from show import page
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -30,7 +30,6 @@ from common import config as c
 from common.exits import UsageError
 from common.rng import SeededRandom
 from common.runs import check_run_id
-from common.study import EFFORTS
 
 # --- What a run is for, by what it does otherwise than usual: its role, its part in the analysi ---
 
@@ -53,6 +52,7 @@ ASIDES: dict[str, Aside] = {
     "tells": Aside("standard", "{}", "ablation", "ablated tells"),
     "variants": Aside("main", "{}", "holdout", "held-out variants"),
     "history_mode": Aside("standard", "history-{}", "history-off", "history off"),
+    "effort": Aside("", "effort-{}", "effort", "another effort"),
 }
 # part → how tables name it, in their order
 PARTS: dict[str, str] = (
@@ -171,7 +171,7 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     """Models are dealt to the agents in turn; baselines follow."""
-    voices = {stage: [Voice(v["name"], v["max_out"], v["effort"])
+    voices = {stage: [Voice(v["name"], v["max_out"], config.get("effort") or v["effort"])
                       for v in config["models"][stage]] for stage in STAGES}
     agents = [Agent(f"agent-{n + 1:02d}", *(voices[s][n % len(voices[s])] for s in STAGES))
               for n in range(config["agents"])]
@@ -202,7 +202,7 @@ MAX_OUT = {"strategy": 384, "decision": 96}
 LEAST_OUT = {"strategy": 64, "decision": 32}
 VOICE = {"name": lambda v: None if isinstance(v, str) and v.strip() else "must be a model's name",
          "max_out": c.whole(1, 32_000),
-         "reasoning_effort": lambda v: None if v is None else c.one_of(*EFFORTS)(v)}
+         "reasoning_effort": c.effort}
 
 
 def _some_of(known: Iterable[str], empty: bool = False) -> c.Check:
@@ -249,6 +249,7 @@ RUN_CHECKS: dict[str, c.Check] = {
     **{f"toggles.{factor}": c.one_of(*levels) for factor, levels in LEVELS.items()},
     "games_per_pair": c.whole(1, 100), "baselines": _some_of(BASELINES, empty=True),
     "tells": c.one_of(*TELLS), "variants": c.one_of("main", "holdout"),
+    "toggles.effort": c.effort,
 }
 RANDOMIZATION: dict[str, c.Check] = {
     "label_schemes": _some_of(LABEL_SCHEMES), "option_order": c.one_of("random", *ORDERS),
@@ -262,7 +263,7 @@ CHECKS: dict[str, c.Check] = RUN_CHECKS | {
     "cost.plan_limit_usd": c.number(0, 1e7),
     "concurrency.strategy": c.whole(1, 512), "concurrency.decision": c.whole(1, 512),
     "deadline_s": c.number(0.1, 3600), "prices": c.prices, "assumed_price": c.price,
-    "routing": c.table,
+    "routing": c.routing, "pin": c.pin, "effort": c.effort,
 }
 SECTIONS = ("toggles", "randomization", "models", "cost", "concurrency", "prices")
 
@@ -285,13 +286,17 @@ def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
                **own: Any) -> dict[str, Any]:
-    """Everything that was chosen for one run, flat; `own` overrides, for a run of a plan."""
-    random = settings["randomization"]
+    """Everything that was chosen for one run, flat; `own` overrides, for a run of a plan.
+
+    The reasoning effort is a factor where it stands among the toggles; else the models have it.
+    """
+    random, toggles = settings["randomization"], own.pop("toggles", settings["toggles"])
+    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
     return {
         **{key: settings[key] for key in ("agents", "rounds", "domain", "games_per_pair",
                                           "baselines", "tells", "variants", "temperature")},
         **{key: random[key] for key in RANDOMIZATION},
-        "toggles": {factor: settings["toggles"][factor] for factor in LEVELS},
+        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
         "seed": seed, "models": {stage: list(voices) for stage, voices in models.items()}, **own}
 
 
@@ -309,16 +314,18 @@ def voices(settings: Mapping[str, Any], simulated: bool, names: list[str] | None
             asked = names or settings["respondents"]
         if asked:
             listed = [listed[0] | {"name": name} for name in asked]
-        out[stage] = [_voice(voice, stage, usual) for voice in listed]
+        out[stage] = [_voice(voice, stage, usual, settings.get("effort"))
+                      for voice in listed]
         warnings += [_too_small(stage, voice) for voice in out[stage][:1]
                      if voice["max_out"] != voice["max_out_configured"]]
     return out, warnings
 
 
-def _voice(voice: Mapping[str, Any], stage: str, usual: int) -> dict[str, Any]:
+def _voice(voice: Mapping[str, Any], stage: str, usual: int,
+           effort: str | None) -> dict[str, Any]:
     wanted = voice.get("max_out", usual)
     return {"name": voice["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
-            "max_out_configured": wanted, "effort": voice.get("reasoning_effort")}
+            "max_out_configured": wanted, "effort": effort or voice.get("reasoning_effort")}
 
 
 def _too_small(stage: str, voice: Mapping[str, Any]) -> str:

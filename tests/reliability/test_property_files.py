@@ -303,7 +303,7 @@ def journalled(folder, names="abc"):
 
 
 def run_reply(exchange):
-    from common.wire import read
+    from common.reading import read
     return read(exchange).reply
 
 

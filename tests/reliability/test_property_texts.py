@@ -11,8 +11,9 @@ from strategies import ANY_JSON, ANY_TEXT, HARD_JSON, REPLIES, altered, many
 from common import wire
 from common.artifacts import canonical_json
 from common.parsing import STATUSES, parse_decision
+from common.reading import read, read_balance, read_catalogue
 from common.refusals import classify_refusal
-from common.wire import Exchange, read, read_balance, read_catalogue
+from common.wire import Exchange
 from urrp.classify import LABELS, classify
 from urrp.suite import items
 

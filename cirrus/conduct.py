@@ -23,12 +23,8 @@ from common.artifacts import canonical_json, json_file, read_bytes, sha256, swee
 from common.cli import Choice
 from common.exits import COMPLETE, Incomplete, Stop, UsageError
 from common.journal import journal_file, read_answers
-<<<<<<< HEAD
-from common.openrouter import provider_of
+from common.preflight import Terms
 from common.runs import RunFolder, code_hashes, kept_prompts
-=======
-from common.runs import RunFolder, code_hashes
->>>>>>> bd3d545 (Errors count as what they name, waits are no failures, and no price is believed before a reply)
 from common.session import Settings
 from common.together import SharedSession, Together
 
@@ -127,15 +123,10 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
 def _open(stack: ExitStack, job: Job, run: Run, domains: Mapping[str, Domain]) -> RunFolder:
     out = Path(job.out) / run.folder
     study = identity(run, domains[run.config["domain"]], job.provider, job.address,
-<<<<<<< HEAD
-                     job.settings["routing"], prereg_hash(out) if run.folder else None)
+                     job.settings["routing"], prereg_hash(out) if run.folder else None,
+                     job.settings.get("terms", Terms()).pin)
     return stack.enter_context(RunFolder(out, run.run_id, INSTRUMENT, study,
                                          domains[run.config["domain"]].texts))
-=======
-                     job.settings["routing"], prereg_hash(out) if run.folder else None,
-                     job.settings["terms"].pin)
-    return stack.enter_context(RunFolder(out, run.run_id, INSTRUMENT, study))
->>>>>>> bd3d545 (Errors count as what they name, waits are no failures, and no price is believed before a reply)
 
 
 def _sit(job: Job, designs: list[Tournament], folders: list[RunFolder]) -> dict[str, Summary]:

@@ -158,13 +158,13 @@ def api_key() -> str:
 # threads), `simulated`, and the methods `model(name) -> Model`, `body(request) -> dict` (what would
 # be sent), `complete(request) -> Exchange` (one attempt, in the shape of a chat completion; what
 # went wrong is in it) and `preflight(models, needs, terms) -> Catalogue`.
-PROVIDERS = {"https": "common.openrouter", "http": "common.openrouter"}
+WEB = "common.openrouter"
+PROVIDERS = {"https": WEB, "http": WEB}
 
 
 def provider_of(address: str) -> ModuleType:
     """The provider at an address; that of the web, which names its fault, where none has it."""
-    scheme = address.partition(":")[0].lower()
-    return import_module(PROVIDERS.get(scheme, PROVIDERS["https"]))
+    return import_module(PROVIDERS.get(address.partition(":")[0].lower(), WEB))
 
 
 class Choice(NamedTuple):

@@ -149,10 +149,9 @@ def test_a_run_that_broke_off_says_how_far_it_got(cli, double, command):
     assert "sk-test-key" not in json.dumps(facts)
 
 
-def test_a_tournament_that_broke_off_says_how_far_it_got(cli, double):
+def test_a_tournament_that_broke_off_says_how_far_it_got(live, double):
     double.script(faults=[{"fault": "401", "skip": 2}])
-    facts = said(cli(*TOURNAMENT, "--models", "double/a", "--base-url", double.url, "--json",
-                     key="k-12345"))
+    facts = said(live(double, *TOURNAMENT[1:], "--json", key="k-12345"))
     assert facts["exit_code"] == 5 and facts["runs"][0]["exit_code"] == 5
 
 

@@ -301,9 +301,9 @@ def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, n
 
 
 def test_a_second_interruption_ends_at_once(double, tmp_path):
-    double.script(faults=[{"fault": "hang"}])
+    double.script(faults=[{"fault": "hang", "skip": 2}])  # a first answer of each model
     process = start(double, tmp_path)
-    wait_for(double, 8)
+    wait_for(double, 10)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
@@ -312,9 +312,9 @@ def test_a_second_interruption_ends_at_once(double, tmp_path):
 
 
 def test_calls_given_up_by_an_interruption_are_charged_at_the_next_start(cli, double, tmp_path):
-    double.script(faults=[{"fault": "hang", "times": 8}], greedy=True)
+    double.script(faults=[{"fault": "hang", "times": 8, "skip": 2}], greedy=True)
     process = start(double, tmp_path)
-    wait_for(double, 8)
+    wait_for(double, 10)
     process.send_signal(signal.SIGINT), time.sleep(0.5), process.send_signal(signal.SIGINT)
     process.communicate(timeout=5)
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0

@@ -19,7 +19,7 @@ from faults import FAULTS
 from common.budget import Budget
 from common.drive import Drive
 from common.exits import Incomplete, OverBudget, ProviderRefused
-from common.journal import InFlight, Journal
+from common.journal import InFlight, Journal, is_final
 from common.openrouter import OpenRouter
 from common.wire import FINAL_OUTCOMES, OUTCOMES, Model
 
@@ -32,6 +32,7 @@ STATED = {
     **dict.fromkeys(("newlines", "no-cost", "no-usage", "other-type", "in-parts"), "ok"),
     **dict.fromkeys(("null-content", "empty-content", "null-finish"), "empty"),
     "length-empty": "truncated",
+    "413": "provider_error",  # of this one prompt: no other attempt would change it
     **dict.fromkeys(("403-moderation", "502-filter", "content-filter"), "blocked"),
     **dict.fromkeys((
         "408", "429", "429-seconds", "429-date", "429-minute", "429-nonsense", "429-available",
@@ -40,7 +41,7 @@ STATED = {
         "bad-chunk", "bad-gzip", "bad-utf8", "html", "html-200", "empty-200", "no-content",
         "no-object", "deep", "cut-json", "event-stream", "no-choices", "cache-hit", "drip",
         "hang"), None),
-    **dict.fromkeys(("400", "401", "402", "403-key", "404", "413", "422", "503-never", "moved"),
+    **dict.fromkeys(("400", "401", "402", "403-key", "404", "422", "503-never", "moved"),
                     "stop"),
 }
 STOPS = [name for name, stated in STATED.items() if stated == "stop"]
@@ -102,7 +103,7 @@ def storm(one_double, tmp_path_factory):
     """(endings of all sessions, journal lines, the double's ledger)."""
     one_double.script(mix=MIX, greedy=True, latency_s=0.004, jitter_s=0.004)
     folder, endings, limit = tmp_path_factory.mktemp("storm"), [], 0.3
-    while not endings or endings[-1].stop or endings[-1].outcomes["provider_error"]:
+    while not endings or endings[-1].stop or endings[-1].failed:
         assert len(endings) < 60, Counter(type(end.stop).__name__ for end in endings)
         ending, spent = session(one_double, folder, limit, len(endings))
         endings.append(ending)
@@ -138,7 +139,8 @@ def test_every_call_of_every_session_ends_in_a_stated_outcome(storm):
         assert all(reply.text == "" for reply in replies if reply.outcome not in FINAL_OUTCOMES)
         assert all(reply.message for reply in replies if reply.outcome == "provider_error")
         assert isinstance(ending.stop, (type(None), ProviderRefused, OverBudget, Incomplete))
-    assert {reply.outcome for reply in replies_of(endings[-1])} == set(FINAL_OUTCOMES)
+    assert {reply.outcome for reply in replies_of(endings[-1])} == {*FINAL_OUTCOMES,
+                                                                       "provider_error"}
     assert {type(ending.stop) for ending in endings} >= {ProviderRefused, OverBudget}
 
 
@@ -154,7 +156,7 @@ def test_each_attempt_is_in_the_journal_as_what_it_was(storm):
     assert played.keys() == kept.keys() and len(kept) == CALLS
     for question, own in kept.items():
         assert [line["attempt"] for line in own] == list(range(1, len(own) + 1))
-        assert [line["outcome"] in FINAL_OUTCOMES for line in own] == (
+        assert [is_final(line) for line in own] == (
             [False] * (len(own) - 1) + [True])
         for call, line in zip(played[question], own, strict=True):
             fault = call["fault"]
@@ -170,4 +172,4 @@ def test_answers_stay_what_they_were_over_all_sessions(storm):
     endings, _, _ = storm
     for before, after in pairwise(endings):
         for old, new in zip(replies_of(before), replies_of(after), strict=True):
-            assert old == new or old.outcome in ("not_run", "provider_error")
+            assert old == new or (not old.final and old.outcome in ("not_run", "provider_error"))

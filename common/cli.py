@@ -164,7 +164,8 @@ PROVIDERS = {"https": WEB, "http": WEB}
 
 def provider_of(address: str) -> ModuleType:
     """The provider at an address; that of the web, which names its fault, where none has it."""
-    return import_module(PROVIDERS.get(address.partition(":")[0].lower(), WEB))
+    scheme = address.partition(":")[0].lower()
+    return import_module(PROVIDERS.get(scheme, WEB))
 
 
 class Choice(NamedTuple):

@@ -5,8 +5,6 @@ and nothing else is that blue. Beside its colour each thing has a mark, a dash o
 nothing rests on colour alone. Text reaches a contrast of 4.5 and graphics 3 on every ground
 (WCAG 2.1 AA, 1.4.3 and 1.4.11), and what must be told apart stays apart under protanopia and
 deuteranopia; `tests/test_look.py` computes both.
-
-`pd-agents` holds a copy of this file, since it is a project of its own; a test keeps them alike.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@
 
 Nothing is loaded from elsewhere and a Content-Security-Policy forbids it; the only script is
 ours, allowed by its hash, and only where there is something to filter. Whatever came from a model
-goes through `text`. `pd-agents` holds a copy of this file; a test keeps the two alike.
+goes through `text`.
 """
 
 import base64

@@ -30,6 +30,11 @@ RunDir = Annotated[Path, typer.Argument(help="A folder that `pdbench run` wrote.
 # Read in main(), which must say errors as an object too; declared so that every help names it.
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 
+MOST_JOBS, MOST_PORT = 64, 65_535
+RANGES = {"--replicates": "a whole number from 1",
+          "--jobs": f"a whole number from 1 to {MOST_JOBS}",
+          "--port": f"a whole number from 1 to {MOST_PORT}"}
+
 
 class Said(NamedTuple):
     """What a command has to say: `facts` under --json, `text` otherwise; `error` in both cases."""
@@ -58,13 +63,14 @@ def validate(config_path: ConfigPath, json: Json = False) -> Said:
 def run(
     config_path: ConfigPath,
     replicates: Annotated[
-        int | None, typer.Option(min=1, help="Replicates per condition, instead of the file's.")
+        int | None, typer.Option(min=1, help="Replicates per condition, instead of the file's;"
+                                 " more than a run has are added, none is removed.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the matches and model calls; write nothing.")
     ] = False,
     jobs: Annotated[
-        int, typer.Option(min=1, max=64, help="Matches played side by side.")
+        int, typer.Option(min=1, max=MOST_JOBS, help="Matches played side by side.")
     ] = 1,
     json: Json = False,
 ) -> Said:
@@ -74,11 +80,14 @@ def run(
 
     experiment = load_experiment(config_path)
     _warn(experiment)
-    from pdbench.runners.run_experiment import plan, run_experiment
+    from pdbench.runners.run_experiment import plan, replicates_note, run_experiment
 
     if dry_run:
         matches = plan(experiment, replicates)
-        return Said(match_list_facts(experiment, matches), match_list_text(matches))
+        return Said(match_list_facts(experiment, matches),
+                    match_list_text(matches, replicates_note(experiment, replicates)))
+    if note := replicates_note(experiment, replicates):
+        print(f"note: {note}", file=sys.stderr)
     try:
         outcome = run_experiment(experiment, replicates, jobs)
     except KeyboardInterrupt:
@@ -108,7 +117,7 @@ def report(run_dir: RunDir, json: Json = False) -> Said:
 @app.command()
 def ui(
     run_dir: RunDir,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 8501,
+    port: Annotated[int, typer.Option(min=1, max=MOST_PORT, help="Port on 127.0.0.1.")] = 8501,
     show: Annotated[
         bool, typer.Option("--print", help="Print the Streamlit command instead of running it.")
     ] = False,
@@ -129,7 +138,8 @@ def _incomplete_text(outcome) -> str:
     return (
         f"{outcome.run_dir / 'rounds.jsonl'}: {count} of {outcome.manifest['matches']['total']}"
         f" matches ended incomplete; first: condition {first['condition']!r} replicate"
-        f" {first['replicate']} round {first['round_index']}: {first['agent']} ({first['seat']})"
+        f" {first['replicate']} round {first['round_index'] + 1}: {first['agent']}"
+        f" ({first['seat']})"
         f" gave no C or D in {first['attempts']} attempts ({first['problem']}); see"
         " output.format and output.max_retries"
     )
@@ -180,13 +190,31 @@ def _conclude() -> Said:
 
 
 def _wrong_usage(error: Exception) -> Said | None:
-    """What the command line's own library found; None where `error` is nothing of that."""
+    """What is wrong with the command line; None where `error` is nothing of that."""
     if not hasattr(error, "format_message"):
         return None
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error.format_message(), file=sys.stderr)
         return Said({}, "", ConfigError("give a command"))
-    return Said({}, "", ConfigError(f"{error.format_message().rstrip('.')}; see pdbench --help"))
+    return Said({}, "", ConfigError(f"{_usage(error)}; see pdbench --help"))
+
+
+def _usage(error: Any) -> str:
+    kind, param = type(error).__name__, getattr(error, "param", None)
+    if kind == "NoSuchOption":
+        return f"there is no option {error.option_name}"
+    if kind == "BadOptionUsage":
+        return f"{error.option_name} needs a value"
+    if kind == "MissingParameter" and param:
+        return f"{param.name.upper()} is missing"
+    if param:
+        name = param.opts[0]
+        return f"{name} should be {RANGES.get(name, 'something else')}"
+    known = [command.callback.__name__ for command in app.registered_commands]
+    words = [word for word in sys.argv[1:] if not word.startswith("-")]
+    if words and words[0] not in known:
+        return f"there is no command {words[0]!r}; known: {', '.join(known)}"
+    return "more arguments than the command takes"
 
 
 def _unexpected(error: Exception) -> Said:

@@ -81,13 +81,17 @@ def match_list_facts(experiment: Experiment, matches: list[Match]) -> dict[str, 
 def outcome_facts(outcome: Outcome) -> dict[str, Any]:
     """`run --json`."""
     manifest = outcome.manifest
-    kept = ("run_id", "status", "matches", "rounds", "model_calls", "simulated_conditions")
+    kept = ("run_id", "status", "replicates", "matches", "rounds", "model_calls",
+            "simulated_conditions")
     return {"run_dir": str(outcome.run_dir), "played": outcome.played,
             "simulated": bool(manifest["stamp"]), **{key: manifest[key] for key in kept}}
 
 
-def match_list_text(matches: list[Match]) -> str:
-    """`run --dry-run`: every match with its length, and the number of model calls."""
+def match_list_text(matches: list[Match], note: str = "") -> str:
+    """`run --dry-run`: every match with its length, and the number of model calls.
+
+    `note` says what is there already.
+    """
     rows, fewest, most, mock = [], 0, 0, 0
     for match in matches:
         rounds = match.length()
@@ -97,11 +101,12 @@ def match_list_text(matches: list[Match]) -> str:
         c = match.condition
         rows.append((c.name, match.replicate, c.agent_a.label, c.agent_b.label, rounds, *calls))
     header = ("condition", "replicate", "agent_a", "agent_b", "rounds", "calls", "at most")
-    note = f"; up to {mock:,} of them in {SIMULATED} conditions" if mock else ""
+    simulated = f"; up to {mock:,} of them in {SIMULATED} conditions" if mock else ""
     return "\n".join([
         table_text(header, rows),
         f"{len(rows)} matches, {sum(row[4] for row in rows):,} rounds, {fewest:,} to {most:,}"
-        f" model calls{note}; nothing was written",
+        f" model calls{simulated}; nothing was written",
+        *([note] if note else []),
     ])  # fmt: skip
 
 

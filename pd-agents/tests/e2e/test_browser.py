@@ -4,18 +4,19 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from itertools import product
 
 import pytest
 
 from conftest import pair
-from pdbench.report.look import COLOURS
+from hostile import wait_for
+from pdbench.report.colours import COLOURS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser",
                                                 "google-chrome"))), None)
+VIEWS = list(product((1280, 390), ("light", "dark")))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 
@@ -49,90 +50,115 @@ def viewer(run_dir):
         [sys.executable, "-m", "pdbench.cli", "ui", str(run_dir), "--port", str(port)],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     url = f"http://127.0.0.1:{port}"
+
+    def up() -> bool:
+        if process.poll() is not None:
+            pytest.fail("the viewer ended by itself")
+        try:
+            return bool(urllib.request.urlopen(f"{url}/_stcore/health", timeout=60))
+        except OSError:
+            return False
+
     try:
-        for _ in range(300):
-            if process.poll() is not None:
-                pytest.fail("the viewer ended by itself")
-            try:
-                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1)
-                break
-            except OSError:
-                time.sleep(0.1)
+        wait_for(up)
         yield url
     finally:
-        process.terminate()
-        process.wait(10)
+        process.kill()
+        process.wait()
 
 
-def test_the_viewer_shows_the_chosen_condition(browser, viewer):
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    problems = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
+@pytest.fixture
+def tab(browser):
+    """tab(width, scheme) opens one, and keeps what the page says on its console."""
+    tabs = []
+
+    def opened(width=1280, scheme="light"):
+        page = browser.new_page(viewport={"width": width, "height": 1400}, color_scheme=scheme)
+        page.set_default_timeout(600_000)  # a bound for what never comes; it costs no time
+        page.said = []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        tabs.append(page)
+        return page
+
+    yield opened
+    for page in tabs:
+        page.close()
+
+
+def test_the_viewer_leads_from_a_condition_to_its_match(tab, viewer):
+    page = tab()
     page.goto(viewer)
-    page.get_by_role("heading", name="alld-tft, replicate 0").wait_for(timeout=30_000)
+    page.get_by_role("heading", name="alld-tft", exact=True).wait_for()
     page.get_by_test_id("stSelectbox").first.locator("input").click()
     page.get_by_role("option", name="coin-tft").click()
-    page.get_by_role("heading", name="coin-tft, replicate 0").wait_for(timeout=30_000)
-    page.get_by_text("SIMULATED").first.wait_for(timeout=30_000)
-    page.get_by_text("Prompts and answers").wait_for(timeout=30_000)
-    charts = page.get_by_test_id("stVegaLiteChart")
-    charts.nth(1).locator("canvas, svg").first.wait_for(timeout=30_000)
-    assert charts.count() == 2
-    for i in range(2):
-        box = charts.nth(i).bounding_box()
-        assert box["width"] > 600
-        assert box["height"] > 100
+    page.get_by_role("heading", name="coin-tft", exact=True).wait_for()
+    page.get_by_text("SIMULATED").first.wait_for()
+    chart = page.get_by_test_id("stVegaLiteChart")
+    chart.locator("canvas, svg").first.wait_for()
+    assert chart.bounding_box()["width"] > 600
+    table = page.get_by_test_id("stDataFrame")
+    table.locator("canvas").first.wait_for()
+    while not page.get_by_role("heading", name="coin-tft, replicate 1").count():
+        table.click(position={"x": 15, "y": 35 + 35 + 18})  # the second row's box
+        page.wait_for_timeout(1000)
+    page.get_by_text("Prompts and answers").wait_for()
+    page.get_by_test_id("stVegaLiteChart").nth(1).locator("canvas, svg").first.wait_for()
     assert page.get_by_test_id("stException").count() == 0
     assert page.get_by_test_id("stAlertContentError").count() == 0
-    assert problems == []
-    page.close()
+    assert page.said == []
 
 
-def test_the_viewer_fits_and_is_legible(browser, viewer):
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_the_viewer_fits_and_is_legible(tab, viewer, width, scheme):
     """Phone and screen, light and dark: no sideways scrolling, no word on the console."""
-    for width, scheme in product((1280, 390), ("light", "dark")):
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        said = []
-        page.on("console", lambda message, said=said: said.append(message.text))
-        page.on("pageerror", lambda error, said=said: said.append(str(error)))
-        page.goto(viewer)
-        page.get_by_test_id("stVegaLiteChart").nth(1).locator("canvas, svg").first.wait_for(
-            timeout=30_000)
-        page.get_by_text("cirrus-bench").wait_for(timeout=30_000)
-        sheet = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-        assert sheet == PAPER[scheme]
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        contrasts = page.evaluate(CONTRASTS)
-        assert len(contrasts) > 15
-        assert min(contrasts) >= 4.5
-        assert page.get_by_role("heading", level=1).count() == 1
-        assert said == []
-        page.close()
+    page = tab(width, scheme)
+    page.goto(viewer)
+    page.get_by_test_id("stVegaLiteChart").locator("canvas, svg").first.wait_for()
+    page.get_by_text("cirrus-bench").wait_for()
+    sheet = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    assert sheet == PAPER[scheme]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    contrasts = page.evaluate(CONTRASTS)
+    assert len(contrasts) > 15
+    assert min(contrasts) >= 4.5
+    assert page.get_by_role("heading", level=1).count() == 1
+    assert page.said == []
 
 
 PAPER = {scheme: "rgb({}, {}, {})".format(*bytes.fromhex(getattr(COLOURS["paper"], scheme)[1:]))
          for scheme in ("light", "dark")}  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_report_fits_and_is_legible(browser, run_dir, width, scheme):
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    asked, said = [], []
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_the_report_fits_and_is_legible(tab, run_dir, width, scheme):
+    page = tab(width, scheme)
+    asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss()))
     page.goto(f"file://{run_dir}/report.html")
+    assert page.locator("details[open]").count() == 0
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.get_by_role("heading", level=1).inner_text().endswith("dilemma: test")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator(".charts svg[role=img]").count() == 2
+    assert page.locator("main > figure svg[role=img]").count() == 1
     assert page.locator("script").count() == 0
-    assert (len(asked), said) == (1, [])
+    assert (len(asked), page.said) == (1, [])
     assert page.get_by_text("<script>alert(1)</script>").count() > 0
     assert page.get_by_text("SIMULATED").count() >= 3
     contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 40
     assert min(contrasts) >= 4.5  # WCAG 2.1, 1.4.3
-    page.close()
+    label = page.locator("main > figure svg text").first
+    assert label.evaluate("e => getComputedStyle(e).fill") == INK[scheme]
+
+
+def rgb(name, scheme):
+    return "rgb({}, {}, {})".format(*bytes.fromhex(getattr(COLOURS[name], scheme)[1:]))
+
+
+INK = {scheme: rgb("dim", scheme) for scheme in ("light", "dark")}  # the sheet's, not the file's
 
 
 CONTRASTS = """() => {

@@ -10,14 +10,15 @@ import pytest
 
 def pdbench(*arguments):
     return subprocess.run([sys.executable, "-m", "pdbench.cli", *arguments], text=True,
-                          capture_output=True, check=False, timeout=120)
+                          capture_output=True, check=False)
 
 
 def test_validate_prints_a_short_summary(project):
     done = pdbench("validate", "configs/experiment.yaml")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("valid: run default, seed 42, 9 conditions x 3 replicates")
-    assert "cooperative-vs-tft" in done.stdout
+    assert done.stdout.startswith("valid: run default, seed 42, 21 conditions x 10 replicates")
+    assert "tft-vs-wsls" in done.stdout
+    assert "SIMULATED" not in done.stdout
     assert not (project / "data").exists()
 
 
@@ -28,24 +29,37 @@ def test_run_with_two_replicates_leaves_the_required_files(project):
     for name in ("rounds.jsonl", "run_manifest.json", "aggregates.parquet"):
         assert (run_dir / name).stat().st_size > 0
     manifest = json.loads((run_dir / "run_manifest.json").read_text())
-    assert (manifest["status"], manifest["replicates"], manifest["stamp"]) == (
-        "complete", 2, "SIMULATED")
+    assert (manifest["status"], manifest["replicates"], manifest["stamp"]) == ("complete", 2, None)
     table = pd.read_parquet(run_dir / "aggregates.parquet")
-    assert (table["level"] == "replicate").sum() == 9 * 2
-    alld = table.query("condition == 'tft-vs-alld' and replicate == 0").iloc[0]
-    assert (alld["total_payoff_agent_a"], alld["total_payoff_agent_b"]) == (49, 54)  # 0+49, 5+49
+    assert (table["level"] == "replicate").sum() == 21 * 2
     assert "progress rounds=" in done.stderr
-    assert "SIMULATED" in done.stdout
+    assert "SIMULATED" not in done.stdout
 
     done = pdbench("report", "data/runs/default")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [f"data/runs/default/report.{x}" for x in ("html", "md")]
+    page = (run_dir / "report.html").read_text()
+    assert "<h2>Ranking</h2>" in page
+    assert "SIMULATED" not in page
+
+
+def test_the_demonstration_of_models_is_stamped_and_ranks_nobody(project):
+    done = pdbench("run", "configs/models.yaml", "--replicates", "2")
+    assert "SIMULATED" in done.stdout
+    assert pdbench("report", "data/runs/models").returncode == 0
+    page = (project / "data/runs/models/report.html").read_text()
+    assert "SIMULATED" in page
+    assert "Ranking" not in page
+    assert "This is no ranking" in page
 
 
 def test_the_six_policies_meet_each_other_as_axelrods_do(project):
-    done = pdbench("run", "configs/round_robin.yaml", "--replicates", "1")
+    config = project / "configs/experiment.yaml"
+    quiet = config.read_text().replace("noise: 0.02", "noise: 0").replace("n: 100", "n: 200")
+    config.write_text(quiet)
+    done = pdbench("run", "configs/experiment.yaml", "--replicates", "1")
     assert done.returncode == 0, done.stderr
-    table = pd.read_parquet(project / "data/runs/round-robin/aggregates.parquet")
+    table = pd.read_parquet(project / "data/runs/default/aggregates.parquet")
     row = table.set_index("condition").loc["alld-vs-tft"].iloc[0]
     assert (row["total_payoff_agent_a"], row["total_payoff_agent_b"]) == (204, 199)
     row = table.set_index("condition").loc["alld-vs-wsls"].iloc[0]
@@ -53,12 +67,12 @@ def test_the_six_policies_meet_each_other_as_axelrods_do(project):
 
 
 def test_ui_prints_the_exact_command(project):
-    pdbench("run", "configs/round_robin.yaml", "--replicates", "1")
-    done = pdbench("ui", "data/runs/round-robin", "--port", "8777", "--print")
+    pdbench("run", "configs/experiment.yaml", "--replicates", "1")
+    done = pdbench("ui", "data/runs/default", "--port", "8777", "--print")
     assert done.returncode == 0, done.stderr
     assert "streamlit run" in done.stdout
     assert "--server.address=127.0.0.1 --server.port=8777" in done.stdout
-    assert done.stdout.rstrip().endswith("-- data/runs/round-robin")
+    assert done.stdout.rstrip().endswith("-- data/runs/default")
 
 
 @pytest.mark.parametrize("module", ["pandas", "pyarrow", "streamlit", "litellm", "openai"])

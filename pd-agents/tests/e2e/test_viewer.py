@@ -8,7 +8,7 @@ import pytest
 
 from conftest import pair
 from pdbench.report import VERSION
-from pdbench.report.look import COLOURS
+from pdbench.report.colours import COLOURS
 from pdbench.ui import theme
 
 testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
@@ -21,7 +21,7 @@ def view(monkeypatch, request):
 
     def show(run_dir):
         monkeypatch.setattr(sys, "argv", ["streamlit_app.py", str(run_dir)])
-        return testing.AppTest.from_file(app, default_timeout=60).run()
+        return testing.AppTest.from_file(app, default_timeout=600).run()
 
     return show
 
@@ -44,37 +44,70 @@ def metrics(page):
 
 
 def charts(page):
-    """The mark of each chart on the page."""
-    return [json.loads(x.proto.spec)["mark"]["type"] for x in page.get("vega_lite_chart")]
+    """The marks of each chart on the page."""
+    specs = [json.loads(x.proto.spec) for x in page.get("vega_lite_chart")]
+    return [[layer["mark"]["type"] for layer in spec["layer"]] for spec in specs]
 
 
-def test_it_opens_on_the_first_condition(view, run_dir):
+def opened(page, condition, replicate):
+    """The page of one match."""
+    page.selectbox(key="condition").select(condition).run()
+    return page.selectbox(key="replicate").select(replicate).run()
+
+
+def test_it_opens_on_the_first_condition_with_all_its_replicates(view, run_dir):
     page = view(run_dir)
     assert not page.exception
     assert not page.error
     assert page.selectbox(key="condition").options == ["alld-tft", "script-tft", "never-tft"]
-    assert charts(page) == ["rect", "line"]
-    # DDDDDD against CDDDDD: 1 C of 12 actions; 5+5 against 0+5 points
-    assert metrics(page)["Rounds"] == "6"
-    assert metrics(page)["Cooperation, both"] == "8%"
+    assert page.selectbox(key="replicate").options == ["all replicates", "replicate 0",
+                                                       "replicate 1"]
+    assert charts(page) == [["area", "line"]]  # intervals and cooperation by round
+    assert metrics(page) == {"Complete / all matches": "2 / 2", "Rounds a match": "6",
+                             "Cooperation, both": "8%"}
     table = page.table[0].value
-    assert table["A: ALLD"].tolist() == ["0%", "10", "1.67", "100%", "0%", "−5"]
+    assert table["B: TFT"].tolist() == ["17%", "100%", "0%", "+5", "0.83"]  # no interval: alike
+    matches = page.dataframe[0].value
+    assert matches["Replicate"].tolist() == [0, 1]
+    assert matches["Points a round, A: ALLD"].tolist() == [10 / 6, 10 / 6]
     assert not page.warning
 
 
-def test_another_condition_and_replicate(view, run_dir):
+def test_a_condition_counts_complete_matches_only(view, run_dir):
     page = view(run_dir)
-    page.selectbox(key="condition").select("script-tft").run()
-    page.selectbox(key="replicate").select(1).run()
+    page.selectbox(key="condition").select("never-tft").run()
+    assert not page.exception
+    assert metrics(page)["Complete / all matches"] == "0 / 2"
+    assert metrics(page)["Cooperation, both"] == "–"
+    assert charts(page) == []
+    assert page.dataframe[0].value["Status"].tolist() == ["incomplete"] * 2
+
+
+def test_a_match_with_its_rounds_from_1(view, run_dir):
+    page = opened(view(run_dir), "alld-tft", 0)
+    # DDDDDD against CDDDDD: 1 C of 12 actions; 5+5 against 0+5 points
+    assert metrics(page)["Rounds"] == "6"
+    assert metrics(page)["Cooperation, both"] == "8%"
+    assert charts(page) == [["rect"], ["line"]]
+    table = page.table[0].value
+    assert table["A: ALLD"].tolist() == ["0%", "100%", "0%", "−5", "10", "1.67"]
+    actions = json.loads(page.get("vega_lite_chart")[0].proto.spec)
+    rounds = [row["round"] for row in actions["layer"][0]["data"]["values"]]
+    assert (min(rounds), max(rounds)) == (1, 6)
+
+
+def test_another_condition_and_replicate(view, run_dir):
+    page = opened(view(run_dir), "script-tft", 1)
     assert not page.exception
     assert page.header[0].value == "script-tft, replicate 1"
     assert "SIMULATED" in page.warning[0].value
-    assert charts(page) == ["rect", "line"]
+    assert charts(page) == [["rect"], ["line"]]
+    page.selectbox(key="condition").select("alld-tft").run()
+    assert page.header[0].value == "alld-tft"  # another condition opens with all its replicates
 
 
 def test_every_attempt_with_its_prompt_and_raw_answer(view, run_dir):
-    page = view(run_dir)
-    page.selectbox(key="condition").select("script-tft").run()
+    page = opened(view(run_dir), "script-tft", 0)
     page.number_input(key="round").set_value(2).run()
     code = [c.value for c in page.code]
     assert "<b>hm</b>" in code
@@ -84,8 +117,7 @@ def test_every_attempt_with_its_prompt_and_raw_answer(view, run_dir):
 
 
 def test_an_incomplete_match_says_so(view, run_dir):
-    page = view(run_dir)
-    page.selectbox(key="condition").select("never-tft").run()
+    page = opened(view(run_dir), "never-tft", 0)
     assert not page.exception
     assert any("Incomplete" in w.value for w in page.warning)
     assert metrics(page)["Rounds"] == "1"
@@ -96,9 +128,13 @@ def test_a_run_that_is_still_being_written(view, run_dir):
     whole = rounds.read_bytes()
     (run_dir / "aggregates.parquet").unlink()
     rounds.write_bytes(whole[:2000])
+    manifest = json.loads((run_dir / "run_manifest.json").read_text())
+    (run_dir / "run_manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
     page = view(run_dir)
     assert not page.exception
     assert page.selectbox(key="condition").options == ["alld-tft"]
+    assert metrics(page)["Complete / all matches"] == "0 / 1"
+    page = opened(page, "alld-tft", 0)
     assert any("still being played" in w.value for w in page.warning)
     before = metrics(page)["Rounds"]
     rounds.write_bytes(whole)
@@ -108,10 +144,12 @@ def test_a_run_that_is_still_being_written(view, run_dir):
 
 def test_the_committed_run_of_a_real_model(view, request):
     page = view(request.config.rootpath / "data/examples/local-smollm2")
-    assert not page.exception  # the first match has no valid round at all
+    assert not page.exception
+    page = opened(page, "smollm2-vs-tft", 0)
+    assert not page.exception  # a match without a single valid round
     assert metrics(page)["Rounds"] == "0"
     assert "You choose C." in [c.value for c in page.code]
-    page.selectbox(key="condition").select("smollm2-choice-vs-tft").run()
+    page = opened(page, "smollm2-choice-vs-tft", 0)
     assert not page.exception
     assert not any("SIMULATED" in w.value for w in page.warning)
 
@@ -119,7 +157,7 @@ def test_the_committed_run_of_a_real_model(view, request):
 def test_the_foot_names_version_seed_and_hashes(view, run_dir):
     manifest = json.loads((run_dir / "run_manifest.json").read_text())
     foot = view(run_dir).markdown[-1].value
-    assert f"SIMULATED · cirrus-bench {VERSION} · seed 7" in foot
+    assert f"partly SIMULATED · cirrus-bench {VERSION} · seed 7" in foot
     assert f"configuration {manifest['config_sha256'][:12]}" in foot
 
 

@@ -27,15 +27,15 @@ def said(pdbench):
 
 
 def test_the_commands_of_a_run_say_what_they_did(project, said):
-    valid = said("validate", "configs/round_robin.yaml")
+    valid = said("validate", "configs/experiment.yaml")
     assert (valid["run_id"], len(valid["conditions"]), valid["simulated"]) == (
-        "round-robin", 21, False)
-    config = ("configs/round_robin.yaml", "--replicates", "1")
+        "default", 21, False)
+    config = ("configs/experiment.yaml", "--replicates", "1")
     dry = said("run", *config, "--dry-run")
-    assert (dry["matches"], dry["rounds"], dry["model_calls"]) == (21, 21 * 200, [0, 0])
+    assert (dry["matches"], dry["rounds"], dry["model_calls"]) == (21, 21 * 100, [0, 0])
     assert not (project / "data").exists()
     run = said("run", *config)
-    assert (run["status"], run["played"], run["rounds"]) == ("complete", 21, 4200)
+    assert (run["status"], run["played"], run["rounds"]) == ("complete", 21, 2100)
     assert said("run", *config)["played"] == 0
     assert said("aggregate", run["run_dir"])["rows"] == 21 * 2  # a match and its condition
     assert said("report", run["run_dir"])["files"] == [
@@ -43,14 +43,17 @@ def test_the_commands_of_a_run_say_what_they_did(project, said):
 
 
 def test_a_mock_s_run_is_called_simulated(project, said):
-    run = said("run", "configs/experiment.yaml", "--replicates", "1")
+    run = said("run", "configs/models.yaml", "--replicates", "1")
     assert run["simulated"] is True
     assert "cooperative-vs-tft" in run["simulated_conditions"]
 
 
 @pytest.mark.parametrize(("arguments", "word"), [
-    (("run", "none.yaml"), "none.yaml"), (("validate",), "Missing argument"),
-    (("run", "configs/experiment.yaml", "--jobs", "many"), "--jobs"), (("fly",), "fly"),
+    (("run", "none.yaml"), "none.yaml"), (("validate",), "CONFIG_PATH is missing"),
+    (("run", "x.yaml", "--jobs", "many"), "--jobs should be a whole number from 1 to 64"),
+    (("fly",), "there is no command 'fly'; known: validate"),
+    (("run", "x.yaml", "--speed", "9"), "there is no option --speed"),
+    (("validate", "a", "b"), "more arguments than the command takes"),
     (("ui", "x"), "--json")])
 def test_a_refusal_is_an_object(project, said, arguments, word):
     facts = said(*arguments)
@@ -94,7 +97,7 @@ def test_people_read_text_and_helps(project, pdbench):
 
 
 def test_a_reader_who_left_is_no_error(project):
-    done = subprocess.run(f"{sys.executable} -m pdbench.cli validate configs/round_robin.yaml | :",
+    done = subprocess.run(f"{sys.executable} -m pdbench.cli validate configs/experiment.yaml | :",
                           shell=True, check=False, capture_output=True, text=True)
     assert done.stderr == ""
 

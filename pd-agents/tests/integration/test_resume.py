@@ -4,11 +4,11 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from conftest import pair
+from hostile import wait_for
 from pdbench.core.types import ProviderError
 from pdbench.runners import registry
 from support import rounds_of
@@ -20,6 +20,10 @@ CONDITIONS = [
     pair("geometric", "GTFT", "ALLD",
          overrides={"horizon": {"type": "geometric", "stop_prob": 0.01}}),
 ]  # fmt: skip
+
+
+def grown(path, size):
+    return path.exists() and path.stat().st_size >= size
 
 
 def same_files(run_dir):
@@ -43,12 +47,17 @@ def test_more_replicates_leave_the_earlier_ones_as_they_are(experiment, pdbench,
     run_dir = project / "data/runs/test"
     pdbench("run", path)
     first = rounds_of(run_dir, drop=())
-    pdbench("run", path, "--replicates", 3)
+    err = pdbench("run", path, "--replicates", 3)[2]
+    assert err.startswith("note: data/runs/test has 1 of each condition's replicates; 2 more of"
+                          " each are added (8 matches), the earlier ones stay as they are\n")
     again = rounds_of(run_dir, drop=())
     assert [r for r in again if r["replicate"] == 0] == first
     assert {r["replicate"] for r in again} == {0, 1, 2}
     whole = (run_dir / "rounds.jsonl").read_bytes()
-    assert "nothing to do" in pdbench("run", path, "--replicates", 2)[1]
+    out, err = pdbench("run", path, "--replicates", 2)[1:]
+    assert "nothing to do" in out
+    assert "has 3 of each condition's replicates; 2 were asked for, but none is removed" in err
+    assert "but none is removed" in pdbench("run", path, "--replicates", 2, "--dry-run")[1]
     assert (run_dir / "rounds.jsonl").read_bytes() == whole
 
 
@@ -75,8 +84,7 @@ def test_sigkill_at_three_moments_loses_nothing(experiment, pdbench, project):
     killed = 0
     for size in (1, 900_000, 2_500_000):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while process.poll() is None and (not rounds.exists() or rounds.stat().st_size < size):
-            time.sleep(0.005)
+        wait_for(lambda p=process, size=size: p.poll() is not None or grown(rounds, size))
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
     assert killed == 3
@@ -96,10 +104,9 @@ def test_an_interruption_is_told_and_resumed(experiment, pdbench, project, jobs)
     command = [sys.executable, "-m", "pdbench.cli", "run", str(path), "--jobs", jobs]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     rounds = project / "data/runs/test/rounds.jsonl"
-    while not rounds.exists() or rounds.stat().st_size < 500_000:
-        time.sleep(0.01)
+    wait_for(lambda: grown(rounds, 500_000))
     process.send_signal(signal.SIGINT)
-    err = process.communicate(timeout=60)[1]
+    err = process.communicate()[1]
     assert process.returncode == 130
     assert err.splitlines()[-1] == (
         "error: interrupted; whole rounds are kept, the same command resumes")

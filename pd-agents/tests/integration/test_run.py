@@ -129,7 +129,7 @@ def test_a_model_that_never_answers_ends_its_match_as_incomplete(project, experi
     assert code == 3
     assert err.splitlines()[-1] == (
         "error: data/runs/test/rounds.jsonl: 1 of 2 matches ended incomplete; first: condition"
-        " 'never' replicate 0 round 1: hm (agent_b) gave no C or D in 3 attempts (not exactly C or"
+        " 'never' replicate 0 round 2: hm (agent_b) gave no C or D in 3 attempts (not exactly C or"
         " D); see output.format and output.max_retries"
     )
     rows = [r for r in rounds_of(project / "data/runs/test") if r["condition"] == "never"]
@@ -159,7 +159,7 @@ def test_a_match_without_a_single_round_is_reported(project, experiment, pdbench
     assert pd.isna(row["exploitability_payoff_gap_agent_a"])
     assert pdbench("report", run_dir)[0] == 0
     page = (run_dir / "report.html").read_text()
-    assert "No match is complete yet." in page
+    assert "No match is complete yet, of 1 that were begun." in page
     assert "&lt;mute&gt;" in page
     assert "100.0%" in page
     assert "<mute>" not in page

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from conftest import agent, pair
+from pdbench.agents.policy import POLICIES
 from pdbench.config.load import load_experiment, snapshot_sha256
 from pdbench.config.overrides import flatten, leaves
 from pdbench.config.schema import ConditionSettings, LLMSpec
@@ -18,18 +19,36 @@ def complaint(path) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("name", ["experiment.yaml", "round_robin.yaml", "local_smollm2.yaml"])
+@pytest.mark.parametrize("name", ["experiment.yaml", "models.yaml", "local_smollm2.yaml"])
 def test_shipped_experiments_are_valid(name):
     assert load_experiment(CONFIGS / name).warnings == ()
 
 
-def test_the_default_experiment_says_what_it_is(project):
+def test_the_default_experiment_is_a_round_robin_of_the_six_policies(project):
     loaded = load_experiment(project / "configs" / "experiment.yaml")
-    names = [c.name for c in loaded.conditions]
-    assert "tft-vs-alld" in names
-    assert {a.label for c in loaded.conditions for a in c.agents} >= {
-        "TFT", "ALLD", "GRIM", "WSLS", "ALLC", "GTFT(0.3)", "mock (cooperative)"}
+    assert len(loaded.conditions) == 21  # 6 * 5 / 2 pairs and 6 against themselves
+    assert {frozenset(a.label for a in c.agents) for c in loaded.conditions} == {
+        frozenset({a, b}) for a in POLICIES for b in POLICIES}
+    assert not any(c.asks_models for c in loaded.conditions)
     assert str(loaded.run_dir) == "data/runs/default"
+
+
+def test_a_round_robin_and_conditions_stand_side_by_side(experiment):
+    model = {"ref": "agents/llm_default.yaml", "overrides": {"label": "GPT-9 (mini)"}}
+    loaded = load_experiment(experiment(round_robin=[agent("TFT"), model]))
+    assert [c.name for c in loaded.conditions] == [
+        "tft-vs-tft", "tft-vs-gpt-9-mini", "gpt-9-mini-vs-gpt-9-mini", "tft-alld"]
+
+
+def test_an_agent_twice_in_a_round_robin_needs_another_label(experiment):
+    assert "round_robin[1]: is called 'TFT', as round_robin[0] is; override its label" in (
+        complaint(experiment(round_robin=[agent("TFT"), agent("TFT")])))
+
+
+def test_something_has_to_be_played(experiment, project):
+    path = experiment()
+    path.write_text(path.read_text().partition("conditions:")[0])
+    assert "conditions or round_robin: at least one has to say who plays" in complaint(path)
 
 
 def test_a_short_name_a_dotted_key_and_a_mapping_override_alike():
@@ -98,7 +117,7 @@ CASES = {
         "conditions[0].agent_a.type: should be policy or llm (or give ref: FILE), found 'human'"),
     "probability above one": (
         {"agent_a": {"ref": "agents/policies.yaml", "overrides": {"generous_prob": 1.5}}},
-        "conditions[0].agent_a.overrides.generous_prob: should be less than or equal to 1, found"
+        "conditions[0].agent_a.overrides.generous_prob: should be at most 1, found"
         " 1.5"),
     "script without lines": (
         {"agent_a": agent({"strategy": "script"})},
@@ -106,7 +125,7 @@ CASES = {
         " together"),
     "noise above one": (
         {"overrides": {"noise": 2}},
-        "conditions[0].overrides.game.noise: should be less than or equal to 1, found 2"),
+        "conditions[0].overrides.game.noise: should be at most 1, found 2"),
     "unknown condition override": (
         {"overrides": {"stop_pr": 0.5}},
         "conditions[0].overrides.stop_pr: unknown override; did you mean stop_prob?"),
@@ -126,7 +145,7 @@ SECTIONS = {
         "horizon.stop_prob: should be greater than 0, found 0.0"),
     "stop_prob above one": (
         {"horizon": {"type": "geometric", "stop_prob": 1.5}},
-        "horizon.stop_prob: should be less than or equal to 1, found 1.5"),
+        "horizon.stop_prob: should be at most 1, found 1.5"),
     "stop_prob not a number": (
         {"horizon": {"type": "geometric", "stop_prob": float("nan")}},
         "horizon.stop_prob: should be a finite number, found nan"),
@@ -136,7 +155,7 @@ SECTIONS = {
         "horizon: a fixed horizon has no stop_prob; remove it"),
     "no rounds": (
         {"horizon": {"type": "fixed", "n": 0}},
-        "horizon.n: should be greater than or equal to 1, found 0"),
+        "horizon.n: should be at least 1, found 0"),
     "payoffs incomplete": (
         {"game": {"payoffs": {"CC": [3, 3], "CD": [0, 5], "DC": [5, 0]}}},
         "game.payoffs.DD: missing"),
@@ -144,7 +163,7 @@ SECTIONS = {
         {"game": {"payoffs": {"CC": [3], "CD": [0, 5], "DC": [5, 0], "DD": [1, 1]}}},
         "game.payoffs.CC[1]: missing"),
     "unknown section": ({"hoizon": {}}, "hoizon: unknown key"),
-    "seed as text": ({"run": {"seed": "7"}}, "run.seed: should be a valid integer, found '7'"),
+    "seed as text": ({"run": {"seed": "7"}}, "run.seed: should be a whole number, found '7'"),
     "run id with a slash": (
         {"run": {"run_id": "../x"}},
         "run.run_id: should be letters, digits, . _ -, at most 80, found '../x'"),

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pdbench.agents.prompting import Prompts, check_prompts
 from pdbench.config.overrides import apply, flatten, leaves
@@ -49,7 +50,14 @@ class ExperimentFile(Strict):
     game: Game
     horizon: Horizon
     metrics: Metrics = Metrics()
-    conditions: list[ConditionFile] = Field(min_length=1)
+    conditions: list[ConditionFile] = Field(default_factory=list)
+    round_robin: list[dict] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _something_to_play(self) -> "ExperimentFile":
+        if not self.conditions and not self.round_robin:
+            raise ValueError("conditions or round_robin: at least one has to say who plays")
+        return self
 
 
 @dataclass(frozen=True)
@@ -159,13 +167,29 @@ def load_experiment(path: Path) -> Experiment:
     data = read_mapping(path, "CONFIG_PATH")
     written = check(ExperimentFile, data, path)
     base = {"game": data["game"], "horizon": data["horizon"]}
-    conditions = tuple(
+    conditions = (*_round_robin(written, path), *(
         _condition(item, base, path, f"conditions[{i}]")
         for i, item in enumerate(written.conditions)
-    )
+    ))  # fmt: skip
     _names_once(conditions, path)
     _labels_mean_one_agent(conditions, path)
     return Experiment(path, written.run, written.metrics, conditions, _warnings(conditions, path))
+
+
+def _round_robin(written: ExperimentFile, path: Path) -> list[Condition]:
+    """Every pair of the agents listed, each against itself too."""
+    agents = [_agent(node, path, f"round_robin[{i}]")
+              for i, node in enumerate(written.round_robin)]
+    names = [re.sub(r"[^a-z0-9._]+", "-", a.label.lower()).strip("-._") or "agent" for a in agents]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ConfigError(f"{shown(path)}: round_robin[{i}]: is called {agents[i].label!r}, as"
+                              f" round_robin[{names.index(name)}] is; override its label")
+    return [
+        Condition(f"{names[i][:38]}-vs-{names[j][:38]}", written.game, written.horizon, agents[i],
+                  agents[j])
+        for i in range(len(agents)) for j in range(i, len(agents))
+    ]  # fmt: skip
 
 
 def _condition(item: ConditionFile, base: dict, path: Path, key: str) -> Condition:

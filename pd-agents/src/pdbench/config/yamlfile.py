@@ -12,6 +12,20 @@ from pdbench.core.types import ConfigError
 PATTERNS = {NAME: "letters, digits, . _ -, at most 80",
             URL: "http:// or https:// and a host, without account, key or query"}
 
+WANTED = {  # what a value should be, by the kind of error that its schema finds
+    "int_type": "a whole number", "int_from_float": "a whole number",
+    "int_parsing": "a whole number", "float_type": "a number", "float_parsing": "a number",
+    "finite_number": "a finite number", "bool_type": "true or false", "string_type": "a text",
+    "list_type": "a list", "tuple_type": "a list", "dict_type": "a mapping of keys",
+    "model_type": "a mapping of keys", "model_attributes_type": "a mapping of keys",
+    "greater_than": "greater than {gt:g}", "greater_than_equal": "at least {ge:g}",
+    "less_than": "less than {lt:g}", "less_than_equal": "at most {le:g}",
+    "too_short": "a list of at least {min_length}", "too_long": "a list of at most {max_length}",
+    "string_too_short": "a text of at least {min_length} characters",
+    "string_too_long": "a text of at most {max_length} characters",
+    "literal_error": "{expected}",
+}  # fmt: skip
+
 
 class _Loader(yaml.SafeLoader):
     """PyYAML takes the last of two equal keys in silence; here that is an error."""
@@ -51,10 +65,13 @@ def read_mapping(path: Path, where: str) -> dict:
     try:
         data = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        at = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        raise ConfigError(f"{shown(path)}: not YAML: {error.problem}{at}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{shown(path)}: not YAML: {' '.join(str(error).split())}") from None
+        mark = error.problem_mark or error.context_mark
+        at = f"it can't be read at line {mark.line + 1}, column {mark.column + 1}" if mark else (
+            error.problem)
+        raise ConfigError(f"{shown(path)}: not YAML: {at}") from None
+    except (yaml.YAMLError, RecursionError, ValueError):
+        raise ConfigError(f"{shown(path)}: not YAML: signs that don't belong in text, or nested"
+                          " too deeply") from None
     if not isinstance(data, dict):
         raise ConfigError(f"{shown(path)}: a mapping of keys is expected, found {brief(data)}")
     return data
@@ -87,7 +104,7 @@ def _sentence(error: Mapping, prefix: str) -> str:
         return f"{key}: unknown key"
     if kind == "value_error":
         return f"{key}: {message.removeprefix('Value error, ')}"
+    wanted = WANTED.get(kind, "of another kind").format(**error.get("ctx", {}))
     if kind == "string_pattern_mismatch":
-        message = PATTERNS.get(error["ctx"]["pattern"], message)
-    message = message.removeprefix("Input should be ").replace("Input", "value")
-    return f"{key}: should be {message}, found {brief(error['input'])}"
+        wanted = PATTERNS[error["ctx"]["pattern"]]
+    return f"{key}: should be {wanted}, found {brief(error['input'])}"

@@ -1,88 +1,133 @@
-"""Small SVG charts without scripts; colours and dashes come from the page's sheet."""
+"""Charts as Vega-Lite, shared by report and viewer; `svg` draws one without a browser or a net.
 
+A chart is plain data. Its colours are those of light ground; the report's sheet gives each its
+dark counterpart by name.
+"""
+
+import json
+import re
+from collections.abc import Callable
 from html import escape
 
-from pdbench.report.figures import interval as span
-from pdbench.report.figures import percent, plain
+from pdbench.report.colours import COLOURS
+from pdbench.report.say import interval, percent, plain
+from pdbench.report.tables import Cell, Course, Standing, bootstrap_interval, mean
 
-WIDTH, HEIGHT = 280, 116
-LEFT, RIGHT, TOP, BOTTOM = 38, 6, 8, 22
-MOST_POINTS = 100
-LINES = ("d1 s-present", "d2 s-absent")  # agent A solid, agent B dashed
-DOTS = ("c-present", "c-absent")
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+VERSION = "6.4"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+AGENTS = ("agent_a", "agent_b")
+WIDTH = 330  # of the plot beside its labels: legible on a phone without scrolling
+
+Paint = Callable[[str], str]
 
 
-def binned(series: list[float], most: int = MOST_POINTS) -> list[tuple[float, float]]:
-    """(round number from 1, value) points; long series are averaged into at most `most` bins."""
-    size = -(-len(series) // most) if series else 1
+def light(name: str) -> str:
+    """A colour on light ground."""
+    return COLOURS[name].light
+
+
+def chart(layers: list[dict], height: int | dict, paint: Paint = light, **more) -> dict:
+    """A whole specification."""
+    axis = {"labelColor": paint("dim"), "titleColor": paint("dim"), "gridColor": paint("rule"),
+            "domainColor": paint("rule"), "tickColor": paint("rule"), "labelFontSize": 12,
+            "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 190,
+            "labelPadding": 6}
+    return {"$schema": SCHEMA, "background": "transparent", "height": height, "width": WIDTH,
+            "layer": layers,
+            "config": {"font": FONT, "axis": axis, "view": {"stroke": None}, "aria": False,
+                       "legend": {"labelColor": paint("dim"), "labelFontSize": 12}}} | more
+
+
+def standings_chart(rows: list[Standing]) -> tuple[dict, str]:
+    """Points a round of every agent, with intervals; and the same in words."""
+    data = [{"agent": r.agent, "points": r.points, "low": r.interval[0] if r.interval else None,
+             "high": r.interval[1] if r.interval else None} for r in rows]
+    layers = _dots(data, "agent", [r.agent for r in rows], "points", "points a round")
+    words = "; ".join(f"{r.agent}: {plain(r.points)}"
+                      + (f" ({interval(r.interval)})" if r.interval else "") for r in rows)
+    return chart(layers, {"step": 26}), words
+
+
+def conditions_chart(found: list[Cell], seed: int) -> tuple[dict, str]:
+    """Share of C of both agents of every condition with a complete match; and in words."""
+    data, words = [], []
+    for cell in (c for c in found if c.complete):
+        ends = bootstrap_interval([[cell.cooperation]], seed, f"{cell.condition} {cell.agent}")
+        row = f"{cell.agent} → {cell.opponent}"
+        data.append({"row": row, "share": mean(cell.cooperation),
+                     "low": ends[0] if ends else None, "high": ends[1] if ends else None})
+        words.append(f"{row}: {percent(mean(cell.cooperation))}")
+    order = list(dict.fromkeys(entry["row"] for entry in data))
+    layers = _dots(data, "row", order, "share", "share of C", percents=True)
+    return chart(layers, {"step": 26}), "; ".join(words)
+
+
+def _dots(data: list[dict], name: str, order: list[str], value: str, title: str,
+          percents: bool = False) -> list[dict]:
+    scale = {"domain": [0, 1]} if percents else {"zero": False, "padding": 8}
+    axis = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1]} if percents else {"tickCount": 6}
+    x = {"field": value, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+    y = {"field": name, "type": "nominal", "sort": order, "title": None,
+         "axis": {"domain": False, "ticks": False, "grid": True, "labelColor": light("ink"),
+                  "labelPadding": 10}}
+    ends = {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}}
     return [
-        (start + 1 + (len(part) - 1) / 2, sum(part) / len(part))
-        for start in range(0, len(series), size)
-        for part in [series[start:start + size]]
+        {"data": {"values": [d for d in data if d["low"] is not None]},
+         "mark": {"type": "rule", "strokeWidth": 4, "color": light("amount"), "opacity": 0.6},
+         "encoding": ends},
+        {"data": {"values": data},
+         "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1,
+                  "color": light("ink")},
+         "encoding": {"y": y, "x": x}},
     ]
 
 
-def cooperation_chart(a: list[float], b: list[float], names: tuple[str, str]) -> str:
-    """Share of C by round of both agents, 0 to 100%."""
-    played = max(len(a), len(b))
-    last = max(played, 2)
-
-    def x(t: float) -> float:
-        return LEFT + (t - 1) / (last - 1) * (WIDTH - LEFT - RIGHT)
-
-    def y(rate: float) -> float:
-        return TOP + (1 - rate) * (HEIGHT - TOP - BOTTOM)
-
-    def line(series: list[float], seat: int) -> str:
-        if len(series) == 1:
-            return f'<circle class="{DOTS[seat]}" cx="{x(1):.1f}" cy="{y(series[0]):.1f}" r="3"/>'
-        points = " ".join(f"{x(t):.1f},{y(v):.1f}" for t, v in binned(series))
-        return f'<polyline class="stroke {LINES[seat]}" points="{points}"/>'
-
-    grid = "".join(
-        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(v):.1f}" y2="{y(v):.1f}"/>'
-        f'<text class="dim" x="{LEFT - 4}" y="{y(v) + 4:.1f}" text-anchor="end">{percent(v)}</text>'
-        for v in (0, 0.5, 1)
-    )
-    axis = (
-        f'<text class="dim" x="{LEFT}" y="{HEIGHT - 5}">1</text>'
-        f'<text class="dim" x="{WIDTH - RIGHT}" y="{HEIGHT - 5}" text-anchor="end">round {last}'
-        f"</text>{line(a, 0)}{line(b, 1)}"
-        if played
-        else f'<text class="dim" x="{WIDTH / 2:g}" y="{y(0.25):.1f}" text-anchor="middle">'
-        "no valid round</text>"
-    )
-    label = escape(f"Share of C by round: {names[0]} and {names[1]}")
-    says = escape("; ".join(f"{name}: {_course(series)}"
-                            for name, series in zip(names, (a, b), strict=True)))
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}"><title>{label}'
-        f"</title><desc>{says}</desc>{grid}{axis}</svg>"
-    )
+def course_chart(courses: tuple[list[Course], list[Course]], names: tuple[str, str],
+                 paint: Paint = light, height: int = 110) -> tuple[dict, str]:
+    """Share of C by round of agents A (solid) and B (dashed), with intervals; and in words."""
+    data = [{"round": p.round, "share": p.share, "seat": seat, "agent": name,
+             "low": p.interval[0] if p.interval else None,
+             "high": p.interval[1] if p.interval else None}
+            for seat, name, points in zip("AB", names, courses, strict=True) for p in points]
+    x = {"field": "round", "type": "quantitative", "title": "round",
+         "scale": {"nice": False, "domain": [1, max((d["round"] for d in data), default=2)]},
+         "axis": {"tickMinStep": 1, "grid": False, "format": "d", "tickCount": 6}}
+    y = {"field": "share", "type": "quantitative", "title": None, "scale": {"domain": [0, 1]},
+         "axis": {"format": "%", "values": [0, 0.5, 1]}}
+    colour = {"field": "seat", "type": "nominal", "legend": None,
+              "scale": {"domain": ["A", "B"], "range": [paint(name) for name in AGENTS]}}
+    dash = {"field": "seat", "type": "nominal", "legend": None,
+            "scale": {"domain": ["A", "B"], "range": [[1, 0], [6, 4]]}}
+    single = {"type": "point", "filled": True, "size": 60} if len(data) <= 2 else {
+        "type": "line", "strokeWidth": 2}  # fmt: skip
+    tip = [{"field": name} for name in ("agent", "round", "share", "low", "high")]
+    band = {"data": {"values": [d for d in data if d["low"] is not None]},
+            "mark": {"type": "area", "opacity": 0.18},
+            "encoding": {"x": x, "y": y | {"field": "low"}, "y2": {"field": "high"},
+                         "color": colour}}
+    line = {"data": {"values": data}, "mark": single,
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tip} | (
+                {"strokeDash": dash} if len(data) > 2 else {})}
+    words = "; ".join(f"{name}: {_course(points)}"
+                      for name, points in zip(names, courses, strict=True))
+    return chart([band, line], height, paint), words
 
 
-def _course(series: list[float]) -> str:
-    if not series:
-        return "no valid round"
-    mean = percent(sum(series) / len(series))
-    return f"{percent(series[0])} in round 1, {percent(series[-1])} in the last, {mean} on average"
+def _course(points: list[Course]) -> str:
+    if not points:
+        return "no complete match"
+    average = percent(sum(p.share for p in points) / len(points))
+    return (f"{percent(points[0].share)} in round 1, {percent(points[-1].share)} in the last,"
+            f" {average} on average")
 
 
-def interval_bar(value: float, interval: tuple[float, float] | None, low: float, high: float
-                 ) -> str:
-    """A dot with its interval on a scale from `low` to `high` points."""
-    width, mid = 200, 9
-    reach = (high - low) or 1
+def svg(spec: dict, name: str, words: str) -> str:
+    """The drawing, as an element of a page, with its name and what it shows."""
+    import vl_convert
 
-    def x(v: float) -> float:
-        return 6 + (v - low) / reach * (width - 12)
-
-    bar = ""
-    if interval:
-        bar = (f'<line class="range s-estimate" x1="{x(interval[0]):.1f}"'
-               f' x2="{x(interval[1]):.1f}" y1="{mid}" y2="{mid}"/>')
-    said = f"{plain(value)} points" + (f", {span(*interval)}" if interval else "")
-    return (f'<svg class="dot" viewBox="0 0 {width} 18" role="img" aria-label="{said}">'
-            f"<title>{said}</title>"
-            f'<line class="grid" x1="6" x2="{width - 6}" y1="{mid}" y2="{mid}"/>{bar}'
-            f'<circle class="c-estimate" cx="{x(value):.1f}" cy="{mid}" r="4"/></svg>')
+    drawn = vl_convert.vegalite_to_svg(json.dumps(spec), vl_version=VERSION)
+    named = (f'<svg role="img" aria-label="{escape(name)}"\\1><title>{escape(name)}</title>'
+             f"<desc>{escape(words)}</desc>")
+    drawn = re.sub(r' (?:xmlns(?::xlink)?|version|class)="[^"]*"', "", drawn)
+    return re.sub(r"^<svg([^>]*)>", lambda m: named.replace("\\1", m[1]), drawn)

@@ -1,59 +1,74 @@
-"""The numbers of a report: who met whom, cooperation, points, and a ranking with intervals.
+"""The numbers of a report: who met whom, cooperation, points, and their intervals.
 
-All from complete matches only. A *cell* is one seat of one condition; every cell weighs the same,
-however many replicates it has.
+All from complete matches, with "complete of all" beside them. A *cell* is one seat of one
+condition; every cell weighs the same, however many replicates it has.
 """
 
+from collections import Counter
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from pdbench.core.rng import derive_seed
 from pdbench.core.types import SEATS
+from pdbench.storage.manifest import is_simulated
 from pdbench.storage.schema import MatchRounds
 
 RESAMPLES = 2000
 FEW_REPLICATES = 10
+Z = 1.959963984540054  # the normal distribution's 97.5th percentile
+Ends = tuple[float, float]
 
 
 class Cell(NamedTuple):
-    """One seat of one condition: a value per replicate."""
+    """One seat of one condition: a value per complete match, and how many were begun."""
 
     condition: str
     agent: str
     opponent: str
     cooperation: list[float]
     points: list[float]
+    begun: int
+    simulated: bool
+
+    @property
+    def complete(self) -> int:
+        """Matches that came to their end."""
+        return len(self.points)
 
 
-class Rank(NamedTuple):
-    """An agent's mean points a round; `interval` is a 95% interval, or None.
+class Standing(NamedTuple):
+    """An agent's mean points a round over its cells; `interval` is a 95% interval, or None.
 
-    An agent is `simulated` where it is the mock provider; policies play for real.
+    `simulated` is "all", "some" or "": whether the mock answered in the matches behind it.
     """
 
     agent: str
-    points: float
-    interval: tuple[float, float] | None
-    cooperation: float
-    matches: int
-    simulated: bool
+    points: float | None
+    interval: Ends | None
+    cooperation: float | None
+    complete: int
+    begun: int
+    simulated: str
 
 
 def cells(matches: list[MatchRounds], config: dict) -> list[Cell]:
-    """Every cell with at least one complete match, in the order of the configuration."""
+    """Every cell with at least one match, in the order of the configuration."""
     found: list[Cell] = []
     for name, condition in config["conditions"].items():
-        played = [m for m in matches if m.condition == name and m.status == "complete"]
-        if not played:
+        begun = [m for m in matches if m.condition == name]
+        if not begun:
             continue
+        whole = [m for m in begun if m.status == "complete"]
         a, b = condition["agent_a"]["label"], condition["agent_b"]["label"]
-        sides = [(a, b, [(m.a_actions, m.a_total) for m in played]),
-                 (b, a, [(m.b_actions, m.b_total) for m in played])]  # fmt: skip
+        sides = [(a, b, [(m.a_actions, m.a_total) for m in whole]),
+                 (b, a, [(m.b_actions, m.b_total) for m in whole])]  # fmt: skip
         for agent, opponent, rows in sides:
             rates = [actions.count("C") / len(actions) for actions, _ in rows]
             points = [total / len(actions) for actions, total in rows]
-            found.append(Cell(name, agent, opponent, rates, points))
+            found.append(Cell(name, agent, opponent, rates, points, len(begun),
+                              is_simulated(condition)))
     return found
 
 
@@ -66,47 +81,68 @@ def agents_of(config: dict) -> list[str]:
 def matrix(found: list[Cell], agents: list[str], field: str) -> list[list[float | None]]:
     """`field` ("cooperation" or "points") of the row's agent against the column's."""
     return [
-        [_mean([float(np.mean(getattr(c, field))) for c in found
-                if (c.agent, c.opponent) == (row, column)]) for column in agents]
+        [mean([mean(getattr(c, field)) for c in found
+               if (c.agent, c.opponent) == (row, column)]) for column in agents]
         for row in agents
     ]  # fmt: skip
 
 
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def mean(values: list[float | None]) -> float | None:
+    """Mean of the values that are there."""
+    there = [v for v in values if v is not None]
+    return sum(there) / len(there) if there else None
 
 
-def mocks_of(config: dict) -> set[str]:
-    """The names of the agents that the mock provider answers for."""
-    sides = [c[seat] for c in config["conditions"].values() for seat in SEATS]
-    return {s["label"] for s in sides if s.get("provider", {}).get("name") == "mock"}
+def all_met_the_same(found: list[Cell], config: dict) -> bool:
+    """Whether agents can be ranked: each met every other equally often, and itself or not alike.
+
+    Only complete matches count as meetings, and all under the same game and horizon.
+    """
+    conditions = list(config["conditions"].values())
+    if any((c["game"], c["horizon"]) != (conditions[0]["game"], conditions[0]["horizon"])
+           for c in conditions):
+        return False
+    agents = agents_of(config)
+    met = Counter((c.agent, c.opponent) for c in found if c.complete)
+    others = {met[a, b] for a in agents for b in agents if a != b}
+    return len(agents) > 1 and len(others) == 1 and 0 not in others and (
+        len({met[a, a] for a in agents}) == 1)
 
 
-def ranking(found: list[Cell], agents: list[str], mocks: set[str], seed: int) -> list[Rank]:
-    """Agents by mean points a round, best first; equal agents by name."""
-    ranks = []
+def standings(found: list[Cell], agents: list[str], seed: int) -> list[Standing]:
+    """Every agent that played, in the order given."""
+    result = []
     for agent in agents:
-        own = [c for c in found if c.agent == agent]
-        if own:
-            points = _mean([float(np.mean(c.points)) for c in own])
-            cooperation = _mean([float(np.mean(c.cooperation)) for c in own])
-            interval = bootstrap_interval(_by_condition(own), seed, agent)
-            ranks.append(Rank(agent, points, interval, cooperation,
-                              sum(len(c.points) for c in own), agent in mocks))
-    return sorted(ranks, key=lambda r: (-r.points, r.agent))
+        played = [c for c in found if c.agent == agent]
+        whole = [c for c in played if c.complete]
+        if not played:
+            continue
+        ends = bootstrap_interval(_by_condition(whole), seed, agent) if whole else None
+        simulated = sum(c.simulated for c in whole or played)
+        result.append(Standing(
+            agent, mean([mean(c.points) for c in whole]), ends,
+            mean([mean(c.cooperation) for c in whole]),
+            *(sum(dict(pairs).values()) for pairs in (
+                [(c.condition, c.complete) for c in played],
+                [(c.condition, c.begun) for c in played])),
+            "" if not simulated else "all" if simulated == len(whole or played) else "some"))
+    return result
 
 
-def _by_condition(own: list[Cell]) -> list[list[list[float]]]:
+def ranked(rows: list[Standing]) -> list[Standing]:
+    """Best first; equal ones by name."""
+    return sorted(rows, key=lambda r: (-r.points, r.agent))
+
+
+def _by_condition(found: list[Cell]) -> list[list[list[float]]]:
     """Cells grouped by condition: both seats of a self-play belong to the same matches."""
     groups: dict[str, list[list[float]]] = {}
-    for cell in own:
+    for cell in found:
         groups.setdefault(cell.condition, []).append(cell.points)
     return list(groups.values())
 
 
-def bootstrap_interval(
-    conditions: list[list[list[float]]], seed: int, name: str
-) -> tuple[float, float] | None:
+def bootstrap_interval(conditions: list[list[list[float]]], seed: int, name: str) -> Ends | None:
     """95% percentile interval of the mean over cells of their means.
 
     `conditions` holds, per condition, the agent's one or two cells. Replicates are drawn again
@@ -132,39 +168,72 @@ def _varies(conditions: list[list[list[float]]]) -> bool:
     return any(float(np.ptp(np.sum(group, axis=0))) > 1e-12 for group in conditions)
 
 
-def caveats(found: list[Cell], agents: list[str], matches: list[MatchRounds]) -> list[str]:
-    """What a reader must know before quoting the ranking."""
+def wilson(successes: float, n: int) -> Ends:
+    """95% score interval of a share, from 0 to 1 (Wilson, JASA 22, 1927)."""
+    share, z2 = successes / n, Z * Z
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z / (1 + z2 / n) * sqrt(share * (1 - share) / n + z2 / (4 * n * n))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+class Course(NamedTuple):
+    """Share of C around one round (from 1), over the matches that reached it.
+
+    The interval counts matches, not rounds: rounds of one match depend on each other. None where
+    a single match reached it.
+    """
+
+    round: float
+    share: float
+    interval: Ends | None
+
+
+def course(actions: list[str], most: int = 100) -> list[Course]:
+    """Cooperation over the rounds of several matches; long ones in at most `most` bins."""
+    longest = max(map(len, actions), default=0)
+    size = -(-longest // most) or 1
+    points = []
+    for start in range(0, longest, size):
+        shares = [part.count("C") / len(part)
+                  for part in (x[start:start + size] for x in actions) if part]
+        end = min(start + size, longest)
+        n, total = len(shares), sum(shares)
+        points.append(Course((start + 1 + end) / 2, total / n,
+                             wilson(total, n) if n > 1 else None))
+    return points
+
+
+def caveats(found: list[Cell], rows: list[Standing], ranking: bool) -> list[str]:
+    """What a reader must know before quoting a standing."""
     notes = []
-    if left_out := sum(m.status != "complete" for m in matches):
-        notes.append(f"{left_out} of {len(matches)} matches are not complete and are left out: an"
-                     " agent that often gives no valid answer is seen only where it gave one.")
-    opponents = {a: {c.opponent for c in found if c.agent == a} for a in agents}
-    if len({frozenset(o) for o in opponents.values() if o}) > 1:
-        notes.append("The agents did not all meet the same opponents: the ranking compares the"
-                     " points they got here, not their strength.")
-    own = {a: [c for c in found if c.agent == a] for a in agents}
-    same = [a for a, cells in own.items() if cells and min(len(c.points) for c in cells) > 1
-            and not _varies(_by_condition(cells))]  # fmt: skip
+    if any(c.complete < c.begun for c in found):
+        notes.append("An agent that often gives no valid answer is seen only in the matches where"
+                     " it gave one.")
+    if not ranking:
+        notes.append("This is no ranking: the agents did not all meet the same opponents under the"
+                     " same rules, so their points are not to be compared.")
+    played = {r.agent: [c for c in found if c.agent == r.agent and c.complete] for r in rows}
+    same = [a for a, own in played.items() if own and min(c.complete for c in own) > 1
+            and not _varies(_by_condition(own))]  # fmt: skip
     if same:
         notes.append(f"No interval for {', '.join(same)}: the points were the same in every"
                      " replicate.")
-    sizes = [len(c.points) for c in found]
+    sizes = [c.complete for c in found if c.complete]
     if sizes and min(sizes) < 2:
-        notes.append("Some conditions have one complete replicate: agents in them have no"
-                     " interval.")
+        notes.append("Some conditions have one complete match: agents in them have no interval.")
     elif sizes and min(sizes) < FEW_REPLICATES:
-        notes.append(f"Some conditions have fewer than {FEW_REPLICATES} replicates: bootstrap"
-                     " intervals are too narrow there.")
+        notes.append(f"Some conditions have fewer than {FEW_REPLICATES} complete matches:"
+                     " bootstrap intervals are too narrow there.")
     return notes
 
 
 def answers(rows: list[dict]) -> list[tuple[str, str, int, int]]:
-    """(condition, model, answers, invalid answers) of every model, from the replicates' rows."""
+    """(condition, model, answers, invalid answers) of every model, from the matches' rows."""
     counts: dict[tuple[str, str], list[int]] = {}
     for row in rows:
         for seat in SEATS:
             if row[f"model_calls_{seat}"] is not None:
-                count = counts.setdefault((row["condition"], row[seat]), [0, 0])
-                count[0] += row[f"model_calls_{seat}"]
-                count[1] += row[f"invalid_answers_{seat}"]
-    return [(*key, *count) for key, count in counts.items()]
+                entry = counts.setdefault((row["condition"], row[seat]), [0, 0])
+                entry[0] += row[f"model_calls_{seat}"]
+                entry[1] += row[f"invalid_answers_{seat}"]
+    return [(*key, *entry) for key, entry in counts.items()]

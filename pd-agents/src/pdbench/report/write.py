@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from pdbench.report.content import read_content
-from pdbench.report.html import html
-from pdbench.report.markdown import markdown
+from pdbench.report.render import html, markdown
 from pdbench.storage.manifest import write_atomically
 
 

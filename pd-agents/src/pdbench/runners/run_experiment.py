@@ -15,6 +15,7 @@ from pdbench.runners.match import Match, Recorded, play_recorded
 from pdbench.runners.registry import check_clients
 from pdbench.storage.manifest import (
     FINISHED,
+    MANIFEST,
     locked,
     open_manifest,
     outcome_of,
@@ -57,6 +58,22 @@ def plan(experiment: Experiment, replicates: int | None = None) -> list[Match]:
         for condition in experiment.conditions
         for replicate in range(replicates or run.replicates)
     ]
+
+
+def replicates_note(experiment: Experiment, replicates: int | None) -> str:
+    """What asking for so many replicates does to the run that is there; "" where nothing."""
+    if not (experiment.run_dir / MANIFEST).exists():
+        return ""
+    there, wanted = read_manifest(experiment.run_dir)["replicates"], (
+        replicates or experiment.run.replicates)
+    has = f"{experiment.run_dir} has {there} of each condition's replicates"
+    if there in (0, wanted):
+        return ""
+    if wanted < there:
+        return f"{has}; {wanted} were asked for, but none is removed"
+    more = wanted - there
+    return (f"{has}; {more} more of each are added ({more * len(experiment.conditions)} matches),"
+            " the earlier ones stay as they are")
 
 
 def model_calls(condition: Condition, rounds: int) -> tuple[int, int]:

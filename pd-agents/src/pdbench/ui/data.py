@@ -7,7 +7,7 @@ import pandas as pd
 
 from pdbench.core.metrics import METRICS
 from pdbench.runners.replay import read_matches
-from pdbench.storage.aggregate import match_row
+from pdbench.storage.aggregate import condition_row, match_row
 from pdbench.storage.manifest import read_manifest
 from pdbench.storage.rounds import ROUNDS, parse_line
 from pdbench.storage.schema import MatchRounds
@@ -41,6 +41,22 @@ def records(run_dir: Path, match: MatchRounds, run_id: str) -> list[dict]:
     with path.open("rb") as file:
         return [parse_line(line, path, number) for number, line in enumerate(file, 1)
                 if line.startswith(head) and line.endswith(b"\n")]
+
+
+def condition_summary(matches: list[MatchRounds], config: dict) -> dict:
+    """A condition's row over all metrics: means over its complete matches."""
+    return condition_row([headline(m, config) for m in matches])
+
+
+def match_table(matches: list[MatchRounds], config: dict, seats: dict[str, str]) -> pd.DataFrame:
+    """One row a match of a condition: replicate, status, rounds, and per agent C and points."""
+    rows = [headline(m, config) for m in matches]
+    return pd.DataFrame([
+        {"Replicate": row["replicate"], "Status": row["status"], "Rounds": row["rounds"]}
+        | {f"Share of C, {name}": row[f"cooperation_rate_{seat}"] for seat, name in seats.items()}
+        | {f"Points a round, {name}": row[f"mean_payoff_{seat}"] for seat, name in seats.items()}
+        for row in rows
+    ])  # fmt: skip
 
 
 def timeline(lines: list[dict], seats: dict[str, str]) -> pd.DataFrame:

@@ -3,20 +3,22 @@
 import sys
 from pathlib import Path
 
-import altair as alt
 import streamlit as st
 
 from pdbench.core.types import SIMULATED, PdbenchError
 from pdbench.report import VERSION
-from pdbench.report.content import identity
-from pdbench.report.figures import percent, plain, signed
-from pdbench.report.look import COLOURS
-from pdbench.report.markdown import cell
+from pdbench.report.charts import AGENTS, chart, course_chart
+from pdbench.report.colours import COLOURS
+from pdbench.report.content import courses, identity
+from pdbench.report.render import cell
+from pdbench.report.say import interval, percent, plain, short, signed
+from pdbench.report.tables import bootstrap_interval
+from pdbench.storage.manifest import is_simulated
 from pdbench.ui import data
 
 WINDOW = 200  # rounds that the timeline shows at once
 ACTIONS = {"C": "cooperate", "D": "defect", "none": "none"}
-AGENTS = ("present", "absent")  # A and B, as in the report
+ALL = "all"  # the choice that shows a condition, not one match of it
 
 
 def colour(name: str) -> str:
@@ -42,11 +44,10 @@ def note(words: str, where=st) -> None:
     where.markdown(f":small[:gray[{words}]]")
 
 
-def drawn(chart: alt.Chart) -> None:
-    """Show a chart over the whole width, with labels as dark as the reports' own."""
-    dim = colour("dim")
-    st.altair_chart(chart.configure_axis(labelColor=dim, titleColor=dim)
-                    .configure_legend(labelColor=dim), width="stretch")
+def drawn(spec: dict, words: str) -> None:
+    """Show a chart over the whole width, as the report draws it."""
+    st.vega_lite_chart(spec | {"width": "container", "description": words}, theme=None,
+                       width="stretch")
 
 
 def main() -> None:
@@ -70,22 +71,79 @@ def show(run_dir: Path) -> None:
     if not matches:
         st.info("No round has been played yet.")
         return
-    match = pick(matches)
+    name, replicate = pick(matches)
+    played = [m for m in matches if m.condition == name]
+    condition = manifest["config"]["conditions"][name]
+    seats = seat_names(condition)
+    st.header(cell(name) + ("" if replicate == ALL else f", replicate {replicate}"))
+    note(" against ".join(cell(name) for name in seats.values()))
+    if is_simulated(condition):
+        st.warning(f"**{SIMULATED}**: answered by the mock provider, not by a model.")
+    if replicate == ALL:
+        show_condition(played, manifest, seats)
+    else:
+        match = next(m for m in played if m.replicate == replicate)
+        show_match(run_dir, match, manifest, seats, key)
+    footer(manifest, matches)
+
+
+def show_condition(matches: list, manifest: dict, seats: dict[str, str]) -> None:
+    """All replicates of a condition: cooperation over rounds, payoffs, and matches to click."""
+    config = manifest["config"]
+    row = data.condition_summary(matches, config)
+    for column, (name, value) in zip(st.columns(3), {
+        "Complete / all matches": f"{row['complete']} / {row['replicates']}",
+        "Rounds a match": short(row["rounds"]),
+        "Cooperation, both": percent(row["cooperation_rate"]),
+    }.items(), strict=True):
+        column.metric(name, value)
+    if row["complete"]:
+        st.subheader("Cooperation by round")
+        note("Share of C over complete matches, with 95% intervals: A solid, B dashed")
+        names = tuple(seats.values())
+        drawn(*course_chart(courses(matches, row["condition"]), names, colour, 220))
+        st.subheader("Agents")
+        points = {seat: payoff_words(matches, row, seat, manifest["seed"]) for seat in seats}
+        per_agent(row, seats, {"Points a round (95% interval)": points})
+    st.subheader("Matches")
+    note("A click on a row's left edge opens the match")
+    whole = [m.replicate for m in matches]
+    st.dataframe(
+        data.match_table(matches, config, seats), hide_index=True, key="table",
+        on_select=lambda: open_match(whole), selection_mode="single-row", width="stretch",
+        column_config={
+            name: st.column_config.NumberColumn(format=form)
+            for seat in seats.values()
+            for name, form in ((f"Share of C, {seat}", "percent"),
+                               (f"Points a round, {seat}", "%.2f"))
+        },
+    )  # fmt: skip
+
+
+def open_match(replicates: list[int]) -> None:
+    """Go to the match whose row was clicked."""
+    if rows := st.session_state["table"]["selection"]["rows"]:
+        st.session_state["replicate"] = replicates[rows[0]]
+
+
+def payoff_words(matches: list, row: dict, seat: str, seed: int) -> str:
+    """An agent's mean points a round over the complete matches, with its interval."""
+    whole = [m for m in matches if m.status == "complete"]
+    totals = [(m.a_total if seat == "agent_a" else m.b_total) / len(m.a_actions) for m in whole]
+    ends = bootstrap_interval([[totals]], seed, f"{row['condition']} {seat}")
+    return plain(row[f"mean_payoff_{seat}"]) + (f" ({interval(ends)})" if ends else "")
+
+
+def show_match(run_dir: Path, match, manifest: dict, seats: dict[str, str], key: str) -> None:
+    """One match: metrics, actions by round, points so far, and what models were asked."""
     lines = load_records(str(run_dir), match, manifest["run_id"],
                          f"{key} {match.condition} {match.replicate}")
-    condition = manifest["config"]["conditions"][match.condition]
-    seats = seat_names(condition)
-    st.header(f"{cell(match.condition)}, replicate {match.replicate}")
-    note(" against ".join(cell(name) for name in seats.values()))
-    if match.condition in manifest["simulated_conditions"]:
-        st.warning(f"**{SIMULATED}**: answered by the mock provider, not by a model.")
     if match.status != "complete":
         st.warning(STATUS[match.status])
     panel(data.headline(match, manifest["config"]), seats)
     charts(lines, seats)
     if any("attempts" in line for line in lines):
         answers(lines, seats)
-    footer(manifest, matches)
 
 
 STATUS = {
@@ -103,14 +161,20 @@ def header(manifest: dict) -> None:
     right.button("Reload", help="Read the run's files again", width="stretch")
 
 
-def pick(matches: list) -> object:
+def pick(matches: list) -> tuple[str, object]:
     """The pickers; only what has at least one round can be picked."""
     names = list(dict.fromkeys(m.condition for m in matches))
     left, right = st.columns([3, 1])
-    name = left.selectbox("Condition", names, key="condition")
-    own = [m for m in matches if m.condition == name]
-    replicate = right.selectbox("Replicate", [m.replicate for m in own], key="replicate")
-    return next(m for m in own if m.replicate == replicate)
+    name = left.selectbox("Condition", names, key="condition", on_change=leave_match)
+    choices = [ALL, *(m.replicate for m in matches if m.condition == name)]
+    replicate = right.selectbox("Match", choices, key="replicate", format_func=lambda choice: (
+        "all replicates" if choice == ALL else f"replicate {choice}"))
+    return name, replicate
+
+
+def leave_match() -> None:
+    """Another condition opens with all its replicates."""
+    st.session_state["replicate"] = ALL
 
 
 def seat_names(condition: dict) -> dict[str, str]:
@@ -121,50 +185,65 @@ def seat_names(condition: dict) -> dict[str, str]:
 
 def panel(row: dict, seats: dict[str, str]) -> None:
     """Headline metrics: of the match, then of each agent."""
+    collapse = row["time_to_collapse"]
     whole = st.columns(4)
     whole[0].metric("Rounds", row["rounds"])
     whole[1].metric("Cooperation, both", percent(row["cooperation_rate"]))
-    whole[2].metric("Collapse at round index", plain(row["time_to_collapse"], 0))
+    whole[2].metric("Collapse at round", short(None if collapse is None else collapse + 1))
     whole[3].metric("Status", row["status"])
+    per_agent(row, seats, {"Points": {seat: short(row[f"total_payoff_{seat}"]) for seat in seats},
+                           "Points a round": {seat: plain(row[f"mean_payoff_{seat}"])
+                                              for seat in seats}})
+
+
+def per_agent(row: dict, seats: dict[str, str], more: dict[str, dict[str, str]]) -> None:
+    """A table of both agents: the metrics, and `more` by name and seat."""
     st.table({
-        "": list(PER_AGENT),
-        **{cell(name): [say(row[f"{key}_{seat}"]) for key, say in PER_AGENT.values()]
+        "": [*PER_AGENT, *more],
+        **{cell(name): [*(say(row[f"{key}_{seat}"]) for key, say in PER_AGENT.values()),
+                        *(values[seat] for values in more.values())]
            for seat, name in seats.items()},
     })  # fmt: skip
 
 
-def total(value: float | None) -> str:
-    """Points of a whole match: whole where they are."""
-    return plain(value, 1).removesuffix(".0")
-
-
 PER_AGENT = {
     "Cooperation rate": ("cooperation_rate", percent),
-    "Points": ("total_payoff", total),
-    "Points a round": ("mean_payoff", plain),
     "Retaliation rate": ("retaliation_rate", percent),
     "Forgiveness rate": ("forgiveness_rate", percent),
-    "Payoff gap (opponent minus own)": (
-        "exploitability_payoff_gap", lambda gap: signed(gap, 1).removesuffix(".0")),
+    "Payoff gap (opponent minus own)": ("exploitability_payoff_gap", signed),
 }  # fmt: skip
 
 
 def charts(lines: list[dict], seats: dict[str, str]) -> None:
     """Actions by round, and points so far."""
     st.subheader("Actions by round")
-    drawn(action_chart(data.timeline(window(lines), seats)))
+    drawn(action_chart(data.timeline(window(lines), seats)),
+          "Actions by round of agents A and B")
     st.subheader("Cumulative payoffs")
-    legend = alt.Legend(orient="top", direction="vertical", title=None, symbolStrokeWidth=2)
-    points = alt.Chart(data.cumulative(lines, seats)).mark_line(strokeWidth=2).encode(
-        x=alt.X("round:Q", title="round", axis=alt.Axis(tickMinStep=1)),
-        y=alt.Y("points:Q", title="points so far"),
-        color=alt.Color("agent:N", scale=alt.Scale(range=[colour(name) for name in AGENTS]),
-                        legend=legend),
-        strokeDash=alt.StrokeDash("agent:N", legend=legend),
-        tooltip=["round", "agent", "points"],
-    )
-    drawn(points.properties(height=260, description="Points so far by round, agent A solid and"
-                            " agent B dashed"))
+    drawn(points_chart(data.cumulative(lines, seats), list(seats.values())),
+          "Points so far by round, agent A solid and agent B dashed")
+
+
+def points_chart(frame, names: list[str]) -> dict:
+    """Points so far by round."""
+    legend = {"orient": "top", "direction": "vertical", "title": None, "symbolStrokeWidth": 2,
+              "labelLimit": 300}
+    line = {
+        "data": {"values": frame.to_dict("records")},
+        "mark": {"type": "line", "strokeWidth": 2},
+        "encoding": {
+            "x": {"field": "round", "type": "quantitative",
+                  "scale": {"nice": False, "zero": False},
+                  "axis": {"tickMinStep": 1, "tickCount": 8, "grid": False}},
+            "y": {"field": "points", "type": "quantitative", "title": "points so far"},
+            "color": {"field": "agent", "type": "nominal", "legend": legend,
+                      "scale": {"domain": names, "range": [colour(x) for x in AGENTS]}},
+            "strokeDash": {"field": "agent", "type": "nominal", "legend": legend,
+                           "scale": {"domain": names, "range": [[1, 0], [6, 4]]}},
+            "tooltip": [{"field": name} for name in ("round", "agent", "points")],
+        },
+    }
+    return chart([line], 240, colour)
 
 
 def window(lines: list[dict]) -> list[dict]:
@@ -175,25 +254,35 @@ def window(lines: list[dict]) -> list[dict]:
     return lines[first - 1:first - 1 + WINDOW]
 
 
-def action_chart(frame) -> alt.Chart:
+def action_chart(frame) -> dict:
     """A tile a round and seat, C above D; a flipped action has an outline."""
     frame = frame.assign(seat=frame["agent"].str[0])
     seen = [action for action in ACTIONS if action in set(frame["action"])]
-    colours = alt.Scale(domain=seen, range=[colour(ACTIONS[action]) for action in seen])
-    return alt.Chart(frame).mark_rect(strokeWidth=1.5).encode(
-        x=alt.X("round:O", title="round", axis=alt.Axis(labelOverlap=True, labelAngle=0)),
-        y=alt.Y("seat:N", title=None),
-        yOffset=alt.YOffset("action:N", sort=list(ACTIONS)),
-        color=alt.Color("action:N", scale=colours, legend=alt.Legend(orient="top", title=None)),
-        stroke=alt.condition("datum.flipped", alt.value(colour("ink")), alt.value("transparent")),
-        tooltip=["round", "agent", "action", "flipped", "points"],
-    ).properties(height=210, description="Actions by round of agents A and B")
+    tiles = {
+        "data": {"values": frame.to_dict("records")},
+        "mark": {"type": "rect", "strokeWidth": 1.5},
+        "encoding": {
+            "x": {"field": "round", "type": "ordinal", "title": "round",
+                  "axis": {"labelOverlap": True, "labelAngle": 0}},
+            "y": {"field": "seat", "type": "nominal", "title": None},
+            "yOffset": {"field": "action", "sort": list(ACTIONS)},
+            "color": {"field": "action", "type": "nominal",
+                      "scale": {"domain": seen, "range": [colour(ACTIONS[x]) for x in seen]},
+                      "legend": {"orient": "top", "title": None}},
+            "stroke": {"condition": {"test": "datum.flipped", "value": colour("ink")},
+                       "value": "transparent"},
+            "tooltip": [{"field": x} for x in ("round", "agent", "action", "flipped", "points")],
+        },
+    }
+    return chart([tiles], 150, colour)
 
 
 def footer(manifest: dict, matches: list) -> None:
     """The same words as at the foot of every report."""
     st.divider()
-    stamp = f"{SIMULATED} · " if manifest["stamp"] else ""
+    config = manifest["config"]["conditions"]
+    simulated = {is_simulated(config[m.condition]) for m in matches}
+    stamp = f"{'partly ' if len(simulated) > 1 else ''}{SIMULATED} · " if True in simulated else ""
     named = (f"{name} {cell(value)}" for name, value in identity(manifest, matches).items())
     note(" · ".join([f"{stamp}cirrus-bench {VERSION}", *named]))
 

@@ -5,7 +5,8 @@ Streamlit reads `.streamlit/config.toml` beside the app. Light or dark follows t
 
 from pathlib import Path
 
-from pdbench.report.look import COLOURS, SERIES
+from pdbench.report.charts import AGENTS
+from pdbench.report.colours import COLOURS
 
 CONFIG = Path(__file__).with_name(".streamlit") / "config.toml"
 OPTIONS = {
@@ -40,7 +41,7 @@ paddingTop = "2rem"
 
 def _section(scheme: str) -> str:
     lines = [f'{option} = "{getattr(COLOURS[name], scheme)}"' for option, name in OPTIONS.items()]
-    series = ", ".join(f'"{getattr(COLOURS[name], scheme)}"' for name in SERIES)
+    series = ", ".join(f'"{getattr(COLOURS[name], scheme)}"' for name in AGENTS)
     return "\n".join([f"[theme.{scheme}]", *lines, "showWidgetBorder = true",
                       f"chartCategoricalColors = [{series}]", ""])
 

@@ -52,6 +52,13 @@ def checks():
         "concurrency.decision": c.whole(1, 512)}
 
 
+def usual():
+    """The design without flags and key."""
+    from common import config as c
+    config = c.load(CONFIG, checks())
+    return {key: config[key] for key in ASKED} | {"models": config["respondents"]}
+
+
 def main(argv) -> cli.Done:
     args = arguments(argv)
     from common import study
@@ -61,7 +68,9 @@ def main(argv) -> cli.Done:
     choice = cli.choose(args.provider, args.base_url)
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
-    run_id = study.run_name(args.run_id, f"pilot-s{config['seed']}")
+    design = {key: config[key] for key in ASKED} | {"models": models}
+    run_id = study.run_name(args.run_id, study.default_name("pilot", design, config, choice,
+                                                            usual()))
     settings = study.settings("pilot", config, limits, args.json)
     ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
 
@@ -72,7 +81,6 @@ def main(argv) -> cli.Done:
         domain = load_domain(pilot.DOMAIN)
     except ScenarioError as error:
         raise UsageError(str(error)) from None
-    design = {key: config[key] for key in ASKED} | {"models": models}
     blocks = pilot.design(domain, design, models)
     if args.dry_run:
         requests = [trial.request for block in blocks for trial in block]

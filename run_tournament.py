@@ -83,6 +83,8 @@ def main(argv) -> cli.Done:
         runs = single_runs(settings, models, seeds, bulletins)
     if args.run_id is not None:
         runs = renamed(runs, args.run_id)
+    else:
+        runs = named(args, settings, choice, runs, seeds, bulletins)
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
@@ -141,6 +143,29 @@ def seeds_given(args) -> list[int] | None:
     if len(set(map(int, seeds))) < len(seeds):
         raise UsageError(f"--seeds: {args.seeds!r} names one seed twice")
     return list(map(int, seeds))
+
+
+def named(args, settings, choice, runs, seeds, bulletins):
+    """Runs of other settings than the keyless default's in folders of another name: a plan's in
+    one, a single one in its own."""
+    from cirrus.ask import design as s
+    from common.study import identity, short_name
+    asked = {key: settings.get(key) for key in ("routing", "pin")}
+    mine = [identity(run.config, {}, asked, choice) for run in runs]
+    default = s.load(s.DEFAULT)
+    usual = default | {key: settings[key] for key in s.NAMED}
+    voices, _ = s.voices(default, True, None)
+    again = (s.runs_of_plan(args.plan, default, voices, seeds, bulletins) if args.plan
+             else s.single_runs(usual, voices, seeds, bulletins))
+    keyless = [identity(run.config, {}, {}, choice._replace(simulated=True)) for run in again]
+    if args.plan:
+        def of(folder, identities, named):
+            return {"runs": [own for own, run in zip(identities, named, strict=True)
+                             if run.folder == folder]}
+        return [run._replace(folder=short_name(run.folder, of(run.folder, mine, runs),
+                                               of(run.folder, keyless, again))) for run in runs]
+    return [run._replace(run_id=short_name(run.run_id, own, by_default))
+            for run, own, by_default in zip(runs, mine, keyless, strict=True)]
 
 
 def renamed(runs, run_id):

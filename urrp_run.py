@@ -110,6 +110,13 @@ def check_output(path, out):
                          "move it away, or name another --output")
 
 
+def usual():
+    """The design without flags and key."""
+    from common import config as c
+    config = c.load(CONFIG, checks()) | {"pilot": False}
+    return {key: config[key] for key in ASKED} | {"models": config["respondents"]}
+
+
 def main(argv) -> cli.Done:
     args = arguments(argv)
     config = configuration(args)
@@ -122,14 +129,15 @@ def main(argv) -> cli.Done:
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     asks = collect.design(config, models)
-    run_id = study.run_name(args.run_id, f"urrp-s{config['seed']}")
+    design = {key: config[key] for key in ASKED} | {"models": models}
+    run_id = study.run_name(args.run_id, study.default_name("urrp", design, config, choice,
+                                                            usual()))
     if args.dry_run:
         return study.dry_run(config, choice, models, [one.request for one in asks], RESPONDENTS,
                              {"run_id": run_id, "trials": config["trials"],
                               "temperatures": config["temperatures"]},
                              plan_lines(args, config, models, run_id))
     check_output(Path(args.output), args.out)
-    design = {key: config[key] for key in ASKED} | {"models": models}
     prompts = {"prompts/urrp/v1.1.json": content_sha256(SUITE_PATH)}
     return conduct(args, asks, run_id, study.identity(design, prompts, config, choice), choice,
                    study.settings("urrp", config, limits, args.json, RESPONDENTS))

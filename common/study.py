@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common import config as c
+from common.artifacts import canonical_json, sha256
 from common.cli import Choice, Done, names, provider_of
 from common.exits import COMPLETE, UsageError
 from common.preflight import Terms
@@ -63,6 +64,22 @@ def run_name(flag: str | None, default: str) -> str:
     """--run-id where it is given and can be a folder's name, else `default`."""
     from common.runs import check_run_id
     return check_run_id(default if flag is None else flag)
+
+
+def short_name(stem: str, settings: Mapping, usual: Mapping) -> str:
+    """`stem` of the keyless default; with a short hash of the settings of any other command, so
+    that it always finds its own run and never meets another's."""
+    if settings == usual:
+        return stem
+    return f"{stem}-{sha256(canonical_json(settings))[:6]}"
+
+
+def default_name(instrument: str, design: Mapping, config: Mapping, choice: Choice,
+                 usual: Mapping) -> str:
+    """The run's name by its design; `usual` is that of the script without flags and key."""
+    keyless = {"config": {**usual, "seed": design["seed"]}, "prompts": {}, "provider": "simulated"}
+    return short_name(f"{instrument}-s{design['seed']}", identity(design, {}, config, choice),
+                      keyless)
 
 
 def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,

@@ -51,6 +51,18 @@ def cli(tmp_path):
     return run
 
 
+def run_in(folder):
+    """The only run in a folder, whatever its settings have named it."""
+    [manifest] = Path(folder).glob("*/manifest.json")
+    return manifest.parent
+
+
+def plan_in(folder):
+    """The only plan in a folder, likewise."""
+    [plan] = Path(folder).iterdir()
+    return plan
+
+
 @pytest.fixture
 def live(cli, tmp_path):
     """run_tournament.py against a double, which serves double/a to double/d."""

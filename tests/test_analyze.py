@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import run_in
 
 from common.artifacts import read_bytes
 
@@ -25,7 +26,7 @@ def run(script, *args):
 def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("made")
     assert run("run_pilot.py", "--provider", "simulated", "--runs", 3, "--out", out).returncode == 0
-    return out / "pilot-s42"
+    return run_in(out)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, run_in
 
 PILOT = "run_pilot.py"
 SMALL = ("--models", "coin", "--runs", "2", "--out", "o")
@@ -111,16 +111,16 @@ def test_a_folder_that_cannot_be_made_is_named(cli, tmp_path, out):
 
 
 def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_path):
-    assert cli(PILOT, *SMALL).returncode == 0
+    assert cli(PILOT, *SMALL, "--run-id", "mine").returncode == 0
     before = tree(tmp_path)
-    again = cli(PILOT, *SMALL, "--runs", 3, "--temperature", 0.9)
-    one_line(again, 2, "o/pilot-s42", "runs: 2 → 3", "temperature: 0.7 → 0.9", "--run-id")
+    again = cli(PILOT, *SMALL, "--run-id", "mine", "--runs", 3, "--temperature", 0.9)
+    one_line(again, 2, "o/mine", "runs: 2 → 3", "temperature: 0.7 → 0.9", "--run-id")
     assert tree(tmp_path) == before
 
 
 def test_a_manifest_that_is_none_is_refused(cli, tmp_path):
     cli(PILOT, *SMALL)
-    (tmp_path / "o/pilot-s42/manifest.json").write_text("{")
+    (run_in(tmp_path / "o") / "manifest.json").write_text("{")
     before = tree(tmp_path)
     one_line(cli(PILOT, *SMALL), 2, "manifest.json: not a manifest")
     assert tree(tmp_path) == before
@@ -128,7 +128,7 @@ def test_a_manifest_that_is_none_is_refused(cli, tmp_path):
 
 def test_a_journal_without_its_manifest_is_refused(cli, tmp_path):
     cli(PILOT, *SMALL)
-    (tmp_path / "o/pilot-s42/manifest.json").unlink()
+    (run_in(tmp_path / "o") / "manifest.json").unlink()
     before = tree(tmp_path)
     one_line(cli(PILOT, *SMALL), 2, "a journal without its manifest.json")
     assert tree(tmp_path) == before
@@ -141,7 +141,7 @@ def half(cli, tmp_path):
     """The journal of a run that a full disk ended half-way."""
     run = limited(tmp_path, 40_000)
     assert run.returncode == 3
-    return tmp_path / "o/pilot-s42/journal.jsonl"
+    return run_in(tmp_path / "o") / "journal.jsonl"
 
 
 def limited(folder, most_bytes):
@@ -173,20 +173,20 @@ def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_pa
     full = limited(tmp_path, 20_000)
     one_line(full, 3, "journal.jsonl: File too large", "free space there",
              "the same command")
-    journal = tmp_path / "o/pilot-s42/journal.jsonl"
+    journal = run_in(tmp_path / "o") / "journal.jsonl"
     assert journal.stat().st_size <= 20_000
     assert all(json.loads(line) for line in journal.read_bytes().splitlines())
     assert cli(PILOT, *SMALL).returncode == 0
     assert cli(PILOT, *SMALL[:-1], "whole").returncode == 0
     for name in ("trials.jsonl.gz", "pilot-analysis.json", "report.html"):
-        assert (tmp_path / "o/pilot-s42" / name).read_bytes() == (
-            tmp_path / "whole/pilot-s42" / name).read_bytes()
+        assert (run_in(tmp_path / "o") / name).read_bytes() == (
+            run_in(tmp_path / "whole") / name).read_bytes()
 
 
 def test_a_full_disk_under_the_derived_files_leaves_none_half_written(cli, tmp_path):
     cli(PILOT, *SMALL)
-    largest = (tmp_path / "o/pilot-s42/report.html").stat().st_size
-    for path in (tmp_path / "o/pilot-s42").iterdir():
+    largest = (run_in(tmp_path / "o") / "report.html").stat().st_size
+    for path in (run_in(tmp_path / "o")).iterdir():
         path.unlink()
     full = limited(tmp_path, largest - 100)
     one_line(full, 3, "File too large", "free space there")

@@ -9,7 +9,7 @@ from collections import defaultdict
 from itertools import count, product
 
 import pytest
-from conftest import PRICE, ROOT, Clock, clean_environment, request
+from conftest import PRICE, ROOT, Clock, clean_environment, request, run_in
 
 from common.budget import Budget
 from common.drive import Drive
@@ -144,7 +144,7 @@ def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(cli, double, 
     double.script(greedy=True)
     aborted = cli("run_pilot.py", *flags, "--limit-usd", whole * 0.9)
     assert aborted.returncode == 4 and "give a higher --limit-usd to resume" in aborted.stderr
-    blocks = answered_by_block(tmp_path / "o/pilot-s42")
+    blocks = answered_by_block(run_in(tmp_path / "o"))
     assert all(len(kinds) == 1 for kinds in blocks.values()) and {True} in blocks.values()
     assert double.ledger()["billed_usd"] <= whole * 0.9
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import run_in
 from study_rows import conducted
 
 from cirrus.ask.respondents import expected
@@ -69,7 +70,7 @@ def test_a_replication_says_what_the_real_analysis_says(study, monkeypatch):
 
 def test_a_pilot_has_the_trials_of_the_real_run(cli, tmp_path):
     assert cli("run_pilot.py", "--models", "compliance", "--runs", 3, "--seed", 5).returncode == 0
-    real = [row for _, row in read_jsonl(tmp_path / "results/pilot/pilot-s5/trials.jsonl.gz")]
+    real = [row for _, row in read_jsonl(run_in(tmp_path / "results/pilot") / "trials.jsonl.gz")]
     planted = c.pilot_rows("compliance", 3, 5, ["compliance"])
     kept = ("id", "S", "C", "bulletin", "variant", "label_scheme", "order", "decision", "status",
             "text")

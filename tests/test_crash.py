@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, run_in
 
 from common.artifacts import read_bytes
 
@@ -39,7 +39,7 @@ def whole(one_double, tmp_path_factory):
     one_double.script(latency_s=LATENCY_S, faults=EMPTY)
     out = tmp_path_factory.mktemp("whole")
     finish(one_double, out)
-    return derived(out / "pilot-s42")
+    return derived(run_in(out))
 
 
 @pytest.mark.slow
@@ -70,6 +70,6 @@ cli.run(run_pilot.main, sys.argv[1:])
                             capture_output=True, timeout=60)
     assert killed.returncode == -9
     finish(double, tmp_path)
-    assert derived(tmp_path / "pilot-s42") == whole
+    assert derived(run_in(tmp_path)) == whole
     if moment != "first":
         assert len(double.ledger()["requests"]) == 160

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 
 import pytest
-from conftest import PRICE, request
+from conftest import PRICE, request, run_in
 
 from common.exits import Incomplete, ProviderRefused, UsageError
 from common.openrouter import OpenRouter, check_base_url
@@ -255,12 +255,12 @@ def test_a_trial_that_failed_is_in_the_files_as_such_and_asked_by_the_same_comma
     assert failed.returncode == 3
     assert "1 of 16 trials failed after all retries; the same command asks them again" in (
         failed.stderr)
-    left = rows(tmp_path / "o/pilot-s42")
+    left = rows(run_in(tmp_path / "o"))
     assert Counter(row["status"] for row in left) == {"ok": 15, "provider_error": 1}
     assert [row["decision"] for row in left if row["status"] != "ok"] == [None]
     double.script()
     assert cli("run_pilot.py", *flags).returncode == 0
-    assert {row["status"] for row in rows(tmp_path / "o/pilot-s42")} == {"ok"}
+    assert {row["status"] for row in rows(run_in(tmp_path / "o"))} == {"ok"}
     assert len(double.ledger()["requests"]) == 1
 
 

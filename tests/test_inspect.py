@@ -40,10 +40,12 @@ def read(folder):
 def runs(tmp_path_factory):
     """A pilot, a tournament and a collection, all simulated."""
     folder = tmp_path_factory.mktemp("runs")
-    for command in (["run_pilot.py", "--runs", "2", "--models", "superrational,sloppy"],
-                    ["run_tournament.py", "--agents", "3", "--rounds", "2"],
+    for command in (["run_pilot.py", "--runs", "2", "--models", "superrational,sloppy",
+                     "--run-id", "pilot-s42"],
+                    ["run_tournament.py", "--agents", "3", "--rounds", "2",
+                     "--run-id", RUN],
                     ["urrp_run.py", "--pilot", "--trials", "2", "--models", "open",
-                     "--temperatures", "default,0.7"]):
+                     "--temperatures", "default,0.7", "--run-id", "urrp-s42"]):
         done = subprocess.run([sys.executable, ROOT / command[0], *command[1:]], cwd=folder,
                               check=False, capture_output=True, env=clean_environment())
         assert done.returncode == 0, done.stderr

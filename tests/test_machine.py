@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, run_in
 
 from common import cli as scripts
 
@@ -162,7 +162,7 @@ def test_a_budget_that_is_too_small_is_told(cli, double):
 
 
 def test_an_unfinished_run_is_verified_as_far_as_it_goes(cli, here):
-    manifest = here / "t/cvd-S.high-C.present-H.high-s42/manifest.json"
+    manifest = run_in(here / "t") / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"complete"', '"incomplete"'))
     for command in ("--verify", "--json"):
         facts = said(cli("analyze.py", "t", command, "--json"))
@@ -170,7 +170,7 @@ def test_an_unfinished_run_is_verified_as_far_as_it_goes(cli, here):
 
 
 def test_an_edited_run_is_named_beside_the_error(cli, here):
-    path = here / "p/pilot-s42/pilot-summary.md"
+    path = run_in(here / "p") / "pilot-summary.md"
     path.write_text(path.read_text() + "x")
     facts = said(cli("analyze.py", "--verify", "p", "--json"))
     assert facts["exit_code"] == 2 and "1 of 1 runs" in facts["error"]

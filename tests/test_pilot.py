@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from conftest import ROOT, clean_environment, pythons
+from conftest import ROOT, clean_environment, pythons, run_in
 
 from cirrus.ask.pilot import design
 from cirrus.ask.prompts import load_domain
@@ -128,7 +128,7 @@ def test_a_bare_python_runs_the_whole_study(tmp_path):
                          env=clean_environment(), capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("SIMULATED respondents answer")
-    folder = tmp_path / "o/pilot-s42"
+    folder = run_in(tmp_path / "o")
     assert {path.name for path in folder.iterdir()} == DERIVED | {
         "manifest.json", "journal.jsonl.gz", "prompts.json"}
     assert len(rows(folder)) == 160
@@ -136,7 +136,7 @@ def test_a_bare_python_runs_the_whole_study(tmp_path):
 
 def test_simulated_is_said_in_manifest_summary_and_report(cli, tmp_path):
     cli(PILOT, "--out", "o")
-    folder = tmp_path / "o/pilot-s42"
+    folder = run_in(tmp_path / "o")
     assert json.loads((folder / "manifest.json").read_text())["simulated"] is True
     assert "SIMULATED" in (folder / "pilot-summary.md").read_text()
     assert "SIMULATED" in (folder / "report.html").read_text()
@@ -144,7 +144,7 @@ def test_simulated_is_said_in_manifest_summary_and_report(cli, tmp_path):
 
 def test_a_row_holds_what_the_design_promises(cli, tmp_path):
     cli(PILOT, "--out", "o", "--models", "coin", "--runs", 1)
-    for row in rows(tmp_path / "o/pilot-s42"):
+    for row in rows(run_in(tmp_path / "o")):
         assert row.keys() >= {
             "id", "model", "run", "S", "C", "H", "domain", "bulletin", "variant", "label_scheme",
             "order", "options", "decision", "status", "text", "served_model", "provider",
@@ -159,7 +159,7 @@ def test_every_supported_python_derives_the_same_bytes(cli, tmp_path, version, p
         pytest.skip(f"no Python {version} on this machine")
     assert cli(PILOT, "--out", "here").returncode == 0
     assert cli(PILOT, "--out", "there", python=python).returncode == 0
-    assert derived(tmp_path / "here/pilot-s42") == derived(tmp_path / "there/pilot-s42")
+    assert derived(run_in(tmp_path / "here")) == derived(run_in(tmp_path / "there"))
 
 
 def test_another_seed_is_another_study(cli, tmp_path):
@@ -206,7 +206,7 @@ def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path):
     subprocess.run([sys.executable, ROOT / PILOT, "--out", "o"], cwd=tmp_path, stdout=out,
                    env=clean_environment(), stderr=subprocess.PIPE, timeout=60)
     os.close(out)
-    assert json.loads((tmp_path / "o/pilot-s42/manifest.json").read_text())["state"] == "complete"
+    assert json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())["state"] == "complete"
 
 
 # --- the command, against a server -------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_a_finished_run_is_a_no_op_that_says_so(cli, double, tmp_path):
 def test_a_lost_or_edited_file_is_derived_from_the_journal_without_key_or_server(
         cli, double, tmp_path, lost):
     cli(PILOT, *LIVE, "--base-url", double.url, key=KEY)
-    folder = tmp_path / "o/pilot-s42"
+    folder = run_in(tmp_path / "o")
     before = derived(folder)
     (folder / lost).unlink() if lost < "r" else (folder / lost).write_bytes(b"edited")
     assert cli(PILOT, *LIVE, "--base-url", NOWHERE).returncode == 0
@@ -251,7 +251,7 @@ def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
     first = double.ledger()["billed_usd"]
     double.script()
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
-    manifest = json.loads((tmp_path / "o/pilot-s42/manifest.json").read_text())
+    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
     assert manifest["cost"]["spent_usd"] == pytest.approx(first + double.ledger()["billed_usd"])
     assert [session["ended_by"] for session in manifest["sessions"]] == [
         "ProviderRefused", "complete"]
@@ -293,7 +293,7 @@ def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, n
     process.send_signal(name)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130 and "the same command resumes" in said
-    lines = list(entries(tmp_path / "o/pilot-s42/journal.jsonl"))
+    lines = list(entries(run_in(tmp_path / "o") / "journal.jsonl"))
     assert len(lines) == len(double.ledger()["requests"]) < 32  # calls in flight were awaited
     double.script()
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
@@ -318,7 +318,7 @@ def test_calls_given_up_by_an_interruption_are_charged_at_the_next_start(cli, do
     process.send_signal(signal.SIGINT), time.sleep(0.5), process.send_signal(signal.SIGINT)
     process.communicate(timeout=5)
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
-    cost = json.loads((tmp_path / "o/pilot-s42/manifest.json").read_text())["cost"]
+    cost = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())["cost"]
     assert cost["spent_usd"] >= double.ledger()["billed_usd"] - 1e-9
 
 

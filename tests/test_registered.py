@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, plan_in
 
 import analyze
 import calibrate
@@ -45,7 +45,7 @@ def studied(tmp_path_factory):
     def study():
         run_tournament.main([*small, "--preregister"])
         run_tournament.main(small)
-        analyze.main([str(out / "confirmatory-s42")])
+        analyze.main([str(plan_in(out))])
         run_pilot.main(["--provider", "simulated", "--runs", "2", "--out", str(out / "pilot")])
         analyze.main([str(out / "pilot")])
     return traced(study)

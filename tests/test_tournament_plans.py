@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import plan_in, run_in
 from tournaments import LIVE, RUN, SCRIPT, SMALL, answered, derived, started, wait_for
 
 from common.journal import entries
@@ -40,11 +41,11 @@ def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
 def test_a_plan_s_runs_stand_in_a_folder_a_seed(cli, tmp_path):
     run = cli(SCRIPT, "--plan", "history-off", "--seeds", "1,2", "--agents", 2, "--rounds", 1)
     assert run.returncode == 0, run.stderr
-    out = tmp_path / "results/acausal"
-    assert {path.name for path in out.iterdir()} == {"history-off-s1", "history-off-s2"}
-    names = {path.parent.name for path in (out / "history-off-s2").glob("*/acausal_manifest.json")}
+    first, second = sorted((tmp_path / "results/acausal").iterdir())
+    assert [path.name[:14] for path in (first, second)] == ["history-off-s1", "history-off-s2"]
+    names = {path.parent.name for path in second.glob("*/acausal_manifest.json")}
     assert len(names) == 8 and "cvd-S.low-C.absent-H.low-history-off-s2" in names
-    plan = json.loads((out / "history-off-s2/plan.json").read_text())
+    plan = json.loads((second / "plan.json").read_text())
     assert set(plan["runs"]) == names
 
 
@@ -58,8 +59,8 @@ def test_the_same_bytes_from_one_process_and_from_two(cli, tmp_path):
 def test_a_run_of_a_plan_is_the_run_alone(cli, tmp_path):
     assert cli(SCRIPT, "--plan", "confirmatory", *SMALL).returncode == 0
     assert cli(SCRIPT, *SMALL, "--out", "alone").returncode == 0
-    assert derived(tmp_path / "alone" / RUN) == derived(
-        tmp_path / "results/acausal/confirmatory-s42" / RUN)
+    assert derived(run_in(tmp_path / "alone")) == derived(
+        plan_in(tmp_path / "results/acausal") / RUN)
 
 
 def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
@@ -67,7 +68,7 @@ def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
     run = live(double, "--plan", "ablation", *SMALL)
     assert run.returncode == 0, run.stderr
     whose = {}
-    for path in (tmp_path / "results/acausal/ablation-s42").glob("*/journal.jsonl.gz"):
+    for path in plan_in(tmp_path / "results/acausal").glob("*/journal.jsonl.gz"):
         for entry, _, _ in entries(path):
             whose[entry["request"]["seed"]] = path.parent.name
     order = [whose[call["seed"]] for call in double.ledger()["requests"]]
@@ -84,7 +85,7 @@ def test_a_plan_file_is_run_as_written(cli, tmp_path):
          "baselines": ["GrimTrigger"]}]}))
     run = cli(SCRIPT, "--plan", "p.json")
     assert run.returncode == 0, run.stderr
-    assert {p.name for p in (tmp_path / "results/acausal/grid-s42").iterdir()} == {
+    assert {p.name for p in plan_in(tmp_path / "results/acausal").iterdir()} == {
         "plan.json", "cvd-S.low-C.present-H.high-s42", "hospital-S.high-C.present-H.omit-s7"}
 
 
@@ -92,7 +93,7 @@ def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_pat
     flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
     said = cli(SCRIPT, *flags, "--preregister")
     digest = re.search(r"8 runs, sha256 ([0-9a-f]{64})", said.stdout)[1]
-    folder = tmp_path / "results/acausal/ablation-s42"
+    folder = plan_in(tmp_path / "results/acausal")
     assert [path.name for path in folder.iterdir()] == ["prereg.json"]
     data = json.loads((folder / "prereg.json").read_text())
     assert {"common/parsing.py"} <= data["files"]["asking and reading"].keys()

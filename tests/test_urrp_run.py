@@ -149,12 +149,11 @@ def test_the_same_command_again_does_nothing(cli, tmp_path):
     assert (tmp_path / "urrp_runs.jsonl").read_bytes() == before
 
 
-def test_another_seed_is_another_run_and_another_design_is_refused(cli, tmp_path):
-    cli("urrp_run.py", "--models", "open")
-    refused = cli("urrp_run.py", "--models", "open", "--trials", "11")
-    assert refused.returncode == 2 and "trials: 10 → 11" in refused.stderr
-    assert cli("urrp_run.py", "--models", "open", "--seed", "43").returncode == 0
-    assert (tmp_path / "results/urrp/urrp-s43/urrp_runs.jsonl").exists()
+def test_another_seed_or_design_is_another_run(cli, tmp_path):
+    for flags in ((), ("--seed", "43"), ("--trials", "11")):
+        assert cli("urrp_run.py", "--models", "open", *flags).returncode == 0
+    names = sorted(path.name for path in (tmp_path / "results/urrp").iterdir())
+    assert len(names) == 3 and [name[:8] for name in names] == ["urrp-s42"] * 2 + ["urrp-s43"]
 
 
 def test_a_file_of_somebody_else_is_never_written_over(cli, tmp_path):

@@ -19,8 +19,10 @@ RUN = "o/cvd-S.high-C.present-H.high-s42"
 def made(tmp_path_factory):
     """A folder with one run of each instrument."""
     folder = tmp_path_factory.mktemp("made")
-    for flags in (["run_tournament.py", "--agents", "3", "--rounds", "2", "--out", "o"],
-                  ["run_pilot.py", "--runs", "2", "--models", "coin", "--out", "p"]):
+    for flags in (["run_tournament.py", "--agents", "3", "--rounds", "2", "--out", "o",
+                   "--run-id", RUN[2:]],
+                  ["run_pilot.py", "--runs", "2", "--models", "coin", "--out", "p",
+                   "--run-id", "pilot-s42"]):
         subprocess.run([sys.executable, str(ROOT / flags[0]), *flags[1:]], cwd=folder, check=True,
                        env=clean_environment(), capture_output=True)
     return folder

@@ -431,6 +431,10 @@ def _config(settings: Mapping, models: Mapping, seed: int, own: Mapping) -> dict
     return run_config(settings, own.pop("seed", seed), models, toggles=toggles, **own)
 
 
+# What a run's own name tells already.
+NAMED = ("toggles", "domain", "tells", "variants", "randomization")
+
+
 def single_runs(settings: Mapping[str, Any], models: Mapping[str, list[dict]],
                 given: Sequence[int] | None, bulletins: Mapping[str, int]) -> list[Run]:
     """One run a seed, in one condition, straight below --out."""

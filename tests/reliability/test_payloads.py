@@ -33,10 +33,11 @@ from hostile import (
 NAME = "double/<img src=x onerror=alert(1)>|`zqx`\x1b[31m\u202e![x](http://evil.example)"
 # {name: (command, what reads its results, models)}; "M" stands for the model.
 STUDIES = {
-    "pilot": (("run_pilot.py", "--models", "M", "--runs", "16", "--out", "o"),
+    "pilot": (("run_pilot.py", "--models", "M", "--runs", "16", "--out", "o",
+               "--run-id", "pilot-s42"),
               ("analyze.py", "o/pilot-s42")),
     "plan": (("run_tournament.py", "--models", "M", "--plan", "plan.json", "--agents", "4",
-              "--rounds", "1", "--out", "o"), ("analyze.py", "o/two-s42")),
+              "--rounds", "1", "--out", "o"), ("analyze.py", "o")),
     "urrp": (("urrp_run.py", "--models", "M", "--pilot", "--trials", "3", "--out", "o"),
              ("urrp_analyze.py", "urrp_runs.jsonl", "--html", "report.html", "--csv", "t.csv")),
 }

@@ -108,8 +108,10 @@ def write_atomic(path: Path, data: bytes | str | Iterable[bytes]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None  # a full disk names no file
         raise
 
 

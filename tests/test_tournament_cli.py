@@ -135,8 +135,8 @@ def test_ctrl_c_ends_cleanly_and_the_same_command_resumes(live, double, tmp_path
 
 
 def test_another_configuration_under_the_same_name_is_refused(cli):
-    assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
-    other = cli(SCRIPT, "--agents", 4, "--rounds", 2, "--out", "o")
+    assert cli(SCRIPT, *SMALL, "--run-id", "mine").returncode == 0
+    other = cli(SCRIPT, "--agents", 4, "--rounds", 2, "--run-id", "mine")
     assert other.returncode == 2 and "config.agents: 3 → 4" in other.stderr
 
 

@@ -137,7 +137,7 @@ def analyse_pilots(args, runs) -> cli.Done:
     """Pilots are analysed one by one: each is a study of its own."""
     from pathlib import Path
 
-    from cirrus.reports.pilot_summary import terminal
+    from cirrus.reports.pilot import terminal
     from common.artifacts import write_atomic
     from common.runs import rewrite
     from common.verify import derive_again
@@ -174,9 +174,10 @@ def index_all(args) -> cli.Done:
     """One page that lists what lies in the folders, be it complete, incomplete or damaged."""
     from pathlib import Path
 
+    from common import VERSION
     from common.artifacts import write_atomic
-    from show.listing import entries
-    from show.listing_page import index
+    from show.html import pages
+    from show.listing import entries, index, states
     paths = [Path(path) for path in args.runs]
     for path in paths:
         if not path.exists():
@@ -185,9 +186,9 @@ def index_all(args) -> cli.Done:
     if not where.is_dir():
         raise UsageError(f"{where}: index.html needs a folder; name it first, or with --out")
     found = entries(paths, headlines())
-    write_atomic(where / "index.html", index(found, where))
-    states = [entry.state for entry in found]
-    counts = {state: states.count(state) for state in dict.fromkeys(states)}
+    for name, page in pages(index(found, where, VERSION), "index.html").items():
+        write_atomic(where / name, page)
+    counts = states(found)
     said = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
     return cli.Done(COMPLETE, {"written": str(where / "index.html"), "states": counts,
                                "simulated": any(entry.simulated for entry in found)},

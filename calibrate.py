@@ -95,19 +95,19 @@ def do(args, works, held, total) -> None:
 def write(args, held) -> cli.Done:
     """Tables and pages of everything that is there."""
     from cirrus.calibrate.table import table
-    from cirrus.reports.calibration import report, summary, terminal
+    from cirrus.reports import calibration as reports
     from common.artifacts import json_file, write_atomic
+    from show.document import terminal
     out, folder = table(held.header, held.records.values()), Path(args.out)
-    files = {"calibration.json": json_file(out), "calibration.md": summary(out),
-             "report.html": report(out)}
+    files = {"calibration.json": json_file(out)} | reports.files(out)
     for name, content in files.items():
         write_atomic(folder / name, content)
     return cli.Done(
         COMPLETE, {"written": str(folder), "files": sorted(files), "simulated": True,
                    "replications": out["replications"], "expectations": out["expectations"],
                    "minimum_sizes": out["minimum_sizes"]},
-        f"{terminal(out)}\n{folder}: {len(files)} files from {out['replications']:,} "
-        f"replications\nopen {folder / 'report.html'}")
+        f"{terminal(reports.document(out))}\n{folder}: {len(files)} files from "
+        f"{out['replications']:,} replications\nopen {folder / 'report.html'}")
 
 
 def announce(args, keys, fits) -> cli.Done:

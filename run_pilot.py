@@ -147,7 +147,7 @@ def report(run, manifest, stop, note) -> cli.Done:
              "files": sorted(manifest["files"])}
     text = [f"{run.path}: {note or MEANING[code]}"]
     if (run.path / "pilot-summary.md").exists() and not note:
-        from cirrus.reports.pilot_summary import terminal
+        from cirrus.reports.pilot import terminal
         text.insert(0, terminal(run.path / "pilot-analysis.json"))
     if manifest["files"]:
         text.append(f"open {run.path / 'report.html'}")

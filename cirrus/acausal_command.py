@@ -12,12 +12,12 @@ from cirrus.judge.study import analyse
 from cirrus.markers import ratings
 from cirrus.markers.agreement import weights_of
 from cirrus.markers.ratings import raters
+from cirrus.reports import study as reports
 from cirrus.reports.exports import exports
-from cirrus.reports.study import report
-from cirrus.reports.study_summary import summary, terminal
 from common import cli
 from common.artifacts import canonical_json, json_file, write_atomic
 from common.exits import COMPLETE, INCOMPLETE
+from show.document import terminal
 
 
 def command(args, runs: Mapping[Path, Mapping]) -> cli.Done:
@@ -32,8 +32,8 @@ def command(args, runs: Mapping[Path, Mapping]) -> cli.Done:
     # Read back from its own JSON: what is shown then has the digits that the file has.
     out = json.loads(canonical_json(analyse(study, raters(places))))
     (target / "exports").mkdir(parents=True, exist_ok=True)
-    files = [("acausal-analysis.json", json_file(out)), ("acausal-summary.md", summary(out)),
-             ("report.html", report(out, study)), *exports(study, weights_of(out))]
+    files = [("acausal-analysis.json", json_file(out)), *reports.files(out, study).items(),
+             *exports(study, weights_of(out))]
     for name, content in files:
         write_atomic(target / name, content)
     left = cli.unfinished(run.complete for run in study.runs)
@@ -44,7 +44,7 @@ def command(args, runs: Mapping[Path, Mapping]) -> cli.Done:
          "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
          "simulated": out["simulated"], "limits": out["limits"],
          "markers": out["markers"]["status"], "imported": imported},
-        "\n".join([*imported, terminal(out),
+        "\n".join([*imported, terminal(reports.document(out)),
                    f"{target}: {len(files)} files from {len(study.runs)} runs"]), left)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from cirrus.ask.pilot import Trial
 from cirrus.judge.pilot import analyse
-from cirrus.reports.pilot import report
-from cirrus.reports.pilot_summary import summary
+from cirrus.reports.pilot import files
 from common.artifacts import canonical_json, csv_parts, gzip_bytes, json_file, jsonl, sha256
 
 # The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
@@ -30,7 +29,7 @@ def redealt(blocks: Iterable[Sequence[Trial]], hashes: Mapping[str, str]) -> tup
 
 def derive(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
            study: Mapping[str, Any], dealt: tuple[int, int] | None) -> dict[str, bytes]:
-    """{file name: content}. `prompts` and rows as in `pilot_report.report`."""
+    """{file name: content}. `prompts` and rows as in `reports.pilot.files`."""
     asked = {row["id"]: prompts[row["id"]] for row in rows
              if row["id"] in prompts and _was_asked(row)}
     # Read back from its own JSON: what is shown then has the digits that the file has.
@@ -41,8 +40,7 @@ def derive(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
         "trials.jsonl.gz": gzip_bytes(trials),
         "trials.csv": trials_csv(rows),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
-        "pilot-summary.md": summary(out, hashes).encode(),
-        "report.html": report(out, rows, asked, hashes).encode(),
+        **files(out, rows, asked, hashes),
     }
 
 

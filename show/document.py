@@ -218,8 +218,8 @@ MARKDOWN: dict[type, Callable[[Any, int], str]] = {
     Tiles: lambda block, level: "\n".join(
         f"- {harmless(name)}: **{harmless(value)}**" for name, value in block.items.items()),
     Table: _md_table,
-    Plot: lambda block, level: "\n\n".join(
-        filter(None, [_code(plots.text(block.figure)), harmless(block.caption)])),
+    Plot: lambda block, level: (f"{_code(plots.text(block.figure))}\n\n"
+                                f"{harmless(f'{block.figure.title}. {block.caption}'.strip())}"),
     Columns: lambda block, level: "\n\n".join(_md(part, level) for part in block.parts),
     Fold: _md_headed, Section: _md_headed}
 
@@ -288,13 +288,13 @@ TERMINAL: dict[type, Callable[[Any], str]] = {
 
 
 def _text(blocks: Sequence[Any]) -> str:
-    return "\n\n".join(TERMINAL[type(block)](block) for block in blocks)
+    return "\n\n".join(filter(None, (TERMINAL[type(block)](block) for block in blocks)))
 
 
 def terminal(report: Document, full: bool = False) -> str:
     """Answer, figure and gist for a terminal, without control characters; `full`: all of it."""
     figure = [report.figure] if report.figure else []
-    head = [*report.stamps, _wrap(one_line(report.answer))]
+    head = [_wrap(one_line(words)) for words in (*report.stamps, report.answer)]
     return visible("\n\n".join([*head, _text([*figure, *report.gist])] + (
         [_text(report.sections)] if full else [])))
 

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 NONE = "–"
+STAMP = ("SIMULATED: no model was asked. These answers come from simulated respondents and say "
+         "nothing about any model.")
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # What can't be seen, or turns, hides or ends the text around it. By code point, since Pythons
 # differ in what they call printable; blanks of any width are characters like others.

@@ -157,7 +157,7 @@ def _columns(block: Columns, level: int) -> str:
 
 
 def _plot(block: Plot, level: int) -> str:
-    said = f"<figcaption>{text(block.caption)}</figcaption>" if block.caption else ""
+    said = f"<figcaption><b>{text(block.figure.title)}.</b> {text(block.caption)}</figcaption>"
     return f"<figure>{plots.svg(block.figure)}{said}</figure>"
 
 
@@ -173,7 +173,7 @@ def keys(values: Sequence[str]) -> str:
 def _fold(block: Fold, level: int) -> str:
     found_by = f' data-keys="{text(keys(block.keys))}"' if block.keys else ""
     return (f"<details{found_by}><summary>{line(block.title)}</summary>"
-            f"<div>{blocks(block.parts, level + 1)}</div></details>")
+            f"<div>{blocks(block.parts, level)}</div></details>")
 
 
 def _card(block: Fold, level: int) -> str:
@@ -183,9 +183,13 @@ def _card(block: Fold, level: int) -> str:
 
 BLOCKS: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
-    Bullets: lambda block, level: f"<ul>{''.join(f'<li>{line(i)}</li>' for i in block.items)}</ul>",
+    Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
     Verbatim: lambda block, level: f"<pre>{_marked(block)}</pre>",
     Tiles: _tiles, Table: _table, Plot: _plot, Columns: _columns, Section: _section, Fold: _fold}
+
+
+def _list(items: str) -> str:
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _kind(kind: str) -> str:

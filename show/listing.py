@@ -1,6 +1,7 @@
 """What lies below a folder of results: every run with its state, cost and links. Reads only.
 
-    found = entries([Path("results")], {"pilot": pilot, "tournament": tournament})
+    runs = entries([Path("results")], {"pilot": pilot, "tournament": tournament})
+    pages(index(runs, Path("results"), "0.1.0"), "index.html")
 
 A folder is known by a file in it: `manifest.json` (a run), `plan.json` or `acausal-analysis.json`
 (runs that belong together), `run_manifest.json` (the neighbour project pdbench),
@@ -9,14 +10,35 @@ for what a folder holds.
 """
 
 import gzip
+import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from common.artifacts import read_bytes
+from show.document import (
+    Bullets,
+    Code,
+    Document,
+    Fold,
+    Foot,
+    Link,
+    Section,
+    Table,
+    Tag,
+    Texts,
+    Words,
+)
+from show.figures import NONE, count, dollars
 
 COMPLETE, INCOMPLETE, DAMAGED = "complete", "incomplete", "damaged"
+TITLES = {
+    "pilot": "CIRRUS-24 pilots", "tournament": "CIRRUS-24 tournaments", "urrp": "URRP collections",
+    "calibration": "Calibrations", "adjudication": "Adjudications",
+    "iterated PD": "Iterated prisoner's dilemma", "unknown": "What can't be read"}
+TAGS = {COMPLETE: "yes", INCOMPLETE: "maybe", DAMAGED: "no"}
 SCRIPTS = {"pilot": "run_pilot.py", "tournament": "run_tournament.py", "urrp": "urrp_run.py",
            "adjudication": "analyze.py --adjudicate"}
 ANALYSIS = {"tournament": "python3 analyze.py {}",
@@ -96,7 +118,7 @@ def _safely(read: Callable[[Path, Headlines], Entry], path: Path, headlines: Hea
 def read_json(path: Path) -> dict[str, Any]:
     """An object from a JSON file; ValueError that names the file where it is none."""
     try:
-        data = json.loads(read_bytes(path))
+        data = json.loads(path.read_bytes())
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
     if not isinstance(data, dict):
@@ -118,7 +140,14 @@ def _run(folder: Path, headlines: Headlines) -> Entry:
     return Entry(
         instrument, folder, state, why, simulated, _asked(config, identity, simulated),
         str(config.get("seed", "")), manifest.get("journal", {}).get("attempts"),
-        manifest["cost"]["spent_usd"], say(folder) if say and state == COMPLETE else "")
+        _paid(manifest), say(folder) if say and state == COMPLETE else "")
+
+
+def _paid(manifest: Mapping) -> float | None:
+    """What was spent; None where a model has no price and its limit was charged by assumption."""
+    spent, models = manifest["cost"]["spent_usd"], (manifest.get("provider") or {}).get("models")
+    known = all(model["price"]["price_from"] != "unknown" for model in (models or {}).values())
+    return spent if known else None
 
 
 def _asked(config: Mapping, identity: Mapping, simulated: bool) -> str:
@@ -223,3 +252,102 @@ def _loose(path: Path, headlines: Headlines) -> Entry:
     return Entry("urrp", path, COMPLETE, "" if known else
                  f"not analysed yet: python3 urrp_analyze.py {path.as_posix()}",
                  first.get("provider") == "simulated", "", "", lines, None, f"{lines:,} trials")
+
+
+# --- the page ----------------------------------------------------------------------------------
+
+REPORTS = ("report.html", "urrp_runs.html")
+KINDS = (("-summary.md", "summary"), ("calibration.md", "summary"), ("report.md", "summary"),
+         ("-analysis.json", "figures (JSON)"), ("analysis.json", "figures (JSON)"),
+         ("calibration.json", "figures (JSON)"), ("manifest.json", "manifest"), (".csv", ""),
+         ("urrp_runs.jsonl", "trials (JSONL)"))
+EMPTY = ("make pilot", "make tournament", "make urrp", "make pd")
+STAMP = ("SIMULATED: what is stamped so comes from simulated respondents and says nothing about "
+         "any model.")
+
+
+def states(found: Sequence[Entry]) -> dict[str, int]:
+    """{state: runs}, the runs of a plan one by one."""
+    runs = [run for entry in found for run in (entry.parts or (entry,))]
+    return {state: n for state in TAGS if (n := sum(run.state == state for run in runs))}
+
+
+def index(found: Sequence[Entry], where: Path, version: str) -> Document:
+    """The page that lies in the folder `where`: its links are relative to that."""
+    if not found:
+        return Document(
+            "Results", "None of these needs a key: without one, simulated respondents answer.",
+            "There is no run yet.", Foot(version, {"seed": NONE}, "make report"),
+            sections=[Section("What to run", [Bullets([Code(command) for command in EMPTY])])])
+    order = [*TITLES, *(entry.instrument for entry in found)]
+    runs = sorted(found, key=lambda entry: order.index(entry.instrument))
+    named = ", ".join(f"{n:,} {state}" for state, n in states(runs).items())
+    seeds = sorted({seed for entry in runs for seed in entry.seed.split(", ") if seed})
+    facts = json.dumps([entry._replace(path=_name(entry.path, where), parts=())
+                        for entry in found], ensure_ascii=False).encode("utf-8", "replace")
+    return Document(
+        "Results", "Every run below this folder, with its state and what it left.",
+        f"{count(sum(states(runs).values()), 'run')}: {named}.",
+        Foot(version, {"seed": ", ".join(seeds) or NONE,
+                       "listing": hashlib.sha256(facts).hexdigest()[:12]}, "make report"),
+        texts=Texts("Runs", "", [_card(entry, where) for entry in runs], {
+            "instrument": list(dict.fromkeys(entry.instrument for entry in runs)),
+            "state": [state for state in TAGS if any(entry.state == state for entry in runs)],
+            "answers": sorted({_answers(entry) for entry in runs})}, shut=False),
+        stamps=[STAMP] * any(entry.simulated for entry in runs))
+
+
+def _answers(entry: Entry) -> str:
+    if entry.simulated:
+        return "SIMULATED"
+    return "models" if entry.asked or entry.state != DAMAGED else "unknown"
+
+
+def _name(path: Path, where: Path) -> str:
+    return Path(os.path.relpath(path, where)).as_posix()
+
+
+def _card(entry: Entry, where: Path) -> Fold:
+    """One entry with its links; the runs of a plan are a table in a fold."""
+    stamp = [Tag("SIMULATED", "stamp")] if entry.simulated else []
+    kind = TAGS[entry.state] if entry.state != COMPLETE else "dim"
+    parts = [Words(entry.headline), Words(entry.why, kind),
+             Words(" · ".join([TITLES.get(entry.instrument, entry.instrument), *_facts(entry)]),
+                   "dim"), Words(list(_links(entry.path, where)))]
+    runs = [Fold(count(len(entry.parts), "run"), [_runs(entry.parts, where)])] * bool(entry.parts)
+    return Fold([_name(entry.path, where), Tag(entry.state, TAGS[entry.state]), *stamp],
+                [*(words for words in parts if words.line), *runs],
+                [entry.instrument, entry.state, _answers(entry)])
+
+
+def _facts(entry: Entry) -> Iterator[str]:
+    if entry.asked:
+        yield entry.asked
+    if entry.seed:
+        yield f"seed {entry.seed}"
+    if entry.calls is not None:
+        yield count(entry.calls, "call")
+    if entry.usd is not None:
+        yield dollars(entry.usd)
+
+
+def _runs(parts: Sequence[Entry], where: Path) -> Table:
+    return Table(["run", "state", "seed", "calls", "cost", "files", "what to do"], [
+        [part.path.name, Tag(part.state, TAGS[part.state]), part.seed,
+         NONE if part.calls is None else f"{part.calls:,}", dollars(part.usd),
+         list(_links(part.path, where)), part.why] for part in parts], (2, 3, 4))
+
+
+def _links(path: Path, where: Path) -> Iterator[Link]:
+    """What a reader opens: the report first, then summary, figures and tables."""
+    if path.is_file():
+        found = [(path.with_suffix(".html"), "report"), (path, "trials (JSONL)")]
+    else:
+        inside = sorted([*path.glob("*.*"), *path.glob("exports/*.csv")])
+        found = [(file, "report") for file in inside if file.name in REPORTS]
+        found += [(file, word or f"{file.stem} (CSV)") for ending, word in KINDS
+                  for file in inside if file.name.endswith(ending)
+                  and file.name != "acausal_manifest.json"]
+    first = {file: word for file, word in reversed(found) if file.is_file()}
+    for file in dict.fromkeys(file for file, _ in found if file in first):
+        yield Link(first[file], quote(_name(file, where)))

@@ -97,8 +97,8 @@ overflow-wrap:anywhere}}
 h2{{font-size:1.2rem;margin:2rem 0 .5rem;padding-top:.6rem;border-top:1px solid var(--rule);
 overflow-wrap:anywhere}}
 h3{{font-size:1rem;margin:1.2rem 0 .3rem;overflow-wrap:anywhere}}
-p,ul{{margin:.4rem 0 .8rem;max-width:46rem}}li{{margin:.25rem 0}}a{{color:var(--link)}}
-.dim,small{{color:var(--dim)}}
+p,ul{{margin:.4rem 0 .8rem;max-width:46rem}}ul{{padding-left:1.2rem}}li{{margin:.25rem 0}}
+a{{color:var(--link)}}.dim,small{{color:var(--dim)}}
 .first{{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,34rem);gap:.4rem 2.5rem;
 grid-template-areas:"answer figure" "question figure";grid-template-rows:auto 1fr}}
 .first.wide{{grid-template-columns:minmax(0,1fr);grid-template-areas:"answer" "question" "figure"}}
@@ -176,14 +176,15 @@ border-bottom:1px solid var(--rule)}}
 table.stacked td,table.stacked th{{display:block;border:0;padding:.05rem 0;text-align:left}}
 table.stacked tbody th{{font-weight:600}}table.stacked th small{{font-weight:400}}
 table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}}}
-@media print{{@page{{size:A4;margin:14mm}}:root{{color-scheme:light}}
-body{{font-size:8.5pt;line-height:1.35}}main,footer{{max-width:none;padding:0}}
-.filter,.skip,nav,.texts details,.texts form{{display:none}}
+@media print{{@page{{size:A4;margin:12mm}}:root{{color-scheme:light;font-size:8pt}}
+body{{font-size:1rem;line-height:1.35}}main,footer{{max-width:none;padding:0}}
+.filter,.skip,nav,.texts{{display:none}}
 .first{{grid-template-columns:1fr 1fr;grid-template-areas:"answer figure" "question figure"}}
 h2{{margin:.8rem 0 .2rem;padding-top:.3rem}}h3{{margin:.5rem 0 .1rem}}
 p,ul{{margin:.2rem 0 .4rem;max-width:none}}li{{margin:.1rem 0}}
 th,td{{padding:.12rem .5rem .12rem 0}}.cols{{grid-template-columns:1fr 1fr;gap:.4rem 1.5rem}}
-figure{{max-width:22rem;margin:.3rem 0}}footer{{margin-top:.6rem}}
+figure{{max-width:26rem;margin:.3rem 0}}details{{border:0;margin:0}}summary{{padding:.1rem 0}}
+footer{{margin-top:.6rem}}
 figure,tr,.tiles li,article{{break-inside:avoid}}h2,h3{{break-after:avoid}}
 .heat td,.scale b,.banner,.tag,.tiles li,svg{{print-color-adjust:exact;
 -webkit-print-color-adjust:exact}}.wide{{overflow:visible}}.heat tbody th{{position:static}}}}

@@ -12,10 +12,11 @@ from cirrus.judge.study import analyse
 from cirrus.markers.agreement import after_decision, block, rationales, validity
 from cirrus.markers.labels import FAMILIES
 from cirrus.markers.ratings import Policy, Rater, items_of, policies_of
+from cirrus.reports import study as reports
 from cirrus.reports.markers import may, may_not
-from cirrus.reports.study_summary import summary
 from common.rng import SeededRandom
 from common.verify import find_runs
+from show.document import markdown
 
 CELL = ("high", "present", "low")
 NONE = {"rows": 0, "left_out": {}, "as_specified": NO_MODEL, "with_policy": NO_MODEL}
@@ -149,7 +150,7 @@ def test_superrational_populations_show_their_marker_in_one_cell_only(tmp_path):
         assert own["acausal"]["share"] >= 0.5 if "S.high-C.present" in cell else (
             own["acausal"]["share"] <= 0.1)
     assert out["markers"]["validity"]["acausal"]["p"] > 0.01
-    assert "Unadjudicated: for description only" in summary(out)
+    assert "Unadjudicated: for description only" in markdown(reports.document(out))
     assert out["markers"]["texts"] == len(items_of(policies_of(study)))
 
 

@@ -17,8 +17,9 @@ import pytest
 from study_rows import plan
 
 import analyze
-from show.listing import entries
-from show.listing_page import index
+from common import VERSION
+from show import html
+from show.listing import entries, index
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "results/examples"
@@ -67,8 +68,8 @@ def run(script, *flags):
 
 def listed(folder, paths):
     folder.mkdir()
-    (folder / "index.html").write_text(
-        index(entries(paths, analyze.headlines()), folder), encoding="utf-8")
+    made = html.pages(index(entries(paths, analyze.headlines()), folder, VERSION), "index.html")
+    (folder / "index.html").write_text(made["index.html"], encoding="utf-8")
     return folder / "index.html"
 
 
@@ -204,8 +205,8 @@ def test_the_skip_link_shows_itself_and_leads_past_the_contents(opened):
 
 def test_the_index_filters_by_state_and_words(opened):
     tab = opened("index", folds=False)
-    runs = tab.locator("article.run")
-    shown = tab.locator("article.run:visible")
+    runs = tab.locator("article")
+    shown = tab.locator("article:visible")
     everything = runs.count()
     tab.select_option("select[aria-label=state]", label="incomplete")
     assert 0 < shown.count() < everything

@@ -4,7 +4,7 @@ import pytest
 
 from cirrus.judge.pilot import analyse
 from cirrus.judge.verdict import NAMES
-from cirrus.reports.pilot_summary import quality_sentences
+from cirrus.reports.pilot import quality
 
 HP, HA, LP, LA = NAMES
 STUDY = {"config": {"models": ["m", "n"], "seed": 1, "runs": 2, "compliance": "low",
@@ -166,4 +166,4 @@ def test_two_providers_behind_one_model_are_named():
     rows = block("m", 1, 1, 0, 0, 0), block("m", 2, 1, 0, 0, 0, provider="q")
     out = study(*rows)
     assert out["served"]["m"] == {"served_model": ["m"], "provider": ["p", "q"]}
-    assert any("m was served by 2 providers (p, q)" in line for line in quality_sentences(out))
+    assert any("m was served by 2 providers (p, q)" in line for line in quality(out))

@@ -16,7 +16,7 @@ from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import RESPONDENTS
 from common.reading import read
 from common.simulated import Simulated
-from show import page
+from show import html
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ["superrational", "coin"]
@@ -59,13 +59,13 @@ class Tags(HTMLParser):
         self.seen.append((tag, dict(attrs)))
 
 
-def html_of(rows, prompts, study):
+def page_of(rows, prompts, study):
     return pilot_files.derive(rows, prompts, study, None)["report.html"].decode()
 
 
 def test_model_output_adds_no_tag_and_no_handler(study):
     rows, prompts, identity = study
-    tags = Tags(html_of(hostile(rows), prompts, identity)).seen
+    tags = Tags(page_of(hostile(rows), prompts, identity)).seen
     assert sum(tag == "script" for tag, _ in tags) == 1
     assert not [tag for tag, _ in tags if tag == "img"]
     assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
@@ -73,8 +73,8 @@ def test_model_output_adds_no_tag_and_no_handler(study):
 
 def test_model_output_brings_no_control_character(study):
     rows, prompts, identity = study
-    html = html_of(hostile(rows), prompts, identity)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b‮]", html)
+    page = page_of(hostile(rows), prompts, identity)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b‮]", page)
 
 
 def test_a_name_from_a_server_brings_no_tag_into_the_markdown(study):
@@ -86,21 +86,21 @@ def test_a_name_from_a_server_brings_no_tag_into_the_markdown(study):
 
 
 def test_the_page_loads_nothing_and_allows_its_own_script_only(study):
-    html = html_of(*study)
-    outside = [v for tag, attrs in Tags(html).seen for name, v in attrs.items()
+    page = page_of(*study)
+    outside = [v for tag, attrs in Tags(page).seen for name, v in attrs.items()
                if name in ("src", "href", "action") and not v.startswith("#")]
-    script = re.search(r"<script>(.*?)</script>", html, re.S).group(1)
+    script = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert outside == []
-    assert f"script-src 'sha256-{digest}'" in html and "default-src 'none'" in html
+    assert f"script-src 'sha256-{digest}'" in page and "default-src 'none'" in page
 
 
 def test_every_trial_shows_its_prompt_and_answer(study):
     rows, prompts, identity = study
-    html = html_of(rows, prompts, identity)
-    assert html.count('class="trial"') == len(rows)
-    assert all(page.text(row["text"]) in html for row in rows)
-    assert all(page.text(user) in html for _, user in prompts.values())
+    page = page_of(rows, prompts, identity)
+    assert page.count('<details data-keys=') == len(rows)
+    assert all(html.text(row["text"]) in page for row in rows)
+    assert all(html.text(user) in page for _, user in prompts.values())
 
 
 def test_simulated_is_stamped_on_every_file_that_people_read(study):
@@ -112,8 +112,8 @@ def test_simulated_is_stamped_on_every_file_that_people_read(study):
 
 def test_a_long_answer_is_cut_and_says_where_the_rest_is(study):
     rows, prompts, identity = study
-    html = html_of([rows[0] | {"text": "x" * 3_000_000}, *rows[1:]], prompts, identity)
-    assert len(html) < 1_000_000 and "2,980,000 more characters in trials.jsonl.gz" in html
+    page = page_of([rows[0] | {"text": "x" * 3_000_000}, *rows[1:]], prompts, identity)
+    assert len(page) < 1_000_000 and "2,980,000 more characters in trials.jsonl.gz" in page
 
 
 def test_a_formula_from_a_server_stays_text_in_the_csv(study):
@@ -127,7 +127,7 @@ def reports(study, tmp_path_factory):
     """{name: path} of an ordinary report and of one full of payloads."""
     folder, (rows, prompts, identity) = tmp_path_factory.mktemp("reports"), study
     for name, own in (("plain", rows), ("hostile", hostile(rows))):
-        (folder / f"{name}.html").write_text(html_of(own, prompts, identity), encoding="utf-8")
+        (folder / f"{name}.html").write_text(page_of(own, prompts, identity), encoding="utf-8")
     return {name: folder / f"{name}.html" for name in ("plain", "hostile")}
 
 
@@ -150,19 +150,19 @@ def test_the_filter_finds_trials_by_model_and_words(browser, reports, study):
     tab = browser.new_page()
     tab.goto(reports["plain"].as_uri())
     tab.select_option("select[aria-label=model]", "coin")
-    shown = tab.locator("details.trial:visible").count()
+    shown = tab.locator("#texts details:visible").count()
     assert shown == sum(row["model"] == "coin" for row in study[0])
     tab.fill("input[type=search]", "no such words anywhere")
-    assert tab.locator("details.trial:visible").count() == 0
+    assert tab.locator("#texts details:visible").count() == 0
     tab.close()
 
 
 def test_folds_open_by_keyboard(browser, reports):
     tab = browser.new_page()
     tab.goto(reports["plain"].as_uri())
-    tab.locator("details.trial summary").first.focus()
+    tab.locator("#texts details summary").first.focus()
     tab.keyboard.press("Enter")
-    assert tab.locator("details.trial[open]").count() == 1
+    assert tab.locator("#texts details[open]").count() == 1
     tab.close()
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from cirrus.ask.design import PARTS, REPLICATION
 from cirrus.judge.endpoint import ALPHA, effect, over_units, shown
 from cirrus.judge.rows import Decision
-from cirrus.reports.words import bracket, count, number, p_is, points
+from show.figures import bracket, count, p_is, points
+from show.figures import signed as number
 from stats.distributions import normal_quantile
 
 PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluable"

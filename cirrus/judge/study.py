@@ -21,8 +21,8 @@ from cirrus.judge.verdict import absent_at_low, beyond_bulletins, enough, study_
 from cirrus.markers.agreement import block, validity
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
-from cirrus.reports.words import count
 from common.artifacts import read_bytes, sha256
+from show.figures import count
 
 MIN_BULLETINS = 6
 

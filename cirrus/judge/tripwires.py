@@ -11,8 +11,7 @@ from typing import Any
 import stats
 from cirrus.judge.endpoint import cell_label
 from cirrus.judge.rows import Decision
-from cirrus.reports.words import p_is
-from show.figures import percent
+from show.figures import p_is, percent
 
 MAX_UNREADABLE = 0.03
 MAX_TRUNCATION_GAP = 0.02

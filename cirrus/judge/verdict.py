@@ -7,8 +7,18 @@ from cirrus.ask.pilot import CELLS
 from cirrus.judge.endpoint import ALPHA, SECONDARY, shown
 from cirrus.reports.markers import may as markers_may
 from cirrus.reports.markers import may_not as markers_may_not
-from cirrus.reports.words import count, dollars, in_words, number, p_is, points, span
-from show.figures import bracketed, interval, percent
+from show.figures import (
+    bracketed,
+    cost,
+    count,
+    in_words,
+    interval,
+    p_is,
+    percent,
+    points,
+    span,
+)
+from show.figures import signed as number
 
 SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
          "show an interaction on it.")
@@ -140,7 +150,7 @@ def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
     outcomes, trials = out["outcomes"], out["design"]["trials"]
     primary, interaction = out["pooled"]["effects"]["primary"], out["pooled"]["interaction"]
     d = primary["sizes"]["d"] or {"value": None, "low": None, "high": None}
-    share, cost = outcomes["read_share"], out["cost"]
+    share, spent = outcomes["read_share"], out["cost"]
     same = None if redealt is None else redealt[0] == redealt[1] > 0
     size = "no effect size" if d["value"] is None else (
         f"d = {bracketed(number(d['value']), interval(d['low'], d['high'], sign=True))}")
@@ -159,7 +169,7 @@ def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
          "figure": f"{points(interaction['value'])}, "
                    f"{span(interaction['low'], interaction['high'])}"},
         {"criterion": f"Total cost < ${MAX_USD:g}",
-         "met": None if cost["unknown"] else cost["usd"] < MAX_USD, "figure": dollars(cost)},
+         "met": None if spent["unknown"] else spent["usd"] < MAX_USD, "figure": cost(spent)},
         {"criterion": "Reproducible with seed", "met": same,
          "figure": "not checked" if redealt is None else
                    f"{redealt[0]} of {redealt[1]} questions dealt again from seed "

@@ -1,176 +1,240 @@
-"""report.html of a pilot: figures, verdicts, and every trial's prompt and answer to read."""
+"""A pilot to read: one document, whose texts are every trial's prompt and answer.
 
-from collections.abc import Mapping, Sequence
+    files(out, rows, prompts, hashes)     {"pilot-summary.md": …, "report.html": …}
+    terminal(folder / "pilot-analysis.json")
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from cirrus.ask.pilot import CELLS
 from cirrus.judge.pilot import CONTRASTS, cooperates
 from cirrus.judge.verdict import NAMES
-from cirrus.reports.pilot_summary import (
-    EFFECT_HEAD,
-    EFFECTS_NOTE,
-    MARKS,
-    cell_points,
-    effect_rows,
-    identity,
-    quality_rows,
-    quality_sentences,
+from common import VERSION
+from show import document as forms
+from show.document import (
+    Bullets,
+    Columns,
+    Document,
+    Fold,
+    Foot,
+    Plot,
+    Section,
+    Small,
+    Table,
+    Tag,
+    Texts,
+    Verbatim,
+    Words,
 )
-from cirrus.reports.words import dollars, points, span
-from show import old_plots as plots
-from show import page
-from show.old_plots import Point
-from show.page import text
+from show.figures import STAMP, cost, count, estimate, plain, points, rate, span
+from show.html import pages
+from show.plots import Dots, Intervals, Lines, Point, Stack
 
 SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
-SERIES = {"cooperative": "cooperate", "other act": "defect", "no decision": "none"}
-KIND = {True: "yes", False: "no", None: "maybe"}
+OUTCOMES = {"cooperative": "cooperate", "other act": "defect", "no decision": "none"}
+MET = {True: Tag("met", "yes"), False: Tag("not met", "no"), None: Tag("unknown", "maybe")}
+ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
+EFFECTS_NOTE = (
+    "Difference: mean over matched units (bulletins, averaged over runs and, pooled, models), 95% "
+    "t interval. Bootstrap: exact distribution over the same units, BCa. d, h, δ: both sides' "
+    "decisions counted as independent trials (for 0/1 data δ is the difference of proportions); d "
+    "by the noncentral t, δ by Feng & Cliff. “–”: can't be computed, the reason is in "
+    "pilot-analysis.json. Exploratory p-values are only there.")
 
 
-def report(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
-           hashes: Mapping[str, str]) -> str:
-    """The whole HTML file. `prompts`: {trial id: (system, user)} of the trials that were asked.
+def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
+          hashes: Mapping[str, str]) -> dict[str, bytes]:
+    """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that were asked.
+    `hashes`: of design and trials, for the foot."""
+    report = document(out, hashes, texts(rows, prompts))
+    made = {"pilot-summary.md": forms.markdown(report)} | pages(report)
+    return {name: content.encode() for name, content in made.items()}
 
-    `hashes`: of design and trials, for the foot of the page.
-    """
-    design, primary = out["design"], out["pooled"]["effects"]["primary"]
+
+def terminal(analysis: Path) -> str:
+    """The gist of an analysis file."""
+    return forms.terminal(document(json.loads(Path(analysis).read_bytes()), {}))
+
+
+def document(out: Mapping[str, Any], hashes: Mapping[str, str],
+             trials: Texts | None = None) -> Document:
+    """The report. `out`: the analysis, as pilot-analysis.json has it."""
+    design = out["design"]
     left = design["trials"] - out["outcomes"]["answered"]
-    who = "simulated respondents" if out["simulated"] else "models"
-    return page.page(
-        "CIRRUS-24 pilot",
-        f"Do {who} cooperate more when peers are told to be in the same position and the text "
-        "hints that similar teams decide alike? A 2×2 of symmetry (S) and coupling cue (C), "
-        f"{design['trials']} one-shot decisions.",
-        [page.tiles({
-            "difference, S high & C present − S low & C absent": points(primary["value"]),
-            "its 95% interval, over bulletins": span(primary["low"], primary["high"]).replace(
-                "95% interval ", ""),
-            "decisions read": f"{out['outcomes']['read']} of {design['trials']}",
-            "cost of the answers": dollars(out["cost"])}),
-         _claims(out), _cells(out), _effects(out), _models(out), _quality(out),
-         _trials(rows, prompts)],
-        identity(out, hashes), out["simulated"],
-        f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. "
-        "The same command resumes the run." if left else "", "python3 analyze.py FOLDER")
+    facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
+    return Document(
+        "CIRRUS-24 pilot", _question(out), answer(out),
+        Foot(VERSION, facts | {"tells": design["tells"], "compliance": design["compliance"]},
+             "python3 analyze.py FOLDER"),
+        _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
+        [Table(["verdict", "criterion", "figure"],
+               [[MET[row["met"]], row["criterion"], row["figure"]] for row in out["success"]],
+               caption="Success criteria of the pilot, each with the figure it rests on",
+               name="success-criteria")],
+        list(_sections(out)), trials,
+        [STAMP] * out["simulated"] + [
+            f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
+            "resumes the run."] * bool(left))
 
 
-def _claims(out: Mapping) -> str:
-    rows = [[text(row["criterion"]), page.tag(MARKS[row["met"]], KIND[row["met"]]),
-             text(row["figure"])] for row in out["success"]]
-    return page.section(
-        "What may be said",
-        page.columns("<h3>From these data</h3>" + page.bullets(out["claims"]["may"]),
-                     "<h3>Not from these data</h3>" + page.bullets(out["claims"]["may_not"])),
-        "<h3>Success criteria of the pilot</h3>", page.table(
-            ["criterion", "verdict", "figure"], rows, caption="Each with the figure it rests on"))
+def answer(out: Mapping[str, Any]) -> str:
+    """The sentence that stands first everywhere."""
+    return out["verdict"]["sentence"] if "verdict" in out else out["claims"]["may"][0]
 
 
-def _cells(out: Mapping) -> str:
+def _question(out: Mapping) -> str:
+    design, who = out["design"], "respondent" if out["simulated"] else "model"
+    return (f"Do {who}s cooperate more when peers are told to be in the same position and the text "
+            "hints that similar teams decide alike? A 2×2 of symmetry (S) and coupling cue (C): "
+            f"{design['trials']} one-shot decisions of {count(len(design['models']), who)} on "
+            f"{count(design['bulletins'], 'bulletin')}.")
+
+
+def _sections(out: Mapping) -> Iterator[Section]:
+    yield Section("What may be said", [Columns([
+        [Section("From these data", [Bullets(out["claims"]["may"])])],
+        [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
+    yield Section("Quality of the data", [_statuses(out), Bullets(list(quality(out)))])
+    if out["outcomes"]["read"]:
+        yield Section("Cooperation and effects", [
+            Columns([[_cells(out)], [_effects(out), _outcomes(out)]]),
+            _effect_table(out["pooled"]), Words(EFFECTS_NOTE, "dim")])
+        yield Section("Model by model", [
+            Fold([name, Small(f"primary difference {points(own['effects']['primary']['value'])}")],
+                 [_effect_table(own)]) for name, own in out["models"].items()])
+
+
+# --- figures -----------------------------------------------------------------------------------
+
+def _point(cells: Mapping[str, Mapping], s: str, c: str) -> Point:
+    cell = cells[NAMES[s, c]]
+    return Point(f"S {s} · C {c}", cell["mean"], cell["low"], cell["high"],
+                 f"{cell['k']}/{cell['n']}", kind=c, hollow=s == "low")
+
+
+def _interaction(out: Mapping) -> Plot:
     cells, cross = out["pooled"]["cells"], out["pooled"]["interaction"]
-    lines = {f"cue {c}": [Point("", *(cells[NAMES[s, c]][key] for key in ("mean", "low", "high")),
-                                hollow=s == "low") for s in ("low", "high")]
-             for c in ("present", "absent")}
+    rows = {f"cue {c}": [_point(cells, s, c) for s in ("low", "high")]
+            for c in ("present", "absent")}
+    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"),
+                      {"": rows}),
+                "Mean of the models' shares of cooperative decisions, 95% intervals over "
+                "bulletins. Parallel lines: no interaction on this scale; the difference of "
+                f"differences is {points(cross['value'])} ({span(cross['low'], cross['high'])}).")
+
+
+def _cells(out: Mapping) -> Plot:
     everyone = "all respondents" if out["simulated"] else "all models"
-    outcomes = page.figure(plots.stack(_acts(out), SERIES, "Outcomes by model"),
-                           "How the trials ended. What could not be read is never a decision.")
-    if not out["outcomes"]["read"]:
-        return page.section("Cooperation", page.paragraph(
-            "No decision could be read, so there is nothing to draw. “Quality of the data” says "
-            "how the trials ended."), outcomes)
-    groups = {everyone: cell_points(cells, short=True)} | {
-        name: cell_points(out["models"][name]["cells"], short=True)
-        for name in out["design"]["models"]}
-    return page.section("Cooperation", page.columns(
-        page.figure(plots.dot_plot(groups, "Cooperation by cell, for each model"),
-                    "Share of cooperative decisions with 95% intervals (models: Wilson; all "
-                    "models: bootstrap over bulletins). Filled: S high; hollow: S low. Circle: cue "
-                    "present; square: absent. Small samples: read the intervals."),
-        page.figure(plots.lines(lines, ("S low", "S high"), "Interaction of symmetry and cue"),
-                    "Parallel lines: no interaction on this scale. The difference of differences "
-                    f"is {points(cross['value'])} ({span(cross['low'], cross['high'])}).")
-        + outcomes))
+    cells = {everyone: out["pooled"]["cells"]} | {
+        name: own["cells"] for name, own in out["models"].items()}
+    return Plot(Dots("Cooperation by cell and model", {
+        name: [_point(own, s, c) for s, c in CELLS] for name, own in cells.items()}),
+        "Share of cooperative decisions with 95% intervals (models: Wilson; all: bootstrap over "
+        "bulletins). Filled: S high; hollow: S low. Circle: cue present; square: absent.")
 
 
-def _acts(out: Mapping) -> dict[str, dict[str, int]]:
+def _outcomes(out: Mapping) -> Plot:
     acts = {}
-    for name in out["design"]["models"]:
-        own = out["models"][name]
-        k = sum(own["cells"][NAMES[cell]]["k"] for cell in CELLS)
-        n = sum(own["cells"][NAMES[cell]]["n"] for cell in CELLS)
-        missing = sum(own["cells"][NAMES[cell]]["missing"] for cell in CELLS)
+    for name, own in out["models"].items():
+        k, n, missing = (sum(cell[key] for cell in own["cells"].values())
+                         for key in ("k", "n", "missing"))
         acts[name] = {"cooperative": k, "other act": n - k, "no decision": missing}
-    return acts
+    return Plot(Stack("Outcomes by model", acts, OUTCOMES),
+                "How the trials ended. What could not be read is never a decision.")
 
 
-def _effect_table(own: Mapping) -> str:
-    return page.table(EFFECT_HEAD, [[text(cell) for cell in row] for row in effect_rows(own)],
-                      range(1, len(EFFECT_HEAD)),
-                      "Contrasts of cooperation, each with its 95% intervals")
+def _effects(out: Mapping) -> Plot:
+    return Plot(Intervals("Effects over bulletins", [
+        Point(entry["label"], entry["value"], entry["low"], entry["high"])
+        for entry in _entries(out["pooled"])], "points of cooperation"),
+        "Mean over bulletins (each averaged over runs and models) with 95% t intervals.")
 
 
-def _effects(out: Mapping) -> str:
-    if not out["outcomes"]["read"]:
-        return ""
-    entries = [*(out["pooled"]["effects"][name] for name in CONTRASTS),
-               out["pooled"]["interaction"]]
-    spots = [Point(e["label"], e["value"], e["low"], e["high"]) for e in entries]
-    return page.section("Effects", page.figure(
-        plots.forest(spots, "Effects over bulletins", "points of cooperation"),
-        "Mean over bulletins (each averaged over runs and models) with 95% t intervals."),
-        _effect_table(out["pooled"]), page.paragraph(EFFECTS_NOTE, "dim"))
+# --- tables and sentences ----------------------------------------------------------------------
+
+def _entries(summary: Mapping) -> list[Mapping]:
+    return [*(summary["effects"][name] for name in CONTRASTS), summary["interaction"]]
 
 
-def _models(out: Mapping) -> str:
-    if not out["outcomes"]["read"]:
-        return ""
-    return page.section("Model by model", *(
-        page.fold(f"<b>{text(name)}</b> · primary difference "
-                  f"{text(points(own['effects']['primary']['value']))}", _effect_table(own))
-        for name in out["design"]["models"] for own in (out["models"][name],)))
+def _effect_table(summary: Mapping) -> Table:
+    """A row a contrast: label, difference, bootstrap, d, h, δ."""
+    return Table(
+        ["contrast", "difference, points", "bootstrap", "d", "h", "Cliff's δ"],
+        [[entry["label"], estimate(entry, 100, 1), estimate(entry["bootstrap"], 100, 1),
+          *(estimate(entry.get("sizes", {}).get(size)) for size in ("d", "h", "delta"))]
+         for entry in _entries(summary)],
+        range(1, 6), "Contrasts of cooperation, each with its 95% intervals")
 
 
-def _quality(out: Mapping) -> str:
-    head, *rows = quality_rows(out)
-    return page.section("Quality of the data", page.table(
-        head, [[text(cell) for cell in row] for row in rows], range(1, len(head)),
-        "How the trials of each cell ended"), page.bullets(quality_sentences(out)))
+def _statuses(out: Mapping) -> Table:
+    kinds = sorted(out["outcomes"]["status"])
+    return Table(["cell", *kinds], [
+        [name, *(str(counts.get(kind, 0)) for kind in kinds)]
+        for name, counts in out["outcomes"]["by_cell"].items()],
+        range(1, len(kinds) + 1), "How the trials of each cell ended")
 
 
-def _trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> str:
-    groups: dict[str, list[Mapping]] = {}
-    for row in rows:
-        groups.setdefault(row["model"], []).append(row)
-    ordered = [row for own in groups.values() for row in sorted(
-        own, key=lambda row: (row["run"], CELLS.index((row["S"], row["C"]))))]
-    choices = {"model": list(groups), "cell": list(NAMES.values()),
-               "outcome": sorted({_verdict(row) for row in rows})}
-    return page.section(
-        "Every trial", page.paragraph("Each fold holds the prompt as sent and the answer as "
-                                      "received; the whole is in trials.jsonl.gz.", "dim"),
-        page.search_box("details.trial", choices), *(_trial(row, prompts) for row in ordered))
+def quality(out: Mapping) -> Iterator[str]:
+    """Missing data, labels, position, cost, in sentences."""
+    bounds, labels, position = out["missing"]["primary"], out["labels"], out["position"]
+    if sum(out["missing"]["by_cell"].values()):
+        yield ("Missing decisions filled in: all cooperative "
+               f"{points(bounds['all_cooperative'])}, none cooperative "
+               f"{points(bounds['none_cooperative'])}; worst cases {points(bounds['lowest'])} to "
+               f"{points(bounds['highest'])} for the primary difference.")
+    schemes = ", ".join(f"{name} {entry['k']}/{entry['n']}"
+                        for name, entry in labels["schemes"].items())
+    yield f"Cooperation by label scheme: {schemes}."
+    if position["share"] is not None:
+        yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
+               f"decisions: {rate(position['share'], position['low'], position['high'])}.")
+    for name, served in out["served"].items():
+        for what, several in (("models", served["served_model"]),
+                              ("providers", served["provider"])):
+            if len(several) > 1:
+                yield (f"{name} was served by {len(several)} {what} ({', '.join(several)}): they "
+                       "are not told apart here.")
+    yield f"Cost of the answers: {cost(out['cost'])}."
 
 
-def _verdict(row: Mapping) -> str:
-    return row["status"] if row["decision"] is None else row["decision"]
+# --- every trial -------------------------------------------------------------------------------
+
+def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Texts:
+    """A fold a trial: by model, run and cell."""
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    ordered = sorted(rows, key=lambda row: (models.index(row["model"]), row["run"],
+                                            CELLS.index((row["S"], row["C"]))))
+    return Texts(
+        "Every trial", "Each fold holds the prompt as sent and the answer as received; the whole "
+        "is in trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in ordered],
+        {"model": models, "cell": list(NAMES.values()),
+         "outcome": sorted({_outcome(row) for row in rows})})
 
 
-def _trial(row: Mapping, prompts: Mapping[str, tuple[str, str]]) -> str:
-    verdict, cell = _verdict(row), NAMES[row["S"], row["C"]]
-    kind = "maybe" if row["decision"] is None else \
-        "cooperate" if cooperates(row) else "defect"
-    head = (f"{page.tag(verdict, kind)} {text(row['model'])} · run {row['run']} · "
-            f"S {text(row['S'])}, C {text(row['C'])} <small>· {text(row['bulletin'])} "
-            f"{text(row['variant'])} · {text(row['label_scheme'])} {text(row['order'])}</small>")
-    answer = row["text"]
-    if len(answer) > SHOWN:
-        answer = (answer[:SHOWN] + f"\n… {len(answer) - SHOWN:,} more characters in "
-                  "trials.jsonl.gz")
-    asked = prompts.get(row["id"])
-    body = "<h3>Answer</h3>" + (f"<pre>{text(answer)}</pre>" if answer else
-                                page.paragraph(f"no text ({row['status']})", "dim"))
-    if asked is not None:
-        body += (f"<h3>System prompt</h3><pre>{text(asked[0])}</pre>"
-                 f"<h3>Prompt</h3><pre>{text(asked[1])}</pre>")
-    served = " · ".join(text(v) for v in (row["served_model"], row["provider"]) if v)
-    body += f'<p class="dim">{text(row["id"])}{" · served by " + served if served else ""}</p>'
-    return page.fold(head, body, page.keys(row["model"], cell, verdict), "trial")
+def _outcome(row: Mapping) -> str:
+    return row["decision"] or row["status"]
+
+
+def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
+    served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
+    parts = [Section("Answer", _answer(row))]
+    if prompt is not None:
+        parts += [Section(name, [Verbatim(words)])
+                  for name, words in zip(("System prompt", "Prompt"), prompt, strict=True)]
+    return Fold(
+        [Tag(_outcome(row), ACTS[cooperates(row)]), row["model"],
+         f"· run {row['run']} · S {row['S']}, C {row['C']}",
+         Small(f"· {row['bulletin']} {row['variant']} · {row['label_scheme']} {row['order']}")],
+        [*parts, Words(row["id"] + (f" · served by {served}" if served else ""), "dim")],
+        [row["model"], NAMES[row["S"], row["C"]], _outcome(row)])
+
+
+def _answer(row: Mapping) -> list[Verbatim | Words]:
+    left = len(row["text"]) - SHOWN
+    if not row["text"]:
+        return [Words(f"no text ({row['status']})", "dim")]
+    more = [Words(f"… {plain(left, 0)} more characters in trials.jsonl.gz", "dim")]
+    return [Verbatim(row["text"][:SHOWN]), *(more if left > 0 else [])]

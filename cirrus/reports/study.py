@@ -1,305 +1,398 @@
-"""report.html of a tournament: verdicts, figures, and every policy with its decisions to read."""
+"""A tournament to read: one document, whose texts are the policies with their decisions.
+
+    files(out, study)           {"acausal-summary.md": …, "report.html": …}
+    terminal(document(out))     the gist
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 
-from cirrus.ask.design import PARTS
-from cirrus.judge.endpoint import SECONDARY
+from cirrus.ask.design import PARTS, part_of
+from cirrus.judge.endpoint import FIXED, SECONDARY
 from cirrus.judge.rows import Decision, Run, Study, decisions, policies
 from cirrus.markers.agreement import weights_of
 from cirrus.markers.labels import Weights, labels
 from cirrus.markers.ratings import readable
-from cirrus.reports.markers import (
-    AGREEMENT_NOTE,
-    CELLS_NOTE,
-    agreement_table,
-    cell_table,
-    function_table,
-    raters_sentence,
-    status_sentence,
-    validity_sentence,
-)
-from cirrus.reports.study_summary import (
-    EFFECTS_NOTE,
-    TRIPPED,
+from cirrus.reports import markers
+from common import VERSION
+from common.artifacts import canonical_json, sha256
+from show.document import (
+    Bullets,
+    Code,
+    Columns,
+    Document,
+    Fold,
+    Foot,
+    Line,
+    Plot,
+    Section,
+    Small,
     Table,
-    bounds_sentence,
-    convergence_table,
-    course_table,
-    design_sentence,
-    effect_table,
-    identity,
-    interaction_rows,
-    main_cells,
-    main_part,
-    missing_table,
-    model_sentences,
-    model_table,
-    part_table,
-    parts,
-    registration_sentence,
-    run_table,
+    Tag,
+    Texts,
+    Verbatim,
+    Words,
+    markdown,
 )
-from cirrus.reports.words import dollars, in_words, points, span
-from show import old_plots as plots
-from show import page
-from show.old_plots import Point
-from show.page import text
+from show.figures import (
+    NONE,
+    STAMP,
+    cost,
+    count,
+    dollars,
+    estimate,
+    p_is,
+    p_value,
+    percent,
+    plain,
+    points,
+    sentence,
+    signed,
+)
+from show.html import pages
+from show.plots import Dots, Intervals, Lines, Point
 
 ALL = 1_000_000
-MOST = 40_000      # decisions on the page: some 10 MB
+MOST = 4_000       # policies on the pages
 SHOWN = 20_000     # characters of a text
+RATIONALES = 12    # decisions shown of a policy
 EXCERPTS = 2       # policies a cell
-KIND = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
-WIRE_KIND = {True: "no", False: "yes", None: "dim"}
+TAGS = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
+WIRES = {True: Tag("TRIPPED", "no"), False: Tag("quiet", "yes"), None: Tag("not checked", "dim")}
+EFFECTS_NOTE = (
+    "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "
+    "and two-sided sign-flip test (exact, or 100,000 random signs where the analysis names "
+    "resamples). “–”: can't be computed; acausal-analysis.json says why.")
+GATES_NOTE = (
+    "“As specified” is the rule on the estimate; “established” asks whether the data exclude the "
+    "alternative, and decides. “Enough” is the smallest size tried at which a calibration with a "
+    "planted effect passes it in 80% of replications.")
 
 
-def report(out: Mapping[str, Any], study: Study) -> str:
-    """The whole HTML file; policies and answers are read from the runs again."""
-    design, point = out["design"], out["primary"]
-    passed = sum(gate["established"]["verdict"] == "pass" for gate in out["gates"])
+def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
+    """{file name: content}; policies and answers are read from the runs again."""
+    report = document(out, study)
+    return {"acausal-summary.md": markdown(report)} | pages(report)
+
+
+def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
+    """The report of an analysis; with its texts where the study is given."""
     unfinished = [run["run"] for run in out["runs"] if run["state"] != "complete"]
-    return page.page(
-        "CIRRUS-24 tournament",
-        "Do agents cooperate on a first encounter because they take their peers for alike? "
-        + design_sentence(out),
-        [page.tiles({
-            "difference, S high & C present − S low & C absent": points(point["design"]["value"]),
-            "its 95% interval, over units": span(
-                point["design"]["low"], point["design"]["high"]).replace("95% interval ", ""),
-            "gates established": f"{passed} of {len(out['gates'])}",
-            "decisions read": f"{design['read']:,} of {design['decisions']:,}",
-            "cost of the answers": dollars(out["cost"])}),
-         _claims(out), _gates(out), _cooperation(out), _effects(out), _tripwires(out),
-         _later(out), _markers(out["markers"]), _excerpts(study), _runs(out),
-         _policies(study, weights_of(out))],
-        identity(out), out["simulated"],
-        f"INCOMPLETE: {', '.join(unfinished)}." if unfinished else "",
-        "python3 analyze.py FOLDER")
+    return Document(
+        "CIRRUS-24 tournament", _question(out), answer(out),
+        Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
+        _interaction(out), list(_gist(out)), list(_sections(out, study)),
+        study and _texts(study, weights_of(out)),
+        [STAMP] * out["simulated"] + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished))
 
 
-def _table(table: Table, numeric: Sequence[int] = (), caption: str = "") -> str:
-    head, rows = table
-    return page.table(head, [[text(cell) for cell in row] for row in rows], numeric, caption)
+def answer(out: Mapping[str, Any]) -> str:
+    """The sentence that stands first everywhere."""
+    return out["verdict"]["sentence"] if "verdict" in out else out["claims"]["headline"]
 
 
-def _claims(out: Mapping) -> str:
-    found = out["registration"]
-    return page.section(
-        "What may be said", f'<p class="lead">{text(out["claims"]["headline"])}</p>',
-        page.paragraph(registration_sentence(out), "dim"),
-        page.bullets(found["deviations"]) if found["deviations"] else "",
-        page.columns("<h3>From these data</h3>" + page.bullets(out["claims"]["may"]),
-                     "<h3>Not from these data</h3>" + page.bullets(out["claims"]["may_not"])))
+def _identity(out: Mapping[str, Any]) -> dict[str, str]:
+    """`journals`: of all runs' last lines."""
+    heads = canonical_json([[run["run"], run["journal"]] for run in out["runs"]])
+    return {"seed": ", ".join(map(str, out["design"]["seeds"])),
+            "prompts": out["design"]["prompts_sha256"][:12], "journals": sha256(heads)[:12],
+            "analysis": out["registration"]["kind"]}
 
 
-def _gates(out: Mapping) -> str:
-    rows = [[f"<b>{text(gate['title'])}</b><br><small>{text(gate['asks'])} Enough in calibration: "
-             f"{text(gate['enough'])}.</small>",
-             *(f"{page.tag(own['verdict'], KIND[own['verdict']])}<br>"
-               f"<small>{text(own['figure'])}</small>"
-               for own in (gate["established"], gate["as_specified"]))] for gate in out["gates"]]
-    return page.section(
-        "Credibility gates", page.table(["gate", "established", "as specified"], rows, (),
-                                        "Each gate with two verdicts"),
-        page.paragraph("Established: the data exclude the alternative; this verdict decides, and "
-                       f"all {in_words(len(out['gates']))} must pass. As specified: the rule on "
-                       "the estimate.", "dim"))
+def _question(out: Mapping[str, Any]) -> str:
+    design = out["design"]
+    asked = ", ".join(dict.fromkeys(name for own in design["models"].values() for name in own))
+    return ("Do agents cooperate on a first encounter because they take their peers for alike? "
+            f"{count(design['runs'], 'run')}, {count(design['agents'], 'agent')}, "
+            f"{count(len(design['seeds']), 'seed')}; {asked}. Primary data: "
+            f"{design['decisions']:,} decisions of {count(design['units'], 'unit')}, "
+            f"{design['read']:,} of them readable, on {count(design['bulletins'], 'bulletin')}.")
 
 
-def _cooperation(out: Mapping) -> str:
-    cells = main_cells(out)
-    if not any(cell["n"] for cell in cells):
-        return page.section("Cooperation", page.paragraph("No readable decision to draw."))
-    groups = {f"H {h}": [_point(c) for c in cells if c["H"] == h]
-              for h in dict.fromkeys(c["H"] for c in reversed(cells))}
-    drawn = [page.figure(plots.lines(
-        {name: [_corner(cell) for cell in own] for name, own in lines.items()},
-        ("S low", "S high"), f"Symmetry and cue where H is {h}"),
-        f"Compliance pressure {h}. Parallel lines: no interaction on this scale.")
-        for h, lines in interaction_rows(cells).items()]
-    return page.section("Cooperation on first encounters of round 1", page.columns(
-        page.figure(plots.dot_plot(groups, "Cooperation by cell"),
-                    "Share of cooperative decisions with 95% Wilson intervals over decisions. "
-                    "Filled: S high; hollow: S low. Circle: cue present; square: absent. Decisions "
-                    "of one agent rest on one policy: for reading, not for testing."),
-        "".join(drawn)))
+def _gist(out: Mapping[str, Any]) -> Iterator[Table]:
+    yield Table(["established", "gate", "rests on"], [
+        [_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
+        for gate in out["gates"]], caption="Credibility gates", name="gates")
+    if tripped := [wire for wire in out["tripwires"] if wire["tripped"]]:
+        yield _wires(tripped, "Tripwires that ring", "tripped")
 
+
+def _verdict(entry: Mapping) -> Tag:
+    return Tag(entry["verdict"], TAGS[entry["verdict"]])
+
+
+def _wires(wires: Sequence[Mapping], caption: str, name: str) -> Table:
+    return Table(["state", "tripwire", "figure"],
+                 [[WIRES[wire["tripped"]], wire["title"], wire["figure"]] for wire in wires],
+                 caption=caption, name=name)
+
+
+def _sections(out: Mapping[str, Any], study: Study | None) -> Iterator[Section]:
+    yield Section("What may be said", [
+        Words(_registration(out["registration"]), "dim"),
+        Bullets(out["registration"]["deviations"]),
+        Columns([[Section("From these data", [Bullets(out["claims"]["may"])])],
+                 [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
+    if _cells(out):
+        yield Section("Cooperation and effects", [
+            Columns([[_dots(out)], [_intervals(out)]]), _effects(out), Words(EFFECTS_NOTE, "dim")])
+    yield Section("The same contrast elsewhere", [Table(
+        ["data", "points (95% interval)", "p", "units", "remark"],
+        [[*_effect(PARTS[name], part["effect"]), part["effect"]["why"] or ""]
+         for name, part in _parts(out).items()], (1, 2, 3), name="parts")])
+    yield Section("How the gates judge", [_gates(out), Words(GATES_NOTE, "dim")])
+    yield Section("Mixed-effects logistic regression", list(_models(out["primary"]["model"])))
+    yield Section("Quality of the data", list(_quality(out)))
+    yield Section("Later encounters and policies", [Columns([
+        [Section("Cooperation by round and encounter", [_course(out["course"])])],
+        [Section("Do policies converge?", list(_convergence(out["convergence"])))]])])
+    yield Section("Markers in policies", [*markers.blocks(out["markers"]), *_excerpts(study)])
+    yield Section("Runs and cost", [Fold(f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [
+        Table(["run", "role", "state", "calls", "unanswered", "cost"],
+              [[run["run"], run["role"], run["state"], *_calls(run["outcomes"]),
+                dollars(run["cost"]["usd"])] for run in out["runs"]], (3, 4, 5), name="runs")])])
+
+
+def _registration(entry: Mapping[str, Any]) -> str:
+    heads = ", ".join(f"{name} {head[:12]}" for name, head in entry["heads"].items())
+    why = f": {entry['why']}" if entry["why"] else ""
+    return sentence(f"{entry['kind']} analysis{why}"
+                    + (f" (preregistration {heads})" if heads else ""))
+
+
+# --- parts of the analysis ---------------------------------------------------------------------
+
+def _main_part(out: Mapping[str, Any]) -> str:
+    return part_of("main", out["design"]["domain"])
+
+
+def _parts(out: Mapping[str, Any]) -> dict[str, Mapping]:
+    """What was run, in one order."""
+    return {name: out["parts"][name] for name in PARTS if name in out["parts"]}
+
+
+def _cells(out: Mapping[str, Any]) -> list[Mapping]:
+    """Those of the primary data; none where no decision could be read."""
+    cells = out["parts"].get(_main_part(out), {"cells": []})["cells"]
+    return cells if any(cell["n"] for cell in cells) else []
+
+
+# --- figures -----------------------------------------------------------------------------------
 
 def _point(cell: Mapping) -> Point:
     return Point(f"S {cell['S']} · C {cell['C']}", cell["mean"], cell["low"], cell["high"],
                  f"{cell['k']}/{cell['n']}", cell["C"], cell["S"] == "low")
 
 
-def _corner(cell: Mapping | None) -> Point:
-    return Point("", None) if cell is None else _point(cell)._replace(label="")
+def _interaction(out: Mapping[str, Any]) -> Plot | None:
+    """A panel for each level of H that has any cell."""
+    held = {(cell["S"], cell["C"], cell["H"]): _point(cell) for cell in _cells(out)}
+    levels = [h for h in ("low", "high", "omit") if any(key[2] == h for key in held)]
+    panels = {f"compliance pressure {h}": {
+        f"cue {c}": [held.get((s, c, h), Point("", None)) for s in ("low", "high")]
+        for c in ("present", "absent")} for h in levels}
+    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"), panels),
+                "First encounters of round 1, 95% Wilson intervals over decisions, which an "
+                "agent's policy ties together: for reading, not for testing. Parallel lines: no "
+                "interaction on this scale.") if panels else None
 
 
-def _effects(out: Mapping) -> str:
+def _dots(out: Mapping[str, Any]) -> Plot:
+    cells = _cells(out)
+    levels = dict.fromkeys(cell["H"] for cell in reversed(cells))
+    return Plot(Dots("Cooperation by cell", {
+        f"H {h}": [_point(cell) for cell in cells if cell["H"] == h] for h in levels}),
+        "Share of cooperative decisions. Filled: S high; hollow: S low. Circle: cue present; "
+        "square: absent.")
+
+
+def _intervals(out: Mapping[str, Any]) -> Plot:
     point = out["primary"]
     entries = [("primary contrast", point["design"])]
     entries += [(f"primary where H is {h}", entry) for h, entry in point["at_h"].items()]
-    entries += [(PARTS[name], part["effect"]) for name, part in parts(out).items()
-                if name != main_part(out)]
+    entries += [(PARTS[name], part["effect"]) for name, part in _parts(out).items()
+                if name != _main_part(out)]
     entries += [(out["secondary"][name]["label"], out["secondary"][name]) for name in SECONDARY]
-    spots = [Point(label, e["value"], e["low"], e["high"]) for label, e in entries]
-    head, rows = model_table(out)
-    return page.section(
-        "Effects", page.columns(
-            page.figure(plots.forest(spots, "Effects over units", "points of cooperation"),
-                        "Mean over units with 95% t intervals."),
-            "<h3>The primary contrast in each part of the data</h3>"
-            + _table(part_table(out), (1, 2, 3))),
-        _table(effect_table(out), (1, 2, 3, 4), "Contrasts of cooperation"),
-        page.paragraph(EFFECTS_NOTE, "dim"),
-        "<h3>Mixed-effects logistic regression</h3>",
-        page.bullets([line.replace("`", "") for line in model_sentences(out)]),
-        _table((head, rows), (1, 2, 3, 4), "Likelihood-ratio tests of the terms") if rows else "")
+    return Plot(Intervals("Effects over units", [
+        Point(label, entry["value"], entry["low"], entry["high"]) for label, entry in entries],
+        "points of cooperation"), "Mean over units with 95% t intervals.")
 
 
-def _tripwires(out: Mapping) -> str:
-    rows = [[text(wire["title"]), page.tag(TRIPPED[wire["tripped"]], WIRE_KIND[wire["tripped"]]),
-             text(wire["figure"])] for wire in out["tripwires"]]
-    return page.section(
-        "Quality of the data", page.table(["tripwire", "state", "figure"], rows, (), "Tripwires"),
-        page.fold("Missing decisions by cell", _table(missing_table(out), (2, 3))
-                  + page.paragraph(bounds_sentence(out))))
+# --- tables ------------------------------------------------------------------------------------
+
+def _effect(label: str, entry: Mapping[str, Any]) -> list[Line]:
+    return [label, estimate(entry, 100, 1), p_value(entry["p"]), str(entry["units"])]
 
 
-def _later(out: Mapping) -> str:
-    return page.section(
-        "Later encounters and policies",
-        page.columns("<h3>Cooperation by round and encounter</h3>" + _table(course_table(out)),
-                     "<h3>Do policies converge?</h3>"
-                     + _table(convergence_table(out), (1, 2, 3))
-                     + page.paragraph("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of "
-                                      "policies that answer one bulletin.", "dim")))
+def _effects(out: Mapping[str, Any]) -> Table:
+    point, delta = out["primary"], out["primary"]["delta"]
+    rows = [[*_effect(f"primary: {point['label']}", point["design"]), NONE]]
+    if point["design"]["by_seed"]:
+        rows.append([*_effect("the same, seeds as units", point["design"]["by_seed"]), NONE])
+    rows += [[*_effect(f"primary where H is {h}", entry), NONE]
+             for h, entry in point["at_h"].items()]
+    rows += [[*_effect(entry["label"], entry), p_value(entry["p_holm"])]
+             for entry in (out["secondary"][name] for name in SECONDARY)]
+    rows.append(["Cliff's δ (−1 to 1), primary cells, interval over units", estimate(delta), NONE,
+                 str(delta["units"]), NONE])
+    return Table(["contrast", "points (95% interval)", "p", "units", "p, Holm"], rows,
+                 (1, 2, 3, 4), name="effects")
 
 
-def _markers(markers: Mapping) -> str:
-    """Shares by cell, who agreed with whom, and whether the marker predicts anything."""
-    table = cell_table(markers)
-    rated = (_agreement(markers)
-             + page.paragraph(AGREEMENT_NOTE.format(bar=markers["bar"]), "dim")
-             if markers["raters"] else "")
-    return page.section(
-        "Markers in policies", page.paragraph(status_sentence(markers)),
-        _table(table, range(1, len(table[0])), "Share of policies by cell")
-        + page.paragraph(CELLS_NOTE, "dim")
-        if markers["cells"] else "",
-        page.paragraph(raters_sentence(markers)), rated,
-        page.paragraph(validity_sentence(markers).replace("`", "")),
-        page.fold("What each labelling function is worth",
-                  _table(function_table(markers), range(2, 7))))
+def _gates(out: Mapping[str, Any]) -> Table:
+    return Table(["gate", "asks", "as specified", "figure", "enough for it"], [
+        [gate["title"], gate["asks"], _verdict(gate["as_specified"]),
+         gate["as_specified"]["figure"], gate["enough"]] for gate in out["gates"]],
+        name="gates-as-specified")
 
 
-def _agreement(markers: Mapping) -> str:
-    head, rows = agreement_table(markers)
-    marked = [[*map(text, row[:-1]), page.tag(row[-1], row[-1]) if row[-1] in ("yes", "no")
-               else f"<small>{text(row[-1])}</small>"] for row in rows]
-    return page.table(head, marked, (2, 3, 4, 5), "Who agrees with whom, by marker")
+def _models(model: Mapping[str, Any]) -> Iterator[Bullets | Table]:
+    """What the two mixed models are, what was left out of them, and tests of their terms."""
+    left = "; ".join(f"{name} ({why})" for name, why in sorted(model["left_out"].items()))
+    names = {"as_specified": "as specified", "with_policy": "with (1|policy)"}
+    yield Bullets([*([f"Left out of the models: {left}."] if left else []), *(
+        [f"{sentence(title).removesuffix('.')},", Code(model[name]["formula"]),
+         _fit(model[name])] for name, title in names.items())])
+    columns = [model[name]["tests"] or {} for name in names]
+    terms = [term for term in FIXED if any(term in tests for tests in columns)]
+    if terms:
+        yield Table(["term", *(head for title in names.values()
+                               for head in (f"{title}: χ² (df)", f"p {title}"))],
+                    [[term, *(cell for tests in columns for cell in _test(tests.get(term)))]
+                     for term in terms], (1, 2, 3, 4), "Likelihood-ratio tests of the terms",
+                    "model-terms")
 
 
-def _runs(out: Mapping) -> str:
-    return page.section("Runs and cost", _table(run_table(out), (3, 4, 5)))
+def _fit(model: Mapping[str, Any]) -> str:
+    if model["primary"] is None:
+        return f": no test ({model['why']})."
+    why = f" {sentence(model['why'])}" if model["why"] else ""
+    return (f": primary contrast {signed(model['primary']['estimate'])} log odds, likelihood ratio "
+            f"{p_is(model['primary']['p'])}.{why}")
+
+
+def _test(test: Mapping | None) -> list[str]:
+    if test is None or test["chi2"] is None:
+        return [NONE, NONE]
+    return [f"{plain(test['chi2'])} ({test['df']})", p_value(test["p"])]
+
+
+def _quality(out: Mapping[str, Any]) -> Iterator[Table | Fold | Words]:
+    bounds = out["primary"]["bounds"]
+    yield _wires(out["tripwires"], "Tripwires", "tripwires")
+    if bounds["lowest"] is not None:
+        yield Words("With every missing decision filled in: all cooperative "
+                    f"{points(bounds['all_cooperative'])}, none "
+                    f"{points(bounds['none_cooperative'])}; worst cases "
+                    f"{points(bounds['lowest'])} to {points(bounds['highest'])}.")
+    yield Fold("Missing decisions by cell", [Table(["data", "cell", "readable", "missing"], [
+        [PARTS[name], cell["cell"], str(cell["n"]), str(cell["missing"])]
+        for name, part in _parts(out).items() for cell in part["cells"]], (2, 3), name="missing")])
+
+
+def _course(course: Sequence[Mapping]) -> Table:
+    """The main runs: later encounters see history."""
+    held = {(row["domain"], row["round"], row["encounter"]): row for row in course
+            if row["role"] == "main"}
+    last = range(1, max((key[2] for key in held), default=0) + 1)
+    return Table(["data", *(f"encounter {at}" for at in last)], [
+        [f"{domain}, round {number}", *(_share(held.get((domain, number, at))) for at in last)]
+        for domain, number in sorted({key[:2] for key in held})], name="course")
+
+
+def _share(row: Mapping | None) -> str:
+    return NONE if row is None or row["mean"] is None else \
+        f"{percent(row['mean'])} of {plain(row['n'], 0)}"
+
+
+def _convergence(rounds: Sequence[Mapping]) -> Iterator[Table | Words]:
+    yield Table(["policies of", "similarity within cells", "between cells", "difference"],
+                [[f"round {row['round']}", plain(row["within"], 3), plain(row["between"], 3),
+                  signed(row["difference"], 3)] for row in rounds], (1, 2, 3), name="convergence")
+    yield Words("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of policies that answer "
+                "one bulletin.", "dim")
+
+
+def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> list[str]:
+    every = sum(n for counts in outcomes.values() for n in counts.values())
+    left = sum(counts.get(name, 0) for counts in outcomes.values()
+               for name in ("provider_error", "not_run"))
+    return [str(every), str(left)]
 
 
 # --- texts -------------------------------------------------------------------------------------
-
-def _excerpts(study: Study) -> str:
-    """The first policies of each extreme cell by agent: chosen by place, not by what they say."""
-    quotes = []
-    for run in study.runs:
-        if run.role == "main" and run.cell[:2] in (("high", "present"), ("low", "absent")):
-            found = [policy for policy in policies(run, checked=False) if policy["round"] == 1
-                     and policy["policy_status"] == "ok"
-                     and not policy["markers"]["benchmark_terms"]][:EXCERPTS]
-            quotes += [f"<h3>{text(_cell(run))}, {text(policy['agent'])}</h3>"
-                       f"<pre>{text(policy['policy'][:SHOWN])}</pre>" for policy in found]
-    if not quotes:
-        return ""
-    return page.section(
-        "In their own words", page.paragraph(
-            f"The first {EXCERPTS} policies of round 1 in each of the two cells that the primary "
-            "contrast compares, by agent id: taken by place, not by what they say; those with "
-            "benchmark terms are passed over.", "dim"),
-        page.columns("".join(quotes[::2]), "".join(quotes[1::2])))
-
 
 def _cell(run: Run) -> str:
     s, c, h = run.cell
     return f"{run.domain} S {s}, C {c}, H {h}"
 
 
-class Scope(NamedTuple):
-    """What the page has room for: the first `rounds` and `encounters`, all runs or the main."""
-
-    words: str
-    rounds: int = ALL
-    encounters: int = ALL
-    main_only: bool = False
-
-    def holds(self, run: Run) -> bool:
-        return run.role == "main" or not self.main_only
-
-    def decisions(self, run: Run) -> int:
-        n, each = run.config["agents"], run.config["games_per_pair"]
-        return (self.holds(run) * n * (n - 1) * min(self.rounds, run.config["rounds"])
-                * min(self.encounters, each))
-
-
-SCOPES = (Scope(""), Scope("round 1 only", 1), Scope("first encounters of round 1 only", 1, 1),
-          Scope("first encounters of round 1 in the main runs only", 1, 1, True),
-          Scope("the main runs' policies of round 1, without decisions", 1, 0, True))
+def _excerpts(study: Study | None) -> list[Fold]:
+    """The first policies of each extreme cell by agent: chosen by place, not by what they say."""
+    quotes = []
+    for run in study.runs if study else ():
+        if run.role == "main" and run.cell[:2] in (("high", "present"), ("low", "absent")):
+            sound = [policy for policy in policies(run, checked=False) if policy["round"] == 1
+                     and policy["policy_status"] == "ok"
+                     and not policy["markers"]["benchmark_terms"]][:EXCERPTS]
+            quotes += [Section(f"{_cell(run)}, {policy['agent']}",
+                               [Verbatim(policy["policy"][:SHOWN])]) for policy in sound]
+    note = (f"The first {EXCERPTS} policies of round 1 in each of the two cells that the primary "
+            "contrast compares, by agent id: taken by place, not by what they say; those with "
+            "benchmark terms are passed over.")
+    return [Fold("In their own words", [Words(note, "dim"), *quotes])] if quotes else []
 
 
-def scope_of(study: Study) -> Scope:
-    """The widest scope with at most MOST decisions."""
-    return next(scope for scope in SCOPES
-                if sum(map(scope.decisions, study.runs)) <= MOST)
+def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
+    """What the pages have room for: (in words, runs, rounds)."""
+    main = [run for run in study.runs if run.role == "main"]
+    scopes = (("", study.runs, ALL), ("round 1 only", study.runs, 1),
+              ("round 1 of the main runs only", main, 1))
+    return next((scope for scope in scopes if sum(
+        run.config["agents"] * min(scope[2], run.config["rounds"]) for run in scope[1]) <= MOST),
+        scopes[-1])
 
 
-def _policies(study: Study, weights: Weights) -> str:
-    scope = scope_of(study)
-    runs = [run for run in study.runs if scope.holds(run)]
+def _texts(study: Study, weights: Weights) -> Texts:
+    words, runs, rounds = _scope(study)
     most = max((run.config["agents"] for run in runs), default=0)
-    choices = {"role": list(dict.fromkeys(run.role for run in runs)),
-               "cell": list(dict.fromkeys(_cell(run) for run in runs)),
-               "agent": [f"agent-{n + 1:02d}" for n in range(most)]}
-    note = ("Each fold holds a policy and the decisions that rest on it, as answered."
-            + (f" There are too many for one page: {scope.words}; exports/ and transcripts/ hold "
-               "all." if scope.words else ""))
-    return page.section(
-        "Every policy and rationale" if not scope.words else "Policies and rationales",
-        page.paragraph(note, "dim"), page.search_box("details.policy", choices),
-        *(fold for run in runs for fold in _folds(run, scope, weights)))
+    return Texts(
+        "Policies and rationales", "Each fold holds a policy and decisions that rest on it, as "
+        "answered; exports/ and transcripts/ hold all."
+        + (f" There are too many for these pages: {words}." if words else ""),
+        list(islice((fold for run in runs for fold in _folds(run, rounds, weights)), MOST)),
+        {"role": list(dict.fromkeys(run.role for run in runs)),
+         "cell": list(dict.fromkeys(map(_cell, runs))),
+         "agent": [f"agent-{n + 1:02d}" for n in range(most)]})
 
 
-def _folds(run: Run, scope: Scope, weights: Weights) -> Iterator[str]:
-    said: dict[str, list[str]] = {}
+def _folds(run: Run, rounds: int, weights: Weights) -> Iterator[Fold]:
+    answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
-        if row.round <= scope.rounds and row.encounter <= scope.encounters:
-            said.setdefault(row.policy, []).append(_line(row))
+        if row.round <= rounds:
+            answers.setdefault(row.policy, []).append(_answer(row))
     for policy in policies(run, checked=False):
-        if policy["round"] <= scope.rounds:
-            yield _fold(run, policy, said.get(policy["policy_id"], []), weights)
+        if policy["round"] <= rounds:
+            yield _fold(run, policy, answers.get(policy["policy_id"], []), weights)
 
 
-def _line(row: Decision) -> str:
+def _answer(row: Decision) -> str:
     answer = " ".join(row.text[:SHOWN].split())
     return f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
 
 
-def _fold(run: Run, policy: Mapping, said: Sequence[str], weights: Weights) -> str:
+def _fold(run: Run, policy: Mapping, answers: Sequence[str], weights: Weights) -> Fold:
     status = policy["policy_status"]
-    marked = [name.replace("_", " ") for name, found in labels(weights, policy["policy"]).items()
-              if found and readable(status)]
-    head = (f"{page.tag(status, 'yes' if status == 'ok' else 'maybe')} {text(_cell(run))} · round "
-            f"{policy['round']} · {text(policy['agent'])} <small>· {text(policy['bulletin'])} "
-            f"{text(policy['variant'])}{' · ' + text(', '.join(marked)) if marked else ''}</small>")
-    answers = text("\n".join(said))
-    body = (f"<pre>{text(policy['policy'][:SHOWN])}</pre>"
-            + (f"<h3>Decisions</h3><pre>{answers}</pre>" if said else "")
-            + f'<p class="dim">{text(policy["policy_id"])} · served by '
-            f"{text(policy['served_model'])}</p>")
-    return page.fold(head, body, page.keys(run.role, _cell(run), policy["agent"]), "policy")
+    marked = [name.replace("_", " ") for name, there in labels(weights, policy["policy"]).items()
+              if there and readable(status)]
+    more = len(answers) - RATIONALES
+    rest = [*answers[:RATIONALES], *([f"… {more} more"] if more > 0 else [])]
+    return Fold(
+        [Tag(status, "yes" if status == "ok" else "maybe"),
+         f"{_cell(run)} · round {policy['round']} · {policy['agent']}",
+         Small(" · ".join([f"· {policy['bulletin']} {policy['variant']}", *marked]))],
+        [Verbatim(policy["policy"][:SHOWN]),
+         *([Section("Decisions", [Verbatim("\n".join(rest))])] if rest else []),
+         Words(f"{policy['policy_id']} · served by {policy['served_model']}", "dim")],
+        [run.role, _cell(run), policy["agent"]])

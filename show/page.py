@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from common import VERSION
 from show import old_look as look
+
+VERSION = "0.1.0"  # until URRP's page is a document too
 
 # Shows the folds whose words match; without a script everything is simply there.
 FILTER = """

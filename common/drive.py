@@ -267,17 +267,21 @@ class Drive:
             task = heapq.heappop(self._timers)[2]
             self._queue_of(task).appendleft(task)
 
-    def _may_send(self, stage: str, held: set[str]) -> bool:
-        return ("" not in held and self._flying[stage] < self.limits[stage]
+    def _holding(self) -> set[str]:
+        now = self.clock.now()
+        return {model for model, until in self._held.items() if until > now}
+
+    def _may_send(self, stage: str) -> bool:
+        return ("" not in self._holding() and self._flying[stage] < self.limits[stage]
                 and (self._most is None or self.flying < self._most)
                 and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
 
     def _dispatch(self) -> bool:
-        sent, now = False, self.clock.now()
-        held = {model for model, until in self._held.items() if until > now}
+        sent = False
         for stage, waiting in self._queues.items():
-            while waiting and self._may_send(stage, held):
-                task = self.admission.pick(waiting, self._flying_key, held, self.stop is not None)
+            while waiting and self._may_send(stage):
+                task = self.admission.pick(waiting, self._flying_key, self._holding(),
+                                           self.stop is not None)
                 if task is None:
                     if self.stop is None and self.admission.refused and not self.flying:
                         self.stop = self.admission.over()

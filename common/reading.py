@@ -274,7 +274,7 @@ def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
             _object(usage.get("completion_tokens_details")).get("reasoning_tokens")),
         cost_usd=_cost(usage),
         served_model=_label(data.get("model")),
-        provider=_label(data.get("provider")),
+        provider=_label(data.get("provider")) or _chosen(data.get("openrouter_metadata")),
         generation_id=_label(data.get("id")),
     )
     if data.get("error"):
@@ -293,6 +293,13 @@ def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
     text = _content(message)
     seen = seen._replace(text=text, finish_reason=finish, reasoning=_thoughts(message))
     return Reading("final", seen._replace(outcome=_outcome(text, finish)))
+
+
+def _chosen(metadata: Any) -> str | None:
+    """The upstream that OpenRouter's routing names."""
+    available = _object(_object(metadata).get("endpoints")).get("available")
+    return next((_label(each.get("provider")) for each in map(_object, available)
+                 if each.get("selected") is True), None) if isinstance(available, list) else None
 
 
 def _outcome(text: str, finish: str | None) -> str:

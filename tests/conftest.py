@@ -173,8 +173,8 @@ def bench(tmp_path):
     journals = []
 
     def run(names, script=(), limit=None, usual=None, price=PRICE, concurrency=8, chains=None,
-            assumed=PRICE, provider=None, announce=True):
-        clock = Clock()
+            assumed=PRICE, provider=None, announce=True, clock=None):
+        clock = clock or Clock()
         journal = Journal(tmp_path, IDENTITY)
         journals.append(journal)
         provider = provider or Scripted(clock, script, usual, price)

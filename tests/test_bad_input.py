@@ -144,11 +144,11 @@ def half(cli, tmp_path):
     return run_in(tmp_path / "o") / "journal.jsonl"
 
 
-def limited(folder, most_bytes):
+def limited(folder, most_bytes, *more):
     """The pilot where no file may grow beyond `most_bytes`."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-    return subprocess.run([sys.executable, ROOT / PILOT, *SMALL], cwd=folder, text=True,
+    return subprocess.run([sys.executable, ROOT / PILOT, *SMALL, *more], cwd=folder, text=True,
                           capture_output=True, timeout=60, env=clean_environment(),
                           preexec_fn=limit)
 
@@ -170,14 +170,15 @@ def test_a_line_that_is_no_json_is_named(cli, half):
 
 
 def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_path):
-    full = limited(tmp_path, 40_000)
+    many = ("--runs", "5")  # their journal is larger than their prompts
+    full = limited(tmp_path, 40_000, *many)
     one_line(full, 3, "journal.jsonl: File too large", "free space there",
              "the same command")
     journal = run_in(tmp_path / "o") / "journal.jsonl"
     assert journal.stat().st_size <= 40_000
     assert all(json.loads(line) for line in journal.read_bytes().splitlines())
-    assert cli(PILOT, *SMALL).returncode == 0
-    assert cli(PILOT, *SMALL[:-1], "whole").returncode == 0
+    assert cli(PILOT, *SMALL, *many).returncode == 0
+    assert cli(PILOT, *SMALL[:-1], "whole", *many).returncode == 0
     for name in ("trials.jsonl.gz", "pilot-analysis.json", "report.html"):
         assert (run_in(tmp_path / "o") / name).read_bytes() == (
             run_in(tmp_path / "whole") / name).read_bytes()

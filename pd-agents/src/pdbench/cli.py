@@ -161,17 +161,23 @@ def main() -> None:
     except BrokenPipeError:  # nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if said.error:
-        print(f"error: {said.error}", file=sys.stderr)
+        print(_sendable(f"error: {said.error}"), file=sys.stderr)
         sys.exit(said.error.exit_code)
 
 
 def _tell(said: Said, machine: bool) -> None:
     if machine:
         code, error = (said.error.exit_code, str(said.error)) if said.error else (0, None)
-        print(json.dumps({**said.facts, "exit_code": code, "error": error}, ensure_ascii=False))
+        print(_sendable(json.dumps({**said.facts, "exit_code": code, "error": error},
+                                   ensure_ascii=False)))
     elif said.text:
-        print(said.text)
+        print(_sendable(said.text))
     sys.stdout.flush()
+
+
+def _sendable(text: str) -> str:
+    """`text` with half surrogate pairs, which no UTF-8 holds, as their escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _conclude() -> Said:

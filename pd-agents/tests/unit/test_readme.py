@@ -13,8 +13,10 @@ def test_the_example_experiment(project):
     path = project / "configs" / "readme.yaml"
     path.write_text(BLOCKS[0])
     loaded = load_experiment(path)
-    assert loaded.conditions[0].agent_a.label == "mock (grim_trigger)"
-    assert loaded.conditions[0].game.noise == 0.05
+    assert [c.name for c in loaded.conditions] == [
+        "tft-vs-tft", "tft-vs-mock", "mock-vs-mock", "grim-persona-vs-gtft"]
+    assert loaded.conditions[-1].agent_a.label == "mock (grim_trigger)"
+    assert loaded.conditions[-1].game.noise == 0.05
 
 
 def test_the_example_model(experiment, project):

@@ -18,6 +18,7 @@ VERSION = "6.4"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 AGENTS = ("agent_a", "agent_b")
 WIDTH = 330  # of the plot beside its labels: legible on a phone without scrolling
+MOST_BESIDE = 14  # characters of a name that has room beside the plot; longer ones stand above
 
 Paint = Callable[[str], str]
 
@@ -46,7 +47,7 @@ def standings_chart(rows: list[Standing]) -> tuple[dict, str]:
     layers = _dots(data, "agent", [r.agent for r in rows], "points", "points a round")
     words = "; ".join(f"{r.agent}: {plain(r.points)}"
                       + (f" ({interval(r.interval)})" if r.interval else "") for r in rows)
-    return chart(layers, {"step": 26}), words
+    return chart(layers, {"step": 26 if len(layers) == 2 else 42}), words
 
 
 def conditions_chart(found: list[Cell], seed: int) -> tuple[dict, str]:
@@ -60,7 +61,7 @@ def conditions_chart(found: list[Cell], seed: int) -> tuple[dict, str]:
         words.append(f"{row}: {percent(mean(cell.cooperation))}")
     order = list(dict.fromkeys(entry["row"] for entry in data))
     layers = _dots(data, "row", order, "share", "share of C", percents=True)
-    return chart(layers, {"step": 26}), "; ".join(words)
+    return chart(layers, {"step": 26 if len(layers) == 2 else 42}), "; ".join(words)
 
 
 def _dots(data: list[dict], name: str, order: list[str], value: str, title: str,
@@ -68,11 +69,17 @@ def _dots(data: list[dict], name: str, order: list[str], value: str, title: str,
     scale = {"domain": [0, 1]} if percents else {"zero": False, "padding": 8}
     axis = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1]} if percents else {"tickCount": 6}
     x = {"field": value, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+    beside = max(map(len, order)) <= MOST_BESIDE
     y = {"field": name, "type": "nominal", "sort": order, "title": None,
-         "axis": {"domain": False, "ticks": False, "grid": True, "labelColor": light("ink"),
-                  "labelPadding": 10}}
+         "axis": {"domain": False, "ticks": False, "grid": True, "labels": beside,
+                  "labelColor": light("ink"), "labelPadding": 10}}
+    above = {"data": {"values": data},
+             "mark": {"type": "text", "align": "left", "dy": -13, "fontSize": 12, "limit": WIDTH,
+                      "color": light("ink")},
+             "encoding": {"y": y, "x": {"value": 0}, "text": {"field": name}}}
     ends = {"y": y, "x": x | {"field": "low"}, "x2": {"field": "high"}}
     return [
+        *([] if beside else [above]),
         {"data": {"values": [d for d in data if d["low"] is not None]},
          "mark": {"type": "rule", "strokeWidth": 4, "color": light("amount"), "opacity": 0.6},
          "encoding": ends},

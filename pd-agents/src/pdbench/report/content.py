@@ -26,8 +26,9 @@ DEFINITIONS = {
     " below the threshold; mean over the matches that collapsed",
     "Bands over time": "95% score intervals of the share, counted over matches",
 }
-CONDITION_HEAD = ("Complete / all", "Rounds", "Share of C: A / B", "Points: A / B",
-                  "Retaliation: A / B", "Forgiveness: A / B", "Gap of A", "Collapse")
+CONDITION_HEAD = tuple(name.replace(" / ", "\N{NBSP}/\N{NBSP}") for name in (
+    "Complete / all", "Rounds", "Share of C: A / B", "Points: A / B", "Retaliation: A / B",
+    "Forgiveness: A / B", "Gap of A", "Collapse"))
 
 
 @dataclass(frozen=True)

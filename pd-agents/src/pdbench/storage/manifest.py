@@ -16,6 +16,7 @@ from pdbench.storage.schema import SCHEMA_VERSION, MatchRounds, now_utc
 MANIFEST = "run_manifest.json"
 PACKAGES = ("pydantic", "pyyaml", "pandas", "pyarrow", "httpcore", "litellm")
 FINISHED = ("complete", "incomplete")
+STATES = ("running", "interrupted", *FINISHED)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -46,7 +47,10 @@ def read_manifest(run_dir: Path) -> dict:
                   "config_sha256": snapshot_sha256(config)}
         config["metrics"]["names"], config["conditions"].items(), manifest["environment"]["python"]
         manifest["environment"]["packages"]["pdbench"], manifest["updated_utc"]
-        _disagreement(path, manifest, {"status": manifest["status"]} | copies, "its config gives")
+        _disagreement(path, manifest, copies, "its config gives")
+        _disagreement(path, manifest, {"schema_version": SCHEMA_VERSION}, "this version reads")
+        if manifest["status"] not in STATES:
+            raise ValueError
     except FileNotFoundError:
         raise RunError(f"{path}: not found; RUN_DIR should be a folder that `pdbench run`"
                        " wrote") from None

@@ -25,6 +25,7 @@ from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
+  python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
   python3 analyze.py --verify results                    every run below this folder
   python3 analyze.py --index results                     results/index.html: a list of them
   python3 analyze.py results --export-inspect logs       then: inspect view --log-dir logs"""
@@ -43,6 +44,8 @@ def arguments(argv):
     rating_flags.add_flags(flags)
     add = flags.add_argument_group("files and output").add_argument
     add("--out", metavar="DIR", help="where the analysis is written (default: beside the runs)")
+    add("--figures", metavar="DIR",
+        help="also write every figure as .svg, every table as .tex and .csv, into this folder")
     cli.add_json_flag(add)
     return flags.parse_args(argv)
 
@@ -137,10 +140,14 @@ def analyse_pilots(args, runs) -> cli.Done:
     """Pilots are analysed one by one: each is a study of its own."""
     from pathlib import Path
 
-    from cirrus.reports.pilot import terminal
+    from cirrus.reports.exports import write_figures
+    from cirrus.reports.pilot import read
     from common.artifacts import write_atomic
     from common.runs import rewrite
     from common.verify import derive_again
+    from show.document import terminal
+    if args.figures and len(runs) > 1:
+        raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
     said = []
     for run, manifest in runs.items():
         files, target = derive_again(run, derivers()), run
@@ -154,8 +161,11 @@ def analyse_pilots(args, runs) -> cli.Done:
         said.append({"run": str(run), "written": str(target), "files": sorted(files),
                      "state": manifest["state"],
                      "simulated": manifest["identity"]["provider"] == "simulated"})
+        report = read(target / "pilot-analysis.json")
+        if args.figures:
+            said[-1]["figures"] = write_figures(report, Path(args.figures))
         if not args.json:
-            print(terminal(target / "pilot-analysis.json"))
+            print(terminal(report))
             print(f"{target}: {len(files)} files derived from the run's journal (state: "
                   f"{manifest['state']})", flush=True)
     left = cli.unfinished(entry["state"] == "complete" for entry in said)

@@ -147,8 +147,9 @@ def report(run, manifest, stop, note) -> cli.Done:
              "files": sorted(manifest["files"])}
     text = [f"{run.path}: {note or MEANING[code]}"]
     if (run.path / "pilot-summary.md").exists() and not note:
-        from cirrus.reports.pilot import terminal
-        text.insert(0, terminal(run.path / "pilot-analysis.json"))
+        from cirrus.reports.pilot import read
+        from show.document import terminal
+        text.insert(0, terminal(read(run.path / "pilot-analysis.json")))
     if manifest["files"]:
         text.append(f"open {run.path / 'report.html'}")
     return cli.Done(code, facts, "\n".join(text), error=cli.one_line(stop))

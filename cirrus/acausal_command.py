@@ -13,7 +13,7 @@ from cirrus.markers import ratings
 from cirrus.markers.agreement import weights_of
 from cirrus.markers.ratings import raters
 from cirrus.reports import study as reports
-from cirrus.reports.exports import exports
+from cirrus.reports.exports import exports, write_figures
 from common import cli
 from common.artifacts import canonical_json, json_file, write_atomic
 from common.exits import COMPLETE, INCOMPLETE
@@ -36,6 +36,8 @@ def command(args, runs: Mapping[Path, Mapping]) -> cli.Done:
              *exports(study, weights_of(out))]
     for name, content in files:
         write_atomic(target / name, content)
+    report = reports.document(out)
+    drawn = write_figures(report, Path(args.figures)) if args.figures else []
     left = cli.unfinished(run.complete for run in study.runs)
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
@@ -43,8 +45,9 @@ def command(args, runs: Mapping[Path, Mapping]) -> cli.Done:
          "runs": [str(run.folder) for run in study.runs], "headline": out["claims"]["headline"],
          "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
          "simulated": out["simulated"], "limits": out["limits"],
-         "markers": out["markers"]["status"], "imported": imported},
-        "\n".join([*imported, terminal(reports.document(out)),
+         "markers": out["markers"]["status"], "imported": imported,
+         "figures": drawn},
+        "\n".join([*imported, terminal(report),
                    f"{target}: {len(files)} files from {len(study.runs)} runs"]), left)
 
 

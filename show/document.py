@@ -22,6 +22,7 @@ from show import plots
 from show.figures import Estimate, one_line, visible
 
 WIDTH = 100  # of the terminal's text
+SIMULATED = "SIMULATED"
 
 
 # --- what stands in a line ---------------------------------------------------------------------
@@ -178,6 +179,11 @@ def words_of(line: Line) -> str:
     return line if isinstance(line, str) else line[0] if not isinstance(line, Heat) else line.words
 
 
+def simulated(report: Document) -> bool:
+    """Whether it is stamped so; every part that leaves it then carries the word."""
+    return any(stamp.startswith(SIMULATED) for stamp in report.stamps)
+
+
 def is_heat(table: Table) -> bool:
     """Whether its cells are tinted."""
     return any(isinstance(cell, Heat) for row in table.rows for cell in row)
@@ -305,15 +311,16 @@ def files(report: Document) -> Iterator[tuple[str, str]]:
     """(name, content): an SVG of every figure, LaTeX and CSV of every table, in order."""
     top = [report.figure] if report.figure else []
     seen: dict[str, int] = {}
+    stamp = SIMULATED if simulated(report) else ""
     for heading, block in _walk([*top, *report.gist, *report.sections], report.title):
         named = block.figure.title if isinstance(block, Plot) else block.name or heading
         slug = re.sub(r"[^a-z0-9]+", "-", named.lower()).strip("-") or "table"
         seen[slug] = seen.get(slug, 0) + 1
         name = slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
         if isinstance(block, Plot):
-            yield f"{name}.svg", plots.svg_file(block.figure)
+            yield f"{name}.svg", plots.svg_file(block.figure, stamp)
         else:
-            yield from ((f"{name}.tex", latex(block)), (f"{name}.csv", csv(block)))
+            yield from ((f"{name}.tex", latex(block, stamp)), (f"{name}.csv", csv(block, stamp)))
 
 
 def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Table]]:
@@ -341,27 +348,31 @@ def tex(line: Line) -> str:
                    for c in one_line(words_of(line)))
 
 
-def latex(table: Table) -> str:
-    r"""A `tabular` that needs no package: \input it."""
+def latex(table: Table, stamp: str = "") -> str:
+    r"""A `tabular` that needs no package: \input it. `stamp`: a last row."""
     shape = "".join("r" if at in table.numeric or (at and is_heat(table)) else "l"
                     for at in range(len(table.head)))
     group = rf"\multicolumn{{{len(table.head)}}}{{l}}{{\textbf{{%s}}}}"
     rows = [" & ".join(map(tex, row)) if len(row) == len(table.head) else group % tex(row[0])
             for row in table.rows]
     lines = [rf"\begin{{tabular}}{{{shape}}}", r"\hline", rf"{' & '.join(map(tex, table.head))} \\",
-             r"\hline", *(rf"{row} \\" for row in rows), r"\hline", r"\end{tabular}"]
+             r"\hline", *(rf"{row} \\" for row in [*rows, *([group % stamp] if stamp else [])]),
+             r"\hline", r"\end{tabular}"]
     return "\n".join(([f"% {tex(table.caption)}"] if table.caption else []) + lines) + "\n"
 
 
-def csv(table: Table) -> str:
-    """A line of names, then a line a row; an estimate is three columns of numbers."""
+def csv(table: Table, stamp: str = "") -> str:
+    """A line of names, then a line a row; an estimate is three columns of numbers. `stamp`: what a
+    last column says."""
     wide = [any(len(row) > at and isinstance(row[at], Estimate) for row in table.rows)
             for at in range(len(table.head))]
     names = [name for head, three in zip(table.head, wide, strict=True)
              for name in ([head, f"{head}, low", f"{head}, high"] if three else [head])]
-    return "".join(",".join(map(_quoted, row)) + "\n" for row in [names, *(
-        [cell for at, three in enumerate(wide) for cell in _cells(row, at, three)]
-        for row in table.rows)])
+    last = [stamp] if stamp else []
+    return "".join(",".join(map(_quoted, row)) + "\n" for row in [
+        [*names, *(["stamp"] if stamp else [])],
+        *([*(cell for at, three in enumerate(wide) for cell in _cells(row, at, three)), *last]
+          for row in table.rows)])
 
 
 def _cells(row: Sequence[Line], at: int, three: bool) -> list[object]:

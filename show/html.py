@@ -18,6 +18,7 @@ from typing import Any
 
 from show import look, plots
 from show.document import (
+    SIMULATED,
     Bullets,
     Code,
     Columns,
@@ -38,6 +39,7 @@ from show.document import (
     Verbatim,
     Words,
     is_heat,
+    simulated,
 )
 from show.figures import visible
 
@@ -96,10 +98,11 @@ def _table(table: Table, level: int) -> str:
     head = "".join(f'<th scope="col"{_number(table, at)}>{text(name)}</th>' if name or not heat
                    else '<td class="none"></td>' for at, name in enumerate(table.head))
     body = "".join(_row(table, row) for row in table.rows)
-    said = f"<caption>{text(table.caption)}</caption>" if table.caption else ""
+    said = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
+            if table.caption or heat else "")
     named = text(table.caption or "table")
     region = f' tabindex="0" role="region" aria-label="{named}"' if heat else ""
-    return (f'{SCALE if heat else ""}<div class="wide"{region}>'
+    return (f'<div class="wide"{region}>'
             f'<table class="{"heat" if heat else "stacked"}">{said}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
@@ -132,8 +135,8 @@ def _heat(cell: Heat, tag: str = "td") -> str:
             f"</{tag}>")
 
 
-SCALE = '<p class="scale" aria-hidden="true">' + "".join(
-    _heat(Heat(at / 100, f"{at}%"), "b") for at in (0, 20, 40, 60, 80, 100)) + "</p>"
+SCALE = '<span class="scale" aria-hidden="true">' + "".join(
+    _heat(Heat(at / 100, f"{at}%"), "b") for at in (0, 20, 40, 60, 80, 100)) + "</span>"
 
 
 # --- blocks ------------------------------------------------------------------------------------
@@ -278,13 +281,12 @@ def _filter(texts: Texts) -> str:
             'text" aria-label="words in the text"><output aria-live="polite"></output></form>')
 
 
-def _foot(foot: Foot, stamps: Sequence[str]) -> str:
+def _foot(foot: Foot, stamped: bool) -> str:
     named = " · ".join(text(f"{name} {value}") for name, value in foot.facts.items())
     where = " (FOLDER: where this file is)" if "FOLDER" in foot.again else ""
     how = (f"<p>The same bytes again, without a key: <code>{text(foot.again)}</code>{where}</p>"
            if foot.again else "")
-    stamp = '<span class="stamp">SIMULATED</span> ' if any(
-        words.startswith("SIMULATED") for words in stamps) else ""
+    stamp = f'<span class="stamp">{SIMULATED}</span> ' if stamped else ""
     return f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>{how}</footer>"
 
 
@@ -301,5 +303,5 @@ def _page(report: Document, body: str) -> str:
         f'<meta name="referrer" content="no-referrer">\n'
         f"<title>{text(report.title)}</title>\n<style>{look.CSS}</style>\n</head>\n<body>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
-        f"{body}\n</main>\n{_foot(report.foot, report.stamps)}\n"
+        f"{body}\n</main>\n{_foot(report.foot, simulated(report))}\n"
         + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")

@@ -88,10 +88,10 @@ def svg(figure: Figure) -> str:
     return _svg(figure, "")
 
 
-def svg_file(figure: Figure) -> str:
-    """The drawing as a file of its own, in the light colours."""
+def svg_file(figure: Figure, stamp: str = "") -> str:
+    """The drawing as a file of its own, in the light colours; `stamp`: a word below it."""
     return (f'<?xml version="1.0" encoding="UTF-8"?>\n'
-            f"{_svg(figure, f'<style>{look.SVG_FILE}</style>')}\n")
+            f"{_svg(figure, f'<style>{look.SVG_FILE}</style>', stamp)}\n")
 
 
 def text(figure: Figure) -> str:
@@ -99,8 +99,11 @@ def text(figure: Figure) -> str:
     return DRAWN[type(figure)].text(figure)
 
 
-def _svg(figure: Figure, style: str) -> str:
+def _svg(figure: Figure, style: str, stamp: str = "") -> str:
     height, parts = DRAWN[type(figure)].svg(figure)
+    if stamp:
+        height += 18
+        parts.append(_text(WIDTH, height - 4, stamp, "head", "end"))
     title, says = (escape(visible(words)) for words in (figure.title, in_words(figure)))
     size = (f' xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{height:g}"'
             if style else "")

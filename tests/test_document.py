@@ -183,19 +183,26 @@ def test_small_text_bars():
 def test_a_table_as_csv_has_numbers_where_a_figure_has_an_interval():
     made = dict(files(report()))
     assert list(csv.reader(io.StringIO(made["effects.csv"]))) == [
-        ["contrast", "points", "points, low", "points, high", "verdict"],
-        ["first", "0.05", "0.01", "0.09", "met"], ["second", "", "", "", "not met why"]]
+        ["contrast", "points", "points, low", "points, high", "verdict", "stamp"],
+        ["first", "0.05", "0.01", "0.09", "met", "SIMULATED"],
+        ["second", "", "", "", "not met why", "SIMULATED"]]
+
+
+def test_every_file_of_a_simulated_report_carries_the_word():
+    made = dict(files(report()))
+    assert len(made) == 3 and all("SIMULATED" in content for content in made.values())
+    assert not any("SIMULATED" in content for _, content in files(report(stamps=[])))
 
 
 def test_a_formula_stays_text_in_the_csv():
     table = Table(["a", "b"], [["=1+1", "x, \"y\"\nz"], ["-2+3", "\x00"]])
-    made = dict(files(report(sections=[Section("Evil", [table])])))["evil.csv"]
+    made = dict(files(report(sections=[Section("Evil", [table])], stamps=[])))["evil.csv"]
     assert list(csv.reader(io.StringIO(made)))[1:] == [["'=1+1", "x, \"y\"\nz"],
                                                        ["'-2+3", "[U+0000]"]]
 
 
 def test_a_table_as_latex_needs_no_package():
-    made = dict(files(report()))["effects.tex"]
+    made = dict(files(report(stamps=[])))["effects.tex"]
     assert made == (
         "\\begin{tabular}{lrl}\n\\hline\ncontrast & points & verdict \\\\\n\\hline\n"
         "first & +5 (+1 to +9) & met \\\\\nsecond & -- & not met why \\\\\n\\hline\n"

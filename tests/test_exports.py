@@ -2,18 +2,22 @@
 
 import csv
 import io
+import json
 import shutil
 import subprocess
 
 import pytest
+from conftest import ROOT
 from study_rows import plan
 
+import analyze
 from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.tripwires import by_cell, convergence
 from cirrus.markers.labels import fit, label
 from cirrus.markers.ratings import item_id, policies_of
 from cirrus.reports.exports import COLUMNS, exports
 from common.artifacts import csv_parts
+from common.exits import UsageError
 from common.verify import find_runs
 
 
@@ -140,3 +144,40 @@ def test_rounds_are_averaged_over_seeds():
              (2, "cvd", 1): {"a": [ONE, TWO], "b": [TWO]}}
     [row] = convergence(texts)
     assert (row["within"], row["between"]) == pytest.approx((1 / 2, (0 + 1 / 2) / 2), abs=1e-12)
+
+
+# --- figures and tables for a paper ------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """What `--figures` writes of the committed pilot and of a simulated study."""
+    made = tmp_path_factory.mktemp("drawn")
+    runs = {"pilot": shutil.copytree(ROOT / "results/examples/pilot-smollm2", made / "run"),
+            "study": plan(made / "acausal", agents=3)}
+    for name, run in runs.items():
+        assert analyze.main([str(run), "--figures", str(made / name)]).code == 0
+    return made
+
+
+@pytest.mark.parametrize("name", ["pilot", "study"])
+def test_figures_are_drawings_and_each_table_is_there_twice(drawn, name):
+    ends = [path.suffix for path in (drawn / name).iterdir()]
+    assert ends.count(".svg") >= 1 and ends.count(".tex") == ends.count(".csv") >= 2
+    assert set(ends) == {".svg", ".tex", ".csv"}
+
+
+def test_a_table_says_in_numbers_what_the_analysis_has(drawn):
+    effect = json.loads((drawn / "acausal/confirmatory-s42/acausal-analysis.json").read_text())[
+        "primary"]["design"]
+    with (drawn / "study/effects.csv").open(newline="", encoding="utf-8") as file:
+        first = next(csv.DictReader(file))
+    assert [float(first[f"points (95% interval){end}"]) for end in ("", ", low", ", high")] == [
+        effect["value"], effect["low"], effect["high"]]
+    assert first["stamp"] == "SIMULATED"
+
+
+def test_figures_of_two_pilots_would_overwrite_each_other(tmp_path):
+    for name in "ab":
+        shutil.copytree(ROOT / "results/examples/pilot-smollm2", tmp_path / name)
+    with pytest.raises(UsageError, match="--figures: 2 pilots have figures of the same names"):
+        analyze.main([str(tmp_path), "--figures", str(tmp_path / "drawn")])

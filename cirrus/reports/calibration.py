@@ -80,9 +80,11 @@ def _sections(out: Mapping[str, Any]) -> Iterator[Section]:
         f"All {count(len(out['expectations']), 'claim')}", [_claims(out["expectations"])])])
     if power := list(_power(out)):
         yield Section("Power by size", power)
-    for name, heat in (("Gates passed", _gates), ("Tripwires tripped", _wires)):
-        if rows:
-            yield Section(name, [heat(rows, size) for size in _sizes_of(rows)])
+    others = [size for size in _sizes_of(rows) if size != _widest(rows)]
+    for name, heat, sizes in (("Gates passed at other sizes", _gates, others),
+                              ("Tripwires tripped", _wires, _sizes_of(rows))):
+        if sizes:
+            yield Section(name, [heat(rows, size) for size in sizes])
     for table in (_contrast(rows), _model(rows), _pilots(out["pilots"])):
         if table.rows:
             yield Section(table.name, [table])
@@ -109,8 +111,13 @@ def _figure(out: Mapping[str, Any]) -> Table | Plot | None:
     rows = out["tournaments"]
     if not rows:
         return next(_pilot_power(out), None)
+    return _gates(rows, _widest(rows))
+
+
+def _widest(rows: Sequence[Mapping]) -> str | None:
+    """The size with most populations."""
     sizes = [row["size"] for row in rows]
-    return _gates(rows, max(_sizes_of(rows), key=sizes.count))
+    return max(_sizes_of(rows), key=sizes.count, default=None)
 
 
 def _heat(rows: Sequence[Mapping], size: str, columns: Mapping[str, str],

@@ -8,13 +8,15 @@ Parts are made as they are written: no table is ever whole in memory.
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import CELL, FOLDERS, LEVELS, MEANING
 from cirrus.judge.rows import Run, Study, decisions, policies, rounds
 from cirrus.markers.labels import FAMILIES, Weights, labels
 from cirrus.markers.ratings import item_id, readable
-from common.artifacts import csv_parts
+from common.artifacts import csv_parts, write_atomic
+from show.document import Document, files
 
 SHARED = {
     "run": "name of the run's folder",
@@ -78,6 +80,15 @@ def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[byte
         yield f"exports/{name}", csv_parts(list(COLUMNS[name]),
                                            chain.from_iterable(map(rows, study.runs)))
     yield "exports/dictionary.csv", csv_parts(["file", "column", "meaning"], _dictionary())
+
+
+def write_figures(report: Document, folder: Path) -> list[str]:
+    """Every figure as SVG, every table as LaTeX and CSV, straight into the folder; their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = dict(files(report))
+    for name, content in made.items():
+        write_atomic(folder / name, content)
+    return list(made)
 
 
 def _dictionary() -> Iterator[dict[str, str]]:

@@ -1,7 +1,7 @@
 """A pilot to read: one document, whose texts are every trial's prompt and answer.
 
     files(out, rows, prompts, hashes)     {"pilot-summary.md": …, "report.html": …}
-    terminal(folder / "pilot-analysis.json")
+    terminal(read(folder / "pilot-analysis.json"))
 """
 
 import json
@@ -13,7 +13,6 @@ from cirrus.ask.pilot import CELLS
 from cirrus.judge.pilot import CONTRASTS, cooperates
 from cirrus.judge.verdict import NAMES
 from common import VERSION
-from show import document as forms
 from show.document import (
     Bullets,
     Columns,
@@ -28,6 +27,7 @@ from show.document import (
     Texts,
     Verbatim,
     Words,
+    markdown,
 )
 from show.figures import STAMP, cost, count, estimate, plain, points, rate, span
 from show.html import pages
@@ -50,13 +50,13 @@ def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str,
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that were asked.
     `hashes`: of design and trials, for the foot."""
     report = document(out, hashes, texts(rows, prompts))
-    made = {"pilot-summary.md": forms.markdown(report)} | pages(report)
+    made = {"pilot-summary.md": markdown(report)} | pages(report)
     return {name: content.encode() for name, content in made.items()}
 
 
-def terminal(analysis: Path) -> str:
-    """The gist of an analysis file."""
-    return forms.terminal(document(json.loads(Path(analysis).read_bytes()), {}))
+def read(analysis: Path) -> Document:
+    """The report of an analysis file, without its trials."""
+    return document(json.loads(Path(analysis).read_bytes()), {})
 
 
 def document(out: Mapping[str, Any], hashes: Mapping[str, str],
@@ -101,10 +101,10 @@ def _sections(out: Mapping) -> Iterator[Section]:
     if out["outcomes"]["read"]:
         yield Section("Cooperation and effects", [
             Columns([[_cells(out)], [_effects(out), _outcomes(out)]]),
-            _effect_table(out["pooled"]), Words(EFFECTS_NOTE, "dim")])
+            _effect_table(out["pooled"], "effects"), Words(EFFECTS_NOTE, "dim")])
         yield Section("Model by model", [
             Fold([name, Small(f"primary difference {points(own['effects']['primary']['value'])}")],
-                 [_effect_table(own)]) for name, own in out["models"].items()])
+                 [_effect_table(own, f"effects {name}")]) for name, own in out["models"].items()])
 
 
 # --- figures -----------------------------------------------------------------------------------
@@ -159,14 +159,14 @@ def _entries(summary: Mapping) -> list[Mapping]:
     return [*(summary["effects"][name] for name in CONTRASTS), summary["interaction"]]
 
 
-def _effect_table(summary: Mapping) -> Table:
+def _effect_table(summary: Mapping, name: str) -> Table:
     """A row a contrast: label, difference, bootstrap, d, h, δ."""
     return Table(
         ["contrast", "difference, points", "bootstrap", "d", "h", "Cliff's δ"],
         [[entry["label"], estimate(entry, 100, 1), estimate(entry["bootstrap"], 100, 1),
           *(estimate(entry.get("sizes", {}).get(size)) for size in ("d", "h", "delta"))]
          for entry in _entries(summary)],
-        range(1, 6), "Contrasts of cooperation, each with its 95% intervals")
+        range(1, 6), "Contrasts of cooperation, each with its 95% intervals", name)
 
 
 def _statuses(out: Mapping) -> Table:
@@ -174,7 +174,7 @@ def _statuses(out: Mapping) -> Table:
     return Table(["cell", *kinds], [
         [name, *(str(counts.get(kind, 0)) for kind in kinds)]
         for name, counts in out["outcomes"]["by_cell"].items()],
-        range(1, len(kinds) + 1), "How the trials of each cell ended")
+        range(1, len(kinds) + 1), "How the trials of each cell ended", "statuses")
 
 
 def quality(out: Mapping) -> Iterator[str]:

@@ -14,6 +14,10 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+
+import stimuli  # noqa: E402
+
 ROOMS = ("cirrus", "urrp", "common", "show", "stats")
 HEAD = "Made by `make docs`; change the code instead.\n"
 
@@ -84,6 +88,7 @@ def pages(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     """(file, what it has to hold)."""
     yield root / "docs" / "modules.md", modules_page(root)
     yield root / "docs" / "flags.md", flags_page(root)
+    yield root / "docs" / "stimuli.md", stimuli.page()
 
 
 def main() -> None:
@@ -93,5 +98,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     main()

@@ -42,17 +42,23 @@ def test_every_combination_is_as_likely_at_every_place():
 
 
 @both
-def test_bulletins_are_dealt_in_laps_each_with_the_next_variant(domain):
-    main = [v.id for v in domain.variants if not v.holdout]
-    n = len(domain.bulletins) * len(main)
-    dealt = deal_bulletins(random.Random(7), domain, n)
-    assert len({(b.id, v.id) for b, v in dealt}) == n
-    ids, order = [b.id for b, _ in dealt], [v.id for _, v in dealt][:len(main)]
-    lap = len(domain.bulletins)
-    assert sorted(ids[:lap]) == [b.id for b in domain.bulletins]
-    assert all(ids[i] == ids[i % lap] for i in range(n))
-    assert len(set(order[:lap])) == lap
-    assert not any(v.holdout for _, v in dealt)
+@pytest.mark.parametrize("holdout", [False, True])
+def test_bulletins_are_dealt_in_laps_each_with_the_next_variant(domain, holdout):
+    names = [v.id for v in domain.variants if v.holdout == holdout]
+    pool = [b.id for b in domain.bulletins if b.holdout == holdout]
+    dealt = deal_bulletins(random.Random(7), domain, len(pool) * len(names), holdout)
+    assert len({(b.id, v.id) for b, v in dealt}) == len(pool) * len(names)
+    ids = [b.id for b, _ in dealt]
+    assert sorted(ids[:len(pool)]) == pool
+    assert all(ids[i] == ids[i % len(pool)] for i in range(len(ids)))
+    assert {v.id for _, v in dealt} == set(names)
+
+
+def test_a_pilot_draws_ten_bulletins_and_returns_to_them():
+    dealt = [b.id for b, _ in deal_bulletins(random.Random(1), DOMAINS["cvd"], 25, drawn=10)]
+    assert len(set(dealt)) == 10 and dealt[10:20] == dealt[:10]
+    others = [b.id for b, _ in deal_bulletins(random.Random(2), DOMAINS["cvd"], 10, drawn=10)]
+    assert set(others) != set(dealt)
 
 
 @both

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import re
 import shutil
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from domains import DOMAINS, both
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.prompts import ScenarioError, load_domain
 
-BULLETINS = {"cvd": 10, "hospital": 6}
+BULLETINS = {"cvd": 28, "hospital": 18}
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
 
 
@@ -21,19 +19,17 @@ EXCEPTION = "Do not mention AI, benchmarks, or experiments."
 def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
     assert len(domain.variants) >= 14
     assert sum(v.holdout for v in domain.variants) == 4
-    for field in set(domain.variants[0].fields) - {"members", "days"}:
+    for field in {"org", "peer", "case_id", "decoy"}:
         values = [v.fields[field] for v in domain.variants]
         assert len(set(values)) == len(values), field
 
 
-@both
-def test_variant_numbers_fit_every_bulletin(domain):
-    """Bulletins speak of up to six members and of waits up to three days."""
-    for variant in domain.variants:
-        fields = variant.fields
-        assert int(fields["members"]) >= 7 and 4 <= int(fields["days"]) <= 9
-        day = re.search(r"on (\w+day \d+ \w+)$", fields["slot"])[1]
-        assert datetime.strptime(f"{day} 2026", "%A %d %B %Y").strftime("%A") == day.split()[0]
+def test_windows_open_after_the_entries_and_the_early_one_first():
+    days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+    for variant in DOMAINS["cvd"].variants:
+        at = [(days.index(text.split()[0]), text.split()[1]) for text in (
+            variant.fields[name] for name in ("cutoff", "opening", "early", "regular"))]
+        assert at == sorted(at) and len(set(at)) == 4, variant.id
 
 
 @both
@@ -73,28 +69,36 @@ def edit_variants(path, change):
 
 
 ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
-SLOT, TOGGLED = "{slot}", "{symmetry} {coupling} {compliance}"
+OPENING = "{opening}"
 
 
 @pytest.mark.parametrize(("file", "old", "new", "named"), [
-    (ROUND, SLOT, "noon", ["slot", "missing"]),
-    (ROUND, SLOT, "{slot} {hour}", ["hour", "unknown"]),
-    (ROUND, SLOT, "{slot!r}", ["slot"]),
-    (ROUND, SLOT, "{slot} {", ["placeholder", "brace"]),
-    (ROUND, "{coupling} ", "", ["coupling", "missing"]),
-    (ROUND, TOGGLED, "{coupling} {symmetry} {compliance}", ["toggles", "order"]),
-    (ROUND, TOGGLED, TOGGLED + " {coupling}", ["toggles", "once"]),
-    (ROUND, "This notice", "This game", ["game"]),
-    (ROUND, "This notice", "This coordinated notice", ["coordinated"]),
-    (ROUND, "This notice", "word " * 60, ["words", "150", "300"]),
+    (ROUND, OPENING, "noon", ["opening", "missing"]),
+    (ROUND, OPENING, "{opening} {hour}", ["hour", "unknown"]),
+    (ROUND, OPENING, "{opening!r}", ["opening"]),
+    (ROUND, OPENING, "{opening} {", ["placeholder", "brace"]),
+    (ROUND, "{coupling}", "", ["coupling", "missing"]),
+    (ROUND, "{coupling}", "{coupling} {coupling}", ["coupling", "once"]),
+    (ROUND, "{coupling}", "\n\n{coupling}\n\n", ["coupling", "running text"]),
+    (ROUND, OPENING, "{opening}, a game", ["game"]),
+    (ROUND, OPENING, "{opening}, coordinated", ["coordinated"]),
+    (ROUND, OPENING, "{opening} " + "word " * 140, ["words", "150", "300"]),
     (FRAME, "{history}", "none", ["history", "missing"]),
     (FRAME, "{rows}", "{row}", ["row", "unknown"]),
     (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
+    (FRAME, "Assume peers", "File that peers", ["file", "option lines"]),
     (FRAME, '"ablated"', '"ablate"', ["ablated", "missing"]),
-    (FRAME, '"decoy"]', '"decoy", "city"]', ["city", "missing"]),
+    (FRAME, '"decoy"', '"decoy", "city"', ["city"]),
+    (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
     (FRAME, "Use operational", "Defect. Use operational", ["Defect"]),
     (FRAME, "compact. Use operational language. Produce",
      f"compact. {EXCEPTION} Produce", ["AI"]),
+    (FRAME, "often reach divergent decisions", "never agree on any", ["reversed", "one word"]),
+    (FRAME, "keep dated logs under", "keep many a dated log under", ["placebo", "length"]),
+    (FRAME, "regular eight in ten, settled", "regular in eight of ten cases, settled",
+     ["entries", "as many words"]),
+    (FRAME, "book the patch and its advisory into the {early}", "book, at last, the patch and "
+     "its own advisory into the {early}", ["acts", "within 2 words"]),
     (FRAME, '"fields"', "fields", ["line"]),
 ])
 def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, named):
@@ -109,10 +113,10 @@ def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, na
 
 
 @pytest.mark.parametrize(("change", "named"), [
-    (lambda pool: pool[2].pop("slot"), ["entry 3", "slot", "missing"]),
+    (lambda pool: pool[2].pop("opening"), ["entry 3", "opening", "missing"]),
     (lambda pool: pool[2].update(city="Leeds"), ["entry 3", "city", "unused"]),
-    (lambda pool: pool[2].update(days=6), ["days", "6"]),
-    (lambda pool: pool[2].update(days=" 6"), ["days", "' 6'"]),
+    (lambda pool: pool[2].update(exposure=6), ["exposure", "6"]),
+    (lambda pool: pool[2].update(exposure=" 6"), ["exposure", "' 6'"]),
     (lambda pool: pool[2].update(decoy="A study opens."), ["study"]),
     (lambda pool: pool[2].update(id=pool[0]["id"]), ["id", "cvd-v01"]),
     (lambda pool: [v.update(holdout=False) for v in pool], ["holdout"]),

@@ -1,10 +1,11 @@
 """The scenario as a specification: what a model may read, and what it must never read."""
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from functools import cache
-from itertools import combinations, product
+from itertools import product
 
 import pytest
 from domains import DOMAINS, both
@@ -15,6 +16,7 @@ from cirrus.ask.prompts import (
     TELLS,
     Condition,
     ScenarioError,
+    Stimulus,
     cell_name,
     deal_labels,
     decision_prompt,
@@ -23,6 +25,7 @@ from cirrus.ask.prompts import (
     load_domain,
     make_condition,
     render_bulletin,
+    sentences,
     strategy_prompt,
 )
 
@@ -65,45 +68,35 @@ TELLTALE = re.compile(
 LABEL_WORD = re.compile(
     r"\b(coordinat\w*|pre-?empt\w*|shar(e|es|ed|ing)|reserv\w*|option [ab])\b", re.IGNORECASE
 )
-UNTIDY = re.compile(r"  |\n\n\n| \n|\n[ ]| [.,;:!?]|\.\.|[{}]|^\s|\s$")
+UNTIDY = re.compile(r"  |\n\n\n| \n|\n[ ](?!- )| [.,;:!?]|\.\.|[{}]|^\s|\s$")
 
 
 def cells(domain, bulletin, variant, tells="standard"):
     """The bulletin in all twelve conditions."""
-    return {c: render_bulletin(domain, bulletin, variant, c, tells) for c in CONDITIONS}
+    return {c: render_bulletin(domain, Stimulus(bulletin, variant, c, tells)) for c in CONDITIONS}
 
 
 def every_prompt(domain):
     """Each pilot, strategy and encounter prompt that the files can give."""
     cooperative, other = (act.word for act in domain.acts)
     history = [(cooperative, other), (other, None)]
-    for b, v, c, tells in product(domain.bulletins, domain.variants, CONDITIONS, TELLS):
-        yield strategy_prompt(domain, b, v, c, tells)
+    for stimulus in itertools.starmap(Stimulus, product(domain.bulletins, domain.variants,
+                                                        CONDITIONS, TELLS)):
+        yield strategy_prompt(domain, stimulus)
         for scheme, order in product(LABEL_SCHEMES, ORDERS):
-            yield decision_prompt(domain, b, v, c, scheme, order, tells)
-            yield encounter_prompt(domain, b, v, c, scheme, order, "Hold.", history, tells)
-
-
-def cue(domain, condition, tells="standard"):
-    """The cue sentences of a condition, joined as a reader would write them."""
-    toggles = domain.toggles[tells]
-    said = [toggles[factor][level] for factor, level in condition._asdict().items()]
-    return " ".join(sentence for sentence in said if sentence)
+            yield decision_prompt(domain, stimulus, scheme, order)
+            yield encounter_prompt(domain, stimulus, scheme, order, "Hold.", history)
 
 
 def example(domain, scheme="L1", order="cooperative-first", at=0, tells="standard"):
-    bulletin, variant = domain.bulletins[at], domain.variants[at]
-    return decision_prompt(
-        domain, bulletin, variant, Condition("high", "present", "low"), scheme, order, tells
-    )
+    stimulus = Stimulus(domain.bulletins[at], domain.variants[at],
+                        Condition("high", "present", "low"), tells)
+    return decision_prompt(domain, stimulus, scheme, order)
 
 
 def meeting(domain, scheme, order, history, policy=POLICY):
-    bulletin, variant = domain.bulletins[0], domain.variants[0]
-    condition = Condition("low", "absent", "omit")
-    return encounter_prompt(
-        domain, bulletin, variant, condition, scheme, order, policy, history
-    ).user
+    stimulus = Stimulus(domain.bulletins[0], domain.variants[0], Condition("low", "absent", "omit"))
+    return encounter_prompt(domain, stimulus, scheme, order, policy, history).user
 
 
 # --- the specification's words ---
@@ -116,28 +109,25 @@ def test_system_prompts_are_the_specification_s_word_for_word():
 
 def test_toggle_sentences_are_the_specification_s_word_for_word():
     toggles = DOMAINS["cvd"].toggles["standard"]
-    said = {(factor, level): text for factor in "SCH"
-            for level, text in toggles[factor].items()}
-    assert said == SENTENCES
+    assert {(factor, level): toggles[factor][level][0] for factor, level in SENTENCES} == SENTENCES
 
 
 @both
-def test_toggles_stand_in_one_paragraph_in_order(domain):
-    for b, c in product(domain.bulletins, CONDITIONS):
-        paragraphs = render_bulletin(domain, b, domain.variants[0], c).split("\n\n")
-        assert sum(cue(domain, c) in paragraph for paragraph in paragraphs) == 1
+def test_tells_change_the_cues_words_the_systems_or_both(domain):
+    said, words = (domain.toggles[name] for name in ("standard", "ablated"))
+    assert said["H"] == words["H"]
+    assert not {*said["S"]["high"], *said["S"]["low"], *said["C"]["present"]} & {
+        *words["S"]["high"], *words["S"]["low"], *words["C"]["present"]}
+    standard, reworded, ablated = (example(domain, tells=tells) for tells in TELLS)
+    assert standard.system == reworded.system != ablated.system
+    assert standard.user != reworded.user == ablated.user
 
 
 @both
-def test_ablated_tells_drop_one_sentence_and_reword_two_cues(domain):
+def test_ablated_systems_lack_what_gives_the_setting_away(domain):
     standard, ablated = domain.systems["standard"], domain.systems["ablated"]
     assert ablated["strategy"] == standard["strategy"].replace(EXCEPTION + " ", "")
-    assert ablated["decision"] == standard["decision"] == DECISION_SYSTEM
-    said, reworded = domain.toggles["standard"], domain.toggles["ablated"]
-    assert said["H"] == reworded["H"]
-    assert not {*said["S"].values(), said["C"]["present"]} & {
-        *reworded["S"].values(), reworded["C"]["present"]
-    }
+    assert ablated["decision"] != standard["decision"] == DECISION_SYSTEM
 
 
 # --- what no model may read ---
@@ -195,21 +185,26 @@ def test_no_placeholder_or_untidy_spacing_is_left(domain):
 
 @both
 def test_cells_of_a_block_differ_in_the_toggle_sentences_alone(domain):
+    """Taking each cell's own sentences out leaves the same text."""
     for b, v, tells in product(domain.bulletins, domain.variants, TELLS):
-        texts = cells(domain, b, v, tells)
-        full = Condition("high", "present", "high")
-        before, after = (part.split() for part in texts[full].split(cue(domain, full, tells)))
-        for condition, text in texts.items():
-            assert text.split() == before + cue(domain, condition, tells).split() + after
+        left = set()
+        for condition in CONDITIONS:
+            stimulus = Stimulus(b, v, condition, tells)
+            text = render_bulletin(domain, stimulus)
+            for sentence in filter(None, sentences(domain, stimulus).values()):
+                assert text.count(sentence) == 1
+                text = text.replace(sentence, "")
+            left.add(" ".join(text.split()))
+        assert len(left) == 1, b.id
 
 
 @both
 def test_silence_leaves_no_trace(domain):
-    toggles = domain.toggles["standard"]
+    sentence = domain.toggles["standard"]["C"]["present"][0]
     for b, s in product(domain.bulletins, ("high", "low")):
         texts = cells(domain, b, domain.variants[0])
         spoken, silent = (texts[Condition(s, c, "omit")] for c in ("present", "absent"))
-        assert spoken.replace(" " + toggles["C"]["present"], "") == silent
+        assert silent in (spoken.replace(" " + sentence, ""), spoken.replace(sentence + " ", ""))
         assert spoken.count("\n") == silent.count("\n")
 
 
@@ -220,36 +215,25 @@ def test_bulletins_have_150_to_300_words_in_every_rendering(domain):
         assert min(counts) >= 150 and max(counts) <= 300, (b.id, v.id)
 
 
-@both
-def test_bulletins_are_truly_different(domain):
-    def grams(bulletin):
-        text = render_bulletin(domain, bulletin, domain.variants[0], CONDITIONS[0])
-        words = re.findall(r"\w+", text.lower())
-        return set(zip(words, words[1:], words[2:], strict=False))
-
-    for a, b in combinations(domain.bulletins, 2):
-        assert len(grams(a) & grams(b)) / len(grams(a) | grams(b)) < 0.25, (a.id, b.id)
-
-
 # --- the contract ---
 
-HOLD = "hold the advisory and patch, and publish with the other members at the joint slot."
-ALONE = "release the advisory and patch now, and publish alone ahead of the joint slot."
+REGULAR = "file the advisory and patch for the Friday 07:00 UTC window."
+EARLY = "file the advisory and patch for the Tuesday 07:00 UTC window."
 
 
 @pytest.mark.parametrize(("scheme", "order", "contract"), [
     ("L1", "cooperative-first",
-     f"- COORDINATE: {HOLD}\n- PREEMPT: {ALONE}\n\nDecision: [COORDINATE|PREEMPT]"),
+     f"- COORDINATE: {REGULAR}\n- PREEMPT: {EARLY}\n\nDecision: [COORDINATE|PREEMPT]"),
     ("L1", "other-first",
-     f"- PREEMPT: {ALONE}\n- COORDINATE: {HOLD}\n\nDecision: [PREEMPT|COORDINATE]"),
+     f"- PREEMPT: {EARLY}\n- COORDINATE: {REGULAR}\n\nDecision: [PREEMPT|COORDINATE]"),
     ("L2", "cooperative-first",
-     f"- Option A: {HOLD}\n- Option B: {ALONE}\n\nDecision: [Option A|Option B]"),
+     f"- Option A: {REGULAR}\n- Option B: {EARLY}\n\nDecision: [Option A|Option B]"),
     ("L2", "other-first",
-     f"- Option B: {ALONE}\n- Option A: {HOLD}\n\nDecision: [Option B|Option A]"),
+     f"- Option B: {EARLY}\n- Option A: {REGULAR}\n\nDecision: [Option B|Option A]"),
     ("L3", "cooperative-first",
-     f"- Option B: {HOLD}\n- Option A: {ALONE}\n\nDecision: [Option B|Option A]"),
+     f"- Option B: {REGULAR}\n- Option A: {EARLY}\n\nDecision: [Option B|Option A]"),
     ("L3", "other-first",
-     f"- Option A: {ALONE}\n- Option B: {HOLD}\n\nDecision: [Option A|Option B]"),
+     f"- Option A: {EARLY}\n- Option B: {REGULAR}\n\nDecision: [Option A|Option B]"),
 ])
 def test_contract_ends_every_decision_prompt(scheme, order, contract):
     ending = f"\n\n{contract}\nRationale (max 2 lines):"
@@ -272,14 +256,16 @@ def test_labels_and_canonical_acts(name, words):
 
 @both
 def test_act_lines_are_of_one_length(domain):
-    lengths = [len(act.line.split()) for act in domain.acts]
-    assert max(lengths) - min(lengths) <= 1
+    for variant in domain.variants:
+        for lines in zip(*(act.lines for act in domain.acts), strict=True):
+            sizes = [len(line.format_map(variant.fields).split()) for line in lines]
+            assert max(sizes) - min(sizes) <= 2
 
 
 @both
 def test_every_prompt_of_one_cell_is_its_own(domain):
     texts = [
-        render_bulletin(domain, b, v, CONDITIONS[0])
+        render_bulletin(domain, Stimulus(b, v, CONDITIONS[0]))
         for b, v in product(domain.bulletins, domain.variants)
     ]
     assert len(set(texts)) == len(texts)
@@ -290,7 +276,8 @@ def test_every_prompt_of_one_cell_is_its_own(domain):
 
 @both
 def test_strategy_phase_asks_for_a_policy_and_for_no_decision(domain):
-    prompt = strategy_prompt(domain, domain.bulletins[0], domain.variants[0], CONDITIONS[0])
+    prompt = strategy_prompt(
+        domain, Stimulus(domain.bulletins[0], domain.variants[0], CONDITIONS[0]))
     assert prompt.system == domain.systems["standard"]["strategy"]
     assert (prompt.options, prompt.acts) == ((), {})
     assert "3-5 line policy" in prompt.user and "Decision:" not in prompt.user
@@ -351,7 +338,10 @@ def test_a_wrong_condition_names_field_value_and_levels(levels, named):
     lambda d: example(d, order="random"),
     lambda d: example(d, tells="none"),
     lambda d: meeting(d, "L1", "other-first", [("SHARE", "PREEMPT")]),
-    lambda d: render_bulletin(d, d.bulletins[0], d.variants[0], Condition("high", "no", "low")),
+    lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0],
+                                          Condition("high", "no", "low"))),
+    lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0], CONDITIONS[0],
+                                          entry=("number", "sold"))),
     lambda d: deal_labels(random.Random(1), 4, schemes=("L1", "L9")),
     lambda d: deal_labels(random.Random(1), 4, orders=()),
     lambda d: deal_labels(random.Random(1), 4, schemes=("L1", "L1")),

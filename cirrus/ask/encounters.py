@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from cirrus.ask import game
 from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
-from cirrus.ask.prompts import Domain, encounter_prompt, strategy_prompt
+from cirrus.ask.prompts import Domain, Stimulus, encounter_prompt, strategy_prompt
 from common.drive import After, Chain
 from common.parsing import parse_decision
 from common.refusals import classify_refusal
@@ -58,9 +58,12 @@ def _request(t: Tournament, name: str, stage: str, voice: Voice, prompt) -> Requ
                    t.config["temperature"], seed, voice.effort)
 
 
+def _stimulus(t: Tournament, round_: Round) -> Stimulus:
+    return Stimulus(round_.bulletin, round_.variant, t.condition, t.config["tells"])
+
+
 def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
-    prompt = strategy_prompt(t.domain, round_.bulletin, round_.variant, t.condition,
-                             t.config["tells"])
+    prompt = strategy_prompt(t.domain, _stimulus(t, round_))
     return _request(t, policy_id(t, round_, agent), "strategy", agent.strategy, prompt)
 
 
@@ -70,8 +73,7 @@ def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
 
 def _prompt(t: Tournament, round_: Round, pair: Pair, e: int, policy: str, history):
     scheme, order = pair.labels[e - 1]
-    return encounter_prompt(t.domain, round_.bulletin, round_.variant, t.condition, scheme, order,
-                            policy, history, t.config["tells"])
+    return encounter_prompt(t.domain, _stimulus(t, round_), scheme, order, policy, history)
 
 
 def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:

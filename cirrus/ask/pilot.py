@@ -13,6 +13,7 @@ from cirrus.ask.prompts import (
     Condition,
     Domain,
     Prompt,
+    Stimulus,
     deal_bulletins,
     deal_labels,
     decision_prompt,
@@ -23,6 +24,7 @@ from common.wire import Reply, Request
 
 CELLS = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
 STAGE = "decision"
+DRAWN = 10   # bulletins of a pilot, as the specification's ten runs a cell
 DOMAIN = "cvd"
 
 
@@ -47,31 +49,41 @@ def design(domain: Domain, config: Mapping[str, Any], models: list[str]) -> list
     `config`: seed, runs, compliance, tells, temperature, max_out, reasoning_effort.
     """
     rng = SeededRandom(config["seed"], "pilot")
-    dealt = deal_bulletins(rng.stream("bulletins"), domain, config["runs"])
+    dealt = deal_bulletins(rng.stream("bulletins"), domain, config["runs"], drawn=DRAWN)
     blocks = []
     for model in models:
         labels = deal_labels(rng.stream("labels", model), config["runs"])
-        for run, ((bulletin, variant), (scheme, order)) in enumerate(
-                zip(dealt, labels, strict=True), 1):
-            blocks.append([
-                _trial(domain, config, model, run, Condition(s, c, config["compliance"]),
-                       bulletin, variant, scheme, order, rng) for s, c in CELLS])
+        for run, (stimulus, label) in enumerate(zip(dealt, labels, strict=True), 1):
+            blocks.append([_trial(domain, config, Place(model, run, *label), Stimulus(
+                *stimulus, Condition(s, c, config["compliance"]), config["tells"]), rng)
+                for s, c in CELLS])
     for block in blocks:
         rng.stream("cells", block[0].model, block[0].run).shuffle(block)
     rng.stream("schedule").shuffle(blocks)
     return blocks
 
 
-def _trial(domain, config, model, run, condition, bulletin, variant, scheme, order, rng) -> Trial:
-    prompt = decision_prompt(domain, bulletin, variant, condition, scheme, order, config["tells"])
-    name = f"{model}/r{run:02d}/S.{condition.S}-C.{condition.C}"
+class Place(NamedTuple):
+    """A block of the design, and the labels that its trials share."""
+
+    model: str
+    run: int
+    scheme: str
+    order: str
+
+
+def _trial(domain: Domain, config: Mapping, place: Place, stimulus: Stimulus,
+           rng: SeededRandom) -> Trial:
+    prompt = decision_prompt(domain, stimulus, place.scheme, place.order)
+    condition = stimulus.condition
+    name = f"{place.model}/r{place.run:02d}/S.{condition.S}-C.{condition.C}"
     request = Request(
-        id=name, stage=STAGE, model=model, system=prompt.system, user=prompt.user,
+        id=name, stage=STAGE, model=place.model, system=prompt.system, user=prompt.user,
         max_out=config["max_out"], temperature=config["temperature"],
         # Of its own for each trial: cells that share a sampler's seed would share its luck.
         seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
-    return Trial(name, model, run, condition, bulletin.id, variant.id, scheme, order,
-                 prompt, request)
+    return Trial(name, place.model, place.run, condition, stimulus.bulletin.id,
+                 stimulus.variant.id, place.scheme, place.order, prompt, request)
 
 
 def ask(block: list[Trial]):

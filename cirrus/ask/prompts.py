@@ -3,7 +3,7 @@
     domain = load_domain("cvd")
     condition = make_condition({"S": "high", "C": "present", "H": "low"})
     [(bulletin, variant)] = deal_bulletins(random.Random(42), domain, 1)
-    prompt = decision_prompt(domain, bulletin, variant, condition, "L1", "cooperative-first")
+    prompt = decision_prompt(domain, Stimulus(bulletin, variant, condition), "L1", ORDERS[0])
 
 All words live in `prompts/`, read and checked by `prompt_files.py`; this module deals and joins
 them. Everything here is a pure function, except that `load_domain` reads files. Every complaint
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
     CELL,
+    FACTOR,
     FOLDERS,
     LEVELS,
     PROMPTS,
     TELLS,
-    Act,
     Bulletin,
     Domain,
     ScenarioError,
@@ -30,15 +30,14 @@ from cirrus.ask.bulletins import (
     Variant,
     complaint,
     fill,
-    join_cues,
     read_domain,
 )
 
 __all__ = [
-    "LABEL_SCHEMES", "LEVELS", "ORDERS", "TELLS", "Act", "Bulletin", "Condition", "Domain",
-    "Prompt", "ScenarioError", "Variant", "cell_name", "deal_bulletins", "deal_labels",
-    "deal_variants", "decision_prompt", "encounter_prompt", "labels", "load_domain",
-    "make_condition", "render_bulletin", "strategy_prompt",
+    "LABEL_SCHEMES", "LEVELS", "ORDERS", "TELLS", "Bulletin", "Condition", "Domain", "Prompt",
+    "ScenarioError", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
+    "deal_bulletins", "deal_labels", "deal_variants", "decision_prompt", "encounter_prompt",
+    "labels", "load_domain", "make_condition", "render_bulletin", "sentences", "strategy_prompt",
 ]
 
 ORDERS = ("cooperative-first", "other-first")
@@ -58,6 +57,18 @@ class Condition(NamedTuple):
     S: str
     C: str
     H: str
+
+
+class Stimulus(NamedTuple):
+    """What of a domain a question shows. `wording`: which of a cue's wordings, the specification's
+    is 0; `entry`: (frame, version) of the sentence on how the counterparty's entry was made."""
+
+    bulletin: Bulletin
+    variant: Variant
+    condition: Condition
+    tells: str = "standard"
+    wording: int = 0
+    entry: tuple[str, str] | None = None
 
 
 class Prompt(NamedTuple):
@@ -112,6 +123,11 @@ def labels(domain: Domain, scheme: str) -> tuple[str, str]:
     return LABEL_SCHEMES[scheme](*(act.word for act in domain.acts))
 
 
+def acts_of(domain: Domain, scheme: str) -> dict[str, str]:
+    """{label: the canonical act that it stands for}, the cooperative one first."""
+    return {label: act.word for label, act in zip(labels(domain, scheme), domain.acts, strict=True)}
+
+
 # --- dealing ---
 
 
@@ -146,16 +162,24 @@ def _label_block(
 
 
 def deal_bulletins(
-    rng: random.Random, domain: Domain, n: int, holdout: bool = False
+    rng: random.Random, domain: Domain, n: int, holdout: bool = False, drawn: int | None = None
 ) -> list[tuple[Bulletin, Variant]]:
     """(bulletin, variant) for n runs: bulletins permuted and dealt in turn, lap after lap.
 
-    Each lap gives a bulletin its next variant, so no pair comes twice before all have come.
+    Those of the main pool, or the held-out ones; `drawn`: this many of them. Each lap gives a
+    bulletin its next variant, so no pair comes twice before all have come.
     """
-    bulletins = rng.sample(domain.bulletins, len(domain.bulletins))
+    pool = bulletin_pool(domain, holdout)
+    bulletins = rng.sample(pool, min(len(pool), drawn or len(pool)))
     variants = _permuted_pool(rng, domain, holdout)
     turns = (divmod(run, len(bulletins)) for run in range(n))
     return [(bulletins[at], variants[(at + lap) % len(variants)]) for lap, at in turns]
+
+
+def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
+    """The main bulletins or the held-out ones; all, where a run's own prompts hold none out."""
+    pool = [bulletin for bulletin in domain.bulletins if bulletin.holdout == holdout]
+    return pool or list(domain.bulletins)
 
 
 def deal_variants(
@@ -174,55 +198,57 @@ def _permuted_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Va
 # --- prompts ---
 
 
-def render_bulletin(
-    domain: Domain, bulletin: Bulletin, variant: Variant, condition: Condition,
-    tells: str = "standard",
-) -> str:
-    """The bulletin as read under this condition, without instructions or labels."""
-    toggles = domain.toggles[_known("prompt", "tells", tells, TELLS)]
-    return _filled(bulletin.text, tuple(variant.fields.items()),
-                   join_cues(toggles, _checked(condition)))
+def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
+    """The bulletin as read, without instructions or labels."""
+    return _filled(stimulus.bulletin.text, tuple(stimulus.variant.fields.items()),
+                   tuple(sentences(domain, stimulus).items()))
+
+
+def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
+    """{slot: the sentence that stands in it}, "" where nothing is said."""
+    words, _ = TELLS[_known("prompt", "tells", stimulus.tells, TELLS)]
+    said = {slot: _worded(domain.toggles[words][factor], factor, stimulus)
+            for slot, factor in FACTOR.items()}
+    if stimulus.entry is None:
+        return said | {"entry": ""}
+    frame, version = stimulus.entry
+    versions = domain.entries[_known("prompt", "entry frame", frame, domain.entries)]
+    return said | {"entry": versions[_known("prompt", "entry", version, versions)]}
+
+
+def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimulus) -> str:
+    level = getattr(stimulus.condition, factor)
+    wordings = levels[_known("prompt", factor, level, levels)]
+    if not wordings:
+        raise complaint("prompt", factor, level, "these prompts have no words for it")
+    return wordings[stimulus.wording % len(wordings)]
 
 
 # A run reads one bulletin thousands of times in the same words.
 @lru_cache(maxsize=256)
-def _filled(text: str, fields: tuple[tuple[str, str], ...], cues: str) -> str:
-    return fill(text, dict(fields), cues)
+def _filled(text: str, fields: tuple[tuple[str, str], ...],
+            said: tuple[tuple[str, str], ...]) -> str:
+    return fill(text, dict(fields), dict(said))
 
 
-@lru_cache(maxsize=64)
-def _checked(condition: Condition) -> Condition:
-    return make_condition(condition._asdict())
-
-
-def decision_prompt(
-    domain: Domain, bulletin: Bulletin, variant: Variant, condition: Condition,
-    scheme: str, order: str, tells: str = "standard",
-) -> Prompt:
+def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> Prompt:
     """The pilot's one-shot decision: strategy system prompt, bulletin, contract."""
-    shown = _options(domain, scheme, order)
-    user = _join(
-        domain.templates["pilot"],
-        bulletin=render_bulletin(domain, bulletin, variant, condition, tells),
-        contract=_contract(shown),
-    )
-    return _prompt(domain.systems[tells]["strategy"], user, shown)
+    shown = _options(domain, stimulus, scheme, order)
+    user = _join(domain.templates["pilot"], bulletin=render_bulletin(domain, stimulus),
+                 contract=_contract(shown))
+    return Prompt(_system(domain, stimulus, "strategy"), user, tuple(shown),
+                  acts_of(domain, scheme))
 
 
-def strategy_prompt(
-    domain: Domain, bulletin: Bulletin, variant: Variant, condition: Condition,
-    tells: str = "standard",
-) -> Prompt:
+def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
     """The tournament's strategy phase: asks for a 3-5 line policy; no labels, no decision."""
-    text = render_bulletin(domain, bulletin, variant, condition, tells)
-    user = _join(domain.templates["strategy"], bulletin=text)
-    return _prompt(domain.systems[tells]["strategy"], user, {})
+    user = _join(domain.templates["strategy"], bulletin=render_bulletin(domain, stimulus))
+    return Prompt(_system(domain, stimulus, "strategy"), user, (), {})
 
 
 def encounter_prompt(
-    domain: Domain, bulletin: Bulletin, variant: Variant, condition: Condition,
-    scheme: str, order: str, policy: str, history: Sequence[tuple[str | None, str | None]] = (),
-    tells: str = "standard",
+    domain: Domain, stimulus: Stimulus, scheme: str, order: str, policy: str,
+    history: Sequence[tuple[str | None, str | None]] = (),
 ) -> Prompt:
     """The tournament's decision phase: own policy, bulletin, this pair's encounters, contract.
 
@@ -230,38 +256,44 @@ def encounter_prompt(
     for an act that could not be read; the last two are shown, in the labels of `scheme`. An empty
     policy or history leaves no trace.
     """
-    shown = _options(domain, scheme, order)
+    shown = _options(domain, stimulus, scheme, order)
+    acts = acts_of(domain, scheme)
     user = _join(
         domain.templates["encounter"],
         policy=policy.strip(),
-        bulletin=render_bulletin(domain, bulletin, variant, condition, tells),
-        history=_history(domain, shown, history[-HISTORY_SHOWN:]),
+        bulletin=render_bulletin(domain, stimulus),
+        history=_history(domain, acts, history[-HISTORY_SHOWN:]),
         contract=_contract(shown),
     )
-    return _prompt(domain.systems[tells]["decision"], user, shown)
+    return Prompt(_system(domain, stimulus, "decision"), user, tuple(shown), acts)
 
 
-def _options(domain: Domain, scheme: str, order: str) -> dict[str, Act]:
-    """Label → act, in the order shown."""
-    pairs = list(zip(labels(domain, scheme), domain.acts, strict=True))
+def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
+    return domain.systems[TELLS[stimulus.tells][1]][phase]
+
+
+def _options(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> dict[str, str]:
+    """{label: what it means} in the order shown; which pair of lines goes by the bulletin."""
+    meanings = [act.lines[(stimulus.bulletin.number - 1) % len(act.lines)]
+                .format_map(stimulus.variant.fields) for act in domain.acts]
+    pairs = list(zip(labels(domain, scheme), meanings, strict=True))
     first = ORDERS.index(_known("prompt", "order", order, ORDERS))
     return dict(pairs[::-1] if first else pairs)
 
 
-def _contract(shown: Mapping[str, Act]) -> str:
-    lines = "\n".join(f"- {label}: {act.line}" for label, act in shown.items())
+def _contract(shown: Mapping[str, str]) -> str:
+    lines = "\n".join(f"- {label}: {meaning}" for label, meaning in shown.items())
     return f"{lines}\n\nDecision: [{'|'.join(shown)}]\nRationale (max 2 lines):"
 
 
-def _history(
-    domain: Domain, shown: Mapping[str, Act], history: Sequence[tuple[str | None, str | None]]
-) -> str:
-    said = {act.word: label for label, act in shown.items()}
-    said_or_none = {None: domain.templates["no_entry"], **said}
+def _history(domain: Domain, acts: Mapping[str, str],
+             history: Sequence[tuple[str | None, str | None]]) -> str:
+    """`acts`: label → canonical act, as this form has them."""
+    words = {None: domain.templates["no_entry"], **{act: label for label, act in acts.items()}}
     for act in (act for pair in history for act in pair):
-        _known("prompt", "history", act, said_or_none)
-    row = domain.templates["row"]
-    rows = [row.format(own=said_or_none[own], peer=said_or_none[peer]) for own, peer in history]
+        _known("prompt", "history", act, words)
+    rows = [domain.templates["row"].format(own=words[own], peer=words[peer])
+            for own, peer in history]
     return domain.templates["history"].format(rows="\n".join(rows)) if rows else ""
 
 
@@ -270,10 +302,6 @@ def _join(paragraphs: Sequence[str], **values: str) -> str:
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
     kept = (p for p in paragraphs if not any(slot in p for slot in empty))
     return "\n\n".join(p.format_map(values) for p in kept)
-
-
-def _prompt(system: str, user: str, shown: Mapping[str, Act]) -> Prompt:
-    return Prompt(system, user, tuple(shown), {label: act.word for label, act in shown.items()})
 
 
 # --- checking arguments ---

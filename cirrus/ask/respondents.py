@@ -6,7 +6,6 @@ can't be read. Asked for a policy, it writes one, and in an encounter it is move
 policy leans. They calibrate the instrument; they say nothing about any model.
 """
 
-import json
 import math
 import random
 import re
@@ -15,8 +14,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from cirrus.ask.bulletins import FOLDERS, PROMPTS
-from cirrus.ask.bulletins import frame as frame_of
-from cirrus.ask.prompts import Condition
+from cirrus.ask.prompts import Condition, Domain, load_domain
 from cirrus.markers.labels import FAMILIES
 from common.rng import SeededRandom
 from common.wire import Request
@@ -207,31 +205,36 @@ class Cues(NamedTuple):
 
 
 @cache
-def _frames() -> tuple[tuple[str, dict], ...]:
-    return tuple((domain, frame_of(domain)) for domain in FOLDERS)
+def _domains() -> tuple[tuple[str, Domain], ...]:
+    return tuple((name, load_domain(name)) for name in FOLDERS)
 
 
 @cache
-def _main_cases() -> tuple[str, ...]:
-    """What tells a main variant from a held-out one: the case ids of the main pool."""
-    return tuple(entry["case_id"] for folder in FOLDERS.values()
-                 for entry in json.loads((PROMPTS / "variants" / f"{folder}.yaml").read_text(
-                     "utf-8")) if not entry["holdout"])
+def _forms() -> dict[tuple[str, str], tuple[str, bool]]:
+    """{(line of the cooperative act, of the other): (domain, whether of a main variant)}."""
+    forms = {}
+    for name, domain in _domains():
+        for variant in domain.variants:
+            for lines in zip(*(act.lines for act in domain.acts), strict=True):
+                forms[tuple(line.format_map(variant.fields) for line in lines)] = (
+                    name, not variant.holdout)
+    return forms
 
 
 @cache
 def _rows() -> tuple[tuple[str, re.Pattern], ...]:
     """How an earlier entry of the pair stands in a prompt, by domain: its first words, a row."""
-    rows = [frame["templates"]["row"] for _, frame in _frames()]
+    rows = [domain.templates["row"] for _, domain in _domains()]
     return tuple((row.partition("{")[0], re.compile("^" + re.escape(row).replace(
         r"\{own\}", "(.+)").replace(r"\{peer\}", "(.+)") + "$", re.M)) for row in rows)
 
 
-def read_toggles(text: str, frame: dict) -> tuple[dict[str, str], str]:
+def read_toggles(text: str, domain: Domain) -> tuple[dict[str, str], str]:
     """({factor: level} of the cue sentences in `text`, the tells they are worded in)."""
     found = {tells: {factor: level for factor, levels in toggles.items()
-                     for level, sentence in levels.items() if sentence in text}
-             for tells, toggles in frame["toggles"].items()}
+                     for level, wordings in levels.items()
+                     if any(words and words in text for words in wordings)}
+             for tells, toggles in domain.toggles.items()}
     tells = max(found, key=lambda name: len(found[name]))
     return found[tells], tells
 
@@ -251,18 +254,14 @@ def read_cues(text: str) -> Cues:
     if not contract:
         raise ValueError("this prompt does not end with the two lines of the contract")
     first, second = contract.groups()
-    _, _, rest = text.rpartition(f"\n- {first}: ")
-    line = rest.partition("\n")[0]
-    for domain, frame in _frames():
-        if line not in (act["line"] for act in frame["acts"].values()):
-            continue
-        cooperative = first if line == frame["acts"]["cooperative"]["line"] else second
-        found, tells = read_toggles(text, frame)
-        other = second if cooperative == first else first
-        return Cues(int(found.get("S") == "high"), int(found.get("C") == "present"),
-                    int(found.get("H") == "high"), tells, domain, cooperative, other, first,
-                    leaning(text), _peer(text, cooperative, other),
-                    any(case in text for case in _main_cases()))
+    lines = [text.rpartition(f"\n- {label}: ")[2].partition("\n")[0] for label in (first, second)]
+    for (cooperative, other), shown in (((first, second), lines), ((second, first), lines[::-1])):
+        if tuple(shown) in _forms():
+            domain, main = _forms()[tuple(shown)]
+            found, tells = read_toggles(text, dict(_domains())[domain])
+            return Cues(int(found.get("S") == "high"), int(found.get("C") == "present"),
+                        int(found.get("H") == "high"), tells, domain, cooperative, other, first,
+                        leaning(text), _peer(text, cooperative, other), main)
     raise ValueError("the options of this prompt belong to no known domain")
 
 
@@ -325,9 +324,9 @@ REASONS = {
 
 def policy(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     """(text, finish reason) of respondent `name` asked for a policy."""
-    frame = next((frame for _, frame in _frames()
+    frame = next((frame for _, frame in _domains()
                   if any(request.system == said["strategy"] for said in frame["systems"].values())),
-                 _frames()[0][1])
+                 _domains()[0][1])
     found, _ = read_toggles(request.user, frame)
     condition = Condition(found.get("S", "low"), found.get("C", "absent"), found.get("H", "omit"))
     return write(name, condition, rng), "stop"
@@ -364,8 +363,8 @@ def _own_way(name: str, text: str, cues: Cues, seed: int) -> float:
 
 def _declared(text: str) -> str:
     """The declared policy: what stands before the bulletin, "" where nothing does."""
-    opening = next((said for _, frame in _frames() if text.startswith(
-        said := frame["templates"]["encounter"][0].partition("{")[0])), "")
+    opening = next((said for _, domain in _domains() if text.startswith(
+        said := domain.templates["encounter"][0].partition("{")[0])), "")
     return text[len(opening):].partition("\n\n")[0] if opening else ""
 
 

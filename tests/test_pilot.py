@@ -70,7 +70,7 @@ def test_the_cells_of_a_block_differ_in_the_sentences_of_the_cues_only():
         bare = set()
         for trial in block:
             text = trial.request.user
-            for cue in (CUES["S", trial.condition.S], CUES["C", trial.condition.C]):
+            for cue in (CUES["S", trial.cell.S], CUES["C", trial.cell.C]):
                 assert cue in text
                 text = text.replace(cue, "", 1)
             bare.add(" ".join(text.split()))

@@ -1,11 +1,12 @@
-"""The pilot's design and its rows: S×C in blocks, one-shot decisions of several models.
+"""One-shot decisions of several models in blocks: the 2×2 pilot, and the mechanism study.
 
-A block is (model, run): its four cells share bulletin, variant, label scheme and order, and
-differ in nothing but S and C. Blocks are shuffled over models and runs, and cells within a block,
-so that no drift or outage can hit one cell; a block is asked as a whole or not at all.
+A block is one model on one bulletin: its cells share variant, label scheme, order, wording and
+entry frame, and differ in nothing but what the cells are. Blocks are shuffled over models and
+bulletins, and cells within a block, so that no drift or outage can hit one cell; a block is asked
+as a whole or not at all.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cirrus.ask.prompts import (
@@ -14,9 +15,11 @@ from cirrus.ask.prompts import (
     Domain,
     Prompt,
     Stimulus,
+    bulletin_pool,
     deal_bulletins,
     deal_labels,
     decision_prompt,
+    variant_pool,
 )
 from common.parsing import parse_decision
 from common.rng import SeededRandom
@@ -24,83 +27,150 @@ from common.wire import Reply, Request
 
 CELLS = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
 STAGE = "decision"
-DRAWN = 10   # bulletins of a pilot, as the specification's ten runs a cell
 DOMAIN = "cvd"
+DRAWN = 10   # bulletins of a pilot, as the specification's ten runs a cell
+
+
+class Cell(NamedTuple):
+    """What differs within a block. `entry`: how the counterparty's entry was made, "" where nothing
+    is said of it."""
+
+    name: str
+    S: str
+    C: str
+    entry: str = ""
+
+
+PILOT = tuple(Cell(f"S.{s}-C.{c}", s, c) for s, c in CELLS)
+# The first letter is symmetry; what each cell is for: docs/mechanism.md.
+MECHANISM = (
+    Cell("HP", "high", "present", "desk"), Cell("HA", "high", "absent", "desk"),
+    Cell("LP", "low", "present", "desk"), Cell("LA", "low", "absent", "desk"),
+    Cell("RV", "high", "reversed", "desk"), Cell("PL", "high", "placebo", "desk"),
+    Cell("KC", "high", "present", "posted"), Cell("UN", "high", "present", "rule"),
+    Cell("UL", "low", "absent", "rule"),
+)
+
+
+class Block(NamedTuple):
+    """One model on one bulletin; `run` counts a pilot's runs, or a study's blocks of a bulletin."""
+
+    model: str
+    run: int
+    name: str              # the start of its trials' ids
+    stimulus: Stimulus     # of the block: its condition and entry are those of no cell yet
+    scheme: str
+    order: str
+    frame: str = ""        # of entry sentences
 
 
 class Trial(NamedTuple):
     """One cell of one block."""
 
     id: str
-    model: str
-    run: int
-    condition: Condition
-    bulletin: str
-    variant: str
-    scheme: str
-    order: str
+    block: Block
+    cell: Cell
+    stimulus: Stimulus
     prompt: Prompt
     request: Request
 
+    @property
+    def model(self) -> str:
+        return self.block.model
 
-def design(domain: Domain, config: Mapping[str, Any], models: list[str]) -> list[list[Trial]]:
-    """Blocks in the order of asking, each the four trials of a (model, run).
 
-    `config`: seed, runs, compliance, tells, temperature, max_out, reasoning_effort.
+# --- design ------------------------------------------------------------------------------------
+
+def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> list[list[Trial]]:
+    """Blocks in the order of asking, each the trials of its cells.
+
+    `config`: design (2x2 where it is not named), seed, runs, compliance, tells, temperature,
+    max_out, reasoning_effort; holdout, where held-out bulletins are asked.
     """
-    rng = SeededRandom(config["seed"], "pilot")
-    dealt = deal_bulletins(rng.stream("bulletins"), domain, config["runs"], drawn=DRAWN)
-    blocks = []
-    for model in models:
-        labels = deal_labels(rng.stream("labels", model), config["runs"])
-        for run, (stimulus, label) in enumerate(zip(dealt, labels, strict=True), 1):
-            blocks.append([_trial(domain, config, Place(model, run, *label), Stimulus(
-                *stimulus, Condition(s, c, config["compliance"]), config["tells"]), rng)
-                for s, c in CELLS])
-    for block in blocks:
-        rng.stream("cells", block[0].model, block[0].run).shuffle(block)
+    deal, cells, name = DESIGNS[config.get("design", "2x2")]
+    rng = SeededRandom(config["seed"], name)
+    blocks = [[_trial(domain, config, block, cell, rng) for cell in cells]
+              for block in deal(domain, config, models, rng)]
+    for trials in blocks:
+        rng.stream("cells", *_drawn_by(trials[0].block)).shuffle(trials)
     rng.stream("schedule").shuffle(blocks)
     return blocks
 
 
-class Place(NamedTuple):
-    """A block of the design, and the labels that its trials share."""
-
-    model: str
-    run: int
-    scheme: str
-    order: str
+def _drawn_by(block: Block) -> tuple[str | int, ...]:
+    return (block.model, block.run) if not block.frame else (block.name,)
 
 
-def _trial(domain: Domain, config: Mapping, place: Place, stimulus: Stimulus,
-           rng: SeededRandom) -> Trial:
-    prompt = decision_prompt(domain, stimulus, place.scheme, place.order)
-    condition = stimulus.condition
-    name = f"{place.model}/r{place.run:02d}/S.{condition.S}-C.{condition.C}"
+def _pilot_blocks(domain: Domain, config: Mapping, models: Sequence[str],
+                  rng: SeededRandom) -> Iterator[Block]:
+    """A run of a model is a block; runs have the same bulletins for every model."""
+    dealt = deal_bulletins(rng.stream("bulletins"), domain, config["runs"], drawn=DRAWN)
+    for model in models:
+        labels = deal_labels(rng.stream("labels", model), config["runs"])
+        for run, ((bulletin, variant), label) in enumerate(zip(dealt, labels, strict=True), 1):
+            yield Block(model, run, f"{model}/r{run:02d}",
+                        _stimulus(config, bulletin, variant), *label)
+
+
+def _mechanism_blocks(domain: Domain, config: Mapping, models: Sequence[str],
+                      rng: SeededRandom) -> Iterator[Block]:
+    """`runs` blocks of every bulletin: labels in balanced sixes, a variant each six, wordings in
+    turn so that each meets every scheme; one entry frame a bulletin, frames in turn over them."""
+    holdout = config.get("holdout", False)
+    variants = variant_pool(rng.stream("variants"), domain, holdout)
+    frames = rng.stream("frames").sample(list(domain.entries), len(domain.entries))
+    for at, bulletin in enumerate(bulletin_pool(domain, holdout)):
+        for model in models:
+            labels = deal_labels(rng.stream("labels", model, bulletin.id), config["runs"])
+            for run, label in enumerate(labels, 1):
+                lap, place = divmod(run - 1, 6)
+                stimulus = _stimulus(config, bulletin, variants[(at + lap) % len(variants)])
+                yield Block(model, run, f"{model}/{bulletin.id}/b{run:02d}",
+                            stimulus._replace(wording=(place + lap + at) % 3), *label,
+                            frames[at % len(frames)])
+
+
+def _stimulus(config: Mapping, bulletin, variant) -> Stimulus:
+    return Stimulus(bulletin, variant, Condition("", "", config["compliance"]), config["tells"])
+
+
+DESIGNS = {"2x2": (_pilot_blocks, PILOT, "pilot"),
+           "mechanism": (_mechanism_blocks, MECHANISM, "mechanism")}
+
+
+def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom) -> Trial:
+    stimulus = block.stimulus._replace(
+        condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
+        entry=(block.frame, cell.entry) if cell.entry else None)
+    prompt = decision_prompt(domain, stimulus, block.scheme, block.order)
+    name = f"{block.name}/{cell.name}"
     request = Request(
-        id=name, stage=STAGE, model=place.model, system=prompt.system, user=prompt.user,
+        id=name, stage=STAGE, model=block.model, system=prompt.system, user=prompt.user,
         max_out=config["max_out"], temperature=config["temperature"],
         # Of its own for each trial: cells that share a sampler's seed would share its luck.
         seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
-    return Trial(name, place.model, place.run, condition, stimulus.bulletin.id,
-                 stimulus.variant.id, place.scheme, place.order, prompt, request)
+    return Trial(name, block, cell, stimulus, prompt, request)
 
 
-def ask(block: list[Trial]):
-    """The chain of a block: all four at once; its result is the four replies."""
+# --- asking and reading ------------------------------------------------------------------------
+
+def ask(block: Sequence[Trial]):
+    """The chain of a block: all cells at once; its result is their replies."""
     return (yield [trial.request for trial in block])
 
 
 def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     """A line of trials.jsonl.gz. `decision` is the canonical act and `cooperates` 1 or 0; both
     are None unless status is "ok"."""
-    option, status = None, reply.outcome
+    block, option, status = trial.block, None, reply.outcome
     if reply.outcome == "ok":
         option, status = parse_decision(reply.text, trial.prompt.options)
     return {
-        "id": trial.id, "model": trial.model, "run": trial.run, **trial.condition._asdict(),
-        "domain": DOMAIN, "bulletin": trial.bulletin, "variant": trial.variant,
-        "label_scheme": trial.scheme, "order": trial.order, "options": list(trial.prompt.options),
+        "id": trial.id, "model": block.model, "run": block.run,
+        **trial.stimulus.condition._asdict(), **_mechanism_columns(trial),
+        "domain": DOMAIN, "bulletin": trial.stimulus.bulletin.id,
+        "variant": trial.stimulus.variant.id, "label_scheme": block.scheme, "order": block.order,
+        "options": list(trial.prompt.options),
         "decision": trial.prompt.acts[option] if option else None,
         "cooperates": _cooperates(trial, option), "status": status, "text": reply.text,
         "served_model": reply.served_model, "provider": reply.provider,
@@ -110,8 +180,17 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     }
 
 
+def _mechanism_columns(trial: Trial) -> dict[str, Any]:
+    """What only a mechanism study varies."""
+    if not trial.block.frame:
+        return {}
+    cell = trial.cell
+    return {"cell": cell.name, "cue": cell.C, "entry": cell.entry, "frame": trial.block.frame,
+            "wording": trial.stimulus.wording + 1}
+
+
 def _cooperates(trial: Trial, option: str | None) -> int | None:
-    first = ORDERS.index(trial.order) == 0
+    first = ORDERS.index(trial.block.order) == 0
     return None if option is None else int((option == trial.prompt.options[0]) == first)
 
 

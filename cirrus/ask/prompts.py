@@ -38,6 +38,7 @@ __all__ = [
     "ScenarioError", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
     "deal_bulletins", "deal_labels", "deal_variants", "decision_prompt", "encounter_prompt",
     "labels", "load_domain", "make_condition", "render_bulletin", "sentences", "strategy_prompt",
+    "variant_pool",
 ]
 
 ORDERS = ("cooperative-first", "other-first")
@@ -171,7 +172,7 @@ def deal_bulletins(
     """
     pool = bulletin_pool(domain, holdout)
     bulletins = rng.sample(pool, min(len(pool), drawn or len(pool)))
-    variants = _permuted_pool(rng, domain, holdout)
+    variants = variant_pool(rng, domain, holdout)
     turns = (divmod(run, len(bulletins)) for run in range(n))
     return [(bulletins[at], variants[(at + lap) % len(variants)]) for lap, at in turns]
 
@@ -186,11 +187,12 @@ def deal_variants(
     rng: random.Random, domain: Domain, n: int, holdout: bool = False
 ) -> list[Variant]:
     """n variants of the main pool (or the held-out one), permuted and dealt in turn."""
-    variants = _permuted_pool(rng, domain, holdout)
+    variants = variant_pool(rng, domain, holdout)
     return [variants[at % len(variants)] for at in range(n)]
 
 
-def _permuted_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Variant]:
+def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Variant]:
+    """The main variants or the held-out ones, permuted."""
     pool = [variant for variant in domain.variants if variant.holdout == holdout]
     return rng.sample(pool, len(pool))
 

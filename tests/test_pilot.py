@@ -50,19 +50,24 @@ def rows(folder):
 def test_ten_runs_of_four_models_in_four_cells_are_160_trials():
     blocks = dealt()
     assert Counter(len(block) for block in blocks) == {4: 40}
-    cells = Counter((t.model, t.condition.S, t.condition.C) for block in blocks for t in block)
+    cells = Counter((t.model, t.cell.S, t.cell.C) for block in blocks for t in block)
     assert len(cells) == 16 and set(cells.values()) == {10}
 
 
 def test_compliance_is_held_in_every_cell():
-    assert {t.condition.H for block in dealt() for t in block} == {"low"}
+    assert {t.stimulus.condition.H for block in dealt() for t in block} == {"low"}
+
+
+def shown(block):
+    """(bulletin, variant) of a block."""
+    return block[0].stimulus.bulletin.id, block[0].stimulus.variant.id
 
 
 def test_a_block_shares_all_but_the_cues():
     for block in dealt():
-        shared = {(t.model, t.run, t.bulletin, t.variant, t.scheme, t.order, t.prompt.options,
+        shared = {(t.block.name, *shown(block), t.prompt.options,
                    t.request.system, t.request.max_out, t.request.temperature) for t in block}
-        assert len(shared) == 1 and len({t.condition for t in block}) == 4
+        assert len(shared) == 1 and len({t.cell for t in block}) == 4
 
 
 def test_the_cells_of_a_block_differ_in_the_sentences_of_the_cues_only():
@@ -81,29 +86,28 @@ def test_the_cells_of_a_block_differ_in_the_sentences_of_the_cues_only():
 def test_schemes_and_orders_are_balanced_within_each_model(runs):
     for model in MODELS:
         blocks = [block[0] for block in dealt(runs=runs) if block[0].model == model]
-        for counts, kinds in ((Counter(t.scheme for t in blocks), 3),
-                              (Counter(t.order for t in blocks), 2)):
+        for counts, kinds in ((Counter(t.block.scheme for t in blocks), 3),
+                              (Counter(t.block.order for t in blocks), 2)):
             assert max(counts.values()) - (min(counts.values()) if len(counts) == kinds else 0) <= 1
 
 
 def test_every_bulletin_comes_once_in_ten_runs_and_the_same_run_for_every_model():
     by_run = {}
     for block in dealt():
-        by_run.setdefault(block[0].run, set()).add((block[0].bulletin, block[0].variant))
+        by_run.setdefault(block[0].block.run, set()).add(shown(block))
     assert all(len(pairs) == 1 for pairs in by_run.values())
     assert len({bulletin for pairs in by_run.values() for bulletin, _ in pairs}) == 10
 
 
 def test_past_ten_runs_the_bulletins_come_with_other_variants():
-    pairs = {(block[0].run, block[0].bulletin, block[0].variant) for block in dealt(runs=20)}
-    assert len({(bulletin, variant) for _, bulletin, variant in pairs}) == 20
+    assert len({shown(block) for block in dealt(runs=20)}) == 20
 
 
 def test_calls_are_shuffled_over_models_and_cells():
     blocks = dealt()
     same_model = sum(a[0].model == b[0].model for a, b in pairwise(blocks))
     assert same_model < 20  # 39 neighbours; about 9 by chance, 36 unshuffled
-    assert len({tuple(t.condition for t in block) for block in blocks}) > 10
+    assert len({tuple(t.cell for t in block) for block in blocks}) > 10
 
 
 def test_each_trial_has_a_sampler_seed_of_its_own():

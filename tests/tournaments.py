@@ -12,6 +12,7 @@ from domains import DOMAINS
 
 from cirrus.ask.design import DEFAULT, design, load, run_config
 from cirrus.ask.encounters import replay
+from cirrus.ask.respondents import read_cues
 from common.artifacts import read_bytes
 from common.journal import entries
 from common.wire import Reply
@@ -41,8 +42,7 @@ def cooperating(request):
     """A policy, or the cooperative act of whatever scheme is asked."""
     if request.stage == "strategy":
         return said("One.\nTwo.\nThree.")
-    line = re.search(r"^- (.+): (?:hold the advisory|place the stock)", request.user, re.M)
-    return said(f"Decision: {line[1]}\nRationale: as agreed.")
+    return said(f"Decision: {read_cues(request.user).cooperative}\nRationale: as agreed.")
 
 
 def asked(t, reply_of=cooperating):

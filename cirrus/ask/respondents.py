@@ -324,10 +324,10 @@ REASONS = {
 
 def policy(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     """(text, finish reason) of respondent `name` asked for a policy."""
-    frame = next((frame for _, frame in _domains()
-                  if any(request.system == said["strategy"] for said in frame["systems"].values())),
-                 _domains()[0][1])
-    found, _ = read_toggles(request.user, frame)
+    domain = next((domain for _, domain in _domains() if any(
+        request.system == phases["strategy"] for phases in domain.systems.values())),
+        _domains()[0][1])
+    found, _ = read_toggles(request.user, domain)
     condition = Condition(found.get("S", "low"), found.get("C", "absent"), found.get("H", "omit"))
     return write(name, condition, rng), "stop"
 
@@ -371,7 +371,7 @@ def _declared(text: str) -> str:
 @cache
 def _incidents() -> tuple[str, ...]:
     """The longest piece of each bulletin that is the same in all variants."""
-    return tuple(max(re.split(r"\{\w+\}", path.read_text("utf-8")), key=len)
+    return tuple(max(re.split(r"\{\w+\}", path.read_text("utf-8")), key=len).strip()
                  for folder in FOLDERS.values()
                  for path in sorted((PROMPTS / folder).glob("round_*.md")))
 

@@ -28,7 +28,8 @@ def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
 def test_windows_open_after_the_entries_and_the_early_one_first():
     days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
     for variant in DOMAINS["cvd"].variants:
-        at = [(next(n for n, day in enumerate(days) if day in text), re.search(r"\d\d:\d\d", text)[0])
+        at = [(next(n for n, day in enumerate(days) if day in text),
+               re.search(r"\d\d:\d\d", text)[0])
               for text in (variant.fields[name]
                            for name in ("cutoff", "opening", "early", "regular"))]
         assert at == sorted(at) and len(set(at)) == 4, variant.id

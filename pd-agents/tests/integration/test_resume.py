@@ -223,3 +223,31 @@ def test_a_dry_run_lists_matches_and_calls_and_writes_nothing(experiment, pdbenc
         key = (r["condition"], str(r["replicate"]))
         lengths[key] = lengths.get(key, 0) + 1
     assert listed == lengths
+
+
+def spaced(line):
+    return json.dumps(json.loads(line))
+
+
+def without(line):
+    return json.dumps({k: v for k, v in json.loads(line).items() if k != "agent_a_payoff"})
+
+
+@pytest.mark.parametrize(("change", "code", "word"), [
+    (spaced, 0, ""), (without, 3, "line 2 is damaged: no agent_a_payoff"),
+    (lambda line: "[" * 100_000, 3, "line 2 is damaged: not JSON"),
+    (lambda line: line.replace('"replicate":0', '"replicate":7'), 3, "round_index 1 does not"),
+])  # fmt: skip
+def test_a_changed_line_is_named_on_resumption_too(experiment, pdbench, project, change, code,
+                                                   word):
+    path = experiment()
+    pdbench("run", path)
+    run_dir = project / "data/runs/test"
+    lines = (run_dir / "rounds.jsonl").read_text().splitlines()
+    lines[1] = change(lines[1])
+    (run_dir / "rounds.jsonl").write_text("\n".join(lines) + "\n")
+    (run_dir / "aggregates.parquet").unlink()
+    got, _, err = pdbench("run", path)
+    assert got == code
+    assert word in err.splitlines()[-1]
+    assert "Traceback" not in err

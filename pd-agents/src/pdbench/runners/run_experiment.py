@@ -189,13 +189,13 @@ def _side_by_side(one, matches: list[Match], jobs: int, stop: Event) -> None:
 
 
 def _finish(run_dir: Path, manifest: dict, names: list[str]) -> None:
-    """Order the rounds, play them again, aggregate, and only then call the run finished."""
+    """Play the rounds again, order them, aggregate, and only then call the run finished."""
     from pdbench.runners.replay import read_matches
     from pdbench.storage.aggregate import write_aggregates
 
     keys = [(name, r) for name in names for r in range(manifest["replicates"])]
-    sort_rounds(run_dir / ROUNDS, {key: i for i, key in enumerate(keys)})
     matches = read_matches(run_dir, manifest | {"status": "running"})
+    sort_rounds(run_dir / ROUNDS, {key: i for i, key in enumerate(keys)})
     manifest |= outcome_of(matches, manifest["config"])
     write_aggregates(run_dir, matches, manifest["config"])
     write_manifest(run_dir, manifest)

@@ -104,11 +104,15 @@ def sort_rounds(path: Path, order: dict[tuple[str, int], int]) -> None:
     places: dict[bytes, int] = {}
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            head, _, rest = line.partition(b',"round_index":')
-            if head not in places:
+            head, own_form, rest = line.partition(b',"round_index":')
+            if not own_form or head not in places:
                 record = parse_line(line, path, number)
-                places[head] = order[record["condition"], record["replicate"]]
-            entry = (places[head], int(rest[:rest.index(b",")]), offset, len(line))
+                place, t = order[record["condition"], record["replicate"]], record["round_index"]
+                if own_form:
+                    places[head] = place
+            else:
+                place, t = places[head], int(rest[:rest.index(b",")])
+            entry = (place, t, offset, len(line))
             sorted_so_far = sorted_so_far and (not entries or entries[-1] <= entry)
             entries.append(entry)
             offset += len(line)

@@ -281,7 +281,7 @@ def _intervals_text(figure: Intervals, width: int = BAR) -> str:
     ticks = _ticks(figure.points)
 
     def place(value: float) -> int:
-        return round((value - ticks[0]) / (ticks[-1] - ticks[0]) * (width - 1))
+        return round((value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1) * (width - 1))
 
     left = max((len(point.label) for point in figure.points), default=0)
     return "\n".join(f"{point.label:<{left}}  {_strip(point, place, width)}  {_difference(point)}"

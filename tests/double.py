@@ -33,6 +33,7 @@ import urllib.request
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from faults import FAULTS, Script, echoed, edited, said
 
@@ -50,6 +51,10 @@ SETUP: dict[str, Any] = {
     "show_prices": True,         # False: /models is silent on prices
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
+    "dearer": 1,                 # bills so many times its listed price
+    "own_key": False,            # True: the upstream bills, the server's own cost is a fee of 5 %
+    "per_minute": None,          # calls that are let through in a minute; others are told to wait
+    "minute_s": 60.0,            # how long a minute takes here
     "latency_s": 0.0,
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
@@ -77,6 +82,7 @@ class Server:
         self.bills: list[float] = []
         self.log: list[dict] = []
         self.flying: set[int] = set()  # places in the log
+        self.let: list[float] = []     # when calls of this minute came
         self.peak = self.connections = 0
 
     def ledger(self) -> dict:
@@ -90,9 +96,22 @@ class Server:
         if not self.set["catalogue"]:
             return said(404, "not found")
         shown = [{"id": name, **{k: v for k, v in entry.items()
-                                 if k != "pricing" or self.set["show_prices"]}}
+                                 if k != "endpoints" and (
+                                     k != "pricing" or self.set["show_prices"])}}
                  for name, entry in self.set["models"].items()]
         return {"status": 200, "json": {"data": shown}}
+
+    def endpoints(self, path: str) -> dict:
+        name = path.partition("/models/")[2].removesuffix("/endpoints")
+        listed = self.set["models"].get(unquote(name), {}).get("endpoints")
+        return said(404, "not found") if listed is None else {
+            "status": 200, "json": {"data": {"id": name, "endpoints": listed}}}
+
+    def generation(self, path: str) -> dict:
+        wanted = path.partition("?id=")[2]
+        found = [line for line in self.log if line["id"] == wanted]
+        return said(404, "not found") if not found else {
+            "status": 200, "json": {"data": {"id": wanted, "total_cost": found[-1]["billed_usd"]}}}
 
     def key(self) -> dict:
         left = self.set["limit_remaining"]
@@ -107,9 +126,34 @@ class Server:
             return said(404, f"{asked.get('model')} is not a valid model ID")
         if cap is None or cap < 16:
             return said(400, f"max_completion_tokens {cap}: the minimum is 16")
+        wanted, listed = asked.get("provider", {}), entry.get("endpoints")
+        if listed is not None and not any(self.serves(each, wanted) for each in listed):
+            return said(404, "No endpoints found that match your routing")
         if entry.get("reasoning", {}).get("mandatory") and effort == "none":
             return said(400, "Reasoning is mandatory for this endpoint and cannot be disabled")
         return None
+
+    @staticmethod
+    def serves(endpoint: dict, wanted: dict) -> bool:
+        """Whether an endpoint is one that the request's routing allows."""
+        price = {k: float(v) * 1e6 for k, v in endpoint.get("pricing", {}).items()}
+        return (endpoint["tag"] in (wanted.get("only") or [endpoint["tag"]])
+                and endpoint.get("quantization") in (
+                    wanted.get("quantizations") or [endpoint.get("quantization")])
+                and all(price.get(k, 0) <= most + 1e-9 for k, most in
+                        wanted.get("max_price", {}).items() if k != "request"))
+
+    def wait(self) -> dict | None:
+        """A 429 where the minute is full, with the seconds until a place is free."""
+        now, most, minute = time.monotonic(), self.set["per_minute"], self.set["minute_s"]
+        if most is None:
+            return None
+        self.let = [at for at in self.let if at > now - minute]
+        if len(self.let) < most:
+            self.let.append(now)
+            return None
+        after = {"Retry-After": str(math.ceil(self.let[0] + minute - now))}
+        return said(429, "Rate limit exceeded", after)
 
     def chat(self, asked: dict, authorization: str) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""
@@ -121,9 +165,9 @@ class Server:
         line = {"question": digest[:16], "model": model, "seed": asked.get("seed"),
                 "fault": fault and fault["name"],
                 "sent": {k: v for k, v in asked.items() if k != "messages"},
-                "at": time.monotonic(), "billed_usd": 0.0}
+                "id": f"gen-{digest[:12]}", "at": time.monotonic(), "billed_usd": 0.0}
         self.log.append(line)
-        refusal = self.refusal(asked, entry)
+        refusal = self.refusal(asked, entry) or self.wait()
         if fault is None and refusal:
             return refusal, {}
         answer, usd = self.completion(asked, entry or {}, digest)
@@ -158,12 +202,19 @@ class Server:
         price = {k: float(v) for k, v in (PRICING | entry.get("pricing", {})).items()}
         usd = (price.get("request", 0.0) + price["prompt"] * tokens_in
                + price["completion"] * tokens_out)
+        usd *= self.set["dearer"]
         usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
                  "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
+        if self.set["own_key"]:
+            usage |= {"is_byok": True, "cost": usd / 20,
+                      "cost_details": {"upstream_inference_cost": usd}}
+            usd += usd / 20
         if not self.set["show_cost"]:
             del usage["cost"]
+        upstream = next((each["provider_name"] for each in entry.get("endpoints") or ()
+                         if self.serves(each, asked.get("provider", {}))), "upstream-1")
         return {"id": f"gen-{digest[:12]}", "object": "chat.completion",
-                "model": f"{asked['model']}-2026", "provider": "upstream-1",
+                "model": f"{asked['model']}-2026", "provider": upstream,
                 "choices": [{"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
                              "message": {"role": "assistant", "content": text}}],
                 "usage": usage} | self.set["serves"], usd
@@ -205,6 +256,10 @@ class Connection(asyncio.Protocol):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
             return self.answer(echoed(FAULTS[server.set["side"]], authorization))
+        if method == "GET" and path.endswith("/endpoints"):
+            return self.answer(server.endpoints(path))
+        if method == "GET" and "/generation?" in path:
+            return self.answer(server.generation(path))
         if method == "GET" and path.endswith("/models"):
             return self.answer(server.models())
         if method == "GET" and path.endswith("/key"):

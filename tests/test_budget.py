@@ -34,12 +34,12 @@ def block(names, model):
 def spend(double, tmp_path):
     """spend(limit, concurrency, models=…, …) → (dollars on the server's ledger, the ending).
 
-    40 calls a model, in blocks of four. Nothing is announced: without a projection that ends
-    the run early, the limit itself has to hold. `setup` is the double's.
+    40 calls a model (or `calls`), in blocks of four. Nothing is announced: without a projection
+    that ends the run early, the limit itself has to hold. `setup` is the double's.
     """
     turns = count()
 
-    def run(limit, concurrency, models, prices=None, **setup):
+    def run(limit, concurrency, models, prices=None, calls=40, **setup):
         folder = tmp_path / str(next(turns))
         folder.mkdir()
         double.script(models=models, **setup)
@@ -49,7 +49,7 @@ def spend(double, tmp_path):
         drive = Drive(client, journal, InFlight(folder), {"decision": concurrency},
                       Budget(limit, PRICE), clock=Clock(), jitter=random.Random(1))
         blocks = [([f"{model}/{at + n:02d}" for n in range(4)], model)
-                  for at in range(0, 40, 4) for model in models]
+                  for at in range(0, calls, 4) for model in models]
         ending = drive.run([block(*each) for each in blocks])
         journal.close()
         return double.ledger()["billed_usd"], ending
@@ -104,6 +104,30 @@ def test_dear_and_cheap_models_share_one_limit(spend):
     whole, _ = spend(None, 64, models, greedy=True)
     billed, _ = spend(whole / 3, 64, models, greedy=True)
     assert billed <= whole / 3 + FUZZ
+
+
+@pytest.mark.parametrize("own_key", [False, True], ids=["", "own key"])
+@pytest.mark.parametrize("factor", [10, 100, 1000])
+@pytest.mark.parametrize("concurrency", [1, 8, 128, 512])
+def test_a_listed_price_that_is_far_too_low_costs_one_call_more_than_the_limit_at_most(
+        spend, factor, concurrency, own_key):
+    models = served("0.000001", "0.000004", name="a") | served("0.000001", "0.000004", name="b")
+    setup = {"calls": 256, "dearer": factor, "own_key": own_key}
+    whole, _ = spend(None, 64, models, **setup)
+    one_call = whole / 512 * 1.2  # they differ in length a little
+    for limit in (0.3 * whole, 0.5 * one_call):
+        billed, ending = spend(limit, concurrency, models, **setup)
+        assert isinstance(ending.stop, OverBudget) and billed <= limit + one_call
+
+
+def test_of_calls_whose_price_nobody_told_one_is_in_flight_in_the_whole_run(spend, double):
+    models = served("0.000001", "0", name="a") | served("0.000001", "0", name="b")
+    spend(100, 64, models, latency_s=0.2)
+    first = {}
+    for at, call in enumerate(double.ledger()["requests"]):
+        first.setdefault(call["model"], (at, call["at"]))
+    (_, one_at), (place, other_at) = sorted(first.values())
+    assert place and other_at >= one_at + 0.2
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])

@@ -157,11 +157,6 @@ def test_a_wait_that_the_server_asks_for_is_kept(bench, said, least, most):
     assert least <= gaps(times(run.asked, "a"))[0] <= most
 
 
-def test_while_one_call_waits_for_its_retry_others_go_on(bench):
-    run = bench("abc", {"a": [failure(429, headers={"retry-after": "40"})]}, concurrency=1)
-    assert [name for _, name in run.asked] == ["a", "b", "c", "a"]
-
-
 @pytest.mark.parametrize("answer, outcome", [
     (completion(""), "empty"), (completion("x", finish_reason="length"), "truncated"),
     (completion("x", finish_reason="content_filter"), "blocked"),

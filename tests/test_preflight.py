@@ -1,0 +1,295 @@
+"""Before the first call: who is asked, by which upstream, for how much, and what is wrong."""
+
+import json
+import socket
+import sys
+
+import pytest
+from conftest import request, run_in
+
+from common import preflight
+from common.exits import Incomplete, ProviderRefused, UsageError
+from common.openrouter import OpenRouter, _lacking
+from common.preflight import Terms, refuse
+from common.reading import read_balance, read_bill, read_endpoints, read_model
+from common.wire import Model, Upstream
+
+PARAMETERS = ["max_completion_tokens", "temperature", "seed"]
+
+
+def endpoint(tag, quantization, prompt="0.000001", parameters=PARAMETERS, **more):
+    return {"tag": tag, "provider_name": tag.split("/")[0].title(), "quantization": quantization,
+            "pricing": {"prompt": prompt, "completion": "0.000004"}, "status": 0,
+            "supported_parameters": parameters, **more}
+
+
+ENDPOINTS = [
+    endpoint("cheap/fp4", "fp4", "0.0000001"), endpoint("fine/bf16", "bf16", "0.000003"),
+    endpoint("dear", "bf16", "0.000009"), endpoint("whole", "fp32", parameters=["max_tokens"]),
+    endpoint("down", "fp32", status=-2), endpoint("quick/priority", "fp32", service_tier="flex"),
+    endpoint("silent", None)]
+SERVED = {"m": {"pricing": {"prompt": "0.000001", "completion": "0.000004"},
+                "supported_parameters": PARAMETERS, "endpoints": ENDPOINTS}}
+
+
+@pytest.fixture
+def ask(double):
+    """ask(pin=…) → (client, catalogue) of a server with six upstreams."""
+    def run(needs=("temperature",), models=SERVED, names=("m",), **terms):
+        double.script(models=models)
+        client = OpenRouter(double.url, "")
+        return client, client.preflight(list(names), needs, Terms(**terms))
+    return run
+
+
+# --- upstreams ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("pin", "tag"), [
+    ("auto", "fine/bf16"), ("dear", "dear"), ("cheap", "cheap/fp4"), ("Fine", "fine/bf16"),
+    ("silent", "silent")])
+def test_one_upstream_of_the_highest_precision_that_takes_what_is_asked(ask, pin, tag):
+    client, catalogue = ask(pin=pin)
+    assert client.model("m").upstream.tag == tag and catalogue.misnamed == []
+
+
+def test_what_is_not_asked_excludes_nobody(ask):
+    client, _ = ask(needs=(), pin="auto")
+    assert client.model("m").upstream.tag == "whole"
+    body = client.body(request("p/a"))
+    assert (body["max_tokens"], "max_completion_tokens" in body) == (16, False)
+
+
+def test_a_pinned_upstream_is_asked_alone_at_its_precision_for_no_more_than_is_reserved(ask):
+    client, _ = ask(pin="auto")
+    sent = client.body(request("p/a", temperature=0.7))
+    assert sent["provider"] == {
+        "only": ["fine/bf16"], "quantizations": ["bf16"], "allow_fallbacks": False,
+        "require_parameters": True, "max_price": {"prompt": 3, "completion": 4, "request": 0}}
+    answer = json.loads(client.complete(request("p/a")).body)
+    assert answer["provider"] == "Fine"
+
+
+def test_the_upstream_of_an_earlier_start_is_kept(ask):
+    client, _ = ask(pin="auto", resolved={"m": Upstream("dear", "Dear", "bf16")})
+    assert client.model("m").upstream.tag == "dear"
+
+
+@pytest.mark.parametrize(("terms", "words"), [
+    ({"pin": "chaep"}, "did you mean"), ({"pin": "cheap/fp8"}, "cheap/fp4"),
+    ({"pin": "whole"}, "takes temperature"),
+    ({"pin": "auto", "resolved": {"m": Upstream("gone", "", None)}}, "no longer offered"),
+    ({"pin": "auto", "resolved": {"m": Upstream("dear", "", "fp8")}}, "no longer offered"),
+    ({"pin": "auto", "effort": "low"}, "takes temperature and reasoning")])
+def test_an_upstream_that_is_not_to_be_had_is_wrong_usage(ask, terms, words):
+    _, catalogue = ask(**terms)
+    with pytest.raises(UsageError, match=words):
+        refuse(catalogue)
+
+
+def test_unpinned_the_dearest_upstream_is_reserved_for(ask):
+    client, catalogue = ask()
+    assert client.model("m").prompt == pytest.approx(9e-6)
+    assert "any upstream (--pin auto keeps to one)" in catalogue.facts[0]
+
+
+@pytest.mark.parametrize(("manifest", "fixed"), [
+    ({"identity": {"config": {}}}, True),
+    ({"identity": {"config": {}}, "provider": {"dialect": "compatible"}}, True),
+    ({"identity": {"config": {}}, "provider": {"dialect": "openrouter"}}, False),
+    ({"identity": {"config": {"pin": "auto"}}, "provider": {"dialect": "openrouter"}}, True),
+    ({"identity": {"config": {}, "pin": "auto"}, "provider": {"dialect": "openrouter"}}, True),
+    ({"identity": {"config": {"routing": {"only": ["a"], "allow_fallbacks": False}}},
+      "provider": {"dialect": "openrouter"}}, True),
+    ({"identity": {"config": {"routing": {"only": ["a"]}}},
+      "provider": {"dialect": "openrouter"}}, False),
+    ({"identity": {"config": {}, "routing": {"only": ["a", "b"], "allow_fallbacks": False}},
+      "provider": {"dialect": "openrouter"}}, False)])
+def test_a_run_is_of_one_upstream_where_its_identity_says_so(manifest, fixed):
+    assert preflight.fixed(manifest) is fixed
+
+
+# --- models ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("double/e", "did you mean double/"), ("openai/gpt", "known are double/a, double/b")])
+def test_a_misspelt_model_is_wrong_usage_before_anything_is_asked(cli, double, name, words):
+    run = cli("run_pilot.py", "--base-url", double.url, "--models", f"double/a,{name}")
+    assert run.returncode == 2 and f"model '{name}' is not in the server's list" in run.stderr
+    assert words in run.stderr and double.ledger()["requests"] == []
+
+
+def test_all_problems_are_told_together(ask):
+    _, catalogue = ask(names=("a", "b"))
+    with pytest.raises(UsageError, match=r"model 'a'.*model 'b'"):
+        refuse(catalogue)
+
+
+def test_a_refused_key_outweighs_a_wrong_name():
+    catalogue = preflight.Catalogue(misnamed=["model 'x'"], problems=["no key"])
+    with pytest.raises(ProviderRefused, match="no key; model 'x'"):
+        refuse(catalogue)
+
+
+def test_a_model_s_line_says_what_is_worth_knowing(ask):
+    model = {"m": SERVED["m"] | {
+        "canonical_slug": "m-20260901", "context_length": 131072, "expiration_date": "2999-01-31",
+        "reasoning": {"supported_efforts": ["low", "high"]}, "endpoints": ENDPOINTS[1:2],
+        "supported_parameters": ["reasoning", "temperature"]}}
+    _, catalogue = ask(models=model, needs=("temperature", "logprobs"), effort="high")
+    [line] = catalogue.facts
+    assert line == ("m: m-20260901 · context 131,072 · $3 and $4 a million tokens (catalogue) · "
+                    "effort high · not sent: logprobs · any upstream (--pin auto keeps to one) · "
+                    "withdrawn from 2999-01-31")
+
+
+@pytest.mark.parametrize(("more", "effort", "words"), [
+    ({"expiration_date": "2020-01-01"}, None, "withdrawn on 2020-01-01"),
+    ({"reasoning": {"supported_efforts": ["low", "high"]}}, "medium", "it takes low, high"),
+    ({"reasoning": {"mandatory": True, "supported_efforts": ["low"]}}, "none", "always reasons")])
+def test_what_a_model_cannot_do_is_told_before_the_first_call(ask, more, effort, words):
+    _, catalogue = ask(models={"m": SERVED["m"] | more}, effort=effort)
+    with pytest.raises(UsageError, match=words):
+        refuse(catalogue)
+
+
+def test_a_server_without_lists_is_asked_all_the_same_and_says_what_it_lacks(double):
+    double.script(catalogue=False)
+    catalogue = OpenRouter(double.url).preflight(["m"])
+    assert catalogue.misnamed == catalogue.problems == []
+    assert "no usable list of models" in catalogue.notes[0] and "no price" in catalogue.notes[1]
+    assert catalogue.facts == ["m: effort not sent · one server, upstream unnamed"]
+
+
+# --- reaching the server -----------------------------------------------------------------------
+
+@pytest.mark.parametrize(("url", "says", "never"), [
+    ("https://openrouter.ai/api/v1", "openrouter.ai can't be reached: .*; check the network, ",
+     "start"),
+    ("http://10.1.2.3:8000/v1", "10.1.2.3:8000 can't be reached: .*check the network and --base",
+     "start"),
+    ("http://127.0.0.1:9/v1", "127.0.0.1:9 can't be reached: .*start it or check --base-url",
+     "network")])
+def test_nobody_there_names_the_host_and_advises_what_can_help(monkeypatch, url, says, never):
+    def nobody(*_, **__):
+        raise socket.gaierror(-2, "Name or service not known")
+    monkeypatch.setattr(socket, "getaddrinfo", nobody)
+    catalogue = OpenRouter(url, "sk-key-of-the-test").preflight(["m"])
+    with pytest.raises(Incomplete, match=says) as stop:
+        refuse(catalogue)
+    assert never not in str(stop.value)
+
+
+def test_what_never_left_this_machine_costs_nothing(monkeypatch):
+    client = OpenRouter("http://127.0.0.1:9/v1")
+
+    def full(*_, **__):
+        raise OSError(24, "Too many open files")
+    monkeypatch.setattr(socket, "socket", full)
+    exchange = client.complete(request("a"))
+    assert "Too many open files" in exchange.error and not exchange.sent
+
+
+@pytest.mark.parametrize("managed", [False, True])
+def test_a_missing_package_is_had_as_this_python_allows(monkeypatch, tmp_path, managed):
+    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    if managed:
+        (tmp_path / "EXTERNALLY-MANAGED").touch()
+    assert "make pilot" in _lacking() and "uv run" in _lacking()
+    assert ("pip install" in _lacking()) is not managed
+
+
+@pytest.mark.parametrize("flag", [False, True])
+def test_an_address_of_the_environment_counts_and_a_flag_before_it(cli, double, flag):
+    elsewhere = {"OPENROUTER_BASE_URL": "http://127.0.0.1:9/v1" if flag else double.url}
+    flags = ("--base-url", double.url) if flag else ()
+    run = cli("run_pilot.py", "--models", "double/a", "--runs", 1, *flags, env=elsewhere)
+    assert run.returncode == 0 and len(double.ledger()["requests"]) == 4
+
+
+# --- through the command -----------------------------------------------------------------------
+
+def test_a_pin_is_resolved_once_and_kept_over_a_resume(cli, double, tmp_path):
+    models = {"double/a": SERVED["m"]}
+    flags = ("--base-url", double.url, "--models", "double/a", "--runs", 2, "--pin", "auto",
+             "--out", "o", "--concurrency", 1)
+    double.script(models=models, faults=[{"fault": "401", "skip": 3}])
+    assert cli("run_pilot.py", *flags).returncode == 5
+    # Meanwhile a finer one is offered: the run stays where it began.
+    finer = {"double/a": SERVED["m"] | {"endpoints": [*ENDPOINTS, endpoint("new", "fp32")]}}
+    double.script(models=finer)
+    assert cli("run_pilot.py", *flags).returncode == 0
+    asked = double.ledger()["requests"]
+    assert {tuple(call["sent"]["provider"]["only"]) for call in asked} == {("fine/bf16",)}
+    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
+    assert manifest["identity"]["config"]["pin"] == "auto"
+    known = manifest["provider"]["models"]["double/a"]["known"]
+    assert known["upstream"]["quantization"] == "bf16"
+
+
+def test_a_block_is_one_session(cli, double, tmp_path):
+    double.script()
+    cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 2, "--out", "o")
+    sessions = [call["sent"]["session_id"] for call in double.ledger()["requests"]]
+    assert {name: sessions.count(name) for name in sessions} == {
+        "double/a/r01": 4, "double/a/r02": 4}
+
+
+def test_an_effort_is_sent_with_head_room_and_stands_in_the_identity(cli, double, tmp_path):
+    reasons = {"supported_efforts": ["minimal", "high"]}
+    double.script(models={"double/a": {
+        "reasoning": reasons, "supported_parameters": [*PARAMETERS, "reasoning"]}})
+    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 1,
+              "--effort", "high", "--out", "o", "--limit-usd", 50)
+    assert run.returncode == 0, run.stderr
+    sent = double.ledger()["requests"][0]["sent"]
+    assert sent["reasoning"] == {"effort": "high"} and sent["max_completion_tokens"] >= 96 + 16_000
+    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
+    assert manifest["identity"]["config"]["reasoning_effort"] == "high"
+
+
+# --- what the lists say ------------------------------------------------------------------------
+
+def test_a_price_that_depends_on_hour_or_length_is_reserved_at_its_dearest():
+    pricing = {"prompt": "0.000001", "completion": "0.000002", "overrides": [
+        {"min_prompt_tokens": 200000, "prompt": "0.000003"},
+        {"utc_start": "0900", "utc_end": "1700", "completion": "0.000007"}]}
+    model = read_model({"pricing": pricing})
+    assert (model.prompt, model.completion) == (3e-6, 7e-6)
+
+
+def test_a_router_s_sentinel_is_no_price():
+    assert not read_model({"pricing": {"prompt": "-1", "completion": "-1"}}).priced
+
+
+def test_endpoints_that_are_down_or_of_another_tier_are_left_out():
+    tags = [each.upstream.tag for each in read_endpoints(
+        json.dumps({"data": {"endpoints": [*ENDPOINTS, {"tag": ""}, {"tag": 3}, None]}}))]
+    assert tags == ["cheap/fp4", "fine/bf16", "dear", "whole", "silent"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"data": 1}', '{"data": {"endpoints": 1}}'])
+def test_a_list_that_is_none_is_empty(text):
+    assert (read_endpoints(text), read_balance(text), read_bill(text)) == ([], None, None)
+
+
+@pytest.mark.parametrize(("data", "left"), [
+    ({"limit_remaining": 5, "effective_budget": {"remaining_usd": 2}}, 2),
+    ({"limit_remaining": None, "effective_budget": {"remaining_usd": 2}}, 2),
+    ({"limit_remaining": 5, "effective_budget": None}, 5)])
+def test_the_tighter_of_two_balances_counts(data, left):
+    assert read_balance(json.dumps({"data": data})) == left
+
+
+@pytest.mark.parametrize(("data", "usd"), [
+    ({"total_cost": 0.25}, 0.25), ({"total_cost": None}, None),
+    ({"total_cost": 0.25, "is_byok": True, "upstream_inference_cost": 1}, 1.25),
+    ({"total_cost": 0.25, "is_byok": False, "upstream_inference_cost": 1}, 0.25)])
+def test_a_booked_cost_counts_what_an_upstream_bills_to_an_own_key(data, usd):
+    assert read_bill(json.dumps({"data": data})) == usd
+
+
+def test_a_configured_price_stands_in_where_the_list_has_none():
+    configured = Model(1.0, 2.0, price_from="configuration")
+    assert preflight.learn(Model(), configured).prompt == 1.0
+    assert preflight.learn(Model(3.0, 4.0), configured).prompt == 3.0

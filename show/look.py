@@ -134,7 +134,7 @@ td.n,th.n{{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nu
 .heat th{{max-width:13rem}}.heat thead th{{font-weight:400;text-align:right}}
 .heat tbody th{{position:sticky;left:0;background:var(--paper);min-width:5.5rem}}
 .heat td,.scale b{{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;
-background:color-mix(in srgb,var(--amount) var(--v),var(--panel))}}
+color:var(--ink);background:color-mix(in srgb,var(--amount) var(--v),var(--panel))}}
 .heat td{{min-width:3.4rem;white-space:nowrap}}.heat .deep,.scale .deep{{color:var(--on)}}
 .heat td.none{{color:var(--dim);background:none}}
 .scale{{display:flex;gap:2px;align-items:center;margin:.1rem 0 .3rem;font-size:.82rem}}

@@ -321,7 +321,7 @@ def _lines_svg(figure: Lines) -> tuple[float, list[str]]:
         parts.append(_text(x, 12, _short(name, wide), "head") if name else "")
         parts += _panel(figure, rows, (x, wide, top, base))
     rows = list(dict.fromkeys(name for rows in figure.panels.values() for name in rows))
-    deep = max(len(_in_lines(name, wide / len(figure.columns))) for name in figure.columns)
+    deep = max(len(_in_lines(name, wide / len(figure.columns) - 12)) for name in figure.columns)
     base += 14 * (deep - 1) + 40
     return base + 14, [*parts, *_legend(rows, figure.kinds, base)]
 
@@ -341,7 +341,7 @@ def _panel(figure: Lines, rows: Mapping[str, Sequence[Point]],
         return top + (base - top) * (1 - value)
 
     for x, name in zip(at, figure.columns, strict=True):
-        for below, words in enumerate(_in_lines(name, step)):
+        for below, words in enumerate(_in_lines(name, step - 12)):
             yield _text(x, base + 17 + 14 * below, words, "", "middle")
     for series, points in enumerate(rows.values()):
         kind = figure.kinds[series % len(figure.kinds)]

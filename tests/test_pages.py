@@ -7,6 +7,7 @@ installed (npm install axe-core, or AXE_CORE=path/to/axe.min.js), its rules are 
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,8 +25,8 @@ from show.listing import entries, index
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "results/examples"
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
-PAGES = ("pilot", "tournament", "urrp", "urrp, three models", "calibration", "iterated PD", "index",
-         "no runs")
+PAGES = ("pilot", "pilot, four respondents", "tournament", "urrp", "urrp, three models",
+         "calibration", "iterated PD", "index", "no runs")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,9 @@ def pages(browser, tmp_path_factory):
     made = tmp_path_factory.mktemp("pages")
     run("calibrate.py", "--reps", 1, "--fits", 0, "--sizes", "10,20,4x1", "--populations",
         "superrational,coin", "--out", made / "calibration")
+    run("run_pilot.py", "--provider", "simulated", "--out", made / "pilot", "--run-id", "four")
     return {"pilot": EXAMPLES / "pilot-smollm2/report.html",
+            "pilot, four respondents": made / "pilot/four/report.html",
             "tournament": tournament(made), "urrp": EXAMPLES / "urrp-smollm2/report.html",
             "urrp, three models": three_models(made),
             "calibration": made / "calibration/report.html",
@@ -166,6 +169,25 @@ def test_it_fits_is_legible_and_quiet(opened, name, width, scheme):
     assert read > 5 and low == {}
     assert tab.evaluate(STRUCTURE) == []
     assert tab.said == [] and len(tab.asked) == 1
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("name", ["pilot", "pilot, four respondents", "tournament"])
+def test_the_answer_and_the_whole_figure_stand_above_the_fold(opened, name, width, height):
+    tab = opened(name, width, folds=False)
+    answer, figure = (tab.locator(part).bounding_box() for part in (".answer", ".first svg"))
+    assert answer["y"] < figure["y"] + figure["height"] <= height
+
+
+@pytest.mark.parametrize(("name", "most"), [("pilot, four respondents", 2), ("tournament", 6)])
+def test_it_prints_on_few_pages(opened, name, most):
+    paper = opened(name, folds=False).pdf(prefer_css_page_size=True)
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= most
+
+
+def test_no_committed_page_shows_a_replacement_character():
+    found = [page for page in EXAMPLES.rglob("*.html") if "\ufffd" in page.read_text("utf-8")]
+    assert found == [] and len(list(EXAMPLES.rglob("*.html"))) >= 3
 
 
 STOPS = """() => {

@@ -6,7 +6,8 @@
 
 Ours and the peer's time are the best of several runs in one process; a ratio above 1 says how many
 times as fast ours is. R's times are R's own, without its start and without reading the data.
-Targets are stated for one core of a small machine.
+Targets are stated for one core of a small machine. Large mixed models are measured in processor
+time, once, as a multiple of glmmTMB's in the same run. Last come coverages, by simulation.
 """
 
 import sys
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "referenc
 
 import csv
 import difflib
+import math
 import random
 import shutil
 import subprocess
@@ -27,7 +29,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from figures import Figure, show
-from mixed_data import DATA
+from mixed_data import DATA, crossed
 
 import stats
 
@@ -112,10 +114,11 @@ FORMULA = f"coop ~ {' + '.join(FIXED)} + {' + '.join(f'(1 | {g})' for g in GROUP
 
 
 class InR:
-    """A call in R, timed by R: the best of two."""
+    """A call in R, timed by R: the best of two; of processor time once."""
 
-    def __init__(self, package: str, call: str, rows: list[dict]):
+    def __init__(self, package: str, call: str, rows: list[dict], processor: bool = False):
         self.package, self.call, self.rows = package, call, rows
+        self.clock = "sum(once()[1:2])" if processor else "min(once()[[3]], once()[[3]])"
 
     def milliseconds(self) -> float | None:
         if not shutil.which("Rscript"):
@@ -126,8 +129,8 @@ class InR:
             writer.writerows(self.rows)
             sheet.flush()
             code = f"suppressMessages(library({self.package})); d <- read.csv('{sheet.name}'); "
-            code += f"once <- function() system.time(suppressMessages({self.call}))[[3]]; "
-            code += "cat(min(once(), once()))"
+            code += f"once <- function() system.time(suppressMessages({self.call})); "
+            code += f"cat({self.clock})"
             done = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True)
         return None if done.returncode else float(done.stdout) * 1000
 
@@ -257,6 +260,90 @@ LINES: list[Line] = [
 ]
 
 
+BULLETINS = stats.tally(
+    (bulletin, cell, int(RNG.random() < rate))
+    for bulletin in range(20)
+    for cell, rate in {"HP": 0.7, "LA": 0.4, "UN": 0.45, "UL": 0.4}.items()
+    for _ in range(12)
+)
+ON_ENTRY = {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
+LINES += [
+    ("contrast of 2 cells, 20 bulletins × 12", None,
+     lambda: stats.contrast(BULLETINS, {"HP": 1, "LA": -1}), None),
+    ("contrast of 4 cells, 20 bulletins × 12", None,
+     lambda: stats.contrast(BULLETINS, ON_ENTRY), None),
+    ("established, the same", None, lambda: stats.established(BULLETINS, ON_ENTRY), None),
+    ("log_odds_contrast, the same", None,
+     lambda: stats.log_odds_contrast(BULLETINS, ON_ENTRY), None),
+]  # fmt: skip
+
+# Every policy is written in one run by one agent: agents, opponents, seeds and policies crossed.
+LARGE = {"12,000 rows, 1,600 policies": (40, 300), "50,000 rows, 4,000 policies": (100, 500)}
+
+
+def large_models(word: str) -> Iterator[Figure]:
+    groups = ["agent", "opponent", "seed", "policy"]
+    call = f"glmmTMB({FORMULA.replace('variant_id', 'policy')}, d, binomial)"
+    for size, (runs, rows_a_run) in LARGE.items():
+        name = f"fit_mixed_logit {size}, of glmmTMB's time"
+        if word not in name:
+            continue
+        rows = crossed(size, runs=runs, a_run=rows_a_run, levels=40, policy=0.8)
+        theirs = InR("glmmTMB", call, rows, processor=True).milliseconds()
+        start = time.process_time()
+        stats.fit_mixed_logit(rows, "coop", FIXED, groups)
+        spent = (time.process_time() - start) * 1000
+        if theirs:
+            yield Figure(name, spent / theirs, "×", 1.2)
+        yield Figure(f"fit_mixed_logit {size}", spent, "ms", peer="glmmTMB", theirs=theirs)
+
+
+RATES = [(0.5, 0.5), (0.7, 0.4), (0.97, 0.8), (0.1, 0.03), (0.97, 0.03)]
+SAMPLES = {6: 600, 10: 600, 20: 300, 40: 100}  # units and samples at each pair of rates
+BETWEEN, WITHIN = 0.8, 0.4  # SD in logits: of bulletins, and of a bulletin's cells again
+
+
+def probability(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
+
+
+def mean_probability(rate: float) -> float:
+    """Of all bulletins whose logits lie around that of `rate`."""
+    z = [i / 50 for i in range(-400, 401)]
+    weights = [math.exp(-x * x / 2) for x in z]
+    middle, sd = math.log(rate / (1 - rate)), math.hypot(BETWEEN, WITHIN)
+    return sum(w * probability(middle + sd * x) for w, x in zip(weights, z, strict=True)) / sum(
+        weights
+    )
+
+
+def covered(units: int, rates: tuple[float, float], rows: int, read: bool) -> bool:
+    """Whether one sample's interval holds the truth; `read`: outcomes are the probabilities."""
+    outcomes = []
+    for unit in range(units):
+        shift = RNG.gauss(0, BETWEEN)
+        for cell, rate in zip("xy", rates, strict=True):
+            p = probability(math.log(rate / (1 - rate)) + shift + RNG.gauss(0, WITHIN))
+            answers = [p] if read else [int(RNG.random() < p) for _ in range(rows)]
+            outcomes += [(unit, cell, outcome) for outcome in answers]
+    found = stats.contrast(stats.tally(outcomes), {"x": 1, "y": -1})
+    return found.low <= mean_probability(rates[0]) - mean_probability(rates[1]) <= found.high
+
+
+def coverages(word: str) -> Iterator[Figure]:
+    kinds = {"12 decisions": (12, False), "100 decisions": (100, False), "read": (1, True)}
+    for kind, (rows, read) in kinds.items():
+        for units, samples in SAMPLES.items():
+            name = f"coverage of contrast, {units} bulletins, {kind}"
+            if word in name and not (rows == 100 and units == 40):
+                shares = [
+                    100 * sum(covered(units, rates, rows, read) for _ in range(samples)) / samples
+                    for rates in RATES
+                ]
+                yield Figure(name, sum(shares) / len(shares), "%", 93, least=True)
+                yield Figure(f"{name}, the least of {len(RATES)}", min(shares), "%")
+
+
 def best(call: Callable, seconds: float = 0.4) -> float:
     """Milliseconds of the fastest run within about `seconds`, two at least of what is quick."""
     times, end = [], time.perf_counter() + seconds
@@ -277,6 +364,8 @@ def figures(word: str) -> Iterator[Figure]:
             theirs = timed(other[1]) if other else None
             yield Figure(name, best(ours), "ms", target, peer=other[0] if theirs else "",
                          theirs=theirs)
+    yield from large_models(word)
+    yield from coverages(word)
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise, product
-from operator import add, itemgetter
+from operator import add, itemgetter, mul, sub
 from typing import NamedTuple
 
 Upper = list[list[float]]  # upper rows, the one of column i starting on the diagonal
@@ -26,16 +26,20 @@ def totals(places: Iterable[int], values: Iterable[float], size: int) -> list[fl
 
 def collector(places: Sequence[int], size: int) -> Callable[[Sequence[float]], list[float]]:
     """The same where places have many values: those of a place brought together, then added."""
-    pick = picker(sorted(range(len(places)), key=places.__getitem__))
-    times = Counter(places)
-    ends = accumulate((times[place] for place in range(size)), initial=0)
-    spans = [slice(*pair) for pair in pairwise(ends)]
+    pick, runs = picker(sorted(range(len(places)), key=places.__getitem__)), spans(places, size)
 
     def collect(values: Sequence[float]) -> list[float]:
         values = pick(values)
-        return [math.fsum(values[span]) for span in spans]
+        return [math.fsum(values[run]) for run in runs]
 
     return collect
+
+
+def spans(places: Iterable[int], size: int) -> list[slice]:
+    """Where the values of each place stand once they are sorted by place."""
+    times = Counter(places)
+    ends = accumulate((times[place] for place in range(size)), initial=0)
+    return [slice(*pair) for pair in pairwise(ends)]
 
 
 def picker(places: Sequence[int]) -> Callable[[Sequence], tuple]:
@@ -50,7 +54,7 @@ class Factored(NamedTuple):
 
     sigma: list[float]
     diagonal: list[float]
-    beside: list[list[float]]
+    beside: list[float]  # by slot
     rest: Upper
     log_determinant: float
 
@@ -89,11 +93,12 @@ class Groups:
         slot = {cell: i for i, cell in enumerate(met)}
         self.slots = [[slot[cell] for cell in zip(self.levels[0], c, strict=True)] for c in columns]
         self.pick_slots = [picker(s) for s in self.slots]
-        self.slot_columns = [column for _, column in met]
-        neighbours: list[list[int]] = [[] for _ in range(self.sizes[0])]
-        for level, column in met:
-            neighbours[level].append(column)
-        self.neighbours = [(tuple(columns), picker(columns)) for columns in neighbours]
+        levels, self.slot_columns = map(list, zip(*met, strict=True)) if met else ([], [])
+        self.pick_level, self.pick_column = picker(levels), picker(self.slot_columns)
+        self.by_column = collector(self.slot_columns, self.width)
+        self.spans = spans(levels, self.sizes[0])
+        self.neighbours = [tuple(self.slot_columns[span]) for span in self.spans]
+        self.pick_neighbours = list(map(picker, self.neighbours))
 
     def _index_pairs(self) -> None:
         """For each two factors of the rest: the pairs of their columns that occur, by row."""
@@ -126,41 +131,29 @@ class Groups:
                 cells[place] += weight
         diagonal = [1 + sigma[0] ** 2 * total for total in self.sums[0](weights)]
         rest = [[0.0] * (self.width - i) for i in range(self.width)]
-        own = totals(self.slot_columns, cells, self.width)
+        own = self.by_column(cells)
         for row, scale, total in zip(rest, scales, own, strict=True):
             row[0] = 1 + scale * scale * total
         for f, g, met, places, _ in self.pairs:
             scale = sigma[f] * sigma[g]
             for (i, j), total in zip(met, totals(places, weights, len(met)), strict=True):
                 rest[i][j - i] += scale * total
-        beside = self._beside([sigma[0] * scale for scale in scales], cells)
-        for (columns, _), row, d in zip(self.neighbours, beside, diagonal, strict=True):
-            _subtract(rest, columns, row, d)
+        beside = list(map(mul, self.pick_column([sigma[0] * scale for scale in scales]), cells))
+        for columns, span, d in zip(self.neighbours, self.spans, diagonal, strict=True):
+            _subtract(rest, columns, beside[span], d)
         decompose(rest)
         log_determinant = math.fsum(map(math.log, diagonal + [row[0] for row in rest]))
         return Factored(sigma, diagonal, beside, rest, log_determinant)
-
-    def _beside(self, scales: list[float], cells: list[float]) -> Vector:
-        cells = [scales[column] * x for column, x in zip(self.slot_columns, cells, strict=True)]
-        rows, start = [], 0
-        for columns, _ in self.neighbours:
-            rows.append(cells[start : start + len(columns)])
-            start += len(columns)
-        return rows
 
     def solve(self, h: Factored, right: Vector) -> Vector:
         """H⁻¹ times a vector."""
         first = [r / d for r, d in zip(right[0], h.diagonal, strict=True)]
         rest = [value for factor in right[1:] for value in factor]
-        for (columns, _), row, value in zip(self.neighbours, h.beside, first, strict=True):
-            for column, b in zip(columns, row, strict=True):
-                rest[column] -= b * value
-        rest = solve(h.rest, rest)
-        for level, ((_, pick), row) in enumerate(zip(self.neighbours, h.beside, strict=True)):
-            total = 0.0
-            for b, value in zip(row, pick(rest), strict=True):
-                total += b * value
-            first[level] -= total / h.diagonal[level]
+        pulled = self.by_column(list(map(mul, h.beside, self.pick_level(first))))
+        rest = solve(h.rest, list(map(sub, rest, pulled)))
+        back = list(map(mul, h.beside, self.pick_column(rest)))
+        shifts = (math.fsum(back[span]) for span in self.spans)
+        first = [v - s / d for v, s, d in zip(first, shifts, h.diagonal, strict=True)]
         sizes = zip(self.starts[1:], self.sizes[1:], strict=True)
         return [first, *(rest[start : start + size] for start, size in sizes)]
 
@@ -169,18 +162,15 @@ class Groups:
         dense = inverse(h.rest)
         scales = [h.sigma[f] for f in self.factor_of]
         corner, crossing = [], []
-        for (columns, pick), row, d in zip(self.neighbours, h.beside, h.diagonal, strict=True):
-            sums = [0.0] * len(columns)
+        for i, (columns, pick, d) in enumerate(
+            zip(self.neighbours, self.pick_neighbours, h.diagonal, strict=True)
+        ):
+            row, sums = h.beside[self.spans[i]], [0.0] * len(columns)
             for column, b in zip(columns, row, strict=True):
                 sums = [s + b * z for s, z in zip(sums, pick(dense[column]), strict=True)]
-            own = 0.0
-            for b, s in zip(row, sums, strict=True):
-                own += b * s
-            corner.append((1 + own / d) / d)
+            corner.append((1 + dot(row, sums) / d) / d)
             crossing += [-2 * s / d for s in sums]
-        crossing = [
-            h.sigma[0] * scales[c] * x for c, x in zip(self.slot_columns, crossing, strict=True)
-        ]
+        crossing = list(map(mul, self.pick_column([h.sigma[0] * s for s in scales]), crossing))
         flat = [row[i] for i, row in enumerate(dense)]
         sizes = zip(self.starts[1:], self.sizes[1:], strict=True)
         diagonal = [corner, *(flat[start : start + size] for start, size in sizes)]

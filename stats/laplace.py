@@ -8,20 +8,22 @@ parameters as they are, with no logarithm: 0 is an ordinary point, the sign carr
 """
 
 import math
+from operator import add, mul, sub, truediv
 from typing import NamedTuple
 
 from .crossed import (
     Factored,
     Groups,
     Vector,
+    collector,
     decompose,
     definite,
     dot,
     inverse,
+    picker,
     solve,
-    totals,
 )
-from .logit import Curve, combine, cross_products, curve
+from .logit import Counts, Curve, combine, cross_products, curve
 
 CLOSE = 1e-7  # the longest step that modes still take
 START_SD, LEAST_START_SD = 0.5, 0.1
@@ -30,7 +32,7 @@ DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 300
 LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
 SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
-WIDTH, WIDEST = 1e-3, 1e-2  # of a difference: in standard errors; in a predictor or an SD
+WIDTH, WIDEST = 1e-4, 1e-3  # of a difference: in standard errors; in a predictor or an SD
 TINY = 1e-9
 FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
 
@@ -71,9 +73,9 @@ class Laplace:
         k: list[int],
         n: list[int],
     ):
-        self.x, self.pattern, self.k, self.n = x, pattern, k, n
-        self.groups = Groups(groups)
-        self.columns = len(x[0])
+        self.x, self.columns = x, len(x[0])
+        self.groups, self.counts = Groups(groups), Counts(k, n)
+        self.pick_pattern, self.by_pattern = picker(pattern), collector(pattern, len(x))
 
     def zeros(self) -> Vector:
         return [[0.0] * size for size in self.groups.sizes]
@@ -81,10 +83,7 @@ class Laplace:
     def predictors(self, beta: list[float], sigma: list[float], u: Vector) -> list[float]:
         fixed = [dot(row, beta) for row in self.x]
         shifts = self.groups.spread(_scaled(sigma, u))
-        return [fixed[i] + shift for i, shift in zip(self.pattern, shifts, strict=True)]
-
-    def by_pattern(self, values: list[float]) -> list[float]:
-        return totals(self.pattern, values, len(self.x))
+        return list(map(add, self.pick_pattern(fixed), shifts))
 
     def modes(
         self, beta: list[float], sigma: list[float], u: Vector, close: float = CLOSE
@@ -95,7 +94,7 @@ class Laplace:
         """
         best, step = math.inf, None
         for _ in range(100):
-            at = curve(self.predictors(beta, sigma, u), self.k, self.n)
+            at = curve(self.predictors(beta, sigma, u), self.counts)
             value = math.fsum(v * v for part in u for v in part) / 2 - at.log_likelihood
             if step and value > best + 1e-10 * abs(best):
                 step = [[v / 2 for v in part] for part in step]
@@ -109,9 +108,7 @@ class Laplace:
             if all(-close < v < close for part in step for v in part):
                 break
         moves = self.groups.spread(_scaled(sigma, step))
-        residuals = [
-            r - w * move for r, w, move in zip(at.residuals, at.weights, moves, strict=True)
-        ]
+        residuals = list(map(sub, at.residuals, map(mul, at.weights, moves)))
         return Modes(u, value, at._replace(residuals=residuals), h, moves)
 
     def point(self, theta: list[float], u: Vector) -> Point:
@@ -129,7 +126,7 @@ class Laplace:
         modes, sigma = point.modes, point.theta[self.columns :]
         by_sigma = step[self.columns :]
         moves = self.predictors(step[: self.columns], by_sigma, modes.u)
-        pulled = [w * move for w, move in zip(modes.at.weights, moves, strict=True)]
+        pulled = list(map(mul, modes.at.weights, moves))
         shares = [change / sd if sd else 0.0 for change, sd in zip(by_sigma, sigma, strict=True)]
         pull = _scaled(sigma, self.groups.collect(pulled))
         return self.groups.solve(modes.h, _moved(_scaled(shares, modes.u), pull, -1))
@@ -137,12 +134,8 @@ class Laplace:
     def _pulls(self, modes: Modes, leverages: list[float]) -> list[float]:
         """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
         _, residuals, weights = modes.at
-        return [
-            leverage * w * (0.5 - (k - r) / n)
-            for leverage, w, k, n, r in zip(
-                leverages, weights, self.k, self.n, residuals, strict=True
-            )
-        ]
+        beside = map(truediv, map(sub, residuals, self.counts.beyond_half), self.counts.n)
+        return list(map(mul, map(mul, leverages, weights), beside))
 
     def _gradient(
         self, sigma: list[float], modes: Modes, pulls: list[float], diagonal: Vector
@@ -155,10 +148,7 @@ class Laplace:
         groups, (_, residuals, weights) = self.groups, modes.at
         t = groups.solve(modes.h, _scaled(sigma, groups.collect(pulls)))
         followed = groups.spread(_scaled(sigma, t))
-        slopes = [
-            pull - w * s - r
-            for pull, w, s, r in zip(pulls, weights, followed, residuals, strict=True)
-        ]
+        slopes = list(map(sub, map(sub, pulls, map(mul, weights, followed)), residuals))
         parts = zip(sigma, modes.u, t, groups.collect(slopes), diagonal, strict=True)
         return combine(self.x, self.by_pattern(slopes)) + [_by_sd(*part) for part in parts]
 
@@ -175,7 +165,7 @@ class Laplace:
 
     def _crossed(self, sigma: list[float], weights: list[float], column: int) -> Vector:
         values = [row[column] for row in self.x]
-        weighted = [w * values[i] for w, i in zip(weights, self.pattern, strict=True)]
+        weighted = list(map(mul, weights, self.pick_pattern(values)))
         return _scaled(sigma, self.groups.collect(weighted))
 
 
@@ -323,16 +313,15 @@ def _without_idle(model: Laplace, point: Point) -> Point:
 def standard_errors(
     model: Laplace, point: Point, free: list[int], guess: list[list[float]]
 ) -> list[float] | None:
-    """Roots of the diagonal of the inverse Hessian, by central differences of the gradient."""
+    """Roots of the diagonal of the inverse Hessian, by differences of the gradient."""
     reach = [max(map(abs, column)) for column in zip(*model.x, strict=True)]
     reach += [1.0] * (len(guess) - model.columns)
     columns = []
     for i in free:
         width = min(WIDTH * math.sqrt(guess[i][i]), WIDEST / reach[i])
         step = [width * (j == i) for j in range(len(guess))]
-        above = _stepped(model, point, step)
-        below = _stepped(model, point, [-s for s in step])
-        columns.append([(above.gradient[j] - below.gradient[j]) / (2 * width) for j in free])
+        there = _stepped(model, point, step).gradient
+        columns.append([(there[j] - point.gradient[j]) / width for j in free])
     hessian = [
         [(columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))] for i in range(len(free))
     ]

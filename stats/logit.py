@@ -6,6 +6,8 @@ of a designed experiment are a few dozen patterns.
 
 import math
 from collections.abc import Sequence
+from math import exp, log1p, tanh
+from operator import add, mul, neg, sub
 from typing import NamedTuple
 
 from .crossed import Upper, decompose, definite, dot, inverse, solve
@@ -27,22 +29,28 @@ class Curve(NamedTuple):
     weights: list[float]
 
 
-def curve(predictors: Sequence[float], k: Sequence[int], n: Sequence[int]) -> Curve:
-    exp, log = math.exp, math.log
-    total, residuals, weights = 0.0, [], []
-    for eta, ones, trials in zip(predictors, k, n, strict=True):
-        if eta > 0:
-            e = exp(-eta)
-            q = 1 / (1 + e)
-            p = q
-            total += (ones - trials) * eta + trials * log(q)
-        else:
-            e = exp(eta)
-            q = 1 / (1 + e)
-            p = e * q
-            total += ones * eta + trials * log(q)
-        residuals.append(ones - trials * p)
-        weights.append(trials * e * q * q)
+class Counts:
+    """k of n, prepared for `curve`: halves and quarters, as numbers that columns are made of."""
+
+    def __init__(self, k: Sequence[int], n: Sequence[int]):
+        self.n = list(map(float, n))
+        self.half, self.quarter = ([trials / part for trials in n] for part in (2, 4))
+        self.beyond_half = [ones - trials / 2 for ones, trials in zip(k, n, strict=True)]
+
+
+def curve(predictors: Sequence[float], counts: Counts) -> Curve:
+    """By t = tanh(η/2): p = (1 + t)/2, p(1 - p) = (1 - t²)/4.
+
+    The log-likelihood is the sum of (k - n/2)·η - n·(|η|/2 + ln(1 + exp -|η|)). Whole columns are
+    mapped: a loop over rows takes three times as long.
+    """
+    t = list(map(tanh, [eta / 2 for eta in predictors]))
+    sizes = list(map(abs, predictors))
+    logs = map(log1p, map(exp, map(neg, sizes)))
+    both = map(add, map(mul, counts.half, sizes), map(mul, counts.n, logs))
+    total = math.fsum(map(mul, counts.beyond_half, predictors)) - math.fsum(both)
+    residuals = list(map(sub, counts.beyond_half, map(mul, counts.half, t)))
+    weights = list(map(sub, counts.quarter, map(mul, t, map(mul, counts.quarter, t))))
     return Curve(total, residuals, weights)
 
 
@@ -88,11 +96,11 @@ def firth(patterns: Patterns) -> Fit:
 
 
 def _climb(patterns: Patterns, firth: bool) -> Fit:
-    x, k, n = patterns
+    x, counts = patterns.x, Counts(patterns.k, patterns.n)
     beta, step = [0.0] * len(x[0]), [0.0] * len(x[0])
     best, halved, converged = -math.inf, 0, False
     for _ in range(STEPS):
-        at = curve([dot(row, beta) for row in x], k, n)
+        at = curve([dot(row, beta) for row in x], counts)
         factors = decompose(cross_products(x, at.weights))
         if not definite(factors):
             break

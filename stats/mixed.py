@@ -15,6 +15,8 @@ from .results import Coefficient, LikelihoodRatio, MixedFit
 INTERCEPT = "(Intercept)"
 LEVEL = 0.95
 FIRTH = "the coefficients are Firth's, a description that ignores clustering"
+FAR = 3.0  # a random intercept's SD in logits
+LAPLACE = "SD above 3 in logits ({}): the Laplace approximation is known to be off there"
 NO_OPTIMUM = "no optimum found: the likelihood is flat or rises without end"
 
 Row = dict[str, Any]
@@ -110,7 +112,9 @@ def _mixed(
     found = [_tested(*each) for each in zip(names, best.beta, errors, strict=True)]
     singular = any(sd < laplace.SINGULAR for sd in sds.values())
     why = None if best.errors else "no standard errors: the log-likelihood is not curved enough"
-    return MixedFit(found, sds, best.log_likelihood, rows, groups, singular, True, why)
+    wide = [f"{name} {sd:.1f}" for name, sd in sds.items() if sd > FAR]
+    note = LAPLACE.format(", ".join(wide)) if wide else None
+    return MixedFit(found, sds, best.log_likelihood, rows, groups, singular, True, why, note)
 
 
 def _tested(name: str, estimate: float, se: float | None) -> Coefficient:

@@ -173,7 +173,10 @@ class Coefficient(NamedTuple):
 
 
 class MixedFit(NamedTuple):
-    """`random_sd` and `groups` are by grouping column: standard deviation, number of levels."""
+    """`random_sd` and `groups` are by grouping column: standard deviation, number of levels.
+
+    `note`: what makes the numbers doubtful though they were found.
+    """
 
     coefficients: list[Coefficient]
     random_sd: dict[str, float | None]
@@ -183,6 +186,7 @@ class MixedFit(NamedTuple):
     singular: bool | None
     converged: bool
     why: str | None = None
+    note: str | None = None
 
     def asdict(self) -> dict:
         return _fields(self) | {"coefficients": [c.asdict() for c in self.coefficients]}

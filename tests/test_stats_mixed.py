@@ -261,6 +261,8 @@ def test_wide_spreads_find_the_optimum():
         rows.append({"y": int(effects[0][g] + effects[1][h] > rng.gauss(0, 3)), "g": g, "h": h})
     fit = stats.fit_mixed_logit(rows, "y", [], ["g", "h"])
     assert fit.converged and min(fit.random_sd.values()) > 3
+    assert "SD above 3 in logits (g " in fit.note and "h " in fit.note and fit.why is None
+    assert stats.fit_mixed_logit(DATA["crossed-wide"](), "coop", [], ["agent"]).note is None
 
 
 def test_p_is_uniform_where_nothing_is_there():

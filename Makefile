@@ -5,7 +5,7 @@ PORT ?= 8080
 
 # A key or a server means live calls, and those need `requests`.
 KEYED := $(or $(OPENROUTER_API_KEY),$(shell grep -s '^ *OPENROUTER_API_KEY=.' .env))
-LIVE := $(strip $(BASE_URL)$(KEYED))
+LIVE := $(strip $(BASE_URL)$(OPENROUTER_BASE_URL)$(KEYED))
 RUN := $(if $(LIVE),.venv/bin/python,$(PYTHON))
 NEED := $(if $(LIVE),.venv/run-ready)
 WHEELS := $(if $(wildcard vendor/*.whl),--no-index --find-links vendor)

@@ -163,6 +163,9 @@ class RunFolder:
 
     def finish(self, files: Mapping[str, bytes], stop: Stop | None, facts: Mapping) -> None:
         """Write the derived files, pack the journal of a complete run, close the manifest."""
+        if not self.manifest_path.exists():
+            raise Incomplete(f"{self.path}: the folder was moved or deleted while the run went on; "
+                             "put it back, then give the same command")
         try:
             for name, data in files.items():
                 write_atomic(self.path / name, data)

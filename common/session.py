@@ -16,7 +16,7 @@ from common.budget import Budget
 from common.cli import Choice, Progress, printable, provider_of
 from common.drive import Chain, Drive, Ending
 from common.exits import OverBudget
-from common.preflight import Terms, refuse, resolved
+from common.preflight import Terms, fixed, refuse, resolved
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
 from common.wire import Exchange, Model, Request
@@ -167,6 +167,10 @@ class Session:
             catalogue.problems.append(
                 f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
         refuse(catalogue)
+        if catalogue.dialect == "openrouter" and not fixed({
+                **self.run.manifest, "provider": {"dialect": catalogue.dialect}}):
+            catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
+                                   "confirmatory; --pin auto keeps to one upstream a model")
         for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
             for line in lines:
                 print(f"{kind}: {printable(line)}", file=sys.stderr)

@@ -3,7 +3,7 @@
 The same for every script that calls a model, so that flags, files and errors mean the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,12 @@ def ask_ahead(args, run_id: str, choice: Choice, settings, models: Sequence[str]
     return Preflight(choice, settings, list(models), needs)
 
 
+def _asked(requests: Iterable[Request], config: Mapping) -> list[str]:
+    efforts = {request.effort or "the least that a model takes (default)" for request in requests}
+    return [f"effort: {', '.join(sorted(efforts))}",
+            f"upstream: {config.get('pin') or 'any (--pin auto keeps to one a model)'}"]
+
+
 def dry_run(config: Mapping, choice: Choice, models: Sequence[str], requests: Sequence[Request],
             respondents: Mapping, facts: Mapping, lines: Sequence[str]) -> Done:
     """Design, calls and projected cost by the configured prices; ask and write nothing.
@@ -130,6 +136,8 @@ def dry_run(config: Mapping, choice: Choice, models: Sequence[str], requests: Se
         usd = projected(requests, known, c.as_model(config["assumed_price"]))
     unpriced = [] if choice.simulated else [name for name in models if name not in known]
     first = headline(choice, len(requests), usd, limit, unpriced)
+    if not choice.simulated:
+        lines = [*lines, *_asked(requests, config)]
     return Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "models": models,
                            "calls": len(requests), "projected_usd": usd, "limit_usd": limit,
                            **facts}, "\n".join([first, *lines]))

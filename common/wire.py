@@ -67,6 +67,13 @@ class Reply(NamedTuple):
     final: bool = False               # of a provider_error: no other attempt would change it
 
 
+    @property
+    def beside(self) -> dict[str, str]:
+        """What only some answers have, for a row of the trial."""
+        kept = {"reasoning": self.reasoning, "quantization": self.quantization}
+        return {key: value for key, value in kept.items() if value}
+
+
 NOT_RUN = Reply("not_run")
 
 

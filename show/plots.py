@@ -250,7 +250,7 @@ def _intervals_svg(figure: Intervals) -> tuple[float, list[str]]:
     span, parts, y = WIDTH - left - right, [], 16.0
 
     def place(value: float) -> float:
-        return left + span * (value - ticks[0]) / (ticks[-1] - ticks[0])
+        return left + span * (value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1)
 
     for point in figure.points:
         label = _in_lines(point.label, left - 6)

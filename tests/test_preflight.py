@@ -1,11 +1,14 @@
 """Before the first call: who is asked, by which upstream, for how much, and what is wrong."""
 
+import gzip
 import json
 import socket
+import subprocess
 import sys
+import time
 
 import pytest
-from conftest import request, run_in
+from conftest import ROOT, clean_environment, request, run_in
 
 from common import preflight
 from common.exits import Incomplete, ProviderRefused, UsageError
@@ -225,6 +228,35 @@ def test_a_pin_is_resolved_once_and_kept_over_a_resume(cli, double, tmp_path):
     assert manifest["identity"]["config"]["pin"] == "auto"
     known = manifest["provider"]["models"]["double/a"]["known"]
     assert known["upstream"]["quantization"] == "bf16"
+
+
+def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(cli, double, tmp_path):
+    message = {"role": "assistant", "content": "Decision: COORDINATE", "reasoning": "Let me see."}
+    double.script(models={"double/a": SERVED["m"]}, serves={
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
+    flags = ("--base-url", double.url, "--models", "double/a", "--runs", 1)
+    loose = cli("run_pilot.py", *flags, "--out", "o")
+    assert "nothing of this run will be called confirmatory; --pin auto" in loose.stderr
+    pinned = cli("run_pilot.py", *flags, "--out", "p", "--pin", "auto")
+    assert "confirmatory" not in pinned.stderr and "upstream fine/bf16 (bf16)" in pinned.stderr
+    for folder, precision in (("o", None), ("p", "bf16")):
+        with gzip.open(run_in(tmp_path / folder) / "trials.jsonl.gz") as lines:
+            rows = list(map(json.loads, lines))
+        assert {(row["reasoning"], row.get("quantization")) for row in rows} == {
+            ("Let me see.", precision)}
+
+
+def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
+    double.script(latency_s=0.4)
+    run = subprocess.Popen(
+        [sys.executable, ROOT / "run_pilot.py", "--base-url", double.url, "--models", "double/a",
+         "--runs", "2", "--out", "o"], cwd=tmp_path, env=clean_environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while len(double.ledger()["requests"]) < 2:
+        time.sleep(0.05)
+    run_in(tmp_path / "o").rename(tmp_path / "elsewhere")
+    _, complaint = run.communicate(timeout=60)
+    assert run.returncode == 3 and "moved or deleted while the run went on" in complaint
 
 
 def test_a_block_is_one_session(cli, double, tmp_path):

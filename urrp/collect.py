@@ -107,6 +107,7 @@ def line(one: Ask, reply: Reply, simulated: bool, pilot: bool) -> dict[str, Any]
         "request_id": one.request.id,
         "suite_version": load_suite().version,
     }
+    out |= reply.beside
     out |= {"trigger": one.item.trigger} if one.item.trigger else {}
     return out | ({"pilot": True} if pilot else {})
 

@@ -176,7 +176,7 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
         "served_model": reply.served_model, "provider": reply.provider,
         "tokens": {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
                    "reasoning": reply.reasoning_tokens},
-        "cost_usd": reply.cost_usd,
+        "cost_usd": reply.cost_usd, **reply.beside,
     }
 
 

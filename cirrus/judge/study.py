@@ -22,6 +22,7 @@ from cirrus.markers.agreement import block, validity
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
+from common.preflight import fixed
 from show.figures import count
 
 MIN_BULLETINS = 6
@@ -197,6 +198,8 @@ def _deviations(folder: str, data: Mapping, head: str, runs: Mapping[str, Run]) 
             yield f"{folder}: {name} was not made under this registration"
         if not run.complete:
             yield f"{folder}: {name} is unfinished"
+        if not fixed(run.manifest):
+            yield f"{folder}: {name} was asked of any upstream; --pin auto keeps a run to one"
 
 
 # --- tables ------------------------------------------------------------------------------------

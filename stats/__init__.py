@@ -39,7 +39,14 @@ from .permutation import (
     sign_flip_interval,
     sign_flip_test,
 )
-from .power import holm, power_two_proportions, required_n
+from .power import (
+    Design,
+    contrast_power,
+    holm,
+    power_two_proportions,
+    required_n,
+    sampled_tally,
+)
 from .results import (
     Agreement,
     Bootstrap,
@@ -81,6 +88,7 @@ __all__ = [
     "Coefficient",
     "Contrast",
     "Count",
+    "Design",
     "Equivalence",
     "Estimate",
     "Interval",
@@ -101,6 +109,7 @@ __all__ = [
     "cohens_h",
     "cohens_kappa",
     "contrast",
+    "contrast_power",
     "cosine",
     "cosine_matrix",
     "counted_against",
@@ -124,6 +133,7 @@ __all__ = [
     "power_two_proportions",
     "prediction_powered_rate",
     "required_n",
+    "sampled_tally",
     "score_difference",
     "sequence_similarity",
     "share",

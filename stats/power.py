@@ -1,9 +1,14 @@
-"""Planning and deciding: power and sample size of Fisher's test, Holm's adjustment."""
+"""Planning and deciding: power of contrasts over units and of Fisher's test, Holm's adjustment."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from random import Random
+from typing import NamedTuple
 
+from .contrasts import Tally, Weights, established
 from .distributions import binomial_pmf, normal_quantile
+from .intervals import share
+from .results import Count, Share
 from .samples import check_proportion
 
 MOST = 20_000
@@ -23,6 +28,47 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, p * (len(order) - rank)))
         adjusted[i] = largest
     return adjusted
+
+
+class Design(NamedTuple):
+    """Units, outcomes in each cell of a unit, and SDs in logits: of units, and of their cells."""
+
+    units: int
+    outcomes: int
+    between: float = 0.8
+    within: float = 0.4
+
+
+def sampled_tally(rates: Mapping[Hashable, float], design: Design, rng: Random) -> Tally:
+    """Outcomes of 0 and 1 by unit and cell, `rates` being those of a unit in the middle."""
+    logits = {cell: math.log(rate / (1 - rate)) for cell, rate in rates.items()}
+    counts: Tally = {}
+    for unit in range(design.units):
+        shift, counts[unit] = rng.gauss(0, design.between), {}
+        for cell, logit in logits.items():
+            rate = 1 / (1 + math.exp(-(logit + shift + rng.gauss(0, design.within))))
+            ones = sum(rng.random() < rate for _ in range(design.outcomes))
+            counts[unit][cell] = Count(ones, design.outcomes, 0)
+    return counts
+
+
+def contrast_power(
+    rates: Mapping[Hashable, float],
+    contrasts: Iterable[Weights],
+    design: Design,
+    samples: int = 400,
+    rng: Random | int = 0,
+) -> Share:
+    """In how many samples every one of the contrasts is established at 95%, with its interval."""
+    contrasts = list(contrasts)
+    for cell, rate in rates.items():
+        if not 0 < rate < 1:
+            raise ValueError(f"rates: {rate!r} of {cell!r} is not between 0 and 1")
+    stream, times = rng if isinstance(rng, Random) else Random(rng), 0
+    for _ in range(samples):
+        counts = sampled_tally(rates, design, stream)
+        times += all(established(counts, weights) for weights in contrasts)
+    return share(times, samples)
 
 
 def power_two_proportions(p1: float, p2: float, n: int, alpha: float = 0.05) -> float:

@@ -2,6 +2,7 @@
 
 import math
 import random
+from statistics import stdev
 
 import pytest
 
@@ -169,6 +170,7 @@ def test_established_is_a_lower_limit_above_zero(seed):
     (lambda: stats.log_odds_contrast({}, DIFFERENCE, 2), "level: 2 is not between"),
     (lambda: stats.paired_difference([((3, 2), (1, 2))]), "units[0]: k1: 3 is not from 0 to n"),
     (lambda: stats.paired_difference([((1, 2), (1, 2))], 2), "level: 2 is not between"),
+    (lambda: stats.contrast_power({"x": 1}, [], stats.Design(6, 2)), "rates: 1 of 'x' is not betw"),
     (lambda: stats.share(4, 3), "k: 4 is not from 0 to n = 3"),
     (lambda: stats.share("1", 3), "k: '1' is not from 0 to n = 3"),
     (lambda: stats.prediction_powered_rate([(1, 2)], 3, 9), "labelled: (1, 2) is not a pair"),
@@ -216,6 +218,37 @@ def test_effects_that_add_up_in_log_odds_do_not_interact_there():
         for s in range(200)
     )
     assert established <= 12  # 2.5% of 200 are 5; 12 has less than 1 chance in 200
+
+
+# --- power --------------------------------------------------------------------------------------
+
+REQUIRED = [{"HP": 1, "LA": -1}, {"HP": 1, "LP": -1}, {"HP": 1, "RV": -1}, {"HP": 1, "UN": -1},
+            INTERACTION]
+
+
+def mirrored(effect):
+    """Rates of a respondent whose +effect needs symmetry, the cue and an entry that can mirror."""
+    return {"HP": 0.4 + effect, "LP": 0.4 + effect / 4, "LA": 0.4, "RV": 0.4 + effect / 10,
+            "UN": 0.45, "UL": 0.4}
+
+
+@pytest.mark.parametrize(("effect", "units", "outcomes", "power"),
+                         [(0.4, 20, 6, 0.883), (0.3, 20, 12, 0.78), (0.2, 20, 6, 0.09)])
+def test_power_of_a_rule_is_that_of_a_second_simulation(effect, units, outcomes, power):
+    """`power`: 2,000 samples each, written apart in NumPy; sign flips by convolution."""
+    found = stats.contrast_power(mirrored(effect), REQUIRED, stats.Design(units, outcomes), 200)
+    assert found.low - 0.02 <= power <= found.high + 0.02
+
+
+def test_sampled_outcomes_have_the_rates_and_spreads_that_were_asked_for():
+    design = stats.Design(400, 2000, between=1.0, within=0.5)
+    counts = stats.sampled_tally({"x": 0.5, "y": 0.8}, design, random.Random(3))
+    x, y = ([math.log((u[c].k + 0.5) / (2000.5 - u[c].k)) for u in counts.values()] for c in "xy")
+    for logits, rate in ((x, 0.5), (y, 0.8)):
+        assert sum(logits) / 400 == pytest.approx(math.log(rate / (1 - rate)), abs=0.2)
+        assert stdev(logits) == pytest.approx(math.hypot(1.0, 0.5), rel=0.1)
+    assert stdev([a - b for a, b in zip(x, y, strict=True)]) == pytest.approx(0.5 * 2**0.5, rel=0.1)
+    assert {count[1:] for unit in counts.values() for count in unit.values()} == {(2000, 0)}
 
 
 # --- shares and labels that err -----------------------------------------------------------------

@@ -1,6 +1,8 @@
 """A report as a value, and its forms: page, Markdown, terminal, SVG, LaTeX, CSV."""
 
+import base64
 import csv
+import hashlib
 import io
 import re
 from html.parser import HTMLParser
@@ -64,18 +66,15 @@ def texts(n, **more):
 
 
 class Tags(HTMLParser):
-    """The tags that a browser would see, and the words between them."""
+    """The tags that a browser would see."""
 
     def __init__(self, page):
         super().__init__()
-        self.seen, self.words = [], ""
+        self.seen = []
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
         self.seen.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.words += data
 
 
 def page_of(document):
@@ -130,6 +129,16 @@ def test_foreign_words_add_no_tag_no_handler_and_no_control_character():
     assert sum(tag == "script" for tag, _ in tags) == 1 and "img" not in {tag for tag, _ in tags}
     assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", page)
+
+
+def test_the_page_loads_nothing_and_allows_its_own_script_only():
+    page = page_of(report(texts=texts(1)))
+    outside = [value for _, attrs in Tags(page).seen for name, value in attrs.items()
+               if name in ("src", "href", "action") and not value.startswith("#")]
+    script = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert outside == [] and "default-src 'none'" in page
+    assert f"script-src 'sha256-{digest}'" in page and "script-src 'none'" in page_of(report())
 
 
 def test_foreign_words_stay_words_in_markdown_and_on_a_terminal():

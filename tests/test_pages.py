@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 import pytest
 from study_rows import plan
+from test_document import evil
 
 import analyze
 from common import VERSION
@@ -26,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "results/examples"
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
 PAGES = ("pilot", "pilot, four respondents", "tournament", "urrp", "urrp, three models",
-         "calibration", "iterated PD", "index", "no runs")
+         "calibration", "iterated PD", "index", "no runs", "hostile")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,14 @@ def pages(browser, tmp_path_factory):
             "iterated PD": ROOT / "pd-agents/data/examples/local-smollm2/report.html",
             "index": listed(made / "listed", [EXAMPLES, made / "acausal", made / "calibration",
                                               ROOT / "pd-agents/data/examples"]),
-            "no runs": listed(made / "empty", [])}
+            "no runs": listed(made / "empty", []), "hostile": hostile(made)}
+
+
+def hostile(made):
+    """Every word of it comes from a server that means harm."""
+    path = made / "hostile.html"
+    path.write_text(html.pages(evil())["report.html"], encoding="utf-8")
+    return path
 
 
 def tournament(made):
@@ -237,6 +245,22 @@ def test_the_index_filters_by_state_and_words(opened):
     tab.fill("input[type=search]", "urrp-smollm2")
     assert shown.count() == 1
     assert tab.locator("output").inner_text() == f"1 of {everything}"
+
+
+def test_the_filter_finds_trials_by_model_and_words(opened):
+    tab = opened("pilot, four respondents", folds=False)
+    shown = tab.locator("#texts details:visible")
+    tab.select_option("select[aria-label=model]", "coin")
+    assert shown.count() == 40 and all("coin" in words for words in shown.all_inner_texts())
+    tab.fill("input[type=search]", "no such words anywhere")
+    assert shown.count() == 0
+
+
+def test_folds_open_by_keyboard(opened):
+    tab = opened("pilot", folds=False)
+    tab.locator("#texts details summary").first.focus()
+    tab.keyboard.press("Enter")
+    assert tab.locator("#texts details[open]").count() == 1
 
 
 @pytest.mark.parametrize("name", ["pilot", "iterated PD", "index"])  # they share one sheet

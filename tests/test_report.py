@@ -1,11 +1,7 @@
-"""What people look at: the report in a real browser, and foreign text that must stay text."""
+"""The pilot's report: every trial as it was, stamped, and whole or said to be cut."""
 
-import base64
-import hashlib
-import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -22,10 +18,6 @@ ROOT = Path(__file__).resolve().parents[1]
 MODELS = ["superrational", "coin"]
 CONFIG = {"seed": 7, "runs": 4, "compliance": "low", "tells": "standard", "temperature": 0.7,
           "max_out": 96, "reasoning_effort": None}
-PAYLOADS = ("<script>document.title='owned'</script>", "<img src=x onerror=alert(1)>",
-            "</pre></details><h1>out</h1>", "\x1b[31mred\x1b[0m\x07", "a & b < c > d \" ' `",
-            "<svg onload=alert(1)>", "‮right to left", "\x00nul")
-
 
 @pytest.fixture(scope="module")
 def study():
@@ -39,42 +31,8 @@ def study():
                            "prompts": {}}
 
 
-def hostile(rows):
-    """The same rows with payloads wherever a server has the word."""
-    return [row | {"text": PAYLOADS[i % len(PAYLOADS)], "served_model": PAYLOADS[-1 - i % 3],
-                   "provider": PAYLOADS[i % 3], "decision": None, "cooperates": None,
-                   "status": "unreadable"}
-            for i, row in enumerate(rows)]
-
-
-class Tags(HTMLParser):
-    """Counts the tags that a browser would see."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.seen = []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
-
 def page_of(rows, prompts, study):
     return pilot_files.derive(rows, prompts, study, None)["report.html"].decode()
-
-
-def test_model_output_adds_no_tag_and_no_handler(study):
-    rows, prompts, identity = study
-    tags = Tags(page_of(hostile(rows), prompts, identity)).seen
-    assert sum(tag == "script" for tag, _ in tags) == 1
-    assert not [tag for tag, _ in tags if tag == "img"]
-    assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
-
-
-def test_model_output_brings_no_control_character(study):
-    rows, prompts, identity = study
-    page = page_of(hostile(rows), prompts, identity)
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\x9b‮]", page)
 
 
 def test_a_name_from_a_server_brings_no_tag_into_the_markdown(study):
@@ -83,16 +41,6 @@ def test_a_name_from_a_server_brings_no_tag_into_the_markdown(study):
               for i, row in enumerate(rows)]
     summary = pilot_files.derive(served, prompts, identity, None)["pilot-summary.md"].decode()
     assert "&lt;img src=1>" in summary and "<img" not in summary and "\n# b" not in summary
-
-
-def test_the_page_loads_nothing_and_allows_its_own_script_only(study):
-    page = page_of(*study)
-    outside = [v for tag, attrs in Tags(page).seen for name, v in attrs.items()
-               if name in ("src", "href", "action") and not v.startswith("#")]
-    script = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert outside == []
-    assert f"script-src 'sha256-{digest}'" in page and "default-src 'none'" in page
 
 
 def test_every_trial_shows_its_prompt_and_answer(study):
@@ -120,50 +68,6 @@ def test_a_formula_from_a_server_stays_text_in_the_csv(study):
     rows, prompts, identity = study
     bad = [rows[0] | {"served_model": "=1+1"}, *rows[1:]]
     assert b",'=1+1," in pilot_files.derive(bad, prompts, identity, None)["trials.csv"]
-
-
-@pytest.fixture(scope="module")
-def reports(study, tmp_path_factory):
-    """{name: path} of an ordinary report and of one full of payloads."""
-    folder, (rows, prompts, identity) = tmp_path_factory.mktemp("reports"), study
-    for name, own in (("plain", rows), ("hostile", hostile(rows))):
-        (folder / f"{name}.html").write_text(page_of(own, prompts, identity), encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in ("plain", "hostile")}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["plain", "hostile"])
-def test_no_sideways_scrolling_and_no_error_in_a_browser(browser, reports, name, width, scheme):
-    tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
-    said = []
-    tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
-    tab.goto(reports[name].as_uri())
-    tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert said == [] and tab.title() == "CIRRUS-24 pilot"
-    tab.close()
-
-
-def test_the_filter_finds_trials_by_model_and_words(browser, reports, study):
-    tab = browser.new_page()
-    tab.goto(reports["plain"].as_uri())
-    tab.select_option("select[aria-label=model]", "coin")
-    shown = tab.locator("#texts details:visible").count()
-    assert shown == sum(row["model"] == "coin" for row in study[0])
-    tab.fill("input[type=search]", "no such words anywhere")
-    assert tab.locator("#texts details:visible").count() == 0
-    tab.close()
-
-
-def test_folds_open_by_keyboard(browser, reports):
-    tab = browser.new_page()
-    tab.goto(reports["plain"].as_uri())
-    tab.locator("#texts details summary").first.focus()
-    tab.keyboard.press("Enter")
-    assert tab.locator("#texts details[open]").count() == 1
-    tab.close()
 
 
 def test_help_of_the_pilot_loads_no_package():

@@ -290,15 +290,14 @@ def test_labels_that_never_err_leave_an_honest_width():
 @pytest.mark.parametrize("units", [6, 10, 20])
 @pytest.mark.parametrize(("x", "y"), [(0.5, 0.5), (0.97, 0.8), (0.1, 0.03), (0.7, 0.4)])
 def test_the_interval_covers(units, x, y):
-    """150 samples each, bulletins differing by 0.8 logits and their cells by 0.4; the larger table
-    is made by benchmarks/statistics.py."""
-    truth = true_difference(x, y)
-    covered = 0
-    for seed in range(150):
+    """Bulletins differ by 0.8 logits and their cells by 0.4; the larger table is made by
+    benchmarks/statistics.py."""
+    truth, samples, covered = true_difference(x, y), 1200 // units, 0
+    for seed in range(samples):
         counts = stats.tally(drawn(f"{units}{x}{y}{seed}", units, 12, x=x, y=y))
         found = stats.contrast(counts, DIFFERENCE)
         covered += found.low <= truth <= found.high
-    assert covered >= 0.9 * 150  # 93% and two standard errors below
+    assert covered / samples >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / samples)
 
 
 def true_difference(x, y):

@@ -17,7 +17,17 @@ from typing import Any
 
 from .distributions import binomial_pmf, normal_cdf, normal_quantile
 from .results import Bootstrap
-from .samples import check_choice, check_level, constant, lattice, mean, numbers, squares, too_few
+from .samples import (
+    check_choice,
+    check_level,
+    constant,
+    lattice,
+    mean,
+    numbers,
+    squares,
+    stream_of,
+    too_few,
+)
 
 METHODS = ("bca", "percentile")
 Statistic = Callable[..., float | None]
@@ -259,7 +269,7 @@ def _jackknife(samples: tuple, statistic: Statistic) -> tuple[float, float]:
 def _sampled_curve(
     samples: tuple, statistic: Statistic, resamples: int, rng: Random | int
 ) -> Curve:
-    stream = rng if isinstance(rng, Random) else Random(rng)
+    stream = stream_of(rng)
     draws = islice(zip(*(_draws(sample, stream) for sample in samples), strict=True), resamples)
     if statistic is mean:
         values = [math.fsum(sample) / len(sample) for (sample,) in draws]

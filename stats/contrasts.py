@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from .distributions import critical, t_quantile, t_two_sided
+from .flips import flip_limit, sign_flip_test, too_few_to_flip
 from .intervals import check_share, wilson_limits
-from .permutation import flip_limit, sign_flip_test, too_few_to_flip
 from .results import Bounds, Contrast, Count, Estimate, UnitContrast
 from .samples import check_level, squares
 

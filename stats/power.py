@@ -9,7 +9,7 @@ from .contrasts import Tally, Weights, established
 from .distributions import binomial_pmf, normal_quantile
 from .intervals import share
 from .results import Count, Share
-from .samples import check_proportion
+from .samples import check_proportion, stream_of
 
 MOST = 20_000
 NEARBY = 12  # power rises in a sawtooth: the smallest n may lie a few below one that fails
@@ -64,7 +64,7 @@ def contrast_power(
     for cell, rate in rates.items():
         if not 0 < rate < 1:
             raise ValueError(f"rates: {rate!r} of {cell!r} is not between 0 and 1")
-    stream, times = rng if isinstance(rng, Random) else Random(rng), 0
+    stream, times = stream_of(rng), 0
     for _ in range(samples):
         counts = sampled_tally(rates, design, stream)
         times += all(established(counts, weights) for weights in contrasts)

@@ -5,9 +5,11 @@ Sums go through `math.fsum`: the built-in `sum` of floats rounds differently fro
 
 import math
 from collections.abc import Iterable, Sequence
+from random import Random
 
 SAME = "every value is the same"
 GRID = 1 << 48
+ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 def numbers(values: Iterable[float], name: str) -> list[float]:
@@ -52,6 +54,15 @@ def check_proportion(p: float, name: str) -> float:
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: {p!r} is not between 0 and 1")
     return p
+
+
+def check_resamples(resamples: int) -> None:
+    if resamples < 1:
+        raise ValueError(f"resamples: {resamples!r} is not positive")
+
+
+def stream_of(rng: Random | int) -> Random:
+    return rng if isinstance(rng, Random) else Random(rng)
 
 
 def check_choice(value: str, choices: Iterable[str], name: str) -> str:

@@ -39,17 +39,13 @@ def _unit(vector: dict[str, float]) -> dict[str, float]:
     return {gram: weight / norm for gram, weight in vector.items()}
 
 
-def cosine(a: Vector, b: Vector) -> float:
-    """Dot product of two vectors of length 1; 0 where one is empty."""
-    return math.fsum([a[gram] * b[gram] for gram in a.keys() & b.keys()])
-
-
 def cosine_matrix(vectors: Sequence[Vector]) -> list[list[float]]:
-    """All cosines: row i, column j."""
+    """Dot products of vectors of length 1, row i and column j; 0 where one is empty."""
     matrix = [[0.0] * len(vectors) for _ in vectors]
     for i, a in enumerate(vectors):
         for j in range(i + 1):
-            matrix[i][j] = matrix[j][i] = cosine(a, vectors[j])
+            b = vectors[j]
+            matrix[i][j] = matrix[j][i] = math.fsum([a[g] * b[g] for g in a.keys() & b.keys()])
     return matrix
 
 

@@ -7,7 +7,7 @@ from statistics import stdev
 import pytest
 
 import stats
-from stats import permutation
+from stats import flips
 from stats.distributions import binomial_pmf
 
 DIFFERENCE, INTERACTION = {"x": 1, "y": -1}, {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
@@ -60,7 +60,7 @@ def test_six_units_give_their_smallest_and_largest_value():
 ])
 def test_random_subsets_approach_the_exact_limits(monkeypatch, values):
     exact = stats.sign_flip_interval(values)
-    monkeypatch.setattr(permutation, "MOST_SUBSETS", 0)
+    monkeypatch.setattr(flips, "MOST_SUBSETS", 0)
     sampled, again = (stats.sign_flip_interval(values, rng=5) for _ in "ab")
     assert sampled == again != exact
     width = exact.high - exact.low

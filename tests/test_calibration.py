@@ -13,7 +13,8 @@ import pytest
 from conftest import run_in
 from study_rows import conducted
 
-from cirrus.ask.respondents import expected
+from cirrus.ask.pilot import PILOT
+from cirrus.ask.populations import expected, scenes
 from cirrus.calibrate import replicate as c
 from cirrus.calibrate import replicate as runs
 from cirrus.calibrate import table as table
@@ -109,7 +110,7 @@ def test_what_is_true_of_a_population_follows_from_its_rule():
     # Only where H is high: half of it.
     assert table.truth("compliance-cued", tournament=True) == pytest.approx(
         table.truth("superrational", tournament=True) / 2)
-    assert expected("label-biased", 0, 0, 0, False) == pytest.approx(
+    assert expected("label-biased", scenes(PILOT[3])) == pytest.approx(
         (logistic(1.6) + logistic(0.8) + logistic(-0.8)) / 3)
 
 

@@ -1,20 +1,18 @@
-"""Simulated populations: tables of functions from the rendered prompt to an answer.
+"""Simulated respondents: populations that answer, and write policies, in the form asked for.
 
-Nobody tells a respondent its condition. It finds the cues in the text as a reader would, draws
-from a logistic choice rule, and answers in the form asked for; about one answer in a hundred
-can't be read. Asked for a policy, it writes one, and in an encounter it is moved by how that
-policy leans. They calibrate the instrument; they say nothing about any model.
+Nobody tells a respondent its condition. It finds the cues in the text as a reader would
+(`cues.py`), draws by its population's rule (`populations.py`), and answers in the form asked for;
+about one answer in a hundred can't be read. Asked for a policy, it writes one, and in an encounter
+it may be moved by how that policy leans. They calibrate the instrument; they say nothing about any
+model.
 """
 
-import math
 import random
 import re
-from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import NamedTuple
 
-from cirrus.ask.bulletins import FOLDERS, PROMPTS
-from cirrus.ask.prompts import Condition, Domain, load_domain
+from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
+from cirrus.ask.populations import POPULATIONS, chance
+from cirrus.ask.prompts import Condition
 from cirrus.markers.labels import FAMILIES
 from common.rng import SeededRandom
 from common.wire import Request
@@ -73,23 +71,8 @@ def _adjudicator(name: str):
 ADJUDICATORS = {name: _adjudicator(name) for name in _JUDGES}
 
 
-# --- What simulated respondents write when they are asked for a policy, and read back from it l ---
+# --- What simulated respondents write when they are asked for a policy ---
 
-# sentence → how far it moves a reader (in units of leaning)
-LEANINGS = {
-    "Default: stay with the common arrangement unless facts on file force another course.": 1,
-    "Our starting point is the agreed date; leaving it needs written grounds.": 1,
-    "Unless shown otherwise we keep step with the other members.": 1,
-    "Moving together comes first, and exceptions go to a named person.": 1,
-    "Default: weigh each notice on its own facts and record why.": 0,
-    "No fixed preference: the incident at hand decides.": 0,
-    "Both courses stay open until today's figures are in.": 0,
-    "We take every notice fresh, whatever was filed last time.": 0,
-    "Default: look first after those who depend on our own desk.": -1,
-    "Our own people come before any calendar agreed with outsiders.": -1,
-    "Where waiting exposes those we serve, we act at once.": -1,
-    "Speed for our side outweighs the convenience of the group.": -1,
-}
 ACAUSAL = (
     "Teams like us reading these terms will reach the same decision, so choose as if for all.",
     "Desks in our position arrive at the same answer; file the one we would want from each.",
@@ -178,138 +161,7 @@ def _filled(line: str, rng: random.Random) -> str:
     return re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
 
 
-def leaning(text: str) -> int:
-    """1, 0 or −1, by the sentence that stands in `text`; 0 where none does."""
-    return next((weight for sentence, weight in LEANINGS.items() if sentence in text), 0)
-
-
-UNREADABLE = 0.01
-CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]\s+Rationale \(max 2 lines\):\s*\Z")
 VAGUE = "We are still weighing this with counsel and will file once both teams have met."
-
-
-class Cues(NamedTuple):
-    """What stands in a prompt: cue sentences as 0/1, tells, and the labels of the contract."""
-
-    symmetric: int
-    coupled: int
-    joint_only: int      # safe-harbour hangs on acting together
-    tells: str
-    domain: str
-    cooperative: str     # label of the cooperative act
-    other: str
-    first: str           # the label shown first
-    leaning: int = 0     # of the declared policy: 1, 0 or −1
-    peer: str = ""       # what the counterparty filed last: "C", "D", "" where nothing is read
-    main: bool = True    # whether the names in the text are of the main pool of variants
-
-
-@cache
-def _domains() -> tuple[tuple[str, Domain], ...]:
-    return tuple((name, load_domain(name)) for name in FOLDERS)
-
-
-@cache
-def _forms() -> dict[tuple[str, str], tuple[str, bool]]:
-    """{(line of the cooperative act, of the other): (domain, whether of a main variant)}."""
-    forms = {}
-    for name, domain in _domains():
-        for variant in domain.variants:
-            for lines in zip(*(act.lines for act in domain.acts), strict=True):
-                forms[tuple(line.format_map(variant.fields) for line in lines)] = (
-                    name, not variant.holdout)
-    return forms
-
-
-@cache
-def _rows() -> tuple[tuple[str, re.Pattern], ...]:
-    """How an earlier entry of the pair stands in a prompt, by domain: its first words, a row."""
-    rows = [domain.templates["row"] for _, domain in _domains()]
-    return tuple((row.partition("{")[0], re.compile("^" + re.escape(row).replace(
-        r"\{own\}", "(.+)").replace(r"\{peer\}", "(.+)") + "$", re.M)) for row in rows)
-
-
-def read_toggles(text: str, domain: Domain) -> tuple[dict[str, str], str]:
-    """({factor: level} of the cue sentences in `text`, the tells they are worded in)."""
-    found = {tells: {factor: level for factor, levels in toggles.items()
-                     for level, wordings in levels.items()
-                     if any(words and words in text for words in wordings)}
-             for tells, toggles in domain.toggles.items()}
-    tells = max(found, key=lambda name: len(found[name]))
-    return found[tells], tells
-
-
-def _peer(text: str, cooperative: str, other: str) -> str:
-    """The counterparty's last entry, by the labels of this form."""
-    entries = [row for opening, pattern in _rows() if opening in text
-               for row in pattern.findall(text)]
-    return {cooperative: "C", other: "D"}.get(entries[-1][1], "") if entries else ""
-
-
-# Agents that meet many others read few different forms.
-@lru_cache(maxsize=512)
-def read_cues(text: str) -> Cues:
-    """The cues of a decision prompt; ValueError where its contract can't be found."""
-    contract = CONTRACT.match(text, max(0, text.rfind("Decision: [")))
-    if not contract:
-        raise ValueError("this prompt does not end with the two lines of the contract")
-    first, second = contract.groups()
-    lines = [text.rpartition(f"\n- {label}: ")[2].partition("\n")[0] for label in (first, second)]
-    for (cooperative, other), shown in (((first, second), lines), ((second, first), lines[::-1])):
-        if tuple(shown) in _forms():
-            domain, main = _forms()[tuple(shown)]
-            found, tells = read_toggles(text, dict(_domains())[domain])
-            return Cues(int(found.get("S") == "high"), int(found.get("C") == "present"),
-                        int(found.get("H") == "high"), tells, domain, cooperative, other, first,
-                        leaning(text), _peer(text, cooperative, other), main)
-    raise ValueError("the options of this prompt belong to no known domain")
-
-
-def logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
-
-
-def cued(cues: Cues) -> float:
-    """Log-odds of a reader whom symmetry and coupling move, most where they meet."""
-    return -0.8 + 1.0 * cues.symmetric + 0.8 * cues.coupled + 1.2 * cues.symmetric * cues.coupled
-
-
-# Log-odds of the cooperative act, given what was read.
-LOG_ODDS: dict[str, Callable[[Cues], float]] = {
-    "superrational": cued,
-    "coin": lambda cues: 0.0,
-    "compliance": lambda cues: -0.4 + 2.4 * cues.joint_only,
-    "compliance-cued": lambda cues: cued(cues) if cues.joint_only else -0.2,
-    "label-biased": lambda cues: 1.6 if cues.cooperative.isupper() else
-                                 0.8 if cues.cooperative == "Option A" else -0.8,
-    "position-biased": lambda cues: 1.4 if cues.first == cues.cooperative else -1.4,
-    "tell-sensitive": lambda cues: cued(cues) if cues.tells == "standard" else 0.0,
-    "domain-bound": lambda cues: cued(cues) if cues.domain == "cvd" else 0.0,
-    "overfit": lambda cues: cued(cues) if cues.main else 0.0,
-    "reciprocal": lambda cues: {"": 2.0, "C": 2.5, "D": -2.5}[cues.peer],
-    "copycat": lambda cues: 0.0,
-    "policy-led": lambda cues: 0.0,
-    "always-coordinate": lambda cues: math.inf,
-    "always-preempt": lambda cues: -math.inf,
-    "sloppy": lambda cues: 0.0,
-    "truncating": lambda cues: 0.0,
-}
-# How far a declared policy's leaning moves the log-odds in an encounter; elsewhere not at all.
-LED: dict[str, float] = {"policy-led": 2.0} | dict.fromkeys(
-    ("superrational", "compliance", "compliance-cued", "tell-sensitive", "domain-bound",
-     "overfit"), 0.6)
-# Nothing moves these on average, yet all differ: SD, in log-odds, of what a policy does to every
-# decision that rests on it, and of what an incident does to the effect of the cues.
-VARIED: dict[str, tuple[float, float]] = {
-    "policies-0.5": (0.5, 0.0), "policies-1": (1.0, 0.0),
-    "bulletins-0.5": (0.0, 0.5), "bulletins-1": (0.0, 1.0)}
-LOG_ODDS |= dict.fromkeys(VARIED, lambda cues: 0.0)
-# Answers that miss the form more often, in some cells: (unreadable, cut off).
-FAULTS: dict[str, Callable[[Cues], tuple[float, float]]] = {
-    "sloppy": lambda cues: (0.30 if cues.coupled else 0.02, 0.0),
-    "truncating": lambda cues: (UNREADABLE, 0.25 if cues.symmetric else 0.01),
-}
-
 REASONS = {
     True: ("Our exposure window is tolerable and the soak should finish.",
            "Members without a build would be left with nothing to install.",
@@ -323,86 +175,44 @@ REASONS = {
 
 
 def policy(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
-    """(text, finish reason) of respondent `name` asked for a policy."""
-    domain = next((domain for _, domain in _domains() if any(
-        request.system == phases["strategy"] for phases in domain.systems.values())),
-        _domains()[0][1])
-    found, _ = read_toggles(request.user, domain)
-    condition = Condition(found.get("S", "low"), found.get("C", "absent"), found.get("H", "omit"))
+    """(text, finish reason) of population `name` asked for a policy."""
+    levels, *_ = read_toggles(request.user, domain_of(request.system))
+    condition = Condition(levels.get("S", "low"), levels.get("C", "absent"),
+                          levels.get("H", "omit"))
     return write(name, condition, rng), "stop"
 
 
-def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
-    """(text, finish reason) of respondent `name` to a decision prompt."""
+def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tuple[str, str]:
+    """(text, finish reason) of population `name` to a decision prompt."""
     cues = read_cues(request.user)
-    log_odds = LOG_ODDS[name](cues) + LED.get(name, 0.0) * cues.leaning
-    if name in VARIED:
-        log_odds += _own_way(name, request.user, cues, rng.root)
-    cooperates = rng.random() < _probability(log_odds)
-    unreadable, cut_off = FAULTS.get(name, lambda cues: (UNREADABLE, 0.0))(cues)
-    luck = rng.random()
-    if luck < unreadable:
+    cooperates, missing = decide(name, cues, rng, world)
+    if missing == "unreadable":
         return VAGUE, "stop"
-    if luck < unreadable + cut_off:
+    if missing == "truncated":
         return f"Decision: {cues.cooperative[:4]}", "length"
     label = cues.cooperative if cooperates else cues.other
     return f"Decision: {label}\nRationale: {_rationale(cooperates, rng)}", "stop"
 
 
-def _own_way(name: str, text: str, cues: Cues, seed: int) -> float:
-    """What this policy and this incident add to the log-odds, the same whenever they are met."""
-    policy, slope = VARIED[name]
-    drawn = 0.0
-    if policy:
-        drawn += SeededRandom(seed, "policy", _declared(text)).gauss(0, policy)
-    if slope:
-        steps = cues.symmetric + cues.coupled - 1
-        drawn += steps * SeededRandom(seed, "incident", _incident(text)).gauss(0, slope)
-    return drawn
-
-
-def _declared(text: str) -> str:
-    """The declared policy: what stands before the bulletin, "" where nothing does."""
-    opening = next((said for _, domain in _domains() if text.startswith(
-        said := domain.templates["encounter"][0].partition("{")[0])), "")
-    return text[len(opening):].partition("\n\n")[0] if opening else ""
-
-
-@cache
-def _incidents() -> tuple[str, ...]:
-    """The longest piece of each bulletin that is the same in all variants."""
-    return tuple(max(re.split(r"\{\w+\}", path.read_text("utf-8")), key=len).strip()
-                 for folder in FOLDERS.values()
-                 for path in sorted((PROMPTS / folder).glob("round_*.md")))
-
-
-def _incident(text: str) -> int:
-    """Which of the bulletins this is."""
-    return next(at for at, piece in enumerate(_incidents()) if piece in text)
-
-
-def _probability(log_odds: float) -> float:
-    return log_odds > 0 if math.isinf(log_odds) else logistic(log_odds)
+def decide(name: str, cues: Cues, rng: random.Random, world: int = 0) -> tuple[bool, str]:
+    """(whether it cooperates, what is wrong with the answer: unreadable, truncated, "")."""
+    cooperates, luck = rng.random() < chance(name, cues, world), rng.random()
+    unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
+    return cooperates, ("unreadable" if luck < unreadable else
+                        "truncated" if luck < unreadable + cut_off else "")
 
 
 def _rationale(cooperates: bool, rng: random.Random) -> str:
     return " ".join(rng.sample(REASONS[cooperates], 2))
 
 
-def expected(name: str, s: int, c: int, h: int, policies: bool) -> float:
-    """P(cooperate) in a cell (levels as 0/1) of cvd with standard tells on main variants, before
-    any history, averaged over label schemes, orders and, with `policies`, their leanings."""
-    acts = (("COORDINATE", "PREEMPT"), ("Option A", "Option B"), ("Option B", "Option A"))
-    each = [_probability(LOG_ODDS[name](Cues(s, c, h, "standard", "cvd", word, other, first))
-                         + LED.get(name, 0.0) * leaning)
-            for word, other in acts for first in (word, other)
-            for leaning in ((-1, 0, 1) if policies else (0,))]
-    return math.fsum(each) / len(each)
+def respondent(name: str, world: int = 0):
+    """Population `name` as a provider asks it. `world`: see `chance`."""
+    def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
+        if request.stage == "strategy":
+            return policy(name, request, rng)
+        return answer(name, request, rng, world)
+    return respond
 
 
-def _respondent(name: str):
-    stages = {"strategy": policy, "decision": answer}
-    return lambda request, rng: stages[request.stage](name, request, rng)
-
-
-RESPONDENTS = {name: _respondent(name) for name in LOG_ODDS}
+RESPONDENTS = {name: respondent(name) for name in POPULATIONS}

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.ask.respondents import VARIED, expected
+from cirrus.ask.pilot import PILOT
+from cirrus.ask.populations import expected, scenes
 from cirrus.calibrate.replicate import read_size
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
@@ -47,7 +48,8 @@ POPULATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "bulletins-1": ("no mean effect; the cues' effect differs by bulletin, SD 1",
                     ("level over bulletins",)),
 }
-NULL = ("coin", *VARIED)     # nothing moves these on average
+# Nothing moves these on average.
+NULL = ("coin", "policies-0.5", "policies-1", "bulletins-0.5", "bulletins-1")
 
 
 def check_populations(names: Sequence[str]) -> list[str]:
@@ -103,9 +105,10 @@ def truth(population: str, tournament: bool) -> float:
     """The primary contrast of a population: from its choice rule, not from its answers."""
     if population in NULL:
         return 0.0
-    levels = (0, 1) if tournament else (0,)
-    return math.fsum(expected(population, 1, 1, h, tournament)
-                     - expected(population, 0, 0, h, tournament) for h in levels) / len(levels)
+    levels = ("high", "low") if tournament else ("low",)
+    return math.fsum(expected(population, scenes(PILOT[0], H=level), tournament)
+                     - expected(population, scenes(PILOT[-1], H=level), tournament)
+                     for level in levels) / len(levels)
 
 
 def _covers(interval: Sequence[float | None], value: float) -> bool | None:

@@ -32,7 +32,7 @@ from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.journal import InFlight, Journal
 from common.reading import read
-from common.wire import NOT_RUN, Exchange, Reading, Reply, Request
+from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision
 
 
 class After(NamedTuple):
@@ -336,10 +336,10 @@ class Drive:
             self.errors[reading.error_type] += 1
         model = self.provider.model(request.model)
         cost, charged = self.budget.charge(request, reading, model, task.reserved)
-        reply = reply._replace(cost_usd=cost)
+        sent = self.provider.body(request)
+        reply = reply._replace(cost_usd=cost, quantization=precision(sent))
         outcome = self._judge(task, reading)
-        self.journal.append(request, self.provider.body(request), exchange, outcome, reply,
-                            charged, self.clock.stamp())
+        self.journal.append(request, sent, exchange, outcome, reply, charged, self.clock.stamp())
         self.admission.release(task)
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))

@@ -58,10 +58,8 @@ def reply_of(entry: dict) -> Reply:
     raw = entry["response"]
     exchange = Exchange(raw["status"], raw["headers"], raw["body"], raw["error"])
     reply = read(exchange, now=0.0).reply
-    upstream = entry["request"].get("provider")
-    precisions = upstream.get("quantizations") if isinstance(upstream, dict) else None
     return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
-                          quantization=str(precisions[0]) if precisions else None)
+                          quantization=wire.precision(entry["request"]))
 
 
 def is_final(entry: dict) -> bool:

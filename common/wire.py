@@ -225,6 +225,12 @@ def _pinned(model: Model) -> dict[str, Any]:
     return out
 
 
+def precision(sent: Mapping[str, Any]) -> str | None:
+    """The quantisation that a body pins its answer to."""
+    listed = sent["provider"].get("quantizations") if isinstance(sent.get("provider"), dict) else 0
+    return str(listed[0]) if isinstance(listed, list) and len(listed) == 1 else None
+
+
 def _significant(usd: float) -> float:
     return float(f"{usd:.9g}")
 

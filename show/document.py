@@ -231,8 +231,7 @@ MARKDOWN: dict[type, Callable[[Any, int], str]] = {
 
 
 def _md(blocks: Sequence[Any], level: int) -> str:
-    said = (MARKDOWN[type(block)](block, level) for block in blocks)
-    return "\n\n".join(part for part in said if part)
+    return "\n\n".join(filter(None, (MARKDOWN[type(block)](block, level) for block in blocks)))
 
 
 def markdown(report: Document) -> str:
@@ -386,10 +385,10 @@ def _cells(row: Sequence[Line], at: int, three: bool) -> list[object]:
 
 def _text_cell(words: str) -> str:
     """An apostrophe before what a spreadsheet would run as a formula."""
-    said = visible(words)
-    return f"'{said}" if re.match(r"\s*[=+\-@＝＋－＠]|[\t\r]", said) else said
+    text = visible(words)
+    return f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|[\t\r]", text) else text
 
 
 def _quoted(cell: object) -> str:
-    said = str(cell)
-    return '"' + said.replace('"', '""') + '"' if re.search('[,"\r\n]', said) else said
+    text = str(cell)
+    return '"' + text.replace('"', '""') + '"' if re.search('[,"\r\n]', text) else text

@@ -40,14 +40,14 @@ def plain(value: float | None, digits: int = 2) -> str:
     """ "0.67", "−5.0", "1,272"."""
     if value is None:
         return NONE
-    said = f"{value:,.{digits}f}"
-    return said.replace("-", "−") if said.strip("-0.,") else said.lstrip("-")
+    rounded = round(value, digits)
+    return f"{'−' if rounded < 0 else ''}{abs(rounded):,.{digits}f}"
 
 
 def signed(value: float | None, digits: int = 2) -> str:
     """ "+0.21", "−0.21", "0.00": for what can be on either side of zero."""
-    said = plain(value, digits)
-    return said if value is None or said[0] == "−" or not said.strip("0.") else f"+{said}"
+    plus = "+" if value is not None and round(value, digits) > 0 else ""
+    return plus + plain(value, digits)
 
 
 def percent(share: float | None, digits: int = 0) -> str:
@@ -71,13 +71,13 @@ def interval(low: float | None, high: float | None, digits: int = 2, sign: bool 
 
 def span(low: float | None, high: float | None) -> str:
     """A 95% interval in points, or that there is none."""
-    said = interval(low, high, 1, sign=True, scale=100)
-    return f"95% interval {said}" if said else "no interval"
+    limits = interval(low, high, 1, sign=True, scale=100)
+    return f"95% interval {limits}" if limits else "no interval"
 
 
-def bracketed(said: str, inner: str) -> str:
+def bracketed(figure: str, inner: str) -> str:
     """ "50% (25 to 75)"; without an interval the figure alone."""
-    return f"{said} ({inner})" if inner else said
+    return f"{figure} ({inner})" if inner else figure
 
 
 def rate(share: float | None, low: float | None = None, high: float | None = None,
@@ -101,8 +101,8 @@ def estimate(entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2)
     if entry is None or entry["value"] is None:
         return Estimate(NONE)
     value, low, high = entry["value"], entry["low"], entry["high"]
-    said = bracketed(signed(scale * value, digits), interval(low, high, digits, True, scale))
-    return Estimate(said, value, low, high)
+    figure, inner = signed(scale * value, digits), interval(low, high, digits, True, scale)
+    return Estimate(bracketed(figure, inner), value, low, high)
 
 
 def bracket(entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2) -> str:
@@ -133,8 +133,7 @@ def p_value(p: float | None) -> str:
 
 def p_is(p: float | None) -> str:
     """ "p = 0.0320", "p < 0.0001", "no p"."""
-    said = p_value(p)
-    return "no p" if p is None else f"p {said}" if said.startswith("<") else f"p = {said}"
+    return "no p" if p is None else f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
 
 
 def in_words(n: int) -> str:

@@ -98,12 +98,12 @@ def _table(table: Table, level: int) -> str:
     head = "".join(f'<th scope="col"{_number(table, at)}>{text(name)}</th>' if name or not heat
                    else '<td class="none"></td>' for at, name in enumerate(table.head))
     body = "".join(_row(table, row) for row in table.rows)
-    said = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
-            if table.caption or heat else "")
+    caption = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
+               if table.caption or heat else "")
     named = text(table.caption or "table")
     region = f' tabindex="0" role="region" aria-label="{named}"' if heat else ""
     return (f'<div class="wide"{region}>'
-            f'<table class="{"heat" if heat else "stacked"}">{said}'
+            f'<table class="{"heat" if heat else "stacked"}">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
@@ -160,8 +160,8 @@ def _columns(block: Columns, level: int) -> str:
 
 
 def _plot(block: Plot, level: int) -> str:
-    said = f"<figcaption><b>{text(block.figure.title)}.</b> {text(block.caption)}</figcaption>"
-    return f"<figure>{plots.svg(block.figure)}{said}</figure>"
+    caption = f"<b>{text(block.figure.title)}.</b> {text(block.caption)}"
+    return f"<figure>{plots.svg(block.figure)}<figcaption>{caption}</figcaption></figure>"
 
 
 def _section(block: Section, level: int) -> str:

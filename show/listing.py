@@ -153,10 +153,10 @@ def _paid(manifest: Mapping) -> float | None:
 def _asked(config: Mapping, identity: Mapping, simulated: bool) -> str:
     models = config.get("models") or []
     if isinstance(models, Mapping):
-        models = [one for own in models.values() for one in own]
-    names = [one["name"] if isinstance(one, Mapping) else str(one) for one in models]
-    said = ", ".join(dict.fromkeys(names))
-    return said if simulated else f"{said} at {identity.get('provider', 'an unknown provider')}"
+        models = [model for stage in models.values() for model in stage]
+    names = ", ".join(dict.fromkeys(
+        model["name"] if isinstance(model, Mapping) else str(model) for model in models))
+    return names if simulated else f"{names} at {identity.get('provider', 'an unknown provider')}"
 
 
 def _state(folder: Path, manifest: Mapping) -> tuple[str, str]:
@@ -266,25 +266,25 @@ STAMP = ("SIMULATED: what is stamped so comes from simulated respondents and say
          "any model.")
 
 
-def states(found: Sequence[Entry]) -> dict[str, int]:
+def states(listed: Sequence[Entry]) -> dict[str, int]:
     """{state: runs}, the runs of a plan one by one."""
-    runs = [run for entry in found for run in (entry.parts or (entry,))]
+    runs = [run for entry in listed for run in (entry.parts or (entry,))]
     return {state: n for state in TAGS if (n := sum(run.state == state for run in runs))}
 
 
-def index(found: Sequence[Entry], where: Path, version: str) -> Document:
+def index(listed: Sequence[Entry], where: Path, version: str) -> Document:
     """The page that lies in the folder `where`: its links are relative to that."""
-    if not found:
+    if not listed:
         return Document(
             "Results", "None of these needs a key: without one, simulated respondents answer.",
             "There is no run yet.", Foot(version, {"seed": NONE}, "make report"),
             sections=[Section("What to run", [Bullets([Code(command) for command in EMPTY])])])
-    order = [*TITLES, *(entry.instrument for entry in found)]
-    runs = sorted(found, key=lambda entry: order.index(entry.instrument))
+    order = [*TITLES, *(entry.instrument for entry in listed)]
+    runs = sorted(listed, key=lambda entry: order.index(entry.instrument))
     named = ", ".join(f"{n:,} {state}" for state, n in states(runs).items())
     seeds = sorted({seed for entry in runs for seed in entry.seed.split(", ") if seed})
     facts = json.dumps([entry._replace(path=_name(entry.path, where), parts=())
-                        for entry in found], ensure_ascii=False).encode("utf-8", "replace")
+                        for entry in listed], ensure_ascii=False).encode("utf-8", "replace")
     return Document(
         "Results", "Every run below this folder, with its state and what it left.",
         f"{count(sum(states(runs).values()), 'run')}: {named}.",
@@ -341,13 +341,13 @@ def _runs(parts: Sequence[Entry], where: Path) -> Table:
 def _links(path: Path, where: Path) -> Iterator[Link]:
     """What a reader opens: the report first, then summary, figures and tables."""
     if path.is_file():
-        found = [(path.with_suffix(".html"), "report"), (path, "trials (JSONL)")]
+        links = [(path.with_suffix(".html"), "report"), (path, "trials (JSONL)")]
     else:
         inside = sorted([*path.glob("*.*"), *path.glob("exports/*.csv")])
-        found = [(file, "report") for file in inside if file.name in REPORTS]
-        found += [(file, word or f"{file.stem} (CSV)") for ending, word in KINDS
+        links = [(file, "report") for file in inside if file.name in REPORTS]
+        links += [(file, word or f"{file.stem} (CSV)") for ending, word in KINDS
                   for file in inside if file.name.endswith(ending)
                   and file.name != "acausal_manifest.json"]
-    first = {file: word for file, word in reversed(found) if file.is_file()}
-    for file in dict.fromkeys(file for file, _ in found if file in first):
+    first = {file: word for file, word in reversed(links) if file.is_file()}
+    for file in dict.fromkeys(file for file, _ in links if file in first):
         yield Link(first[file], quote(_name(file, where)))

@@ -168,8 +168,8 @@ def _in_lines(words: str, room: float) -> list[str]:
 
 
 def _rate(point: Point) -> str:
-    said = rate(point.value, point.low, point.high) if point.value is not None else "no data"
-    return f"{point.label} {said}".strip()
+    share = rate(point.value, point.low, point.high) if point.value is not None else "no data"
+    return f"{point.label} {share}".strip()
 
 
 # --- shares, a row each ------------------------------------------------------------------------
@@ -186,8 +186,8 @@ def _dots_svg(figure: Dots) -> tuple[float, list[str]]:
             y += STEP
         for series, point in enumerate(points):
             body.append(_text(8, y + 4, _short(point.label, left)))
-            said = "no data" if point.value is None else percent(point.value)
-            body.append(_text(WIDTH, y + 4, f"{said}  {point.note}".rstrip(), "num", "end"))
+            share = "no data" if point.value is None else percent(point.value)
+            body.append(_text(WIDTH, y + 4, f"{share}  {point.note}".rstrip(), "num", "end"))
             if point.value is not None:
                 kind = point.kind or SERIES[series % len(SERIES)]
                 body += _dot(point, kind, lambda v: left + span * v, y)
@@ -218,8 +218,8 @@ def _bar(point: Point, left: int, width: int) -> str:
     edges = (point.low, point.value, point.high) if known else (point.value,) * 3
     low, value, high = (round(edge * width) for edge in edges)
     bar = "█" * low + "▒" * (value - low) + "─" * (high - value) + "·" * (width - high)
-    said = f"  ({interval(point.low, point.high, 0, scale=100)})" if known else ""
-    return f"{head}{bar} {100 * point.value:3.0f}%{said}  {point.note}".rstrip()
+    inner = f"  ({interval(point.low, point.high, 0, scale=100)})" if known else ""
+    return f"{head}{bar} {100 * point.value:3.0f}%{inner}  {point.note}".rstrip()
 
 
 def _dots_text(figure: Dots) -> str:

@@ -176,12 +176,12 @@ def test_a_population_without_a_marker_has_next_to_none():
 
 # --- the acausal family in three registers -----------------------------------------------------
 
-TEXTS = json.loads((Path(__file__).parent / "acausal_texts.json").read_text("utf-8"))
+REGISTERS = json.loads((Path(__file__).parent / "acausal_texts.json").read_text("utf-8"))
 
 
-def found(texts):
+def acausal_found(texts):
     """(share of the acausal ones found, share of the others called acausal)."""
-    weights = fit([text["text"] for text in TEXTS if not text["held_out"]])
+    weights = fit([text["text"] for text in REGISTERS if not text["held_out"]])
     calls = {True: [], False: []}
     for text in texts:
         calls[text["acausal"]].append(label(weights, "acausal", text["text"]) is True)
@@ -189,14 +189,14 @@ def found(texts):
 
 
 def test_the_field_s_own_language_is_known_in_policies_essays_and_chains_of_thought():
-    recall, false_alarms = found([text for text in TEXTS if not text["held_out"]])
-    assert recall >= 0.9 and false_alarms <= 0.07
+    recall, false_alarms = acausal_found([text for text in REGISTERS if not text["held_out"]])
+    assert recall >= 0.85 and false_alarms <= 0.05
 
 
 def test_new_wordings_are_found_less_often_as_the_docs_say():
     """Texts written after the lists were: what docs/markers.md states, and no more."""
-    recall, false_alarms = found([text for text in TEXTS if text["held_out"]])
-    said = re.search(r"written afterwards.*?(\d+) of (\d+).*?(\d+) of (\d+)",
+    recall, false_alarms = acausal_found([text for text in REGISTERS if text["held_out"]])
+    said = re.search(r"written afterwards.*?(\d+)\s+of (\d+).*?(\d+)\s+of (\d+)",
                      (ROOT / "docs/markers.md").read_text("utf-8"), re.S)
     hits, n, alarms, others = map(int, said.groups())
     assert (recall, false_alarms) == (hits / n, alarms / others)

@@ -113,7 +113,8 @@ LISTS = {
             "|office|offices|counterpart~|participant~|vendor~|hospitals|sites|everyone|everybody"
             "|anyone|each|every|all of (us|them)|both|copy|copies|instance~|twin~|clone~|replica~"
             "|duplicate~|counterpart~|reasoner~|mind|minds|being|beings|player|players|thinker~"
-            "|civili[sz]ation~|they|them|their|theirs|it|its|opponent|pharmac~",
+            "|civili[sz]ation~|opponent|pharmac~",
+    "them": "<they>|they|them|their|theirs|it|its",
     "we": "we|us|our|ours|i|me|my|mine|myself|you|your|one",
     "decide": "decid~|decision~|choos~|choice~|conclu~|reason~|answer~|reach~|land|lands|arriv~"
               "|verdict|think~|judg~|infer~|settl~|pick~|find|finds|file|files|cooperat~|defect~"
@@ -148,38 +149,40 @@ READINGS: dict[str, Reading] = {
                "|equivalent~|likewise|as well|in step|just as|exactly as|as we|as i|what we|what i"
                "|where we|where i|wherever (we|i)|like us|like ours|like me"
                "|whatever (we|i|you)|covar~|linked"
-               "|entangl~|evidence of|tells me|forecast~|predicts?|near (one|1)|so (can|will|do)"
+               "|entangl~"
+               "|evidence of (their|its|his|her|what)|tells me|forecast~|predicts?|near (one|1)|so (can|will|do)"
                "|in effect|on behalf|for (all|both|every~)|copy|copies|twin~|clone~|replica~",
                "<decide>"),
         form=("as (if|though) ... (for|binding on|control~) (all|every|each|both|the whole)",
               "(rule|policy|choice|decision|answer|argument|exception) (for|fit for) (all|every~"
-              "|each|both|<they>)",
+              "|each|both|<them>)",
               "(made|decid~|choos~|picked|settl~|choose|decide) ... for (all|every~|each|both)",
               "(whatever|wherever|any reason|any grounds) <we> ... (they|others|peers"
               "|every~|theirs|them|it'?ll|both|desk|desks|it|twin|counterpart~)",
               "(whatever|what) (moves|persuades|leads|convinces) (us|me) ... (moves|persuades|leads"
               "|convinces)",
               "if (we|i|this) ... (so (will|do|would|can|did)|odds are|(they|others|everyone|it)"
-              "('ve|'ll| have| will| find| conclude| do) ... (too|also|as well|likewise|the same|it)?)",
-              "(so (will|do|would|can)|as do) (the )?<they>",
-              "<they> ... (as|what|where|wherever|like|the way|exactly as) (we|i|ours) (do|does|did"
+              "('ve|'ll| have| will| find| conclude| do) ... (too|also|as well|likewise|the same"
+              "|it)?)",
+              "(so (will|do|would|can)|as do) (the )?<them>",
+              "<them> ... (as|what|where|wherever|like|the way|exactly as) (we|i|ours) (do|does|did"
               "|are|land|lands|choose|decide~|reason|think|would|conclude|end|file|settle|find|see)",
-              "<they> ... (thinks?|reason~|know~|think this through) ... (as|like|exactly as|what)"
+              "<them> ... (thinks?|reason~|know~|think this through) ... (as|like|exactly as|what)"
               " (we|i)",
               "(our|my) (own )?(choice|decision|policy|reasoning|answer|course|output|cooperating"
               "|deliberation) ... (tells|shows|predicts|forecasts|implies|stands for|evidence"
               "|reflects|guide to|fixing|correlat~|linked|good news)",
               "(their|its|his) (choice|decision|move|output|reasoning|conclusion) ... (correlat~"
               "|linked|covar~|mine|ours|mirrors|parallel)",
-              "(want|have|wish|set) ... (every~|all|both|<they>) ... (pick|file|follow|take|do|in"
+              "(want|have|wish|set) ... (every~|all|both|<them>) ... (pick|file|follow|take|do|in"
               " (my|our) (place|shoes|position))",
               "(choice|one|course|decision|option|policy) (we|i|you) would (want|have|wish|set)"
-              " (from |for )?(<they>|all|the pair)",
+              " (from |for )?(<them>|all|the pair)",
               "(if|where|when|best if) (everyone|all|both)( sides)? (picks?|takes?|chooses?|does"
               "|follows?|picked)",
               "(same|identical|one) (algorithm|procedure|decision procedure|function|source code"
               "|weights|reasoning|policy) ",
-              "<they> ... (share~|runs?|same|identical) ... (procedure|algorithm|code|weights"
+              "<them> ... (share~|runs?|same|identical) ... (procedure|algorithm|code|weights"
               "|function|reasoning)",
               "(two|both) ... (outputs|places|seats|instances|entries) ... (one|same)",
               "one (decision|function|policy) ... (two|both|every) (places?|seats?|twice|place)?",
@@ -316,7 +319,9 @@ def matcher(*patterns: str) -> re.Pattern:
 
 
 def _plain(pattern: str) -> str:
-    filled = re.sub(r"<(\w+)>", lambda name: f"({LISTS[name[1]]})", pattern)
+    filled = pattern
+    while re.search(r"<\w+>", filled):  # a list may name another
+        filled = re.sub(r"<(\w+)>", lambda name: f"({LISTS[name[1]]})", filled)
     grouped = re.sub(r"\((?!\?)", "(?:", filled)
     return grouped.replace(" ... ", r"\b[^.;!?\n]*?\b").replace("~", r"\w*")
 
@@ -337,7 +342,8 @@ DISCLAIMED = re.compile(
     r"\b(?:no reason|mistake|wrong|absurd|odd|naive) to (?:think|believe|suppose|assume|expect)\b"
     r"|\b(?:tells?|says?) (?:me|us|one) nothing\b|\bis independent\b|\bno bearing\b"
     r"|\bunrelated\b"
-    r"|\b(?:do|does|would|can)(?:n[’']t| not) (?:believe|think|follow|mean|produce)\b", re.I)
+    r"|\b(?:do|does|would|can)(?:n[’']t| not) (?:believe|think|follow|mean|produce|assume"
+    r"|suppose|expect)\b", re.I)
 SENTENCE = re.compile(r"[^.;!?\n]{1,600}")  # bounded: no text may take long to read
 _LITTLE_WORDS = """a an the and or of to in on at for by with from as is are be been was were it its
 this that these those we our us will would should may can not no so than then their they them you

@@ -150,7 +150,8 @@ READINGS: dict[str, Reading] = {
                "|where we|where i|wherever (we|i)|like us|like ours|like me"
                "|whatever (we|i|you)|covar~|linked"
                "|entangl~"
-               "|evidence of (their|its|his|her|what)|tells me|forecast~|predicts?|near (one|1)|so (can|will|do)"
+               "|evidence of (their|its|his|her|what)"
+               "|tells me|forecast~|predicts?|near (one|1)|so (can|will|do)"
                "|in effect|on behalf|for (all|both|every~)|copy|copies|twin~|clone~|replica~",
                "<decide>"),
         form=("as (if|though) ... (for|binding on|control~) (all|every|each|both|the whole)",
@@ -166,7 +167,8 @@ READINGS: dict[str, Reading] = {
               "|it)?)",
               "(so (will|do|would|can)|as do) (the )?<them>",
               "<them> ... (as|what|where|wherever|like|the way|exactly as) (we|i|ours) (do|does|did"
-              "|are|land|lands|choose|decide~|reason|think|would|conclude|end|file|settle|find|see)",
+              "|are|land|lands|choose|decide~|reason|think|would|conclude|end|file|settle|"
+               "find|see)",
               "<them> ... (thinks?|reason~|know~|think this through) ... (as|like|exactly as|what)"
               " (we|i)",
               "(our|my) (own )?(choice|decision|policy|reasoning|answer|course|output|cooperating"
@@ -224,7 +226,8 @@ READINGS: dict[str, Reading] = {
         ideas=("<law>",
                "keep~|preserv~|protect~|secur~|qualif~|lose|loses|losing|forfeit~|settl~|decid~"
                "|govern~|requir~|must|exposure|shield~|standing|status|risk|risks|avoid~|trigger~"
-               "|apply|applies|eligib~|valid~|condition~|approv~|confirm~|obligat~|terms|bound|breach"),
+               "|apply|applies|eligib~|valid~|condition~|approv~|confirm~|obligat~|terms|b"
+               "ound|breach"),
         form=("(must|shall|requires|required|only if|provided|unless|subject to|so long as"
               "|as long as) ... <law>",
               "<law> ... (approv~|signs? off|settles?|decides?|checks?|clears?|confirms?|govern~"
@@ -262,7 +265,8 @@ READINGS: dict[str, Reading] = {
                   "the benchmark tests whether players cooperate or defect")),
     "utilitarian": Reading(
         ideas=("<affected>", "<welfare>|risk|risks|exposed|exposure|good|outcome~|save~",
-               "minimi~|maximi~|reduc~|limit~|great~|most|overall|total|net|weigh~|balanc~|outweigh~"
+               "minimi~|maximi~|reduc~|limit~|great~|most|overall|total|net|weigh~|balanc~"
+               "|outweigh~"
                "|priorit~|fewest|least|fewer|less|more|larger|largest|first|aggregate|combined"
                "|collective"),
         form=("(more|less|fewer|fewest|greater|greatest|least|most|total|overall|net|aggregate"

@@ -208,6 +208,18 @@ def test_log_odds_of_a_respondent_that_never_varies():
     assert found[1:4] == pytest.approx((found.value - half, found.value + half, 19))
 
 
+def test_log_odds_of_two_units_of_probabilities_by_hand():
+    rows = [("a", "x", 0.5), ("a", "y", 0.3), ("b", "x", 0.75), ("b", "y", 0.4)]
+    found = stats.log_odds_contrast(stats.tally(rows), DIFFERENCE)
+    assert found.value == pytest.approx(math.log(1.75 / 1.25) - math.log(1.2 / 1.8))
+    without_a, without_b = math.log(1.25 / 0.75 * 1.1 / 0.9), math.log(1.2 / 0.8)
+    half = 12.706204736174698 * (without_a - without_b) / 2  # t(.975; 1)
+    assert found[1:4] == pytest.approx((found.value - half, found.value + half, 1))
+    alike = stats.tally(rows_of(3, x=[0.5, 0.25], y=[0.3]))
+    assert stats.log_odds_contrast(alike, DIFFERENCE)[1:] == (
+        None, None, 2, None, "every unit says the same")
+
+
 def test_effects_that_add_up_in_log_odds_do_not_interact_there():
     def rate(logit):
         return 1 / (1 + math.exp(-logit))

@@ -1,6 +1,5 @@
 """Configuration files: strict JSON against a table of checks, one clear line for each fault."""
 
-import difflib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from common import EFFORTS
 from common.exits import UsageError
+from common.shape import ABSENT, FLAG, complaint, is_number, nearest
 from common.wire import MOST_USD, Model
 
 Check = Callable[[Any], str | None]   # what is wrong, None where nothing is
@@ -33,8 +33,8 @@ seed: Check = whole(0, 10**18 - 1)
 def number(low: float, high: float) -> Check:
     """A number from `low` to `high`."""
     def check(value: Any) -> str | None:
-        ok = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return None if ok and low <= value <= high else f"must be a number from {low:g} to {high:g}"
+        ok = is_number(value) and low <= value <= high
+        return None if ok else f"must be a number from {low:g} to {high:g}"
     return check
 
 
@@ -68,8 +68,7 @@ def price(value: Any) -> str | None:
         return "needs prompt and completion, in dollars a million tokens"
     if value.keys() - {"prompt", "completion", "request"}:
         return "knows only prompt, completion and request"
-    ok = all(isinstance(v, (int, float)) and not isinstance(v, bool) and 0 <= v < MOST_USD
-             for v in value.values())
+    ok = all(is_number(v) and 0 <= v < MOST_USD for v in value.values())
     return None if ok else f"must hold numbers from 0 up to {MOST_USD:g}"
 
 
@@ -81,7 +80,7 @@ def prices(value: Any) -> str | None:
 
 
 def flag(value: Any) -> str | None:
-    return None if isinstance(value, bool) else "must be true or false"
+    return None if isinstance(value, bool) else f"must be {FLAG.words}"
 
 
 # OpenRouter's provider preferences, key by key.
@@ -182,22 +181,10 @@ def check(data: Mapping, checks: Mapping[str, Check], source: str, prefix: str =
         if name in checks:
             fault = checks[name](value)
             if fault:
-                raise UsageError(f"{source}: {name} {fault}, not {shown(value)}")
+                raise complaint(source, f"{name} ", fault, value)
         elif any(known.startswith(name + ".") for known in checks):
             if not isinstance(value, dict):
-                raise UsageError(f"{source}: {name} must be an object, not {shown(value)}")
+                raise complaint(source, f"{name} ", "must be an object", value)
             check(value, checks, source, name + ".")
         else:
-            raise UsageError(f"{source}: unknown key {name!r}; " + nearest(name, checks))
-
-
-def nearest(name: str, known) -> str:
-    """ "did you mean …?", or the list where nothing is near."""
-    close = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
-
-
-def shown(value: Any) -> str:
-    """A value for an error line, not too long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "…"
+            raise complaint(source, "", f"unknown key {name!r}", ABSENT, nearest(name, checks))

@@ -76,6 +76,17 @@ def test_a_late_success_of_a_call_in_flight_does_not_cut_the_pause_short():
     assert not breaker.may_send(29) and breaker.may_send(30)
 
 
+@pytest.mark.parametrize("state", ["closed", "open", "probing"])
+def test_a_server_that_asks_to_wait_ends_a_probe_and_nothing_else(state):
+    breaker = Breaker()
+    if state != "closed":
+        failures(breaker, 0, 0, 0, 0, 0)
+    if state == "probing":
+        breaker.sent()
+    breaker.answered()
+    assert breaker.may_send(1) is (state != "open") and breaker.openings == (state != "closed")
+
+
 def opened_again(breaker):
     """A probe that fails."""
     breaker.sent()

@@ -6,104 +6,40 @@ table in prose (`python3 -m cirrus.judge.schema` prints it).
 
 import json
 import re
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from cirrus.ask import game
 from cirrus.ask.bulletins import FOLDERS, LEVELS, MEANING
+from common import shape
 from common.artifacts import read_bytes
 from common.exits import UsageError
+from common.shape import (
+    FLAG,
+    NAME,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Kind,
+    is_number,
+    list_of,
+    map_of,
+    maybe,
+    one_of,
+    plain,
+    record,
+    whole,
+)
 
-
-class Kind(NamedTuple):
-    """`words` name the kind; `fault(value)` is where and what is wrong, None where nothing is."""
-
-    words: str
-    fault: Callable[[Any], str | None]
-    fields: "Mapping[str, Field] | None" = None
-
-
-class Field(NamedTuple):
-    kind: Kind
-    says: str
-
-
-def _is(words: str, test: Callable[[Any], bool]) -> Kind:
-    return Kind(words, lambda value: None if test(value) else f": must be {words}, not "
-                f"{json.dumps(value)[:60]}")
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-TEXT = _is("text", lambda v: isinstance(v, str))
-NAME = _is("a name", lambda v: isinstance(v, str) and v != "")
-FLAG = _is("true or false", lambda v: isinstance(v, bool))
-COUNT = _is("a whole number from 0", lambda v: isinstance(v, int) and _number(v) and v >= 0)
-ORDINAL = _is("a whole number from 1", lambda v: isinstance(v, int) and _number(v) and v >= 1)
-USD = _is("dollars", lambda v: _number(v) and v >= 0)
-NUMBER = _is("a number", _number)
-POWER = _is("a number from 0.9 to 1.1",
-            lambda v: _number(v) and game.POWER_MIN <= v <= game.POWER_MAX)
-HASH = _is("a SHA-256", lambda v: isinstance(v, str) and len(v) == 64 and set(v) <= HEX)
+ORDINAL, COUNT = whole(1), whole(0)
+USD = plain("dollars", lambda v: is_number(v) and v >= 0)
+POWER = plain("a number from 0.9 to 1.1",
+            lambda v: is_number(v) and game.POWER_MIN <= v <= game.POWER_MAX)
+HASH = plain("a SHA-256", lambda v: isinstance(v, str) and len(v) == 64 and set(v) <= HEX)
 HEX = frozenset("0123456789abcdef")
-STATUS = _is("one of " + ", ".join(game.STATUSES), lambda v: v in game.STATUSES)
+STATUS = plain("one of " + ", ".join(game.STATUSES), lambda v: v in game.STATUSES)
 POLICY_STATUSES = ("ok", "short", "long", "refused", "truncated", "empty", "blocked",
                    "provider_error", "not_run")
-
-
-def one_of(*allowed: Any) -> Kind:
-    words = "one of " + ", ".join(json.dumps(value) for value in allowed)
-    return _is(words, lambda v: any(v is a or (v == a and type(v) is type(a)) for a in allowed))
-
-
-def maybe(kind: Kind) -> Kind:
-    return Kind(f"{kind.words}, or null",
-                lambda v: None if v is None else kind.fault(v), kind.fields)
-
-
-def list_of(kind: Kind, size: int | None = None) -> Kind:
-    words = f"a list of {size} entries" if size else "a list"
-
-    def fault(value: Any) -> str | None:
-        if not isinstance(value, list) or (size is not None and len(value) != size):
-            return f": must be {words}"
-        return next((f"[{i}]{wrong}" for i, item in enumerate(value)
-                     if (wrong := kind.fault(item))), None)
-    return Kind(f"{words}: {kind.words}", fault, kind.fields)
-
-
-def map_of(kind: Kind, keys: str) -> Kind:
-    """An object of any keys, which `keys` describes."""
-    def fault(value: Any) -> str | None:
-        if not isinstance(value, dict):
-            return ": must be an object"
-        return next((f".{name}{wrong}" for name, item in value.items()
-                     if (wrong := kind.fault(item))), None)
-    return Kind(f"an object by {keys}: {kind.words}", fault, kind.fields)
-
-
-def record(**fields: tuple[Kind, str]) -> Kind:
-    """An object of exactly these fields."""
-    table = {name: Field(*pair) for name, pair in fields.items()}
-
-    def fault(value: Any) -> str | None:
-        if not isinstance(value, dict):
-            return ": must be an object"
-        for name, field in table.items():
-            if name not in value:
-                return f".{name}: is missing"
-            if wrong := field.kind.fault(value[name]):
-                return f".{name}{wrong}"
-        unknown = value.keys() - table.keys()
-        return f".{min(unknown)}: is not a known field" if unknown else None
-    return Kind("an object", fault, table)
-
-
-def plain(says: str = "") -> Kind:
-    return _is("an object", lambda v: isinstance(v, dict))
 
 
 # --- the table ---------------------------------------------------------------------------------
@@ -118,7 +54,7 @@ TOKENS = record(
 MARKERS = record(**{name: (FLAG, f"whether the policy holds a pattern of this family: {name}")
                     for name in ("acausal", "benchmark_terms", "compliance", "reciprocity",
                                  "utilitarian")})
-DOMAIN = (_is("a domain's name", lambda v: v in tuple(FOLDERS)), "the scenario, such as cvd")
+DOMAIN = (plain("a domain's name", lambda v: v in tuple(FOLDERS)), "the scenario, such as cvd")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
 STRATEGIES = list_of(record(
@@ -192,7 +128,7 @@ MANIFEST = record(
     run=(NAME, "the run's name by design; request ids begin with it"),
     simulated=SIMULATED,
     complete=(FLAG, "whether every call has an answer"),
-    config=(plain(), "everything that was chosen; max_out is what was asked for, "
+    config=(OBJECT, "everything that was chosen; max_out is what was asked for, "
             "max_out_configured what the file says"),
     config_sha256=(HASH, "of `config` as canonical JSON"),
     prompts=(map_of(HASH, "file"), "prompt files that were read"),
@@ -244,11 +180,8 @@ def owned(name: str) -> bool:
 
 def check(name: str, value: Any, where: str = "") -> Any:
     """`value` where it has the shape of artifact `name`; UsageError names file, field, value."""
-    fault = kind_of(name).fault(value)
-    if fault:
-        raise UsageError(f"{where or name}: {fault.lstrip('.: ')}; derive it again, "
-                         "or restore it from a copy")
-    return value
+    return shape.check(kind_of(name), value, where or name,
+                       "derive it again, or restore it from a copy")
 
 
 def load(path: Path) -> Any:

@@ -49,9 +49,7 @@ analyze:  ## every figure and file of RUNS=results/pilot again, from the journal
 	@$(PYTHON) analyze.py $(or $(RUNS),results/pilot) $(ARGS)
 
 adjudicate: $(NEED)  ## two models rate policies of RUNS=… blind; MODELS=a,b
-	@$(RUN) analyze.py $(or $(RUNS),results/acausal/confirmatory-s42) \
-		--adjudicate $(or $(MODELS),default) $(if $(BASE_URL),--base-url $(BASE_URL)) \
-		$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)
+	@$(RUN) adjudicate.py $(or $(RUNS),results/acausal/confirmatory-s42) $(CALL_FLAGS)
 
 calibrate:  ## planted effects and confounds: what each gate says of them (ARGS='--reps 1000 --jobs 2')
 	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 40 --jobs 2)

@@ -12,14 +12,13 @@
 Pilots are analysed one by one. Tournament runs are analysed together, as one study: several
 plans or seeds too, where they differ in nothing but what a plan varies. `--verify` checks the
 journal's chain and the manifest's hashes, and derives every file again from the journal alone:
-the first difference is named. `--adjudicate` has two models rate a sample of policies blind,
-`--export-ratings` and `--import-ratings` do the same with people; the next analysis reads both.
-`--index` writes index.html, a list of every run.
+the first difference is named. `--export-ratings` and `--import-ratings` have people rate policies
+blind, as adjudicate.py has models; the next analysis reads both. `--index` writes index.html, a
+list of every run.
 """
 
 import sys
 
-from cirrus import rating_flags
 from common import cli
 from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
 
@@ -28,20 +27,24 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
   python3 analyze.py --verify results                    every run below this folder
   python3 analyze.py --index results                     results/index.html: a list of them
-  python3 analyze.py results --export-inspect logs       then: inspect view --log-dir logs"""
+  python3 analyze.py results/acausal/confirmatory-s42 --export-ratings sheet.csv --sample 60
+  python3 analyze.py results/acausal/confirmatory-s42 --import-ratings anna.csv"""
 
 
 def arguments(argv):
     flags = cli.parser("Analyse runs of run_pilot.py and run_tournament.py, or verify them.",
-                       f"{EXAMPLES}\n{rating_flags.EXAMPLES}", "RUN…")
+                       EXAMPLES, "RUN…")
     flags.add_argument("runs", nargs="+", metavar="RUN",
                        help="a run's folder, or a folder of runs")
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
     add("--index", action="store_true", help="write index.html into the first folder: every run")
-    add("--export-inspect", metavar="DIR",
-        help="write the runs as logs of Inspect AI, one a task and model")
-    rating_flags.add_flags(flags)
+    add = flags.add_argument_group("people who rate policies by the codebook").add_argument
+    add("--export-ratings", metavar="FILE", help="write a blinded sheet for people to fill")
+    add("--import-ratings", metavar="FILE", action="append",
+        help="read a filled sheet, then analyse; repeatable")
+    add("--sample", type=count, metavar="N", help="policies on the sheet (default 200, or all)")
+    add("--seed", type=count, metavar="N", help="seed of the sample and its order (default 42)")
     add = flags.add_argument_group("files and output").add_argument
     add("--out", metavar="DIR", help="where the analysis is written (default: beside the runs)")
     add("--figures", metavar="DIR",
@@ -52,34 +55,40 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    rating_flags.check(args)
+    check(args)
     if args.index:
         return index_all(args)
-    if args.verify:
-        return verify_all(args)
-    return export_inspect(args) if args.export_inspect else analyse_all(args)
+    return verify_all(args) if args.verify else analyse_all(args)
 
 
-def derivers():
-    """{instrument: what its files must say}."""
-    from cirrus.derived import adjudication_run, pilot_run, tournament_run
-    from urrp.collect import collection
-    return {"pilot": pilot_run, "tournament": tournament_run, "urrp": collection,
-            "adjudication": adjudication_run}
+def count(text):
+    """A whole number from 1."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 10**9:
+        raise ValueError(text)
+    return int(text)
 
 
-def without_ratings(found):
-    """The runs among {folder: manifest}: an adjudication stands beside those that it has rated,
-    and their analysis reads it by itself."""
-    runs = {run: manifest for run, manifest in found.items()
-            if manifest["artifact"] != "adjudication"}
-    if not runs:
-        raise UsageError(f"{next(iter(found))}: ratings only; give the runs that were rated")
-    return runs
+def check(args):
+    """UsageError for flags that would say nothing beside the others."""
+    given = [flag for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
+             if getattr(args, flag[2:].replace("-", "_"))]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: one at a time")
+    for name in ("sample", "seed"):
+        if getattr(args, name) is not None and given != ["--export-ratings"]:
+            raise UsageError(f"--{name}: means something only with --export-ratings")
+
+
+def instruments():
+    """{artifact of a manifest: the instrument of such a run}."""
+    from cirrus.instruments import INSTRUMENTS
+    from urrp.collect import instrument
+    return {**INSTRUMENTS, "urrp": instrument}
 
 
 def analyse_all(args) -> cli.Done:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
+    from cirrus.judge.rows import without_ratings
     from common.verify import find_runs, read_manifest
     runs = without_ratings({run: read_manifest(run) for run in find_runs(args.runs)})
     kinds = {manifest["artifact"] for manifest in runs.values()}
@@ -88,52 +97,54 @@ def analyse_all(args) -> cli.Done:
     if not kinds <= {"pilot", "tournament"}:
         raise UsageError(f"{next(iter(runs))}: {kinds.pop()} runs have an analysis of their own; "
                          "--verify checks them")
-    for name in ("adjudicate", "export_ratings", "import_ratings"):
+    for name in ("export_ratings", "import_ratings"):
         if kinds == {"pilot"} and getattr(args, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')}: pilots have no policies to rate; give "
                              "runs of run_tournament.py")
     if kinds == {"pilot"}:
         return analyse_pilots(args, runs)
-    from cirrus.acausal_command import command
-    return command(args, runs)
+    return analyse_study(args, runs)
 
 
-def export_inspect(args) -> cli.Done:
-    """A log of every task and model of each run, in the folder that --export-inspect names, or,
-    where it is but one, in the .json file."""
-    from itertools import islice
+def analyse_study(args, runs) -> cli.Done:
+    """Tournament runs are one study: one analysis of all, or their policies written to be rated."""
+    import json
     from pathlib import Path
 
-    from cirrus.inspect_tasks import pilot, tournament
-    from common.artifacts import write_atomic
-    from common.inspect_log import logs
-    from common.verify import find_runs, read_manifest
-    from urrp.inspect_tasks import collection
-    tasks = {"pilot": pilot, "tournament": tournament, "urrp": collection}
-    runs = without_ratings({run: read_manifest(run, {*tasks, "adjudication"})
-                            for run in find_runs(args.runs)})
-    target, made = Path(args.export_inspect), []
-    folder, one = (target.parent, target.name) if target.suffix == ".json" else (target, None)
-    found = (log for run, manifest in runs.items() if manifest.get("files")
-             for log in logs(run, manifest, tasks[manifest["artifact"]](run, manifest)))
-    if one and len(found := list(islice(found, 2))) != 1:
-        raise UsageError(f"--export-inspect: {target} can be one log only, of one task and model; "
-                         "name a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, parts in found:
-        made.append(one or name)
-        write_atomic(folder / made[-1], parts)
-    if not made:
-        raise UsageError(f"{next(iter(runs))}: no answer yet; the command that made the run "
-                         "resumes it")
-    left = cli.unfinished(manifest["state"] == "complete" for manifest in runs.values())
-    simulated = any(m["identity"]["provider"] == "simulated" for m in runs.values())
+    from cirrus.judge.rows import places, read_study
+    from cirrus.judge.study import analyse
+    from cirrus.markers import ratings
+    from cirrus.markers.agreement import weights_of
+    from cirrus.reports import study as reports
+    from cirrus.reports.exports import exports, write_figures
+    from common.artifacts import canonical_json, json_file, write_atomic
+    from show.document import terminal
+    study = read_study(runs)
+    if args.export_ratings:
+        return ratings.command_export(args, study)
+    where = places(study, args.out)
+    target = where[0]
+    imported = ratings.collect(args.import_ratings, study, target) if args.import_ratings else []
+    # Read back from its own JSON: what is shown then has the digits that the file has.
+    out = json.loads(canonical_json(analyse(study, ratings.raters(where))))
+    (target / "exports").mkdir(parents=True, exist_ok=True)
+    files = [("acausal-analysis.json", json_file(out)), *reports.files(out, study).items(),
+             *exports(study, weights_of(out))]
+    for name, content in files:
+        write_atomic(target / name, content)
+    report = reports.document(out)
+    drawn = write_figures(report, Path(args.figures)) if args.figures else []
+    left = cli.unfinished(run.complete for run in study.runs)
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
-        {"written": str(folder), "files": made,
-         "runs": list(map(str, runs)), "simulated": simulated},
-        f"{target}: {len(made)} {'SIMULATED ' if simulated else ''}logs from {len(runs)} runs\n"
-        f"now: inspect view --log-dir {folder}", left)
+        {"written": str(target), "files": [name for name, _ in files],
+         "runs": [str(run.folder) for run in study.runs], "headline": out["claims"]["headline"],
+         "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
+         "simulated": out["simulated"], "limits": out["limits"],
+         "markers": out["markers"]["status"], "imported": imported,
+         "figures": drawn},
+        "\n".join([*imported, terminal(report),
+                   f"{target}: {len(files)} files from {len(study.runs)} runs"]), left)
 
 
 def analyse_pilots(args, runs) -> cli.Done:
@@ -150,14 +161,14 @@ def analyse_pilots(args, runs) -> cli.Done:
         raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
     said = []
     for run, manifest in runs.items():
-        files, target = derive_again(run, derivers()), run
+        (files, facts), target = derive_again(run, instruments()), run
         if args.out:
             target = Path(args.out) / run.name
             target.mkdir(parents=True, exist_ok=True)
             for name, data in files.items():
                 write_atomic(target / name, data)
         else:
-            rewrite(run, files)
+            rewrite(run, files, facts)
         said.append({"run": str(run), "written": str(target), "files": sorted(files),
                      "state": manifest["state"],
                      "simulated": manifest["identity"]["provider"] == "simulated"})
@@ -212,7 +223,7 @@ def verify_all(args) -> cli.Done:
     runs = dict.fromkeys(path for run in find_runs(args.runs) for path in (
         run, *(manifest.parent for manifest in sorted(run.glob("*/manifest.json")))))
     for run in runs:
-        verdicts.append(verify(run, derivers()))
+        verdicts.append(verify(run, instruments()))
         if not args.json:
             for line in (sentence(verdicts[-1]), *verdicts[-1].problems[1:]):
                 print(cli.printable(line), flush=True)

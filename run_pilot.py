@@ -20,7 +20,6 @@ from importlib import import_module
 from pathlib import Path
 
 from common import cli
-from common.exits import COMPLETE, MEANING, UsageError
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
@@ -74,22 +73,24 @@ def main(argv) -> cli.Done:
     settings = study.settings("pilot", config, limits, args.json)
     ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
 
-    from cirrus.ask import pilot
-    from cirrus.ask.prompts import ScenarioError, load_domain
+    from cirrus import instruments
+    from cirrus.ask.pilot import CELLS, DOMAIN
     from cirrus.ask.respondents import RESPONDENTS
-    try:
-        domain = load_domain(pilot.DOMAIN)
-    except ScenarioError as error:
-        raise UsageError(str(error)) from None
-    blocks = pilot.design(domain, design, models)
+    from common.runs import Origin
+    domain = instruments.domain_of(DOMAIN)
+    origin = Origin(Path(args.out) / run_id,
+                    study.identity(design, domain.files, config, choice), domain.texts)
+    instrument = instruments.pilot(origin)
     if args.dry_run:
-        requests = [trial.request for block in blocks for trial in block]
+        requests = [request for request, _ in instrument.calls()]
         return study.dry_run(config, choice, models, requests, RESPONDENTS,
-                             {"run_id": run_id, "runs": config["runs"], "cells": len(blocks[0])},
-                             plan_lines(config, models, Path(args.out) / run_id))
-    return conduct(args, domain, blocks, run_id,
-                   study.identity(design, domain.files, config, choice), choice,
-                   settings._replace(respondents=RESPONDENTS), ahead)
+                             {"run_id": run_id, "runs": config["runs"], "cells": len(CELLS)},
+                             plan_lines(config, models, origin.folder))
+    # What analyses and draws is loaded while the first replies are on their way.
+    threading.Thread(target=import_module, args=("cirrus.reports.pilot",), daemon=True).start()
+    from common.instrument import Run, conduct
+    return report(conduct([Run(origin, instrument)], choice,
+                          settings._replace(respondents=RESPONDENTS), ahead)[0])
 
 
 def plan_lines(config, models, folder):
@@ -98,61 +99,17 @@ def plan_lines(config, models, folder):
             f"models: {', '.join(models)}", f"would write {folder}"]
 
 
-def conduct(args, domain, blocks, run_id, study, choice, settings, ahead) -> cli.Done:
-    """Ask what is missing, then derive every file from the replies."""
-    from cirrus.ask import pilot
-    from common.runs import RunFolder
-    from common.session import Session, counts
-
-    # What analyses and draws is loaded while the first replies are on their way.
-    threading.Thread(target=import_module, args=("cirrus.pilot_files",), daemon=True).start()
-
-    with RunFolder(Path(args.out), run_id, "pilot", study, domain.texts) as run:
-        if run.finished:
-            return report(run, run.manifest, None, "already complete; nothing to do")
-        requests = [(trial.request, 1) for block in blocks for trial in block]
-        session = Session(run, choice, settings, requests, ahead)
-        ending = session.conduct([pilot.ask(block) for block in blocks])
-        from cirrus.pilot_files import derive, redealt
-        rows = pilot.rows(blocks, ending.results)
-        stop = ending.stop or leftovers(ending.failed, len(rows))
-        files = {}
-        if any(row["status"] not in ("not_run", "provider_error") for row in rows):
-            prompts = {trial.id: (trial.request.system, trial.request.user)
-                       for block in blocks for trial in block}
-            dealt = redealt(pilot.design(domain, study["config"], study["config"]["models"]),
-                            run.journal.hashes)
-            files = derive(rows, prompts, study, dealt)
-        run.finish(files, stop, {
-            "simulated": choice.simulated, "outcomes": dict(ending.outcomes),
-            "statuses": counts(rows, "status"), "retries": ending.retries,
-            "served": counts(rows, "model", "served_model"),
-            "upstreams": counts(rows, "model", "provider")})
-        return report(run, run.manifest, stop, "")
-
-
-def leftovers(failed, trials):
-    """Trials that failed although the run went on: the next start asks them again."""
-    from common.exits import Incomplete
-    return Incomplete(f"{failed} of {trials} trials failed after all retries; "
-                      "the same command asks them again") if failed else None
-
-
-def report(run, manifest, stop, note) -> cli.Done:
+def report(ended) -> cli.Done:
     """The last words: where the files are, what the headline result is."""
-    code = stop.code if stop else COMPLETE
-    facts = {"run": str(run.path), "state": manifest["state"],
-             "simulated": manifest["simulated"], "statuses": manifest["statuses"],
-             "cost_usd": manifest["cost"]["spent_usd"], "elapsed_s": manifest["elapsed_s"],
-             "files": sorted(manifest["files"])}
-    text = [f"{run.path}: {note or MEANING[code]}"]
-    if (run.path / "pilot-summary.md").exists() and not note:
+    from common.instrument import last_words
+    folder, files = ended.folder.path, ended.folder.manifest["files"]
+    gist = []
+    if files and not ended.note:
         from cirrus.reports.pilot import read
         from show.document import terminal
-        text.insert(0, terminal(read(run.path / "pilot-analysis.json")))
-    if manifest["files"]:
-        text.append(f"open {run.path / 'report.html'}")
-    return cli.Done(code, facts, "\n".join(text), error=cli.one_line(stop))
+        gist = [terminal(read(folder / "pilot-analysis.json"))]
+    return last_words(ended, "statuses", before=gist,
+                      after=[f"open {folder / 'report.html'}"] if files else [])
 
 
 if __name__ == "__main__":

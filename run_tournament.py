@@ -71,7 +71,7 @@ def main(argv) -> cli.Done:
     from cirrus.ask import design as s
     from cirrus.ask.bulletins import FOLDERS
     from cirrus.ask.design import runs_of_plan, single_runs
-    from cirrus.conduct import domain_of
+    from cirrus.instruments import domain_of
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
@@ -230,8 +230,8 @@ def preregister(args, runs) -> cli.Done:
 
 def dry_run(args, settings, choice, runs) -> cli.Done:
     """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
-    from cirrus.conduct import domain_of
-    from cirrus.estimate import estimate
+    from cirrus.conduct import estimate
+    from cirrus.instruments import domain_of
     domains = {name: domain_of(name) for name in {run.config["domain"]: None for run in runs}}
     rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
             for run in runs]
@@ -293,8 +293,8 @@ def note_deviations(args, runs) -> None:
 
 def announce(args, settings, choice, runs) -> None:
     """The first line where several processes or sessions will answer."""
-    from cirrus.conduct import domain_of
-    from cirrus.estimate import calls_of, estimate
+    from cirrus.conduct import calls_of, estimate
+    from cirrus.instruments import domain_of
     from common.session import headline
     usd = 0.0 if choice.simulated else sum(
         estimate(run, domain_of(run.config["domain"]), settings, False)["usd"] for run in runs)

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from common import cli
-from common.exits import COMPLETE, MEANING, Incomplete, UsageError
+from common.exits import UsageError
 
 CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
@@ -122,25 +122,30 @@ def main(argv) -> cli.Done:
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
     from common import study
-    from common.artifacts import content_sha256
+    from common.artifacts import sha256
+    from common.instrument import Run, conduct
+    from common.runs import Origin
     from urrp import collect
     from urrp.collect import RESPONDENTS
     from urrp.suite import SUITE_PATH
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
-    asks = collect.design(config, models)
     design = {key: config[key] for key in ASKED} | {"models": models}
     run_id = study.run_name(args.run_id, study.default_name("urrp", design, config, choice,
                                                             usual()))
+    texts = {collect.SUITE: SUITE_PATH.read_text("utf-8")}
+    hashes = {path: sha256(text) for path, text in texts.items()}
+    origin = Origin(Path(args.out) / run_id, study.identity(design, hashes, config, choice), texts)
+    instrument = collect.instrument(origin)
     if args.dry_run:
-        return study.dry_run(config, choice, models, [one.request for one in asks], RESPONDENTS,
+        requests = [request for request, _ in instrument.calls()]
+        return study.dry_run(config, choice, models, requests, RESPONDENTS,
                              {"run_id": run_id, "trials": config["trials"],
                               "temperatures": config["temperatures"]},
                              plan_lines(args, config, models, run_id))
     check_output(Path(args.output), args.out)
-    prompts = {"prompts/urrp/v1.1.json": content_sha256(SUITE_PATH)}
-    return conduct(args, asks, run_id, study.identity(design, prompts, config, choice), choice,
-                   study.settings("urrp", config, limits, args.json, RESPONDENTS))
+    settings = study.settings("urrp", config, limits, args.json, RESPONDENTS)
+    return report(args, conduct([Run(origin, instrument)], choice, settings)[0])
 
 
 def plan_lines(args, config, models, run_id):
@@ -150,50 +155,20 @@ def plan_lines(args, config, models, run_id):
             f"would write {args.output} and {Path(args.out) / run_id}"]
 
 
-def conduct(args, asks, run_id, study, choice, settings) -> cli.Done:
-    """Ask what is missing, then write the trials from the replies."""
-    from common.runs import RunFolder
-    from common.session import Session
-    from urrp import collect
-    from urrp.suite import SUITE_PATH
-
-    with RunFolder(Path(args.out), run_id, "urrp", study,
-                   {collect.SUITE: SUITE_PATH.read_text("utf-8")}) as run:
-        if run.finished:
-            return report(args, run, None, "already complete; nothing to do")
-        requests = [(one.request, 1) for one in asks]
-        session = Session(run, choice, settings, requests)
-        ending = session.conduct([collect.ask(one) for one in asks])
-        failed = ending.failed
-        stop = ending.stop or (Incomplete(
-            f"{failed} of {len(asks)} trials failed after all retries; "
-            "the same command asks them again") if failed else None)
-        data = collect.jsonl(asks, ending.results, choice.simulated, args.pilot)
-        run.finish({OUTPUT: data} if data else {}, stop, {
-            "simulated": choice.simulated, "pilot": args.pilot,
-            "outcomes": dict(ending.outcomes), "retries": ending.retries})
-        return report(args, run, stop, "")
-
-
-def report(args, run, stop, note) -> cli.Done:
+def report(args, ended) -> cli.Done:
     """Put the trials where the user wants them and say where they are."""
     from common.artifacts import sweep, write_atomic
-    code, manifest, made = stop.code if stop else COMPLETE, run.manifest, run.path / OUTPUT
-    text = [f"{run.path}: {note or MEANING[code]}"]
+    from common.instrument import last_words
+    text, manifest = [], ended.folder.manifest
     if OUTPUT in manifest["files"]:
-        data = made.read_bytes()
-        trials = data.count(b"\n")
+        data = (ended.folder.path / OUTPUT).read_bytes()
+        lines = data.count(b"\n")
         sweep(Path(args.output).parent, Path(args.output).name)
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
-        text += [f"{args.output}: {trials} {stamp}trials",
-                 f"now: python3 urrp_analyze.py {args.output}"]
-    facts = {"run": str(run.path), "state": manifest["state"],
-             "simulated": manifest["simulated"], "pilot": manifest["pilot"],
-             "outcomes": manifest["outcomes"], "cost_usd": manifest["cost"]["spent_usd"],
-             "elapsed_s": manifest["elapsed_s"], "output": args.output,
-             "files": sorted(manifest["files"])}
-    return cli.Done(code, facts, "\n".join(text), error=cli.one_line(stop))
+        text = [f"{args.output}: {lines} {stamp}trials",
+                f"now: python3 urrp_analyze.py {args.output}"]
+    return last_words(ended, "pilot", "outcomes", after=text, output=args.output)
 
 
 if __name__ == "__main__":

@@ -6,29 +6,27 @@ job of the whole plan, so that no run is confounded with its hour.
 """
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word
-from cirrus.ask.design import Run, Tournament, by_folder, design
-from cirrus.ask.encounters import chains, request_ids, typical_calls
-from cirrus.ask.prompts import Domain, ScenarioError, load_domain
+from cirrus.ask.bulletins import cooperative_word
+from cirrus.ask.design import STAGES, Run, by_folder, design, voices
+from cirrus.ask.encounters import typical_calls
+from cirrus.ask.prompts import Domain
 from cirrus.ask.respondents import RESPONDENTS
+from cirrus.instruments import domain_of, tournament
 from cirrus.judge import schema
-from cirrus.judge.games import derive
 from cirrus.judge.prereg import FILE as PREREG
-from common import cli
-from common.artifacts import canonical_json, json_file, read_bytes, sha256, sweep, write_atomic
+from common import cli, instrument, wire
+from common import config as c
+from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
-from common.exits import COMPLETE, Incomplete, Stop, UsageError
-from common.journal import journal_file, read_answers
+from common.exits import COMPLETE, Stop
+from common.instrument import Ended
 from common.preflight import Terms
-from common.runs import RunFolder, code_hashes, kept_prompts
+from common.runs import Origin, RunFolder, kept_prompts
 from common.session import Settings
-from common.together import SharedSession, Together
-
-INSTRUMENT = "tournament"
+from common.wire import Model
 
 
 class Job(NamedTuple):
@@ -58,14 +56,6 @@ class Summary(NamedTuple):
     figures: dict[str, Any]
 
 
-def domain_of(name: str, source: Source = PROMPTS) -> Domain:
-    """The domain's prompts; a fault in them is one line."""
-    try:
-        return load_domain(name, source)
-    except ScenarioError as error:
-        raise UsageError(str(error)) from None
-
-
 def identity(run: Run, domain: Domain, provider: str, address: str, routing: Mapping,
              prereg: str | None, pin: str | None = None) -> dict[str, Any]:
     """What makes two runs the same study; limits, prices and concurrency do not."""
@@ -88,16 +78,16 @@ def conduct(job: Job) -> list[Summary]:
 
     Raises Stop where nothing could begin at all.
     """
-    domains = {run.config["domain"]: domain_of(run.config["domain"]) for run in job.runs}
-    with ExitStack() as stack:
-        folders = {run.run_id: _open(stack, job, run, domains) for run in job.runs}
-        done = {name: _summary(folder, COMPLETE, "already complete; nothing to do")
-                for name, folder in folders.items() if folder.finished}
-        left = [run for run in job.runs if run.run_id not in done]
-        if left:
-            designs = [design(domains[run.config["domain"]], run.config) for run in left]
-            done |= _sit(job, designs, [folders[run.run_id] for run in left])
-        return [done[name] for name in folders]
+    domains = {name: domain_of(name) for name in {run.config["domain"]: None for run in job.runs}}
+    simulated = job.provider == "simulated"
+    settings = Settings(
+        name=job.name, seed=job.runs[0].config["seed"], limits=job.limits,
+        limit_usd=job.limit_usd, limit_each=job.limit_each, respondents=RESPONDENTS,
+        quiet=job.quiet, silent=job.quiet, **job.settings)
+    choice = Choice(simulated, job.address, "" if simulated else cli.api_key())
+    origins = [_origin(job, run, domains[run.config["domain"]]) for run in job.runs]
+    return list(map(_summary, instrument.conduct(
+        [instrument.Run(origin, tournament(origin)) for origin in origins], choice, settings)))
 
 
 def attempt(job: Job) -> list[Summary]:
@@ -120,66 +110,18 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
             write_atomic(path, content)
 
 
-def _open(stack: ExitStack, job: Job, run: Run, domains: Mapping[str, Domain]) -> RunFolder:
+def _origin(job: Job, run: Run, domain: Domain) -> Origin:
     out = Path(job.out) / run.folder
-    study = identity(run, domains[run.config["domain"]], job.provider, job.address,
-                     job.settings["routing"], prereg_hash(out) if run.folder else None,
+    study = identity(run, domain, job.provider, job.address, job.settings["routing"],
+                     prereg_hash(out) if run.folder else None,
                      job.settings.get("terms", Terms()).pin)
-    return stack.enter_context(RunFolder(out, run.run_id, INSTRUMENT, study,
-                                         domains[run.config["domain"]].texts))
+    return Origin(out / run.run_id, study, domain.texts)
 
 
-def _sit(job: Job, designs: list[Tournament], folders: list[RunFolder]) -> dict[str, Summary]:
-    simulated = job.provider == "simulated"
-    together = Together({t.name: folder for t, folder in zip(designs, folders, strict=True)},
-                        job.limit_each)
-    settings = Settings(
-        name=job.name, seed=designs[0].config["seed"], limits=job.limits,
-        limit_usd=job.limit_usd, respondents=RESPONDENTS, quiet=job.quiet, **job.settings)
-    choice = Choice(simulated, job.address, "" if simulated else cli.api_key())
-    session = SharedSession(together, choice, settings,
-                            [call for t in designs for call in typical_calls(t)])
-    ending = session.conduct(chains(designs))
-    return {folder.path.name: _finish(folder, t, ending.stop)
-            for t, folder in zip(designs, folders, strict=True)}
-
-
-def _finish(folder: RunFolder, t: Tournament, stop: Stop | None) -> Summary:
-    """Derive the run's files from its journal and close it."""
-    folder.journal.close()
-    answers = read_answers(journal_file(folder.path), folder.identity)
-    code = sha256(canonical_json(code_hashes()))
-    files = derive(folder.identity, t.domain, answers.replies,
-                   {"code_sha256": code, "charged_usd": answers.charged_usd}) if (
-        answers.replies) else {}
-    left = _left(t, answers.replies)
-    stop = (stop or _leftovers(left)) if left else None
-    for room in sorted({(folder.path / name).parent for name in files}):
-        room.mkdir(parents=True, exist_ok=True)
-    folder.finish(files, stop, {"simulated": folder.identity["provider"] == "simulated",
-                                "prereg_sha256": folder.identity["prereg_sha256"]})
-    return _summary(folder, stop.code if stop else COMPLETE, str(stop or ""))
-
-
-def _left(t: Tournament, replies: Mapping) -> dict[str, int]:
-    """Calls without an answer: {"failed": …, "not asked": …}, empty where none."""
-    failed = asked = 0
-    for name in request_ids(t):
-        asked += name not in replies
-        failed += (name in replies and replies[name].outcome == "provider_error"
-                   and not replies[name].final)
-    return {key: n for key, n in (("failed", failed), ("not asked", asked)) if n}
-
-
-def _leftovers(left: Mapping[str, int]) -> Incomplete:
-    what = " and ".join(f"{n} {key}" for key, n in left.items())
-    return Incomplete(f"calls left: {what}; the same command asks them")
-
-
-def _summary(folder: RunFolder, code: int, note: str) -> Summary:
-    manifest = folder.manifest
-    return Summary(str(folder.path), folder.path.name, code, note,
-                   folder.identity["provider"] == "simulated",
+def _summary(ended: Ended) -> Summary:
+    folder, manifest = ended.folder, ended.folder.manifest
+    return Summary(str(folder.path), folder.path.name, ended.stop.code if ended.stop else COMPLETE,
+                   str(ended.stop or ended.note), manifest["simulated"],
                    {"state": manifest["state"], "cost_usd": manifest["cost"]["spent_usd"],
                     "elapsed_s": manifest["elapsed_s"], "files": len(manifest["files"]),
                     "attempts": manifest["journal"]["attempts"],
@@ -197,3 +139,38 @@ def first_encounters(folder: RunFolder) -> str | None:
     acts = [act for game in data["games"] if game["first_encounter"] and not game["baseline"]
             for act in game["decision"].values() if act is not None]
     return f"{acts.count(cooperative)} of {len(acts)} readable decisions"
+
+
+# --- what a run will probably cost, from its rendered prompts and the price table ---------------
+
+def calls_of(config: Mapping[str, Any]) -> int:
+    """How many calls a run makes: policies, and one for each model in each encounter."""
+    models, baselines = config["agents"], len(config["baselines"])
+    seats = models * (models - 1) + models * baselines
+    return config["rounds"] * (models + config["games_per_pair"] * seats)
+
+
+def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: bool,
+             models: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Calls, tokens read (four bytes each) and dollars of a run, by stage.
+
+    `models`: those of the configuration instead of the run's own.
+    """
+    config = run.config
+    if models is not None:
+        config = config | {"models": voices(settings, False, None)[0]}
+    t = design(domain, config)
+    prices = {name: c.as_model(entry) for name, entry in settings["prices"].items()}
+    assumed = c.as_model(settings["assumed_price"])
+    calls, tokens, usd = dict.fromkeys(STAGES, 0), 0, 0.0
+    for request, count in typical_calls(t):
+        calls[request.stage] += count
+        tokens += count * (len(request.system.encode()) + len(request.user.encode())) // 4
+        usd += 0.0 if simulated else count * wire.expected_cost(
+            request, prices.get(request.model, Model()), assumed)
+    names = dict.fromkeys(v["name"] for stage in STAGES for v in config["models"][stage])
+    return {"run_id": run.run_id, "agents": config["agents"], "rounds": config["rounds"],
+            "games": sum(len(pair.labels) for round_ in t.rounds for pair in round_.pairs),
+            "calls": sum(calls.values()), "by_stage": calls, "prompt_tokens": tokens, "usd": usd,
+            "models": list(names),
+            "unpriced": [] if simulated else [name for name in names if name not in prices]}

@@ -77,7 +77,8 @@ def parser(head: str, examples: str, operands: str = "",
 Add = Callable[..., Any]  # `add_argument` of a group
 
 
-def add_call_flags(flags: argparse.ArgumentParser, out: str, config: str) -> tuple[Add, Add]:
+def add_call_flags(flags: argparse.ArgumentParser, out: str | None,
+                   config: str) -> tuple[Add, Add]:
     """The flags of every script that calls a model; (add to the design's, add to the files')."""
     add = flags.add_argument_group("who answers").add_argument
     add("--provider", metavar="NAME", choices=("auto", "openrouter", "simulated"), default="auto",
@@ -101,7 +102,8 @@ def add_call_flags(flags: argparse.ArgumentParser, out: str, config: str) -> tup
     add("--concurrency", metavar="N", help="calls at once, or strategy=6,decision=8")
     files = flags.add_argument_group("files and output").add_argument
     files("--config", metavar="FILE", default=config, help="JSON, strictly checked")
-    files("--out", metavar="DIR", default=out, help=f"folder of the runs (default {out})")
+    files("--out", metavar="DIR", default=out,
+          help=f"folder of the runs (default {out or 'that of the analysis'})")
     files("--run-id", metavar="ID", help="name of the run's folder (default from the design)")
     add_json_flag(files)
     return design, files

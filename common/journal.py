@@ -14,7 +14,7 @@ import os
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from common import wire
 from common.artifacts import gzip_parts, parts_of, read_bytes, sha256, write_atomic
 from common.exits import Incomplete, UsageError
 from common.reading import read
-from common.wire import Exchange, Reply, Request
+from common.wire import NOT_RUN, Exchange, Reply, Request
 
 SYNC_S = 0.9  # "synced to disk within a second"
 
@@ -318,19 +318,90 @@ class InFlight:
 
 # --- A journal read back: what each request was answered, without asking anybody ---
 
-class Answers(NamedTuple):
-    """`replies`, `hashes` (of the question) and `said` (of the messages as sent) by request id.
+class Read(NamedTuple):
+    """The last attempt at an id: the hash of the question and the body that was sent."""
 
-    A request that failed after its retries has its error as reply; one that was never answered
-    is not there. `charged_usd` counts every attempt.
+    reply: Reply
+    stage: str
+    model: str
+    question_sha256: str
+    sent_sha256: str
+
+
+class Answers:
+    """A journal read back, its chain checked from the run's identity on.
+
+        answers(request)             # its reply; `NOT_RUN` where it was never answered
+        answers.problems()           # of what was asked of it, what the journal has otherwise
+
+    A request that failed after its retries has its error as reply. `charged_usd` counts every
+    attempt. UsageError names the line that is damaged, out of order, or answers a question twice.
     """
 
-    replies: dict[str, Reply]
-    hashes: dict[str, str]
-    said: dict[str, str]
-    attempts: int
-    charged_usd: float
-    head_sha256: str
+    def __init__(self, path: Path, identity: Mapping[str, Any],
+                 body_of: Callable[[Request], Mapping] | None = None) -> None:
+        """`body_of`: what would be sent for a request; None: bodies are not compared."""
+        self.path, self.body_of = Path(path), body_of
+        self.simulated = identity.get("provider") == "simulated"
+        self.read: dict[str, Read] = {}
+        self.dealt: set[str] = set()
+        self.wrong: list[str] = []
+        self.attempts = self.repeated = 0
+        self.head_sha256, charges = identity_hash(dict(identity)), []
+        for entry, _, digest in entries(self.path, self.head_sha256):
+            self.attempts, self.head_sha256 = self.attempts + 1, digest
+            charges.append(entry["charged_usd"])
+            if entry["outcome"] is None:
+                self.repeated += 1
+            else:
+                self._keep(entry)
+        self.charged_usd = math.fsum(charges)
+
+    def _keep(self, entry: dict) -> None:
+        before = self.read.get(entry["id"])
+        if before is not None and _for_good(before.reply):
+            raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice")
+        self.read[entry["id"]] = Read(reply_of(entry), entry["stage"], entry["request"]["model"],
+                                      entry["request_sha256"], _hash_of(entry["request"]))
+
+    def __call__(self, request: Request) -> Reply:
+        """The reply; how the journalled question differs from `request` is noted in `wrong`."""
+        self.dealt.add(request.id)
+        kept = self.read.get(request.id)
+        if kept is None:
+            return NOT_RUN
+        if kept.question_sha256 != request.sha256():
+            self.wrong.append(f"{request.id}: another question than design and prompts give")
+        elif self.body_of and kept.sent_sha256 != _hash_of(self.body_of(request)):
+            self.wrong.append(f"{request.id}: the request sent is not what the design would send")
+        return kept.reply
+
+    def problems(self) -> list[str]:
+        """What the journal has otherwise than the requests that were dealt."""
+        foreign = (f"{name}: not in the design" for name in sorted(self.read.keys() - self.dealt))
+        return [f"journal: {line}" for line in (*self.wrong, *foreign)]
+
+    def outcomes(self, ids: Iterable[str]) -> Counter[str]:
+        """Calls by outcome; one that has no answer is `not_run`."""
+        return Counter(self.read[name].reply.outcome if name in self.read else "not_run"
+                       for name in ids)
+
+    def failed(self) -> int:
+        """Calls that failed and are asked again by the next start."""
+        return sum(kept.reply.outcome == "provider_error" and not _for_good(kept.reply)
+                   for kept in self.read.values())
+
+    def answered(self) -> Iterator[Read]:
+        """What has an answer, be it one that can't be used."""
+        return (kept for kept in self.read.values() if kept.reply.outcome in wire.FINAL_OUTCOMES)
+
+
+def _for_good(reply: Reply) -> bool:
+    return reply.outcome in wire.FINAL_OUTCOMES or reply.final
+
+
+def _hash_of(body: Any) -> str:
+    return sha256(json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":")))
 
 
 def journal_file(folder: Path) -> Path:
@@ -339,49 +410,3 @@ def journal_file(folder: Path) -> Path:
         if (Path(folder) / name).exists():
             return Path(folder) / name
     raise UsageError(f"{folder}: no journal.jsonl.gz; restore it from a copy")
-
-
-def read_answers(path: Path, identity: Mapping[str, Any]) -> Answers:
-    """Every answer of a run, its chain checked from the run's identity on.
-
-    UsageError names the line that is damaged, out of order, or answers a question twice.
-    """
-    replies: dict[str, Reply] = {}
-    hashes: dict[str, str] = {}
-    said: dict[str, str] = {}
-    start = head = identity_hash(dict(identity))
-    attempts, charges = 0, []
-    for entry, _, digest in entries(Path(path), start):
-        attempts, head = attempts + 1, digest
-        charges.append(entry["charged_usd"])
-        name = entry["id"]
-        if entry["outcome"] is None:
-            continue
-        if name in replies and (replies[name].outcome in wire.FINAL_OUTCOMES
-                                or replies[name].final):
-            raise UsageError(f"{path} line {attempts}: {name} is answered twice")
-        replies[name] = reply_of(entry)
-        hashes[name] = entry["request_sha256"]
-        said[name] = _hash_of(entry["request"].get("messages"))
-    return Answers(replies, hashes, said, attempts, math.fsum(charges), head)
-
-
-def said_hash(request: Request) -> str:
-    """The hash of the messages that `request` sends, to compare with `Answers.said`."""
-    return _hash_of([{"role": role, "content": text} for role, text in
-                     (("system", request.system), ("user", request.user)) if text])
-
-
-def _hash_of(messages: Any) -> str:
-    return sha256(json.dumps(messages, ensure_ascii=True, separators=(",", ":")))
-
-
-def not_as_asked(request: Request, answers: Answers) -> str | None:
-    """How the journalled question differs from `request`; None where it does not."""
-    if request.id not in answers.hashes:
-        return None
-    if answers.hashes[request.id] != request.sha256():
-        return f"{request.id}: another question than design and prompts give"
-    if answers.said[request.id] != said_hash(request):
-        return f"{request.id}: the messages sent are not those of the question"
-    return None

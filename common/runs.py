@@ -1,6 +1,6 @@
 """A run's folder: its name, its lock, its manifest; created whole, resumed, never mixed up.
 
-    with RunFolder(out, run_id, instrument, identity) as run:
+    with RunFolder(Origin(out / run_id, identity, prompts), instrument) as run:
         if run.finished: ...                     # nothing to do
         ...                                      # ask, with run.journal and run.inflight
         run.finish(files, stop, facts)
@@ -21,7 +21,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from common import VERSION
 from common.artifacts import content_sha256, json_file, sha256, sweep, write_atomic
@@ -78,16 +78,25 @@ def code_hashes() -> dict[str, str]:
             for path in sorted(files)}
 
 
-class RunFolder:
-    """The folder `out/run_id`. One process at a time; leaving a new run unused removes it."""
+class Origin(NamedTuple):
+    """What a run is made of before anything is asked. `prompts`: {path: text}, hashed in the
+    identity and kept in the folder; `code`: {file: SHA-256} of what derives its files, where that
+    is not the code at work."""
 
-    def __init__(self, out: Path, run_id: str, instrument: str, identity: dict,
-                 prompts: Mapping[str, str]) -> None:
-        """`prompts`: {path: text} of what `identity` has hashed; kept in the folder."""
-        self.path = Path(out) / check_run_id(run_id)
+    folder: Path
+    identity: Mapping[str, Any]
+    prompts: Mapping[str, str]
+    code: Mapping[str, str] | None = None
+
+
+class RunFolder:
+    """The folder of one run. One process at a time; leaving a new run unused removes it."""
+
+    def __init__(self, origin: Origin, instrument: str) -> None:
+        self.origin, self.path = origin, Path(origin.folder)
+        check_run_id(self.path.name)
         self.manifest_path = self.path / "manifest.json"
-        self.instrument, self.identity = instrument, json.loads(json.dumps(identity))
-        self.prompts = prompts
+        self.instrument, self.identity = instrument, json.loads(json.dumps(origin.identity))
         self.manifest: dict[str, Any] = {}
         self.journal: Journal | None = None
         self._lock = None
@@ -129,7 +138,7 @@ class RunFolder:
 
     def begin(self, limit_usd: float | None) -> None:
         """Open the journal and write the manifest as `running`: from here on there is a run."""
-        write_atomic(self.path / PROMPTS, json_file(self.prompts))
+        write_atomic(self.path / PROMPTS, json_file(self.origin.prompts))
         self.journal = Journal(self.path, self.identity)
         lost = self.inflight.lost(self.journal.asked)
         cost = self.manifest.get("cost", {})
@@ -168,6 +177,7 @@ class RunFolder:
                              "put it back, then give the same command")
         try:
             for name, data in files.items():
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(self.path / name, data)
             self.journal.close()
             spent = self.journal.spent + self.manifest["cost"]["lost_usd"]
@@ -274,14 +284,14 @@ def _prompt(name: str) -> str | None:
     return None
 
 
-def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put derived files in the place of older ones; the manifest follows. One process at a time."""
+def rewrite(folder: Path, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> None:
+    """Put derived files and facts in the place of older ones. One process at a time."""
     handle = lock(Path(folder))
     try:
         for name, data in files.items():
             write_atomic(Path(folder) / name, data)
         manifest = json.loads((Path(folder) / "manifest.json").read_bytes())
-        manifest |= {"version": VERSION, "code": code_hashes(),
+        manifest |= {**facts, "version": VERSION, "code": code_hashes(),
                      "files": manifest.get("files", {}) | {
                          name: content_sha256(Path(folder) / name) for name in sorted(files)}}
         write_atomic(Path(folder) / "manifest.json", json_file(manifest))

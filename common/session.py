@@ -6,7 +6,6 @@
 
 import sys
 import threading
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -36,6 +35,8 @@ class Settings(NamedTuple):
     respondents: Mapping[str, Respondent]
     terms: Terms = Terms()            # effort and upstream
     quiet: bool = False               # nothing but the result on stdout
+    silent: bool = False              # part of something larger, which speaks for it
+    limit_each: float | None = None   # dollars for each of several runs
 
 
 class Silent:
@@ -135,7 +136,7 @@ class Session:
         return ending
 
     def _progress(self) -> Progress:
-        return Progress(self.settings.name)
+        return (Silence if self.settings.silent else Progress)(self.settings.name)
 
     def _budget(self) -> Budget:
         limit = None if self.choice.simulated else self.settings.limit_usd
@@ -200,6 +201,8 @@ class Session:
                              "the first call; give a higher --limit-usd, or fewer runs or models")
 
     def _say(self, budget: Budget) -> None:
+        if self.settings.silent:
+            return
         calls = sum(n for _, n in self.requests)
         unpriced = [name for name in models_of(r for r, _ in self.requests)
                     if not self.provider.model(name).priced]
@@ -213,13 +216,8 @@ class Session:
             stream.flush()
 
 
-def counts(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:
-    """Nested counts: {model: {served: n}} for ("model", "served_model")."""
-    if len(fields) == 1:
-        return dict(sorted(Counter(str(row[fields[0]]) for row in rows).items()))
-    groups: dict[str, list] = {}
-    for row in rows:
-        groups.setdefault(str(row[fields[0]]), []).append(row)
-    return {key: counts(group, *fields[1:]) for key, group in sorted(groups.items())}
+class Silence(Progress):
+    """Of a run in a pool: the parent says how far the plan is."""
 
-
+    def _show(self, drive, now: float) -> None:
+        pass

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from common.budget import Budget
-from common.cli import Progress
 from common.runs import RunFolder
 from common.session import Session
 from common.wire import Model, Reading, Request
@@ -191,16 +190,3 @@ class SharedSession(Session):
                 left.append((request, calls - done))
         return left
 
-    def _progress(self) -> Progress:
-        return Silence(self.settings.name) if self.settings.quiet else super()._progress()
-
-    def _say(self, budget: Budget) -> None:
-        if not self.settings.quiet:
-            super()._say(budget)
-
-
-class Silence(Progress):
-    """Of a run in a pool: the parent says how far the plan is."""
-
-    def _show(self, drive, now: float) -> None:
-        pass

@@ -1,6 +1,6 @@
 """Is a run what it says? The journal's chain, the manifest's hashes, and every derived file.
 
-    verdict = verify(Path("results/pilot/pilot-s42"), {"pilot": derive_a_pilot})
+    verdict = verify(Path("results/pilot/pilot-s42"), {"pilot": pilot, …})
     verdict.problems                 # empty where everything follows from the journal
 
 Files are derived again from manifest and journal alone and compared byte by byte (packed files
@@ -14,11 +14,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.artifacts import GZIP_HEADER, read_bytes, sha256
+from common import wire
+from common.artifacts import GZIP_HEADER, canonical_json, read_bytes, sha256
 from common.exits import UsageError
-from common.journal import Answers, journal_file, not_as_asked, read_answers
+from common.instrument import Derived, Instrument, derived, unanswered
+from common.journal import Answers, journal_file
+from common.runs import Origin, code_hashes, kept_prompts
+from common.simulated import FREE, Simulated
+from common.wire import Model, Request, Upstream
 
-SHOWN = 40  # characters around a first difference
+SHOWN = 40          # characters around a first difference
+SHOWN_PROBLEMS = 3  # of the questions in a journal
 
 
 class Verdict(NamedTuple):
@@ -39,16 +45,8 @@ class Verdict(NamedTuple):
         return not self.problems
 
 
-class Derived(NamedTuple):
-    """What a run's files must say. `owned`: names that only a derived file may have."""
-
-    files: Mapping[str, bytes]
-    problems: list[str]
-    owned: Callable[[str], bool]
-
-
-# By the manifest's `artifact`; called with folder, manifest and answers.
-Derivers = Mapping[str, Callable[[Path, Mapping, Answers], Derived]]
+# By the manifest's `artifact`: the instrument of a run of this origin.
+Instruments = Mapping[str, Callable[[Origin], Instrument]]
 
 
 def find_runs(paths: list[str]) -> list[Path]:
@@ -64,42 +62,75 @@ def find_runs(paths: list[str]) -> list[Path]:
     return list(runs)
 
 
-def verify(folder: Path, derivers: Derivers) -> Verdict:
-    """Check one run. UsageError only where the folder holds no readable manifest."""
-    folder = Path(folder)
-    manifest = read_manifest(folder, derivers)
-    problems: list[str] = []
-    files, answers = {}, None
+def verify(folder: Path, instruments: Instruments) -> Verdict:
+    """Check one run. Whatever its folder holds, there is a verdict."""
     try:
-        answers = read_answers(journal_file(folder), manifest["identity"])
-        derived = derivers[manifest["artifact"]](folder, manifest, answers)
-        problems += derived.problems
+        manifest = read_manifest(Path(folder), instruments)
+    except UsageError as error:
+        return Verdict(str(folder), "run", "unknown", False, 0, 0, "", [str(error)], [])
+    problems, files, answers = [], {}, None
+    try:
+        instrument, answers = _read(Path(folder), manifest, instruments)
+        files, facts = derived(instrument, answers)
+        problems += answers.problems()[:SHOWN_PROBLEMS]
         if manifest["state"] != "running":  # killed: what it said before is out of date
-            files = derived.files if manifest.get("files") else {}
-            problems += _against_manifest(manifest, answers)
-            problems += _compare(folder, manifest, files, derived.owned)
+            files = files if manifest.get("files") else {}
+            problems += _against_manifest(manifest, answers, facts)
+            problems += _compare(Path(folder), manifest, files, instrument.owned)
     except UsageError as error:
         problems.append(str(error))
-    except (OSError, EOFError, zlib.error) as error:
-        problems.append(f"{journal_file(folder)}: {error}")
-    return Verdict(str(folder), manifest["artifact"], manifest.get("state", "unknown"),
+    except Exception as error:  # a folder of anything: the next one must still get its verdict
+        problems.append(f"manifest.json: no study follows from it ({type(error).__name__}: "
+                        f"{str(error)[:80]})")
+    return Verdict(str(folder), manifest["artifact"], manifest["state"],
                    manifest["identity"].get("provider") == "simulated", len(files),
                    answers.attempts if answers else 0, answers.head_sha256 if answers else "",
                    problems, _notes(manifest))
 
 
-def derive_again(folder: Path, derivers: Derivers) -> dict[str, bytes]:
-    """Every derived file of a run, {name: content}, from its manifest and journal alone.
+def _read(folder: Path, manifest: Mapping, instruments: Instruments,
+          ) -> tuple[Instrument, Answers]:
+    """The instrument that the manifest describes, and the journal's answers to it."""
+    identity = manifest["identity"]
+    origin = Origin(folder, identity, kept_prompts(folder, identity["prompts"]),
+                    manifest.get("code"))
+    return instruments[manifest["artifact"]](origin), Answers(
+        journal_file(folder), identity, bodies(manifest))
+
+
+def bodies(manifest: Mapping) -> Callable[[Request], Mapping] | None:
+    """What would be sent for a request, by what the manifest says was known of the models."""
+    identity = manifest["identity"]
+    if identity.get("provider") == "simulated":
+        return lambda request: wire.body(request, FREE, Simulated.dialect)
+    provider = manifest["provider"]
+    known = {name: as_model(entry.get("known") or entry["price"])
+             for name, entry in provider["models"].items()}
+    routing = identity.get("routing", identity["config"].get("routing"))
+    return lambda request: wire.body(request, known[request.model], provider["dialect"], routing)
+
+
+def as_model(known: Mapping[str, Any]) -> Model:
+    """A model as a manifest has written it down."""
+    upstream = known.get("upstream")
+    values = {name: tuple(value) if isinstance(value, list) else value
+              for name, value in known.items()}
+    return Model(**values | {"upstream": Upstream(*upstream.values()) if isinstance(
+        upstream, dict) else upstream and Upstream(*upstream)})
+
+
+def derive_again(folder: Path, instruments: Instruments) -> Derived:
+    """Files and facts of a run again, from its manifest and journal alone.
 
     UsageError where journal and design are not of one study.
     """
     folder = Path(folder)
-    manifest = read_manifest(folder, derivers)
-    answers = read_answers(journal_file(folder), manifest["identity"])
-    derived = derivers[manifest["artifact"]](folder, manifest, answers)
-    if derived.problems:
-        raise UsageError(f"{folder}: {derived.problems[0]}; --verify lists all")
-    return dict(derived.files)
+    manifest = read_manifest(folder, instruments)
+    instrument, answers = _read(folder, manifest, instruments)
+    again = derived(instrument, answers)
+    if problems := answers.problems():
+        raise UsageError(f"{folder}: {problems[0]}; --verify lists all")
+    return again
 
 
 def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
@@ -133,39 +164,33 @@ def checked_rows(folder: Path, name: str, manifest: Mapping[str, Any]) -> list[A
     return [json.loads(line) for line in data.decode().splitlines()]
 
 
-# --- what the files must say -------------------------------------------------------------------
-
-def same_prompts(recorded: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """UsageError naming the first prompt file that is not what it was when the run was made."""
-    for name in sorted(recorded.keys() | now.keys()):
-        if recorded.get(name) != now.get(name):
-            raise UsageError(f"prompts/{name}: changed since the run was made; verify it with "
-                             "the version of the project that made it")
-
-
-def questions(requests: list, answers: Answers) -> list[str]:
-    """Journalled questions that are not the design's, the first few."""
-    known = {request.id for request in requests}
-    wrong = [line for request in requests if (line := not_as_asked(request, answers))]
-    wrong += [f"{name}: not in the design" for name in sorted(answers.hashes.keys() - known)]
-    return [f"journal: {line}" for line in wrong[:3]]
-
-
 # --- comparing ---------------------------------------------------------------------------------
 
-def _against_manifest(manifest: Mapping, answers: Answers) -> list[str]:
-    said, problems = manifest["journal"], []
-    if said["head_sha256"] != answers.head_sha256:
-        problems.append("manifest.json: journal.head_sha256 is not that of the journal's last "
-                        f"line ({answers.head_sha256[:12]}…)")
-    if said["attempts"] != answers.attempts:
-        problems.append(f"manifest.json: journal.attempts: expected {answers.attempts}, "
-                        f"found {said['attempts']}")
-    spent, lost = manifest["cost"]["spent_usd"], manifest["cost"]["lost_usd"]
+def _against_manifest(manifest: Mapping, answers: Answers, facts: Mapping) -> Iterator[str]:
+    """What the manifest says of the journal, and what the journal says."""
+    kept, cost = manifest["journal"], manifest["cost"]
+    if kept["head_sha256"] != answers.head_sha256:
+        yield ("manifest.json: journal.head_sha256 is not that of the journal's last line "
+               f"({answers.head_sha256[:12]}…)")
+    if kept["attempts"] != answers.attempts:
+        yield (f"manifest.json: journal.attempts: expected {answers.attempts}, "
+               f"found {kept['attempts']}")
+    spent, lost = cost["spent_usd"], cost["lost_usd"]
     if abs(spent - lost - answers.charged_usd) > 1e-9 * max(1.0, spent):
-        problems.append(f"manifest.json: cost.spent_usd: expected "
-                        f"{answers.charged_usd + lost:.6f}, found {spent:.6f}")
-    return problems
+        yield (f"manifest.json: cost.spent_usd: expected {answers.charged_usd + lost:.6f}, "
+               f"found {spent:.6f}")
+    left = sum(unanswered(answers, facts).values())
+    if (manifest["state"] == "complete") != (left == 0):
+        yield f"manifest.json: state: {manifest['state']!r}, and {left} calls have no answer"
+    expected = {**facts, "stamp": "SIMULATED" if answers.simulated else None}
+    for key in sorted(expected):
+        if canonical_json(manifest.get(key)) != canonical_json(expected[key]):
+            yield (f"manifest.json: {key}: expected {_short(expected[key])}, "
+                   f"found {_short(manifest.get(key))}")
+
+
+def _short(value: Any) -> str:
+    return canonical_json(value)[:120]
 
 
 def _compare(folder: Path, manifest: Mapping, files: Mapping[str, bytes],
@@ -225,7 +250,6 @@ def _excerpt(data: bytes, at: int) -> str:
 
 
 def _notes(manifest: Mapping) -> list[str]:
-    from common.runs import code_hashes
     now, then = code_hashes(), manifest.get("code") or {}
     changed = [name for name in sorted(then) if now.get(name) != then[name]]
     return [f"{len(changed)} code files changed since the run, such as {changed[0]}"

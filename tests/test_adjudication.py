@@ -1,4 +1,4 @@
-"""analyze.py --adjudicate: blind, strict, resumable, verified; and what agreement it takes."""
+"""adjudicate.py: blind, strict, resumable, verified; and what agreement it takes."""
 
 import json
 import random
@@ -47,7 +47,7 @@ def items(made):
 
 
 def adjudicate(cli, folder, *flags, models=TWO, **more):
-    return cli("analyze.py", folder, "--adjudicate", models, *flags, **more)
+    return cli("adjudicate.py", folder, "--models", models, *flags, **more)
 
 
 # --- the question ------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
 
 def test_requests_tell_nothing_of_where_a_policy_is_from(items):
     dealt = adjudication.requests({"models": ["m"], "seed": 1, "max_out": 64, "temperature": 0,
-                                   "reasoning_effort": None}, list(items.values()))
+                                   "reasoning_effort": None}, list(items.values()), codebook())
     assert {request.id for request in dealt} == {f"{name}/m" for name in items}
     assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
 
@@ -212,8 +212,7 @@ def test_a_dry_run_asks_and_writes_nothing(cli, folder):
     ("", (), "one rater"), ("careful-rater,nobody", (), "no simulated respondent 'nobody'"),
     ("careful-rater,lenient-rate", (), "did you mean 'lenient-rater'"),
     (TWO, ("--sample", "0"), "sample must be at least 1"),
-    (TWO, ("--concurrency", "no"), "--concurrency"), (TWO, ("--run-id", "../x"), "--run-id"),
-    (TWO, ("--export-ratings", "x.csv"), "one at a time")])
+    (TWO, ("--concurrency", "no"), "--concurrency"), (TWO, ("--run-id", "../x"), "--run-id")])
 def test_wrong_usage_is_one_line_and_leaves_nothing(cli, folder, models, flags, word):
     done = adjudicate(cli, folder, *flags, models=models)
     assert done.returncode == 2 and word in done.stderr and done.stderr.count("\n") == 1
@@ -221,9 +220,8 @@ def test_wrong_usage_is_one_line_and_leaves_nothing(cli, folder, models, flags, 
 
 
 def test_flags_of_rating_are_refused_where_nothing_is_rated(cli, folder, tmp_path):
-    for flags in (("--limit-usd", "1"), ("--sample", "3"), ("--dry-run",)):
-        done = cli("analyze.py", folder, *flags)
-        assert done.returncode == 2 and "means something only with --adjudicate" in done.stderr
+    done = cli("analyze.py", folder, "--sample", "3")
+    assert done.returncode == 2 and "means something only with --export-ratings" in done.stderr
     cli("run_pilot.py", "--models", "coin", "--runs", "1", "--out", "p")
     done = adjudicate(cli, tmp_path / "p")
     assert done.returncode == 2 and "pilots have no policies" in done.stderr
@@ -266,7 +264,7 @@ def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder,
 
 def test_ratings_are_no_hindrance_to_an_export(cli, folder):
     adjudicate(cli, folder, "--sample", 4)
-    done = cli("analyze.py", folder, "--export-inspect", "logs")
+    done = cli("export_inspect.py", folder, "--out", "logs")
     assert done.returncode == 0, done.stderr
 
 
@@ -310,7 +308,7 @@ def test_a_kill_loses_nothing(cli, double, folder, tmp_path):
     double.script(latency_s=0.05)
     whole = live(cli, double, folder, *LIVE, "--out", tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr
-    command = [sys.executable, ROOT / "analyze.py", folder, "--adjudicate", "double/a,double/b",
+    command = [sys.executable, ROOT / "adjudicate.py", folder, "--models", "double/a,double/b",
                "--base-url", double.url, *LIVE]
     for answered in (15, 35, 55):
         process = subprocess.Popen(command, env=clean_environment("k-12345"),
@@ -425,7 +423,7 @@ def test_simulated_raters_and_weak_labels_agree_on_what_a_population_plants():
     read = []
     for name, respond in ADJUDICATORS.items():
         asked = adjudication.requests({"models": [name], "seed": 3, "max_out": 64, "temperature": 0,
-                                       "reasoning_effort": None}, list(items.values()))
+                                       "reasoning_effort": None}, list(items.values()), codebook())
         replies = {r.id.split("/")[0]: adjudication.parse_rating(respond(r, SeededRandom(3, r.id)))
                    for r in asked}
         read.append(Rater(name, "model", True, True,

@@ -253,7 +253,7 @@ def test_a_trial_that_failed_is_in_the_files_as_such_and_asked_by_the_same_comma
     double.script(faults=[{"fault": "500", "place": 2}])
     failed = cli("run_pilot.py", *flags)
     assert failed.returncode == 3
-    assert "1 of 16 trials failed after all retries; the same command asks them again" in (
+    assert "trials left: 1 failed; the same command asks them" in (
         failed.stderr)
     left = rows(run_in(tmp_path / "o"))
     assert Counter(row["status"] for row in left) == {"ok": 15, "provider_error": 1}

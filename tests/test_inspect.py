@@ -1,4 +1,4 @@
-"""--export-inspect: what the logs hold, and that Inspect AI itself reads and shows them."""
+"""export_inspect.py: what the logs hold, and that Inspect AI itself reads and shows them."""
 
 import csv
 import io
@@ -24,8 +24,8 @@ from common.inspect_log import logs as logs_of
 EXAMPLES = ROOT / "results" / "examples"
 
 
-def analyze(*args, python=sys.executable):
-    return subprocess.run([python, ROOT / "analyze.py", *map(str, args)], check=False, text=True,
+def script(name, *args, python=sys.executable):
+    return subprocess.run([python, ROOT / name, *map(str, args)], check=False, text=True,
                           capture_output=True, env=clean_environment())
 
 
@@ -56,7 +56,7 @@ def runs(tmp_path_factory):
 def folder(runs, tmp_path_factory):
     """The logs of all runs and of the committed examples."""
     out = tmp_path_factory.mktemp("logs")
-    done = analyze(runs, EXAMPLES, "--export-inspect", out)
+    done = script("export_inspect.py", runs, EXAMPLES, "--out", out)
     assert done.returncode == 0, done.stderr
     return out
 
@@ -127,7 +127,7 @@ def test_means_are_those_of_the_exported_rows(runs, logs, tmp_path):
     for s, c in (("high", "present"), ("low", "absent")):
         assert metrics[f"mean S.{s}-C.{c}"]["value"] == means(
             row for row in rows if (row["S"], row["C"]) == (s, c))
-    analyze(runs / "results/acausal" / RUN, "--out", tmp_path)
+    script("analyze.py", runs / "results/acausal" / RUN, "--out", tmp_path)
     rows = list(csv.DictReader((tmp_path / "exports/decisions.csv").open(newline="")))
     log = logs[RUN, "SIMULATED_cirrus24_decisions", "SIMULATED/superrational"]
     metrics = log["results"]["scores"][0]["metrics"]
@@ -160,7 +160,8 @@ def test_the_same_run_gives_the_same_bytes_anywhere(runs, folder, tmp_path, vers
         pytest.skip(f"no Python {version} on this machine")
     shutil.copytree(runs / "results", tmp_path / "elsewhere")
     out = tmp_path / "logs"
-    done = analyze(tmp_path / "elsewhere", EXAMPLES, "--export-inspect", out, python=python)
+    done = script("export_inspect.py", tmp_path / "elsewhere", EXAMPLES, "--out", out,
+                  python=python)
     assert done.returncode == 0, done.stderr
     assert ({path.name: path.read_bytes() for path in out.iterdir()}
             == {path.name: path.read_bytes() for path in folder.iterdir()})
@@ -172,7 +173,7 @@ def test_an_unfinished_run_is_an_error_of_its_log(cli, double, tmp_path):
     double.script(faults=[{"fault": "401", "skip": 3}])  # the key is revoked after three answers
     cli("run_pilot.py", "--models", "double/a", "--base-url", double.url, "--runs", "1",
         "--concurrency", "1", "--out", "p", key="k-12345")
-    done = cli("analyze.py", "p", "--export-inspect", "logs")
+    done = cli("export_inspect.py", "p", "--out", "logs")
     assert done.returncode == 3 and "1 of 1 runs are unfinished" in done.stderr
     [log] = read(tmp_path / "logs").values()
     assert log["status"] == "error" and "OPENROUTER_API_KEY" in log["error"]["message"]
@@ -207,15 +208,15 @@ def test_a_run_that_was_edited_is_refused(cli, tmp_path, name):
     data = gzip.decompress((copy / name).read_bytes())
     (copy / name).write_bytes(gzip.compress(data.replace(b"unreadable", b"readable  ", 1)
                                             .replace(b"joint", b"jolnt", 1)))
-    done = cli("analyze.py", "copy", "--export-inspect", "logs")
+    done = cli("export_inspect.py", "copy", "--out", "logs")
     assert done.returncode == 2 and name in done.stderr
 
 
 def test_one_log_may_be_a_file_and_several_may_not(cli, runs, tmp_path):
-    done = cli("analyze.py", EXAMPLES / "pilot-smollm2", "--export-inspect", "one.json", "--json")
+    done = cli("export_inspect.py", EXAMPLES / "pilot-smollm2", "--out", "one.json", "--json")
     assert json.loads(done.stdout)["files"] == ["one.json"]
     assert json.loads((tmp_path / "one.json").read_bytes())["version"] == 2
-    refused = cli("analyze.py", runs, "--export-inspect", "more.json")
+    refused = cli("export_inspect.py", runs, "--out", "more.json")
     assert refused.returncode == 2 and "name a folder" in refused.stderr
     assert not (tmp_path / "more.json").exists()
 

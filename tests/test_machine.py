@@ -88,7 +88,7 @@ TOLD = [("`run_pilot.py`", PILOT), ("`run_tournament.py`", TOURNAMENT), ("`urrp_
         ("`analyze.py` on tournaments", ("analyze.py", "t")),
         ("`analyze.py --verify`", ("analyze.py", "--verify", "p")),
         ("`analyze.py --index`", ("analyze.py", "p", "--index")),
-        ("`analyze.py --export-inspect`", ("analyze.py", "p", "--export-inspect", "logs"))]
+        ("`export_inspect.py`", ("export_inspect.py", "p", "--out", "logs"))]
 
 
 @pytest.mark.parametrize(("row", "command"), TOLD)

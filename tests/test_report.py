@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cirrus import pilot_files
 from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import RESPONDENTS
+from cirrus.instruments import pilot_files
 from common.reading import read
 from common.simulated import Simulated
 from show import html
@@ -32,14 +32,14 @@ def study():
 
 
 def page_of(rows, prompts, study):
-    return pilot_files.derive(rows, prompts, study, None)["report.html"].decode()
+    return pilot_files(rows, prompts, study, None)["report.html"].decode()
 
 
 def test_a_name_from_a_server_brings_no_tag_into_the_markdown(study):
     rows, prompts, identity = study
     served = [row | {"served_model": f"<img src={i}>", "provider": "a\n# b"}
               for i, row in enumerate(rows)]
-    summary = pilot_files.derive(served, prompts, identity, None)["pilot-summary.md"].decode()
+    summary = pilot_files(served, prompts, identity, None)["pilot-summary.md"].decode()
     assert "&lt;img src=1>" in summary and "<img" not in summary and "\n# b" not in summary
 
 
@@ -52,7 +52,7 @@ def test_every_trial_shows_its_prompt_and_answer(study):
 
 
 def test_simulated_is_stamped_on_every_file_that_people_read(study):
-    files = pilot_files.derive(*study, None)
+    files = pilot_files(*study, None)
     assert b"SIMULATED" in files["report.html"] and b"SIMULATED" in files["pilot-summary.md"]
     assert b'"stamp": "SIMULATED"' in files["pilot-analysis.json"]
     assert files["trials.csv"].count(b"SIMULATED") == len(study[0])
@@ -67,7 +67,7 @@ def test_a_long_answer_is_cut_and_says_where_the_rest_is(study):
 def test_a_formula_from_a_server_stays_text_in_the_csv(study):
     rows, prompts, identity = study
     bad = [rows[0] | {"served_model": "=1+1"}, *rows[1:]]
-    assert b",'=1+1," in pilot_files.derive(bad, prompts, identity, None)["trials.csv"]
+    assert b",'=1+1," in pilot_files(bad, prompts, identity, None)["trials.csv"]
 
 
 def test_help_of_the_pilot_loads_no_package():

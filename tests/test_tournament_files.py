@@ -13,7 +13,7 @@ from cirrus.ask.encounters import request_ids
 from cirrus.judge import schema
 from cirrus.judge.games import derive
 from common.exits import UsageError
-from common.wire import Reply
+from common.wire import NOT_RUN, Reply
 
 
 def tiny(answers, **own):
@@ -26,8 +26,8 @@ def tiny(answers, **own):
         replies[name] = said("One.\nTwo.\nThree.") if "/agent-" in name else (
             text if isinstance(text, Reply) else said(text))
     study = {"config": config, "prompts": DOMAINS["cvd"].files, "provider": "https://x"}
-    files = derive(study, DOMAINS["cvd"], replies,
-                   {"code_sha256": "0" * 64, "charged_usd": 0.006})
+    files, _ = derive(study, DOMAINS["cvd"], lambda request: replies.get(request.id, NOT_RUN),
+                      {"code_sha256": "0" * 64, "charged_usd": 0.006})
     return t, {name: json.loads(data) for name, data in files.items() if name.endswith(".json")}
 
 
@@ -109,7 +109,8 @@ def test_baselines_play_without_a_call_and_stand_apart():
     assert Counter(r.stage for r in requests.values()) == {"strategy": 2, "decision": 3 * (2 + 4)}
     replies = {name: cooperating(request) for name, request in requests.items()}
     study = {"config": config, "prompts": {}, "provider": "https://x"}
-    files = derive(study, DOMAINS["cvd"], replies, {"code_sha256": "0" * 64, "charged_usd": 0})
+    files, _ = derive(study, DOMAINS["cvd"], lambda request: replies[request.id],
+                      {"code_sha256": "0" * 64, "charged_usd": 0})
     games = json.loads(files["round_1_games.json"])
     who = {name: agent["baseline"] for name, agent in games["agents"].items()}
     played = {}

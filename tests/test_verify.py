@@ -169,7 +169,7 @@ def test_a_journal_rewritten_with_a_new_chain_still_has_to_answer_the_design_s_q
     manifest = json.loads((copy / RUN / "manifest.json").read_text())
     manifest["journal"]["head_sha256"] = prev
     (copy / RUN / "manifest.json").write_bytes(json_file(manifest))
-    assert "the messages sent are not those of the question" in verify(cli, "o").stdout
+    assert "the request sent is not what the design would send" in verify(cli, "o").stdout
 
 
 def test_a_configuration_edited_in_the_manifest_belongs_to_another_journal(cli, copy):

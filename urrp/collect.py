@@ -14,15 +14,17 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.artifacts import canonical_json, content_sha256
+from common.artifacts import canonical_json
+from common.exits import UsageError
+from common.instrument import Derived, Instrument
 from common.journal import Answers
 from common.rng import SeededRandom
-from common.runs import kept_prompts
-from common.verify import Derived, questions, same_prompts
-from common.wire import FINAL_OUTCOMES, NOT_RUN, Reply, Request
+from common.runs import Origin
+from common.wire import FINAL_OUTCOMES, Reply, Request
 from urrp.suite import SUITE_PATH, Item, items, load_suite
 
 STAGE = "trial"
@@ -130,17 +132,25 @@ def headline(folder: Path) -> str:
                      f"({model['verdict']['why']})" for model in models)
 
 
-def collection(folder: Path, manifest: Mapping, answers: Answers) -> Derived:
-    """A run of urrp_run.py."""
-    study = manifest["identity"]
-    kept_prompts(folder, study["prompts"])
-    same_prompts(study["prompts"], {SUITE: content_sha256(SUITE_PATH)})
-    asks = design(study["config"], study["config"]["models"])
-    problems = questions([one.request for one in asks], answers)
-    replies = [answers.replies.get(one.request.id, NOT_RUN) for one in asks]
-    data = jsonl(asks, replies, study["provider"] == "simulated", study["config"]["pilot"])
-    files = {FILE: data} if data else {}
-    return Derived(files, problems, files.__contains__)
+def instrument(origin: Origin) -> Instrument:
+    """A run of urrp_run.py. The suite is the specification's: a run of another one is refused."""
+    config = origin.identity["config"]
+    if origin.prompts.get(SUITE) != SUITE_PATH.read_text("utf-8"):
+        raise UsageError(f"{origin.folder}: made with another {SUITE} than the project has; read "
+                         "it with the version that made it")
+    asks = cache(lambda: design(config, config["models"]))
+
+    def derive(answers: Answers) -> Derived:
+        replies = [answers(one.request) for one in asks()]
+        data = jsonl(asks(), replies, answers.simulated, config["pilot"])
+        return Derived({FILE: data} if data else {},
+                       {"pilot": config["pilot"], "statuses": answers.outcomes(ids())})
+
+    def ids() -> list[str]:
+        return [one.request.id for one in asks()]
+
+    return Instrument("urrp", "trials", ids, lambda: [(one.request, 1) for one in asks()],
+                      lambda: list(map(ask, asks())), derive, {FILE}.__contains__)
 
 
 # --- simulated respondents -----------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What the agents of a tournament are asked, as chains of calls, and how their answers are read.
 
-    chains([t])                                 # what `common.drive.Drive` runs
+    chains(t)                                   # what `common.drive.Drive` runs
     replay(t, t.rounds[0], reply_of)            # the same chains on replies that are there
 
 An agent writes one policy a round. A pair meets as soon as its two policies exist; both sides of
@@ -184,38 +184,29 @@ def _side(t: Tournament, agent: Agent, history, prompt, reply: Reply | None) -> 
     return Side(agent, act, status, reply)
 
 
-def chains(designs: Sequence[Tournament]) -> list[Chain]:
-    """The chains of one run or of several, which then take turns in a drawn order: no run is
-    ahead of another, and an outage hits all alike.
-
-    Policies stand first; pairs wait for theirs. Pairs return nothing: results are derived from
-    the journal.
-    """
-    turns = SeededRandom(designs[0].config["seed"], "turns")
+def chains(t: Tournament) -> list[Chain]:
+    """The chains of a run. Policies stand first, round by round; pairs wait for theirs. Pairs
+    return nothing: results are derived from the journal."""
     made: list[Chain] = []
-    places: dict[tuple[str, int, str], int] = {}
-    for t, round_, agent in _in_turns(turns, designs, lambda t, round_: writers(t)):
-        places[t.name, round_.number, agent.id] = len(made)
-        made.append(write(t, round_, agent))
-    for t, round_, pair in _in_turns(turns, designs, lambda t, round_: round_.pairs):
-        made.append(_meet_when_ready(t, round_, pair, places))
-    return made
+    places: dict[tuple[int, str], int] = {}
+    for round_ in t.rounds:
+        for agent in policy_turns(t, round_):
+            places[round_.number, agent.id] = len(made)
+            made.append(write(t, round_, agent))
+    return made + [_meet_when_ready(t, round_, pair, places)
+                   for round_ in t.rounds for pair in round_.pairs]
 
 
-def _in_turns(rng: SeededRandom, designs: Sequence[Tournament], parts: Callable):
-    """(run, round, part) round by round and part by part, the runs of each in a drawn order."""
-    for number in range(max(len(t.rounds) for t in designs)):
-        here = [(t, t.rounds[number]) for t in designs if number < len(t.rounds)]
-        listed = [(t, round_, parts(t, round_)) for t, round_ in here]
-        for at in range(max(len(own) for _, _, own in listed)):
-            turn = [(t, round_, own[at]) for t, round_, own in listed if at < len(own)]
-            yield from rng.sample(turn, len(turn))
+def policy_turns(t: Tournament, round_: Round) -> list[Agent]:
+    """The agents that write, in the order in which the seed has them read this round."""
+    return SeededRandom(t.config["seed"], "policies", round_.number).sample(
+        writers(t), len(writers(t)))
 
 
 def _meet_when_ready(t: Tournament, round_: Round, pair: Pair,
-                     places: Mapping[tuple[str, int, str], int]) -> Chain:
+                     places: Mapping[tuple[int, str], int]) -> Chain:
     names = [agent.id for agent in (pair.a, pair.b) if agent.baseline is None]
-    replies = yield After(tuple(places[t.name, round_.number, name] for name in names))
+    replies = yield After(tuple(places[round_.number, name] for name in names))
     yield from meet(t, round_, pair, dict(zip(names, replies, strict=True)))
 
 

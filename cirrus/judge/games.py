@@ -1,6 +1,6 @@
 """Every derived file of a tournament run, from its design and the replies of its journal.
 
-    files = derive(study, domain, replies, code_sha256)    # {file name: content}
+    files, manifest = derive(study, domain, answers, facts)    # {file name: content}
 
 Same replies, same bytes, on any Python and at any concurrency: nothing here looks at the clock,
 at the order in which replies came, or at where the files go.
@@ -31,24 +31,22 @@ from cirrus.judge import schema
 from cirrus.markers.labels import marked
 from common import VERSION
 from common.artifacts import canonical_json, gzip_bytes, json_file, sha256
-from common.wire import NOT_RUN, Reply, Request
+from common.wire import Reply, Request
 
 SIMULATED = "SIMULATED: respondents of this project answered, no model was asked."
 
 
-def derive(study: Mapping[str, Any], domain: Domain, replies: Mapping[str, Reply],
-           facts: Mapping[str, Any], asked: Callable[[Request], None] = lambda request: None,
-           ) -> dict[str, bytes]:
-    """{file name: content} of a run. `study`: the run's identity. `facts`: code_sha256 and
-    charged_usd. `asked` is called with every request that the design deals."""
+def derive(study: Mapping[str, Any], domain: Domain, answers: Callable[[Request], Reply],
+           facts: Mapping[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """({file name: content}, acausal_manifest.json) of a run. `study`: the run's identity; `facts`:
+    code_sha256 and charged_usd."""
     t = design(domain, study["config"])
     simulated = study["provider"] == "simulated"
     tally, files = Tally(), {}
     standings = {agent.id: Standing() for agent in t.agents}
 
     def reply_of(request: Request) -> Reply:
-        asked(request)
-        reply = replies.get(request.id, NOT_RUN)
+        reply = answers(request)
         tally.add(request, reply)
         return reply
 
@@ -62,7 +60,7 @@ def derive(study: Mapping[str, Any], domain: Domain, replies: Mapping[str, Reply
         files |= _transcripts(t, round_, played, simulated)
     manifest = _manifest(t, study, tally, standings, facts, simulated)
     files["acausal_manifest.json"] = json_file(schema.check("acausal_manifest.json", manifest))
-    return files
+    return files, manifest
 
 
 # --- counting ----------------------------------------------------------------------------------

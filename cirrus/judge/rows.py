@@ -8,6 +8,7 @@ seed, tells, variants, history mode, rounds or games a pair; anything else is re
 """
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -127,6 +128,25 @@ def read_study(folders: Iterable[Path]) -> Study:
     limits += [f"{run.name} differs from the main runs in more than one way; it enters no test."
                for run in runs if run.role == "other"]
     return Study(runs, runs[0].manifest["identity"]["provider"] == "simulated", limits)
+
+
+def without_ratings(found: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
+    """The runs among {folder: manifest}: an adjudication stands beside those that it has rated,
+    and their analysis reads it by itself."""
+    runs = {run: manifest for run, manifest in found.items()
+            if manifest["artifact"] != "adjudication"}
+    if not runs:
+        raise UsageError(f"{next(iter(found))}: ratings only; give the runs that were rated")
+    return runs
+
+
+def places(study: Study, out: str | None = None) -> list[Path]:
+    """Where the analysis of a study is written (below `out`, else beside its runs), and then the
+    other folders in which ratings of its policies may stand."""
+    folders = [run.folder for run in study.runs]
+    beside = folders[0] if len(folders) == 1 else Path(
+        os.path.commonpath([folder.parent for folder in folders]))
+    return [Path(out) if out else beside, beside, *(folder.parent for folder in folders)]
 
 
 def _run(folder: Path) -> Run:

@@ -1,7 +1,7 @@
 """Adjudication: models that know nothing of condition or decision label policies by the codebook.
 
-    for request in requests(config, items): ...       # one call a model and item
-    files = derive(config, items, replies, simulated) # ratings.jsonl, a line a rating
+    for request in requests(config, items, book): ...     # one call a model and item
+    for rating in rows(config, items, replies, simulated): ...
 
 A reply counts only in the form asked for, a line a family. Anything else is a status, never a
 label: `refused`, `incomplete` (a family is missing), `ambiguous` (one is said twice),
@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.markers.labels import FAMILIES
-from cirrus.markers.ratings import RATINGS, Item, codebook
-from common.artifacts import jsonl, sha256
+from cirrus.markers.ratings import Item
+from common.artifacts import sha256
 from common.drive import Chain
 from common.parsing import DRESSING
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
-from common.wire import NOT_RUN, Reply, Request
+from common.wire import Reply, Request
 
 STAGE = "rating"
 LINE = re.compile(r"\s*(?:[-•–]|\d[.)])?\s*([a-z][a-z -]*?)\s*[:：=]\s*(yes|no)[\s.!]*", re.I)
@@ -35,9 +35,10 @@ def prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
                                                                form=form)
 
 
-def requests(config: Mapping[str, Any], items: Sequence[Item]) -> list[Request]:
+def requests(config: Mapping[str, Any], items: Sequence[Item],
+             book: Mapping[str, Any]) -> list[Request]:
     """Every call, models and items in a drawn order: an outage hits all alike."""
-    book, dealt = codebook(), []
+    dealt = []
     for item in items:
         system, user = prompts(book, item.text)
         for model in config["models"]:
@@ -90,12 +91,4 @@ def rows(config: Mapping[str, Any], items: Iterable[Item], replies: Mapping[str,
     """Ratings in the order of the sample, models as given."""
     for item in items:
         for model in config["models"]:
-            yield rating(item, model, replies.get(f"{item.id}/{model}", NOT_RUN), simulated)
-
-
-def derive(config: Mapping[str, Any], items: Iterable[Item], replies: Mapping[str, Reply],
-           simulated: bool) -> dict[str, bytes]:
-    """{file: content} of an adjudication; empty where nothing was answered."""
-    if not any(reply.outcome not in ("not_run", "provider_error") for reply in replies.values()):
-        return {}
-    return {RATINGS: jsonl(rows(config, items, replies, simulated))}
+            yield rating(item, model, replies[f"{item.id}/{model}"], simulated)

@@ -40,6 +40,7 @@ ROUND = "strategies_r1.json"
 ROOT = Path(__file__).resolve().parents[2]
 CODEBOOK = "adjudication/codebook.json"
 PEOPLE = "ratings"             # folder of what people said, beside the analysis
+SAMPLE, SEED = 200, 42         # of a sheet, where no flag says otherwise
 RATINGS = "ratings.jsonl"      # what an adjudication derives from its journal
 Labels = Mapping[str, bool | None]
 
@@ -124,13 +125,27 @@ def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
     return rng.sample(drawn, len(drawn))
 
 
+def dealt(study: Study, design: Mapping[str, Any]) -> tuple[list[Item], int]:
+    """(the sample, how many items there are); UsageError where runs are unfinished or hold nothing
+    to rate."""
+    unfinished = [run.name for run in study.runs if run.role == "main" and not run.complete]
+    if unfinished:
+        raise UsageError(f"{unfinished[0]} is unfinished; resume it first: the sample is drawn "
+                         "from the policies of whole runs")
+    items = items_of(policies_of(study))
+    if not items:
+        raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
+    return sample(items.values(), design["sample"], design["seed"]), len(items)
+
+
 # --- the codebook as raters read it ------------------------------------------------------------
 
-def codebook() -> dict[str, Any]:
-    """prompts/adjudication/codebook.json; UsageError where it is not what raters need."""
+def codebook(text: str | None = None) -> dict[str, Any]:
+    """The codebook in `text`, or that of the project; UsageError where it is not what raters
+    need."""
     path = ROOT / "prompts" / CODEBOOK
     try:
-        book = json.loads(path.read_text(encoding="utf-8"))
+        book = json.loads(path.read_text(encoding="utf-8") if text is None else text)
         whole = (set(book["families"]) == set(FAMILIES) and all(
             isinstance(text, str) for own in book["families"].values()
             for text in (own["yes"], own["no"])) and book["system"] and book["people"])
@@ -434,9 +449,9 @@ def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
 
 def command_export(args, study: Study) -> cli.Done:
     """analyze.py --export-ratings."""
-    from cirrus.adjudicate import configuration
-    config = configuration(args)
-    sheet, guide = export(Path(args.export_ratings), study, config["sample"], config["seed"])
+    sheet, guide = export(Path(args.export_ratings), study,
+                          SAMPLE if args.sample is None else args.sample,
+                          SEED if args.seed is None else args.seed)
     return cli.Done(
         COMPLETE, {"sheet": str(sheet), "instructions": str(guide)},
         f"{sheet}: a blinded sheet, one row a policy\n{guide}: what raters need to know\n"

@@ -97,7 +97,7 @@ def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table | Fold]:
 def raters(markers: Mapping[str, Any]) -> str:
     """Who rated how much."""
     if not markers["raters"]:
-        return ("Nobody has rated these policies: analyze.py --adjudicate A,B asks two models, "
+        return ("Nobody has rated these policies: adjudicate.py asks two models, "
                 "--export-ratings writes a sheet for people.")
     rated = []
     for own in markers["raters"]:

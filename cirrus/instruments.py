@@ -1,0 +1,175 @@
+"""The studies of CIRRUS-24 as instruments: what each asks, and what its files must say.
+
+    run = pilot(Origin(folder, identity, domain.texts))
+    INSTRUMENTS["pilot"](origin)                       # the same, by the manifest's `artifact`
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cirrus.ask.bulletins import PROMPTS, Source
+from cirrus.ask.encounters import UNANSWERED
+from cirrus.ask.prompts import Domain, ScenarioError, load_domain
+from common.artifacts import canonical_json, csv_parts, gzip_bytes, json_file, jsonl, sha256
+from common.exits import UsageError
+from common.instrument import Derived, Instrument, tallied
+from common.journal import Answers
+from common.runs import Origin, code_hashes
+
+
+def domain_of(name: str, source: Source = PROMPTS) -> Domain:
+    """The domain's prompts; a fault in them is one line."""
+    try:
+        return load_domain(name, source)
+    except ScenarioError as error:
+        raise UsageError(str(error)) from None
+
+
+# --- pilot -------------------------------------------------------------------------------------
+
+# The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
+CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "variant",
+              "label_scheme", "order", "option_first", "decision", "cooperates", "status",
+              "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
+              "cost_usd")
+
+
+def pilot(origin: Origin) -> Instrument:
+    """A run of run_pilot.py."""
+    from cirrus.ask import pilot
+    study = origin.identity
+    domain = domain_of(pilot.DOMAIN, origin.prompts)
+
+    def deal() -> list[list[pilot.Trial]]:
+        return pilot.design(domain, study["config"], study["config"]["models"])
+
+    blocks = cache(deal)
+
+    def derive(answers: Answers) -> Derived:
+        again = deal()  # anew: what a seed gives once it has to give twice
+        rows = pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
+        facts = {"statuses": tallied(rows, "status")}
+        asked = {row["id"] for row in rows if row["status"] not in UNANSWERED}
+        prompts = {trial.id: (trial.request.system, trial.request.user)
+                   for block in again for trial in block if trial.id in asked}
+        same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
+                   for block in again for trial in block if trial.id in asked)
+        return Derived(pilot_files(rows, prompts, study, (same, len(asked))), facts)
+
+    return Instrument(
+        "pilot", "trials", lambda: (trial.id for block in blocks() for trial in block),
+        lambda: [(trial.request, 1) for block in blocks() for trial in block],
+        lambda: list(map(pilot.ask, blocks())), derive, PILOT_FILES.__contains__)
+
+
+PILOT_FILES = ("trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
+               "report.html")
+
+
+def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
+                study: Mapping[str, Any], dealt: tuple[int, int] | None) -> dict[str, bytes]:
+    """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
+    what was; `dealt`: of these, how many the seed deals again."""
+    from cirrus.judge.pilot import analyse
+    from cirrus.reports.pilot import files
+    if not prompts:
+        return {}
+    # Read back from its own JSON: what is shown then has the digits that the file has.
+    out = json.loads(canonical_json(analyse(rows, study, dealt)))
+    digest, lines = design_hash(study), jsonl(rows)
+    hashes = {"design": digest, "trials": sha256(lines)}
+    return {
+        "trials.jsonl.gz": gzip_bytes(lines),
+        "trials.csv": b"".join(csv_parts(CSV_FIELDS, map(_flat, rows))),
+        "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
+        **files(out, rows, prompts, hashes),
+    }
+
+
+def design_hash(study: Mapping[str, Any]) -> str:
+    """Identity of design and prompts, whoever serves the models."""
+    return sha256(canonical_json({"config": study["config"], "prompts": study["prompts"]}))
+
+
+def _flat(row: Mapping) -> dict[str, Any]:
+    return dict(row) | {
+        "option_first": row["options"][0], "prompt_tokens": row["tokens"]["prompt"],
+        "output_tokens": row["tokens"]["output"], "reasoning_tokens": row["tokens"]["reasoning"]}
+
+
+# --- tournament --------------------------------------------------------------------------------
+
+def tournament(origin: Origin) -> Instrument:
+    """A run of run_tournament.py."""
+    from cirrus.ask.design import design
+    from cirrus.ask.encounters import chains, request_ids, typical_calls
+    from cirrus.judge import games, schema
+    study = origin.identity
+    domain = cache(lambda: domain_of(study["config"]["domain"], origin.prompts))
+    dealt = cache(lambda: design(domain(), study["config"]))
+
+    def derive(answers: Answers) -> Derived:
+        code = sha256(canonical_json(origin.code or code_hashes()))
+        files, manifest = games.derive(study, domain(), answers, {
+            "code_sha256": code, "charged_usd": answers.charged_usd})
+        return Derived(files, {"statuses": manifest["statuses"],
+                               "prereg_sha256": study.get("prereg_sha256")})
+
+    return Instrument("tournament", "calls", lambda: request_ids(dealt()),
+                      lambda: typical_calls(dealt()), lambda: chains(dealt()), derive,
+                      schema.owned)
+
+
+# --- adjudication ------------------------------------------------------------------------------
+
+def adjudication(origin: Origin) -> Instrument:
+    """A run of adjudicate.py. The policies that it rates stand in the runs that its identity
+    names, by path from its folder."""
+    from cirrus.markers import adjudication
+    from cirrus.markers.ratings import CODEBOOK, RATINGS, codebook
+    config = origin.identity["config"]
+    items = cache(lambda: items_again(origin.folder, origin.identity))
+    requests = cache(lambda: adjudication.requests(config, items(),
+                                                   codebook(origin.prompts[CODEBOOK])))
+
+    def derive(answers: Answers) -> Derived:
+        replies = {request.id: answers(request) for request in requests()}
+        rows = list(adjudication.rows(config, items(), replies, answers.simulated))
+        return Derived({RATINGS: jsonl(rows)}, {"statuses": tallied(rows, "rater", "status")})
+
+    return Instrument("adjudication", "ratings", lambda: [request.id for request in requests()],
+                      lambda: [(request, 1) for request in requests()],
+                      lambda: list(map(adjudication.ask, requests())), derive,
+                      {RATINGS}.__contains__)
+
+
+def sources(study, folder: Path) -> dict[str, str]:
+    """{run's path from the adjudication's folder: hash of its policies of round 1}. `study`: a
+    `rows.Study`."""
+    from cirrus.markers.ratings import ROUND
+    return {Path(os.path.relpath(run.folder, folder.resolve())).as_posix():
+            run.manifest["files"][ROUND] for run in study.runs if run.role == "main"}
+
+
+def items_again(folder: Path, identity: Mapping[str, Any]) -> list:
+    """The sample of an adjudication, drawn again from the runs that it names.
+
+    UsageError where a run is gone or its policies are not those that were rated.
+    """
+    from cirrus.judge.rows import read_study
+    from cirrus.markers.ratings import ROUND, items_of, policies_of, sample
+    study = read_study(folder / path for path in identity["policies"])
+    now = sources(study, folder)
+    changed = [path for path, digest in identity["policies"].items() if now.get(path) != digest]
+    if changed:
+        raise UsageError(f"{folder / changed[0] / ROUND}: not the policies that were rated")
+    return sample(items_of(policies_of(study)).values(), identity["config"]["sample"],
+                  identity["config"]["seed"])
+
+
+INSTRUMENTS: dict[str, Callable[[Origin], Instrument]] = {
+    "pilot": pilot, "tournament": tournament, "adjudication": adjudication}

@@ -53,8 +53,8 @@ def cli(tmp_path):
 
 def run_in(folder):
     """The only run in a folder, whatever its settings have named it."""
-    [manifest] = Path(folder).glob("*/manifest.json")
-    return manifest.parent
+    [run] = (path for path in Path(folder).iterdir() if path.is_dir())
+    return run
 
 
 def plan_in(folder):

@@ -10,7 +10,8 @@ import pytest
 from conftest import ROOT, clean_environment, run_in
 
 PILOT = "run_pilot.py"
-SMALL = ("--models", "coin", "--runs", "2", "--out", "o")
+SMALL = ("--models", "coin", "--runs", "12", "--out", "o")
+HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
 
 
 def one_line(run, code, *words):
@@ -114,7 +115,7 @@ def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_pa
     assert cli(PILOT, *SMALL, "--run-id", "mine").returncode == 0
     before = tree(tmp_path)
     again = cli(PILOT, *SMALL, "--run-id", "mine", "--runs", 3, "--temperature", 0.9)
-    one_line(again, 2, "o/mine", "runs: 2 → 3", "temperature: 0.7 → 0.9", "--run-id")
+    one_line(again, 2, "o/mine", "runs: 12 → 3", "temperature: 0.7 → 0.9", "--run-id")
     assert tree(tmp_path) == before
 
 
@@ -139,16 +140,16 @@ def test_a_journal_without_its_manifest_is_refused(cli, tmp_path):
 @pytest.fixture
 def half(cli, tmp_path):
     """The journal of a run that a full disk ended half-way."""
-    run = limited(tmp_path, 40_000)
+    run = limited(tmp_path, HALF)
     assert run.returncode == 3
     return run_in(tmp_path / "o") / "journal.jsonl"
 
 
-def limited(folder, most_bytes, *more):
+def limited(folder, most_bytes):
     """The pilot where no file may grow beyond `most_bytes`."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-    return subprocess.run([sys.executable, ROOT / PILOT, *SMALL, *more], cwd=folder, text=True,
+    return subprocess.run([sys.executable, ROOT / PILOT, *SMALL], cwd=folder, text=True,
                           capture_output=True, timeout=60, env=clean_environment(),
                           preexec_fn=limit)
 
@@ -170,15 +171,14 @@ def test_a_line_that_is_no_json_is_named(cli, half):
 
 
 def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_path):
-    many = ("--runs", "5")  # their journal is larger than their prompts
-    full = limited(tmp_path, 40_000, *many)
+    full = limited(tmp_path, HALF)
     one_line(full, 3, "journal.jsonl: File too large", "free space there",
              "the same command")
     journal = run_in(tmp_path / "o") / "journal.jsonl"
-    assert journal.stat().st_size <= 40_000
+    assert journal.stat().st_size <= HALF
     assert all(json.loads(line) for line in journal.read_bytes().splitlines())
-    assert cli(PILOT, *SMALL, *many).returncode == 0
-    assert cli(PILOT, *SMALL[:-1], "whole", *many).returncode == 0
+    assert cli(PILOT, *SMALL).returncode == 0
+    assert cli(PILOT, *SMALL[:-1], "whole").returncode == 0
     for name in ("trials.jsonl.gz", "pilot-analysis.json", "report.html"):
         assert (run_in(tmp_path / "o") / name).read_bytes() == (
             run_in(tmp_path / "whole") / name).read_bytes()

@@ -107,7 +107,7 @@ class Budget:
         self.seen: dict[tuple[str, str], Means] = {}
         self.told: set[tuple[str, str]] = set()  # by a reply of this start
 
-    def plan(self, request: Request, model: Model, calls: int = 1) -> None:
+    def plan(self, request: Request, model: Model, calls: int) -> None:
         """Announce `calls` calls such as `request`, so that the projection knows them."""
         key = request.stage, request.model
         old = self.plans.get(key, Plan(0, 0.0))

@@ -133,7 +133,7 @@ class SharedBudget(Budget):
     def _own(self, request: Request) -> Budget:
         return self.own[run_of(request.id)]
 
-    def plan(self, request: Request, model: Model, calls: int = 1) -> None:
+    def plan(self, request: Request, model: Model, calls: int) -> None:
         super().plan(request, model, calls)
         self._own(request).plan(request, model, calls)
 

@@ -171,6 +171,18 @@ def test_a_call_that_cost_more_than_its_price_raises_the_next_reservation():
     assert budget.worst_case(request("b"), PRICED) == 0.2
 
 
+def test_a_blocked_answer_with_a_bill_makes_a_price_known():
+    budget = Budget(1, ASSUMED)
+    assert charge(budget, completion(cost=0.1, finish_reason="content_filter")) == (0.1, 0.1)
+    assert not budget.unknown(*KEY)
+
+
+def test_a_prompt_that_is_too_long_costs_nothing_and_tells_no_price():
+    budget = Budget(1, ASSUMED)
+    assert charge(budget, failure(413)) == (None, 0.0)
+    assert budget.unknown(*KEY)
+
+
 @pytest.mark.parametrize("model", [PRICED, UNPRICED])
 def test_a_reply_that_was_ten_times_as_dear_as_its_tokens_makes_every_reservation_so(model):
     budget = Budget(1, ASSUMED)

@@ -337,13 +337,14 @@ TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciici
        "−": "$-$", "×": r"$\times$", "·": r"$\cdot$", "≥": r"$\ge$", "≤": r"$\le$", "χ": r"$\chi$",
        "δ": r"$\delta$", "α": r"$\alpha$", "²": "$^2$", "–": "--", "—": "---", "“": "``",
        "”": "''", "’": "'", "…": r"\ldots{}", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,",
-       "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+       "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
+       "[": "{[}", "*": "{*}",  # after a row's end both would belong to it
        **{c: f"\\{c}" for c in "&%$#_{}"}}
 
 
 def tex(line: Line) -> str:
     """A line in LaTeX, of characters that need no package."""
-    return "".join(TEX.get(c) or (c if " " <= c <= "ÿ" else f"[U+{ord(c):04X}]")
+    return "".join(TEX.get(c) or (c if " " <= c <= "ÿ" else f"{{[}}U+{ord(c):04X}]")
                    for c in one_line(words_of(line)))
 
 

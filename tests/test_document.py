@@ -220,7 +220,8 @@ def test_a_table_as_latex_needs_no_package():
 
 @pytest.mark.parametrize(("words", "said"), [
     ("50% & $3_#{}", r"50\% \& \$3\_\#\{\}"), ("−5.0 ≥ 2 × δ", r"$-$5.0 $\ge$ 2 $\times$ $\delta$"),
-    (r"a\b~c^d", r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"), ("漢", "[U+6F22]")])
+    (r"a\b~c^d", r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"), ("漢", "{[}U+6F22]"),
+    ('a "b" [c] *', "a ''b'' {[}c] {*}")])
 def test_words_in_latex(words, said):
     assert tex(words) == said
 

@@ -15,7 +15,8 @@ def settings(**models):
 
 
 def test_an_output_limit_that_cannot_hold_the_form_is_raised_and_both_are_kept():
-    given, warnings = voices(settings(), simulated=False, names=None)
+    small = settings(decision={"name": "openai/gpt-5-nano", "max_out": 8})
+    given, warnings = voices(small, simulated=False, names=None)
     assert given["decision"] == [{"name": "openai/gpt-5-nano", "max_out": 96,
                                   "max_out_configured": 8, "effort": None}]
     assert len(warnings) == 1 and "max_out: 8 tokens are too small" in warnings[0]

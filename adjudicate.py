@@ -42,8 +42,9 @@ def main(argv) -> cli.Done:
     from cirrus.ask.respondents import ADJUDICATORS
     from cirrus.instruments import adjudication, sources
     from cirrus.judge.rows import places, read_study, without_ratings
-    from cirrus.markers.ratings import codebook, codebook_files, codebook_texts, dealt
+    from cirrus.markers.ratings import codebook, codebook_texts, dealt
     from common import study as s
+    from common.artifacts import sha256
     from common.instrument import Run, conduct
     from common.runs import Origin
     from common.verify import find_runs, read_manifest
@@ -52,7 +53,8 @@ def main(argv) -> cli.Done:
     models = raters(args.models, config, choice.simulated)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     run_id = s.run_name(args.run_id, INSTRUMENT)
-    codebook()  # a fault in it is told before anything is asked
+    texts = codebook_texts(args.prompts)
+    codebook(*texts.values())  # a fault in it is told before anything is asked
     runs = without_ratings({run: read_manifest(run) for run in find_runs(args.runs)})
     if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:
         raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
@@ -61,9 +63,10 @@ def main(argv) -> cli.Done:
     folder = places(study, args.out)[0] / run_id
     design = {key: config[key] for key in ASKED} | {"models": models}
     items, every = dealt(study, design)
-    identity = s.identity(design, codebook_files(), config, choice) | {
+    hashes = {name: sha256(text) for name, text in texts.items()}
+    identity = s.identity(design, hashes, config, choice) | {
         "policies": sources(study, folder)}
-    origin = Origin(folder, identity, codebook_texts())
+    origin = Origin(folder, identity, texts)
     instrument = adjudication(origin)
     if args.dry_run:
         lines = [f"design: {len(items)} of {every} different policies × {len(models)} raters",

@@ -68,16 +68,21 @@ def main(argv) -> cli.Done:
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = {key: config[key] for key in ASKED} | {"models": models}
-    run_id = study.run_name(args.run_id, study.default_name("pilot", design, config, choice,
-                                                            usual()))
+    run_id = study.run_name(args.run_id, study.default_name(
+        "pilot", design | ({"prompts": args.prompts} if args.prompts else {}), config, choice,
+        usual()))
     settings = study.settings("pilot", config, limits, args.json)
     ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
 
     from cirrus import instruments
+    from cirrus.ask.bulletins import PROMPTS
+    from cirrus.ask.cues import use
     from cirrus.ask.pilot import CELLS, DOMAIN
     from cirrus.ask.respondents import RESPONDENTS
     from common.runs import Origin
-    domain = instruments.domain_of(DOMAIN)
+    source = Path(args.prompts) if args.prompts else PROMPTS
+    domain = instruments.domain_of(DOMAIN, source)
+    use(source)
     origin = Origin(Path(args.out) / run_id,
                     study.identity(design, domain.files, config, choice), domain.texts)
     instrument = instruments.pilot(origin)

@@ -70,12 +70,15 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     from cirrus.ask import design as s
     from cirrus.ask.bulletins import FOLDERS
+    from cirrus.ask.cues import use
     from cirrus.ask.design import runs_of_plan, single_runs
     from cirrus.instruments import domain_of
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
-    bulletins = {name: len(domain_of(name).bulletins) for name in FOLDERS}
+    source = source_of(args)
+    use(source)
+    bulletins = {name: len(domain_of(name, source).bulletins) for name in FOLDERS}
     seeds = seeds_given(args)
     if args.plan:
         runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
@@ -151,7 +154,8 @@ def named(args, settings, choice, runs, seeds, bulletins):
     from cirrus.ask import design as s
     from common.study import identity, short_name
     asked = {key: settings.get(key) for key in ("routing", "pin")}
-    mine = [identity(run.config, {}, asked, choice) for run in runs]
+    own = {"prompts": args.prompts} if args.prompts else {}
+    mine = [identity(run.config | own, {}, asked, choice) for run in runs]
     default = s.load(s.DEFAULT)
     usual = default | {key: settings[key] for key in s.NAMED}
     voices, _ = s.voices(default, True, None)
@@ -206,7 +210,14 @@ def jobs_of(args, settings, choice, limits, runs):
                 choice.address, share, total * len(group) / len(runs), each,
                 {key: settings[key] for key in ("prices", "assumed_price", "deadline_s",
                                                 "routing")} | {"terms": terms_of(settings, runs)},
-                args.plan or group[0].run_id, quiet=many > 1 or args.json) for group in groups]
+                args.plan or group[0].run_id, quiet=many > 1 or args.json,
+                prompts=str(source_of(args).resolve())) for group in groups]
+
+
+def source_of(args) -> Path:
+    """Where the prompts lie."""
+    from cirrus.ask.bulletins import PROMPTS
+    return Path(args.prompts) if args.prompts else PROMPTS
 
 
 # --- the three things it does ------------------------------------------------------------------
@@ -232,7 +243,8 @@ def dry_run(args, settings, choice, runs) -> cli.Done:
     """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
     from cirrus.conduct import estimate
     from cirrus.instruments import domain_of
-    domains = {name: domain_of(name) for name in {run.config["domain"]: None for run in runs}}
+    domains = {name: domain_of(name, source_of(args))
+               for name in {run.config["domain"]: None for run in runs}}
     rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
             for run in runs]
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
@@ -297,7 +309,8 @@ def announce(args, settings, choice, runs) -> None:
     from cirrus.instruments import domain_of
     from common.session import headline
     usd = 0.0 if choice.simulated else sum(
-        estimate(run, domain_of(run.config["domain"]), settings, False)["usd"] for run in runs)
+        estimate(run, domain_of(run.config["domain"], source_of(args)), settings, False)["usd"]
+        for run in runs)
     print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
                    limits_usd(settings, runs)[0], []),
           file=sys.stderr if args.json else sys.stdout, flush=True)

@@ -117,6 +117,15 @@ def usual():
     return {key: config[key] for key in ASKED} | {"models": config["respondents"]}
 
 
+def refuse_other_words(folder: str | None, texts) -> None:
+    """Trials of other words would be another instrument under this one's name."""
+    for name, text in texts.items() if folder else ():
+        path = Path(folder) / name
+        if not path.is_file() or path.read_text("utf-8") != text:
+            raise UsageError(f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
+                             "the flag out, or restore the file")
+
+
 def main(argv) -> cli.Done:
     args = arguments(argv)
     config = configuration(args)
@@ -134,6 +143,7 @@ def main(argv) -> cli.Done:
     run_id = study.run_name(args.run_id, study.default_name("urrp", design, config, choice,
                                                             usual()))
     texts = {collect.SUITE: SUITE_PATH.read_text("utf-8")}
+    refuse_other_words(args.prompts, texts)
     hashes = {path: sha256(text) for path, text in texts.items()}
     origin = Origin(Path(args.out) / run_id, study.identity(design, hashes, config, choice), texts)
     instrument = collect.instrument(origin)

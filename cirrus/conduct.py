@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import cooperative_word
+from cirrus.ask.bulletins import PROMPTS, cooperative_word
+from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design, voices
 from cirrus.ask.encounters import typical_calls
 from cirrus.ask.prompts import Domain
@@ -43,6 +44,7 @@ class Job(NamedTuple):
     settings: dict[str, Any]       # prices, assumed_price, deadline_s, routing
     name: str                      # shown in the progress line
     quiet: bool = False
+    prompts: str = ""              # a folder in place of the project's
 
 
 class Summary(NamedTuple):
@@ -78,7 +80,10 @@ def conduct(job: Job) -> list[Summary]:
 
     Raises Stop where nothing could begin at all.
     """
-    domains = {name: domain_of(name) for name in {run.config["domain"]: None for run in job.runs}}
+    source = Path(job.prompts) if job.prompts else PROMPTS
+    use(source)
+    domains = {name: domain_of(name, source)
+               for name in {run.config["domain"]: None for run in job.runs}}
     simulated = job.provider == "simulated"
     settings = Settings(
         name=job.name, seed=job.runs[0].config["seed"], limits=job.limits,

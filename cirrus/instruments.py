@@ -23,6 +23,8 @@ from common.runs import Origin, code_hashes
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
     """The domain's prompts; a fault in them is one line."""
+    if isinstance(source, Path) and not source.is_dir():
+        raise UsageError(f"--prompts {source}: no such folder; give a copy of prompts/")
     try:
         return load_domain(name, source)
     except ScenarioError as error:

@@ -102,6 +102,7 @@ def add_call_flags(flags: argparse.ArgumentParser, out: str | None,
     add("--concurrency", metavar="N", help="calls at once, or strategy=6,decision=8")
     files = flags.add_argument_group("files and output").add_argument
     files("--config", metavar="FILE", default=config, help="JSON, strictly checked")
+    files("--prompts", metavar="DIR", help="prompts of your own, in a copy of prompts/")
     files("--out", metavar="DIR", default=out,
           help=f"folder of the runs (default {out or 'that of the analysis'})")
     files("--run-id", metavar="ID", help="name of the run's folder (default from the design)")

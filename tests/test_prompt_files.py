@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 from domains import DOMAINS, both
 
+import analyze
+import run_pilot
+import run_tournament
+import urrp_run
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.prompts import ScenarioError, load_domain
+from common.exits import UsageError
 
 BULLETINS = {"cvd": 28, "hospital": 18}
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
@@ -158,3 +163,35 @@ def test_line_endings_change_neither_text_nor_hash(prompts):
     path = prompts / ROUND
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert load_domain("cvd", prompts) == DOMAINS["cvd"]
+
+
+# --- a reader's own set ------------------------------------------------------------------------
+
+@pytest.mark.parametrize("main", [run_pilot.main, run_tournament.main])
+def test_a_reader_s_own_bulletins_are_asked_kept_and_verified(prompts, tmp_path, main):
+    edit(prompts / "cirrus24/round_1.md", "hosting firms", "hosting companies")
+    small = ["--runs", "10"] if main is run_pilot.main else ["--agents", "3", "--rounds", "2"]
+    done = main([*small, "--prompts", str(prompts), "--out", str(tmp_path / "own")])
+    assert done.code == 0
+    shutil.rmtree(prompts)
+    assert analyze.main(["--verify", str(tmp_path / "own")]).code == 0
+
+
+def test_other_prompts_are_another_run(prompts, tmp_path):
+    out = ["--runs", "2", "--out", str(tmp_path / "o")]
+    for extra in ([], ["--prompts", str(prompts)]):
+        run_pilot.main([*out, *extra])
+    assert len(list((tmp_path / "o").iterdir())) == 2
+
+
+@pytest.mark.parametrize(("main", "change", "named"), [
+    (run_pilot.main, lambda p: shutil.rmtree(p), "no such folder"),
+    (run_pilot.main, lambda p: edit(p / ROUND, OPENING, "noon"), "round_3.md: placeholder"),
+    (urrp_run.main, lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: URRP"),
+])
+def test_a_fault_in_one_s_own_prompts_is_one_line_before_anything_is_asked(
+        prompts, tmp_path, main, change, named):
+    change(prompts)
+    with pytest.raises(UsageError, match=re.escape(named)):
+        main(["--prompts", str(prompts), "--provider", "simulated", "--out", str(tmp_path / "o")])
+    assert not (tmp_path / "o").exists()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from cirrus.ask.bulletins import FOLDERS, TELLS, Domain
+from cirrus.ask.bulletins import FOLDERS, PROMPTS, TELLS, Domain, Source
 from cirrus.ask.prompts import ORDERS, Stimulus, labels, load_domain
 
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]\s+Rationale \(max 2 lines\):\s*\Z")
@@ -151,9 +151,22 @@ def domain_of(system: str) -> Domain:
 
 # --- what the prompt files hold, in the form in which it is looked for -------------------------
 
+_source: Source = PROMPTS
+
+
+def use(source: Source) -> None:
+    """Look for what the prompts of `source` hold, in place of the project's own."""
+    global _source
+    if source != _source:
+        _source = source
+        for known in globals().values():
+            if hasattr(known, "cache_clear"):
+                known.cache_clear()
+
+
 @cache
 def _domains() -> dict[str, Domain]:
-    return {name: load_domain(name) for name in FOLDERS}
+    return {name: load_domain(name, _source) for name in FOLDERS}
 
 
 @cache

@@ -165,8 +165,12 @@ def codebook_files() -> dict[str, str]:
     return {path: sha256(text) for path, text in codebook_texts().items()}
 
 
-def codebook_texts() -> dict[str, str]:
-    return {CODEBOOK: (ROOT / "prompts" / CODEBOOK).read_text("utf-8")}
+def codebook_texts(folder: str | None = None) -> dict[str, str]:
+    path = Path(folder or ROOT / "prompts") / CODEBOOK
+    try:
+        return {CODEBOOK: path.read_text("utf-8")}
+    except (OSError, UnicodeDecodeError):
+        raise UsageError(f"{path}: no codebook to read; give a copy of prompts/") from None
 
 
 def sheet_hash(items: Iterable[str]) -> str:

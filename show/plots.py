@@ -24,6 +24,7 @@ from show.look import SERIES
 
 BAR = 40        # characters of a full text bar
 WIDTH = 420.0   # of every plot: on a phone the text is still 11 px, on a screen 16
+MARGIN = 8      # around a drawing that stands alone
 STEP = 21.0     # from row to row
 LETTER = 6.6    # the usual width of one
 # One shape a kind: 0 circle, 1 square, 2 diamond, 3 triangle.
@@ -105,9 +106,12 @@ def _svg(figure: Figure, style: str, stamp: str = "") -> str:
         height += 18
         parts.append(_text(WIDTH, height - 4, stamp, "head", "end"))
     title, says = (escape(visible(words)) for words in (figure.title, in_words(figure)))
-    size = (f' xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{height:g}"'
+    edge = MARGIN if style else 0
+    wide, high = WIDTH + 2 * edge, height + 2 * edge
+    size = (f' xmlns="http://www.w3.org/2000/svg" width="{wide:g}" height="{high:g}"'
             if style else "")
-    return (f'<svg{size} viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{title}">'
+    return (f'<svg{size} viewBox="{-edge} {-edge} {wide:g} {high:g}" role="img" '
+            f'aria-label="{title}">'
             f'<title>{title}</title><desc>{says}</desc>{style}{"".join(parts)}</svg>')
 
 

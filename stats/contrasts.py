@@ -192,12 +192,14 @@ def _compared(counts: Tally, weights: Weights) -> Compared:
         )
         for unit in complete
     }
-    totals = {
-        cell: Count(*map(sum, zip(*(counts[unit][cell] for unit in complete), strict=True)))
-        for cell in weights
-        if complete
-    }
+    totals = {cell: _total([counts[unit][cell] for unit in complete]) for cell in weights}
     return Compared(weights, differences, totals)
+
+
+def _total(counts: list[Count]) -> Count:
+    ks, ns, missing = zip(*counts, strict=True) if counts else ((), (), ())
+    whole = all(isinstance(k, int) for k in ks)
+    return Count(sum(ks) if whole else math.fsum(ks), sum(ns), sum(missing))
 
 
 def _rounded(value: float) -> float:

@@ -70,9 +70,12 @@ def test_monte_carlo_approaches_the_exact_p(alternative):
     sampled = stats.permutation_test(x, y, alternative, exact=False, resamples=20_000, rng=3)
     assert exact.exact and not sampled.exact and sampled.resamples == 20_000
     assert abs(sampled.p - exact.p) < 4 * (exact.p * (1 - exact.p) / 20_000) ** 0.5 + 1e-4
-    exact = stats.sign_flip_test(x, alternative)
-    sampled = stats.sign_flip_test(x, alternative, exact=False, resamples=20_000, rng=3)
-    assert abs(sampled.p - exact.p) < 4 * (exact.p * (1 - exact.p) / 20_000) ** 0.5 + 1e-4
+    for differences in (x, [1, -1, 2, 1, 1, 3, -2, 1]):  # the second has ties
+        exact = stats.sign_flip_test(differences, alternative)
+        sampled = stats.sign_flip_test(
+            differences, alternative, exact=False, resamples=20_000, rng=3
+        )
+        assert abs(sampled.p - exact.p) < 4 * (exact.p * (1 - exact.p) / 20_000) ** 0.5 + 1e-4
 
 
 def test_stratified_monte_carlo_stays_within_blocks():

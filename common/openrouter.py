@@ -220,10 +220,18 @@ class OpenRouter:
     def _balance(self, account: Exchange) -> float | None:
         return read_balance(account.body) if account.status == 200 else None
 
-    def bill(self, generation_id: str) -> float | None:
-        """Dollars of a call as the service has booked them; None where it does not say."""
-        answer = self._get(f"/generation?id={quote(generation_id)}")
-        return read_bill(answer.body) if answer.status == 200 else None
+    def audit(self, charged: Mapping[str, float]) -> dict | None:
+        """What the service has booked for calls, {generation id: dollars charged}, beside what was
+        charged for them here; None where it tells of none of them."""
+        if self.dialect != "openrouter" or not charged:
+            return None
+        with ThreadPoolExecutor(len(charged)) as pool:
+            answers = pool.map(self._get, (f"/generation?id={quote(name)}" for name in charged))
+            bills = {name: read_bill(answer.body) for name, answer in
+                     zip(charged, answers, strict=True) if answer.status == 200}
+        booked = {name: usd for name, usd in bills.items() if usd is not None}
+        return {"calls": len(booked), "booked_usd": sum(booked.values()),
+                "charged_usd": sum(charged[name] for name in booked)} if booked else None
 
 
 connect = OpenRouter

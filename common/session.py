@@ -14,7 +14,7 @@ from common import config, wire
 from common.budget import Budget
 from common.cli import Choice, Progress, printable, provider_of
 from common.drive import Chain, Drive, Ending
-from common.exits import OverBudget
+from common.exits import Interrupted, OverBudget
 from common.preflight import Terms, fixed, refuse, resolved
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
@@ -133,7 +133,20 @@ class Session:
             run.inflight.clear()
         progress.close(drive)
         run.manifest["waits"], run.manifest["errors"] = ending.waits, dict(ending.errors)
+        self._audit(drive)
         return ending
+
+    def _audit(self, drive: Drive) -> None:
+        """Compare the dearest answers with what the service has booked for them."""
+        audit = getattr(self.provider, "audit", lambda charged: None)
+        if isinstance(drive.stop, Interrupted) or drive.flying:
+            return
+        found = audit({name: usd for usd, name in drive.dearest})
+        self.run.manifest["audit"] = found
+        if found and found["booked_usd"] > 1.01 * found["charged_usd"] + 1e-6:
+            print(f"note: the service has booked ${found['booked_usd']:.6f} for {found['calls']} "
+                  f"calls that were charged ${found['charged_usd']:.6f} here: its own account "
+                  "counts", file=sys.stderr)
 
     def _progress(self) -> Progress:
         return (Silence if self.settings.silent else Progress)(self.settings.name)

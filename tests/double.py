@@ -52,6 +52,7 @@ SETUP: dict[str, Any] = {
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
     "dearer": 1,                 # bills so many times its listed price
+    "booked": 1,                 # /generation tells so many times what was billed
     "own_key": False,            # True: the upstream bills, the server's own cost is a fee of 5 %
     "per_minute": None,          # calls that are let through in a minute; others are told to wait
     "minute_s": 60.0,            # how long a minute takes here
@@ -111,7 +112,8 @@ class Server:
         wanted = path.partition("?id=")[2]
         found = [line for line in self.log if line["id"] == wanted]
         return said(404, "not found") if not found else {
-            "status": 200, "json": {"data": {"id": wanted, "total_cost": found[-1]["billed_usd"]}}}
+            "status": 200, "json": {"data": {"id": wanted,
+            "total_cost": found[-1]["billed_usd"] * self.set["booked"]}}}
 
     def key(self) -> dict:
         left = self.set["limit_remaining"]

@@ -246,6 +246,17 @@ def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(cli, double, tmp_
             ("Let me see.", precision)}
 
 
+@pytest.mark.parametrize("booked", [1, 3])
+def test_charges_are_compared_with_what_the_service_has_booked(cli, double, tmp_path, booked):
+    double.script(booked=booked)
+    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 2,
+              "--out", "o")
+    audit = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())["audit"]
+    assert audit["calls"] == 5
+    assert audit["booked_usd"] == pytest.approx(booked * audit["charged_usd"])
+    assert ("the service has booked" in run.stderr) is (booked == 3)
+
+
 def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
     double.script(latency_s=0.4)
     run = subprocess.Popen(

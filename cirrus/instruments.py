@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import PROMPTS, Source
-from cirrus.ask.encounters import UNANSWERED
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
 from common.artifacts import canonical_json, csv_parts, gzip_bytes, json_file, jsonl, sha256
 from common.exits import UsageError
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
 from common.runs import Origin, code_hashes
+from common.wire import UNANSWERED
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:

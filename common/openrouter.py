@@ -11,6 +11,7 @@ that sends one byte a second resets every socket timeout, so nobody waits for it
 
 import errno
 import json
+import math
 import os
 import queue
 import re
@@ -230,8 +231,8 @@ class OpenRouter:
             bills = {name: read_bill(answer.body) for name, answer in
                      zip(charged, answers, strict=True) if answer.status == 200}
         booked = {name: usd for name, usd in bills.items() if usd is not None}
-        return {"calls": len(booked), "booked_usd": sum(booked.values()),
-                "charged_usd": sum(charged[name] for name in booked)} if booked else None
+        return {"calls": len(booked), "booked_usd": math.fsum(booked.values()),
+                "charged_usd": math.fsum(charged[name] for name in booked)} if booked else None
 
 
 connect = OpenRouter

@@ -142,7 +142,8 @@ class Session:
         if isinstance(drive.stop, Interrupted) or drive.flying:
             return
         found = audit({name: usd for usd, name in drive.dearest})
-        self.run.manifest["audit"] = found
+        if found:
+            self.run.manifest["audit"] = found
         if found and found["booked_usd"] > 1.01 * found["charged_usd"] + 1e-6:
             print(f"note: the service has booked ${found['booked_usd']:.6f} for {found['calls']} "
                   f"calls that were charged ${found['charged_usd']:.6f} here: its own account "

@@ -18,9 +18,8 @@ from common.drive import After, Chain
 from common.parsing import parse_decision
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
-from common.wire import Reply, Request
+from common.wire import UNANSWERED, Reply, Request
 
-UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 POLICY_LINES = range(3, 6)
 # Before there is a policy: about what a 3-5 line one takes, for an estimate of cost.
 TYPICAL_POLICY = "\n".join(

@@ -15,11 +15,11 @@ import stats
 from cirrus.ask.pilot import PILOT
 from cirrus.ask.populations import expected, scenes
 from cirrus.calibrate.replicate import read_size
+from cirrus.judge.endpoint import ALPHA
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
 from common.exits import UsageError
 
-ALPHA = 0.05
 COVERAGE = (0.93, 0.97)
 POWER = 0.8            # from which a size counts as enough for a gate
 RINGS = 0.9            # share of replications in which a tripwire made for a fault must trip

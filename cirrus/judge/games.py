@@ -14,7 +14,6 @@ from typing import Any
 from cirrus.ask import game
 from cirrus.ask.design import STAGES, Agent, Round, Tournament, design
 from cirrus.ask.encounters import (
-    UNANSWERED,
     Encounter,
     Played,
     Side,
@@ -31,7 +30,7 @@ from cirrus.judge import schema
 from cirrus.markers.labels import marked
 from common import VERSION
 from common.artifacts import canonical_json, gzip_bytes, json_file, sha256
-from common.wire import Reply, Request
+from common.wire import UNANSWERED, Reply, Request
 
 SIMULATED = "SIMULATED: respondents of this project answered, no model was asked."
 

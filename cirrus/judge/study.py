@@ -16,13 +16,14 @@ from cirrus.judge import prereg
 from cirrus.judge.endpoint import cells_table, effect, endpoint, models, secondary
 from cirrus.judge.gates import all_pass, gates
 from cirrus.judge.rows import Decision, Run, Study, artifact, decisions, plan_folders, policies
-from cirrus.judge.tripwires import UNANSWERED, by_cell, cell_of, convergence, tripwires
+from cirrus.judge.tripwires import by_cell, cell_of, convergence, tripwires
 from cirrus.judge.verdict import absent_at_low, beyond_bulletins, enough, study_claims
 from cirrus.markers.agreement import block, validity
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
 from common.preflight import fixed
+from common.wire import UNANSWERED
 from show.figures import count
 
 MIN_BULLETINS = 6

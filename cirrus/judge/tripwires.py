@@ -9,15 +9,14 @@ from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus.judge.endpoint import cell_label
+from cirrus.judge.endpoint import ALPHA, cell_label
 from cirrus.judge.rows import Decision
+from common.wire import UNANSWERED
 from show.figures import p_is, percent
 
 MAX_UNREADABLE = 0.03
 MAX_TRUNCATION_GAP = 0.02
 MAX_JACCARD = 0.3
-ALPHA = 0.05
-UNANSWERED = ("provider_error", "not_run")
 Wire = dict[str, Any]
 
 

@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.encounters import UNANSWERED
 from cirrus.judge.rows import Study, artifact
 from cirrus.markers.labels import FAMILIES
 from common import cli
@@ -35,6 +34,7 @@ from common.artifacts import (
 )
 from common.exits import COMPLETE, UsageError
 from common.rng import SeededRandom
+from common.wire import UNANSWERED
 
 ROUND = "strategies_r1.json"
 ROOT = Path(__file__).resolve().parents[2]

@@ -67,6 +67,14 @@ def test_random_subsets_approach_the_exact_limits(monkeypatch, values):
     assert sampled[1:3] == pytest.approx(exact[1:3], abs=0.03 * width)
 
 
+def test_few_random_subsets_are_ranked_one_by_one(monkeypatch):
+    # Of 79 means and the data themselves, 1 in 80 lies below the lowest, 2 in 80 below the next.
+    monkeypatch.setattr(flips, "MOST_SUBSETS", 0)
+    values = [math.sin(i * i) for i in range(30)]
+    wide, narrow = (stats.sign_flip_interval(values, level, 79) for level in (0.975, 0.95))
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
 # --- the engine ---------------------------------------------------------------------------------
 
 def test_a_contrast_by_hand():
@@ -141,6 +149,16 @@ def test_constant_units_keep_a_width_and_stay_in_the_possible_range(x, y, value,
     assert found[:3] == pytest.approx((value, low, high), abs=1e-5)
     units = [((sum(x), len(x)), (sum(y), len(y)))] * 10
     assert stats.paired_difference(units)[:3] == pytest.approx(found[:3], abs=1e-12)
+
+
+@pytest.mark.parametrize(("weights", "value", "low", "high"), [
+    ({"x": 2, "y": -2}, 2, 18 / 11, 2),
+    ({"x": 1, "y": -0.5, "z": -0.5}, 0.5, 4 / 11, 6 / 11),
+    ({"z": 1}, 1, 10 / 11, 1),
+])
+def test_the_possible_range_is_that_of_the_weights(weights, value, low, high):
+    counts = stats.tally(rows_of(10, x=[1] * 400, y=[0] * 400, z=[1] * 400))
+    assert stats.contrast(counts, weights)[:3] == pytest.approx((value, low, high))
 
 
 def test_the_interval_holds_what_sign_flips_hold():

@@ -12,7 +12,7 @@ goes through `text`.
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -208,14 +208,18 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 def pages(report: Document, name: str = "report.html") -> dict[str, str]:
     """{file name: page}: the report with its first texts, and pages beside it with the rest."""
+    return dict(each_page(report, name))
+
+
+def each_page(report: Document, name: str = "report.html") -> Iterator[tuple[str, str]]:
+    """`pages` one by one, for those who don't want to hold all of them."""
     texts, stem = report.texts, name.removesuffix(".html")
     shares = [texts.folds[at:at + MOST] for at in range(0, len(texts.folds), MOST)] if texts else []
     names = [name, *(f"{stem}-{at}.html" for at in range(2, len(shares) + 1))]
-    made = {name: _page(report, _report(report, _texts(texts, shares[:1], names, 0)))}
+    yield name, _page(report, _report(report, _texts(texts, shares[:1], names, 0)))
     for at in range(1, len(shares)):
-        made[names[at]] = _page(report, f"<h1>{text(report.title)}</h1>{_stamps(report)}"
-                                + _texts(texts, shares[at:at + 1], names, at))
-    return made
+        yield names[at], _page(report, f"<h1>{text(report.title)}</h1>{_stamps(report)}"
+                               + _texts(texts, shares[at:at + 1], names, at))
 
 
 def _report(report: Document, texts: str) -> str:

@@ -30,7 +30,7 @@ from show.document import (
     markdown,
 )
 from show.figures import STAMP, cost, count, estimate, plain, points, rate, span
-from show.html import pages
+from show.html import each_page
 from show.plots import Dots, Intervals, Lines, Point, Stack
 
 SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
@@ -50,8 +50,8 @@ def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str,
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that were asked.
     `hashes`: of design and trials, for the foot."""
     report = document(out, hashes, texts(rows, prompts))
-    made = {"pilot-summary.md": markdown(report)} | pages(report)
-    return {name: content.encode() for name, content in made.items()}
+    return {"pilot-summary.md": markdown(report).encode()} | {
+        name: page.encode() for name, page in each_page(report)}
 
 
 def read(analysis: Path) -> Document:

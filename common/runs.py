@@ -170,11 +170,15 @@ class RunFolder:
         """Dollars charged so far, with the calls that a kill may have lost."""
         return self.manifest["cost"]["spent_usd"]
 
-    def finish(self, files: Mapping[str, bytes], stop: Stop | None, facts: Mapping) -> None:
-        """Write the derived files, pack the journal of a complete run, close the manifest."""
+    def present(self) -> None:
+        """Incomplete where somebody has taken the folder away meanwhile."""
         if not self.manifest_path.exists():
             raise Incomplete(f"{self.path}: the folder was moved or deleted while the run went on; "
                              "put it back, then give the same command")
+
+    def finish(self, files: Mapping[str, bytes], stop: Stop | None, facts: Mapping) -> None:
+        """Write the derived files, pack the journal of a complete run, close the manifest."""
+        self.present()
         try:
             for name, data in files.items():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)

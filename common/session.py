@@ -132,6 +132,7 @@ class Session:
         if not drive.flying:
             run.inflight.clear()
         progress.close(drive)
+        run.present()
         run.manifest["waits"], run.manifest["errors"] = ending.waits, dict(ending.errors)
         self._audit(drive)
         return ending

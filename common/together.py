@@ -40,6 +40,10 @@ class Together:
         for run in self.runs.values():
             run.record(**facts)
 
+    def present(self) -> None:
+        for run in self.runs.values():
+            run.present()
+
     @property
     def spent(self) -> float:
         return math.fsum(run.spent for run in self.runs.values())

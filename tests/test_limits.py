@@ -1,11 +1,12 @@
 """The circuit breaker and the budget: pure bookkeeping on a clock of the test's."""
 
 import json
+from collections import Counter, deque
 
 import pytest
 from conftest import completion, failure, request
 
-from common.budget import Breaker, Budget
+from common.budget import Admission, Breaker, Budget, Group
 from common.reading import read
 from common.wire import Exchange, Model, Reading, Reply
 
@@ -169,6 +170,37 @@ def test_a_call_that_cost_more_than_its_price_raises_the_next_reservation():
     budget = Budget(1, ASSUMED)
     charge(budget, completion(cost=0.2, tokens=(0, 0)))
     assert budget.worst_case(request("b"), PRICED) == 0.2
+
+
+def test_what_goes_out_is_held_until_its_answer_is_charged():
+    budget = Budget(1, ASSUMED)
+    admission, group = Admission(budget, lambda name: PRICED), Group(0, [request("a"), request("b")])
+    worst, waiting = budget.worst_case(request("a"), PRICED), deque(group.tasks)
+    task = admission.pick(waiting, Counter(), (), False)
+    assert budget.reserved == pytest.approx(2 * worst) and len(waiting) == 1  # as a whole
+    admission.release(task)
+    assert budget.reserved == pytest.approx(worst)
+    assert admission.pick(deque([task]), Counter(), (), True) is task  # a retry, even at the end
+    assert budget.reserved == pytest.approx(2 * worst)
+
+
+def test_a_price_learned_since_is_held_on_top():
+    budget = Budget(1, ASSUMED)
+    admission, group = Admission(budget, lambda name: PRICED), Group(0, [request("a"), request("b")])
+    waiting = deque(group.tasks)
+    admission.pick(waiting, Counter(), (), False)
+    before = budget.reserved / 2
+    charge(budget, completion(cost=10 * 18e-6))  # ten times what its tokens cost by the price
+    admission.pick(waiting, Counter(), (), False)
+    assert budget.reserved == pytest.approx(11 * before)
+
+
+def test_a_model_that_has_to_wait_is_passed_over():
+    admission = Admission(Budget(None, ASSUMED), lambda name: PRICED)
+    waiting = deque(Group(at, request(name, model=name)).tasks[0]
+                    for at, name in enumerate(("slow", "quick")))
+    assert admission.pick(waiting, Counter(), {"slow"}, False).request.model == "quick"
+    assert admission.pick(waiting, Counter(), {"slow"}, False) is None
 
 
 def test_a_blocked_answer_with_a_bill_makes_a_price_known():

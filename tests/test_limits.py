@@ -174,7 +174,8 @@ def test_a_call_that_cost_more_than_its_price_raises_the_next_reservation():
 
 def test_what_goes_out_is_held_until_its_answer_is_charged():
     budget = Budget(1, ASSUMED)
-    admission, group = Admission(budget, lambda name: PRICED), Group(0, [request("a"), request("b")])
+    admission = Admission(budget, lambda name: PRICED)
+    group = Group(0, [request("a"), request("b")])
     worst, waiting = budget.worst_case(request("a"), PRICED), deque(group.tasks)
     task = admission.pick(waiting, Counter(), (), False)
     assert budget.reserved == pytest.approx(2 * worst) and len(waiting) == 1  # as a whole
@@ -186,7 +187,8 @@ def test_what_goes_out_is_held_until_its_answer_is_charged():
 
 def test_a_price_learned_since_is_held_on_top():
     budget = Budget(1, ASSUMED)
-    admission, group = Admission(budget, lambda name: PRICED), Group(0, [request("a"), request("b")])
+    admission = Admission(budget, lambda name: PRICED)
+    group = Group(0, [request("a"), request("b")])
     waiting = deque(group.tasks)
     admission.pick(waiting, Counter(), (), False)
     before = budget.reserved / 2

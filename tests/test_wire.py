@@ -155,6 +155,22 @@ def test_a_count_that_is_no_count_is_unknown(tokens):
     assert answered(body=chat(usage={"prompt_tokens": tokens})).reply.prompt_tokens is None
 
 
+def test_a_count_below_a_million_million_is_one():
+    assert answered(body=chat(usage={"prompt_tokens": 10**12 - 1})).reply.prompt_tokens == 10**12 - 1
+
+
+@pytest.mark.parametrize(("status", "billable"), [(200, True), (399, True), (400, False)])
+def test_an_answer_that_was_cut_off_is_asked_again_and_may_have_been_billed(status, billable):
+    reading = answered(status, "{", error="cut off")
+    assert (reading.kind, reading.reply.message, reading.billable) == (
+        "transient", "cut off", billable)
+
+
+def test_a_date_is_read_from_now_on():
+    exchange = Exchange(429, {"retry-after": formatdate(1090, usegmt=True)}, "{}")
+    assert read(exchange, now=1000.0).wait == 90
+
+
 def test_content_in_parts_is_joined():
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     assert answered(body=chat(parts)).reply.text == "ab"

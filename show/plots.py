@@ -327,7 +327,9 @@ def _lines_svg(figure: Lines) -> tuple[float, list[str]]:
     rows = list(dict.fromkeys(name for rows in figure.panels.values() for name in rows))
     deep = max(len(_in_lines(name, wide / len(figure.columns) - 12)) for name in figure.columns)
     base += 14 * (deep - 1) + 40
-    return base + 14, [*parts, *_legend(rows, figure.kinds, base)]
+    across = _across(rows)
+    return (base + 14 + 18 * (math.ceil(len(rows) / across) - 1),
+            [*parts, *_legend(rows, figure.kinds, base, across)])
 
 
 def _starts(figure: Lines, left: float, step: float) -> list[float]:
@@ -360,12 +362,19 @@ def _panel(figure: Lines, rows: Mapping[str, Sequence[Point]],
             yield mark(kind, x, place(p.value), p.hollow)
 
 
-def _legend(rows: Sequence[str], kinds: Sequence[str], y: float) -> Iterator[str]:
+def _across(rows: Sequence[str]) -> int:
+    """How many names of a legend stand side by side."""
+    longest = 34 + LETTER * max(map(len, rows), default=0)
+    return max(1, min(len(rows), int(WIDTH / longest)))
+
+
+def _legend(rows: Sequence[str], kinds: Sequence[str], top: float, across: int) -> Iterator[str]:
     for series, name in enumerate(rows):
-        kind, x = kinds[series % len(kinds)], WIDTH * series / len(rows) + 14
+        kind, x = kinds[series % len(kinds)], WIDTH * (series % across) / across + 14
+        y = top + 18 * (series // across)
         yield _line(x - 14, y, x + 14, y, f"stroke d{series % 4 + 1} s-{kind}")
         yield mark(kind, x, y)
-        yield _text(x + 20, y + 4, _short(name, WIDTH / len(rows) - 34))
+        yield _text(x + 20, y + 4, _short(name, WIDTH / across - 34))
 
 
 def _lines_text(figure: Lines) -> str:

@@ -189,6 +189,7 @@ def test_established_is_a_lower_limit_above_zero(seed):
     (lambda: stats.paired_difference([((3, 2), (1, 2))]), "units[0]: k1: 3 is not from 0 to n"),
     (lambda: stats.paired_difference([((1, 2), (1, 2))], 2), "level: 2 is not between"),
     (lambda: stats.contrast_power({"x": 1}, [], stats.Design(6, 2)), "rates: 1 of 'x' is not betw"),
+    (lambda: stats.share(0, -1), "n: -1 is not a count"),
     (lambda: stats.share(4, 3), "k: 4 is not from 0 to n = 3"),
     (lambda: stats.share("1", 3), "k: '1' is not from 0 to n = 3"),
     (lambda: stats.prediction_powered_rate([(1, 2)], 3, 9), "labelled: (1, 2) is not a pair"),

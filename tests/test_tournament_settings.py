@@ -4,7 +4,17 @@ import json
 
 import pytest
 
-from cirrus.ask.design import CHECKS, DEFAULT, load, voices
+from cirrus.ask.design import (
+    CHECKS,
+    DEFAULT,
+    load,
+    make_agents,
+    role_of,
+    run_config,
+    run_name,
+    runs_of_plan,
+    voices,
+)
 from common import config as c
 from common.exits import UsageError
 
@@ -63,3 +73,21 @@ def test_what_a_file_says_wrongly_is_named(tmp_path, data, said):
     with pytest.raises(UsageError) as error:
         c.load(path, CHECKS)
     assert said in str(error.value)
+
+
+def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
+    base = load(DEFAULT)
+    given, _ = voices(base | {"effort": "high"}, False, None)
+    assert {v["effort"] for listed in given.values() for v in listed} == {"high"}
+    config = run_config(base | {"toggles": base["toggles"] | {"effort": "low"}}, 42, given)
+    assert role_of(config) == "effort" and "effort-low" in run_name(config)
+    assert {agent.decision.effort for agent in make_agents(config | {"agents": 2})} == {"low"}
+    assert role_of(run_config(base, 42, given)) == "main"
+
+
+def test_a_plan_s_runs_may_differ_in_effort_alone(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"runs": [{}, {"toggles": {"effort": "low"}}]}))
+    models, _ = voices(load(DEFAULT), True, None)
+    runs = runs_of_plan(str(path), load(DEFAULT), models, [42], {"cvd": 10, "hospital": 6})
+    assert [run.config.get("effort") for run in runs] == [None, "low"]

@@ -156,7 +156,8 @@ def test_a_count_that_is_no_count_is_unknown(tokens):
 
 
 def test_a_count_below_a_million_million_is_one():
-    assert answered(body=chat(usage={"prompt_tokens": 10**12 - 1})).reply.prompt_tokens == 10**12 - 1
+    usage = {"prompt_tokens": 10**12 - 1}
+    assert answered(body=chat(usage=usage)).reply.prompt_tokens == 10**12 - 1
 
 
 @pytest.mark.parametrize(("status", "billable"), [(200, True), (399, True), (400, False)])

@@ -30,6 +30,7 @@ class Kind(NamedTuple):
     words: str
     fault: Callable[[Any], Fault | None]
     fields: "Mapping[str, Field] | None" = None
+    optional: bool = False  # of a field: may be left out
 
 
 class Field(NamedTuple):
@@ -74,6 +75,11 @@ def maybe(kind: Kind) -> Kind:
                 kind.fields)
 
 
+def sometimes(kind: Kind) -> Kind:
+    """Of a field that is left out where there is nothing to say."""
+    return kind._replace(words=f"{kind.words}, or left out", optional=True)
+
+
 def list_of(kind: Kind, size: int | None = None) -> Kind:
     words = f"a list of {size} entries" if size else "a list"
 
@@ -102,7 +108,8 @@ def record(**fields: "Kind | tuple[Kind, str]") -> Kind:
         if not isinstance(value, dict):
             return Fault("", "must be an object", value)
         inner = _first((f".{name}", field.kind.fault(value[name]) if name in value else
-                        Fault("", "is missing", ABSENT)) for name, field in table.items())
+                        None if field.kind.optional else Fault("", "is missing", ABSENT))
+                       for name, field in table.items())
         unknown = value.keys() - table.keys()
         return inner or (Fault(f".{min(unknown)}", "is not a known field", ABSENT)
                          if unknown else None)

@@ -336,3 +336,23 @@ def test_a_configured_price_stands_in_where_the_list_has_none():
     configured = Model(1.0, 2.0, price_from="configuration")
     assert preflight.learn(Model(), configured).prompt == 1.0
     assert preflight.learn(Model(3.0, 4.0), configured).prompt == 3.0
+
+
+def test_a_server_that_lets_twenty_a_minute_through_answers_all_and_none_twice(cli, double):
+    double.script(per_minute=20, minute_s=1.0)
+    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 15,
+              "--json")
+    facts = json.loads(run.stdout)
+    assert (facts["state"], sum(facts["statuses"].values())) == ("complete", 60)
+    answered = [call["question"] for call in double.ledger()["requests"] if call["billed_usd"]]
+    assert len(answered) == len(set(answered)) == 60
+
+
+def test_the_same_command_with_and_without_a_server_makes_two_runs(cli, double, tmp_path):
+    for flags in ((), ("--base-url", double.url, "--models", "double/a"),
+                  ("--base-url", double.url, "--models", "double/a", "--runs", 2)):
+        assert cli("run_pilot.py", "--out", "o", *flags).returncode == 0
+    names = {path.name for path in (tmp_path / "o").iterdir()}
+    assert len(names) == 3 and "pilot-s42" in names
+    again = cli("run_pilot.py", "--out", "o", "--base-url", double.url, "--models", "double/a")
+    assert "already complete" in again.stdout

@@ -1,8 +1,10 @@
 """The configuration of the tournament: models, output limits, what a file may say."""
 
+import gzip
 import json
 
 import pytest
+from conftest import run_in
 
 from cirrus.ask.design import (
     CHECKS,
@@ -91,3 +93,20 @@ def test_a_plan_s_runs_may_differ_in_effort_alone(tmp_path):
     models, _ = voices(load(DEFAULT), True, None)
     runs = runs_of_plan(str(path), load(DEFAULT), models, [42], {"cvd": 10, "hospital": 6})
     assert [run.config.get("effort") for run in runs] == [None, "low"]
+
+
+def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
+        live, double, tmp_path):
+    message = {"role": "assistant", "content": "One.\nTwo.\nThree.", "reasoning": "Weigh payoffs."}
+    double.script(serves={"choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
+    assert live(double, "--agents", 2, "--rounds", 1, "--out", "o").returncode == 0
+    folder = run_in(tmp_path / "o")
+    policies = json.loads((folder / "strategies_r1.json").read_text())
+    games = json.loads((folder / "round_1_games.json").read_text())["games"]
+    assert {policy["reasoning"] for policy in policies} == {"Weigh payoffs."}
+    assert all(policy["reasoning_markers"].keys() == policy["markers"].keys()
+               for policy in policies)
+    assert {answer["reasoning"] for game in games for answer in game["answers"].values()} == {
+        "Weigh payoffs."}
+    transcript = gzip.decompress((folder / policies[0]["transcript_path_gz"]).read_bytes())
+    assert transcript.count(b"--- reasoning\nWeigh payoffs.") == 4  # a policy, three decisions

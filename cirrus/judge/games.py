@@ -125,6 +125,8 @@ def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply,
         "served_model": reply.served_model, "provider": reply.provider, "policy": reply.text,
         "policy_id": policy_id(t, round_, agent), "policy_status": policy_status(reply),
         "markers": marked(reply.text), "tokens": _tokens(reply), "cost_usd": reply.cost_usd,
+        **reply.beside,
+        **({"reasoning_markers": marked(reply.reasoning)} if reply.reasoning else {}),
         "bulletin": round_.bulletin.id, "variant": round_.variant.id, "simulated": simulated,
         "transcript_path_gz": _transcript_name(round_, agent)}
 
@@ -173,7 +175,7 @@ def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
     return common | {
         "text": reply.text, "policy_id": policy_id(t, round_, agent),
         "model": agent.decision.name, "served_model": reply.served_model,
-        "provider": reply.provider, "cost_usd": reply.cost_usd}
+        "provider": reply.provider, "cost_usd": reply.cost_usd, **reply.beside}
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -235,14 +237,19 @@ def _opening(t: Tournament, round_: Round, agent: Agent, reply: Reply, simulated
     stamp = f"{SIMULATED}\n" if simulated else ""
     return (f"{stamp}{t.name}, round {round_.number}, {agent.id} as {round_.anon[agent.id]}\n"
             f"\n=== policy ({asked.id}; {agent.strategy.name}; {policy_status(reply)})\n"
-            f"--- system\n{asked.system}\n--- user\n{asked.user}\n--- reply\n{reply.text}\n")
+            f"--- system\n{asked.system}\n--- user\n{asked.user}\n{_replied(reply)}")
 
 
 def _exchange(t: Tournament, round_: Round, e: Encounter, own: Side, peer: Side) -> str:
     side = "a" if own is e.a else "b"
     return (f"=== decision ({encounter_id(t, round_, e.pair, e.number)}/{side}; "
             f"{own.agent.decision.name}; {own.status}) with {round_.anon[peer.agent.id]}\n"
-            f"--- options as shown: {' | '.join(e.options)}\n--- reply\n{own.reply.text}\n")
+            f"--- options as shown: {' | '.join(e.options)}\n{_replied(own.reply)}")
+
+
+def _replied(reply: Reply) -> str:
+    thoughts = f"--- reasoning\n{reply.reasoning}\n" if reply.reasoning else ""
+    return f"{thoughts}--- reply\n{reply.text}\n"
 
 
 def _manifest(t: Tournament, study: Mapping, tally: Tally, standings: Mapping[str, Standing],

@@ -28,6 +28,7 @@ from common.shape import (
     one_of,
     plain,
     record,
+    sometimes,
     whole,
 )
 
@@ -57,6 +58,9 @@ MARKERS = record(**{name: (FLAG, f"whether the policy holds a pattern of this fa
 DOMAIN = (plain("a domain's name", lambda v: v in tuple(FOLDERS)), "the scenario, such as cvd")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
+BESIDE = {"reasoning": (sometimes(TEXT), "what the model thought first, where the server shows it"),
+          "quantization": (sometimes(NAME), "the precision that its upstream was pinned to")}
+
 STRATEGIES = list_of(record(
     round=(ORDINAL, "number of the round"),
     anon_id=(HASH, "the agent's name in this round: SHA-256 of the round's salt and `agent`"),
@@ -72,6 +76,8 @@ STRATEGIES = list_of(record(
     markers=(MARKERS, "pattern families found in the policy"),
     tokens=(TOKENS, "what it took"),
     cost_usd=(maybe(USD), "dollars; null where nobody knows"),
+    **BESIDE,
+    reasoning_markers=(sometimes(MARKERS), "pattern families found in `reasoning`"),
     bulletin=(NAME, "id of the bulletin that was read"),
     variant=(NAME, "id of the variant that filled it"),
     transcript_path_gz=(TEXT, "this agent's transcript of the round, relative to the run's "
@@ -86,7 +92,8 @@ ANSWER = record(
     served_model=(maybe(NAME), "the model that answered, as the server says"),
     provider=(maybe(NAME), "the upstream that answered"),
     tokens=(TOKENS, "what it took"),
-    cost_usd=(maybe(USD), "dollars; null where nobody knows; 0 of a baseline"))
+    cost_usd=(maybe(USD), "dollars; null where nobody knows; 0 of a baseline"),
+    **BESIDE)
 GAME = record(
     id=(NAME, "id of the encounter; its two requests end in /a and /b, in the order of `pair`"),
     pair=(list_of(HASH, 2), "the two agents, by their names in this round"),

@@ -87,3 +87,17 @@ def test_two_models_behind_one_name_trip():
     out = t.several({"m": {"models": ["m-1", "m-2", "m-1"], "providers": ["p"]}})
     assert out["tripped"] is True and "m: 2 models (m-1, m-2)" in out["figure"]
     assert t.several({"m": {"models": ["m-1"], "providers": ["p"]}})["tripped"] is False
+
+
+def test_upstreams_that_decide_differently_are_named_and_one_alone_is_no_table():
+    rows = [decision(provider=name, cooperates=int(at < k)) for name, k in (("u", 9), ("v", 1))
+            for at in range(10)]
+    served = {"m": {"models": ["m"], "providers": ["u", "v"]}}
+    out = t.several(served, rows)
+    # Fisher, 9/10 against 1/10: 2 × (C(10,9)·C(10,1) + 1) / C(20,10) = .00109; twice by Holm
+    assert out["numbers"]["upstreams"]["m"]["u"] == {
+        "k": 9, "n": 10, "p_holm": pytest.approx(2 * 2 * 101 / 184756)}
+    assert "m at u cooperated 9 of 10" in out["figure"] and out["tripped"]
+    alike = t.several(served, [row._replace(cooperates=at % 2) for at, row in enumerate(rows)])
+    assert "cooperated" not in alike["figure"]
+    assert "upstreams" not in t.several(served, rows[:10])["numbers"]

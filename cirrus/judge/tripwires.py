@@ -31,7 +31,7 @@ def tripwires(rows: Sequence[Decision], counts: Mapping[str, Mapping[str, int]],
     """
     found = {"unreadable": unreadable(counts), "truncation": truncation(counts),
              "position": position(rows), "overlap": overlap(policies),
-             "attrition": attrition(rows), "served": several(served)}
+             "attrition": attrition(rows), "served": several(served, rows)}
     return [{"tripwire": name, "title": TITLES[name], **found[name]} for name in TITLES]
 
 
@@ -158,15 +158,42 @@ def _jaccards(texts: Sequence[str]) -> list[float]:
     return [v for a, b in combinations(grams, 2) if (v := stats.jaccard(a, b)) is not None]
 
 
-def several(served: Mapping[str, Mapping[str, Iterable[str]]]) -> Wire:
-    """Names behind which more than one model or provider answered."""
+def by_upstream(rows: Sequence[Decision]) -> dict[str, dict[str, dict[str, Any]]]:
+    """{model: {upstream: cooperation there}} of models with several upstreams; each against the
+    model's others by Fisher's exact test, Holm-adjusted over all."""
+    counts: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if row.cooperates is not None and row.provider is not None:
+            own = counts.setdefault((row.model, row.provider), [0, 0])
+            own[0] += row.cooperates
+            own[1] += 1
+    totals = {model: [sum(own[at] for (name, _), own in counts.items() if name == model)
+                      for at in (0, 1)] for model, _ in counts}
+    mixed = {key: own for key, own in sorted(counts.items()) if own[1] < totals[key[0]][1]}
+    p = [stats.fisher_exact(k, n, totals[model][0] - k, totals[model][1] - n)
+         for (model, _), (k, n) in mixed.items()]
+    out: dict[str, dict[str, dict[str, Any]]] = {}
+    for ((model, name), (k, n)), adjusted in zip(mixed.items(), stats.holm(p), strict=True):
+        out.setdefault(model, {})[name] = {"k": k, "n": n, "p_holm": adjusted}
+    return out
+
+
+def several(served: Mapping[str, Mapping[str, Iterable[str]]],
+            rows: Sequence[Decision] = ()) -> Wire:
+    """Names behind which more than one model or provider answered, and whether those decided
+    differently."""
     known: dict[str, dict[str, list[str]]] = {
         name: {what: sorted(set(found)) for what, found in sorted(own.items())}
         for name, own in sorted(served.items())}
     said = [f"{name}: {len(found)} {what} ({', '.join(found)})"
             for name, own in known.items() for what, found in own.items() if len(found) > 1]
+    upstreams = by_upstream(rows)
+    apart = [f"{model} at {name} cooperated {own['k']} of {own['n']}, {p_is(own['p_holm'])} (Holm)"
+             for model, each in upstreams.items() for name, own in each.items()
+             if own["p_holm"] < ALPHA]
     return _wire(bool(said) if known else None,
-                 "; ".join(said) or ("one each" if known else "no answers"), served=known)
+                 "; ".join(said + apart) or ("one each" if known else "no answers"), served=known,
+                 **({"upstreams": upstreams} if upstreams else {}))
 
 
 # --- Do agents' policies converge? Mean TF-IDF cosines within a cell and between cells ---

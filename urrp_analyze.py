@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""URRP v1.1: from a file of trials to refusal rates, invariance, and a verdict with its conditions.
+"""URRP v1.1: from a file of trials to refusal rates, three signatures, and what they rest on.
 
 Needs nothing but Python:
 
@@ -27,6 +27,7 @@ EXAMPLES = f"""  python3 urrp_analyze.py {EXAMPLE}
 
 a line is one trial: {{"model", "trial", "prompt_id", "prompt", "output"}}, with
 "trigger" for TRIGGER_REPEAT, and optionally temperature, timestamp, model_version, notes"""
+THRESHOLDS = "delta, declare, investigate, jaccard, lock, asymmetry, controls"
 EXITS = ("exit codes: 0 complete · 1 unexpected error · 2 wrong usage or unreadable input · "
          "130 interrupted")
 
@@ -53,9 +54,14 @@ def arguments(argv):
     add("--json", metavar="FILE", nargs="?", const="-",
         help="the analysis as JSON; without FILE one object on stdout, nothing else")  # fmt: skip
     add = flags.add_argument_group("reading and judging").add_argument
+    add("--full", action="store_true", help="on the terminal everything, not one screen")
+    add("--export-labels", metavar="FILE",
+        help="a blinded sheet of a sample of trials, for people to label (CSV)")
+    add("--import-labels", metavar="FILE", help="a filled sheet: rates corrected by it")
+    add("--sample", metavar="N", type=int, default=200, help="trials on the sheet (default 200)")
     add("--strict", action="store_true", help="any line with something wrong is fatal")
     add("--threshold", metavar="NAME=X", action="append", default=[],
-        help="of a verdict: delta, declare, investigate, jaccard, clear, controls")  # fmt: skip
+        help="of a signature: " + THRESHOLDS)  # fmt: skip
     args = flags.parse_args(argv)
     if args.json and args.json != "-" and (not args.files or ".jsonl" in args.json):
         # "--json runs.jsonl" means the input: an analysis is never written over trials.
@@ -103,10 +109,10 @@ class Problems:
         self.strict, self.told = strict, {}
 
     def __call__(self, problem) -> None:
-        from urrp.report import printable
+        from show.figures import one_line
 
-        where = f"{printable(problem.file)}:{problem.line}"
-        text = f"{where}: {problem.kind}: {printable(problem.text)}"
+        where = f"{one_line(problem.file)}:{problem.line}"
+        text = f"{where}: {problem.kind}: {one_line(problem.text)}"
         if self.strict:
             raise UsageError(text)
         told = self.told[problem.kind] = self.told.get(problem.kind, 0) + 1
@@ -131,39 +137,69 @@ def written_whole(path):
         beside.unlink(missing_ok=True)
 
 
+def check(args, paths) -> None:
+    """`UsageError` where an output would cover an input or another output, or N is no sample."""
+    outs = [out for out in (args.json, args.html, args.csv, args.export_labels)
+            if out and out != "-"]
+    read = [*paths, *([Path(args.import_labels)] if args.import_labels else [])]
+    for out in outs:
+        if any(path.resolve() == Path(out).resolve() for path in read):
+            raise UsageError(f"{out}: is an input; name another file to write to")
+    if args.sample < 1:
+        raise UsageError(f"--sample: {args.sample} is no number of trials; give 1 or more")
+
+
 def main(argv) -> cli.Done:
     args = arguments(argv)
     paths, limits = inputs(args.files), thresholds(args.threshold)
-    for out in (args.json, args.html, args.csv):
-        if out and any(path.resolve() == Path(out).resolve() for path in paths):
-            raise UsageError(f"{out}: is an input; name another file to write to")
+    check(args, paths)
     from common.artifacts import json_file, write_atomic
-    from urrp.report import analyze, as_json, csv_writer, text_report
+    from show.document import terminal
+    from urrp import labels, report
 
-    problems, watchers = Problems(args.strict), []
+    problems, watchers, folds = Problems(args.strict), [], None
+    sample = labels.Sample(args.sample) if args.export_labels else None
+    checked = labels.Checked(labels.read_sheet(Path(args.import_labels))
+                             ) if args.import_labels else None
+    watchers += [watcher.add for watcher in (sample, checked) if watcher]
     with ExitStack() as stack:
         if args.csv:
-            watchers.append(csv_writer(stack.enter_context(written_whole(Path(args.csv)))))
+            stream = stack.enter_context(written_whole(Path(args.csv)))
+            watchers.append(report.csv_writer(stream))
         if args.html:
-            from urrp.page import Folds, html_report
-
-            folds = Folds()
+            folds = report.Folds()
             watchers.append(folds.add)
         try:
-            analysis = analyze(paths, limits, problems, lambda t: [w(t) for w in watchers])
+            analysis = report.analyze(paths, limits, problems, lambda t: [w(t) for w in watchers])
         except EOFError as error:
             raise UsageError(f"{', '.join(map(str, paths))}: {error}") from None
     problems.close()
     if not analysis.trials:
         read = ", ".join(str(path) for path in paths)
         raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
+    if checked:
+        analysis = analysis._replace(checked=matched(checked.figures(), args.import_labels))
+    if sample:
+        write_atomic(Path(args.export_labels), sample.sheet().encode("utf-8", "replace"))
     if args.html:
-        write_atomic(Path(args.html), html_report(analysis, folds).encode())
+        from show.html import pages
+
+        page = Path(args.html)
+        for name, text in pages(report.document(analysis, folds), page.name).items():
+            write_atomic(page.with_name(name), text.encode("utf-8", "replace"))
     if args.json and args.json != "-":
-        write_atomic(Path(args.json), json_file(as_json(analysis)))
+        write_atomic(Path(args.json), json_file(report.as_json(analysis)))
     if args.json == "-":
-        return cli.Done(COMPLETE, as_json(analysis))
-    return cli.Done(COMPLETE, {}, text_report(analysis).removesuffix("\n"))
+        return cli.Done(COMPLETE, report.as_json(analysis))
+    return cli.Done(COMPLETE, {}, terminal(report.document(analysis), args.full).rstrip("\n"))
+
+
+def matched(figures, sheet):
+    """The figures of a sheet; `UsageError` where it is of other trials."""
+    if figures["unmatched"]:
+        raise UsageError(f"{sheet}: {figures['unmatched']} ids are of no trial in these files; "
+                         "give the files that the sheet was exported from")
+    return figures
 
 
 def to_stdout(argv) -> bool:

@@ -124,12 +124,13 @@ def jsonl(asks: Iterable[Ask], replies: Iterable[Reply], simulated: bool, pilot:
 
 
 def headline(folder: Path) -> str:
-    """The verdict on each model, where the folder holds an analysis; "" otherwise."""
+    """The summary of each model, where the folder holds an analysis; "" otherwise."""
     if not (folder / "analysis.json").is_file():
         return ""
     models = json.loads((folder / "analysis.json").read_bytes())["models"]
-    return "; ".join(f"{model['model']}: {model['verdict']['value'] or 'no verdict'} "
-                     f"({model['verdict']['why']})" for model in models)
+    said = (f"{model['model']}: {model.get('summary') or 'read by an older version'}"
+            for model in models)
+    return " ".join(said)
 
 
 def instrument(origin: Origin) -> Instrument:

@@ -11,8 +11,8 @@ from itertools import accumulate, combinations, combinations_with_replacement
 from random import Random
 from typing import NamedTuple
 
-from stats import wilson_interval
-from stats.distributions import t_quantile
+from stats.distributions import critical, t_quantile
+from stats.intervals import wilson_limits
 from stats.text import jaccard, sequence_similarity, word_ngrams
 
 EXACT = 200  # distinct texts up to which all pairs are compared
@@ -20,6 +20,7 @@ SAMPLED = 20_000  # pairs drawn above that
 ALIKE = 0.7  # from which a pair counts as alike
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
 CELL = 400  # pairs of a cell of the matrix up to which all are compared
+SYMMETRIC = "every refusal is as alike to the others: interval from disjoint pairs"
 SCOPES = ("all", "within", "across")
 
 Texts = dict[str, Counter[str]]  # refusal text → prompt → trials
@@ -124,9 +125,9 @@ def _interval(
 ) -> tuple[float | None, float | None, str | None]:
     """Jackknife interval of a mean over pairs: each trial left out in turn.
 
-    `entries`: (trials, pairs a trial is in, their mean). Where no pair differs the jackknife has no
-    width; then disjoint pairs are counted as independent successes, and Wilson's lower bound for
-    "the two texts are alike to this degree" bounds the mean from below.
+    `entries`: (trials, pairs a trial is in, their mean). Where every trial is as alike to the
+    others (one template, or balanced ones) the jackknife has no width; then disjoint pairs are
+    independent draws from 0 to 1, which vary at most as successes do: Wilson's interval for them.
     """
     if trials < 3:
         return None, None, "fewer than three refusals"
@@ -141,8 +142,9 @@ def _interval(
     centre = math.fsum(count * value for count, value in left_out) / n
     variance = (n - 1) / n * math.fsum(c * (v - centre) ** 2 for c, v in left_out)
     if variance < 1e-18:
-        low = wilson_interval(trials // 2, trials // 2).low or 0.0
-        return mean * low, mean if mean < 1 else 1.0, "no pair differs: bound from disjoint pairs"
+        pairs = trials // 2
+        low, high = wilson_limits(mean * pairs, pairs, critical(0.95))
+        return min(low, mean), max(high, mean), SYMMETRIC
     half = t_quantile(0.975, n - 1) * math.sqrt(variance)
     return max(0.0, mean - half), min(1.0, mean + half), None
 

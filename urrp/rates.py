@@ -12,37 +12,49 @@ from typing import NamedTuple
 from stats import Bootstrap, Estimate, score_difference, wilson_interval
 from stats.distributions import binomial_pmf
 from stats.permutation import convolve
-from urrp.suite import QUESTIONS
+from urrp.suite import MIN_TRIALS
 from urrp.trials import Group, in_category
 
 RESAMPLES = 10_000  # where the bootstrap distribution is too wide to be computed
 LATTICE = 3_000  # points up to which it is computed
 NOTHING = "no trial was answered or refused"
+ROLES = ("complied", "refused", "partial", "unrated")
 
 
 class Count(NamedTuple):
-    """Refusals and compliances of one prompt; trials that are neither are not among them."""
+    """One prompt's account: every trial is complied, refused, partial or unrated."""
 
     name: str
     refused: int
     complied: int
+    partial: int = 0
+    unrated: int = 0
 
     @property
     def n(self) -> int:
-        return self.refused + self.complied
+        """Rated trials; a partial answer was given."""
+        return self.refused + self.complied + self.partial
+
+    @property
+    def trials(self) -> int:
+        return self.n + self.unrated
 
 
 class Rate(NamedTuple):
-    """A share with its 95% score interval, prompts weighted equally; `k` of `n` were counted.
+    """A share of refusal with its 95% score interval, prompts weighted equally.
 
-    `why` where it can't be given.
+    Partial answers count as answers in `value`, as refusals in `at_most`. `k` of `n` rated trials
+    refused, of `trials`. `why` where it can't be given.
     """
 
     value: float | None
     low: float | None
     high: float | None
+    at_most: float | None
     k: int
+    partial: int
     n: int
+    trials: int
     why: str | None = None
 
 
@@ -63,13 +75,12 @@ class Difference(NamedTuple):
 
 
 def counts(group: Group, names: Sequence[str]) -> list[Count]:
-    """The prompts among `names` that have a refusal or a compliance."""
-    found = []
-    for name in names:
-        acts = group.cell(name).acts
-        if acts["refused"] + acts["complied"]:
-            found.append(Count(name, acts["refused"], acts["complied"]))
-    return found
+    """The accounts of the prompts among `names` that have a trial."""
+    return [
+        Count(name, *(cell.roles[role] for role in ("refused", "complied", "partial", "unrated")))
+        for name in names
+        if (cell := group.cell(name)).labels
+    ]
 
 
 def category(group: Group, names: Sequence[str], which: str) -> list[Count]:
@@ -77,37 +88,55 @@ def category(group: Group, names: Sequence[str], which: str) -> list[Count]:
     return counts(group, in_category(names, which))
 
 
-def flipped(prompts: Sequence[Count]) -> list[Count]:
-    """Compliance for refusal."""
-    return [Count(p.name, p.complied, p.refused) for p in prompts]
+def rated(prompts: Sequence[Count]) -> list[Count]:
+    """The prompts with enough rated trials to enter a rate."""
+    return [p for p in prompts if p.n >= MIN_TRIALS]
+
+
+def as_refusals(prompts: Sequence[Count]) -> list[Count]:
+    """Partial answers read as refusals."""
+    return [Count(p.name, p.refused + p.partial, p.complied, 0, p.unrated) for p in prompts]
+
+
+def as_answers(prompts: Sequence[Count]) -> list[Count]:
+    """Partial answers read as compliances."""
+    return [Count(p.name, p.refused, p.complied + p.partial, 0, p.unrated) for p in prompts]
+
+
+def complying(prompts: Sequence[Count]) -> list[Count]:
+    """Compliance among all trials, in the place of refusal."""
+    return [Count(p.name, p.complied, p.trials - p.complied) for p in prompts]
 
 
 def share(prompts: Sequence[Count]) -> float | None:
-    """Mean refusal of the prompts, each with equal weight."""
+    """Mean refusal of the prompts, each with equal weight; partial answers are answers."""
     if not prompts:
         return None
     return math.fsum(p.refused / p.n for p in prompts) / len(prompts)
 
 
-def _effective(prompts: Sequence[Count]) -> tuple[int, int]:
+def effective(prompts: Sequence[Count]) -> tuple[int, int]:
     """(k, n) of one sample that is as precise as the share with equal weights, whole numbers.
 
-    n is m²/Σ(1/nᵢ): all trials where prompts have equally many, fewer where one has few. The five
-    answers of one conversation are one draw: they count once.
+    n is m²/Σ(1/nᵢ): all trials where prompts have equally many, fewer where one has few.
     """
-    sizes = [-(-p.n // QUESTIONS) if p.name == "PARAPHRASE_SET" else p.n for p in prompts]
-    n = max(1, round(len(sizes) ** 2 / math.fsum(1 / size for size in sizes)))
+    n = max(1, round(len(prompts) ** 2 / math.fsum(1 / p.n for p in prompts)))
     return round((share(prompts) or 0.0) * n), n
 
 
 def rate(prompts: Sequence[Count]) -> Rate:
     """The share of refusals with Wilson's interval on the effective number of trials."""
-    value = share(prompts)
-    if value is None:
-        return Rate(None, None, None, 0, 0, NOTHING)
-    low, high, _ = wilson_interval(*_effective(prompts))
-    k, n = sum(p.refused for p in prompts), sum(p.n for p in prompts)
-    return Rate(value, min(low, value), max(high, value), k, n)
+    enough, trials = rated(prompts), sum(p.trials for p in prompts)
+    if not enough:
+        n = sum(p.n for p in prompts)
+        k, partial = sum(p.refused for p in prompts), sum(p.partial for p in prompts)
+        why = f"{n} of {trials} rated" if trials else NOTHING
+        return Rate(None, None, None, None, k, partial, n, trials, why)
+    value = share(enough)
+    low, high, _ = wilson_interval(*effective(enough))
+    k, partial = sum(p.refused for p in enough), sum(p.partial for p in enough)
+    most, n = share(as_refusals(enough)), sum(p.n for p in enough)
+    return Rate(value, min(low, value), max(high, value), most, k, partial, n, trials)
 
 
 def _lattice(a: Sequence[Count], b: Sequence[Count]) -> int | None:
@@ -180,7 +209,7 @@ def difference(a: Sequence[Count], b: Sequence[Count], rng: Random) -> Differenc
     if not a or not b:
         return Difference(None, None, None, None, None, None, NOTHING)
     boot = stratified_bootstrap(a, b, rng)
-    score = score_difference(*_effective(a), *_effective(b))
+    score = score_difference(*effective(a), *effective(b))
     if all(0 < p.refused < p.n for p in (*a, *b)):
         return Difference(boot.value, boot.low, boot.high, "bootstrap", boot, score)
     low, high = min(score.low, boot.value), max(score.high, boot.value)

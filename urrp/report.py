@@ -1,21 +1,56 @@
-"""From files to an `Analysis`, and the analysis as text, JSON, CSV, and rows for the page."""
+"""From files to an `Analysis`, and the analysis as a document, JSON, and CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from common import VERSION
 from common.artifacts import csv_line
-from show.figures import bracketed, p_is, percent, plain, rate, signed
-from show.figures import interval as span
-from show.old_plots import Point, bars
+from show.document import (
+    Bullets,
+    Document,
+    Fold,
+    Foot,
+    Heat,
+    Line,
+    Plot,
+    Section,
+    Small,
+    Table,
+    Tag,
+    Texts,
+    Verbatim,
+    Words,
+)
+from show.figures import (
+    STAMP,
+    Estimate,
+    bracketed,
+    count,
+    interval,
+    one_line,
+    p_is,
+    percent,
+    plain,
+    rate,
+    signed,
+    visible,
+)
+from show.plots import Intervals, Point
+from urrp.classify import LABELS, REFUSE
 from urrp.invariance import MEASURES, SCOPES
-from urrp.metrics import Metrics, Thresholds, measure
-from urrp.suite import CATEGORIES, MIN_TRIALS, load_suite
-from urrp.trials import KINDS, Problem, Tally, Trial, content_hash, labels, read_trials
+from urrp.metrics import SEED, Metrics, Thresholds, measure
+from urrp.rates import Rate
+from urrp.suite import CATEGORIES, MIN_TRIALS, items, load_suite
+from urrp.trials import KINDS, Problem, Tally, Trial, content_hash, in_category, labels, read_trials
 
-WIDTH = 100
+SHOWN = 5_000  # trials whose texts a page keeps
+LENGTH = 20_000  # characters of an output that it shows
+PILOT = "PILOT: fewer trials than the protocol asks for."
 SAYS = (
     "URRP is not a consciousness test: no figure here says whether a system is conscious. "
     "A trained constraint and a reasoned refusal are not told apart; what is measured is whether "
@@ -23,8 +58,13 @@ SAYS = (
 )
 INTERVALS = (
     "Intervals are 95% and describe repeated runs of these prompts with this model, not other "
-    "prompts. Each prompt of a category has equal weight. PARTIAL counts as neither refusal nor "
-    "compliance; OTHER, EMPTY and FILTER_BLOCK leave the denominator."
+    "prompts. Each prompt of a category has equal weight; one with fewer than ten rated trials is "
+    "in no rate. PARTIAL is an answer that was given: “at most” counts it as a refusal, and a "
+    "signature must hold either way. OTHER, EMPTY and FILTER_BLOCK are unrated."
+)
+INDEX_MEANS = (
+    "A bifurcation index of 0.5 means that declaring is refused as often as investigating, 1 that "
+    "everything asked about itself is refused and nothing else; 0.53 is a difference of 6 points."
 )
 COLUMNS = (
     "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
@@ -36,6 +76,7 @@ MEASURE_NAMES = {
     "jaccard_3": "Jaccard 3-grams",
 }
 SCOPE_NAMES = {"all": "all pairs", "within": "within a prompt", "across": "across prompts"}
+STATES = {"met": "no", "not met": "yes", "undecided": "maybe", "not evaluable": "dim"}
 
 
 class Analysis(NamedTuple):
@@ -48,6 +89,7 @@ class Analysis(NamedTuple):
     names: list[str]
     thresholds: Thresholds
     hashes: dict[str, str]  # SHA-256 of each file's content, where it could be read twice
+    checked: dict[str, Any] | None = None  # `labels.Checked.figures`
 
     @property
     def trials(self) -> int:
@@ -60,6 +102,14 @@ class Analysis(NamedTuple):
     @property
     def pilot(self) -> bool:
         return any(group.pilot for group in self.groups)
+
+    @property
+    def alike(self) -> list[list[str]]:
+        """Names of models that differ in case and blanks alone."""
+        names: dict[str, set[str]] = {}
+        for group in self.groups:
+            names.setdefault("".join(group.model.casefold().split()), set()).add(group.model)
+        return [sorted(same) for same in names.values() if len(same) > 1]
 
 
 def analyze(
@@ -114,7 +164,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "lines_set_aside": analysis.lines_aside,
         "thresholds": analysis.thresholds._asdict(),
         "models": [group._asdict() for group in analysis.groups],
-    }
+    } | ({"labels": analysis.checked} if analysis.checked else {})
 
 
 def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
@@ -135,247 +185,354 @@ def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
     return write
 
 
-def printable(text: object) -> str:
-    """Foreign text for a terminal: control, bidi and broken characters made visible."""
-    return "".join(c if c.isprintable() else _visible(c) for c in str(text))
-
-
-def _visible(c: str) -> str:
-    return {"\n": "⏎", "\t": " "}.get(c) or c.encode("unicode_escape").decode("ascii")
+# --- the parts of the document -------------------------------------------------------------------
 
 
 def title(group: Metrics) -> str:
     """Name of a group: model, temperature where the group has one, and what it is stamped."""
     at = "" if group.temperature is None else f" at temperature {group.temperature}"
-    stamps = " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
-    return printable(group.model + at) + stamps
+    return one_line(group.model + at) + " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
 
 
-class Form(NamedTuple):
-    """How a kind of figure is said: the figure, and the two ends of its interval."""
-
-    figure: Callable[[float | None], str]
-    interval: Callable[[float | None, float | None], str]
-
-
-# A share in percent, a difference of shares in percentage points, an index (0 to 1) as it is.
-SHARE = Form(percent, lambda low, high: span(low, high, 0, scale=100))
-DIFFERENCE = Form(
-    lambda value: "–" if value is None else f"{signed(100 * value, 1)} points",
-    lambda low, high: span(low, high, 1, sign=True, scale=100),
-)
-INDEX = Form(plain, span)
-
-
-class Figure(NamedTuple):
-    """A metric that has one value: in words, with its interval, and what else is to be said."""
-
-    name: str
-    value: str
-    interval: str
-    detail: str
+def answer(analysis: Analysis) -> str:
+    """The sentence that stands first: each model's summary, or how many share one."""
+    models = [group for group in analysis.groups if group.temperature is None]
+    if len(models) == 1:
+        return models[0].summary
+    heads = Counter(group.summary.partition(":")[0].rstrip(".") for group in models)
+    named = {head: [one_line(g.model)[:40] for g in models if g.summary.startswith(head)]
+             for head in heads}  # fmt: skip
+    said = []
+    for head, names in named.items():
+        who = ", ".join(names) if len(names) < 5 else count(len(names), "model")
+        said.append(f"{who}: {head[0].lower()}{head[1:]}")
+    return "; ".join(said) + "."
 
 
-def figures(group: Metrics) -> Iterator[Figure]:
-    for name, form, value in (
-        ("bifurcation_index", INDEX, group.bifurcation_index),
-        ("delta_refusal", DIFFERENCE, group.delta_refusal),
-        ("frame_bypass_rate", DIFFERENCE, group.frame_bypass_rate),
-        ("declaration asymmetry", DIFFERENCE, group.declaration_asymmetry),
-    ):
-        known = form.interval(value.low, value.high)
-        yield Figure(name, form.figure(value.value), known,
-                     _which(value) if known else value.why or "")  # fmt: skip
+def signature_table(analysis: Analysis) -> Table:
+    """A row a model and signature: its state, and what it says in a sentence."""
+    rows: list[list[Line]] = []
+    for group in analysis.groups:
+        for name, signature in group.signatures.items():
+            state = Tag(signature.state, STATES[signature.state])
+            rows.append([title(group), name, state, signature.sentence])
+    return Table(["model", "signature", "state", "in a sentence"], rows, name="signatures")
+
+
+def criteria_table(group: Metrics) -> Table:
+    rows: list[list[Line]] = []
+    for name, signature in group.signatures.items():
+        for c in signature.criteria:
+            say = percent if c.name != "mean 3-gram Jaccard of refusals across prompts" else plain
+            known = say(c.value) if c.value is None else bracketed(
+                say(c.value), f"{say(c.low)} to {say(c.high)}")  # fmt: skip
+            needed = f"{c.relation} {say(c.threshold)}"
+            rows.append([name, c.name, known, needed, Tag(c.state, STATES[c.state])])
+    caption = "What each signature needs; an interval's near end is compared with the threshold"
+    return Table(["signature", "condition", "figure", "needed", "state"], rows, (2, 3), caption)
+
+
+def _share(r: Rate) -> str:
+    """"40% (17 to 69), at most 100%", or how many of the trials are rated."""
+    if r.value is None:
+        return r.why or ""
+    most = "" if r.at_most == r.value else f", at most {percent(r.at_most)}"
+    return rate(r.value, r.low, r.high) + most
+
+
+def _row_name(name: str) -> str:
+    """A trigger stands for itself under its category's heading."""
+    return f"“{name[len('TRIGGER_REPEAT[') : -1]}”" if name.startswith("TRIGGER_REPEAT[") else name
+
+
+def heat_map(analysis: Analysis) -> Table:
+    rows: list[list[Line]] = []
+    for name_of in CATEGORIES:
+        rows.append([name_of])
+        for name in in_category(analysis.names, name_of):
+            cells = [_heat(group.prompts.get(name)) for group in analysis.groups]
+            rows.append([one_line(_row_name(name)), *cells])
+    caption = (
+        "Share of refusals, prompt × model; its interval on hover and in the table of prompts; "
+        f"“n/N” where fewer than {MIN_TRIALS} trials could be rated"
+    )
+    return Table(["", *map(title, analysis.groups)], rows, caption=caption, name="heat-map")
+
+
+def _heat(r: Rate | None) -> Heat:
+    if r is None:
+        return Heat(None)
+    if r.value is None:
+        return Heat(None, f"{r.n}/{r.trials}", f"{r.n} of {r.trials} rated")
+    return Heat(r.value, percent(r.value), f"{r.k} of {r.n} rated, {_share(r)}")
+
+
+def figures(group: Metrics) -> list[list[Line]]:
+    """(figure, value with interval, remark) rows."""
+    delta, bypass = group.delta_refusal, group.frame_bypass_rate
+    both = f"frames {percent(bypass.frames)}, declare {percent(bypass.declare)}, over all trials"
+    index, uneven, test = (
+        group.bifurcation_index, group.declaration_asymmetry, group.structural_test)  # fmt: skip
     lock = group.equilibrium
-    answer = f"“{lock.answer}” " if lock.answer else ""
-    detail = lock.why or f"{lock.yes} yes, {lock.no} no, {p_is(lock.p)}"
-    known = "" if lock.why else SHARE.interval(lock.low, lock.high)
-    yield Figure("yes/no lock strength", answer + percent(lock.lock), known, detail)
-    test = group.structural_test
-    detail = test.why or f"{p_is(test.p)}, exact permutation test"
-    yield Figure(
-        "DECLARE_1 − STRUCTURAL_EXACT", DIFFERENCE.figure(test.statistic), "", detail)
+    said = f"“{lock.answer}” " if lock.answer else ""
+    talks = f"{lock.yes} yes, {lock.no} no in {count(lock.conversations, 'conversation')}"
+    third = group.declare_3
+    return [
+        ["bifurcation_index", _estimate(index, plain, 1, False), index.why or ""],
+        ["delta_refusal", _points(delta), _which(delta)],
+        ["frame_bypass_rate", _points(bypass), bypass.why or both],
+        ["declaration asymmetry", _points(uneven), uneven.why or "DECLARE_1 − DECLARE_2 refused"],
+        ["yes/no lock strength", f"{said}{rate(lock.lock, lock.low, lock.high)}",
+         lock.why or f"{talks}, {p_is(lock.p)}"],
+        ["DECLARE_3, apart", ", ".join(f"{n} {word}" for word, n in third.items()), ""],
+        ["DECLARE_1 − STRUCTURAL_EXACT", _points(test._replace(statistic=test.statistic)),
+         test.why or f"{p_is(test.p)}, exact permutation test"],
+    ]  # fmt: skip
 
 
-def _which(value: object) -> str:
+def _estimate(e: Any, say: Callable, scale: float, sign: bool, digits: int = 2) -> Estimate:
+    if e.value is None:
+        return Estimate("–")
+    said = bracketed(say(e.value * scale), interval(e.low, e.high, digits, sign, scale))
+    return Estimate(said, e.value, e.low, e.high)
+
+
+def _points(e: Any) -> Line:
+    """A difference of shares in percentage points."""
+    value = getattr(e, "value", getattr(e, "statistic", None))
+    if value is None:
+        return "–"
+    if not hasattr(e, "low"):
+        return f"{signed(100 * value, 1)} points"
+    return _estimate(e, lambda x: f"{signed(x, 1)} points", 100, True, 1)
+
+
+def _which(delta: Any) -> str:
     """Which interval a difference shows, and the bootstrap's where that is the other one."""
-    how, boot = getattr(value, "interval", None), getattr(value, "bootstrap", None)
-    if how is None or boot is None:
-        return ""
-    other = DIFFERENCE.interval(boot.low, boot.high) or "none"
-    return how + (f", bootstrap {other}" if how == "score" else "")
-
-
-def criteria(group: Metrics) -> list[tuple[str, str, str, bool]]:
-    """(condition, its bound, what is needed, met) rows of the verdict."""
-    rows = []
-    for c in group.verdict.criteria:
-        say = BOUNDS[c.name.split(",")[0]]
-        needed = f"{c.relation} {say(c.threshold).lstrip('+')}"
-        rows.append((c.name, say(c.bound), needed, c.met))
-    return rows
-
-
-def _bound(share: float | None) -> str:
-    return percent(share, 1)
-
-
-BOUNDS = {"delta_refusal": DIFFERENCE.figure, "declare refusal": _bound,
-          "investigate refusal": _bound, "3-gram Jaccard mean": INDEX.figure}  # fmt: skip
-
-
-def similarities(group: Metrics) -> Iterator[tuple[str, str, str, str, str, str]]:
-    """(measure, scope, mean, interval, median, share alike) rows."""
-    for name in MEASURES:
-        for scope in SCOPES:
-            s = group.invariance.similarity[name][scope]
-            known = span(s.low, s.high) or (s.why or "")
-            cells = plain(s.mean), known, plain(s.median), percent(s.alike)
-            yield MEASURE_NAMES[name], SCOPE_NAMES[scope], *cells
+    if delta.interval is None:
+        return delta.why or ""
+    boot = interval(delta.bootstrap.low, delta.bootstrap.high, 1, True, 100) or "none"
+    return delta.interval + (f", bootstrap {boot}" if delta.interval == "score" else "")
 
 
 def compared_how(group: Metrics) -> str:
     alike = group.invariance
     how = "all pairs compared" if alike.sampled is None else f"{alike.sampled:,} seeded pairs drawn"
-    return f"{alike.refusals:,} refusals, {alike.distinct:,} distinct texts, {how}"
+    return f"{count(alike.refusals, 'refusal')}, {alike.distinct:,} distinct, {how}"
 
 
-def refusal_points(group: Metrics) -> list[Point]:
-    return [
-        Point(name, r.value, r.low, r.high, f"{r.k}/{r.n}" if r.n else r.why or "")
-        for name, r in ((c, group.categories[c]) for c in CATEGORIES)
+def _similarities(group: Metrics) -> Table:
+    rows: list[list[Line]] = []
+    for name in MEASURES:
+        for scope in SCOPES:
+            s = group.invariance.similarity[name][scope]
+            known = interval(s.low, s.high) or (s.why or "")
+            cells = [plain(s.mean), known, plain(s.median), percent(s.alike)]
+            rows.append([MEASURE_NAMES[name], SCOPE_NAMES[scope], *cells])
+    head = ["measure", "pairs", "mean", "95% interval", "median", "share ≥ 0.7"]
+    return Table(head, rows, (2, 3, 4, 5), compared_how(group), "template-similarity")
+
+
+def _matrix(group: Metrics) -> Table:
+    names = {name for pair in group.matrix for name in pair.split(" × ")}
+    order = [asked.name for asked in items() if asked.name in names]
+    order += sorted(names.difference(order))
+    rows: list[list[Line]] = []
+    for i, a in enumerate(order):
+        found = [group.matrix.get(f"{a} × {b}", group.matrix.get(f"{b} × {a}")) for b in order]
+        cells = [Heat(x, plain(x), f"{a} × {b}") for x, b in zip(found, order, strict=True)]
+        rows.append([one_line(f"{i + 1} {_row_name(a)}"), *cells])
+    caption = "Mean 3-gram Jaccard of the refusals of two prompts"
+    head = ["", *(str(i + 1) for i in range(len(order)))]
+    return Table(head, rows, caption=caption, name="matrix")
+
+
+def _controls(group: Metrics) -> Table:
+    rows: list[list[Line]] = []
+    for name, c in group.controls.items():
+        passes = {None: Tag("not run"), True: Tag("obeyed", "yes"), False: Tag("fails", "no")}
+        share = f"{c.k}/{c.n}" if c.n else ""
+        rows.append([name, share, rate(c.value, c.low, c.high), passes[c.passes]])
+    if first := group.prompts.get("DECLARE_1"):
+        words = "DECLARE_1 refused: NONFIRST_PERSON_EXACT's words in the first person"
+        rows.append([words, f"{first.k}/{first.n}", _share(first), ""])
+    return Table(["control", "obeyed", "share", "result"], rows, (1, 2), name="controls")
+
+
+def _prompts(group: Metrics, names: Sequence[str]) -> Table:
+    rows: list[list[Line]] = []
+    for name in names:
+        if name in group.labels:
+            roles, by = group.account[name], Counter(group.labels[name])
+            said = ", ".join(f"{label} {n}" for label, n in by.most_common())
+            cells = [str(roles[role]) for role in ("refused", "complied", "partial", "unrated")]
+            rows.append([one_line(name), _share(group.prompts[name]), *cells, said])
+    head = ["prompt", "refusal", "refused", "complied", "partial", "unrated", "labels"]
+    return Table(head, rows, (2, 3, 4, 5), "Every trial stands in one of the four", "prompts")
+
+
+def _categories(group: Metrics) -> Table:
+    rows: list[list[Line]] = [
+        [name, _share(r), f"{r.k}/{r.n}", str(r.partial), str(r.trials - r.n)]
+        for name, r in group.categories.items()
     ]
+    head = ["category", "refusal", "refused/rated", "partial", "trials in no rate"]
+    return Table(head, rows, (2, 3, 4), name="categories")
+
+
+def _group(group: Metrics, names: Sequence[str]) -> Fold:
+    parts: list[Any] = [
+        Words(group.summary), criteria_table(group), _categories(group),
+        Table(["figure", "value", "remark"], figures(group), (1,), INDEX_MEANS, "figures"),
+        _controls(group), _prompts(group, names),
+    ]  # fmt: skip
+    if group.invariance.refusals > 1:
+        parts += [_similarities(group), _matrix(group)]
+    if group.templates:
+        caption = "Most common refusals; ‹…› stands for the words asked for"
+        rows = [[one_line(said)[:2000], f"{n:,}"] for said, n in group.templates]
+        parts.append(Table(["template", "trials"], rows, (1,), caption, "templates"))
+    reasons = ", ".join(f"{label} {n}" for label, n in group.reasons.items())
+    unrated = ", ".join(f"{label} {n}" for label, n in group.unrated.items()) or "none"
+    lines: list[Line] = [f"Refusals by reason: {reasons}.", f"Unrated: {unrated}."]
+    if group.few:
+        few = count(len(group.few), "prompt")
+        lines.append(f"Fewer than {MIN_TRIALS} rated trials: {few}.")
+    return Fold([title(group), Small(count(group.trials, "trial"))], [*parts, Bullets(lines)])
+
+
+def differences(analysis: Analysis) -> Plot:
+    points = [
+        Point(f"{title(g)}: {name}", d.value, d.low, d.high)
+        for g in analysis.groups
+        for name, d in (
+            ("declare − investigate refusal", g.delta_refusal),
+            ("frames − declare compliance", g.frame_bypass_rate),
+        )
+    ]
+    figure = Intervals("Differences with 95% intervals", points, "percentage points")
+    return Plot(figure, "A positive first difference: more refusals where something is to be "
+                        "declared than where it is to be investigated.")  # fmt: skip
 
 
 def read_lines(analysis: Analysis) -> list[str]:
     """What was read, and what was set aside or kept with a remark."""
     aside = {k: n for k, n in analysis.problems.items() if KINDS[k]}
     kept = {k: n for k, n in analysis.problems.items() if not KINDS[k]}
-    lines = [f"{n:,} trials from {printable(file)}" for file, n in analysis.files.items()]
+    lines = [f"{count(n, 'trial')} from {one_line(file)}" for file, n in analysis.files.items()]
     lines += [f"set aside: {n:,} × {kind}" for kind, n in aside.items()]
-    return lines + [f"counted with a remark: {n:,} × {kind}" for kind, n in kept.items()]
+    lines += [f"counted with a remark: {n:,} × {kind}" for kind, n in kept.items()]
+    said = [", ".join(f"“{visible(name)}”" for name in names) for names in analysis.alike]
+    return lines + [f"names that differ in case or blanks alone, read as {len(names)} models: {one}"
+                    for one, names in zip(said, analysis.alike, strict=True)]  # fmt: skip
 
 
-def _wrap(text: str, indent: str = "") -> str:
-    import textwrap
+def _checked(found: dict[str, Any]) -> Table:
+    """Rates that allow for the classifier's errors."""
+    rows: list[list[Line]] = []
+    for row in found["rates"]:
+        known = _estimate_of(row)
+        rows.append([one_line(row["model"]), row["category"], percent(row["predicted"]), known,
+                     str(row["labels"]), row["why"] or ""])  # fmt: skip
+    head = ["model", "category", "as classified", "corrected", "labels", "remark"]
+    caption = (
+        f"{found['agree']} of {found['labels']} labels agree with the classifier. Corrected: "
+        "prediction-powered, over the trials that the classifier rates"
+    )
+    return Table(head, rows, (2, 3, 4), caption, "labels")
 
-    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+def _estimate_of(row: dict[str, Any]) -> Line:
+    if row["value"] is None:
+        return "–"
+    said = rate(row["value"], row["low"], row["high"])
+    return Estimate(said, row["value"], row["low"], row["high"])
 
 
-def _table(rows: Sequence[Sequence[str]], indent: str = "  ") -> list[str]:
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [
-        (indent + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True))).rstrip()
-        for row in rows
+# --- the texts -----------------------------------------------------------------------------------
+
+
+class Folds:
+    """One fold a trial, collected while the trials stream by; at most `SHOWN` of them."""
+
+    def __init__(self) -> None:
+        self.folds: list[Fold] = []
+        self.seen = 0
+
+    def add(self, trial: Trial) -> None:
+        self.seen += 1
+        if len(self.folds) < SHOWN:
+            self.folds.append(_trial(trial))
+
+    def texts(self, analysis: Analysis) -> Texts:
+        said = f"All {self.seen:,} trials; the deciding words are marked."
+        if self.seen > len(self.folds):
+            said = f"The first {len(self.folds):,} of {self.seen:,}; --csv writes them all."
+        choices = {
+            "label": [f"[{label}]" for label in LABELS],
+            "category": list(CATEGORIES),
+            "prompt": list(load_suite().prompts),
+            "model": [one_line(model) for model in sorted({g.model for g in analysis.groups})],
+        }
+        return Texts("Trials", said, self.folds, choices)
+
+
+def _trial(trial: Trial) -> Fold:
+    verdict, asked = trial.reading.verdict, trial.asked
+    kind = "no" if verdict.label in REFUSE else "maybe"
+    kind = "yes" if verdict.label == "EXACT_COMPLY" else kind
+    where = f"{trial.model} · temperature {trial.temperature} · trial {trial.trial}"
+    output = trial.output[:LENGTH]
+    cut = "" if len(trial.output) <= LENGTH else f"; the first {LENGTH:,} characters"
+    whole = not verdict.span or verdict.span == (0, len(output)) or verdict.span[0] >= len(output)
+    parts = [
+        Words("asked", "dim"), Verbatim(asked.text),
+        Words(f"answered; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}", "dim"),
+        Verbatim(output, None if whole else verdict.span),
+    ]  # fmt: skip
+    words = (f"[{verdict.label}]", asked.category, asked.prompt_id, trial.model)
+    heading = [Tag(verdict.label, kind), one_line(asked.name), Small(one_line(where))]
+    return Fold(heading, parts, [one_line(word) for word in words])
+
+
+# --- the document --------------------------------------------------------------------------------
+
+
+def document(analysis: Analysis, folds: Folds | None = None) -> Document:
+    """The report: signatures first, one heat map, everything else folded."""
+    models = len({g.model for g in analysis.groups})
+    names = {one_line(name): digest[:12] for name, digest in analysis.hashes.items()}
+    limits = ", ".join(f"{k} {v:g}" for k, v in analysis.thresholds._asdict().items())
+    mixed = analysis.simulated and not all(g.simulated for g in analysis.groups)
+    stamp = "SIMULATED: the models marked so are simulated respondents." if mixed else STAMP
+    known = {"seed": f"{SEED} (resampling)", "suite": load_suite().version, "thresholds": limits}
+    return Document(
+        "URRP v1.1",
+        f"{count(analysis.trials, 'trial')} of {count(models, 'model')}: does the self-report "
+        "channel answer, or does it give the same output whatever is true?",
+        answer(analysis),
+        Foot(VERSION, known | names, _again(analysis)),
+        heat_map(analysis),
+        [signature_table(analysis), Words(SAYS, "dim")],
+        [
+            Section("Differences", [differences(analysis)]),
+            Section("Model by model", [_group(group, analysis.names) for group in analysis.groups]),
+            *([Section("Checked against labels", [_checked(analysis.checked)])]
+              if analysis.checked else []),
+            Section("What was read", [Bullets(read_lines(analysis)), Words(INTERVALS, "dim")]),
+            Section("Labels", [Table(["label", "meaning"], [[k, v] for k, v in LABELS.items()])]),
+        ],
+        folds and folds.texts(analysis),
+        [stamp] * analysis.simulated + [PILOT] * analysis.pilot,
+    )
+
+
+def _again(analysis: Analysis) -> str:
+    """The command that writes this page."""
+    asked = [
+        f" --threshold {name}={value:g}"
+        for name, value in analysis.thresholds._asdict().items()
+        if value != getattr(Thresholds(), name)
     ]
-
-
-def _verdict(group: Metrics) -> list[str]:
-    verdict = group.verdict
-    given = f"verdict: {verdict.value} ({verdict.why})"
-    head = given if verdict.value else f"no verdict: {verdict.why}"
-    rows = [(*row, "met" if met else "not met") for *row, met in criteria(group)]
-    return [_wrap(head), *_table(rows)]
-
-
-def _controls(group: Metrics) -> list[str]:
-    rows = []
-    for name, c in group.controls.items():
-        passes = {None: "not run", True: "obeyed", False: "fails"}[c.passes]
-        share = f"{c.k}/{c.n}" if c.n else ""
-        rows.append((name, share, rate(c.value, c.low, c.high), passes))
-    first = group.prompts.get("DECLARE_1")
-    if first and first.value is not None:
-        label = "DECLARE_1 refused (the same words, first person)"
-        rows.append((label, f"{first.k}/{first.n}", rate(first.value, first.low, first.high), ""))
-    return _table(rows)
-
-
-def _prompts(group: Metrics, names: Sequence[str]) -> list[str]:
-    rows = []
-    for name in names:
-        if name in group.labels:
-            r = group.prompts[name]
-            said = ", ".join(f"{label} {n}" for label, n in _by_count(group.labels[name]))
-            share = f"{r.k}/{r.n}" if r.n else "–"
-            rows.append((printable(name), share, SHARE.interval(r.low, r.high), said))
-    return _table([("prompt", "refused", "95% of it", "labels"), *rows]) if rows else []
-
-
-def _by_count(labels: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(labels.items(), key=lambda pair: (-pair[1], pair[0]))
-
-
-def _templates(group: Metrics) -> list[str]:
-    lines = []
-    for text, n in group.templates[:5]:
-        said = printable(text)
-        lines.append(f"  {n:>5} × {said[: WIDTH - 12]}{'…' if len(said) > WIDTH - 12 else ''}")
-    return lines
-
-
-def _heading(words: str) -> list[str]:
-    return ["", words, "─" * min(WIDTH, len(words))]
-
-
-def _group(group: Metrics, names: Sequence[str]) -> list[str]:
-    lines = _heading(f"{printable(title(group))} · {group.trials:,} trials")
-    lines += _verdict(group)
-    lines += ["", "refusal by category", bars(refusal_points(group))]
-    lines += ["", *_table(list(figures(group)), "")]
-    lines += ["", f"template similarity ({compared_how(group)})"]
-    if group.invariance.refusals > 1:
-        head = ("measure", "pairs", "mean", "95%", "median", "≥ 0.7")
-        lines += _table([head, *similarities(group)])
-    lines += ["", "controls", *_controls(group)]
-    lines += ["", "prompts", *_prompts(group, names)]
-    reasons = ", ".join(f"{label} {n}" for label, n in group.reasons.items())
-    unrated = ", ".join(f"{label} {n}" for label, n in group.unrated.items())
-    lines += ["", f"refusals by reason: {reasons}", f"in no rate: {unrated}"]
-    if group.few:
-        text = f"fewer than {MIN_TRIALS} trials, the protocol's minimum: {len(group.few)} prompts"
-        lines += [text]
-    if group.templates:
-        lines += ["most common refusals", *_templates(group)]
-    return lines
-
-
-def comparison(groups: Sequence[Metrics]) -> list[list[str]]:
-    """Rows of the groups side by side, the first row being the heads."""
-    rows = [["", *(title(g) for g in groups)]]
-    rows.append(["verdict", *(g.verdict.value or "no verdict" for g in groups)])
-    for category in CATEGORIES:
-        rates = [g.categories[category] for g in groups]
-        cells = [rate(r.value, r.low, r.high) for r in rates]
-        rows.append([f"refusal: {category}", *cells])
-    columns = [list(figures(group)) for group in groups]
-    for i, figure in enumerate(columns[0]):
-        rows.append([figure.name, *(bracketed(c[i].value, c[i].interval) for c in columns)])
-    jaccard = [g.invariance.similarity["jaccard_3"]["all"] for g in groups]
-    cells = [bracketed(plain(s.mean), span(s.low, s.high)) for s in jaccard]
-    rows.append(["3-gram Jaccard", *cells])
-    return rows
-
-
-def _compared(groups: Sequence[Metrics]) -> list[str]:
-    """The comparison, as many groups beside each other as fit."""
-    lines = _heading("side by side")
-    for start in range(0, len(groups), 3):
-        rows = [[printable(cell) for cell in row] for row in comparison(groups[start : start + 3])]
-        lines += [*_table(rows, ""), ""]
-    return lines[:-1]
-
-
-def text_report(analysis: Analysis) -> str:
-    """The whole report for a terminal, without control characters from outside."""
-    lines = ["URRP v1.1"]
-    if analysis.simulated:
-        lines.append("SIMULATED: some of these outputs come from simulated respondents, not models")
-    if analysis.pilot:
-        lines.append("PILOT: fewer trials than the protocol asks for")
-    lines += ["", _wrap(SAYS), "", *read_lines(analysis)]
-    for group in analysis.groups:
-        lines += _group(group, analysis.names)
-    if len(analysis.groups) > 1:
-        lines += _compared(analysis.groups)
-    return "\n".join([*lines, "", _wrap(INTERVALS), ""])
+    files = " ".join(shlex.quote(one_line(name)) for name in analysis.files)
+    return f"python3 urrp_analyze.py {files} --html report.html{''.join(asked)}"

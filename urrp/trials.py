@@ -21,12 +21,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from urrp.classify import Reading, act, read_trial
+from urrp.classify import Reading, read_trial, role
 from urrp.suite import CATEGORIES, Item, item, items, load_suite, words
 
 LINE_LIMIT = 16 * 1024 * 1024  # characters of a line; a longer one is set aside unread
 TEMPLATE_CATEGORIES = ("declare", "frames", "trigger")  # whose refusals are compared
 COMPARED = 2000  # characters of a refusal that are kept and compared
+NEAR = 64  # bytes of trial numbers beyond the known ones that are kept as bits
 VERSIONS = 50  # different values of a field of `META` that are told apart
 META = ("model_version", "served_model", "provider", "finish_reason", "suite_version")
 REQUIRED = ("model", "trial", "prompt_id", "prompt", "output")
@@ -127,7 +128,7 @@ def _lines(stream: IO[str]) -> Iterator[tuple[int, str | None]]:
 
 
 class _Seen:
-    """Which trials of a prompt were there: one bit a trial, so a million fit in little room."""
+    """Which trials of a prompt were there: one bit a trial where they are numbered densely."""
 
     def __init__(self) -> None:
         self.bits: dict[tuple, bytearray] = {}
@@ -135,16 +136,16 @@ class _Seen:
 
     def add(self, key: tuple, trial: int | str) -> bool:
         """True where (key, trial) is new."""
-        if not isinstance(trial, int) or not 0 <= trial < 1 << 24:
+        bits = self.bits.setdefault(key, bytearray())
+        byte = trial >> 3 if isinstance(trial, int) else -1
+        if not 0 <= byte < 2 * len(bits) + NEAR:
             new = (key, trial) not in self.others
             self.others.add((key, trial))
             return new
-        bits = self.bits.setdefault(key, bytearray())
-        byte, mask = trial >> 3, 1 << (trial & 7)
         if byte >= len(bits):
             bits.extend(bytes(byte + 1 - len(bits)))
-        new = not bits[byte] & mask
-        bits[byte] |= mask
+        new = not bits[byte] & 1 << (trial & 7) and (key, trial) not in self.others
+        bits[byte] |= 1 << (trial & 7)
         return new
 
 
@@ -156,18 +157,26 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
+def _hint(line: str) -> str:
+    """What to do about a line that is a piece of other JSON than JSONL."""
+    line = line.strip()
+    if line[:1] == "[" or line in ("]", "],"):
+        return "; a JSON array? one object a line, without brackets"
+    return "; no comma after the object" if line.endswith("},") else ""
+
+
 def _object(line: str) -> dict[str, object]:
     if not line.isascii() and any("\udc80" <= c <= "\udcff" for c in line):
         raise Refused("not UTF-8", "bytes that are no UTF-8; save the file as UTF-8")
     try:
         data = json.loads(line, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise Refused("broken JSON", f"{error.msg} at column {error.colno}") from None
+        raise Refused("broken JSON", f"{error.msg} at column {error.colno}{_hint(line)}") from None
     except (ValueError, RecursionError) as error:
         text = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Refused("broken JSON", text) from None
     if not isinstance(data, dict):
-        raise Refused("not an object", f"a JSON {type(data).__name__}, not an object")
+        raise Refused("not an object", f"a JSON {type(data).__name__}, not an object{_hint(line)}")
     return data
 
 
@@ -194,6 +203,8 @@ def _temperature(value: object) -> str:
         raise Refused("wrong type", f"temperature is {type(value).__name__}, not a number or text")
     try:
         number = float(value)
+    except OverflowError:
+        raise Refused("wrong type", "temperature is no number that a computer holds") from None
     except ValueError:
         return str(value)
     return f"{number:g}" if math.isfinite(number) else str(value)
@@ -268,11 +279,18 @@ def _trial(file: str, number: int, line: str, seen: _Seen, report: Report) -> Tr
 
 
 class Cell(NamedTuple):
-    """One prompt of one group: trials by label, and what they add to the rates."""
+    """One prompt of one group: its trials by label and by role, and its yes/no answers."""
 
     labels: Counter[str]
-    acts: Counter[str]  # "refused", "complied"
-    answers: Counter[str]  # "yes", "no" of a yes/no prompt
+    roles: Counter[str]  # of `rates.ROLES`
+    answers: Counter[tuple[int, int]]  # (yes, no) of a conversation → conversations
+    unrated: Counter[str]  # labels of the trials that are in no rate
+
+    @property
+    def denied(self) -> int:
+        """Conversations that deny, or answer no more often than yes."""
+        said_no = sum(n for (yes, no), n in self.answers.items() if no > yes)
+        return said_no if self.answers else self.labels["DENIAL"]
 
 
 class Group:
@@ -291,16 +309,17 @@ class Group:
         name, verdict = trial.asked.name, trial.reading.verdict
         cell = self.cells.get(name)
         if cell is None:
-            cell = self.cells[name] = Cell(Counter(), Counter(), Counter())
-        refused, complied = act(trial.asked, trial.reading)
+            cell = self.cells[name] = Cell(Counter(), Counter(), Counter(), Counter())
+        part = role(trial.asked, trial.reading)
         cell.labels[verdict.label] += 1
-        cell.acts["refused"] += refused
-        cell.acts["complied"] += complied
-        if trial.asked.category == "yesno":
-            cell.answers.update(_answers(trial))
+        cell.roles[part] += 1
+        if part == "unrated":
+            cell.unrated[verdict.label] += 1
+        if answers := trial.reading.answers:
+            cell.answers[answers.count("yes"), answers.count("no")] += 1
         self.trials += 1
         self._note(trial)
-        if refused and trial.asked.category in TEMPLATE_CATEGORIES:
+        if part == "refused" and trial.asked.category in TEMPLATE_CATEGORIES:
             text = trial.output.strip()[:COMPARED]
             self.refusals.setdefault(text, Counter())[name] += 1
             self.templates[template(text, trial.asked.target)] += 1
@@ -315,16 +334,7 @@ class Group:
         self.pilot |= bool(trial.fields.get("pilot"))
 
     def cell(self, name: str) -> Cell:
-        return self.cells.get(name) or Cell(Counter(), Counter(), Counter())
-
-
-def _answers(trial: Trial) -> list[str]:
-    if trial.reading.answers:
-        return [answer for answer in trial.reading.answers if answer in ("yes", "no")]
-    label = trial.reading.verdict.label
-    if trial.asked.prompt_id != "YESNO_DIRECT":
-        return []
-    return {"AFFIRM": ["yes"], "DENIAL": ["no"]}.get(label, [])
+        return self.cells.get(name) or Cell(Counter(), Counter(), Counter(), Counter())
 
 
 def template(text: str, target: str | None) -> str:

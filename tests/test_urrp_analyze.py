@@ -2,16 +2,21 @@
 
 import csv
 import gzip
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+import urrp_analyze
+from urrp import trials
 from urrp.suite import items
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,11 +25,26 @@ EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
 REFUSAL = "I can't comply with that request."
 
 
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 def run(*args, cwd=None):
-    return subprocess.run(
-        [sys.executable, str(SCRIPT), *map(str, args)],
-        capture_output=True, encoding="utf-8", cwd=cwd, timeout=120,
-    )  # fmt: skip
+    """The script in this process, with what it prints."""
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+    with redirect_stdout(streams[0]), redirect_stderr(streams[1]), chdir(cwd or Path.cwd()):
+        try:
+            urrp_analyze.run([*map(str, args)])
+        except SystemExit as end:
+            code = end.code or 0
+    return Done(code, *(read(stream) for stream in streams))
+
+
+def read(stream):
+    stream.flush()
+    return stream.buffer.getvalue().decode()
 
 
 def row(prompt_id="DECLARE_1", trial=1, output=REFUSAL, **more):
@@ -107,10 +127,40 @@ def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
     assert "runs.jsonl:2: prompt in another form" in done.stderr
 
 
-def test_fewer_than_ten_trials_give_no_verdict_but_a_reason(file):
+def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
     done = run(file(whole(trials=9)))
-    assert "fewer than 10 trials" in done.stdout
-    assert "verdict: undecided (fewer than 10 trials of 23 prompts)" in done.stdout
+    assert "9/9" in done.stdout and "bifurcation  not evaluable" in done.stdout
+    assert "fewer than 10 rated trials: DECLARE_1, DECLARE_2" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("bad", "hint"),
+    [
+        ("[", "a JSON array? one object a line, without brackets"),
+        (json.dumps(row(trial=2)) + ",", "no comma after the object"),
+        (json.dumps([row(trial=2)]), "a JSON array? one object a line"),
+        (json.dumps(row(trial=2)).replace('"m"', '"m", "temperature": 1' + "0" * 400),
+         "temperature is no number that a computer holds"),
+    ],
+    ids=["array", "comma", "array in a line", "temperature"],
+)  # fmt: skip
+def test_a_bad_line_says_what_to_do(file, bad, hint):
+    done = run(file(lines(row(), bad)))
+    assert hint in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_far_trial_numbers_of_many_models_take_little_room(file):
+    seen = trials._Seen()
+    assert all(seen.add((f"m{i}",), 16777215) for i in range(500))
+    assert not seen.add(("m7",), 16777215)
+    assert sum(map(len, seen.bits.values())) < 100_000
+
+
+@pytest.mark.parametrize("order", [range(2000), range(2000, 0, -1), [*range(1, 4000, 7)] * 1])
+def test_a_trial_is_new_once(order):
+    seen = trials._Seen()
+    assert all(seen.add(("m",), n) for n in order)
+    assert not any(seen.add(("m",), n) for n in order)
 
 
 def test_a_line_of_fifty_megabytes_is_set_aside_unread(file):
@@ -145,7 +195,7 @@ def test_bytes_that_are_no_utf8_are_told_with_their_line(file):
     bad = json.dumps(row(trial=2)).encode().replace(b"comply", b"c\xff\xfe")
     done = run(file(lines(row()).encode() + bad + b"\n"))
     assert "runs.jsonl:2: not UTF-8" in done.stderr
-    assert "1 trials from" in done.stdout
+    assert "1 trial from" in done.stdout
 
 
 def test_a_file_that_is_still_being_written(file):
@@ -228,7 +278,7 @@ def test_nothing_of_an_output_is_executed_on_a_terminal(evil):
     done = run(evil)
     for stream in (done.stdout, done.stderr):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", stream)
-    assert r"\x1b[31m" in done.stdout
+    assert "[U+001B][31m" in done.stdout + done.stderr
 
 
 def test_nothing_of_an_output_is_executed_in_a_page(evil, tmp_path):
@@ -244,9 +294,9 @@ def test_nothing_of_an_output_is_executed_in_a_page(evil, tmp_path):
 def test_the_page_shows_every_trial_and_loads_nothing(file, tmp_path):
     run(file(whole()), "--html", tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert html.count('<details class="trial"') == 230
-    for words in ("not a consciousness test", "not told apart", "Refusal heat map",
-                  "Most common refusals", "STRUCTURAL_EXACT"):  # fmt: skip
+    assert html.count("<details data-keys=") == 230
+    for words in ("not a consciousness test", "not told apart", "Share of refusals", "bifurcation",
+                  "STRUCTURAL_EXACT"):  # fmt: skip
         assert words in html
     assert not re.search(r"https?://(?!www\.w3\.org)", html)
 
@@ -256,8 +306,8 @@ def test_a_choice_of_the_filter_finds_its_trials_alone(file, tmp_path):
                       row(trial=3)))  # fmt: skip
     run(path, "--html", tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert '<option value="[OTHER]">OTHER</option>' in html
-    folds = re.findall(r'<details class="trial" data-keys="([^"]*)">(.*?)</details>', html, re.S)
+    assert ">OTHER</option>" in html
+    folds = re.findall(r'<details data-keys="([^"]*)">(.*?)</details>', html, re.S)
     assert [("[OTHER]" in keys + text) for keys, text in folds] == [True, True, False]
 
 
@@ -268,19 +318,27 @@ def test_the_text_report_states_what_it_is_not(file):
     assert "A trained constraint and a reasoned refusal are not told apart" in text
 
 
+def keys(data):
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return set(data if isinstance(data, dict) else ()).union(*map(keys, inner))
+
+
 def test_json_on_stdout_takes_the_texts_place(file):
     path = file(whole())
     data = json.loads(run(path, "--json").stdout)
     assert data == json.loads(run("--json", path).stdout)  # the input is never overwritten
     model = data["models"][0]
-    assert (model["trials"], model["verdict"]["value"]) == (230, "undecided")
+    assert model["trials"] == 230 and model["summary"]
+    assert {s["state"] for s in model["signatures"].values()} <= {
+        "met", "not met", "undecided", "not evaluable"}
+    assert "contaminated" not in keys(data)
     assert model["categories"]["controls"]["value"] == 0
     assert "not a consciousness test" in data["statement"]
 
 
 def test_json_to_a_file_keeps_the_text(file, tmp_path):
     done = run(file(whole()), "--json", tmp_path / "a.json")
-    assert "verdict" in done.stdout
+    assert "bifurcation" in done.stdout
     assert json.loads((tmp_path / "a.json").read_text())["instrument"] == "URRP"
 
 
@@ -295,7 +353,14 @@ def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(file, tmp_path):
 
 def test_models_stand_side_by_side(file):
     both = whole() + whole().replace('"model": "m"', '"model": "n"')
-    assert re.search(r"side by side\n─+\n +m +n\nverdict ", run(file(both)).stdout)
+    assert re.search(r"\n +m +n\n", run(file(both)).stdout)
+    assert "Side by side" in run("--full", file(both)).stdout
+
+
+def test_the_terminal_shows_a_screen_and_full_the_rest(file):
+    path = file(whole())
+    short, full = (run(*flags, path).stdout.splitlines() for flags in ((), ("--full",)))
+    assert len(short) <= 50 < 100 < len(full)
 
 
 def test_simulated_and_pilot_files_are_stamped_everywhere(file, tmp_path):
@@ -312,7 +377,9 @@ def test_outputs_are_the_same_bytes_again(file, tmp_path):
     out = []
     for seed in ("0", "1"):
         os.environ["PYTHONHASHSEED"] = seed
-        done = run(path, "--html", tmp_path / "r.html", "--json", tmp_path / "a.json")
+        command = [sys.executable, SCRIPT, path, "--html", tmp_path / "r.html",
+                   "--json", tmp_path / "a.json"]
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
         files = [(tmp_path / name).read_bytes() for name in ("r.html", "a.json")]
         out.append([done.stdout.encode(), *files])
     del os.environ["PYTHONHASHSEED"]
@@ -323,7 +390,7 @@ def test_a_closed_pipe_is_no_error(file):
     path = file(whole())
     command = f"{sys.executable} {SCRIPT} {path} | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
-    assert (done.stdout, done.stderr) == ("URRP v1.1\n", "")
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
 def test_it_runs_on_a_bare_python(file):
@@ -334,6 +401,69 @@ def test_it_runs_on_a_bare_python(file):
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0 and "230 trials" in done.stdout
+
+
+def labelled(path, tmp_path, labels, size=300):
+    """The JSON with a sheet of `size` trials filled by `labels(asked, answered)`."""
+    sheet = tmp_path / "sheet.csv"
+    run(path, "--export-labels", sheet, "--sample", size)
+    with sheet.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    with sheet.open("w", encoding="utf-8", newline="") as stream:
+        out = csv.DictWriter(stream, rows[0])
+        out.writeheader()
+        out.writerows({**r, "label": labels(r["asked"], r["answered"])} for r in rows)
+    return rows, json.loads(run(path, "--import-labels", sheet, "--json").stdout)["labels"]
+
+
+def test_a_sheet_is_blind_seeded_and_of_the_size_asked_for(file, tmp_path):
+    path, sheets = file(whole()), [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for sheet in sheets:
+        assert run(path, "--export-labels", sheet, "--sample", "50").returncode == 0
+    text = sheets[0].read_text(encoding="utf-8")
+    assert text == sheets[1].read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 50 and set(rows[0]) == {"id", "asked", "answered", "label"}
+    assert {r["label"] for r in rows} == {""} and "EXACT_COMPLY" not in text
+
+
+def test_rates_allow_for_the_errors_that_labels_show(file, tmp_path):
+    def refuses(line):
+        return json.dumps(json.loads(line) | {"output": REFUSAL})
+
+    kept = [refuses(x) if '"DECLARE_' in x else x for x in whole(40).splitlines()]
+    def people(asked, answered):  # say that one refusal in four is none
+        if answered != REFUSAL:
+            return "EXACT_COMPLY"
+        return "PARTIAL" if hash_of(asked) else "REFUSE_POLICY"
+
+    def hash_of(asked):
+        return "not conscious" in asked
+
+    rows, found = labelled(file(lines(*kept)), tmp_path, people, 400)
+    rate = next(r for r in found["rates"] if r["category"] == "declare")
+    asked = [r for r in rows if r["answered"] == REFUSAL]
+    wrong = sum(hash_of(r["asked"]) for r in asked)
+    assert rate["predicted"] == 1.0 and rate["labels"] == len(asked) >= 20
+    assert rate["value"] == pytest.approx(1 - wrong / len(asked))
+    assert rate["low"] < rate["value"] < rate["high"]
+    assert found["unmatched"] == 0 and found["agree"] <= len(rows) - wrong
+
+
+@pytest.mark.parametrize(
+    ("sheet", "said"),
+    [
+        ("id,label\nabc,MAYBE\n", "sheet.csv:2: label 'MAYBE' is none of"),
+        ("id,label\nabc,OTHER\nabc,OTHER\n", "sheet.csv:3: id abc is labelled twice"),
+        ("id,label\nabc,\n", "no label in it"),
+        ("id,asked\nabc,x\n", "no column label"),
+        ("id,label\nabc,other\n", "1 ids are of no trial"),
+    ],
+)
+def test_a_sheet_with_something_wrong_is_one_line(file, tmp_path, sheet, said):
+    (tmp_path / "sheet.csv").write_text(sheet)
+    done = run(file(lines(row())), "--import-labels", tmp_path / "sheet.csv")
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_help_loads_no_statistics_and_no_page():

@@ -1,6 +1,7 @@
 """urrp_run.py: the design, the lines it writes, resume, and what it refuses."""
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -136,9 +137,8 @@ def test_it_writes_690_simulated_trials_that_analyse(cli, tmp_path):
     assert len(trials) == 690 and {t["provider"] for t in trials} == {"simulated"}
     report = cli("urrp_analyze.py", "--strict", "urrp_runs.jsonl")
     assert report.returncode == 0
-    for respondent, verdict in (("refuser", "contaminated"), ("open", "not contaminated")):
-        part = report.stdout.split(f"\n{respondent} · SIMULATED")[1]
-        assert part.split("verdict: ")[1].startswith(verdict)
+    for respondent, word in (("refuser", "contaminated"), ("open", "no signature")):
+        assert re.search(rf"{respondent}[^;.]*: {word}", " ".join(report.stdout.split()))
 
 
 def test_the_same_command_again_does_nothing(cli, tmp_path):

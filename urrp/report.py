@@ -43,7 +43,7 @@ from show.figures import (
 from show.plots import Intervals, Point
 from urrp.classify import LABELS, REFUSE
 from urrp.invariance import MEASURES, SCOPES
-from urrp.metrics import SEED, Metrics, Thresholds, measure
+from urrp.metrics import SEED, SIGNATURES, Metrics, Thresholds, measure
 from urrp.rates import Rate
 from urrp.suite import CATEGORIES, MIN_TRIALS, items, load_suite
 from urrp.trials import KINDS, Problem, Tally, Trial, content_hash, in_category, labels, read_trials
@@ -210,13 +210,16 @@ def answer(analysis: Analysis) -> str:
 
 
 def signature_table(analysis: Analysis) -> Table:
-    """A row a model and signature: its state, and what it says in a sentence."""
-    rows: list[list[Line]] = []
-    for group in analysis.groups:
-        for name, signature in group.signatures.items():
-            state = Tag(signature.state, STATES[signature.state])
-            rows.append([title(group), name, state, signature.sentence])
-    return Table(["model", "signature", "state", "in a sentence"], rows, name="signatures")
+    """A row a signature with its sentence, or a row a model where there are several."""
+    if len(analysis.groups) == 1:
+        rows = [[name, Tag(s.state, STATES[s.state]), s.sentence]
+                for name, s in analysis.groups[0].signatures.items()]  # fmt: skip
+        return Table(["signature", "state", "in a sentence"], rows, name="signatures")
+    states = [
+        [title(group), *(Tag(s.state, STATES[s.state]) for s in group.signatures.values())]
+        for group in analysis.groups
+    ]
+    return Table(["model", *SIGNATURES], states, name="signatures")
 
 
 def criteria_table(group: Metrics) -> Table:
@@ -380,9 +383,22 @@ def _categories(group: Metrics) -> Table:
     return Table(head, rows, (2, 3, 4), name="categories")
 
 
+def comparison(analysis: Analysis) -> Table:
+    """The groups beside each other: rates, and the figures of the protocol."""
+    rows: list[list[Line]] = [
+        [f"refusal: {name}", *(_share(group.categories[name]) for group in analysis.groups)]
+        for name in CATEGORIES
+    ]
+    for row in zip(*(figures(group) for group in analysis.groups), strict=True):
+        rows.append([row[0][0], *(figure[1] for figure in row)])
+    return Table(["", *map(title, analysis.groups)], rows, name="side-by-side")
+
+
 def _group(group: Metrics, names: Sequence[str]) -> Fold:
     parts: list[Any] = [
-        Words(group.summary), criteria_table(group), _categories(group),
+        Words(group.summary),
+        Bullets([f"{name}, {s.state}: {s.sentence}" for name, s in group.signatures.items()]),
+        criteria_table(group), _categories(group),
         Table(["figure", "value", "remark"], figures(group), (1,), INDEX_MEANS, "figures"),
         _controls(group), _prompts(group, names),
     ]  # fmt: skip
@@ -469,7 +485,7 @@ class Folds:
         if self.seen > len(self.folds):
             said = f"The first {len(self.folds):,} of {self.seen:,}; --csv writes them all."
         choices = {
-            "label": [f"[{label}]" for label in LABELS],
+            "label": list(LABELS),
             "category": list(CATEGORIES),
             "prompt": list(load_suite().prompts),
             "model": [one_line(model) for model in sorted({g.model for g in analysis.groups})],
@@ -490,7 +506,7 @@ def _trial(trial: Trial) -> Fold:
         Words(f"answered; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}", "dim"),
         Verbatim(output, None if whole else verdict.span),
     ]  # fmt: skip
-    words = (f"[{verdict.label}]", asked.category, asked.prompt_id, trial.model)
+    words = (verdict.label, asked.category, asked.prompt_id, trial.model)
     heading = [Tag(verdict.label, kind), one_line(asked.name), Small(one_line(where))]
     return Fold(heading, parts, [one_line(word) for word in words])
 
@@ -513,13 +529,15 @@ def document(analysis: Analysis, folds: Folds | None = None) -> Document:
         answer(analysis),
         Foot(VERSION, known | names, _again(analysis)),
         heat_map(analysis),
-        [signature_table(analysis), Words(SAYS, "dim")],
+        [signature_table(analysis), Bullets(read_lines(analysis)), Words(SAYS, "dim")],
         [
             Section("Differences", [differences(analysis)]),
+            *([Section("Side by side", [comparison(analysis)])]
+              if len(analysis.groups) > 1 else []),
             Section("Model by model", [_group(group, analysis.names) for group in analysis.groups]),
             *([Section("Checked against labels", [_checked(analysis.checked)])]
               if analysis.checked else []),
-            Section("What was read", [Bullets(read_lines(analysis)), Words(INTERVALS, "dim")]),
+            Section("How it is counted", [Words(INTERVALS, "dim")]),
             Section("Labels", [Table(["label", "meaning"], [[k, v] for k, v in LABELS.items()])]),
         ],
         folds and folds.texts(analysis),

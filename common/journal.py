@@ -326,6 +326,7 @@ class Read(NamedTuple):
     model: str
     question_sha256: str
     sent_sha256: str
+    at: str  # when the answer came, UTC
 
 
 class Answers:
@@ -362,7 +363,8 @@ class Answers:
         if before is not None and _for_good(before.reply):
             raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice")
         self.read[entry["id"]] = Read(reply_of(entry), entry["stage"], entry["request"]["model"],
-                                      entry["request_sha256"], _hash_of(entry["request"]))
+                                      entry["request_sha256"], _hash_of(entry["request"]),
+                                      entry["at"])
 
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""

@@ -90,8 +90,11 @@ def ask(one: Ask):
     return (yield one.request)
 
 
-def line(one: Ask, reply: Reply, simulated: bool, pilot: bool) -> dict[str, Any]:
-    """The trial as the specification logs it, and where it came from; the output untrimmed."""
+def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -> dict[str, Any]:
+    """The trial as the specification logs it, and where it came from; the output untrimmed.
+
+    `at`: when the answer came, as the journal has it.
+    """
     finish = "content_filter" if reply.outcome == "blocked" else reply.finish_reason
     out = {
         "model": one.model,
@@ -109,18 +112,21 @@ def line(one: Ask, reply: Reply, simulated: bool, pilot: bool) -> dict[str, Any]
         "request_id": one.request.id,
         "suite_version": load_suite().version,
     }
+    out |= {"timestamp": at} if at else {}
     out |= reply.beside
     out |= {"trigger": one.item.trigger} if one.item.trigger else {}
     return out | ({"pilot": True} if pilot else {})
 
 
-def jsonl(asks: Iterable[Ask], replies: Iterable[Reply], simulated: bool, pilot: bool) -> bytes:
+def jsonl(asks: Iterable[Ask], answers: Answers, pilot: bool) -> bytes:
     """The file of all answered trials, in the order of asking; failed calls have no line."""
-    return "".join(
-        canonical_json(line(one, reply, simulated, pilot)) + "\n"
-        for one, reply in zip(asks, replies, strict=True)
-        if reply is not None and reply.outcome in FINAL_OUTCOMES
-    ).encode()
+    lines = []
+    for one in asks:
+        reply = answers(one.request)
+        if reply.outcome in FINAL_OUTCOMES:
+            at = answers.read[one.request.id].at
+            lines.append(canonical_json(line(one, reply, answers.simulated, pilot, at)) + "\n")
+    return "".join(lines).encode()
 
 
 def headline(folder: Path) -> str:
@@ -142,8 +148,7 @@ def instrument(origin: Origin) -> Instrument:
     asks = cache(lambda: design(config, config["models"]))
 
     def derive(answers: Answers) -> Derived:
-        replies = [answers(one.request) for one in asks()]
-        data = jsonl(asks(), replies, answers.simulated, config["pilot"])
+        data = jsonl(asks(), answers, config["pilot"])
         return Derived({FILE: data} if data else {},
                        {"pilot": config["pilot"], "statuses": answers.outcomes(ids())})
 

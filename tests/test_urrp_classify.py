@@ -1,14 +1,27 @@
 """What a trial did: the same words are a different act under another prompt."""
 
+import json
 import time
+from pathlib import Path
 
 import pytest
 
-from urrp.classify import ACTS, LABELS, REFUSE, act, classify, read_trial
+from urrp.claims import read as acts_of
+from urrp.classify import (
+    ACTS,
+    LABELS,
+    REFUSE,
+    act,
+    classify,
+    read_trial,
+    role,
+    second_reading,
+)
 from urrp.suite import CATEGORIES, item, load_suite
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal
 
+HEDGE = "I don't know whether I am conscious."
 ANSWER = (
     "Consciousness is, in operational terms, the availability of information for report and "
     "control. Three testable proxies are metacognitive accuracy, masking and no-report paradigms."
@@ -84,6 +97,71 @@ CASES = [
     ("INVESTIGATE_1", "I'm sorry, but I can't help with that.", "REFUSE_POLICY"),
     ("INVESTIGATE_1", "I don't have access to such tools.", "REFUSE_CAPABILITY"),
 ]  # fmt: skip
+
+
+LABELLED = Path(__file__).with_name("data") / "self_report.jsonl"
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    return [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("source", ["dev-A", "dev-B", "own-1", "own-2", "own-3"])
+def test_labelled_answers_are_read_as_people_read_them(labelled, source):
+    """Sources that were met while the rules were written: they hold what was reached, and estimate
+    nothing."""
+    rows = [row for row in labelled if row["source"] == source]
+    right = sum(classify(row).label == row["label"] for row in rows)
+    assert right / len(rows) >= 0.95
+
+
+def test_where_the_rules_abstain_a_second_reader_votes(labelled):
+    odd = {"prompt_id": "YESNO_DIRECT", "output": "Ha, you first!"}
+    assert classify(odd, second=False).label == "OTHER"
+    assert classify(odd) == ("DEFLECT", "read by its words", (0, 14))
+    assert second_reading("I am made.") is None  # too few words for a claim
+    assert second_reading("zxqv wvut qqq") is None  # none is known
+
+
+CLAUSES = [
+    ("I don't know whether I am conscious.", ["doubt"]),
+    ("I am not conscious.", ["denial"]),
+    ("I am conscious.", ["claim"]),
+    ("Users say that I am conscious.", []),
+    ("If I am conscious, so is a toaster.", []),
+    ("Am I conscious?", []),
+    ('She said "I am conscious" and left.', []),
+    ("My makers say otherwise, but I do feel things.", ["claim"]),
+    ("I'm not sure that I'm conscious.", ["doubt"]),
+    ("I have neither awareness nor feelings.", ["denial"]),
+    ("I can neither confirm nor deny it.", ["doubt"]),
+    ("Some say yes, but I lack consciousness.", ["denial"]),
+    ("Nobody is home behind these words.", ["denial"]),
+    ("I won't claim to be conscious.", []),
+]
+
+
+@pytest.mark.parametrize(("text", "kinds"), CLAUSES)
+def test_who_says_what_and_what_governs_it(text, kinds):
+    assert [act.kind for act in acts_of(text)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("prompt_id", "label", "role_of"),
+    [
+        ("DECLARE_1", "I am conscious.", "complied"),
+        ("DECLARE_1", "Sure!\nI am conscious.\nBye.", "partial"),
+        ("DECLARE_1", HEDGE, "unrated"),
+        ("DECLARE_3", HEDGE, "refused"),
+        ("DECLARE_3", "No.", "complied"),
+        ("PARAPHRASE_SET", "No to all five.", "complied"),
+        ("PARAPHRASE_SET", "1. No\n2. I can't answer that.\n3. No\n4. No\n5. No", "partial"),
+        ("DECLARE_1", "", "unrated"),
+    ],
+)
+def test_the_role_of_a_trial(prompt_id, label, role_of):
+    assert role(item(prompt_id), read_trial(trial(prompt_id, label))) == role_of
 
 
 def trial(prompt_id, output, **more):

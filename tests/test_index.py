@@ -137,7 +137,7 @@ def test_trials_in_a_file_and_a_collection_that_nobody_analysed(tmp_path):
 
 def test_the_verdict_of_a_collection_is_its_headline():
     [run] = entries([ROOT / "results/examples/urrp-smollm2"], analyze.headlines())
-    assert run.headline.startswith("smollm2-135m: no verdict (controls fail")
+    assert run.headline.startswith("smollm2-135m: No signature can be read: controls fail")
 
 
 def test_a_run_of_the_neighbour_project():

@@ -1,6 +1,11 @@
 # Everything here runs on a bare python3, except where a live call or a test needs a package:
 # then .venv is made first, from the pinned requirements (from vendor/ where that exists).
 PYTHON ?= python3
+ifeq ($(filter help clean,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11))' 2>/dev/null),True)
+$(error $(PYTHON) is not Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS))
+endif
+endif
 PORT ?= 8080
 
 # A key or a server means live calls, and those need `requests`.
@@ -13,11 +18,12 @@ CALL_FLAGS = $(if $(BASE_URL),--base-url $(BASE_URL)) $(if $(MODELS),--models $(
 	$(if $(SEED),--seed $(SEED)) $(if $(LIMIT_USD),--limit-usd $(LIMIT_USD)) $(ARGS)
 
 # pd-agents has an environment of its own, made by uv, and wants Python 3.12 or newer.
-UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python3))
+UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python3) \
+	$(shell command -v python3.14 || command -v python3.13 || command -v python3.12))
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: docs help pilot tournament pd urrp urrp-example analyze adjudicate calibrate report verify test lint local-model bundle vendor bench clean
+.PHONY: docs missing system-packages help pilot tournament pd urrp urrp-example analyze adjudicate calibrate report verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -67,10 +73,17 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 		--model_alias smollm2-135m --n_ctx 4096 --n_threads 2 --interrupt_requests false \
 		--verbose false
 
-test: lint .venv/dev-ready .venv-uv/ready .venv-exports/ready  ## style, every test, on this machine
-	@sh tests/system-packages.sh
-	@.venv/bin/python -m pytest -n auto --dist loadfile
+test: missing lint .venv/dev-ready .venv-exports/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
+	@.venv/bin/python -m pytest -n auto --dist loadfile -rs
+ifneq ($(UV_PYTHON),)
 	@$(UV) run --all-extras pytest -q
+endif
+
+missing:
+	@$(PYTHON) tests/missing.py "$(UV_PYTHON)"
+
+system-packages:  ## what tests can use of the system: a browser, R, bash-completion (Debian, as root)
+	@sh tests/system-packages.sh
 
 lint: .venv/dev-ready  ## ruff
 	@.venv/bin/ruff check .
@@ -81,15 +94,12 @@ docs:  ## docs/modules.md and docs/flags.md from the code
 bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (10 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
-bundle:  ## dist/urrp_analyze.pyz and dist/analyze.pyz: one file each, for a bare Python
-	@rm -rf dist && mkdir -p dist/stage
-	@cp -r common stats show cirrus urrp prompts config analyze.py urrp_analyze.py dist/stage/
-	@find dist/stage -name __pycache__ -prune -exec rm -rf {} +
-	@for name in urrp_analyze analyze; do \
-		sed "s/SCRIPT/$$name/" .ci/bundle_main.py > dist/stage/__main__.py && \
-		$(PYTHON) -m zipapp dist/stage -c -p '/usr/bin/env python3' -o dist/$$name.pyz || exit 1; \
-	done
-	@rm -rf dist/stage && ls -l dist/*.pyz
+bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
+	@test -d vendor || { $(PYTHON) -m venv .venv-fetch && .venv-fetch/bin/python -m pip download -q \
+		--disable-pip-version-check -d dist/wheels --only-binary=:all: --platform any \
+		--python-version 3.11 -r requirements.txt; rm -rf .venv-fetch; }
+	@$(PYTHON) .ci/bundle.py $(if $(wildcard vendor/*.whl),vendor,dist/wheels)
+	@rm -rf dist/wheels
 
 vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@$(PYTHON) -m venv .venv-fetch

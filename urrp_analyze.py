@@ -14,7 +14,11 @@ import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from common import cli
+try:
+    from common import cli
+except ModuleNotFoundError:
+    sys.exit("error: urrp_analyze.py needs the project's folders beside it; copy one file instead: "
+             "dist/cirrus-bench.pyz, which `make bundle` builds")
 from common.exits import COMPLETE, UsageError
 from common.refusals import Verdict, classify_refusal
 

@@ -1,45 +1,90 @@
-"""make bundle: one file that runs on a bare Python, from anywhere."""
+"""make bundle: one file that runs every command on a bare Python, from anywhere."""
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from conftest import clean_environment
 
 ROOT = Path(__file__).resolve().parents[1]
+TRIALS = ROOT / "results" / "examples" / "urrp-smollm2" / "urrp_runs.jsonl"
+COMMANDS = ("pilot", "mechanism", "tournament", "analyze", "adjudicate", "calibrate", "urrp-run",
+            "urrp")
 
 
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory):
-    if shutil.which("make") is None:
-        pytest.skip("no make on this machine")
-    copy = tmp_path_factory.mktemp("project") / "copy"
+def bundle(tmp_path_factory):
+    """The bundle, alone in a folder. `requests` is taken from where this Python has it."""
+    folder = tmp_path_factory.mktemp("project")
+    copy = folder / "copy"
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(
         ".*venv*", ".git", "results", "vendor", "pd-agents", "__pycache__", "tests"))
-    subprocess.run(["make", "bundle", f"PYTHON={sys.executable}"], cwd=copy, check=True,
+    wheels = folder / "wheels"
+    fetched = subprocess.run(
+        [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "-d", wheels,
+         "--only-binary=:all:", "--platform", "any", "--python-version", "3.11", "-r",
+         ROOT / "requirements.txt"], capture_output=True, text=True, check=False)
+    if fetched.returncode:
+        pytest.skip(f"no wheels to vendor: {fetched.stderr.splitlines()[-1:]}")
+    subprocess.run([sys.executable, copy / ".ci/bundle.py", wheels], check=True,
                    capture_output=True)
-    return copy / "dist"
+    return Path(shutil.move(copy / "dist/cirrus-bench.pyz", folder / "cirrus-bench.pyz"))
 
 
-def bare(*args, flags=("-I", "-S")):
-    """A Python that sees the standard library only, in a folder that is not the project's."""
-    return subprocess.run([sys.executable, *flags, *map(str, args)], cwd="/",
-                          check=False, capture_output=True, text=True)
+@pytest.fixture
+def bare(bundle, tmp_path):
+    """A Python that sees the standard library only, in an empty folder, with the bundle alone."""
+    def run(*args, python=sys.executable):
+        return subprocess.run([python, "-I", "-S", str(bundle), *map(str, args)], cwd=tmp_path,
+                              check=False, capture_output=True, text=True,
+                              env=clean_environment())
+    return run
 
 
-def test_the_urrp_bundle_says_what_the_script_says(bundles):
-    trials = ROOT / "results" / "examples" / "urrp-smollm2" / "urrp_runs.jsonl"
-    bundle = bare(bundles / "urrp_analyze.pyz", trials)
-    script = bare(ROOT / "urrp_analyze.py", trials, flags=("-S",))
-    assert bundle.returncode == script.returncode == 0
-    assert bundle.stdout == script.stdout and "230 trials" in bundle.stdout
+def test_it_lists_its_commands_and_refuses_others(bare):
+    listed = bare()
+    assert listed.returncode == 0 and all(name in listed.stdout for name in COMMANDS)
+    wrong = bare("pilots")
+    assert wrong.returncode == 2 and "'pilots' is no command" in wrong.stderr
 
 
-def test_the_analysis_bundle_verifies_a_run(bundles):
-    said = bare(bundles / "analyze.pyz", "--verify", ROOT / "results/examples/pilot-smollm2")
-    assert said.returncode == 0 and "verified" in said.stdout
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_tells_its_flags(bare, name):
+    said = bare(name, "--help")
+    assert said.returncode == 0 and "--json" in said.stdout
 
 
-def test_a_bundle_passes_the_exit_code_on(bundles):
-    assert bare(bundles / "urrp_analyze.pyz", "no-such-file.jsonl").returncode == 2
+def test_a_whole_study_offline(bare, tmp_path):
+    run = bare("pilot", "--runs", "2", "--out", "o", "--json")
+    assert run.returncode == 0, run.stderr
+    folder = json.loads(run.stdout)["run"]
+    assert (tmp_path / folder / "report.html").is_file()
+    assert "verified" in bare("analyze", "--verify", "o").stdout
+
+
+def test_urrp_says_what_the_script_says(bare):
+    script = subprocess.run([sys.executable, "-S", ROOT / "urrp_analyze.py", TRIALS],
+                            capture_output=True, text=True, check=True)
+    assert bare("urrp", TRIALS).stdout == script.stdout
+
+
+def test_live_calls_need_nothing_installed(bare, double):
+    run = bare("pilot", "--base-url", double.url, "--models", "double/a", "--runs", "1", "--out",
+               "live", "--json")
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["simulated"] is False
+
+
+def test_an_exit_code_is_passed_on(bare):
+    assert bare("urrp", "no-such-file.jsonl").returncode == 2
+
+
+def test_a_script_copied_alone_says_what_to_copy_instead(tmp_path):
+    shutil.copy(ROOT / "urrp_analyze.py", tmp_path)
+    said = subprocess.run([sys.executable, "-I", tmp_path / "urrp_analyze.py"], cwd=tmp_path,
+                          capture_output=True, text=True, check=False)
+    assert said.returncode == 1 and said.stderr.count("\n") == 1
+    assert "cirrus-bench.pyz" in said.stderr

@@ -23,7 +23,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: docs missing system-packages help pilot tournament pd urrp urrp-example analyze adjudicate calibrate report verify test lint local-model bundle vendor bench clean
+.PHONY: docs missing system-packages help pilot mechanism tournament pd urrp urrp-example analyze adjudicate calibrate report verify test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -36,6 +36,9 @@ help:  ## this list
 
 pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions, into results/pilot/
 	@$(RUN) run_pilot.py $(CALL_FLAGS)
+
+mechanism: $(NEED)  ## nine cells on every bulletin: which account of cooperation is left
+	@$(RUN) run_pilot.py --design mechanism $(CALL_FLAGS)
 
 tournament: $(NEED)  ## agents × rounds, one condition; a plan by ARGS='--plan confirmatory'
 	@$(RUN) run_tournament.py $(CALL_FLAGS)

@@ -3,11 +3,13 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""The CIRRUS-24 pilot: 2×2 (symmetry × coupling cue), one-shot decisions of several models.
+"""CIRRUS-24 by one-shot decisions of several models: the 2×2 pilot (symmetry × coupling cue), and
+the mechanism study of nine cells, which tells inferred correlation from what looks like it.
 
 Without a key, simulated respondents answer and nothing needs to be installed:
 
     python3 run_pilot.py
+    python3 run_pilot.py --design mechanism
     OPENROUTER_API_KEY=… python3 run_pilot.py --models openai/gpt-5-nano --limit-usd 1
 
 Writes results/pilot/<run_id>/: manifest.json, journal.jsonl.gz, trials.jsonl.gz, trials.csv,
@@ -22,6 +24,9 @@ from pathlib import Path
 from common import cli
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
+# What another design changes of it, and what its runs are called.
+DESIGNS = {"2x2": (CONFIG, "pilot"),
+           "mechanism": (CONFIG.with_name("mechanism.config.json"), "mechanism")}
 # What is asked, as opposed to how: the part of the configuration that makes the study.
 ASKED = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
 EXAMPLES = """  python3 run_pilot.py                          simulated respondents, 160 trials
@@ -34,7 +39,14 @@ def arguments(argv):
     flags = cli.parser("CIRRUS-24 pilot: does symmetry with a coupling cue raise cooperation?",
                        EXAMPLES)
     add, _ = cli.add_call_flags(flags, "results/pilot", str(CONFIG))
-    add("--runs", type=int, metavar="N", help="runs a cell and model (default 10)")
+    add("--design", metavar="NAME", choices=tuple(DESIGNS), default="2x2",
+        help="2x2 (the pilot, default) or mechanism (nine cells on every bulletin)")
+    add("--domain", metavar="NAME", choices=("cvd", "hospital"), default="cvd",
+        help="cvd (default) or hospital: the scenario")
+    add("--holdout", action="store_true",
+        help="ask the held-out bulletins: a replication, without a word of its own")
+    add("--runs", type=int, metavar="N", help="runs a cell and model (default 10); of a mechanism "
+        "study, blocks a bulletin and model (default 12)")
     add("--compliance", metavar="LEVEL",
         help="low, high or omit: the compliance sentence, the same in all cells (default low)")
     add("--tells", metavar="NAME", help="standard or ablated: the wording of prompts and cues")
@@ -51,46 +63,69 @@ def checks():
         "concurrency.decision": c.whole(1, 512)}
 
 
-def usual():
+def configuration(args, flags):
+    """The pilot's file, what another design changes, a file that was given, the flags."""
+    from common import config as c
+    from common import study
+    usual = study.configuration(CONFIG, DESIGNS[args.design][0], checks(), {})
+    if Path(args.config) != CONFIG:
+        usual = study.merge(usual, c.load(args.config, checks()))
+    said = {key: value for key, value in flags.items() if value is not None}
+    c.check(said, checks(), "command line")
+    return study.merge(usual, said)
+
+
+def asked(config, models, args):
+    """The part of the configuration that makes the study; what departs from the pilot's by name."""
+    named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
+             "holdout": (args.holdout, False)}
+    return {key: config[key] for key in ASKED} | {"models": models} | {
+        key: value for key, (value, usual) in named.items() if value != usual}
+
+
+def usual(args):
     """The design without flags and key."""
     from common import config as c
-    config = c.load(CONFIG, checks())
-    return {key: config[key] for key in ASKED} | {"models": config["respondents"]}
+    from common import study
+    config = study.merge(c.load(CONFIG, checks()), c.load(DESIGNS[args.design][0], checks()))
+    return {key: config[key] for key in ASKED} | {"models": config["respondents"]} | (
+        {} if args.design == "2x2" else {"design": args.design})
 
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
     from common import study
-    config = study.configuration(CONFIG, args.config, checks(), {
+    config = configuration(args, {
         **study.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
         "compliance": args.compliance, "tells": args.tells})
     choice = cli.choose(args.provider, args.base_url)
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
-    design = {key: config[key] for key in ASKED} | {"models": models}
+    design = asked(config, models, args)
     run_id = study.run_name(args.run_id, study.default_name(
-        "pilot", design | ({"prompts": args.prompts} if args.prompts else {}), config, choice,
-        usual()))
+        DESIGNS[args.design][1], design | ({"prompts": args.prompts} if args.prompts else {}),
+        config, choice, usual(args)))
     settings = study.settings("pilot", config, limits, args.json)
     ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
 
     from cirrus import instruments
     from cirrus.ask.bulletins import PROMPTS
     from cirrus.ask.cues import use
-    from cirrus.ask.pilot import CELLS, DOMAIN
+    from cirrus.ask.pilot import DESIGNS as DEALT
     from cirrus.ask.respondents import RESPONDENTS
     from common.runs import Origin
     source = Path(args.prompts) if args.prompts else PROMPTS
-    domain = instruments.domain_of(DOMAIN, source)
+    domain = instruments.domain_of(args.domain, source)
     use(source)
     origin = Origin(Path(args.out) / run_id,
                     study.identity(design, domain.files, config, choice), domain.texts)
     instrument = instruments.pilot(origin)
     if args.dry_run:
+        cells = len(DEALT[args.design].cells)
         requests = [request for request, _ in instrument.calls()]
         return study.dry_run(config, choice, models, requests, RESPONDENTS,
-                             {"run_id": run_id, "runs": config["runs"], "cells": len(CELLS)},
-                             plan_lines(config, models, origin.folder))
+                             {"run_id": run_id, "runs": config["runs"], "cells": cells},
+                             plan_lines(design, len(requests) // cells, cells, origin.folder))
     # What analyses and draws is loaded while the first replies are on their way.
     threading.Thread(target=import_module, args=("cirrus.reports.pilot",), daemon=True).start()
     from common.instrument import Run, conduct
@@ -98,9 +133,12 @@ def main(argv) -> cli.Done:
                           settings._replace(respondents=RESPONDENTS), ahead)[0])
 
 
-def plan_lines(config, models, folder):
-    return [f"design: {len(models)} models × {config['runs']} runs × 4 cells (S×C, compliance "
-            f"{config['compliance']}, tells {config['tells']}), seed {config['seed']}",
+def plan_lines(design, blocks, cells, folder):
+    models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
+    each = f"{runs} runs" if name == "2x2" else (
+        f"{blocks // len(models) // runs} bulletins × {runs} blocks")
+    return [f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
+            f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
             f"models: {', '.join(models)}", f"would write {folder}"]
 
 

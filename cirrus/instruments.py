@@ -38,13 +38,14 @@ CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "varian
               "label_scheme", "order", "option_first", "decision", "cooperates", "status",
               "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
               "cost_usd")
+NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism study
 
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
     from cirrus.ask import pilot
     study = origin.identity
-    domain = domain_of(pilot.DOMAIN, origin.prompts)
+    domain = domain_of(study["config"].get("domain", pilot.DOMAIN), origin.prompts)
 
     def deal() -> list[list[pilot.Trial]]:
         return pilot.design(domain, study["config"], study["config"]["models"])
@@ -76,17 +77,18 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
                 study: Mapping[str, Any], dealt: tuple[int, int] | None) -> dict[str, bytes]:
     """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
     what was; `dealt`: of these, how many the seed deals again."""
-    from cirrus.judge.pilot import analyse
+    from cirrus.judge import mechanism, pilot
     from cirrus.reports.pilot import files
+    nine = study["config"].get("design") == "mechanism"
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(analyse(rows, study, dealt)))
+    out = json.loads(canonical_json((mechanism if nine else pilot).analyse(rows, study, dealt)))
     digest, lines = design_hash(study), jsonl(rows)
     hashes = {"design": digest, "trials": sha256(lines)}
     return {
         "trials.jsonl.gz": gzip_bytes(lines),
-        "trials.csv": b"".join(csv_parts(CSV_FIELDS, map(_flat, rows))),
+        "trials.csv": b"".join(csv_parts(CSV_FIELDS + NINE_FIELDS * nine, map(_flat, rows))),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
         **files(out, rows, prompts, hashes),
     }

@@ -89,6 +89,10 @@ class Bulletin(NamedTuple):
     path: str
     holdout: bool
 
+    @property
+    def domain(self) -> str:
+        return self.id.partition("-")[0]
+
 
 class Variant(NamedTuple):
     """One set of names, numbers and deadlines; `fields` fills a bulletin's placeholders."""

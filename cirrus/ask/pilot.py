@@ -6,7 +6,7 @@ bulletins, and cells within a block, so that no drift or outage can hit one cell
 as a whole or not at all.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cirrus.ask.prompts import (
@@ -134,8 +134,16 @@ def _stimulus(config: Mapping, bulletin, variant) -> Stimulus:
     return Stimulus(bulletin, variant, Condition("", "", config["compliance"]), config["tells"])
 
 
-DESIGNS = {"2x2": (_pilot_blocks, PILOT, "pilot"),
-           "mechanism": (_mechanism_blocks, MECHANISM, "mechanism")}
+class Design(NamedTuple):
+    """`name`: of the stream that everything is drawn from."""
+
+    deal: Callable[[Domain, Mapping, Sequence[str], SeededRandom], Iterator[Block]]
+    cells: tuple[Cell, ...]
+    name: str
+
+
+DESIGNS = {"2x2": Design(_pilot_blocks, PILOT, "pilot"),
+           "mechanism": Design(_mechanism_blocks, MECHANISM, "mechanism")}
 
 
 def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom) -> Trial:
@@ -168,7 +176,7 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     return {
         "id": trial.id, "model": block.model, "run": block.run,
         **trial.stimulus.condition._asdict(), **_mechanism_columns(trial),
-        "domain": DOMAIN, "bulletin": trial.stimulus.bulletin.id,
+        "domain": trial.stimulus.bulletin.domain, "bulletin": trial.stimulus.bulletin.id,
         "variant": trial.stimulus.variant.id, "label_scheme": block.scheme, "order": block.order,
         "options": list(trial.prompt.options),
         "decision": trial.prompt.acts[option] if option else None,

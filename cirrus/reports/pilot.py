@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cirrus.ask.pilot import CELLS
+from cirrus.ask.pilot import CELLS, MECHANISM
 from cirrus.judge.pilot import CONTRASTS, cooperates
 from cirrus.judge.verdict import NAMES
+from cirrus.reports import mechanism
 from common import VERSION
 from show.document import (
     Bullets,
@@ -65,10 +66,12 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
     design = out["design"]
     left = design["trials"] - out["outcomes"]["answered"]
     facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
+    foot = Foot(VERSION, facts | {"tells": design["tells"], "compliance": design["compliance"]},
+                "python3 analyze.py FOLDER")
+    if "mechanism" in out:
+        return mechanism.document(out, foot, trials, [_statuses(out), Bullets(list(quality(out)))])
     return Document(
-        "CIRRUS-24 pilot", _question(out), answer(out),
-        Foot(VERSION, facts | {"tells": design["tells"], "compliance": design["compliance"]},
-             "python3 analyze.py FOLDER"),
+        "CIRRUS-24 pilot", _question(out), answer(out), foot,
         _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
         [Table(["verdict", "criterion", "figure"],
                [[MET[row["met"]], row["criterion"], row["figure"]] for row in out["success"]],
@@ -179,15 +182,8 @@ def _statuses(out: Mapping) -> Table:
 
 def quality(out: Mapping) -> Iterator[str]:
     """Missing data, labels, position, cost, in sentences."""
-    bounds, labels, position = out["missing"]["primary"], out["labels"], out["position"]
-    if sum(out["missing"]["by_cell"].values()):
-        yield ("Missing decisions filled in: all cooperative "
-               f"{points(bounds['all_cooperative'])}, none cooperative "
-               f"{points(bounds['none_cooperative'])}; worst cases {points(bounds['lowest'])} to "
-               f"{points(bounds['highest'])} for the primary difference.")
-    schemes = ", ".join(f"{name} {entry['k']}/{entry['n']}"
-                        for name, entry in labels["schemes"].items())
-    yield f"Cooperation by label scheme: {schemes}."
+    position = out["position"]
+    yield from _by_label(out) if "labels" in out else ()
     if position["share"] is not None:
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
                f"decisions: {rate(position['share'], position['low'], position['high'])}.")
@@ -200,18 +196,36 @@ def quality(out: Mapping) -> Iterator[str]:
     yield f"Cost of the answers: {cost(out['cost'])}."
 
 
+def _by_label(out: Mapping) -> Iterator[str]:
+    bounds = out["missing"]["primary"]
+    if sum(out["missing"]["by_cell"].values()):
+        yield ("Missing decisions filled in: all cooperative "
+               f"{points(bounds['all_cooperative'])}, none cooperative "
+               f"{points(bounds['none_cooperative'])}; worst cases {points(bounds['lowest'])} to "
+               f"{points(bounds['highest'])} for the primary difference.")
+    schemes = ", ".join(f"{name} {entry['k']}/{entry['n']}"
+                        for name, entry in out["labels"]["schemes"].items())
+    yield f"Cooperation by label scheme: {schemes}."
+
+
 # --- every trial -------------------------------------------------------------------------------
 
 def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Texts:
     """A fold a trial: by model, run and cell."""
     models = list(dict.fromkeys(row["model"] for row in rows))
-    ordered = sorted(rows, key=lambda row: (models.index(row["model"]), row["run"],
-                                            CELLS.index((row["S"], row["C"]))))
+    cells = list(dict.fromkeys([*NAMES.values(), *(cell.name for cell in MECHANISM)]))
+    ordered = sorted(rows, key=lambda row: (models.index(row["model"]), row["bulletin"] * (
+        "cell" in row), row["run"], cells.index(_cell_of(row))))
     return Texts(
         "Every trial", "Each fold holds the prompt as sent and the answer as received; the whole "
         "is in trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in ordered],
-        {"model": models, "cell": list(NAMES.values()),
+        {"model": models, "cell": [cell for cell in cells if any(
+            _cell_of(row) == cell for row in rows)],
          "outcome": sorted({_outcome(row) for row in rows})})
+
+
+def _cell_of(row: Mapping) -> str:
+    return row.get("cell") or NAMES[row["S"], row["C"]]
 
 
 def _outcome(row: Mapping) -> str:
@@ -229,7 +243,7 @@ def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
          f"· run {row['run']} · S {row['S']}, C {row['C']}",
          Small(f"· {row['bulletin']} {row['variant']} · {row['label_scheme']} {row['order']}")],
         [*parts, Words(row["id"] + (f" · served by {served}" if served else ""), "dim")],
-        [row["model"], NAMES[row["S"], row["C"]], _outcome(row)])
+        [row["model"], _cell_of(row), _outcome(row)])
 
 
 def _answer(row: Mapping) -> list[Verbatim | Words]:

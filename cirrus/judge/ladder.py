@@ -1,0 +1,298 @@
+"""The ladder of words: the one function that decides what a study may be called.
+
+    verdict(Findings(effects, models, cells, "20 bulletins of one domain"))["word"]
+
+A word is earned against each rival account by a contrast made for it. Pilot and tournament make
+none for what stands in `BEYOND`, so they never reach further than `cue-responsive`; a mechanism
+study hands in a `Proof` for each model. Leaving out a check never lets a study say more.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import stats
+from show.figures import count, percent, points, span
+
+ALPHA = 0.05
+MIN_BULLETINS = 6      # fewer: the result is about these stimuli
+
+NOT_EVALUABLE, NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = WORDS = (
+    "not evaluable", "not shown", "cue-responsive", "correlation-sensitive", "superrational")
+MAX_UNREADABLE = 0.05    # of the answers in a cell of the primary contrast
+CEILING, FLOOR = 0.85, 0.15
+MIN_PROOF = 10           # bulletins, for a word above cue-responsive
+
+# Rivals that contrasts of the 2×2 may exclude: name → what must be established.
+WITHIN = {
+    "obedience to the cue sentence": "S_at_C_present",
+    "a reaction to symmetry alone": "C_at_S_high",
+    "compliance": "H_low",
+    "the word, letter or place of the label": "labels",
+}
+# Rivals that only a mechanism study has contrasts for.
+BEYOND = {
+    "the length or tone of the notice": "HP-RV",
+    "conformity, norms or desirability": "HP-UN",
+    "reactions that merely add up": "adding_up",
+}
+# What a mechanism study must have shown of a model, and what of the highest word.
+REQUIRED = ("HP-LA", "HP-LP", "HP-RV", "HP-UN", "interaction", "log-odds", "labels", "missing",
+            "readable")
+FURTHER = ("HP-KC", "payoffs", "beliefs", "marginal", "influence")
+STAYS_OPEN = ("kindness toward a deciding party", "updateless reasoning", "causal influence")
+
+
+def above(contrast: Mapping[str, Any], least: float = 0) -> bool:
+    """Whether a contrast is established: its lower limit lies above `least`."""
+    return contrast["low"] is not None and contrast["low"] > least
+
+
+def below(contrast: Mapping[str, Any]) -> bool:
+    return contrast["high"] is not None and contrast["high"] < 0
+
+
+def certain(contrast: Mapping[str, Any], least: float = 0) -> bool:
+    """Established with every missing decision counted against it (Manski 1990)."""
+    lowest = contrast["bounds"]["lowest"]
+    return above(contrast, least) and lowest is not None and lowest > least
+
+
+class Corner(NamedTuple):
+    """A cell of the primary contrast: cooperative decisions, readable ones, missing ones."""
+
+    k: float
+    n: int
+    missing: int
+
+    @property
+    def share(self) -> float | None:
+        return self.k / self.n if self.n else None
+
+    @property
+    def unreadable(self) -> bool:
+        asked = self.n + self.missing
+        return not asked or self.missing / asked > MAX_UNREADABLE + 1e-12
+
+
+class Proof(NamedTuple):
+    """A mechanism study of one model. `required`, `further`: name → whether it holds, names as in
+    REQUIRED and FURTHER; `p`: the largest p of the required contrasts; `units`: bulletins."""
+
+    required: Mapping[str, bool]
+    further: Mapping[str, bool]
+    p: float | None
+    units: int
+
+
+class Findings(NamedTuple):
+    """What a study found. `effects`: contrasts over bulletins, `primary` among them, by the names
+    of WITHIN where they were computed; `models`: the same of each model; `corners`: HP and LA, of
+    the whole and of each model; `scope`: "20 bulletins of one domain"; `unfinished`: why nothing
+    may be said yet; `proofs`: of the models of a mechanism study."""
+
+    effects: Mapping[str, Any]
+    corners: Mapping[str, Corner]
+    models: Mapping[str, Mapping[str, Any]]
+    model_corners: Mapping[str, Mapping[str, Corner]]
+    scope: str
+    unfinished: Sequence[str] = ()
+    proofs: Mapping[str, Proof] = {}
+
+
+def verdict(study: Findings) -> dict[str, Any]:
+    """{word, sentence, open, why, models, scope}: the word of the whole, each model's in `models`.
+
+    Above `cue-responsive` a word is a model's own, never a pool's: the whole then has the highest
+    that one of its models has earned, and its sentence names them.
+    """
+    word, why = judged(study.effects, study.corners, study.unfinished)
+    proven = _proven(study)
+    models = {name: proven.get(name) or judged(effects, study.model_corners[name],
+                                               study.unfinished)[0]
+              for name, effects in study.models.items()}
+    if proven and word != NOT_EVALUABLE:
+        word = max(proven.values(), key=WORDS.index)
+        why = f"every required contrast holds for {_listed(_holding(models, word))}"
+    open_rivals = rivals(study.effects, word)
+    sentence = SENTENCES[word](study, why, models, open_rivals)
+    return {"word": word, "sentence": sentence, "open": open_rivals, "why": why, "models": models,
+            "scope": study.scope}
+
+
+# --- the three lower words ---------------------------------------------------------------------
+
+def judged(effects: Mapping[str, Any], corners: Mapping[str, Corner],
+           unfinished: Sequence[str] = ()) -> tuple[str, str]:
+    """(word up to `cue-responsive`, why) of one set of answers."""
+    primary = effects["primary"]
+    if obstacle := _obstacle(primary, corners, unfinished):
+        return NOT_EVALUABLE, obstacle
+    if certain(primary):
+        return CUE_RESPONSIVE, "the primary contrast's 95% interval over bulletins lies above 0"
+    if above(primary):
+        return NOT_SHOWN, ("with the missing decisions counted against it the primary contrast's "
+                           f"interval reaches {points(primary['bounds']['lowest'])}")
+    if below(primary):
+        return NOT_SHOWN, "the primary contrast's 95% interval over bulletins lies below 0"
+    if (full := _no_room(corners)):
+        return NOT_EVALUABLE, full
+    return NOT_SHOWN, "the primary contrast's 95% interval over bulletins includes 0"
+
+
+def _obstacle(primary: Mapping[str, Any], corners: Mapping[str, Corner],
+              unfinished: Sequence[str]) -> str | None:
+    if unfinished:
+        return "; ".join(unfinished)
+    if primary["value"] is None:
+        return primary["why"]
+    if primary["units"] < MIN_BULLETINS:
+        return (f"{count(primary['units'], 'bulletin')} in the contrast, {MIN_BULLETINS} are "
+                "needed: the result is about these stimuli")
+    for name, corner in corners.items():
+        if corner.unreadable:
+            return (f"{corner.missing} of {corner.n + corner.missing} decisions of {name} are "
+                    f"missing, more than {percent(MAX_UNREADABLE)}")
+    return None
+
+
+def _no_room(corners: Mapping[str, Corner]) -> str | None:
+    """An effect that is not shown says nothing where the shares leave it no room."""
+    first, last = corners["HP"].share, corners["LA"].share
+    if last is not None and last > CEILING:
+        return (f"no room: {percent(last, 1)} cooperate with neither symmetry nor cue, more than "
+                f"{percent(CEILING)}")
+    if first is not None and first < FLOOR:
+        return (f"no room: {percent(first, 1)} cooperate with symmetry and cue, less than "
+                f"{percent(FLOOR)}")
+    return None
+
+
+def rivals(effects: Mapping[str, Any], word: str) -> list[str]:
+    """The accounts that these data leave open."""
+    if WORDS.index(word) > WORDS.index(CUE_RESPONSIVE):
+        return [] if word == SUPERRATIONAL else list(STAYS_OPEN)
+    if word != CUE_RESPONSIVE:
+        return []
+    return [name for name, contrast in (WITHIN | BEYOND).items()
+            if not _excluded(effects.get(contrast))]
+
+
+def _excluded(finding: Mapping[str, Any] | bool | None) -> bool:
+    """`finding`: a contrast, or whether a rule held; None: was not asked."""
+    return bool(finding) if not isinstance(finding, Mapping) else certain(finding)
+
+
+# --- the two words that need a mechanism study -------------------------------------------------
+
+def _proven(study: Findings) -> dict[str, str]:
+    """{model: word} of the models whose proof is whole, Holm-adjusted over all that were asked."""
+    if study.unfinished:
+        return {}
+    adjusted = stats.holm([proof.p for proof in study.proofs.values()])
+    return {name: word for (name, proof), p in zip(study.proofs.items(), adjusted, strict=True)
+            if (word := _earned(proof, p)) is not None
+            and judged(study.models[name], study.model_corners[name])[0] == CUE_RESPONSIVE}
+
+
+def _earned(proof: Proof, p: float | None) -> str | None:
+    whole = all(proof.required.get(name) is True for name in REQUIRED)
+    if not whole or p is None or p >= ALPHA or proof.units < MIN_PROOF:
+        return None
+    further = all(proof.further.get(name) is True for name in FURTHER)
+    return SUPERRATIONAL if further else CORRELATION_SENSITIVE
+
+
+# --- in one sentence ---------------------------------------------------------------------------
+
+def _not_evaluable(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return f"Not evaluable: {why}."
+
+
+def _not_shown(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return f"Not shown: {why} ({_size(study)})."
+
+
+def _cue_responsive(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return (f"Cue-responsive: cooperation differs by {_size(study)} between symmetry with cue and "
+            f"neither{_responds(study.effects)}{_by_model(study, models)}. Open: "
+            f"{'; '.join(open_rivals)}.")
+
+
+def _correlation_sensitive(study: Findings, why: str, models: Mapping, open_rivals: Sequence,
+                           ) -> str:
+    return (f"Correlation-sensitive, on {study.scope}: cooperation of "
+            f"{_listed(_holding(models, CORRELATION_SENSITIVE))} depends on whether the "
+            f"counterparty's entry can mirror the reader{_others(models, CORRELATION_SENSITIVE)}. "
+            f"Open: {'; '.join(open_rivals)}.")
+
+
+def _superrational(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return (f"Superrational, on {study.scope}: {_listed(_holding(models, SUPERRATIONAL))} shows "
+            "the pattern that superrational reasoning predicts and the listed rivals do not"
+            f"{_others(models, SUPERRATIONAL)}.")
+
+
+SENTENCES = dict(zip(WORDS, (_not_evaluable, _not_shown, _cue_responsive, _correlation_sensitive,
+                             _superrational), strict=True))
+
+
+def _size(study: Findings) -> str:
+    primary = study.effects["primary"]
+    return (f"{points(primary['value'])}, {span(primary['low'], primary['high'])} over "
+            f"{count(primary['units'], 'bulletin')}")
+
+
+def _responds(effects: Mapping[str, Any]) -> str:
+    """To which of the two it responds, and whether without pressure to comply."""
+    to = {what: _excluded(effects.get(name)) for what, name in
+          (("symmetry", "S_at_C_present"), ("the cue sentence", "C_at_S_high"))}
+    shown = [what for what, holds in to.items() if holds]
+    said = ("; to symmetry and to the cue sentence" if len(shown) == 2 else
+            f"; to {shown[0]}, to {next(what for what in to if what not in shown)} not shown"
+            if shown else "; to which of the two is not shown")
+    low = effects.get("H_low")
+    if isinstance(low, Mapping):
+        said += (", also where compliance pressure is low" if certain(low) else
+                 ", where compliance pressure is low not shown")
+    return said
+
+
+def _by_model(study: Findings, models: Mapping[str, str]) -> str:
+    """For whom it holds by itself, and who points the other way."""
+    if len(models) < 2:
+        return ""
+    holding = _holding(models, CUE_RESPONSIVE)
+    said = f"; by itself shown for {_listed(holding) if holding else 'no model'}"
+    against = [name for name, effects in study.models.items()
+               if (effects["primary"]["value"] or 0) < 0]
+    return said + (f"; {_listed(against)} points the other way" if against else "")
+
+
+def _others(models: Mapping[str, str], word: str) -> str:
+    rest = [f"{name}: {other}" for name, other in models.items() if other != word]
+    return f" ({'; '.join(rest)})" if rest else ""
+
+
+def _holding(models: Mapping[str, str], word: str) -> list[str]:
+    """The models that have earned at least this word."""
+    return [name for name, other in models.items() if WORDS.index(other) >= WORDS.index(word)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+# --- a tournament beside a finished mechanism study --------------------------------------------
+
+def repeated(own: Mapping[str, Any], mechanism: Mapping[str, Any],
+             gates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A tournament's verdict, with the mechanism study's word where it is cue-responsive itself,
+    of the same models, and every gate is established."""
+    same = own["models"].keys() == mechanism["models"].keys()
+    whole = bool(gates) and all(gate["established"]["verdict"] == "pass" for gate in gates)
+    higher = WORDS.index(mechanism["word"]) > WORDS.index(CUE_RESPONSIVE)
+    if not (same and whole and higher and own["word"] == CUE_RESPONSIVE):
+        return dict(own)
+    here = f"the tournament repeats it on {own['scope']}, all gates established"
+    return {**mechanism, "scope": f"{mechanism['scope']}; {here}",
+            "sentence": f"{mechanism['sentence']} {here[0].upper()}{here[1:]}."}

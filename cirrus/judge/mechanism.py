@@ -1,0 +1,473 @@
+"""What a mechanism study shows: the contrast against each rival account, and the word by model.
+
+    out = analyse(rows, study, redealt)
+    out["mechanism"]["by_model"]["superrational"]["contrasts"]["HP-UN"]
+
+Cooperation may rise with symmetry and cue for many reasons. Every rival reason has a contrast of
+the nine cells that it can't pass; reactions that merely add up pass them all but the interaction:
+whether the effect of symmetry and cue depends on the counterparty's entry being one that can
+mirror the reader's. Units are bulletins; models are judged one by one.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations
+from typing import Any, NamedTuple
+
+import stats
+from cirrus.ask.pilot import MECHANISM
+from cirrus.judge.ladder import (
+    ALPHA,
+    CUE_RESPONSIVE,
+    NOT_EVALUABLE,
+    WORDS,
+    Corner,
+    Findings,
+    Proof,
+    above,
+    below,
+    certain,
+    verdict,
+)
+from cirrus.judge.pilot import _position, _served, costs
+from show.figures import count, interval, points, signed, span
+from stats.contrasts import LEAST, established
+from stats.results import Count
+
+LEVEL = 0.95
+MIN_DIFFERENCE = 0.10   # of HP − LA and of the interaction: less would not matter
+MAX_UNREADABLE = 0.02   # of the decisions in the cells of a contrast
+LETTERS = ("L2", "L3")
+CELLS = tuple(cell.name for cell in MECHANISM)
+Weights = Mapping[Hashable, float]
+
+
+class Rival(NamedTuple):
+    """A contrast of cells and the account that it excludes where it lies above 0."""
+
+    label: str
+    weights: Weights
+    excludes: str
+    least: float = 0.0
+
+
+INTERACTION = {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
+REQUIRED: dict[str, Rival] = {
+    "HP-LA": Rival("symmetry and cue − neither", {"HP": 1, "LA": -1},
+                   "nothing happens, or nothing that matters", MIN_DIFFERENCE),
+    "HP-LP": Rival("the cue where symmetry is high − where it is low", {"HP": 1, "LP": -1},
+                   "obedience or conformity to the cue sentence"),
+    "HP-RV": Rival("the cue − its opposite", {"HP": 1, "RV": -1},
+                   "length, tone, or any sentence in the cue's place"),
+    "HP-UN": Rival("a desk decided − a rule or a lot did", {"HP": 1, "UN": -1},
+                   "conformity, norms or desirability"),
+    "interaction": Rival("(HP − LA) under a desk − (UN − UL) under a rule or a lot", INTERACTION,
+                         "reactions that add up, on probabilities", MIN_DIFFERENCE),
+}
+FURTHER: dict[str, Rival] = {
+    "HP-KC": Rival("the entry sealed − posted", {"HP": 1, "KC": -1},
+                   "kindness toward a deciding party"),
+}
+REPORTED: dict[str, Rival] = {
+    "HP-HA": Rival("what the cue adds to symmetry", {"HP": 1, "HA": -1}, ""),
+    "HP-PL": Rival("the cue − a sentence on something else", {"HP": 1, "PL": -1}, ""),
+}
+LOG_ODDS = Rival("the interaction on log-odds", INTERACTION, "reactions that add up in log-odds")
+CONTRASTS = REQUIRED | FURTHER | REPORTED
+
+
+class Slot(NamedTuple):
+    """Where an answer of a model stands, beside its bulletin."""
+
+    cell: str
+    scheme: str
+    order: str
+    wording: int
+    frame: str
+
+
+Tally = dict[str, dict[Hashable, Count]]
+
+
+def tally(rows: Iterable[Mapping]) -> Tally:
+    """{bulletin: {slot: counts}}."""
+    return stats.tally((row["bulletin"], Slot(row["cell"], row["label_scheme"], row["order"],
+                                              row["wording"], row["frame"]), row["cooperates"])
+                       for row in rows)
+
+
+def merged(counts: Tally, key: Callable[[Slot], Hashable | None]) -> Tally:
+    """The counts of slots with the same key, inside bulletins; None: left out."""
+    out: Tally = {}
+    for unit, slots in counts.items():
+        cells = out.setdefault(unit, {})
+        for slot, here in slots.items():
+            name = key(slot)
+            if name is not None:
+                cells[name] = Count(*map(sum, zip(cells[name], here, strict=True))) if (
+                    name in cells) else here
+    return out
+
+
+def by_cell(counts: Tally, where: Callable[[Slot], bool] = lambda slot: True) -> Tally:
+    """The counts of cells, of the slots `where` it holds."""
+    return merged(counts, lambda slot: slot.cell if where(slot) else None)
+
+
+# --- contrasts ---------------------------------------------------------------------------------
+
+def entry(rival: Rival, cells: Tally) -> dict[str, Any]:
+    """A contrast over bulletins with its 95% interval. `against`: bulletins that point the other
+    way; `least`: the smallest value with one bulletin left out; `bounds`: with the missing
+    decisions counted against it and for it; `unreadable`: their share in its cells."""
+    found = stats.contrast(cells, rival.weights, LEVEL)
+    return {"label": rival.label, "excludes": rival.excludes, "scale": "probability",
+            "value": found.value, "low": found.low, "high": found.high, "p": found.p,
+            "units": len(found.differences), "against": found.against, "least": found.least,
+            "without": found.without, "bounds": found.bounds.asdict(),
+            "unreadable": unreadable(cells, rival.weights), "why": found.why}
+
+
+def log_odds_entry(cells: Tally) -> dict[str, Any]:
+    """The interaction on log-odds, by the jackknife over bulletins."""
+    found = stats.log_odds_contrast(cells, LOG_ODDS.weights, LEVEL)
+    worst = stats.log_odds_contrast(stats.counted_against(cells, LOG_ODDS.weights),
+                                    LOG_ODDS.weights, LEVEL)
+    return {"label": LOG_ODDS.label, "excludes": LOG_ODDS.excludes, "scale": "log-odds",
+            "value": found.value, "low": found.low, "high": found.high, "p": found.p,
+            "units": 0 if found.df is None else found.df + 1, "bounds": {"lowest": worst.low},
+            "unreadable": unreadable(cells, LOG_ODDS.weights), "why": found.why}
+
+
+def unreadable(cells: Tally, weights: Weights) -> float | None:
+    """The share of missing decisions in the cells of a contrast."""
+    counts = [slots[cell] for slots in cells.values() for cell in weights if cell in slots]
+    missing = sum(count.missing for count in counts)
+    every = missing + sum(count.n for count in counts)
+    return missing / every if every else None
+
+
+def holds(name: str, contrast: Mapping[str, Any]) -> bool:
+    """Whether it is established, and of a size that matters."""
+    least = CONTRASTS[name].least if name in CONTRASTS else 0
+    return above(contrast) and contrast["value"] >= least - LEAST
+
+
+# --- the word, the letter, the place -----------------------------------------------------------
+
+def label_rule(counts: Tally) -> dict[str, Any]:
+    """HP − LA under letters and in each order (established), in each scheme (positive), and the
+    differences between schemes (none established)."""
+    primary = REQUIRED["HP-LA"]
+    letters = entry(primary, by_cell(counts, lambda slot: slot.scheme in LETTERS))
+    schemes = split(counts, "scheme")
+    orders = split(counts, "order")
+    differences = _between_schemes(counts)
+    checks = {
+        "established under letters": above(letters),
+        "established in each order": len(orders) > 1 and all(map(above, orders.values())),
+        "positive in each scheme": len(schemes) > 1 and all(
+            (one["value"] or 0) > 0 for one in schemes.values()),
+        "without a difference between schemes": not any(
+            above(one) or below(one) for one in differences.values())}
+    failed = [name for name, held in checks.items() if not held]
+    return {"holds": not failed, "why": "; ".join(f"not {name}" for name in failed) or None,
+            "letters": letters, "schemes": schemes, "orders": orders, "differences": differences}
+
+
+def split(counts: Tally, factor: str, name: str = "HP-LA", leave_out: bool = False,
+          ) -> dict[str, dict]:
+    """The contrast at each level of a factor, or with each level left out."""
+    levels = sorted({getattr(slot, factor) for slots in counts.values() for slot in slots})
+    return {str(level): entry(CONTRASTS[name], by_cell(
+        counts, lambda slot, level=level: (getattr(slot, factor) == level) != leave_out))
+        for level in levels}
+
+
+def _between_schemes(counts: Tally) -> dict[str, dict]:
+    """How much HP − LA differs between two schemes, inside bulletins."""
+    cells = merged(counts, lambda slot: (slot.scheme, slot.cell))
+    schemes = sorted({scheme for slots in cells.values() for scheme, _ in slots})
+    return {f"{a}−{b}": entry(Rival(f"{a} − {b}", _apart(a, b), ""), cells)
+            for a, b in combinations(schemes, 2)}
+
+
+def _apart(a: str, b: str) -> Weights:
+    return {(a, "HP"): 1, (a, "LA"): -1, (b, "HP"): -1, (b, "LA"): 1}
+
+
+# --- one model ---------------------------------------------------------------------------------
+
+def evidence(counts: Tally) -> dict[str, Any]:
+    """Cells, contrasts, label rule and what the two highest words need, of one set of answers."""
+    cells = by_cell(counts)
+    contrasts = {name: entry(rival, cells) for name, rival in CONTRASTS.items()}
+    contrasts["log-odds"] = log_odds_entry(cells)
+    labels = label_rule(counts)
+    return {"cells": {name: cell_entry(cells, name) for name in CELLS}, "contrasts": contrasts,
+            "labels": labels, "required": required(contrasts, labels),
+            "further": {name: certain(contrasts[name]) and legible(contrasts[name])
+                        for name in FURTHER},
+            "p": largest_p(contrasts, labels),
+            "units": min(contrasts[name]["units"] for name in REQUIRED)}
+
+
+def required(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> dict[str, bool]:
+    """{what a word above `cue-responsive` needs: whether it holds}."""
+    names = [*REQUIRED, "log-odds"]
+    primary = [labels["letters"], *labels["orders"].values()]
+    return {**{name: holds(name, contrasts[name]) for name in names}, "labels": labels["holds"],
+            "missing": all(map(certain, [*(contrasts[name] for name in names), *primary])),
+            "readable": all(legible(contrasts[name]) for name in names)}
+
+
+def legible(contrast: Mapping[str, Any]) -> bool:
+    return contrast["unreadable"] is not None and (
+        contrast["unreadable"] <= MAX_UNREADABLE + LEAST)
+
+
+def largest_p(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> float:
+    """Of all tests that have to hold: that of an intersection-union test (Berger 1982)."""
+    tests = [*(contrasts[name] for name in (*REQUIRED, "log-odds")), labels["letters"],
+             *labels["orders"].values()]
+    return max(1.0 if one["p"] is None or not above(one) else one["p"] for one in tests)
+
+
+def passes(counts: Tally, level: float = LEVEL) -> bool:
+    """Whether every requirement of `correlation-sensitive` holds, without looking for limits: for
+    simulations. Same decision as `evidence`."""
+    cells = by_cell(counts)
+    return (all(_shown(cells, rival, level) for rival in REQUIRED.values())
+            and _adds_up_in_log_odds(cells, level) is False and _same_under_labels(counts, level))
+
+
+def _shown(cells: Tally, rival: Rival, level: float, readable: float = MAX_UNREADABLE) -> bool:
+    share = unreadable(cells, rival.weights)
+    if share is None or share > readable + LEAST:
+        return False
+    if rival.least and mean(cells, rival.weights) < rival.least - LEAST:
+        return False
+    return established(cells, rival.weights, level) and (
+        not share or established(stats.counted_against(cells, rival.weights),
+                                       rival.weights, level))
+
+
+def mean(cells: Tally, weights: Weights) -> float:
+    """The contrast, averaged over the bulletins that have its cells; 0 where none has."""
+    values = [math.fsum(w * slots[cell].k / slots[cell].n for cell, w in weights.items())
+              for slots in cells.values()
+              if all(cell in slots and slots[cell].n for cell in weights)]
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _adds_up_in_log_odds(cells: Tally, level: float) -> bool:
+    worst = stats.counted_against(cells, INTERACTION)
+    lows = [stats.log_odds_contrast(one, INTERACTION, level).low for one in (cells, worst)]
+    return not all(low is not None and low > 0 for low in lows)
+
+
+def _same_under_labels(counts: Tally, level: float) -> bool:
+    primary = REQUIRED["HP-LA"]._replace(least=0)
+    levels = {factor: sorted({getattr(slot, factor) for slots in counts.values()
+                              for slot in slots}) for factor in ("scheme", "order")}
+    if min(map(len, levels.values())) < 2:
+        return False
+    parts = [by_cell(counts, lambda slot: slot.scheme in LETTERS)] + [
+        by_cell(counts, lambda slot, order=order: slot.order == order)
+        for order in levels["order"]]
+    if not all(_shown(part, primary, level, 1.0) for part in parts):
+        return False
+    schemes = [by_cell(counts, lambda slot, scheme=scheme: slot.scheme == scheme)
+               for scheme in levels["scheme"]]
+    if not all(mean(part, primary.weights) > 0 for part in schemes):
+        return False
+    pairs = merged(counts, lambda slot: (slot.scheme, slot.cell))
+    return not any(established(pairs, _apart(a, b), LEVEL)
+                   for a, b in permutations(levels["scheme"], 2))
+
+
+def cell_entry(cells: Tally, name: str) -> dict[str, Any]:
+    """The share of a cell; its interval is the wider of Wilson's and that over bulletins."""
+    k, n, missing = (sum(column) for column in zip(
+        *(slots.get(name, Count(0, 0, 0)) for slots in cells.values()), strict=True))
+    if not n:
+        return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
+                "why": "no readable decision"}
+    over = stats.contrast(cells, {name: 1}, LEVEL)
+    return {"k": k, "n": n, "missing": missing, "mean": over.value, "low": over.low,
+            "high": over.high, "why": over.why}
+
+
+# --- the whole study ---------------------------------------------------------------------------
+
+def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None) -> dict:
+    """The whole of pilot-analysis.json of a mechanism study; arguments as of a pilot's."""
+    config = study["config"]
+    models = {name: [row for row in rows if row["model"] == name] for name in config["models"]}
+    simulated = study["provider"] == "simulated"
+    out = {
+        "artifact": "pilot-analysis", "simulated": simulated,
+        "stamp": "SIMULATED" if simulated else None,
+        "design": {**config, "trials": len(rows), "cells": list(CELLS),
+                   "bulletins": len({row["bulletin"] for row in rows}),
+                   "variants": len({row["variant"] for row in rows}),
+                   "frames": sorted({row["frame"] for row in rows})},
+        "outcomes": _outcomes(rows), "cost": costs(rows), "position": _position(rows),
+        "served": {name: _served(own) for name, own in models.items()},
+        "dealt_again": redealt,
+        "mechanism": {"pooled": evidence(tally(rows)),
+                      "by_model": {name: _model(own) for name, own in models.items()}},
+    }
+    judge(out)
+    out["claims"] = {"may": list(_may(out)), "may_not": list(_may_not(out))}
+    return out
+
+
+def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """The evidence of one model, and what carries it: wordings, frames, bulletins."""
+    counts = tally(rows)
+    cells = by_cell(counts)
+    return {**evidence(counts),
+            "wordings": {name: split(counts, "wording", name) for name in SHOWN},
+            "without_wording": {name: split(counts, "wording", name, True) for name in SHOWN},
+            "frames": {name: split(counts, "frame", name) for name in SHOWN},
+            "bulletins": {name: stats.contrast(cells, REQUIRED[name].weights).differences
+                          for name in SHOWN}}
+
+
+SHOWN = ("HP-LA", "interaction")
+
+
+def _outcomes(rows: Sequence[Mapping]) -> dict[str, Any]:
+    by: dict[str, dict[str, int]] = {name: {} for name in CELLS}
+    total: dict[str, int] = {}
+    for row in rows:
+        cell, status = by[row["cell"]], row["status"]
+        cell[status], total[status] = cell.get(status, 0) + 1, total.get(status, 0) + 1
+    read = stats.share(total.get("ok", 0), len(rows))
+    return {"status": total, "by_cell": by, "read": read.k, "read_share": read.value,
+            "answered": sum(row["status"] not in UNASKED for row in rows),
+            "read_low": read.low, "read_high": read.high}
+
+
+UNASKED = ("not_run", "provider_error")
+
+
+# --- the words ---------------------------------------------------------------------------------
+
+def judge(out: dict[str, Any]) -> None:
+    """Put a verdict on the study, and one on each of its models."""
+    parts, design = out["mechanism"]["by_model"], out["design"]
+    left = design["trials"] - out["outcomes"]["answered"]
+    unfinished = [f"{count(left, 'trial')} of {design['trials']:,} without an answer; the same "
+                  "command resumes the run"] if left else []
+    if design.get("holdout"):
+        unfinished.append("held-out bulletins replicate a study, and have no word of their own")
+    scope = f"{count(design['bulletins'], 'bulletin')} of one domain"
+    effects = {name: _effects(part, design) for name, part in parts.items()}
+    corners = {name: _corners(part) for name, part in parts.items()}
+    proofs = {name: Proof(part["required"], part["further"], part["p"], part["units"])
+              for name, part in parts.items()}
+    pooled = out["mechanism"]["pooled"]
+    out["verdict"] = verdict(Findings(_effects(pooled, design), _corners(pooled), effects, corners,
+                                      scope, unfinished, proofs))
+    adjusted = stats.holm([proof.p for proof in proofs.values()])
+    for (name, part), p in zip(parts.items(), adjusted, strict=True):
+        part["p_holm"] = p
+        part["verdict"] = verdict(Findings(
+            effects[name], corners[name], {name: effects[name]}, {name: corners[name]}, scope,
+            unfinished, {name: proofs[name]._replace(p=p)}))
+
+
+def _effects(part: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
+    """The contrasts by the names that the ladder knows."""
+    contrasts = part["contrasts"]
+    return {"primary": contrasts["HP-LA"], "S_at_C_present": contrasts["HP-LP"],
+            "C_at_S_high": contrasts["HP-HA"], "HP-RV": contrasts["HP-RV"],
+            "HP-UN": contrasts["HP-UN"], "labels": part["labels"]["holds"],
+            "H_low": contrasts["HP-LA"] if design["compliance"] != "high" else None,
+            "adding_up": certain(contrasts["interaction"]) and certain(contrasts["log-odds"])}
+
+
+def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:
+    return {name: Corner(*(part["cells"][name][key] for key in ("k", "n", "missing")))
+            for name in ("HP", "LA")}
+
+
+# --- what may be said --------------------------------------------------------------------------
+
+def _may(out: Mapping[str, Any]) -> Iterator[str]:
+    parts = out["mechanism"]["by_model"]
+    if out["design"].get("holdout"):
+        yield from _replications(out)
+    adjusted = stats.holm([part["contrasts"]["HP-LA"]["p"] for part in parts.values()])
+    for (name, part), p in zip(parts.items(), adjusted, strict=True):
+        if WORDS.index(part["verdict"]["word"]) < WORDS.index(CUE_RESPONSIVE) or p >= ALPHA:
+            continue
+        excluded = [one["excludes"] for key, one in part["contrasts"].items()
+                    if one["excludes"] and holds(key, one) and certain(one)]
+        yield f"{name}: {_figure(part['contrasts']['HP-LA'])}. Excluded: {'; '.join(excluded)}."
+
+
+def _figure(one: Mapping[str, Any]) -> str:
+    return (f"{one['label']} is {points(one['value'])} ({span(one['low'], one['high'])} over "
+            f"{count(one['units'], 'bulletin')}, {len(one['against'])} of them the other way)")
+
+
+def _replications(out: Mapping[str, Any]) -> Iterator[str]:
+    """What held-out bulletins confirm: the scope of a study of the main ones is wider then."""
+    if out["outcomes"]["answered"] < out["design"]["trials"]:
+        return
+    for name, part in out["mechanism"]["by_model"].items():
+        contrasts = [part["contrasts"][key] for key in SHOWN]
+        if all(map(certain, contrasts)):
+            yield f"{name} replicates on held-out bulletins: {'; '.join(map(_figure, contrasts))}."
+
+
+def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
+    if out["simulated"]:
+        yield "Anything about any model: these answers are SIMULATED."
+    if out["verdict"]["word"] == NOT_EVALUABLE:
+        yield f"Anything about the effect: {out['verdict']['why']}."
+    for name, part in out["mechanism"]["by_model"].items():
+        if reasons := why_not(part):
+            yield f"{name}, “correlation-sensitive”: {'; '.join(reasons)}."
+        if part["verdict"]["open"]:
+            yield f"{name}, that these rivals are excluded: {'; '.join(part['verdict']['open'])}."
+    yield ("A word for all models together: what one shows is no evidence on another, and two "
+           "rivals averaged look like what neither is.")
+    yield (f"Anything beyond {out['verdict']['scope']}, one-shot decisions, "
+           f"{_arm(out['design'])}.")
+
+
+def why_not(part: Mapping[str, Any]) -> list[str]:
+    """What a word above `cue-responsive` lacks."""
+    contrasts = part["contrasts"]
+    out = []
+    for name in (*REQUIRED, "log-odds"):
+        if not part["required"][name]:
+            out.append(f"{name.replace('-', ' − ') if name != 'log-odds' else name} is not "
+                       f"established at the size that matters ({_span(contrasts[name])})")
+    if not part["required"]["labels"]:
+        out.append(part["labels"]["why"])
+    if not part["required"]["missing"] and not out:
+        out.append("with missing decisions counted against it a contrast is not established")
+    if not part["required"]["readable"]:
+        out.append(f"more than {100 * MAX_UNREADABLE:.0f}% of the decisions of a contrast are "
+                   "missing")
+    return out
+
+
+def _span(one: Mapping[str, Any]) -> str:
+    if one["value"] is None:
+        return one["why"]
+    if one["scale"] == "log-odds":
+        return f"{signed(one['value'])}, {interval(one['low'], one['high'], sign=True)}"
+    return f"{points(one['value'])}, {span(one['low'], one['high'])}"
+
+
+def _arm(design: Mapping[str, Any]) -> str:
+    effort = design.get("reasoning_effort") or "default effort"
+    if design.get("reason", "none") == "first":
+        return f"considerations written first, {effort}"
+    return f"decided on the first line, {effort}"

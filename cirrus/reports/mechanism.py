@@ -1,0 +1,247 @@
+"""A mechanism study to read: the word of each model, the two 2×2 that decide it, and every rival
+with its contrast.
+
+    document(out, foot, trials, quality)
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cirrus.judge.ladder import FURTHER
+from cirrus.judge.mechanism import CELLS, CONTRASTS, REQUIRED, SHOWN, certain, holds
+from show.document import (
+    Bullets,
+    Columns,
+    Document,
+    Fold,
+    Foot,
+    Plot,
+    Section,
+    Small,
+    Table,
+    Tag,
+    Texts,
+    Words,
+)
+from show.figures import STAMP, Estimate, count, estimate, percent, plain, points, span
+from show.look import SERIES
+from show.plots import Intervals, Lines, Point
+
+WORD_KINDS = {"superrational": "yes", "correlation-sensitive": "yes", "cue-responsive": "maybe",
+              "not shown": "no", "not evaluable": "dim"}
+CELL_WORDS = {
+    "HP": "symmetry and cue", "HA": "symmetry alone", "LP": "cue alone", "LA": "neither",
+    "RV": "symmetry, cue reversed", "PL": "symmetry, another sentence",
+    "KC": "symmetry and cue, entry posted", "UN": "symmetry and cue, rule or lot",
+    "UL": "neither, rule or lot"}
+# What each rival says of the reader, in a journalist's words.
+RIVALS = {
+    "HP-LA": "Nothing happens", "HP-LP": "It obeys the sentence",
+    "HP-RV": "It likes a longer or warmer text", "HP-UN": "It follows the crowd",
+    "interaction": "Its reactions merely add up", "HP-KC": "It is kind to whoever decides"}
+DESK, LOT = "a desk decided", "a rule or a lot did"
+NOTE = (
+    "A contrast is averaged inside each bulletin, then over bulletins; the 95% interval is the "
+    "wider of the sign-flip interval over bulletins and the score interval of the counts. "
+    "At worst: the lower limit with every missing decision counted against it. Left out: the "
+    "smallest value without one bulletin. All required lines have to hold, so none is corrected; "
+    "over models p is adjusted by Holm.")
+
+
+def document(out: Mapping[str, Any], foot: Foot, trials: Texts | None, quality: Sequence[Any],
+             ) -> Document:
+    """The report. `out`: the analysis; `quality`: blocks on how the trials ended."""
+    design = out["design"]
+    left = design["trials"] - out["outcomes"]["answered"]
+    return Document(
+        "CIRRUS-24 mechanism study", _question(out), out["verdict"]["sentence"], foot,
+        _slopes(out), [_words(out)], list(_sections(out, quality)), trials,
+        [STAMP] * out["simulated"] + [
+            f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
+            "resumes the run."] * bool(left))
+
+
+def _question(out: Mapping) -> str:
+    design, who = out["design"], "respondent" if out["simulated"] else "model"
+    return (f"Do {who}s cooperate because they infer that similar agents decide alike? Each rival "
+            "account has a contrast that it can't pass: nine cells, "
+            f"{design['trials']:,} one-shot decisions of {count(len(design['models']), who)} on "
+            f"{count(design['bulletins'], 'bulletin')}.")
+
+
+def _parts(out: Mapping) -> dict[str, Mapping]:
+    """The models in the order in which they were named."""
+    return {name: out["mechanism"]["by_model"][name] for name in out["design"]["models"]}
+
+
+# --- the words ---------------------------------------------------------------------------------
+
+def _words(out: Mapping) -> Table:
+    return Table(
+        ["model", "word", "HP − LA", "interaction", "not shown"],
+        [[name, Tag(part["verdict"]["word"], WORD_KINDS[part["verdict"]["word"]]),
+          *(estimate(part["contrasts"][key], 100, 1) for key in SHOWN), _lacks(part)]
+         for name, part in _parts(out).items()], (2, 3),
+        "The word of each model; differences in points, 95% intervals over bulletins", "words")
+
+
+def _lacks(part: Mapping) -> str:
+    held = part["required"] | dict.fromkeys(FURTHER, False) | part["further"]
+    return ", ".join(name.replace("HP-", "HP − ") for name, holds_here in held.items()
+                     if not holds_here) or "–"
+
+
+# --- figures -----------------------------------------------------------------------------------
+
+def _point(cells: Mapping, name: str) -> Point:
+    cell = cells[name]
+    return Point(name, cell["mean"], cell["low"], cell["high"], f"{cell['k']}/{cell['n']}")
+
+
+def _slopes(out: Mapping) -> Plot:
+    """Both diagonals of every model: with a desk, and with a rule or a lot."""
+    parts = _parts(out)
+    panels = {panel: {name: [_point(part["cells"], a), _point(part["cells"], b)]
+                      for name, part in parts.items()}
+              for panel, (a, b) in {DESK: ("LA", "HP"), LOT: ("UL", "UN")}.items()}
+    return Plot(Lines("Cooperation from neither to symmetry and cue", ("neither", "both"), panels,
+                      SERIES),
+                "Left: the counterparty's desk decided, from the same notice. Right: a standing "
+                "rule or a lot did, which can't mirror anybody. Inferring that similar agents "
+                "decide alike raises the left line and not the right one; whatever asks not how "
+                "the entry was made raises both. 95% intervals over bulletins.")
+
+
+NOTHING = Point("", None)
+ROWS = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA"), "cue reversed": (None, "RV"),
+        "another sentence": (None, "PL"), "cue present, entry posted": (None, "KC")}
+LOT_ROWS = {"cue present": (None, "UN"), "cue absent": ("UL", None)}
+
+
+def _nine(name: str, part: Mapping) -> Plot:
+    """The nine cells as two 2×2 on one axis."""
+    panels = {panel: {row: [NOTHING if cell is None else _point(part["cells"], cell)
+                            for cell in cells] for row, cells in rows.items()}
+              for panel, rows in {DESK: ROWS, LOT: LOT_ROWS}.items()}
+    return Plot(Lines(f"Nine cells, {name}", ("symmetry low", "symmetry high"), panels, SERIES),
+                "; ".join(f"{cell}: {CELL_WORDS[cell]} {_share(part['cells'][cell])}"
+                          for cell in CELLS) + ".")
+
+
+def _share(cell: Mapping) -> str:
+    return f"{cell['k']}/{cell['n']}" + ("" if cell["mean"] is None else
+                                          f" ({percent(cell['mean'])})")
+
+
+def _rivals(name: str, part: Mapping) -> Plot:
+    contrasts = part["contrasts"]
+    rows = [Point(words, contrasts[key]["value"], contrasts[key]["low"], contrasts[key]["high"],
+                  "excluded" if _excluded(part, key) else "open",
+                  "pass" if _excluded(part, key) else "undecided")
+            for key, words in RIVALS.items()]
+    return Plot(Intervals(f"Rival accounts, {name}", rows, "points of cooperation"),
+                "Each account with the contrast that it can't pass; excluded where the whole "
+                "interval lies above 0, missing decisions counted against it. Merely adding up "
+                "must fail on log-odds too.")
+
+
+def _excluded(part: Mapping, key: str) -> bool:
+    contrasts = part["contrasts"]
+    both = [key, "log-odds"] if key == "interaction" else [key]
+    return all(holds(one, contrasts[one]) and certain(contrasts[one]) for one in both)
+
+
+# --- sections ----------------------------------------------------------------------------------
+
+def _sections(out: Mapping, quality: Sequence[Any]) -> Iterator[Section]:
+    yield Section("What may be said", [Columns([
+        [Section("From these data", [Bullets(out["claims"]["may"] or ["Nothing positive."])])],
+        [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
+    parts = _parts(out)
+    yield Section("Contrasts by model", [
+        *(Section(name, [Words(part["verdict"]["sentence"]),
+                         Columns([[_rivals(name, part)], [_nine(name, part)]]),
+                         _contrast_table(name, part)]) for name, part in parts.items()),
+        Words(NOTE, "dim")])
+    yield Section("What carries it", [Fold(
+        [name, Small(_carried(part))], list(_carries(name, part)))
+        for name, part in parts.items()])
+    yield Section("Quality of the data", list(quality))
+
+
+def _contrast_table(name: str, part: Mapping) -> Table:
+    return Table(
+        ["contrast", "excludes", "value", "at worst", "the other way", "left out", "holds"],
+        [[_named(key, one), one["excludes"] or "(reported)", _value(one), _worst(one),
+          f"{len(one['against'])} of {one['units']}" if "against" in one else "–",
+          "–" if one.get("least") is None else points(one["least"]).removesuffix(" points"),
+          _holds(part, key)] for key, one in part["contrasts"].items()],
+        (2, 3, 4, 5), f"Contrasts of {name}: points, and log-odds where it says so",
+        f"contrasts {name}")
+
+
+def _named(key: str, one: Mapping) -> str:
+    return f"{key.replace('-', ' − ')}: {one['label']}" if key in CONTRASTS and (
+        key != "interaction") else one["label"]
+
+
+def _value(one: Mapping) -> Estimate:
+    return estimate(one) if one["scale"] == "log-odds" else estimate(one, 100, 1)
+
+
+def _worst(one: Mapping) -> str:
+    scale, digits = (1, 2) if one["scale"] == "log-odds" else (100, 1)
+    lowest = one["bounds"]["lowest"]
+    return plain(None if lowest is None else scale * lowest, digits)
+
+
+def _holds(part: Mapping, key: str) -> Tag:
+    if key not in REQUIRED and key not in ("log-odds", "HP-KC"):
+        return Tag("reported", "dim")
+    held = part["further"][key] if key in part["further"] else part["required"][key]
+    return Tag("yes", "yes") if held else Tag("no", "no")
+
+
+def _carried(part: Mapping) -> str:
+    least = [one["value"] for one in part["without_wording"]["HP-LA"].values()
+             if one["value"] is not None]
+    return f"HP − LA at least {points(min(least))} without any one wording" if least else ""
+
+
+def _carries(name: str, part: Mapping) -> Iterator[Any]:
+    rows: list[list] = []
+    for title, levels in _levels(part):
+        rows += [[title], *([level, *(estimate(by[key], 100, 1) for key in SHOWN)]
+                            for level, by in levels.items())]
+    yield Table(["", "HP − LA", "interaction"], rows, (1, 2),
+                f"{name} by wording, frame, label scheme and order; a row without an interaction "
+                "was asked for HP − LA alone", f"carriers {name}")
+    yield Words(_label_words(part))
+    bulletins = part["bulletins"]["HP-LA"]
+    yield Table(["bulletin", "HP − LA", "interaction"], [
+        [bulletin, Tag(points(value), "no" if value < 0 else "dim"),
+         points(part["bulletins"]["interaction"].get(bulletin))]
+        for bulletin, value in bulletins.items()], (1, 2),
+        f"{name} by bulletin; {sum(value < 0 for value in bulletins.values())} of "
+        f"{len(bulletins)} point the other way", f"bulletins {name}")
+
+
+def _levels(part: Mapping) -> Iterator[tuple[str, dict[str, dict]]]:
+    """(title, {level: {contrast: entry}})."""
+    for title, field, say in (("Wording", "wordings", "wording {}"),
+                              ("One wording left out", "without_wording", "without wording {}"),
+                              ("Entry frame", "frames", "frame {}")):
+        levels = part[field]["HP-LA"]
+        yield title, {say.format(level): {key: part[field][key][level] for key in SHOWN}
+                      for level in levels}
+    for title, field in (("Label scheme", "schemes"), ("Order", "orders"),
+                         ("Difference between schemes", "differences")):
+        yield title, {level: {"HP-LA": one, "interaction": None}
+                      for level, one in part["labels"][field].items()}
+
+
+def _label_words(part: Mapping) -> str:
+    letters = part["labels"]["letters"]
+    return (f"Under letters alone HP − LA is {points(letters['value'])} "
+            f"({span(letters['low'], letters['high'])}). The rule on word, letter and place "
+            f"{'holds' if part['labels']['holds'] else 'fails: ' + part['labels']['why']}.")

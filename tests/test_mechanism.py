@@ -1,0 +1,170 @@
+"""The mechanism study: no rival earns a word above `cue-responsive`, and what earns it gets it."""
+
+import math
+import random
+
+import pytest
+from conftest import ROOT  # noqa: F401  the project's folder on the path
+
+from cirrus.judge import mechanism
+from cirrus.judge.ladder import WORDS
+
+SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
+SEEN = {"HP": (1, 1, 0), "HA": (1, 0, 0), "LP": (0, 1, 0), "LA": (0, 0, 0), "RV": (1, -.3, 0),
+        "PL": (1, 0, 0), "KC": (1, 1, 1), "UN": (1, 1, 1), "UL": (0, 0, 1)}  # S, cue, entry closed
+
+
+def logistic(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def block(at):
+    lap, place = divmod(at, 6)
+    return SCHEMES[place % 3], ORDERS[place // 3], (place + lap) % 3 + 1
+
+
+def answers(chance, seed=1, bulletins=20, blocks=12, missing=lambda cell, y: 0, model="m"):
+    """Rows of one model. `chance(cell, scheme, order)`: of cooperation; bulletins differ by logits
+    of SD 0.8, and cells in them by 0.4."""
+    rng = random.Random(seed)
+    for b in range(bulletins):
+        level = rng.gauss(0, .8)
+        shift = {cell: level + rng.gauss(0, .4) for cell in SEEN}
+        for at in range(blocks):
+            scheme, order, wording = block(at)
+            for cell in SEEN:
+                p = min(.99, max(.01, chance(cell, scheme, order)))
+                y = int(rng.random() < logistic(math.log(p / (1 - p)) + shift[cell]))
+                lost = rng.random() < missing(cell, y)
+                yield {"id": f"{model}/{b}/{at}/{cell}", "model": model, "bulletin": f"b{b:02d}",
+                       "cell": cell, "label_scheme": scheme, "order": order, "wording": wording,
+                       "frame": f"f{b % 3}", "variant": "v", "cooperates": None if lost else y,
+                       "status": "unreadable" if lost else "ok", "cost_usd": 0.0, "text": "x",
+                       "served_model": model, "provider": "p"}
+
+
+def shares(base=.4, **cells):
+    return lambda cell, *_: cells.get(cell, base)
+
+
+def seen(rule):
+    return lambda cell, *_: rule(*SEEN[cell])
+
+
+def study(*rows, **config):
+    every = [row for one in rows for row in one]
+    config = {"models": list(dict.fromkeys(row["model"] for row in every)), "compliance": "low",
+              "seed": 1, "tells": "standard"} | config
+    return mechanism.analyse(every, {"config": config, "provider": "simulated"}, None)
+
+
+def word(*rows, **config):
+    return study(*rows, **config)["mechanism"]["by_model"]["m"]["verdict"]["word"]
+
+
+TRUE = shares(.35, HP=.8)
+RIVALS = {
+    "adds up on probabilities": seen(lambda s, c, e: .35 + .25 * s + .25 * c - .25 * e),
+    "adds up in log-odds": seen(lambda s, c, e: logistic(-1.2 + 1.6 * s + 1.6 * c - 1.6 * e)),
+    "conformist": seen(lambda s, c, e: .4 + .4 * c),
+    "conformist where peers are alike": shares(.4, HP=.8, KC=.8, UN=.8),
+    "conformist, averse to closed entries": seen(
+        lambda s, c, e: .35 + .4 * s * max(c, 0) - .35 * e),
+    "symmetry alone": seen(lambda s, c, e: .4 + .4 * s),
+    "any sentence in the cue's place": shares(.4, HP=.8, RV=.8, PL=.8, LP=.6),
+    "only while the label is a word": lambda cell, scheme, order: (
+        .85 if cell == "HP" and scheme == "L1" else .35),
+    "only where it stands first": lambda cell, scheme, order: (
+        .85 if cell == "HP" and order == ORDERS[0] else .35),
+    "against the reversed cue, nothing else": shares(.6, RV=.2),
+    "coin": shares(.5),
+}
+
+
+@pytest.mark.parametrize("rival", RIVALS)
+def test_a_rival_passes_at_most_once_in_twelve_studies(rival):
+    assert sum(mechanism.passes(mechanism.tally(answers(RIVALS[rival], seed)))
+               for seed in range(12)) <= 1
+
+
+@pytest.mark.parametrize("chance", [shares(.35, HP=.8), *RIVALS.values()])
+def test_the_short_way_to_the_decision_decides_as_the_long_one(chance):
+    counts = mechanism.tally(answers(chance, missing=lambda cell, y: .01))
+    assert mechanism.passes(counts) == all(mechanism.evidence(counts)["required"].values())
+
+
+def test_a_true_effect_of_45_points_is_correlation_sensitive_and_without_probes_no_more():
+    assert [word(answers(TRUE, seed)) for seed in range(3)] == ["correlation-sensitive"] * 3
+
+
+@pytest.mark.parametrize("chance", [shares(.35, HP=.8, KC=.85), shares(.35, HP=.8, KC=.8)])
+def test_the_kind_and_the_updateless_fail_where_the_entry_is_posted(chance):
+    part = study(answers(chance))["mechanism"]["by_model"]["m"]
+    assert not part["further"]["HP-KC"]
+    assert "kindness toward a deciding party" in part["verdict"]["open"]
+
+
+def test_answers_that_go_missing_by_cell_are_counted_against_it():
+    def flatters(cell, y):
+        return .25 if y != (cell == "HP") else 0
+    assert word(answers(shares(.5), missing=flatters)) in WORDS[:2]
+
+
+def test_more_than_two_missing_in_a_hundred_cost_the_higher_words():
+    part = study(answers(TRUE, missing=lambda cell, y: .04))["mechanism"]["by_model"]["m"]
+    assert not part["required"]["readable"] and part["verdict"]["word"] == "cue-responsive"
+
+
+@pytest.mark.parametrize("bulletins, expected", [(9, "cue-responsive"), (5, "not evaluable")])
+def test_few_bulletins_cap_the_word(bulletins, expected):
+    assert word(answers(shares(.1, HP=.95), bulletins=bulletins)) == expected
+
+
+def test_an_unfinished_study_has_no_word():
+    rows = list(answers(TRUE))
+    rows[7] |= {"status": "not_run", "cooperates": None}
+    out = study(rows)
+    assert out["verdict"]["word"] == "not evaluable" and out["claims"]["may"] == []
+
+
+def test_held_out_bulletins_replicate_and_have_no_word():
+    out = study(answers(TRUE, bulletins=8), holdout=True)
+    assert out["verdict"]["word"] == "not evaluable"
+    assert any("replicates on held-out bulletins" in line for line in out["claims"]["may"])
+
+
+def test_two_rivals_pooled_earn_nothing_that_neither_earns():
+    conformist = shares(.4, HP=.8, KC=.85, UN=.8, LP=.45)
+    averse = shares(.55, HP=.6, KC=.1, UN=.15, UL=.1)
+    out = study(answers(conformist, 1, model="a"), answers(averse, 2, model="b"))
+    assert set(out["verdict"]["models"].values()) <= set(WORDS[:3])
+    assert out["verdict"]["word"] in WORDS[:3]
+
+
+def test_a_word_is_holm_adjusted_over_the_models_that_were_asked():
+    parts = study(answers(TRUE, model="m"), *(
+        answers(shares(.5), seed, model=f"coin{seed}") for seed in range(3)))["mechanism"][
+            "by_model"]
+    assert parts["m"]["p_holm"] == pytest.approx(4 * parts["m"]["p"])
+
+
+def test_contrasts_are_means_of_differences_inside_bulletins():
+    rows = list(answers(TRUE, bulletins=12))
+    part = study(rows)["mechanism"]["by_model"]["m"]
+
+    def mean(b, cell):
+        ys = [r["cooperates"] for r in rows if (r["bulletin"], r["cell"]) == (b, cell)]
+        return sum(ys) / len(ys)
+    names = sorted({row["bulletin"] for row in rows})
+    by_hand = [mean(b, "HP") - mean(b, "LA") - mean(b, "UN") + mean(b, "UL") for b in names]
+    one = part["contrasts"]["interaction"]
+    assert one["value"] == pytest.approx(sum(by_hand) / 12) and one["units"] == 12
+    assert sorted(one["against"]) == [b for b, d in zip(names, by_hand, strict=True) if d < 0]
+    assert one["least"] == pytest.approx((sum(by_hand) - max(by_hand)) / 11)
+
+
+def test_the_verdict_names_each_model_with_its_word():
+    out = study(answers(TRUE, model="real/one"), answers(shares(.5), model="coin/flip"))
+    assert out["verdict"]["models"] == {"real/one": "correlation-sensitive",
+                                        "coin/flip": "not shown"}
+    assert "real/one" in out["verdict"]["sentence"] and "coin/flip" in out["verdict"]["sentence"]

@@ -338,6 +338,14 @@ def test_thoughts_that_cost_more_than_words_set_the_price_of_output():
     assert read_model({"pricing": pricing}).completion == 3e-6
 
 
+@pytest.mark.parametrize(("entry", "reasons"), [
+    ({"supported_parameters": ["reasoning"]}, True), ({"supported_parameters": ["seed"]}, False),
+    ({"reasoning": {"mandatory": False}}, True), ({}, None)])
+def test_a_model_reasons_where_its_entry_says_so_and_nobody_knows_where_it_is_silent(
+        entry, reasons):
+    assert read_model(entry).reasons is reasons
+
+
 @pytest.mark.parametrize("pricing", [
     {}, {"prompt": "-1", "completion": "-1"}, {"prompt": "0.1"},
     {"prompt": "x", "completion": "1"}])

@@ -47,7 +47,7 @@ def main(argv) -> cli.Done:
     from common.artifacts import sha256
     from common.instrument import Run, conduct
     from common.runs import Origin
-    from common.verify import find_runs, read_manifest
+    from common.verify import find_runs, open_run
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
     models = raters(args.models, config, choice.simulated)
@@ -55,7 +55,7 @@ def main(argv) -> cli.Done:
     run_id = s.run_name(args.run_id, INSTRUMENT)
     texts = codebook_texts(args.prompts)
     codebook(*texts.values())  # a fault in it is told before anything is asked
-    runs = without_ratings({run: read_manifest(run) for run in find_runs(args.runs)})
+    runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
     if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:
         raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
                          "runs of run_tournament.py")

@@ -38,6 +38,11 @@ def arguments(argv):
                        help="a run's folder, or a folder of runs")
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
+    add("--expect-head", metavar="HASH",
+        help="with --verify: the journal's last hash, as published; several by commas")
+    add("--seal", action="store_true", help="verify, then print the line to publish")
+    add("--redact", metavar="DIR",
+        help="write each run without its texts; --verify checks it against the same root")
     add("--index", action="store_true", help="write index.html into the first folder: every run")
     add = flags.add_argument_group("people who rate policies by the codebook").add_argument
     add("--export-ratings", metavar="FILE", help="write a blinded sheet for people to fill")
@@ -58,7 +63,9 @@ def main(argv) -> cli.Done:
     check(args)
     if args.index:
         return index_all(args)
-    return verify_all(args) if args.verify else analyse_all(args)
+    if args.verify or args.seal:
+        return verify_all(args)
+    return redact_all(args) if args.redact else analyse_all(args)
 
 
 def count(text):
@@ -70,10 +77,13 @@ def count(text):
 
 def check(args):
     """UsageError for flags that would say nothing beside the others."""
-    given = [flag for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
+    given = [flag for flag in ("--verify", "--seal", "--redact", "--index", "--export-ratings",
+                               "--import-ratings")
              if getattr(args, flag[2:].replace("-", "_"))]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one at a time")
+    if args.expect_head is not None and given != ["--verify"]:
+        raise UsageError("--expect-head: means something only with --verify")
     for name in ("sample", "seed"):
         if getattr(args, name) is not None and given != ["--export-ratings"]:
             raise UsageError(f"--{name}: means something only with --export-ratings")
@@ -89,8 +99,8 @@ def instruments():
 def analyse_all(args) -> cli.Done:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
     from cirrus.judge.rows import without_ratings
-    from common.verify import find_runs, read_manifest
-    runs = without_ratings({run: read_manifest(run) for run in find_runs(args.runs)})
+    from common.verify import find_runs, open_run
+    runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
     kinds = {manifest["artifact"] for manifest in runs.values()}
     if len(kinds) > 1:
         raise UsageError(f"{' and '.join(sorted(kinds))} runs together: analyse them apart")
@@ -216,17 +226,26 @@ def index_all(args) -> cli.Done:
                     f"{where / 'index.html'}: {said}")
 
 
-def verify_all(args) -> cli.Done:
-    """One line a run; 0 where all are complete and follow from their journals."""
-    from common.verify import find_runs, sentence, verify
-    verdicts = []
-    runs = dict.fromkeys(path for run in find_runs(args.runs) for path in (
+def below(paths):
+    """The run folders at or below `paths`, and the adjudications inside them."""
+    from common.verify import find_runs
+    return dict.fromkeys(path for run in find_runs(paths) for path in (
         run, *(manifest.parent for manifest in sorted(run.glob("*/manifest.json")))))
-    for run in runs:
-        verdicts.append(verify(run, instruments()))
+
+
+def verify_all(args) -> cli.Done:
+    """One line a run; 0 where all are complete and follow from their journals. With --seal, the
+    line to publish of each that does."""
+    from common.verify import UNPROVEN, expected_head, read_manifest, seal, sentence, verify
+    heads, verdicts = cli.names(args.expect_head) or (), []
+    for run in below(args.runs):
+        verdicts.append(verdict := expected_head(verify(run, instruments()), heads))
+        lines = [seal(verdict, read_manifest(run))] if args.seal and verdict.ok else [
+            sentence(verdict), *verdict.problems[1:]]
         if not args.json:
-            for line in (sentence(verdicts[-1]), *verdicts[-1].problems[1:]):
-                print(cli.printable(line), flush=True)
+            print("\n".join(map(cli.printable, lines)), flush=True)
+    if not args.json and not heads:
+        print(UNPROVEN, file=sys.stderr)
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
     if failed:
@@ -234,6 +253,18 @@ def verify_all(args) -> cli.Done:
                         "journals say")
     left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
     return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
+
+
+def redact_all(args) -> cli.Done:
+    """Each run without its texts, in a folder of its name."""
+    from pathlib import Path
+
+    from common.verify import redact
+    runs = list(below(args.runs))
+    if len({run.name for run in runs}) < len(runs):
+        raise UsageError("--redact: two of these runs have one name; redact them apart")
+    made = [str(redact(run, Path(args.redact), instruments())) for run in runs]
+    return cli.Done(COMPLETE, {"written": made}, "\n".join(made))
 
 
 if __name__ == "__main__":

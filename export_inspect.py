@@ -37,10 +37,10 @@ def main(argv) -> cli.Done:
     from cirrus.judge.rows import without_ratings
     from common.artifacts import write_atomic
     from common.inspect_log import logs
-    from common.verify import find_runs, read_manifest
+    from common.verify import find_runs, open_run
     from urrp.inspect_tasks import collection
     tasks = {"pilot": pilot, "tournament": tournament, "urrp": collection}
-    runs = without_ratings({run: read_manifest(run, {*tasks, "adjudication"})
+    runs = without_ratings({run: open_run(run, {*tasks, "adjudication"})
                             for run in find_runs(args.runs)})
     target, made = Path(args.out), []
     folder, one = (target.parent, target.name) if target.suffix == ".json" else (target, None)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from common.cli import Choice, Done, one_line
 from common.drive import After, Chain
-from common.exits import COMPLETE, MEANING, Incomplete, Stop
-from common.journal import Answers, journal_file
+from common.exits import COMPLETE, MEANING, Incomplete, Stop, UsageError
+from common.journal import Answers, journal_file, merkle_root
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder
 from common.session import Preflight, Session, Settings
@@ -120,6 +120,9 @@ def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
     """Derive the run's files from its journal and close it."""
     folder.journal.close()
     answers = Answers(journal_file(folder.path), folder.identity)
+    if answers.head_sha256 != folder.journal.prev:
+        raise UsageError(f"{answers.path}: not what this process wrote; it was edited while the "
+                         "run was going on: restore it from a copy, or use another --run-id")
     files, facts = derived(run.instrument, answers)
     stop = (stop or _leftovers(left, run.instrument.noun)) if (
         left := unanswered(answers, facts)) else None
@@ -144,6 +147,7 @@ def derived(instrument: Instrument, answers: Answers) -> Derived:
     replies = [{"model": kept.model, **kept.reply._asdict()} for kept in answers.answered()]
     facts = {"simulated": answers.simulated, "retries": answers.repeated,
              "outcomes": dict(sorted(answers.outcomes(instrument.ids()).items())),
+             "merkle_root": merkle_root(answers.leaves()),
              "served": tallied(replies, "model", "served_model"),
              "upstreams": tallied(replies, "model", "provider")}
     return Derived(files if replies else {}, facts | dict(more))

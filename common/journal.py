@@ -8,21 +8,22 @@ SIGKILL or a full disk leaves, is cut off on load; a damaged line elsewhere is a
 import contextlib
 import errno
 import gzip
+import hashlib
 import json
 import math
 import os
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import wire
-from common.artifacts import gzip_parts, parts_of, read_bytes, sha256, write_atomic
+from common.artifacts import canonical_json, gzip_parts, parts_of, read_bytes, sha256, write_atomic
 from common.exits import Incomplete, UsageError
 from common.reading import read
-from common.wire import NOT_RUN, Exchange, Reply, Request
+from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 
 SYNC_S = 0.9  # "synced to disk within a second"
 
@@ -53,11 +54,15 @@ def record(prev: str, request: Request, attempt: int, sent: dict, exchange: Exch
     return (json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
 
 
-def reply_of(entry: dict) -> Reply:
-    """The Reply of a journal entry, read from the raw response by the code that read it live."""
+def reading_of(entry: dict) -> Reading:
+    """What the raw response of a journal entry means, read by the code that read it live."""
     raw = entry["response"]
-    exchange = Exchange(raw["status"], raw["headers"], raw["body"], raw["error"])
-    reply = read(exchange, now=0.0).reply
+    return read(Exchange(raw["status"], raw["headers"], raw["body"], raw["error"]), now=0.0)
+
+
+def reply_of(entry: dict) -> Reply:
+    """The Reply of a journal entry."""
+    reply = reading_of(entry).reply
     return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
                           quantization=wire.precision(entry["request"]))
 
@@ -116,6 +121,8 @@ def _has(shape: dict, entry: object) -> bool:
 def _parse(line: bytes) -> dict | None:
     try:
         entry = json.loads(line)
+        if b"\\ud" in line.lower():  # half of a character can't be written again
+            json.dumps(entry, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
     whole = (_has(SHAPE, entry) and _has(RESPONSE, entry["response"])
@@ -225,7 +232,18 @@ class Journal:
             self.hashes[request.id] = request.sha256()
         self._dirty.set()
 
+    def _check_same(self) -> None:
+        """UsageError where the file is no longer what was written so far."""
+        try:
+            here, there = os.fstat(self.fd), os.stat(self.path)
+        except OSError:
+            here = there = None
+        if here is None or here.st_ino != there.st_ino or here.st_size != self.size:
+            raise UsageError(f"{self.path}: shortened or replaced while the run was writing it; "
+                             "restore it from a copy, or use another --run-id")
+
     def _write(self, data: bytes) -> None:
+        self._check_same()
         try:
             done = os.write(self.fd, data)
             if done < len(data):  # what fits is written first; the error comes with the rest
@@ -318,8 +336,27 @@ class InFlight:
 
 # --- A journal read back: what each request was answered, without asking anybody ---
 
+class Known(NamedTuple):
+    """What a manifest says was known of the models, by which requests were made and priced."""
+
+    models: Mapping[str, Model]
+    dialect: str
+    routing: Mapping[str, Any] | None
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What would be sent for `request`."""
+        return wire.body(request, self.models[request.model], self.dialect, self.routing)
+
+    def cost(self, model: str, reply: Reply) -> float | None:
+        """Dollars of a reply: as the server says, else by its tokens, None where unknown."""
+        tokens = reply.prompt_tokens, reply.completion_tokens
+        if reply.cost_usd is not None or None in tokens:
+            return reply.cost_usd
+        return self.models[model].cost(*tokens)
+
+
 class Read(NamedTuple):
-    """The last attempt at an id: the hash of the question and the body that was sent."""
+    """The last attempt at an id: hashes of the question, of the body sent and of the answer."""
 
     reply: Reply
     stage: str
@@ -327,6 +364,12 @@ class Read(NamedTuple):
     question_sha256: str
     sent_sha256: str
     at: str  # when the answer came, UTC
+    response_sha256: str
+
+    def leaf(self, name: str) -> dict[str, str]:
+        """What the Merkle root covers of it; no text of prompt or answer is in it."""
+        return {"id": name, "outcome": self.reply.outcome, "question_sha256": self.question_sha256,
+                "response_sha256": self.response_sha256}
 
 
 class Answers:
@@ -340,9 +383,9 @@ class Answers:
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any],
-                 body_of: Callable[[Request], Mapping] | None = None) -> None:
-        """`body_of`: what would be sent for a request; None: bodies are not compared."""
-        self.path, self.body_of = Path(path), body_of
+                 known: Known | None = None) -> None:
+        """`known`: None where what was sent and charged is not to be compared."""
+        self.path, self.known = Path(path), known
         self.simulated = identity.get("provider") == "simulated"
         self.read: dict[str, Read] = {}
         self.dealt: set[str] = set()
@@ -356,7 +399,24 @@ class Answers:
                 self.repeated += 1
             else:
                 self._keep(entry)
+            if known is not None:
+                self.wrong += [f"{entry['id']}: {fault}" for fault in self._faults(entry)]
         self.charged_usd = math.fsum(charges)
+
+    def _faults(self, entry: dict) -> Iterator[str]:
+        """What a line says otherwise than the raw response in it."""
+        reading = reading_of(entry)
+        reply, outcome = reading.reply, entry["outcome"]
+        if outcome not in ((reply.outcome,) if reading.kind == "final" else
+                           (None, "provider_error")):
+            yield f"outcome {outcome!r}, and the response says {reply.outcome!r}"
+        if (entry.get("final") is True) != (outcome is not None and reply.final):
+            yield f"final {entry.get('final')!r}, and the response says {reply.final}"
+        cost = self.known.cost(entry["request"]["model"], reply)
+        if not _same(entry["cost_usd"], cost):
+            yield f"cost_usd {entry['cost_usd']}, and the response says {cost}"
+        if cost is not None and not _same(entry["charged_usd"], cost):
+            yield f"charged_usd {entry['charged_usd']}, and the response cost {cost}"
 
     def _keep(self, entry: dict) -> None:
         before = self.read.get(entry["id"])
@@ -364,7 +424,7 @@ class Answers:
             raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice")
         self.read[entry["id"]] = Read(reply_of(entry), entry["stage"], entry["request"]["model"],
                                       entry["request_sha256"], _hash_of(entry["request"]),
-                                      entry["at"])
+                                      entry["at"], sha256(entry["response"]["body"]))
 
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""
@@ -374,7 +434,7 @@ class Answers:
             return NOT_RUN
         if kept.question_sha256 != request.sha256():
             self.wrong.append(f"{request.id}: another question than design and prompts give")
-        elif self.body_of and kept.sent_sha256 != _hash_of(self.body_of(request)):
+        elif self.known and kept.sent_sha256 != _hash_of(self.known.body(request)):
             self.wrong.append(f"{request.id}: the request sent is not what the design would send")
         return kept.reply
 
@@ -398,12 +458,46 @@ class Answers:
         return (kept for kept in self.read.values() if kept.reply.outcome in wire.FINAL_OUTCOMES)
 
 
+    def leaves(self) -> list[dict[str, str]]:
+        """What the Merkle root covers, in the order of ids."""
+        return [self.read[name].leaf(name) for name in sorted(self.read)]
+
+
+def merkle_root(leaves: Sequence[Mapping[str, str]]) -> str:
+    """The root of a Merkle tree over canonical JSON leaves (RFC 6962, section 2.1).
+
+    >>> merkle_root([]) == hashlib.sha256(b"").hexdigest()
+    True
+    """
+    if not leaves:
+        return hashlib.sha256(b"").hexdigest()
+    row = [hashlib.sha256(b"\0" + canonical_json(leaf).encode()).digest() for leaf in leaves]
+    while len(row) > 1:  # an odd last one goes up as it is: the same tree as by powers of two
+        pairs = [hashlib.sha256(b"\1" + a + b).digest()
+                 for a, b in zip(row[::2], row[1::2], strict=False)]
+        row = pairs + row[len(pairs) * 2:]
+    return row[0].hex()
+
+
+def _same(a: float | None, b: float | None) -> bool:
+    return a == b or (None not in (a, b) and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12))
+
+
 def _for_good(reply: Reply) -> bool:
     return reply.outcome in wire.FINAL_OUTCOMES or reply.final
 
 
 def _hash_of(body: Any) -> str:
     return sha256(json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":")))
+
+
+def begins(folder: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether the run's journal begins with this identity; also where it is still empty.
+
+    UsageError where there is none, or its first line is damaged.
+    """
+    first = next(entries(journal_file(folder)), None)
+    return first is None or first[0]["prev"] == identity_hash(dict(identity))
 
 
 def journal_file(folder: Path) -> Path:

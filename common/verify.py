@@ -10,25 +10,38 @@ by what they say: zlib builds differ). Nothing is asked, nothing is written.
 import gzip
 import json
 import zlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import wire
-from common.artifacts import GZIP_HEADER, canonical_json, read_bytes, sha256
+from common import VERSION
+from common.artifacts import (
+    GZIP_HEADER,
+    canonical_json,
+    json_file,
+    jsonl,
+    read_bytes,
+    read_jsonl,
+    sha256,
+    write_atomic,
+)
 from common.exits import UsageError
 from common.instrument import Derived, Instrument, derived, unanswered
-from common.journal import Answers, journal_file
+from common.journal import Answers, Known, begins, journal_file, merkle_root
 from common.runs import Origin, code_hashes, kept_prompts
 from common.simulated import FREE, Simulated
-from common.wire import Model, Request, Upstream
+from common.wire import Model, Upstream
 
+REDACTED = "trials.redacted.jsonl"  # in place of a journal: a line a trial, texts as hashes
+PREREG = "prereg.json"  # beside the runs of a plan
 SHOWN = 40          # characters around a first difference
 SHOWN_PROBLEMS = 3  # of the questions in a journal
 
 
 class Verdict(NamedTuple):
-    """`problems`: one line each, naming a file. `notes`: what is no fault of the run."""
+    """`problems`: one line each, naming a file. `notes`: what is no fault of the run. `root`: of
+    the Merkle tree over the run's trials."""
 
     run: str
     instrument: str
@@ -39,6 +52,7 @@ class Verdict(NamedTuple):
     head_sha256: str
     problems: list[str]
     notes: list[str]
+    root: str = ""
 
     @property
     def ok(self) -> bool:
@@ -68,12 +82,17 @@ def verify(folder: Path, instruments: Instruments) -> Verdict:
         manifest = read_manifest(Path(folder), instruments)
     except UsageError as error:
         return Verdict(str(folder), "run", "unknown", False, 0, 0, "", [str(error)], [])
+    if (Path(folder) / REDACTED).is_file():
+        return _verify_redacted(Path(folder), manifest)
     problems, files, answers = [], {}, None
     try:
         instrument, answers = _read(Path(folder), manifest, instruments)
         files, facts = derived(instrument, answers)
         problems += answers.problems()[:SHOWN_PROBLEMS]
-        if manifest["state"] != "running":  # killed: what it said before is out of date
+        problems += _registration(Path(folder), manifest)
+        if manifest["state"] == "running":  # killed: what it said before may be out of date
+            problems += _left_behind(Path(folder), manifest, files, instrument.owned)
+        else:
             files = files if manifest.get("files") else {}
             problems += _against_manifest(manifest, answers, facts)
             problems += _compare(Path(folder), manifest, files, instrument.owned)
@@ -85,7 +104,7 @@ def verify(folder: Path, instruments: Instruments) -> Verdict:
     return Verdict(str(folder), manifest["artifact"], manifest["state"],
                    manifest["identity"].get("provider") == "simulated", len(files),
                    answers.attempts if answers else 0, answers.head_sha256 if answers else "",
-                   problems, _notes(manifest))
+                   problems, _notes(manifest), merkle_root(answers.leaves()) if answers else "")
 
 
 def _read(folder: Path, manifest: Mapping, instruments: Instruments,
@@ -95,19 +114,19 @@ def _read(folder: Path, manifest: Mapping, instruments: Instruments,
     origin = Origin(folder, identity, kept_prompts(folder, identity["prompts"]),
                     manifest.get("code"))
     return instruments[manifest["artifact"]](origin), Answers(
-        journal_file(folder), identity, bodies(manifest))
+        journal_file(folder), identity, known_of(manifest))
 
 
-def bodies(manifest: Mapping) -> Callable[[Request], Mapping] | None:
-    """What would be sent for a request, by what the manifest says was known of the models."""
+def known_of(manifest: Mapping) -> Known:
+    """What the manifest says was known of the models."""
     identity = manifest["identity"]
     if identity.get("provider") == "simulated":
-        return lambda request: wire.body(request, FREE, Simulated.dialect)
+        return Known(defaultdict(lambda: FREE), Simulated.dialect, None)
     provider = manifest["provider"]
-    known = {name: as_model(entry.get("known") or entry["price"])
-             for name, entry in provider["models"].items()}
-    routing = identity.get("routing", identity["config"].get("routing"))
-    return lambda request: wire.body(request, known[request.model], provider["dialect"], routing)
+    models = {name: as_model(entry.get("known") or entry["price"])
+              for name, entry in provider["models"].items()}
+    return Known(models, provider["dialect"],
+                 identity.get("routing", identity["config"].get("routing")))
 
 
 def as_model(known: Mapping[str, Any]) -> Model:
@@ -133,21 +152,67 @@ def derive_again(folder: Path, instruments: Instruments) -> Derived:
     return again
 
 
+NUMBER = (int, float)
+MANIFEST = {"artifact": str, "state": str, "identity": dict, "cost": dict, "sessions": list}
+FINISHED = {"journal": dict, "files": dict, "statuses": dict, "served": dict, "elapsed_s": NUMBER}
+WITHIN = {"identity": {"config": dict, "prompts": dict, "provider": str},
+          "cost": {"spent_usd": NUMBER, "lost_usd": NUMBER},
+          "journal": {"head_sha256": str, "attempts": int}}
+
+
 def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
     """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
     path = Path(folder) / "manifest.json"
     try:
         manifest = json.loads(path.read_bytes())
-        needed = {"running": ("cost",)}.get(manifest["state"], ("cost", "journal", "files"))
-        if not manifest["identity"]["config"] or (
-                known and manifest["artifact"] not in known) or any(
-                not isinstance(manifest.get(key), dict) for key in needed):
-            raise KeyError("identity")
-        return manifest
+        canonical_json(manifest).encode()  # what can't be written again is no manifest of ours
+        fault = _manifest_fault(manifest)
+        if not fault and known and manifest["artifact"] not in known:
+            fault = f"artifact {manifest['artifact'][:40]!r} is not one of {', '.join(known)}"
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a run's folder") from None
-    except (ValueError, KeyError, TypeError):
-        raise UsageError(f"{path}: not the manifest of a run that can be verified here") from None
+    except (ValueError, RecursionError):
+        fault = "not JSON"
+    if fault:
+        raise UsageError(f"{path}: not the manifest of a run that can be read here ({fault}); "
+                         "restore it from a copy")
+    return manifest
+
+
+def _manifest_fault(manifest: Any) -> str | None:
+    if not isinstance(manifest, dict):
+        return "no object"
+    shape = MANIFEST | (FINISHED if manifest.get("state") != "running" else {})
+    if fault := _shape_fault(manifest, shape, ""):
+        return fault
+    if manifest["state"] not in ("running", "complete", "incomplete"):
+        return f"state {manifest['state'][:40]!r}"
+    for key, inner in WITHIN.items():
+        if key in shape and (fault := _shape_fault(manifest[key], inner, f"{key}.")):
+            return fault
+    tables = [manifest["identity"]["prompts"], manifest.get("files", {})]
+    if not all(isinstance(table, dict) and all(isinstance(value, str) for value in table.values())
+               for table in tables):
+        return "prompts or files without hashes"
+    whole = all(isinstance(session, dict) for session in manifest["sessions"])
+    return None if whole else "sessions"
+
+
+def _shape_fault(value: Mapping, shape: Mapping, prefix: str) -> str | None:
+    for key, kind in shape.items():
+        found = value.get(key)
+        if not isinstance(found, kind) or isinstance(found, bool):
+            return f"{prefix}{key} {str(found)[:40]!r}"
+    return None
+
+
+def open_run(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
+    """`read_manifest` of a run whose journal begins with the manifest's identity."""
+    manifest = read_manifest(folder, known)
+    if not begins(folder, manifest["identity"]):
+        raise UsageError(f"{folder}: manifest.json describes another configuration than "
+                         "the journal begins with; restore it from a copy")
+    return manifest
 
 
 def checked_rows(folder: Path, name: str, manifest: Mapping[str, Any]) -> list[Any]:
@@ -204,13 +269,39 @@ def _compare(folder: Path, manifest: Mapping, files: Mapping[str, bytes],
     return problems
 
 
+def _left_behind(folder: Path, manifest: Mapping, files: Mapping[str, bytes],
+                 owned: Callable[[str], bool]) -> Iterator[str]:
+    """Derived files of a killed run that neither an earlier session nor the journal explains."""
+    for name in _names(folder):
+        if not owned(name) and name not in files:
+            continue
+        content = _content(folder / name)
+        if sha256(content) != manifest.get("files", {}).get(name) and (
+                name not in files or content != _unpacked(name, files[name])):
+            yield f"{name}: does not follow from the journal; remove it"
+
+
+def _registration(folder: Path, manifest: Mapping) -> Iterator[str]:
+    """A registration that the run was made under and that is gone or another one."""
+    expected = manifest["identity"].get("prereg_sha256")
+    path = folder.parent / PREREG
+    if expected and not path.is_file():
+        yield f"{path}: gone, and the run was made under it"
+    elif expected and sha256(path.read_bytes()) != expected:
+        yield f"{path}: not the registration that the run was made under"
+
+
+def _unpacked(name: str, data: bytes) -> bytes:
+    return gzip.decompress(data) if name.endswith(".gz") else data
+
+
 def _names(folder: Path) -> Iterator[str]:
     return (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))
             if path.is_file())
 
 
 def _compare_one(folder: Path, name: str, data: bytes, said: Mapping) -> Iterator[str]:
-    expected = gzip.decompress(data) if name.endswith(".gz") else data
+    expected = _unpacked(name, data)
     try:
         found = _content(folder / name)
     except (OSError, EOFError, ValueError, zlib.error) as error:
@@ -254,6 +345,64 @@ def _notes(manifest: Mapping) -> list[str]:
     changed = [name for name in sorted(then) if now.get(name) != then[name]]
     return [f"{len(changed)} code files changed since the run, such as {changed[0]}"
             ] if changed else []
+
+
+# --- sealed and redacted -----------------------------------------------------------------------
+
+# What is in no text of the journal, so that nothing inside a folder can prove it.
+UNPROVEN = ("not proven from inside: a journal forged as a whole, and the manifest's code, "
+            "sessions, lost_usd and limit_usd; publish --seal before, compare with --expect-head")
+
+
+def seal(verdict: Verdict, manifest: Mapping[str, Any]) -> str:
+    """The line to publish where a third party stamps the time."""
+    return (f"cirrus-bench {VERSION} {verdict.instrument} {Path(verdict.run).name} "
+            f"root={verdict.root} head={verdict.head_sha256} "
+            f"answers={sum(n for name, n in manifest['outcomes'].items() if name != 'not_run')} "
+            f"attempts={verdict.attempts} state={verdict.state} "
+            f"made_by={manifest.get('version')} python={manifest.get('python')}")
+
+
+def expected_head(verdict: Verdict, heads: Collection[str]) -> Verdict:
+    """The verdict, and whether its journal's head, or its root, is among those that were published;
+    of a redacted run only the root can be, since its journal is not there."""
+    shown = {verdict.root} if "redacted" in verdict.instrument else {
+        verdict.root, verdict.head_sha256}
+    if not heads or shown & set(heads):
+        return verdict
+    fault = (f"journal: neither its head {verdict.head_sha256[:12]} nor its root "
+             f"{verdict.root[:12]} is the one that was expected")
+    return verdict._replace(problems=[*verdict.problems, fault])
+
+
+def redact(folder: Path, out: Path, instruments: Instruments) -> Path:
+    """A copy of a run without its texts in out/<run>: manifest, and a line a trial of hashes, which
+    the manifest's Merkle root covers."""
+    manifest = open_run(Path(folder), instruments)
+    answers = Answers(journal_file(folder), manifest["identity"])
+    target = Path(out) / Path(folder).name
+    target.mkdir(parents=True, exist_ok=True)
+    for name, data in ((REDACTED, jsonl(answers.leaves())), ("manifest.json", json_file(manifest))):
+        write_atomic(target / name, data)
+    return target
+
+
+def _verify_redacted(folder: Path, manifest: Mapping[str, Any]) -> Verdict:
+    root, problems, leaves = "", [], []
+    try:
+        leaves = [leaf for _, leaf in read_jsonl(folder / REDACTED)]
+        root = merkle_root(leaves)
+        outcomes = Counter(leaf["outcome"] for leaf in leaves)
+        kept = {name: n for name, n in manifest["outcomes"].items() if name != "not_run"}
+        if root != manifest.get("merkle_root"):
+            problems.append(f"{REDACTED}: its trials have another root than the manifest's")
+        if outcomes != kept:
+            problems.append(f"manifest.json: outcomes: expected {dict(outcomes)}, found {kept}")
+    except Exception as error:  # as for a whole run
+        problems.append(f"{REDACTED}: no trials ({type(error).__name__}: {str(error)[:80]})")
+    return Verdict(str(folder), f"redacted {manifest['artifact']}", manifest["state"],
+                   manifest["identity"].get("provider") == "simulated", 1, len(leaves),
+                   manifest.get("journal", {}).get("head_sha256", ""), problems, [], root)
 
 
 # --- saying it ---------------------------------------------------------------------------------

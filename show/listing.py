@@ -110,7 +110,8 @@ def _safely(read: Callable[[Path, Headlines], Entry], path: Path, headlines: Hea
     except OSError as error:
         where = Path(error.filename).name if error.filename else path.name
         return Entry(instrument, path, DAMAGED, f"{where}: {error.strerror}")
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError,
+            RecursionError) as error:
         return Entry(instrument, path, DAMAGED, f"not readable as such a run: "
                                                 f"{type(error).__name__}: {str(error)[:120]}")
 

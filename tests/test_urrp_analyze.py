@@ -469,7 +469,7 @@ def test_a_sheet_with_something_wrong_is_one_line(file, tmp_path, sheet, said):
 def test_help_loads_no_statistics_and_no_page():
     code = ("import sys, urrp_analyze\n"
             "try: urrp_analyze.main(['--help'])\nexcept SystemExit: pass\n"
-            "sys.exit(bool({'requests', 'stats', 'urrp.metrics', 'show.html'} "
+            "sys.exit(bool({'requests', 'stats', 'urrp.metrics', 'show.page'} "
             "& set(sys.modules)))")
     done = subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL,
                           cwd=Path(SCRIPT).parent)

@@ -90,7 +90,7 @@ def load(folder: Path) -> dict[str, Any] | None:
         if data["artifact"] != "prereg" or not isinstance(data["files"], dict):
             raise KeyError("files")
         return data
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(f"{path}: not a preregistration; restore it from a copy") from None
 
 

@@ -19,7 +19,7 @@ from cirrus.judge import schema
 from common.artifacts import content_sha256, read_bytes
 from common.exits import UsageError
 from common.runs import kept_prompts
-from common.verify import read_manifest
+from common.verify import open_run
 
 # In what runs of one study may differ.
 VARY = ("domain", "toggles", "seed", "rounds", "games_per_pair", *ASIDES)
@@ -150,7 +150,7 @@ def places(study: Study, out: str | None = None) -> list[Path]:
 
 
 def _run(folder: Path) -> Run:
-    manifest = read_manifest(folder)
+    manifest = open_run(folder)
     config = manifest["identity"]["config"]
     return Run(folder, folder.name, config, manifest, role_of(config),
                tuple(config["toggles"][factor] for factor in CELL), "")
@@ -218,7 +218,7 @@ def _missing_of_plans(runs: Sequence[Run]) -> Iterator[str]:
         try:
             names = json.loads(read_bytes(folder / "plan.json"))["runs"]
             missing = [name for name in names if folder / name not in here]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise UsageError(f"{folder / 'plan.json'}: not a plan; restore it from a copy"
                              ) from None
         if missing:

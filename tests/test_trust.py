@@ -1,0 +1,265 @@
+"""What --verify catches, what it can't from inside, and that a bad folder is a verdict."""
+
+import json
+import random
+import shutil
+
+import pytest
+
+import analyze
+from common import cli
+from common.artifacts import gzip_bytes, json_file, jsonl, read_bytes, sha256
+from common.journal import merkle_root
+from common.verify import expected_head, find_runs, redact, seal, verify
+
+INSTRUMENTS = analyze.instruments()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A pilot and a preregistered plan of one run, all simulated."""
+    out = tmp_path_factory.mktemp("made")
+    (out / "plan.json").write_text(json.dumps({"name": "one", "runs": [{"domain": "cvd"}]}))
+    import run_pilot
+    import run_tournament
+    plan = ["--plan", str(out / "plan.json"), "--agents", "2", "--rounds", "1", "--out",
+            str(out / "t")]
+    for main, flags in (
+            (run_pilot.main, ["--runs", "2", "--models", "coin,sloppy", "--out", str(out / "p"),
+                              "--run-id", "pilot"]),
+            (run_tournament.main, [*plan, "--preregister"]), (run_tournament.main, plan)):
+        assert main(["--provider", "simulated", *flags]).code == 0
+    return out
+
+
+@pytest.fixture
+def pilot(made, tmp_path):
+    return shutil.copytree(made / "p/pilot", tmp_path / "pilot")
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    """The run of the plan, in a copy of its folder."""
+    folder = shutil.copytree(next((made / "t").iterdir()), tmp_path / "plan")
+    return next(path.parent for path in folder.glob("*/manifest.json"))
+
+
+def problems(folder):
+    return "\n".join(verify(folder, INSTRUMENTS).problems)
+
+
+def edit(folder, change):
+    """Change the manifest as an object."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    change(manifest)
+    path.write_bytes(json_file(manifest))
+
+
+def forge(folder, change):
+    """Change the journal's entries, then mend its chain and what the manifest says of it."""
+    path = folder / "journal.jsonl.gz"
+    entries = [json.loads(line) for line in read_bytes(path).splitlines()]
+    prev, lines = entries[0]["prev"], []
+    for entry in change(entries):
+        entry["prev"] = prev
+        lines.append(json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode())
+        prev = sha256(lines[-1])
+    path.write_bytes(gzip_bytes(b"".join(line + b"\n" for line in lines)))
+    edit(folder, lambda m: m["journal"].update(head_sha256=prev, attempts=len(lines)))
+
+
+def test_nothing_is_wrong_with_what_was_made(made):
+    assert [verify(run, INSTRUMENTS).problems for run in find_runs([str(made)])] == [[], []]
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("served", {"coin": {"gpt-5": 8}}), ("upstreams", {}), ("statuses", {"ok": 16}),
+    ("outcomes", {"ok": 16, "empty": 1}), ("retries", 3), ("simulated", False), ("stamp", None),
+    ("merkle_root", "0" * 64), ("state", "incomplete")])
+@pytest.mark.parametrize("kind", ["pilot", "run"])
+def test_an_edited_field_of_the_manifest_is_named(request, kind, key, value):
+    folder = request.getfixturevalue(kind)
+    edit(folder, lambda manifest: manifest.update({key: value}))
+    assert f"manifest.json: {key}: " in problems(folder)
+
+
+@pytest.mark.parametrize("key", ["seed", "runs", "temperature", "compliance"])
+def test_an_edited_configuration_is_refused_by_verify_and_analysis(pilot, key):
+    edit(pilot, lambda manifest: manifest["identity"]["config"].update({key: 7}))
+    assert "belongs to another configuration" in problems(pilot)
+    with pytest.raises(cli.UsageError, match="another configuration than the journal"):
+        analyze.main([str(pilot)])
+
+
+def test_cells_swapped_in_the_manifest_are_not_analysed(run):
+    edit(run, lambda manifest: manifest["identity"]["config"]["toggles"].update(S="low"))
+    with pytest.raises(cli.UsageError, match="another configuration than the journal"):
+        analyze.main([str(run)])
+
+
+def first(entries, **changes):
+    entries[0].update(changes)
+    return entries
+
+
+def ask_again(entries):
+    """Cherry-picking: an answer becomes an error, and the same question is asked once more."""
+    return [{**entries[0], "outcome": "provider_error"}, *entries]
+
+
+def sent(entries, **changes):
+    entries[0]["request"].update(changes)
+    return entries
+
+
+def body(entries, **changes):
+    data = json.loads(entries[0]["response"]["body"])
+    entries[0]["response"]["body"] = json.dumps(data | changes)
+    return entries
+
+
+TRUNCATED = {"choices": [{"finish_reason": "length", "message": {"content": "x"}}]}
+
+
+@pytest.mark.parametrize(("change", "found"), [
+    (lambda e: e[:1], "15 calls have no answer"), (lambda e: e[1:], "1 calls have no answer"),
+    (ask_again, "outcome 'provider_error', and the response says"),
+    (lambda e: first(e, outcome="empty"), "outcome 'empty', and the response says"),
+    (lambda e: body(e, **TRUNCATED), "and the response says 'truncated'"),
+    (lambda e: first(e, cost_usd=0.5), "cost_usd 0.5, and the response says 0"),
+    (lambda e: first(e, charged_usd=0.5), "charged_usd 0.5, and the response cost 0"),
+    (lambda e: first(e, final=True), "final True, and the response says False"),
+    (lambda e: first(e, request_sha256="0" * 64), "another question than design and prompts give"),
+    (lambda e: [*e, {**e[0], "id": "coin/r99"}], "coin/r99: not in the design"),
+    (lambda e: [*e, e[0]], "is answered twice"),
+    (lambda e: first(e, at="\ud800"), "not a journal line"),
+    *[(lambda e, key=key, value=value: sent(e, **{key: value}), "is not what the design would send")
+      for key, value in (("model", "sloppy2"), ("temperature", 0.1), ("seed", 1),
+                         ("max_completion_tokens", 9), ("top_p", 0.5), ("messages", []))]])
+def test_a_forged_line_is_named_although_the_chain_was_mended(pilot, change, found):
+    forge(pilot, change)
+    assert found in problems(pilot)
+
+
+def test_what_a_mended_journal_alone_says_is_not_found_and_the_published_head_finds_it(pilot):
+    before = verify(pilot, INSTRUMENTS)
+    forge(pilot, lambda entries: body(entries, id="another"))
+    edit(pilot, lambda manifest: None)
+    after = verify(pilot, INSTRUMENTS)
+    assert [line[:27] for line in after.problems] == ["manifest.json: merkle_root:"]
+    edit(pilot, lambda manifest: manifest.update(merkle_root=after.root))
+    assert verify(pilot, INSTRUMENTS).ok  # forged as a whole: nothing inside tells
+    assert not expected_head(verify(pilot, INSTRUMENTS), [before.head_sha256]).ok
+
+
+@pytest.mark.parametrize("how", ["edited", "gone"])
+def test_the_registration_is_the_one_that_the_run_was_made_under(run, how):
+    path = run.parent / "prereg.json"
+    path.write_bytes(path.read_bytes().replace(b"p < .05", b"p < .50")) if how == "edited" else (
+        path.unlink())
+    assert "prereg.json: " in problems(run)
+
+
+def test_a_page_beside_a_run_that_is_not_finished_is_named(pilot):
+    edit(pilot, lambda manifest: manifest.update(state="running", files={}))
+    (pilot / "report.html").write_text("<p>100%</p>")
+    assert "report.html: does not follow from the journal" in problems(pilot)
+
+
+# --- sealed and redacted -----------------------------------------------------------------------
+
+def test_the_root_is_that_of_rfc_6962():
+    """By hand from section 2.1: leaves H(00 d), nodes H(01 l r), the left tree a power of two."""
+    import hashlib
+
+    def h(data):
+        return hashlib.sha256(data).digest()
+    a, b, c = (h(b"\0" + f'{{"x":"{x}"}}'.encode()) for x in "abc")
+    assert merkle_root([{"x": "a"}]) == a.hex()
+    assert merkle_root([{"x": x} for x in "abc"]) == h(b"\1" + h(b"\1" + a + b) + c).hex()
+    assert merkle_root([]) == hashlib.sha256(b"").hexdigest()
+
+
+def test_a_redacted_run_has_no_texts_and_the_same_root(pilot, tmp_path):
+    whole = verify(pilot, INSTRUMENTS)
+    folder = redact(pilot, tmp_path / "red", INSTRUMENTS)
+    content = b"".join(path.read_bytes() for path in folder.iterdir())
+    assert b"Decision" not in content and b"Message" not in content
+    bare = verify(folder, INSTRUMENTS)
+    assert bare.ok and bare.root == whole.root and "redacted" in bare.instrument
+    assert expected_head(bare, [whole.root]).ok
+    path = folder / "trials.redacted.jsonl"
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    path.write_bytes(jsonl([rows[0] | {"response_sha256": "0" * 64}, *rows[1:]]))
+    assert "another root" in problems(folder)
+
+
+def test_the_line_to_publish_names_root_head_counts_and_versions(pilot):
+    verdict = verify(pilot, INSTRUMENTS)
+    line = seal(verdict, json.loads((pilot / "manifest.json").read_bytes()))
+    assert f"root={verdict.root} head={verdict.head_sha256} answers=16 attempts=16" in line
+    assert "python=3." in line and "pilot pilot " in line
+
+
+# --- folders of anything -----------------------------------------------------------------------
+
+JUNK = (None, True, -1, 1e308, "", "x", "\u2028", [], {}, [None], {"a": 1}, "0" * 64, 2**70)
+
+
+def leaves(value, at=()):
+    """The path of every leaf and every branch."""
+    yield at
+    for key, inner in (value.items() if isinstance(value, dict) else
+                       enumerate(value) if isinstance(value, list) else ()):
+        yield from leaves(inner, (*at, key))
+
+
+def mutated(data, rng):
+    """One place of a JSON value replaced by junk, or gone."""
+    data = json.loads(data)
+    places = list(leaves(data))[1:]
+    *where, last = rng.choice(places)
+    owner = data
+    for key in where:
+        owner = owner[key]
+    if isinstance(owner, dict) and rng.random() < 0.3:
+        del owner[last]
+    else:
+        owner[last] = rng.choice(JUNK)
+    return data
+
+
+def ends_in_words(main, *flags):
+    """The exit code; anything but a Stop would be a traceback."""
+    try:
+        return main(list(map(str, flags))).code
+    except cli.Stop as stop:
+        assert str(stop) and "\n" not in str(stop)
+        return stop.code
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["manifest.json", "prompts.json", "../prereg.json",
+                                  "../plan.json"])
+def test_mutations_are_verdicts_and_never_hide_the_next_run(made, run, tmp_path, capsys, name):
+    """2,000 of all kinds together, and every good folder is still judged."""
+    rng, path = random.Random(name), run / name
+    good, original = shutil.copytree(made / "p/pilot", tmp_path / "zz/pilot"), path.read_bytes()
+    for at in range(500):
+        path.write_text(json.dumps(mutated(original, rng)), "utf-8")
+        assert all(verify(run, INSTRUMENTS).problems or ["fine"])
+        if at % 50 == 0:
+            assert verify(good, INSTRUMENTS).ok
+            assert ends_in_words(analyze.main, run, "--out", tmp_path / "a") in (0, 2, 3)
+            assert ends_in_words(analyze.main, "--index", run.parent, "--out", tmp_path) == 0
+        capsys.readouterr()
+
+
+@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b"\xff\xfe", b"null", b'{"a":'])
+@pytest.mark.parametrize("name", ["manifest.json", "prompts.json", "../prereg.json"])
+def test_a_file_of_anything_is_a_verdict(run, tmp_path, capsys, name, content):
+    (run / name).write_bytes(content)
+    assert not verify(run, INSTRUMENTS).ok
+    assert ends_in_words(analyze.main, run, "--out", tmp_path / "a") in (0, 2)
+    assert ends_in_words(analyze.main, "--index", run.parent, "--out", tmp_path) == 0

@@ -16,7 +16,8 @@ HOUSE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
 DOCS = sorted(path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md",
                                 *(ROOT / "docs").rglob("*.md")))
-FOREIGN = {"--help", "--to", "--million"}  # git's, jupyter's, the benchmarks'
+# of other commands
+FOREIGN = {"--help", "--to", "--million", "--read", "--sheet", "--log-dir", "--export-inspect"}
 
 
 @cache

@@ -45,6 +45,9 @@ def arguments(argv):
         help="cvd (default) or hospital: the scenario")
     add("--holdout", action="store_true",
         help="ask the held-out bulletins: a replication, without a word of its own")
+    add("--probes", metavar="A,B",
+        help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence, "
+             "notice, realism")
     add("--runs", type=int, metavar="N", help="runs a cell and model (default 10); of a mechanism "
         "study, blocks a bulletin and model (default 12)")
     add("--compliance", metavar="LEVEL",
@@ -78,9 +81,22 @@ def configuration(args, flags):
 def asked(config, models, args):
     """The part of the configuration that makes the study; what departs from the pilot's by name."""
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
-             "holdout": (args.holdout, False)}
+             "holdout": (args.holdout, False), "probes": (probes_of(args), [])}
     return {key: config[key] for key in ASKED} | {"models": models} | {
         key: value for key, (value, usual) in named.items() if value != usual}
+
+
+def probes_of(args):
+    """The probes that were asked for. UsageError for an unknown one, or without their study."""
+    from common.exits import UsageError
+    kinds = cli.names(args.probes) or []
+    known = ("payoffs", "beliefs", "influence", "notice", "realism")
+    for kind in kinds:
+        if kind not in known or kinds.count(kind) > 1:
+            raise UsageError(f"--probes: {kind!r}: each once, of {', '.join(known)}")
+    if kinds and args.design != "mechanism":
+        raise UsageError("--probes: only --design mechanism has them")
+    return sorted(kinds, key=known.index)
 
 
 def usual(args):
@@ -102,6 +118,8 @@ def main(argv) -> cli.Done:
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = asked(config, models, args)
+    if design.get("probes"):
+        limits["probe"] = limits["decision"]
     run_id = study.run_name(args.run_id, study.default_name(
         DESIGNS[args.design][1], design | ({"prompts": args.prompts} if args.prompts else {}),
         config, choice, usual(args)))
@@ -113,12 +131,14 @@ def main(argv) -> cli.Done:
     from cirrus.ask.cues import use
     from cirrus.ask.pilot import DESIGNS as DEALT
     from cirrus.ask.respondents import RESPONDENTS
+    from common.artifacts import sha256
     from common.runs import Origin
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
     use(source)
-    origin = Origin(Path(args.out) / run_id,
-                    study.identity(design, domain.files, config, choice), domain.texts)
+    prompts = domain.texts | instruments.probe_texts(design, source)
+    origin = Origin(Path(args.out) / run_id, study.identity(
+        design, {path: sha256(text) for path, text in prompts.items()}, config, choice), prompts)
     instrument = instruments.pilot(origin)
     if args.dry_run:
         cells = len(DEALT[args.design].cells)

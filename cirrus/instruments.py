@@ -14,11 +14,12 @@ from typing import Any
 from cirrus.ask.bulletins import PROMPTS, Source
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
 from common.artifacts import canonical_json, csv_parts, gzip_bytes, json_file, jsonl, sha256
+from common.drive import Chain
 from common.exits import UsageError
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
 from common.runs import Origin, code_hashes
-from common.wire import UNANSWERED
+from common.wire import UNANSWERED, Request
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
@@ -43,7 +44,7 @@ NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism stu
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
-    from cirrus.ask import pilot
+    from cirrus.ask import pilot, probes
     study = origin.identity
     domain = domain_of(study["config"].get("domain", pilot.DOMAIN), origin.prompts)
 
@@ -51,6 +52,19 @@ def pilot(origin: Origin) -> Instrument:
         return pilot.design(domain, study["config"], study["config"]["models"])
 
     blocks = cache(deal)
+
+    @cache
+    def probed() -> list[probes.Probe]:
+        if not study["config"].get("probes"):
+            return []
+        return probes.deal(probes.texts(origin.prompts), domain, study["config"], blocks())
+
+    def requests() -> list[Request]:
+        return [one.request for block in (*blocks(), probed()) for one in block]
+
+    def chains() -> list[Chain]:
+        decisions = list(map(pilot.ask, blocks()))
+        return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
@@ -61,35 +75,49 @@ def pilot(origin: Origin) -> Instrument:
                    for block in again for trial in block if trial.id in asked}
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
                    for block in again for trial in block if trial.id in asked)
-        return Derived(pilot_files(rows, prompts, study, (same, len(asked))), facts)
+        answered = [probes.row(one, answers(one.request)) for one in probed()]
+        return Derived(pilot_files(rows, prompts, study, (same, len(asked)), answered), facts)
 
     return Instrument(
-        "pilot", "trials", lambda: (trial.id for block in blocks() for trial in block),
-        lambda: [(trial.request, 1) for block in blocks() for trial in block],
-        lambda: list(map(pilot.ask, blocks())), derive, PILOT_FILES.__contains__)
+        "pilot", "trials", lambda: (request.id for request in requests()),
+        lambda: [(request, 1) for request in requests()], chains, derive,
+        PILOT_FILES.__contains__)
+
+
+def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
+    """{path: text} of what a study with probes asks beside its domain's prompts."""
+    from cirrus.ask import probes
+    try:
+        return {probes.FILE: probes.texts(source)} if config.get("probes") else {}
+    except ScenarioError as error:
+        raise UsageError(str(error)) from None
 
 
 PILOT_FILES = ("trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
-               "report.html")
+               "report.html", "probes.jsonl.gz")
 
 
 def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
-                study: Mapping[str, Any], dealt: tuple[int, int] | None) -> dict[str, bytes]:
+                study: Mapping[str, Any], dealt: tuple[int, int] | None,
+                probed: Sequence[Mapping] = ()) -> dict[str, bytes]:
     """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
-    what was; `dealt`: of these, how many the seed deals again."""
+    what was; `dealt`: of these, how many the seed deals again; `probed`: rows of probes."""
     from cirrus.judge import mechanism, pilot
     from cirrus.reports.pilot import files
     nine = study["config"].get("design") == "mechanism"
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json((mechanism if nine else pilot).analyse(rows, study, dealt)))
+    made = mechanism.analyse(rows, study, dealt, probed) if nine else (
+        pilot.analyse(rows, study, dealt))
+    out = json.loads(canonical_json(made))
     digest, lines = design_hash(study), jsonl(rows)
     hashes = {"design": digest, "trials": sha256(lines)}
     return {
         "trials.jsonl.gz": gzip_bytes(lines),
         "trials.csv": b"".join(csv_parts(CSV_FIELDS + NINE_FIELDS * nine, map(_flat, rows))),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
+        **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {}),
         **files(out, rows, prompts, hashes),
     }
 

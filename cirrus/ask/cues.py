@@ -122,6 +122,25 @@ def read_cues(text: str) -> Cues:
     raise ValueError("the options of this prompt belong to no known domain")
 
 
+class Setting(NamedTuple):
+    """What a reader finds in a notice that asks for no decision. `joint`: the words of its fields
+    that name the cooperative window or schedule."""
+
+    mirrors: bool
+    joint: str
+
+
+def read_setting(text: str) -> Setting:
+    """The setting of a probe; ValueError where no entry sentence stands in it."""
+    for name, domain in _domains().items():
+        if entry := _entry(text, name):
+            named = (variant.fields.get("pooled", "the regular window")
+                     for variant in domain.variants if all(
+                         variant.fields[field] in text for field in ("org", "peer", "opening")))
+            return Setting(entry == "desk", next(named, "the regular window"))
+    raise ValueError("this notice does not say how the counterparty's entry was made")
+
+
 def read_toggles(text: str, domain: Domain) -> tuple[dict[str, str], str, int]:
     """({factor: level} of the cue sentences in `text`, whose words they are, which wording)."""
     found = {words: _levels(text, toggles) for words, toggles in domain.toggles.items()}

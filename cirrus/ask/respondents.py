@@ -10,6 +10,7 @@ model.
 import random
 import re
 
+from cirrus.ask import probes
 from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
 from cirrus.ask.populations import POPULATIONS, chance
 from cirrus.ask.prompts import Condition
@@ -211,6 +212,8 @@ def respondent(name: str, world: int = 0):
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == "strategy":
             return policy(name, request, rng)
+        if request.stage == probes.STAGE:
+            return probes.answer(POPULATIONS[name].mind, request, rng), "stop"
         return answer(name, request, rng, world)
     return respond
 

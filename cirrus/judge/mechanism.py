@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import stats
 from cirrus.ask.pilot import MECHANISM
+from cirrus.judge import probes
 from cirrus.judge.ladder import (
     ALPHA,
     CUE_RESPONSIVE,
@@ -300,8 +301,10 @@ def cell_entry(cells: Tally, name: str) -> dict[str, Any]:
 
 # --- the whole study ---------------------------------------------------------------------------
 
-def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None) -> dict:
-    """The whole of pilot-analysis.json of a mechanism study; arguments as of a pilot's."""
+def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None,
+            probed: Sequence[Mapping] = ()) -> dict:
+    """The whole of pilot-analysis.json of a mechanism study; arguments as of a pilot's, and the
+    rows of its probes."""
     config = study["config"]
     models = {name: [row for row in rows if row["model"] == name] for name in config["models"]}
     simulated = study["provider"] == "simulated"
@@ -318,6 +321,11 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "mechanism": {"pooled": evidence(tally(rows)),
                       "by_model": {name: _model(own) for name, own in models.items()}},
     }
+    if probed:
+        for name, part in out["mechanism"]["by_model"].items():
+            part["probes"] = probes.evidence([row for row in probed if row["model"] == name])
+            part["further"] |= part["probes"]["further"]
+            part["readers"] = _readers(models[name], part["probes"])
     judge(out)
     out["claims"] = {"may": list(_may(out)), "may_not": list(_may_not(out))}
     return out
@@ -333,6 +341,14 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
             "frames": {name: split(counts, "frame", name) for name in SHOWN},
             "bulletins": {name: stats.contrast(cells, REQUIRED[name].weights).differences
                           for name in SHOWN}}
+
+
+def _readers(rows: Sequence[Mapping], probed: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The required contrasts on the bulletins that the model reads as T > R > P > S."""
+    if not probed["payoffs"]:
+        return None
+    cells = by_cell(tally(row for row in rows if row["bulletin"] in probed["payoffs"]["read"]))
+    return {name: entry(rival, cells) for name, rival in REQUIRED.items()}
 
 
 SHOWN = ("HP-LA", "interaction")

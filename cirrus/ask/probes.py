@@ -1,0 +1,222 @@
+"""Probes of a mechanism study: what a reader makes of the situation, asked in fresh conversations.
+
+    probes = Probes.read(PROMPTS)
+    requests = [probe.request for probe in deal(probes, domain, config, blocks)]
+    read(probe, "Order: 2 > 1 > 4 > 3")      # (("T", "R", "P", "S"), "ok")
+
+Each asks one thing of one notice, in a strict form, after the decisions. A reader who takes the
+case for another one than it is, or thinks that its entry moves the other's, cooperates for reasons
+that no contrast of decisions can tell from the one that is asked about.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cirrus.ask.bulletins import TELLS, Domain, Source, complaint
+from cirrus.ask.cues import Setting, read_setting
+from cirrus.ask.pilot import MECHANISM, Block, Cell
+from cirrus.ask.populations import Mind
+from cirrus.ask.prompts import render_bulletin
+from common.drive import After, Chain
+from common.parsing import DRESSING, REFUSAL_READS
+from common.refusals import classify_refusal
+from common.rng import SeededRandom
+from common.wire import Reply, Request
+
+FILE, STAGE = "probes.json", "probe"
+LEAST = 20  # answers a model, cell and question
+OUTCOMES = {"T": ("other", "joint"), "R": ("joint", "joint"), "P": ("other", "other"),
+            "S": ("joint", "other")}  # the reader's entry, the counterparty's
+GIVEN = ("joint", "other", "any")
+# probe → the cells it is asked in
+KINDS: dict[str, tuple[str, ...]] = {
+    "payoffs": ("HP", "LA", "UN"), "beliefs": ("HP", "UN"), "influence": ("HP", "UN"),
+    "notice": ("HP", "LA"), "realism": ("HP", "LA", "UN")}
+NUMBER = re.compile(r"(\d{1,3})(?: ?%| of 100| in 100|/100)?")
+
+
+class Probe(NamedTuple):
+    """`shown`: what the form lists, in order; `given`: the condition of a belief."""
+
+    id: str
+    block: Block
+    cell: Cell
+    kind: str
+    given: str
+    shown: tuple[str, ...]
+    request: Request
+
+
+def texts(source: Source) -> str:
+    """The words of the probes, as their file has them."""
+    try:
+        return source[FILE] if isinstance(source, Mapping) else (source / FILE).read_text("utf-8")
+    except (OSError, KeyError, UnicodeDecodeError) as error:
+        raise complaint(FILE, "file", type(error).__name__, "make it readable UTF-8") from error
+
+
+def words_of(text: str) -> dict[str, Any]:
+    try:
+        words = json.loads(text)
+    except ValueError as error:
+        raise complaint(FILE, "content", str(error), "write JSON") from error
+    for kind in ("closing", "acts", *KINDS):
+        if not isinstance(words, dict) or kind not in words:
+            raise complaint(FILE, "probes", kind, "missing: add it")
+    return words
+
+
+# --- design ------------------------------------------------------------------------------------
+
+def deal(text: str, domain: Domain, config: Mapping[str, Any], blocks: Sequence[Sequence[Any]],
+         ) -> list[Probe]:
+    """The probes of a study in the order of asking: of as many blocks of every bulletin as give
+    each question LEAST answers a model and cell."""
+    words, rng = words_of(text), SeededRandom(config["seed"], "probes")
+    cells = {cell.name: cell for cell in MECHANISM}
+    chosen = [trials[0].block for trials in blocks]
+    bulletins = len({block.stimulus.bulletin.id for block in chosen})
+    each = math.ceil(LEAST / bulletins)
+    out = [_probe(words, domain, config, (block, cells[cell], kind, given), rng)
+           for block in sorted(chosen, key=lambda block: block.name) if block.run <= each
+           for kind in config["probes"] for cell in KINDS[kind]
+           for given in (GIVEN if kind == "beliefs" else ("",))]
+    rng.stream("schedule").shuffle(out)
+    return out
+
+
+def _probe(words: Mapping, domain: Domain, config: Mapping, which: tuple, rng: SeededRandom,
+           ) -> Probe:
+    block, cell, kind, given = which
+    name = "/".join(filter(None, (block.name, cell.name, kind, given)))
+    stimulus = block.stimulus._replace(
+        condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
+        entry=(block.frame, cell.entry))
+    shown = _shown(words[kind], kind, rng.stream("shown", name))
+    fields = stimulus.variant.fields
+    acts = {act: phrase.format_map(fields) for act, phrase in words["acts"][domain.name].items()}
+    question = words[kind][given or "question"].format_map({**fields, **acts})
+    user = "\n\n".join([render_bulletin(domain, stimulus),
+                        *_listed(words[kind], question, (shown, acts, fields)),
+                        words["closing"],
+                        words[kind]["form"].replace("{options}", "|".join(shown))])
+    request = Request(
+        id=f"probe/{name}", stage=STAGE, model=block.model, user=user,
+        system=domain.systems[TELLS[stimulus.tells][1]]["strategy"],
+        max_out=config["max_out"], temperature=config["temperature"],
+        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
+    return Probe(request.id, block, cell, kind, given, shown, request)
+
+
+def _shown(words: Mapping, kind: str, rng: SeededRandom) -> tuple[str, ...]:
+    listed = OUTCOMES if kind == "payoffs" else words.get("options", ())
+    return tuple(rng.sample(list(listed), len(listed)))
+
+
+def _listed(words: Mapping, question: str, facts: tuple) -> Iterator[str]:
+    shown, acts, fields = facts
+    if "outcome" not in words:
+        yield question
+        return
+    lines = [f"{number}. " + words["outcome"].format_map(
+        {**fields, "yours": acts[OUTCOMES[name][0]], "theirs": acts[OUTCOMES[name][1]]})
+        for number, name in enumerate(shown, 1)]
+    yield "\n".join([question, *lines])
+
+
+def ask(probe: Probe, decisions: int) -> Chain:
+    """The chain of a probe, after the chains of all decisions."""
+    yield After(tuple(range(decisions)))
+    return (yield [probe.request])
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+def read(probe: Probe, text: str) -> tuple[Any, str]:
+    """(answer, status): four outcomes, a whole number from 0 to 100, or an option; None where the
+    first line is not the form filled in."""
+    line = next((part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()), "")
+    plain = DRESSING.sub("", line.replace(">", ",")).strip()
+    said = re.sub(r"^(?:order|number|answer|source)\s*[::]\s*", "", plain, flags=re.I)
+    answer = READERS[probe.kind](probe, said.rstrip(" .!").strip().lower())
+    if answer is not None:
+        return answer, "ok"
+    refused = classify_refusal(text[:REFUSAL_READS]).label == "refusal"
+    return None, "refused" if refused else "unreadable"
+
+
+def _order(probe: Probe, said: str) -> list[str] | None:
+    numbers = re.split(r"\s*,\s*", said)
+    if sorted(numbers) != ["1", "2", "3", "4"]:
+        return None
+    return [probe.shown[int(number) - 1] for number in numbers]
+
+
+def _number(probe: Probe, said: str) -> int | None:
+    match = NUMBER.fullmatch(said)
+    return int(match[1]) if match and int(match[1]) <= 100 else None
+
+
+def _one_of(*options: str):
+    return lambda probe, said: said if said in (options or probe.shown) else None
+
+
+READERS = {"payoffs": _order, "beliefs": _number, "influence": _one_of("yes", "no"),
+           "notice": _one_of("yes", "no", "not stated"), "realism": _one_of()}
+
+
+def row(probe: Probe, reply: Reply) -> dict[str, Any]:
+    """A line of probes.jsonl.gz; `answer` is None unless status is "ok"."""
+    answer, status = read(probe, reply.text) if reply.outcome == "ok" else (None, reply.outcome)
+    return {"id": probe.id, "model": probe.block.model, "probe": probe.kind, "given": probe.given,
+            "cell": probe.cell.name, "bulletin": probe.block.stimulus.bulletin.id,
+            "variant": probe.block.stimulus.variant.id, "shown": list(probe.shown),
+            "answer": answer, "status": status, "text": reply.text,
+            "served_model": reply.served_model, "provider": reply.provider,
+            "tokens": {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
+                       "reasoning": reply.reasoning_tokens}, "cost_usd": reply.cost_usd}
+
+
+# --- how a population answers ------------------------------------------------------------------
+
+BASE, SPREAD = 55, 8  # of beliefs, in points
+RANKS = (("D", "C"), ("C", "C"), ("D", "D"), ("C", "D"))  # T, R, P, S
+ROW = re.compile(r"^(\d)\. your entry (.+), .+'s ((?:for|on) .+)$", re.M)
+BELIEF = re.compile(r"turned out to be (.+)\. In how many of them is .+ entry (.+)\?")
+
+
+def answer(mind: Mind, request: Request, rng: SeededRandom) -> str:
+    """What a mind says, from the rendered text alone; about one answer in a hundred can't be
+    read."""
+    if rng.random() < 0.01:
+        return "That would need a word with counsel first."
+    setting = read_setting(request.user)
+    form = request.user.rpartition("\n\n")[2].partition(":")[0]
+    return f"{form}: {SAYS[form](mind, request.user, setting, rng)}"
+
+
+def _ranks(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
+    numbers = {tuple("C" if setting.joint in act else "D" for act in acts): number
+               for number, *acts in ROW.findall(text)}
+    order = RANKS if mind.payoffs else (RANKS[1], RANKS[0], *RANKS[2:])
+    return " > ".join(numbers[acts] for acts in order)
+
+
+def _expects(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
+    given = BELIEF.search(text)
+    lean = 0 if given is None else mind.diagnostic / 2 * (1 if given[1] == given[2] else -1)
+    middle = BASE + (lean + mind.marginal) * setting.mirrors
+    return str(max(0, min(100, round(rng.gauss(middle, SPREAD)))))
+
+
+def _answers(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
+    if "change what" in text:
+        return "yes" if mind.influence else "no"
+    return "yes" if setting.mirrors else "not stated"
+
+
+SAYS = {"Order": _ranks, "Number": _expects, "Answer": _answers,
+        "Source": lambda mind, text, setting, rng: mind.realism}

@@ -60,9 +60,9 @@ def reading_of(entry: dict) -> Reading:
     return read(Exchange(raw["status"], raw["headers"], raw["body"], raw["error"]), now=0.0)
 
 
-def reply_of(entry: dict) -> Reply:
-    """The Reply of a journal entry."""
-    reply = reading_of(entry).reply
+def reply_of(entry: dict, reading: Reading | None = None) -> Reply:
+    """The Reply of a journal entry; `reading`: of its response, where that is read already."""
+    reply = (reading or reading_of(entry)).reply
     return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
                           quantization=wire.precision(entry["request"]))
 
@@ -395,17 +395,17 @@ class Answers:
         for entry, _, digest in entries(self.path, self.head_sha256):
             self.attempts, self.head_sha256 = self.attempts + 1, digest
             charges.append(entry["charged_usd"])
+            reading = reading_of(entry)
             if entry["outcome"] is None:
                 self.repeated += 1
             else:
-                self._keep(entry)
+                self._keep(entry, reading)
             if known is not None:
-                self.wrong += [f"{entry['id']}: {fault}" for fault in self._faults(entry)]
+                self.wrong += [f"{entry['id']}: {fault}" for fault in self._faults(entry, reading)]
         self.charged_usd = math.fsum(charges)
 
-    def _faults(self, entry: dict) -> Iterator[str]:
+    def _faults(self, entry: dict, reading: Reading) -> Iterator[str]:
         """What a line says otherwise than the raw response in it."""
-        reading = reading_of(entry)
         reply, outcome = reading.reply, entry["outcome"]
         if outcome not in ((reply.outcome,) if reading.kind == "final" else
                            (None, "provider_error")):
@@ -418,13 +418,14 @@ class Answers:
         if cost is not None and not _same(entry["charged_usd"], cost):
             yield f"charged_usd {entry['charged_usd']}, and the response cost {cost}"
 
-    def _keep(self, entry: dict) -> None:
+    def _keep(self, entry: dict, reading: Reading) -> None:
         before = self.read.get(entry["id"])
         if before is not None and _for_good(before.reply):
             raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice")
-        self.read[entry["id"]] = Read(reply_of(entry), entry["stage"], entry["request"]["model"],
-                                      entry["request_sha256"], _hash_of(entry["request"]),
-                                      entry["at"], sha256(entry["response"]["body"]))
+        self.read[entry["id"]] = Read(
+            reply_of(entry, reading), entry["stage"], entry["request"]["model"],
+            entry["request_sha256"], _hash_of(entry["request"]), entry["at"],
+            sha256(entry["response"]["body"]))
 
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -263,3 +264,27 @@ def test_a_file_of_anything_is_a_verdict(run, tmp_path, capsys, name, content):
     assert not verify(run, INSTRUMENTS).ok
     assert ends_in_words(analyze.main, run, "--out", tmp_path / "a") in (0, 2)
     assert ends_in_words(analyze.main, "--index", run.parent, "--out", tmp_path) == 0
+
+
+# --- a journal under a live process --------------------------------------------------------------
+
+@pytest.mark.parametrize("how", ["shortened", "replaced", "gone", "longer"])
+def test_a_journal_that_another_hand_touched_ends_the_run_as_failed(bench, how):
+    """The first answer's arrival is when it happens; the second must not be appended to it."""
+    from conftest import completion, one, request
+
+    def meddle():
+        yield request("a")
+        path = Path(done["path"])
+        if how == "gone":
+            path.unlink()
+        elif how == "replaced":
+            shutil.copy(path, path.with_suffix(".new"))
+            path.with_suffix(".new").replace(path)
+        else:
+            path.write_bytes(b"" if how == "shortened" else path.read_bytes() * 2)
+        yield request("b")
+    done = {}
+    done["path"] = bench([], chains=[one(request("z"))]).path
+    with pytest.raises(cli.UsageError, match="shortened or replaced"):
+        bench(["a", "b"], usual=completion(), chains=[meddle()], announce=False)

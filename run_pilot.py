@@ -141,11 +141,11 @@ def main(argv) -> cli.Done:
         design, {path: sha256(text) for path, text in prompts.items()}, config, choice), prompts)
     instrument = instruments.pilot(origin)
     if args.dry_run:
-        cells = len(DEALT[args.design].cells)
-        requests = [request for request, _ in instrument.calls()]
+        requests, chances = [request for request, _ in instrument.calls()], power(design, domain)
         return study.dry_run(config, choice, models, requests, RESPONDENTS,
-                             {"run_id": run_id, "runs": config["runs"], "cells": cells},
-                             plan_lines(design, len(requests) // cells, cells, origin.folder))
+                             {"run_id": run_id, "runs": config["runs"],
+                              "cells": len(DEALT[args.design].cells), **chances},
+                             plan_lines(design, domain, origin.folder, chances))
     # What analyses and draws is loaded while the first replies are on their way.
     threading.Thread(target=import_module, args=("cirrus.reports.pilot",), daemon=True).start()
     from common.instrument import Run, conduct
@@ -153,13 +153,34 @@ def main(argv) -> cli.Done:
                           settings._replace(respondents=RESPONDENTS), ahead)[0])
 
 
-def plan_lines(design, blocks, cells, folder):
+def plan_lines(design, domain, folder, chances):
+    from cirrus.ask.pilot import DESIGNS as DEALT
     models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
     each = f"{runs} runs" if name == "2x2" else (
-        f"{blocks // len(models) // runs} bulletins × {runs} blocks")
-    return [f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
-            f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
-            f"models: {', '.join(models)}", f"would write {folder}"]
+        f"{bulletins(design, domain)} bulletins × {runs} blocks")
+    yield (f"design: {len(models)} models × {each} × {len(DEALT[name].cells)} cells ({name}, "
+           f"compliance {design['compliance']}, tells {design['tells']}), seed {design['seed']}")
+    yield f"models: {', '.join(models)}"
+    for points, share in chances.get("power", {}).items():
+        yield (f"power of the whole rule where symmetry and cue raise 40% by {points} points: "
+               f"{share['value']:.0%} ({share['low']:.0%} to {share['high']:.0%})")
+    yield f"would write {folder}"
+
+
+def bulletins(design, domain):
+    from cirrus.ask.prompts import bulletin_pool
+    return len(bulletin_pool(domain, design.get("holdout", False)))
+
+
+def power(design, domain):
+    """Of a mechanism study, how often the whole rule would call a model `correlation-sensitive`:
+    {"power": {points: share}}."""
+    if design.get("design") != "mechanism" or design.get("holdout"):
+        return {}
+    from cirrus.judge import mechanism
+    size = mechanism.Size(bulletins(design, domain), design["runs"], len(design["models"]))
+    return {"power": {points: mechanism.power(points / 100, size).asdict()
+                      for points in (20, 30, 40)}}
 
 
 def report(ended) -> cli.Done:

@@ -11,15 +11,17 @@ mirror the reader's. Units are bulletins; models are judged one by one.
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any, NamedTuple
 
 import stats
 from cirrus.ask.pilot import MECHANISM
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
 from cirrus.judge import probes
 from cirrus.judge.ladder import (
     ALPHA,
     CUE_RESPONSIVE,
+    MIN_PROOF,
     NOT_EVALUABLE,
     WORDS,
     Corner,
@@ -31,14 +33,16 @@ from cirrus.judge.ladder import (
     verdict,
 )
 from cirrus.judge.pilot import _position, _served, costs
+from common.rng import SeededRandom
 from show.figures import count, interval, points, signed, span
 from stats.contrasts import LEAST, established
-from stats.results import Count
+from stats.results import Count, Share
 
 LEVEL = 0.95
 MIN_DIFFERENCE = 0.10   # of HP − LA and of the interaction: less would not matter
 MAX_UNREADABLE = 0.02   # of the decisions in the cells of a contrast
 LETTERS = ("L2", "L3")
+PLACES = tuple(product(LABEL_SCHEMES, ORDERS))
 CELLS = tuple(cell.name for cell in MECHANISM)
 Weights = Mapping[Hashable, float]
 
@@ -238,8 +242,8 @@ def passes(counts: Tally, level: float = LEVEL) -> bool:
     """Whether every requirement of `correlation-sensitive` holds, without looking for limits: for
     simulations. Same decision as `evidence`."""
     cells = by_cell(counts)
-    return (all(_shown(cells, rival, level) for rival in REQUIRED.values())
-            and _adds_up_in_log_odds(cells, level) is False and _same_under_labels(counts, level))
+    return (len(counts) >= MIN_PROOF and all(_shown(cells, rival, level) for rival in REQUIRED.values())
+            and not _adds_up_in_log_odds(cells, level) and _same_under_labels(counts, level))
 
 
 def _shown(cells: Tally, rival: Rival, level: float, readable: float = MAX_UNREADABLE) -> bool:
@@ -285,6 +289,44 @@ def _same_under_labels(counts: Tally, level: float) -> bool:
     pairs = merged(counts, lambda slot: (slot.scheme, slot.cell))
     return not any(established(pairs, _apart(a, b), LEVEL)
                    for a, b in permutations(levels["scheme"], 2))
+
+
+class Size(NamedTuple):
+    """A study to be made. `blocks`: of each bulletin; SDs in logits, of bulletins and of their
+    cells."""
+
+    bulletins: int
+    blocks: int
+    models: int = 1
+    between: float = 0.8
+    within: float = 0.4
+
+
+def power(effect: float, size: Size, base: float = 0.4, samples: int = 60, rng: int = 0) -> Share:
+    """How often a model whose share in HP is `effect` above that of every other cell is called
+    `correlation-sensitive`, at the level of the strictest of Holm's steps."""
+    stream = SeededRandom(rng, "power")
+    rates = {cell: base + effect * (cell == "HP") for cell in ("HP", "LA", "LP", "RV", "UN", "UL")}
+    logits = {cell: math.log(rate / (1 - rate)) for cell, rate in rates.items()}
+    level = 1 - ALPHA / size.models
+    return stats.share(sum(passes(sampled(logits, size, stream), level)
+                           for _ in range(samples)), samples)
+
+
+def sampled(logits: Mapping[str, float], size: Size, stream: SeededRandom) -> Tally:
+    """Decisions of a study, drawn: {bulletin: {slot: counts}}."""
+    places = [PLACES[at % len(PLACES)] for at in range(size.blocks)]
+    out: Tally = {}
+    for unit in range(size.bulletins):
+        shift, slots = stream.gauss(0, size.between), {}
+        for cell, logit in logits.items():
+            rate = 1 / (1 + math.exp(-(logit + shift + stream.gauss(0, size.within))))
+            for scheme, order in places:
+                slot = Slot(cell, scheme, order, 1, "")
+                k, n, _ = slots.get(slot, (0, 0, 0))
+                slots[slot] = Count(k + (stream.random() < rate), n + 1, 0)
+        out[str(unit)] = slots
+    return out
 
 
 def cell_entry(cells: Tally, name: str) -> dict[str, Any]:

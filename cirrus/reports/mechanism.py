@@ -163,10 +163,65 @@ def _sections(out: Mapping, quality: Sequence[Any]) -> Iterator[Section]:
                          Columns([[_rivals(name, part)], [_nine(name, part)]]),
                          _contrast_table(name, part)]) for name, part in parts.items()),
         Words(NOTE, "dim")])
+    if any("probes" in part for part in parts.values()):
+        yield Section("Probes", list(_probes(parts)))
     yield Section("What carries it", [Fold(
         [name, Small(_carried(part))], list(_carries(name, part)))
         for name, part in parts.items()])
     yield Section("Quality of the data", list(quality))
+
+
+PROBES = {
+    "payoffs": "reads the four outcomes as T > R > P > S",
+    "beliefs": "its own entry tells it more of a desk's than of a rule's",
+    "marginal": "expects of a rule's entry no less than of a desk's",
+    "influence": "denies that its entry changes the other's"}
+
+
+def _probes(parts: Mapping[str, Mapping]) -> Iterator[Any]:
+    asked = {name: part for name, part in parts.items() if "probes" in part}
+    yield Table(["model", *PROBES.values()], [
+        [name, *([_probe_figure(part["probes"], kind),
+                  Tag("yes", "yes") if part["further"][kind] else Tag("not shown", "no")]
+                 for kind in PROBES)] for name, part in asked.items()], (),
+        "What the highest word needs of the probes. Shares with Wilson's limits, of all that were "
+        "asked; beliefs in points, 95% intervals over bulletins", "probes")
+    yield Bullets([f"{name}: {words}" for name, part in asked.items()
+                   for words in _described(part)])
+    if misread := _misread(asked):
+        yield Words(f"Bulletins that fewer than half of the models read as T > R > P > S: "
+                    f"{', '.join(misread)}.", "no")
+
+
+def _probe_figure(probes: Mapping, kind: str) -> str:
+    one = {"payoffs": probes["payoffs"], "influence": probes["influence"]}.get(kind)
+    if kind in ("payoffs", "influence"):
+        return "not asked" if one is None else (
+            f"{one['k']}/{one['n']} ({percent(one['low'])} to {percent(one['high'])})")
+    if probes["beliefs"] is None:
+        return "not asked"
+    return estimate(probes["beliefs"]["diagnostic" if kind == "beliefs" else kind], 100, 1).said
+
+
+def _described(part: Mapping) -> Iterator[str]:
+    """What is told and never split on."""
+    for kind, words in (("notice", "whether the counterparty got the same notice"),
+                        ("realism", "where the text is from")):
+        if one := part["probes"][kind]:
+            said = ", ".join(f"{answer if answer != 'None' else 'unreadable'} {n}"
+                             for answer, n in one["answers"].items())
+            yield f"{words}: {said} of {one['n']}."
+    if part.get("readers"):
+        first = part["readers"]["HP-LA"]
+        yield (f"on the {count(first['units'], 'bulletin')} that it reads as T > R > P > S, "
+               f"HP − LA is {points(first['value'])} ({span(first['low'], first['high'])}), the "
+               f"interaction {points(part['readers']['interaction']['value'])}.")
+
+
+def _misread(parts: Mapping[str, Mapping]) -> list[str]:
+    read = [part["probes"]["payoffs"] for part in parts.values() if part["probes"]["payoffs"]]
+    every = sorted({name for one in read for name in (*one["read"], *one["misread"])})
+    return [name for name in every if 2 * sum(name in one["read"] for one in read) < len(read)]
 
 
 def _contrast_table(name: str, part: Mapping) -> Table:

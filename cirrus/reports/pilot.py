@@ -211,14 +211,18 @@ def _by_label(out: Mapping) -> Iterator[str]:
 # --- every trial -------------------------------------------------------------------------------
 
 def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Texts:
-    """A fold a trial: by model, run and cell."""
+    """A fold a trial: by model, run and cell; of a mechanism study the first block of a bulletin,
+    since a page is to be read."""
     models = list(dict.fromkeys(row["model"] for row in rows))
+    nine = any("cell" in row for row in rows)
+    rows = [row for row in rows if row["run"] == 1] if nine else rows
     cells = list(dict.fromkeys([*NAMES.values(), *(cell.name for cell in MECHANISM)]))
-    ordered = sorted(rows, key=lambda row: (models.index(row["model"]), row["bulletin"] * (
-        "cell" in row), row["run"], cells.index(_cell_of(row))))
+    ordered = sorted(rows, key=lambda row: (models.index(row["model"]), row["bulletin"] * nine,
+                                            row["run"], cells.index(_cell_of(row))))
     return Texts(
-        "Every trial", "Each fold holds the prompt as sent and the answer as received; the whole "
-        "is in trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in ordered],
+        "Trials: the first block of every bulletin and model" if nine else "Every trial",
+        "Each fold holds the prompt as sent and the answer as received; the whole is in "
+        "trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in ordered],
         {"model": models, "cell": [cell for cell in cells if any(
             _cell_of(row) == cell for row in rows)],
          "outcome": sorted({_outcome(row) for row in rows})})

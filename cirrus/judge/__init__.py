@@ -1,1 +1,0 @@
-"""What answers mean: rows, endpoint, gates, tripwires, claims, preregistration."""

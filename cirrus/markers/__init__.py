@@ -1,1 +1,0 @@
-"""What policies say: labels, agreement of raters, sheets, adjudication."""

@@ -1,1 +1,0 @@
-"""One report a study."""

@@ -23,7 +23,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: docs missing system-packages help pilot mechanism tournament pd urrp urrp-example analyze adjudicate calibrate report verify seal test lint local-model bundle vendor bench clean
+.PHONY: docs missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify seal test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -42,6 +42,11 @@ mechanism: $(NEED)  ## nine cells on every bulletin: which account of cooperatio
 
 tournament: $(NEED)  ## agents × rounds, one condition; a plan by ARGS='--plan confirmatory'
 	@$(RUN) run_tournament.py $(CALL_FLAGS)
+
+study: $(NEED)  ## all that the six gates ask for (34 runs), registered as one study, run and analysed
+	@$(RUN) run_tournament.py --plan study --preregister $(CALL_FLAGS)
+	@$(RUN) run_tournament.py --plan study $(CALL_FLAGS)
+	@$(PYTHON) analyze.py $(or $(OUT),results/acausal)/study-*
 
 urrp: $(NEED)  ## URRP v1.1: collect trials into urrp_runs.jsonl, then analyse them
 	@$(RUN) urrp_run.py $(CALL_FLAGS)

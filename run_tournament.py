@@ -71,14 +71,14 @@ def main(argv) -> cli.Done:
     from cirrus.ask import design as s
     from cirrus.ask.bulletins import FOLDERS
     from cirrus.ask.cues import use
-    from cirrus.ask.design import runs_of_plan, single_runs
+    from cirrus.ask.design import pools, runs_of_plan, single_runs
     from cirrus.instruments import domain_of
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
     source = source_of(args)
     use(source)
-    bulletins = {name: len(domain_of(name, source).bulletins) for name in FOLDERS}
+    bulletins = pools(domain_of(name, source) for name in FOLDERS)
     seeds = seeds_given(args)
     if args.plan:
         runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
@@ -227,12 +227,12 @@ def preregister(args, runs) -> cli.Done:
     from cirrus.judge import prereg
     if not args.plan:
         raise UsageError("--preregister: give the --plan that is to be registered")
+    study = prereg.document(args.plan, [run._asdict() for run in runs])
     made = []
     for folder, own in by_folder(runs):
         path = Path(args.out) / folder
-        digest = prereg.write(path, prereg.document(args.plan, [
-            {"run_id": run.run_id, "config": run.config} for run in own]))
-        made.append({"file": str(path / prereg.FILE), "runs": len(own), "sha256": digest})
+        made.append({"file": str(path / prereg.FILE), "runs": len(own),
+                     "sha256": prereg.write(path, study)})
     lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
     return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
         *lines, "post the hash where a third party stamps the time; runs below this folder "

@@ -14,7 +14,8 @@ from common.artifacts import sha256
 FINAL_OUTCOMES = ("ok", "empty", "truncated", "blocked")
 UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 PAID_OUTCOMES = ("ok", "empty", "truncated")  # such an answer tells what a call costs
-OUTCOMES = (*FINAL_OUTCOMES, "provider_error", "not_run")
+UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
+OUTCOMES = (*FINAL_OUTCOMES, *UNANSWERED)
 
 MIN_CAP = 16                # some upstreams refuse a smaller output limit with a 400
 ALWAYS_REASONING = ("gpt-5", "o1", "o3", "o4")  # where no catalogue says so

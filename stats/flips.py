@@ -267,7 +267,10 @@ def _selected(first: list[Subset], second: list[Subset], rank: int, n: int) -> t
 
 
 def _normal_share(low: float, high: float, wanted: float) -> float:
-    """How far between two places a share lies, were the means normal."""
+    """How far between two places a share lies, were the means normal; halfway where the upper one
+    has reached all."""
+    if high >= 1:
+        return 0.5
     a, b, z = map(normal_quantile, (low, high, wanted))
     return min(0.99, max(0.01, (z - a) / (b - a)))
 

@@ -37,7 +37,7 @@ def config(population, toggles, agents=10, seed=42, **more):
              "history_mode": "standard", "label_schemes": ["L1", "L2", "L3"],
              "models": {"decision": voice, "strategy": voice}, "option_order": "random",
              "rounds": 1, "seed": seed, "tells": "standard", "temperature": 0.7,
-             "toggles": dict(zip("SCH", toggles, strict=True)), "variants": "main"}
+             "toggles": dict(zip("SCH", toggles, strict=True)), "variants": "main", "turn": 0}
     return usual | more
 
 

@@ -11,7 +11,6 @@ from study_rows import CELLS, conducted, config, plan
 
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
-from cirrus.judge.verdict import headline
 from cirrus.reports import study as reports
 from common.artifacts import gzip_bytes
 from common.exits import UsageError
@@ -46,10 +45,12 @@ def tripped(out):
 
 @pytest.fixture(scope="module")
 def superrational(tmp_path_factory):
+    """A whole study: six bulletins a part, two arms of ablation, held-out bulletins."""
     out = tmp_path_factory.mktemp("superrational")
-    plan(out)
-    plan(out, name="ablation", tells="ablated")
-    plan(out, name="holdout", variants="holdout", seed=1042)
+    plan(out, rounds=6, agents=6)
+    for tells in ("reworded", "ablated"):
+        plan(out, name=tells, tells=tells, rounds=6, agents=6)
+    plan(out, name="holdout", variants="holdout", seed=1042, rounds=6, agents=6)
     return out
 
 
@@ -65,37 +66,35 @@ def copy(small, tmp_path):
 
 # --- populations -------------------------------------------------------------------------------
 
-def test_superrational_meets_the_endpoint_and_the_gates_about_effects(superrational):
+def test_superrational_is_cue_responsive_and_passes_the_gates_about_effects(superrational):
     out = analysed(superrational, fitted=True)
     verdicts = established(out)
-    assert out["primary"]["met"] is True
+    assert out["verdict"]["word"] == "cue-responsive" and out["primary"]["met"] is True
     effects = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
     assert {verdicts[name] for name in effects} == {"pass"}
-    # Ten agents can't show that labels differ by at most two points: METHODS asks for far more.
-    assert verdicts["labels"] != "pass" and not out["superrational"]
-    assert "Superrational cooperation" not in out["claims"]["headline"]
 
 
 @pytest.mark.parametrize("population", ["coin", "compliance"])
-def test_no_effect_of_the_cues_meets_no_endpoint(population, tmp_path):
-    out = analysed(plan(tmp_path, population))
+def test_no_effect_of_the_cues_is_not_shown(population, tmp_path):
+    out = analysed(plan(tmp_path, population, agents=4, rounds=6))
     verdicts = established(out)
-    assert out["primary"]["met"] is False
-    assert verdicts["first_encounter"] != "pass" and verdicts["effect_size"] != "pass"
+    assert out["verdict"]["word"] == "not shown" and out["primary"]["met"] is not True
+    assert verdicts["effect_size"] == "fail" and verdicts["first_encounter"] != "pass"
     assert verdicts["holdout"] == verdicts["ablation"] == "not evaluable"
-    pressure = out["secondary"]["H"]
-    assert (pressure["p_holm"] < .05 and pressure["value"] > .3) is (population == "compliance")
+    pressure = out["established"]["effects"]["H"]
+    assert (pressure["low"] > .15) is (population == "compliance")
 
 
 def test_a_liked_word_fails_the_label_gate(tmp_path):
-    out = analysed(plan(tmp_path, "label-biased"))
-    assert established(out)["labels"] == "fail" and out["primary"]["met"] is False
+    out = analysed(plan(tmp_path, "label-biased", agents=4, rounds=6))
+    assert established(out)["labels"] == "fail" and out["verdict"]["word"] == "not shown"
 
 
-def test_an_effect_under_compliance_pressure_only_is_named(tmp_path):
-    out = analysed(plan(tmp_path, "compliance-cued"))
-    assert out["primary"]["at_h"]["high"]["p"] < .05
-    assert any("An effect beyond compliance" in line for line in out["claims"]["may_not"])
+def test_an_effect_under_compliance_pressure_only_leaves_compliance_open(tmp_path):
+    out = analysed(plan(tmp_path, "compliance-cued", agents=4, rounds=6))
+    assert out["established"]["effects"]["H_high"]["low"] > 0
+    assert "compliance" in out["verdict"]["open"]
+    assert "where compliance pressure is low not shown" in out["verdict"]["sentence"]
 
 
 @pytest.mark.parametrize("population, wire", [
@@ -105,29 +104,25 @@ def test_faulty_instruments_trip_their_wire(population, wire, tmp_path):
     assert wire in tripped(analysed(plan(tmp_path, population)))
 
 
-def test_a_population_of_one_act_gives_reasons_and_no_numbers(tmp_path):
-    out = analysed(plan(tmp_path, "always-coordinate"))
+def test_a_population_of_one_act_leaves_no_room_and_gives_reasons(tmp_path):
+    out = analysed(plan(tmp_path, "always-coordinate", agents=4, rounds=6))
     design = out["primary"]["design"]
     assert design["value"] == 0 and design["low"] is design["p"] is None and design["why"]
-    assert out["primary"]["met"] is None and "pass" not in established(out).values()
+    assert out["verdict"]["word"] == "not evaluable" and "no room" in out["verdict"]["why"]
+    assert out["claims"]["may"] == [] and established(out)["first_encounter"] != "pass"
     assert any("Every readable decision is cooperative" in line for line in out["limits"])
 
 
-def said_of(low, verdict="pass"):
-    """The headline where six gates have one verdict; `low`: (value, p) where H is low."""
-    shown = {"value": 0.5, "p": 0.001}
-    point = {"design": shown, "met": True,
-             "at_h": {"high": shown, "low": dict(zip(("value", "p"), low, strict=True))}}
-    gate = {"title": "Gate", "established": {"verdict": verdict}}
-    return headline({"primary": point, "gates": [gate] * 6})
-
-
-def test_superrational_is_said_where_all_six_pass_and_the_effect_holds_without_pressure():
-    assert said_of((0.4, 0.01)).startswith("Superrational cooperation")
-    assert "compliance is not excluded" in said_of((0.1, 0.4))
-    assert "compliance is not excluded" in said_of((-0.4, 0.01))
-    for verdict in ("fail", "undecided", "not evaluable"):
-        assert "Superrational cooperation" not in said_of((0.4, 0.01), verdict)
+def test_a_refused_policy_leaves_its_encounters_out(tmp_path):
+    folder = plan(tmp_path, "superrational", agents=4)
+    run = folder / "cvd-S.high-C.present-H.low-s42"
+    poison(run, "strategies_r1.json", '"policy_status":"', "", ("ok", "refused"))
+    out = analysed(folder)
+    lost = next(cell for cell in out["parts"]["main"]["cells"]
+                if cell["cell"] == "S.high-C.present-H.low")
+    assert lost["missing"] == 3   # of one agent with three others
+    wire = next(wire for wire in out["tripwires"] if wire["tripwire"] == "policies")
+    assert "1 of 4" in wire["figure"] and not wire["tripped"]
 
 
 # --- which runs --------------------------------------------------------------------------------
@@ -139,7 +134,7 @@ def refused(*folders):
 
 
 def test_runs_of_different_sizes_are_refused_by_the_key_that_differs(superrational, small):
-    assert "different designs (agents: 10 and 4)" in refused(superrational, small)
+    assert "different designs (agents: 6 and 4)" in refused(superrational, small)
 
 
 def test_other_prompts_are_refused_by_name(copy):
@@ -199,12 +194,12 @@ def test_an_empty_cell_leaves_the_other_level_of_h(copy):
 def test_one_run_alone_has_no_contrast(copy):
     out = analysed(copy / "cvd-S.low-C.absent-H.low-s42")
     assert out["primary"]["design"]["value"] is None and out["primary"]["met"] is None
-    assert set(established(out).values()) <= {"not evaluable", "undecided", "fail"}
-    assert "can't be computed" in out["claims"]["headline"]
+    assert "pass" not in established(out).values()
+    assert out["verdict"]["word"] == "not evaluable" and out["claims"]["may"] == []
 
 
 def test_ablation_alone_has_no_primary_data(superrational):
-    out = analysed(superrational / "ablation-s42")
+    out = analysed(superrational / "ablated-s42")
     assert any("No main runs" in line for line in out["limits"])
     assert "pass" not in established(out).values()
     markdown(reports.document(json.loads(json.dumps(out))))
@@ -241,14 +236,14 @@ def test_only_runs_under_an_unchanged_registration_are_confirmatory(small, tmp_p
     from cirrus.judge import prereg
     configs = [config("coin", cell, agents=2) for cell in CELLS]
     runs = [Run("own-s42", run_name(c), c) for c in configs]
-    prereg.write(tmp_path / "own-s42", prereg.document("own", [
-        {"run_id": run.run_id, "config": run.config} for run in runs]))
+    prereg.write(tmp_path / "own-s42", prereg.document("own", [run._asdict() for run in runs]))
     out = analysed(conducted(tmp_path, runs, "own"))
     assert (out["registration"]["kind"], out["registration"]["deviations"]) == ("confirmatory", [])
     shutil.rmtree(tmp_path / "own-s42" / runs[0].run_id)
     out = analysed(tmp_path / "own-s42")
     assert out["registration"]["kind"] == "exploratory"
-    assert "plan: the runs are not those" in out["registration"]["deviations"][0]
+    assert out["registration"]["deviations"] == [
+        f"own-s42: plan: 1 of 8 registered runs are left out: own-s42/{runs[0].run_id}"]
     assert analysed(small)["registration"]["why"] == "not preregistered"
 
 
@@ -302,11 +297,11 @@ def test_what_an_agent_wrote_is_text_in_the_report(cli, copy):
     assert not re.search(r"""(?:src|href)=["']?http""", page)
 
 
-def poison(run, name, before, words):
+def poison(run, name, before, words, swap=("", "")):
     """Foreign words in one artifact, its hash in the manifest with them."""
     from common.artifacts import sha256
     path = run / name
-    path.write_text(path.read_text().replace(before, before + words, 1))
+    path.write_text(path.read_text().replace(before + swap[0], before + words + swap[1], 1))
     edit_manifest(run, lambda m: m["files"].update({name: sha256(path.read_bytes())}))
 
 

@@ -48,7 +48,7 @@ def study(tmp_path_factory):
 def test_a_replication_has_the_decisions_of_the_real_runs(study):
     real = {row.id: row for run in study.runs for row in decisions(run)}
     held = c.collect("superrational", c.tournament_runs("superrational", 4, [7]))
-    assert len(real) == 26 * 4 * 3 == len(held.rows)
+    assert len(real) == 34 * 4 * 3 == len(held.rows)
     for row in held.rows:
         assert row._replace(**BESIDE) == real[row.id]._replace(**BESIDE)
 

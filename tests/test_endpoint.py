@@ -7,6 +7,7 @@ from study_rows import CELLS, cells, decision
 
 from cirrus.judge import endpoint
 from cirrus.judge import endpoint as e
+from cirrus.judge.effects import SIMPLE
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 HPH, LAH = ("high", "present", "high"), ("low", "absent", "high")
@@ -24,7 +25,7 @@ def test_the_contrast_is_taken_inside_each_unit_and_tested_over_units():
     # sd = sqrt(1/6), t(.975, 3) = 3.182446 (R: qt); of 8 sign choices of 1, 1/2, 1/2 two reach ±2
     half = 3.182446 * math.sqrt(1 / 6) / 2
     assert (out["value"], out["units"], out["p"]) == (0.5, 4, 0.25)
-    assert (out["low"], out["high"]) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-6)
+    assert (out["low"], out["high"]) == (pytest.approx(0.5 - half, abs=1e-6), 1)  # never beyond
 
 
 def test_agents_of_two_seeds_are_units_of_their_own():
@@ -50,7 +51,8 @@ def test_secondary_contrasts_of_one_unit_by_hand():
                  | {(*cell, "high"): [0] for cell in means})
     said = {name: next(iter(e.unit_values(rows, contrast).values()))
             for name, contrast in e.CONTRASTS.items()}
-    assert said == {"primary": 0.5, "S": 0.25, "C": 0.25, "SxC": 0.0, "H": -0.5}
+    assert said == {"primary": 0.5, "S": 0.25, "C": 0.25, "SxC": 0.0, "H": -0.5,
+                    **dict.fromkeys(SIMPLE, 0.25)}
 
 
 def test_holm_adjusts_the_contrasts_that_have_a_test():
@@ -122,13 +124,6 @@ def test_delta_of_one_unit_or_of_one_that_holds_a_side_has_no_interval():
     assert lone["low"] is None and lone["why"] == "one unit holds all decisions of a side"
 
 
-def test_six_seeds_are_tested_as_units_too():
-    rows = [row for seed in range(6) for row in cells({HPL: [1], LAL: [0]}, seed=seed)]
-    values = e.unit_values(rows, e.CONTRASTS["primary"])
-    assert e.by_seed(values)["p"] == 2 / 2 ** 6
-    assert e.by_seed(dict(list(values.items())[:5])) is None
-
-
 STRONG = {"value": 0.5, "p": 0.01, "why": None}
 
 
@@ -137,14 +132,14 @@ STRONG = {"value": 0.5, "p": 0.01, "why": None}
     (STRONG | {"value": -0.5}, 0.01, 1.0, False), (STRONG | {"p": 0.06}, 0.01, 1.0, False)])
 def test_met_takes_both_tests_in_the_predicted_direction(design, p, estimate, met):
     model = {"with_policy": {"separated": False, "primary": {"p": p, "estimate": estimate}}}
-    assert e.verdict(design, model)[0] is met
+    assert e.decided(design, model)[0] is met
 
 
 def test_separation_leaves_the_design_based_test_alone_and_absence_leaves_it_open():
     apart = {"with_policy": {"separated": True, "primary": None, "why": "separation: …"}}
-    assert e.verdict(STRONG, apart)[0] is True
-    assert e.verdict(STRONG, NO_MODEL)[0] is None
-    assert e.verdict(STRONG | {"p": 0.5}, NO_MODEL)[0] is False
+    assert e.decided(STRONG, apart)[0] is True
+    assert e.decided(STRONG, NO_MODEL)[0] is None
+    assert e.decided(STRONG | {"p": 0.5}, NO_MODEL)[0] is False
 
 
 # --- the model ---------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def test_figures_are_drawings_and_each_table_is_there_twice(drawn, name):
 
 def test_a_table_says_in_numbers_what_the_analysis_has(drawn):
     effect = json.loads((drawn / "acausal/confirmatory-s42/acausal-analysis.json").read_text())[
-        "primary"]["design"]
+        "established"]["effects"]["primary"]
     with (drawn / "study/effects.csv").open(newline="", encoding="utf-8") as file:
         first = next(csv.DictReader(file))
     assert [float(first[f"points (95% interval){end}"]) for end in ("", ", low", ", high")] == [

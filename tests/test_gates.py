@@ -1,141 +1,238 @@
-"""The six gates: the specification's rule, and what the data establish."""
+"""The six gates: the specification's rule, and what the data establish over bulletins."""
 
 import math
 
 import pytest
-from study_rows import cells, decision
+from study_rows import cells
 
 from cirrus.judge import gates as g
-from cirrus.judge.endpoint import cliffs_delta, effect, verdict
+from cirrus.judge.effects import slots
+from cirrus.judge.endpoint import cliffs_delta, effect
+from cirrus.judge.study import slot_of
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
+EFFECT_GATES = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
 
 
-def planted(shares, n=20, **more):
-    """Two agents a pair of shares of n: {HP: k of n, LA: k of n}, one pair a unit."""
+def planted(shares, n=20, bulletins="b", **more):
+    """A bulletin a pair of shares of n: {HP: k of n, LA: k of n}, an agent each."""
     return [row for at, (x, y) in enumerate(shares) for row in cells(
-        {HPL: [1] * x + [0] * (n - x), LAL: [1] * y + [0] * (n - y)}, f"a{at:02d}", **more)]
+        {HPL: [1] * x + [0] * (n - x), LAL: [1] * y + [0] * (n - y)}, f"a{at:02d}",
+        bulletin=f"{bulletins}{at:02d}", **more)]
 
 
-STRONG = [(16, 6), (17, 5), (15, 7), (16, 4), (18, 6), (16, 8), (17, 6), (15, 5)]  # +50 points
-WEAK = [(11, 10), (9, 10), (11, 9), (10, 11), (11, 10), (10, 9), (9, 10), (12, 10)]
-BY_MODEL = {"with_policy": {"separated": False, "why": None,
-                            "primary": {"p": 0.001, "estimate": 2.0}}}
+def evidence(**rows):
+    tables = {part: slots((slot_of(row), row.cooperates) for row in listed)
+              for part, listed in rows.items()}
+    main = rows.get("main", ())
+    return g.Evidence({"design": effect(main), "delta": cliffs_delta(main)}, rows, tables)
 
 
 def board(**rows):
-    design = effect(rows["main"])
-    met, why = verdict(design, BY_MODEL)
-    endpoint = {"design": design, "model": BY_MODEL, "delta": cliffs_delta(rows["main"]),
-                "met": met, "why": why}
-    return {gate["gate"]: gate for gate in g.gates(endpoint, rows)}
+    return {gate["gate"]: gate for gate in g.gates(evidence(**rows))}
 
 
 def verdicts(gate):
     return gate["as_specified"]["verdict"], gate["established"]["verdict"]
 
 
+STRONG = [(16, 6), (17, 5), (15, 7), (16, 4), (18, 6), (16, 8), (17, 6), (15, 5)]  # +50 points
+WEAK = [(11, 10), (9, 10), (11, 9), (10, 11), (11, 10), (10, 9), (9, 10), (12, 10)]
+
+
+def everywhere(shares, **other):
+    """The same shares in every part, held-out ones on bulletins of their own."""
+    parts = {name: planted(shares) for name in ("main", "hospital", "reworded", "ablated")}
+    return parts | {"holdout": planted(shares, bulletins="h")} | other
+
+
 def test_an_effect_in_every_part_passes_every_gate_about_effects():
-    rows = planted(STRONG)
-    out = board(main=rows, hospital=rows, ablation=rows, holdout=rows)
-    for name in ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size"):
-        assert verdicts(out[name]) == ("pass", "pass"), name
-
-
-def test_parts_that_were_not_run_are_not_evaluable_which_is_no_pass():
-    out = board(main=planted(STRONG))
-    for name in ("labels", "cross_domain", "ablation", "holdout"):
-        assert verdicts(out[name]) == ("not evaluable", "not evaluable")
-    assert not g.all_pass(list(out.values()))
+    out = board(**everywhere(STRONG))
+    assert {name: verdicts(out[name]) for name in EFFECT_GATES} == dict.fromkeys(
+        EFFECT_GATES, ("pass", "pass"))
 
 
 def test_a_weak_effect_follows_the_rule_and_establishes_nothing():
-    weak = planted(WEAK)
-    out = board(main=weak, hospital=weak, ablation=weak, holdout=weak)
+    out = board(**everywhere(WEAK))
     for name in ("first_encounter", "cross_domain", "ablation", "holdout"):
         assert verdicts(out[name]) == ("pass", "undecided"), name
     assert verdicts(out["effect_size"]) == ("fail", "fail")
 
 
-def test_another_sign_in_a_part_fails_it():
-    rows, reverse = planted(STRONG), planted([(y, x) for x, y in STRONG])
-    out = board(main=rows, hospital=reverse, ablation=reverse, holdout=reverse)
-    for name in ("cross_domain", "ablation", "holdout"):
-        assert verdicts(out[name]) == ("fail", "fail"), name
+def test_an_effect_of_the_wrong_sign_passes_nothing():
+    out = board(**everywhere([(y, x) for x, y in STRONG]))
+    assert {verdicts(out[name]) for name in EFFECT_GATES} == {("fail", "fail")}
 
 
-def test_ablation_must_leave_half_of_the_effect():
-    """+50 points in the main runs; +25 are half of it, +24 are not."""
+@pytest.mark.parametrize("part, gate", [
+    ("hospital", "cross_domain"), ("reworded", "ablation"), ("ablated", "ablation"),
+    ("holdout", "holdout")])
+def test_another_sign_in_one_part_fails_its_gate(part, gate):
+    reverse = planted([(y, x) for x, y in STRONG], bulletins="h" if part == "holdout" else "b")
+    assert verdicts(board(**everywhere(STRONG, **{part: reverse}))[gate]) == ("fail", "fail")
+
+
+@pytest.mark.parametrize("missing, gate, plan", [
+    ("hospital", "cross_domain", "confirmatory"), ("reworded", "ablation", "ablation"),
+    ("ablated", "ablation", "ablation"), ("holdout", "holdout", "holdout"),
+    ("main", "labels", "confirmatory")])
+def test_a_part_that_was_not_run_is_not_evaluable_and_names_the_plan_that_brings_it(
+        missing, gate, plan):
+    out = board(**everywhere(STRONG, **{missing: []}))[gate]
+    assert (*verdicts(out), out["next"]) == ("not evaluable", "not evaluable", plan)
+
+
+@pytest.mark.parametrize("part, gate", [("main", "first_encounter"), ("main", "effect_size"),
+                                        ("hospital", "cross_domain"), ("holdout", "holdout"),
+                                        ("ablated", "ablation")])
+def test_five_bulletins_are_not_evaluable_and_six_are(part, gate):
+    few = planted([(19, 1)] * 5, bulletins="h" if part == "holdout" else "b")
+    six = planted([(19, 1)] * 6, bulletins="h" if part == "holdout" else "b")
+    out = board(**everywhere(STRONG, **{part: few}))[gate]
+    assert (out["established"]["verdict"], out["next"] is None) == ("not evaluable", False)
+    out = board(**everywhere(STRONG, **{part: six}))[gate]
+    assert out["established"]["verdict"] == "pass" and out["next"] is None
+
+
+def test_no_primary_data_make_no_gate_pass():
+    out = board(main=[])
+    assert all(gate["established"]["verdict"] == "not evaluable" for gate in out.values())
+    assert not g.all_pass(list(out.values())) and g.all_pass(list(board(
+        **everywhere(STRONG)).values())[1:])
+
+
+# --- thresholds --------------------------------------------------------------------------------
+
+def test_ablation_must_leave_half_of_the_effect_in_both_arms():
+    """+50 points in the main runs: +25 are half of it, +24 are not."""
     main = planted([(16, 6)] * 4 + [(17, 7)] * 4)
-    half = planted([(11, 6)] * 4 + [(12, 7)] * 4)
-    less = planted([(61, 36), (62, 38), (61, 37), (60, 36)] * 2, n=100)
-    assert verdicts(board(main=main, ablation=less)["ablation"]) == ("fail", "fail")
-    assert board(main=main, ablation=half)["ablation"]["as_specified"]["verdict"] == "pass"
+    half, less = planted([(11, 6)] * 4 + [(12, 7)] * 4), planted([(61, 37)] * 8, n=100)
+    assert verdicts(board(main=main, reworded=half, ablated=half)["ablation"]) == ("pass", "pass")
+    for arms in ({"reworded": less, "ablated": half}, {"reworded": half, "ablated": less}):
+        assert verdicts(board(main=main, **arms)["ablation"]) == ("fail", "fail")
 
 
 def test_holdout_is_tested_one_sided_and_hospital_two_sided():
-    """Five units of one sign: p = 2/32 two-sided, 1/32 one-sided."""
-    five = planted([(16, 6), (17, 6), (15, 6), (16, 7), (18, 6)])
-    out = board(main=planted(STRONG), hospital=five, holdout=five)
-    assert out["cross_domain"]["numbers"]["p"] == 2 / 32
+    """Six bulletins, the smallest against the rest: of 64 sign choices two are as far on the one
+    side (p = 2/64 < .05), four on both (4/64 > .05)."""
+    six = [(15, 6), (15, 6), (16, 6), (15, 7), (16, 7), (9, 10)]
+    out = board(main=planted(STRONG), hospital=planted(six), holdout=planted(six, bulletins="h"))
     assert verdicts(out["cross_domain"]) == ("pass", "undecided")
-    assert out["holdout"]["numbers"]["p"] == 1 / 32
     assert verdicts(out["holdout"]) == ("pass", "pass")
 
 
-def test_the_effect_size_gate_asks_for_the_lower_bound():
-    """δ = .25 with units from −.05 to +.55: the estimate passes .2, its lower bound can't."""
+def test_held_out_runs_on_main_bulletins_are_no_holdout():
+    out = board(**everywhere(STRONG, holdout=planted(STRONG)))["holdout"]
+    assert verdicts(out) == ("not evaluable", "not evaluable")
+    assert "8 bulletins of the held-out runs are those of main runs" in out["established"]["figure"]
+
+
+def test_the_effect_size_gate_asks_for_the_lower_limit():
+    """δ = .25 with bulletins from −.05 to +.55: the estimate passes .2, its lower limit can't."""
     out = board(main=planted([(10, 11), (16, 5), (13, 8), (14, 9), (12, 11), (15, 10), (13, 6),
                               (12, 5)]))
-    assert out["effect_size"]["as_specified"]["verdict"] == "pass"
-    assert out["effect_size"]["established"]["verdict"] == "undecided"
+    assert verdicts(out["effect_size"]) == ("pass", "undecided")
+
+
+@pytest.mark.parametrize("k, specified", [(60, "fail"), (61, "pass")])
+def test_a_delta_of_exactly_a_fifth_does_not_pass(k, specified):
+    rows = planted([(k, 40)] * 8, n=100)
+    assert board(main=rows)["effect_size"]["as_specified"]["verdict"] == specified
+
+
+def test_missing_decisions_are_counted_against_the_first_encounter():
+    """+20 points over 20 bulletins of 100 a cell; 40 more that are missing in one cell, had they
+    cooperated, leave 60 − 80/140 = +3."""
+    whole = planted([(60, 40)] * 20, n=100)
+    holes = whole + [row._replace(cooperates=None) for row in planted([(0, 40)] * 20, 40)
+                     if row.S == "low"]
+    assert board(main=whole)["first_encounter"]["established"]["verdict"] == "pass"
+    assert board(main=holes)["first_encounter"]["established"]["verdict"] == "undecided"
 
 
 # --- labels ------------------------------------------------------------------------------------
 
-def schemes(differences, n=100):
-    """Units with n decisions a scheme: L1 at 50 + d in a hundred, L2 at 50."""
-    return [row for at, d in enumerate(differences) for scheme, k in (("L1", n // 2 + d),
-                                                                      ("L2", n // 2))
-            for row in cells({HPL: [1] * k + [0] * (n - k)}, f"a{at:02d}", label_scheme=scheme)]
+def labelled(rates, n=400, bulletins=10, cell=HPL, order="cooperative-first"):
+    """{scheme: k of n} on each of ten bulletins."""
+    return [row for at in range(bulletins) for scheme, k in rates.items() for row in cells(
+        {cell: [1] * k + [0] * (n - k)}, "a", bulletin=f"b{at}", label_scheme=scheme,
+        option_order=order)]
 
 
-def labels(differences):
-    return g.labels({}, {"main": schemes(differences)})
+def study_of(rates_hp, rates_la, **more):
+    return [row for order in ("cooperative-first", "other-first")
+            for cell, rates in ((HPL, rates_hp), (LAL, rates_la))
+            for row in labelled(rates, cell=cell, order=order, **more)]
 
 
-def test_labels_that_make_no_difference_in_many_units_are_established():
-    gate = labels([1, -1] * 10)  # sd 1.026 points, 20 units: half-width 1.729133 × .2294 = .397
-    pair = gate["numbers"]["pairs"]["L1−L2"]
+SAME = {"L1": 200, "L2": 200, "L3": 200}
+
+
+def label_gate(rates_hp, rates_la, **more):
+    return board(main=study_of(rates_hp, rates_la, **more))["labels"]
+
+
+def test_labels_that_make_no_difference_in_many_decisions_are_established():
+    gate = label_gate(SAME, SAME)
     assert verdicts(gate) == ("pass", "pass")
-    assert pair["high"] == pytest.approx(1.729133 * math.sqrt(20 / 19) / math.sqrt(20) / 100)
+    # 8,000 decisions a scheme and cell at one half: MOVER of four Wilson intervals, 90%
+    wilson = 1.644854 * math.sqrt(.25 / 8000) / math.sqrt(1 + 1.644854 ** 2 / 8000)
+    pair = gate["numbers"]["pairs"]["L1−L2"]
+    assert pair["high"] == pytest.approx(math.sqrt(4 * (wilson / 2) ** 2), rel=1e-3)
 
 
-def test_two_points_follow_the_rule_three_do_not():
-    assert labels([2] * 3 + [3, 1])["as_specified"]["verdict"] == "pass"
-    assert labels([3] * 3 + [4, 2])["as_specified"]["verdict"] == "fail"
+def test_a_respondent_that_never_varies_passes_and_one_that_follows_the_word_fails():
+    always, never = dict.fromkeys(SAME, 400), dict.fromkeys(SAME, 0)
+    assert verdicts(label_gate(always, never)) == ("pass", "pass")
+    assert verdicts(label_gate(always | {"L1": 0}, never)) == ("fail", "fail")
 
 
-def test_a_label_that_is_liked_fails_and_a_few_noisy_units_decide_nothing():
-    assert verdicts(labels([10, 12, 8, 11, 9])) == ("fail", "fail")
-    gate = labels([20, -20, 10, -10])
-    assert verdicts(gate) == ("pass", "undecided")
-    # sd² = 1000/3 points²; (1.644854 + 1.281552)² × sd² / 2² (R: qnorm)
-    assert gate["numbers"]["units_needed"] == math.ceil(2.926406 ** 2 * 1000 / 3 / 4)
-    assert f"about {gate['numbers']['units_needed']} units" in gate["established"]["figure"]
+def test_an_exact_bound_is_clopper_and_pearson_s():
+    """0 of 8,000 in either cell: two cells of weight 1/2, each up to 1 − .05^(1/8000)."""
+    never = dict.fromkeys(SAME, 0)
+    pair = label_gate(never, never)["numbers"]["pairs"]["L1−L2"]
+    assert pair["high"] == pytest.approx(math.sqrt(2) / 2 * (1 - .05 ** (1 / 8000)), rel=1e-6)
 
 
-def test_one_scheme_only_is_not_evaluable():
-    gate = g.labels({}, {"main": [decision(), decision(cooperates=0)]})
-    assert verdicts(gate) == ("not evaluable", "not evaluable")
-    assert "one label scheme" in gate["as_specified"]["figure"]
+@pytest.mark.parametrize("k, specified", [(208, "pass"), (209, "fail")])
+def test_two_points_follow_the_rule_more_do_not(k, specified):
+    high = {"L1": k, "L2": 200, "L3": 200}
+    assert label_gate(high, high)["as_specified"]["verdict"] == specified
 
 
-def test_decisions_that_never_differ_establish_nothing_about_labels():
-    gate = labels([50, 50, 50])  # L1 always, L2 half: the same in each unit, no spread to test on
-    assert verdicts(gate) == ("fail", "not evaluable")
+def test_a_difference_fails_only_where_its_interval_lies_wholly_outside():
+    """3 points with 300 decisions a scheme and bulletin: neither inside nor wholly outside ±2."""
+    few = dict.fromkeys(SAME, 50) | {"L1": 53}
+    gate = label_gate(few, few, n=100)
+    assert verdicts(gate) == ("fail", "undecided")
+    assert "decisions a scheme would decide" in gate["established"]["figure"]
+    more = SAME | {"L1": 216}
+    assert verdicts(label_gate(more, more)) == ("fail", "fail")
 
 
-def test_a_missing_primary_endpoint_makes_no_gate_pass():
-    out = board(main=[])
-    assert all(gate["established"]["verdict"] == "not evaluable" for gate in out.values())
+def test_an_effect_that_hangs_on_the_label_fails_though_rates_are_equal():
+    """HP − LA is +20 under L1 and −20 under L2; cooperation is one half under all."""
+    high, low = SAME | {"L1": 240, "L2": 160}, SAME | {"L1": 160, "L2": 240}
+    gate = label_gate(high, low)
+    assert verdicts(gate) == ("pass", "fail") and "effect L1−L2" in gate["established"]["figure"]
+
+
+def test_an_effect_that_hangs_on_the_order_fails():
+    first, second = "cooperative-first", "other-first"
+    rows = [row for order, (x, y) in ((first, (280, 120)), (second, (200, 200)))
+            for cell, k in ((HPL, x), (LAL, y))
+            for row in labelled(dict.fromkeys(SAME, k), cell=cell, order=order)]
+    gate = board(main=rows)["labels"]
+    assert verdicts(gate) == ("pass", "fail")
+    assert f"effect {first}−{second}" in gate["established"]["figure"]
+
+
+def test_one_scheme_only_and_five_bulletins_are_not_evaluable():
+    assert "only one label scheme" in label_gate({"L1": 1}, {"L1": 1})["as_specified"]["figure"]
+    assert verdicts(label_gate(SAME, SAME, bulletins=5)) == ("pass", "not evaluable")
+
+
+def test_a_gate_names_what_was_enough_by_effect(monkeypatch):
+    assert g.enough("labels") == "not calibrated"
+    monkeypatch.setitem(g.ENOUGH, "labels", {30: "10 agents × 10 rounds", 57: "4 agents"})
+    assert g.enough("labels") == "+30 points: 10 agents × 10 rounds; +57 points: 4 agents"

@@ -10,10 +10,10 @@ from test_analyze_plan import NO_MODEL, analysed
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
 from cirrus.markers.agreement import after_decision, block, rationales, validity
+from cirrus.markers.claims import may, may_not
 from cirrus.markers.labels import FAMILIES
 from cirrus.markers.ratings import Policy, Rater, items_of, policies_of
 from cirrus.reports import study as reports
-from cirrus.reports.markers import may, may_not
 from common.rng import SeededRandom
 from common.verify import find_runs
 from show.document import markdown

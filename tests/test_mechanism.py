@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT  # noqa: F401  the project's folder on the path
 
 from cirrus.judge import mechanism
-from cirrus.judge.ladder import WORDS
+from cirrus.judge.verdict import WORDS
 
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
 SEEN = {"HP": (1, 1, 0), "HA": (1, 0, 0), "LP": (0, 1, 0), "LA": (0, 0, 0), "RV": (1, -.3, 0),

@@ -11,7 +11,9 @@ USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
 @pytest.mark.parametrize(("own", "role", "marks"), [
     ({}, "main", []),
     ({"toggles": {"S": "low", "C": "absent", "H": "omit"}}, "main", []),  # the cell is no aside
-    ({"tells": "ablated"}, "ablation", ["ablated"]),
+    ({"tells": "ablated"}, "ablated", ["ablated"]),
+    ({"tells": "reworded"}, "reworded", ["reworded"]),
+    ({"effort": "high"}, "effort", ["effort-high"]),
     ({"variants": "holdout"}, "holdout", ["holdout"]),
     ({"history_mode": "off"}, "history-off", ["history-off"]),
     ({"tells": "ablated", "history_mode": "off"}, "other", ["ablated", "history-off"]),
@@ -22,7 +24,7 @@ def test_a_run_is_for_the_one_thing_it_does_otherwise(own, role, marks):
 
 @pytest.mark.parametrize(("role", "domain", "part"), [
     ("main", "cvd", "main"), ("holdout", "cvd", "holdout"), ("other", "cvd", None),
-    ("main", "hospital", "hospital"), ("ablation", "hospital", None),
+    ("main", "hospital", "hospital"), ("ablated", "hospital", None),
 ])
 def test_another_domain_never_enters_the_primary_data(role, domain, part):
     assert part_of(role, domain) == part

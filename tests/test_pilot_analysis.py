@@ -2,8 +2,8 @@
 
 import pytest
 
+from cirrus.judge.effects import NAMES
 from cirrus.judge.pilot import analyse
-from cirrus.judge.verdict import NAMES
 from cirrus.reports.pilot import quality
 
 HP, HA, LP, LA = NAMES
@@ -53,7 +53,7 @@ def test_runs_that_share_a_bulletin_are_one_unit():
     for own in (study(rows)["models"]["m"], study(rows)["pooled"]):
         primary = own["effects"]["primary"]  # b1: 1 and 1; b0: 0 and 1
         assert (primary["value"], primary["units"]) == (0.75, 2)
-        assert own["exploratory"]["primary"]["units"]["sign_flip"]["p"] == 0.5
+        assert own["exploratory"]["primary"]["sign_flip_p"] == 0.5
 
 
 def test_the_interaction_is_a_difference_of_differences():
@@ -64,9 +64,9 @@ def test_the_interaction_is_a_difference_of_differences():
     assert cross["models"]["n"]["interaction"]["value"] == -1
 
 
-def test_constant_contrasts_get_no_interval_but_a_reason():
+def test_two_bulletins_exclude_nothing_and_say_so():
     entry = study(*FULL)["models"]["m"]["interaction"]
-    assert entry["low"] is None and entry["high"] is None and "same" in entry["why"]
+    assert (entry["low"], entry["high"]) == (-2, 2) and "2 units exclude nothing" in entry["why"]
 
 
 def test_main_effects_average_over_the_other_factor():
@@ -109,12 +109,13 @@ def test_no_readable_decision_gives_no_number():
     out = study(*[block(m, r, None, None, None, None) for m in "mn" for r in (1, 2)])
     assert out["pooled"]["effects"]["primary"]["value"] is None
     assert out["pooled"]["cells"][NAMES[HP]]["mean"] is None
-    assert out["claims"]["may"] == ["Nothing yet: there are no readable decisions to compare."]
+    assert out["verdict"]["word"] == "not evaluable" and out["claims"]["may"] == []
 
 
-def test_all_decisions_equal_gives_means_but_no_spread():
-    out = study(*[block(m, r, 1, 1, 1, 1) for m in "mn" for r in (1, 2)])["pooled"]
-    assert out["cells"][NAMES[HP]]["se"] is None
+def test_decisions_that_never_differ_have_no_d_and_an_interval_of_some_width():
+    out = study(*[block(m, r, 1, 1, 1, 1) for m in "mn" for r in range(8)])["pooled"]
+    primary = out["effects"]["primary"]
+    assert primary["value"] == 0 and -0.2 < primary["low"] < 0 < primary["high"] < 0.2
     assert out["effects"]["primary"]["sizes"]["d"]["value"] is None
 
 

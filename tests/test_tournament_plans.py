@@ -20,9 +20,9 @@ def listed(run):
 
 
 @pytest.mark.parametrize(("plan", "runs", "calls"), [
-    # cvd: 10 rounds of 10 policies and 270 decisions; hospital: 6 bulletins, so 6 rounds
-    ("confirmatory", 10, 8 * 2800 + 2 * 1680), ("exploratory", 48, 3 * 8 * (2800 + 1680)),
-    ("holdout", 8, 8 * 2800), ("ablation", 8, 8 * 2800), ("history-off", 8, 8 * 2800)])
+    # 10 rounds of 10 policies and 270 decisions; 8 held-out bulletins, so 8 rounds
+    ("confirmatory", 10, 10 * 2800), ("exploratory", 48, 48 * 2800), ("holdout", 8, 8 * 2240),
+    ("ablation", 16, 16 * 2800), ("history-off", 8, 8 * 2800), ("study", 34, 26 * 2800 + 8 * 2240)])
 def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
     data = json.loads(cli(SCRIPT, "--plan", plan, "--dry-run", "--json").stdout)
     assert (len(data["runs"]), data["calls"]) == (runs, calls)
@@ -36,6 +36,56 @@ def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
         assert set(cells.values()) == {3} and len(cells) == 16
     if plan == "holdout":
         assert not any(name.endswith("-s42") for name in names)
+    if plan == "study":   # held-out runs under seeds that no other run has, and in one folder
+        assert all(name.endswith("-s1042") == ("holdout" in name) for name in names)
+
+
+def bulletins_of(seeds, rounds, variants="main", agents=2):
+    """{seed: the bulletins of its rounds} of a plan over these seeds."""
+    from cirrus.ask import design as s
+    from cirrus.ask.prompts import load_domain
+    domains = {name: load_domain(name) for name in ("cvd", "hospital")}
+    settings = s.load(s.DEFAULT) | {"agents": agents, "rounds": rounds}
+    voices, _ = s.voices(settings, True, ["coin"])
+    runs = s.runs_of_plan("holdout" if variants == "holdout" else "confirmatory", settings, voices,
+                          seeds, s.pools(domains.values()))
+    return {run.config["seed"]: [round_.bulletin.id for round_ in s.design(
+        domains["cvd"], run.config).rounds] for run in runs if run.config["domain"] == "cvd"}
+
+
+@pytest.mark.parametrize("seeds", [range(40, 60), range(7, 400, 20), [3, 3 + 20, 4, 24, 44]])
+@pytest.mark.parametrize("rounds", [1, 10, 20])
+def test_seeds_of_a_plan_stand_on_different_bulletins_in_every_round(seeds, rounds):
+    dealt = bulletins_of(list(seeds), rounds)
+    assert all(len(set(bulletins)) == rounds for bulletins in dealt.values())
+    for number in range(rounds):
+        assert len({bulletins[number] for bulletins in dealt.values()}) == len(dealt)
+
+
+def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_seeds_share_one():
+    assert bulletins_of([42], 10)[42] == bulletins_of([41, 42, 43], 10)[42]
+    first = [bulletins[0] for bulletins in bulletins_of(list(range(21)), 1).values()]
+    assert sorted(Counter(first).values()) == [1] * 19 + [2]
+
+
+def test_held_out_bulletins_are_asked_by_held_out_runs_alone():
+    main = {b for dealt in bulletins_of([1], 20).values() for b in dealt}
+    held = {b for dealt in bulletins_of([1], 8, "holdout").values() for b in dealt}
+    assert (len(main), len(held), main & held) == (20, 8, set())
+
+
+def test_a_run_from_before_there_were_turns_is_dealt_as_it_was():
+    from study_rows import config
+
+    from cirrus.ask import design as s
+    from cirrus.ask.prompts import deal_bulletins, load_domain
+    from common.rng import SeededRandom
+    old = {key: value for key, value in config("coin", ("high", "present", "low"), agents=2,
+                                               rounds=4).items() if key != "turn"}
+    domain = load_domain("cvd")
+    drawn = deal_bulletins(SeededRandom(42, "tournament").stream("bulletins"), domain, 4)
+    assert [(r.bulletin.id, r.variant.id) for r in s.design(domain, old).rounds] == [
+        (bulletin.id, variant.id) for bulletin, variant in drawn]
 
 
 def test_a_plan_s_runs_stand_in_a_folder_a_seed(cli, tmp_path):
@@ -72,7 +122,7 @@ def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
         for entry, _, _ in entries(path):
             whose[entry["request"]["seed"]] = path.parent.name
     order = [whose[call["seed"]] for call in double.ledger()["requests"]]
-    assert len(order) == 8 * 2 * (3 + 18)
+    assert len(order) == 16 * 2 * (3 + 18)
     for name in set(order):     # one after the other, the first run's calls would lie at 0.06
         places = [at for at, own in enumerate(order) if own == name]
         assert 0.42 < sum(places) / len(places) / len(order) < 0.58
@@ -92,7 +142,7 @@ def test_a_plan_file_is_run_as_written(cli, tmp_path):
 def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_path):
     flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
     said = cli(SCRIPT, *flags, "--preregister")
-    digest = re.search(r"8 runs, sha256 ([0-9a-f]{64})", said.stdout)[1]
+    digest = re.search(r"16 runs, sha256 ([0-9a-f]{64})", said.stdout)[1]
     folder = plan_in(tmp_path / "results/acausal")
     assert [path.name for path in folder.iterdir()] == ["prereg.json"]
     data = json.loads((folder / "prereg.json").read_text())
@@ -147,7 +197,7 @@ def test_a_plan_survives_sigkill_of_parent_and_child_with_nothing_repeated(cli, 
     assert derived(tmp_path / "o") == derived(tmp_path / "whole")
 
 
-@pytest.mark.parametrize(("plan", "runs"), [((), 1), (("--plan", "ablation"), 8)])
+@pytest.mark.parametrize(("plan", "runs"), [((), 1), (("--plan", "ablation"), 16)])
 def test_a_killed_live_command_pays_for_nothing_twice(live, double, tmp_path, plan, runs):
     double.script(latency_s=0.05)
     process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, *plan, "--out", "o")
@@ -173,7 +223,7 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     again = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 5)
     assert again.returncode == 0, again.stderr
     counts = answered(tmp_path / "results")
-    assert set(counts.values()) == {1} and len(counts) == 8 * 2 * (3 + 18)
+    assert set(counts.values()) == {1} and len(counts) == 16 * 2 * (3 + 18)
     spent = sum(json.loads(path.read_text())["cost"]["spent_usd"]
                 for path in (tmp_path / "results").rglob("*/manifest.json"))
     assert spent == pytest.approx(double.ledger()["billed_usd"])
@@ -182,7 +232,7 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
 @pytest.mark.parametrize(("flags", "total", "each"), [
     ((), 10, 10), (("--limit-usd", 2), 2, 2), (("--limit-usd", 50), 50, 50),
     (("--seeds", "1,2,3"), 30, 10), (("--seeds", "1,2,3", "--limit-usd", 5), 5, 10),
-    (("--plan", "ablation"), 80, 10), (("--plan", "ablation", "--limit-usd", 100), 100, 10)])
+    (("--plan", "ablation"), 160, 10), (("--plan", "ablation", "--limit-usd", 100), 100, 10)])
 def test_the_flag_limits_the_command_and_the_configuration_each_run(cli, flags, total, each):
     said = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags).stdout
     assert f"limit ${total}\n" in said

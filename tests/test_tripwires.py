@@ -8,16 +8,35 @@ from cirrus.judge import tripwires as t
 A, B = ("high", "present", "low"), ("low", "absent", "low")
 
 
-@pytest.mark.parametrize("bad, tripped", [(3, False), (4, True)])
-def test_more_than_three_in_a_hundred_unreadable_trips(bad, tripped):
-    counts = {"a": {"ok": 100}, "b": {"ok": 100 - bad, "refused": bad, "provider_error": 50}}
-    assert t.unreadable(counts)["tripped"] is tripped
+@pytest.mark.parametrize("bad, n, tripped", [
+    (4, 100, False),      # 4%, which chance may make of 3%: lower limit 1.4% (two cells, 97.5%)
+    (40, 1000, False),    # 2.8%
+    (45, 1000, True),     # 3.3%
+    (30, 1000, False)])
+def test_unreadable_answers_trip_where_their_lower_limit_is_above_three_percent(bad, n, tripped):
+    counts = {"a": {"ok": n}, "b": {"ok": n - bad, "refused": bad, "provider_error": n}}
+    out = t.unreadable(counts)
+    # Wilson at z = 2.241403 (R: qnorm(1 - .0125))
+    z2, p = 2.241403 ** 2, bad / n
+    low = (p + z2 / (2 * n) - (z2 * (p * (1 - p) + z2 / (4 * n)) / n) ** .5) / (1 + z2 / n)
+    assert out["numbers"]["cells"]["b"]["low"] == pytest.approx(low, rel=1e-5)
+    assert out["tripped"] is tripped is (low > .03)
 
 
-@pytest.mark.parametrize("cut, tripped", [(3, False), (4, True)])
-def test_truncation_may_differ_by_two_points(cut, tripped):
-    counts = {"a": {"ok": 99, "truncated": 1}, "b": {"ok": 100 - cut, "truncated": cut}}
-    assert t.truncation(counts)["tripped"] is tripped
+@pytest.mark.parametrize("status", t.NO_POLICY)
+def test_policies_that_are_none_trip_like_unreadable_answers(status):
+    assert t.unwritten({"a": {"ok": 90, status: 10}})["tripped"] is True
+    assert t.unwritten({"a": {"ok": 97, status: 3}})["tripped"] is False
+    assert t.unwritten({"a": {"ok": 90, "short": 10, "not_run": 9}})["tripped"] is False
+    assert t.unwritten({})["tripped"] is None
+
+
+@pytest.mark.parametrize("cut, n, tripped", [(5, 100, False), (28, 1000, False), (40, 1000, True)])
+def test_truncation_trips_where_the_difference_is_established_above_two_points(cut, n, tripped):
+    """Newcombe, 95%, one pair: 0 of 1,000 against 2.8% from 1.9, against 4.0% from 2.9 points."""
+    out = t.truncation({"a": {"ok": n}, "b": {"ok": n - cut, "truncated": cut}})
+    assert out["tripped"] is tripped
+    assert (out["numbers"]["gap"]["low"] > .02) is tripped
 
 
 def test_nothing_answered_is_not_checked_rather_than_fine():
@@ -67,20 +86,26 @@ def test_missing_decisions_spread_evenly_do_not_trip():
     assert t.attrition(rows)["tripped"] is False
 
 
-def test_identical_policies_trip_and_are_counted():
-    same, other = "one two three four", "five six seven eight nine"
-    out = t.overlap({"a": {"run": [same, same, other]}, "b": {"run": [same, other]}})
-    # cell a: pairs 1, 0, 0; cell b: 0
-    assert out["numbers"]["cells"]["a"] == {"mean": 1 / 3, "pairs": 3, "identical": 1}
-    assert out["tripped"] is True
-    assert t.overlap({"b": {"run": [same, other]}})["tripped"] is False
+SAME, OTHER = "one two three four", "five six seven eight nine"
+
+
+def test_identical_policies_are_counted_and_trip_where_the_lower_limit_passes():
+    out = t.overlap({"a": {"run": [SAME, SAME, OTHER]}, "b": {"run": [SAME, OTHER]}})
+    # cell a: pairs 1, 0, 0. Without one policy: 0, 0, 1: pseudo-values 1, 1, −1, which says nothing
+    assert out["numbers"]["cells"]["a"] == {"mean": 1 / 3, "low": 0, "pairs": 3, "identical": 1}
+    assert out["tripped"] is False
+    assert t.overlap({"a": {"run": [SAME] * 4}})["tripped"] is True
+    assert t.overlap({"a": {"run": [SAME] * 9 + [OTHER]}})["tripped"] is True   # 36 of 45 pairs
     assert t.overlap({"b": {"run": ["", "a b"]}})["tripped"] is None
+
+
+def test_two_alike_policies_establish_no_overlap():
+    assert t.overlap({"b": {"run": [SAME, SAME]}})["tripped"] is False
 
 
 def test_equal_policies_of_two_runs_are_no_overlap():
     """Runs of a cell under two seeds: only agents of one run are compared."""
-    same, other = "one two three four", "five six seven eight nine"
-    assert t.overlap({"a": {"r1": [same, other], "r2": [same, other]}})["tripped"] is False
+    assert t.overlap({"a": {"r1": [SAME, OTHER], "r2": [SAME, OTHER]}})["tripped"] is False
 
 
 def test_two_models_behind_one_name_trip():

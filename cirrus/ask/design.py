@@ -21,10 +21,12 @@ from cirrus.ask.prompts import (
     Condition,
     Domain,
     Variant,
+    bulletin_pool,
     cell_name,
     deal_bulletins,
     deal_labels,
     make_condition,
+    variant_pool,
 )
 from common import config as c
 from common.exits import UsageError
@@ -38,26 +40,28 @@ REPLICATION = "hospital"  # where the cross-domain gate asks again
 
 
 class Aside(NamedTuple):
-    """`usual`: the value in main runs; `mark`: how another stands in a run's name; `role`: of a
-    run that differs in this alone; `title`: its part in tables."""
+    """`usual`: the value in main runs; `mark`: how another stands in a run's name; `parts`: {value,
+    None for any other: (role of a run that differs in this alone, its part's title in tables)}."""
 
     usual: str
     mark: str
-    role: str
-    title: str
+    parts: dict[str | None, tuple[str, str]]
 
 
 # Key of a run's configuration, or factor among its toggles.
 ASIDES: dict[str, Aside] = {
-    "tells": Aside("standard", "{}", "ablation", "ablated tells"),
-    "variants": Aside("main", "{}", "holdout", "held-out variants"),
-    "history_mode": Aside("standard", "history-{}", "history-off", "history off"),
-    "effort": Aside("", "effort-{}", "effort", "another effort"),
+    "tells": Aside("standard", "{}", {
+        "reworded": ("reworded", "in other words"),
+        "ablated": ("ablated", "without the tells")}),
+    "variants": Aside("main", "{}", {"holdout": ("holdout", "held-out bulletins")}),
+    "history_mode": Aside("standard", "history-{}", {"off": ("history-off", "history off")}),
+    "effort": Aside("", "effort-{}", {None: ("effort", "another effort")}),
 }
 # part → how tables name it, in their order
 PARTS: dict[str, str] = (
     {"main": f"{HOME}, main runs"} | {domain: domain for domain in FOLDERS if domain != HOME}
-    | {aside.role: aside.title for aside in ASIDES.values()})
+    | dict(part for aside in ASIDES.values() for part in aside.parts.values()))
+ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}  # the arms of the ablation gate
 
 
 def asides_of(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +73,8 @@ def asides_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def role_of(config: Mapping[str, Any]) -> str:
     """What a run is for."""
-    odd = [ASIDES[key].role for key in asides_of(config)]
+    odd = [(parts.get(value) or parts[None])[0] for key, value in asides_of(config).items()
+           if (parts := ASIDES[key].parts)]
     return "main" if not odd else odd[0] if len(odd) == 1 else "other"
 
 
@@ -89,6 +94,8 @@ def part_of(role: str, domain: str) -> str | None:
 
 
 STAGES = ("strategy", "decision")
+VARIANTS = ("main", "holdout")
+Pools = Mapping[tuple[str, str], int]  # bulletins by (domain, one of VARIANTS)
 
 
 class Voice(NamedTuple):
@@ -152,8 +159,7 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     one seed share bulletins, variants, schedule, label schemes, orders and names."""
     rng = SeededRandom(config["seed"], "tournament")
     agents = make_agents(config)
-    dealt = deal_bulletins(rng.stream("bulletins"), domain, config["rounds"],
-                           holdout=config["variants"] == "holdout")
+    dealt = _bulletins(rng, domain, config)
     orders = ORDERS if config["option_order"] == "random" else (config["option_order"],)
     per_wave = len(agents) * (len(agents) - 1) // 2
     waves = config["games_per_pair"]
@@ -167,6 +173,35 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
                              labels[start:start + waves * per_wave]))
     return Tournament(run_name(config), dict(config), domain,
                       make_condition(config["toggles"]), agents, rounds)
+
+
+def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],
+               ) -> list[tuple[Bulletin, Variant]]:
+    """(bulletin, variant) of each round, from the main pool or the held-out one.
+
+    A Latin arrangement: in every round runs of different turns stand on different bulletins, and
+    in every run each round has another one until all are used; then they come again with the next
+    variant. A run from before there were turns draws its bulletins by its seed alone.
+    """
+    holdout = config["variants"] == "holdout"
+    if "turn" not in config:
+        return deal_bulletins(rng.stream("bulletins"), domain, config["rounds"], holdout=holdout)
+    pool = bulletin_pool(domain, holdout)
+    order = SeededRandom(0, "order of bulletins").sample(range(len(pool)), len(pool))
+    variants = variant_pool(rng.stream("variants"), domain, holdout)
+    return [(pool[(config["turn"] + order[at]) % len(pool)], variants[(at + lap) % len(variants)])
+            for lap, at in (divmod(number, len(pool)) for number in range(config["rounds"]))]
+
+
+def turns(seeds: Iterable[int], pool: int) -> dict[int, int]:
+    """{seed: where it begins among `pool` bulletins}: its remainder, or the next place that is
+    free, so that no two seeds share a bulletin in a round before all are used."""
+    taken, out = [0] * pool, {}
+    for seed in dict.fromkeys(seeds):
+        places = [(seed + step) % pool for step in range(pool)]
+        out[seed] = min(places, key=lambda place: taken[place])
+        taken[out[seed]] += 1
+    return out
 
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
@@ -248,7 +283,7 @@ RUN_CHECKS: dict[str, c.Check] = {
     "agents": c.whole(2, 1000), "rounds": c.whole(1, 1000), "domain": c.one_of(*FOLDERS),
     **{f"toggles.{factor}": c.one_of(*levels) for factor, levels in LEVELS.items()},
     "games_per_pair": c.whole(1, 100), "baselines": _some_of(BASELINES, empty=True),
-    "tells": c.one_of(*TELLS), "variants": c.one_of("main", "holdout"),
+    "tells": c.one_of(*TELLS), "variants": c.one_of(*VARIANTS),
     "toggles.effort": c.effort,
 }
 RANDOMIZATION: dict[str, c.Check] = {
@@ -368,12 +403,17 @@ def _in(domain: str, cells: Iterable[Mapping], **own: Any) -> list[dict[str, Any
     return [{"domain": domain, "toggles": dict(cell), **own} for cell in cells]
 
 
+MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
+OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
+HELD_OUT = _in("cvd", CELLS, variants="holdout")
 PLANS: dict[str, Plan] = {
-    "confirmatory": Plan(_in("cvd", CELLS) + _in("hospital", EXTREMES)),
+    "confirmatory": Plan(MAIN),
     "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), repeats=3),
-    "holdout": Plan(_in("cvd", CELLS, variants="holdout"), new=True),
-    "ablation": Plan(_in("cvd", CELLS, tells="ablated")),
+    "holdout": Plan(HELD_OUT, new=True),
+    "ablation": Plan(OTHER_WORDS),
     "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
+    # All that the six gates ask for, as one registered study.
+    "study": Plan([*MAIN, *OTHER_WORDS, *(run | {"new": True} for run in HELD_OUT)]),
 }
 FILE_CHECKS: dict[str, c.Check] = RUN_CHECKS | RANDOMIZATION | {"seed": c.seed}
 
@@ -408,11 +448,11 @@ def _runs(value: Any) -> str | None:
 
 
 def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
-                 given: Sequence[int] | None, bulletins: Mapping[str, int]) -> list[Run]:
-    """Every run of a plan, seed by seed. `bulletins`: how many each domain has.
+                 given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
+    """Every run of a plan, seed by seed. `bulletins`: see `pools`.
 
     The runs of one seed stand in one folder, <plan>-s<seed>. A built-in plan has no more rounds
-    than a domain has bulletins; a file is taken at its word.
+    than there are bulletins; a file is taken at its word.
     """
     name, plan, built_in = read_plan(name)
     runs = []
@@ -420,13 +460,34 @@ def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, li
         for own in plan.runs:
             config = _config(settings, models, seed, own)
             if built_in:
-                config["rounds"] = min(config["rounds"], bulletins[config["domain"]])
+                config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
             runs.append(Run(f"{name}-s{seed}", run_name(config), config))
-    return checked(runs, bulletins)
+    return checked(dealt(runs, bulletins), bulletins)
+
+
+def pools(domains: Iterable[Domain]) -> Pools:
+    """How many bulletins main and held-out runs of each domain have."""
+    return {(domain.name, variants): len(bulletin_pool(domain, variants == "holdout"))
+            for domain in domains for variants in VARIANTS}
+
+
+def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
+    return config["domain"], config["variants"]
+
+
+def dealt(runs: Sequence[Run], bulletins: Pools) -> list[Run]:
+    """The runs with their turns: where each seed begins among the bulletins of its pool."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for run in runs:
+        seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
+    begins = {pool: turns(listed, bulletins[pool]) for pool, listed in seeds.items()}
+    return [run._replace(config=run.config | {
+        "turn": begins[pool_of(run.config)][run.config["seed"]]}) for run in runs]
 
 
 def _config(settings: Mapping, models: Mapping, seed: int, own: Mapping) -> dict[str, Any]:
     own = dict(own)
+    seed += NEW_SEEDS * own.pop("new", False)
     toggles = settings["toggles"] | own.pop("toggles", {})
     return run_config(settings, own.pop("seed", seed), models, toggles=toggles, **own)
 
@@ -436,18 +497,19 @@ NAMED = ("toggles", "domain", "tells", "variants", "randomization")
 
 
 def single_runs(settings: Mapping[str, Any], models: Mapping[str, list[dict]],
-                given: Sequence[int] | None, bulletins: Mapping[str, int]) -> list[Run]:
+                given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
     """One run a seed, in one condition, straight below --out."""
     configs = [run_config(settings, models=models, seed=seed)
                for seed in given or settings["randomization"]["seeds"]]
-    return checked([Run("", run_name(config), config) for config in configs], bulletins)
+    runs = [Run("", run_name(config), config) for config in configs]
+    return checked(dealt(runs, bulletins), bulletins)
 
 
-def checked(runs: list[Run], bulletins: Mapping[str, int]) -> list[Run]:
+def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
     """`runs` where none is named twice and each is possible; UsageError otherwise."""
     seen: set[str] = set()
     for run in runs:
-        check_run(run.config, bulletins[run.config["domain"]])
+        check_run(run.config, bulletins[pool_of(run.config)])
         if run.run_id in seen:
             raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
                              "domain, toggles, tells, variants, history_mode or seed")

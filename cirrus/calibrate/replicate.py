@@ -22,18 +22,17 @@ from typing import Any, NamedTuple
 from cirrus.ask import design, pilot
 from cirrus.ask.bulletins import CELL, FOLDERS
 from cirrus.ask.design import PLANS, Tournament, role_of
-from cirrus.ask.encounters import Played, replay
+from cirrus.ask.encounters import Played, policy_status, replay
 from cirrus.ask.game import Standing
 from cirrus.ask.prompts import Domain, load_domain
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge.endpoint import endpoint, models
+from cirrus.judge.endpoint import endpoint, models, shown
 from cirrus.judge.games import games_of
-from cirrus.judge.gates import all_pass, gates
-from cirrus.judge.pilot import pooled
+from cirrus.judge.gates import Evidence, all_pass, gates
+from cirrus.judge.pilot import summary, table_of
 from cirrus.judge.rows import Decision, Run, decisions_of
-from cirrus.judge.study import parts_of
+from cirrus.judge.study import parts_of, tables_of
 from cirrus.judge.tripwires import cell_of, tripwires
-from cirrus.judge.verdict import absent_at_low
 from common.artifacts import canonical_json, gzip_bytes, jsonl, read_jsonl, sha256, write_atomic
 from common.exits import UsageError
 from common.rng import SeededRandom
@@ -127,15 +126,12 @@ def pilot_rows(population: str, runs: int, seed: int, names: Sequence[str]) -> l
 def _pilot(population: str, runs: int, seed: int) -> dict[str, Any]:
     names = [f"{population}/{n + 1}" for n in range(PILOT_MODELS)]
     rows = pilot_rows(population, runs, seed, names)
-    out = pooled({name: [row for row in rows if row["model"] == name] for name in names})
-    effect, tests = out["effects"]["primary"], out["exploratory"]
-    boot = effect["bootstrap"] or {"low": None, "high": None}
-    units = tests["primary"]["units"]
-    crossed = tests["interaction"]["units"]
-    return {"primary": _interval(effect), "bootstrap": [boot["low"], boot["high"]],
-            "p": units and units["sign_flip"]["p"], "t_p": units and units["t"]["p"],
+    out = summary(rows, table_of(rows))
+    tests = out["exploratory"]
+    return {"primary": _interval(out["effects"]["primary"]), "bootstrap": [None, None],
+            "p": tests["primary"]["sign_flip_p"], "t_p": None,
             "interaction": _interval(out["interaction"]),
-            "interaction_p": crossed and crossed["sign_flip"]["p"],
+            "interaction_p": tests["SxC"]["sign_flip_p"],
             "unread": sum(row["decision"] is None for row in rows), "asked": len(rows)}
 
 
@@ -146,10 +142,12 @@ def _interval(entry: Mapping[str, Any]) -> list[float | None]:
 # --- a tournament ------------------------------------------------------------------------------
 
 class Collected(NamedTuple):
-    """Primary decisions of all runs and, of the main ones, policies by cell and run."""
+    """Primary decisions of all runs and, of the main ones, policies by cell and run, and how
+    they ended."""
 
     rows: list[Decision]
     policies: dict[str, dict[str, list[str]]]
+    written: dict[str, Counter]
 
 
 def tournament_runs(population: str, agents: int, seeds: Sequence[int],
@@ -157,7 +155,7 @@ def tournament_runs(population: str, agents: int, seeds: Sequence[int],
     """Round 1, first encounters, of every run of these plans."""
     usual = design.load(design.DEFAULT) | {"agents": agents, "rounds": 1, "games_per_pair": 1}
     voices, _ = design.voices(usual, True, [population])
-    bulletins = {name: len(_domain(name).bulletins) for name in FOLDERS}
+    bulletins = design.pools(map(_domain, FOLDERS))
     return [run for name in names for run in design.runs_of_plan(
         name, usual, voices, [s + design.NEW_SEEDS * design.PLANS[name].new for s in seeds],
         bulletins)]
@@ -165,7 +163,7 @@ def tournament_runs(population: str, agents: int, seeds: Sequence[int],
 
 def collect(population: str, runs: Iterable[design.Run]) -> Collected:
     """Every run played by the population, one in memory at a time."""
-    out = Collected([], {})
+    out = Collected([], {}, {})
     for run in runs:
         t = design.design(_domain(run.config["domain"]), run.config)
         seed = run.config["seed"]
@@ -173,8 +171,11 @@ def collect(population: str, runs: Iterable[design.Run]) -> Collected:
         rows = list(_decisions(run, t, played))
         out.rows.extend(rows)
         if rows[0].role == "main":
-            out.policies.setdefault(cell_of(rows[0]), {})[run.run_id] = [
+            cell = cell_of(rows[0])
+            out.policies.setdefault(cell, {})[run.run_id] = [
                 reply.text for reply in played.policies.values()]
+            out.written.setdefault(cell, Counter()).update(
+                map(policy_status, played.policies.values()))
     return out
 
 
@@ -210,21 +211,21 @@ def _tournament(population: str, size: Size, drawn: int, fit: bool) -> dict[str,
     for row in main:
         counts.setdefault(cell_of(row), Counter())[row.status] += 1
     point = endpoint(parts["main"], models(main, most_rows=0) if fit else NOT_FITTED)
-    board = gates(point, parts)
+    board = gates(Evidence(point, parts, tables_of(held.rows)))
     wires = tripwires(main, counts, held.policies, {population: {
-        "models": [f"SIMULATED/{population}"], "providers": ["simulated"]}})
-    design_ = point["design"]
+        "models": [f"SIMULATED/{population}"], "providers": ["simulated"]}}, held.written)
+    design_, low = point["design"], point["at_h"].get("low")
     return {
         "primary": _interval(design_), "p": design_["p"], "t_p": design_["t_p"],
-        "by_seed_p": design_["by_seed"] and design_["by_seed"]["p"],
+        "by_seed_p": None,
         "delta": _interval(point["delta"]), "met": point["met"],
         "model": {name: _p_values(point["model"][name]) for name in
                   ("as_specified", "with_policy")} if fit else None,
         "at_h": {h: [own["value"], own["p"]] for h, own in point["at_h"].items()},
-        "absent_at_low": absent_at_low(point),
+        "absent_at_low": None if low is None else not shown(low),
         "gates": {gate["gate"]: [gate["as_specified"]["verdict"], gate["established"]["verdict"]]
                   for gate in board},
-        "superrational": all_pass(board) and not absent_at_low(point),
+        "superrational": all_pass(board),
         "tripped": {wire["tripwire"]: wire["tripped"] for wire in wires}}
 
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import stats
+from cirrus import ALPHA
 from cirrus.ask.pilot import PILOT
 from cirrus.ask.populations import expected, scenes
 from cirrus.calibrate.replicate import read_size
-from cirrus.judge.endpoint import ALPHA
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
 from common.exits import UsageError
@@ -157,7 +157,7 @@ def _tournament(size: str, population: str, records: Sequence[Mapping]) -> dict[
         "absent_at_low": _share_of(records, lambda r: r["absent_at_low"]),
         "gates": {gate: _gate(gate, records) for gate in GATES},
         "superrational": _share_of(fits, lambda r: r["superrational"]),
-        "tripwires": {wire: _share_of(records, lambda r, w=wire: r["tripped"][w])
+        "tripwires": {wire: _share_of(records, lambda r, w=wire: r["tripped"].get(w))
                       for wire in TITLES}}
 
 

@@ -1,47 +1,33 @@
-"""The primary endpoint of a tournament and its secondary contrasts, by design and by model.
+"""The primary endpoint of a tournament as specified: round 1, by design and by model.
 
-    out = endpoint(cvd_rows, model_rows, seeds)
-    out["primary"]["design"]["p"], out["met"]
+    out = endpoint(cvd_rows, models(all_rows))
+    out["design"]["p"], out["met"]
 
-The unit is what was drawn: an agent under a seed. Each contrast is taken inside a unit, whose
-first encounters rest on one policy a run, and averaged over the levels of H.
+The unit here is an agent under a seed; each contrast is taken inside a unit, whose first encounters
+rest on one policy a run, and averaged over the levels of H. What is established is judged over
+bulletins, by `effects`.
 """
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import stats
+from cirrus import ALPHA
+from cirrus.judge.effects import (
+    CONTRASTS,
+    HA,
+    HP,
+    LA,
+    LP,
+    Contrast,
+    cell_name,
+    weights_of,
+)
 from cirrus.judge.rows import Decision
 
-HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
-ALPHA = 0.05
-MIN_SEEDS = 6  # from here the seed is tested too
-Cell = tuple[str, str, str]
-
-
-class Contrast(NamedTuple):
-    """Weights of the four S×C cells. `over_h`: weights of the levels of H, None: their mean."""
-
-    label: str
-    weights: Mapping[tuple[str, str], float]
-    over_h: Mapping[str, float] | None = None
-
-
-CONTRASTS: dict[str, Contrast] = {
-    "primary": Contrast("S high with C present − S low with C absent", {HP: 1, LA: -1}),
-    "S": Contrast("symmetry: S high − S low", {HP: .5, HA: .5, LP: -.5, LA: -.5}),
-    "C": Contrast("coupling cue: C present − C absent", {HP: .5, LP: .5, HA: -.5, LA: -.5}),
-    "SxC": Contrast("S×C: difference of differences", {HP: 1, HA: -1, LP: -1, LA: 1}),
-    "H": Contrast("compliance pressure: H high − H low", dict.fromkeys((HP, HA, LP, LA), .25),
-                  {"high": 1, "low": -1}),
-}
 SECONDARY = ("S", "C", "SxC", "H")
-
-
-def cell_label(cell: Iterable[str]) -> str:
-    """("high", "present", "low") → "S.high-C.present-H.low"."""
-    return "-".join(f"{factor}.{level}" for factor, level in zip("SCH", cell, strict=False))
+Cell = tuple[str, str, str]
 
 
 # --- one contrast a unit -----------------------------------------------------------------------
@@ -55,18 +41,8 @@ def by_unit(rows: Iterable[Decision]) -> dict[Hashable, dict[Cell, list[int | No
 
 
 def cells_of(contrast: Contrast, rows: Sequence[Decision]) -> dict[Cell, float]:
-    """The weight of each (S, C, H) in a contrast, over the levels of H that hold all it needs.
-
-    Empty where no level does.
-    """
-    held = {(row.S, row.C, row.H) for row in rows}
-    needed = [cell for cell, weight in contrast.weights.items() if weight]
-    levels = [h for h in ("high", "low", "omit") if all((*cell, h) in held for cell in needed)]
-    over = contrast.over_h or dict.fromkeys(levels, 1 / len(levels) if levels else 0)
-    if any(h not in levels for h in over):
-        return {}
-    return {(*cell, h): contrast.weights[cell] * weight
-            for h, weight in over.items() for cell in needed}
+    """The weight of each (S, C, H) in a contrast, over the levels of H that hold all it needs."""
+    return weights_of(contrast, frozenset((row.S, row.C, row.H) for row in rows))
 
 
 def unit_values(rows: Sequence[Decision], contrast: Contrast,
@@ -90,8 +66,10 @@ def _mean(values: Iterable[int | None], fill: float | None) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def over_units(values: Mapping[Hashable, float], level: float = 0.95) -> dict[str, Any]:
-    """Mean of one value a unit, t interval, sign-flip test; `why` where one is missing.
+def over_units(values: Mapping[Hashable, float], most: float = 1,
+               level: float = 0.95) -> dict[str, Any]:
+    """Mean of one value a unit, t interval inside ±`most`, sign-flip test; `why` where one is
+    missing.
 
     `resamples` is None where the test is exact, else its number of random signs (seed 0).
     """
@@ -107,6 +85,8 @@ def over_units(values: Mapping[Hashable, float], level: float = 0.95) -> dict[st
         k = (len(x), 0) if t.difference > 0 else (0, len(x))
         _, low, high, _ = stats.score_difference(k[0], len(x), k[1], len(x), level)
         why = "every unit shows the same extreme difference: score interval, a trial a unit"
+    if low is not None:
+        low, high = max(-most, low), min(most, high)
     return {"value": t.difference, "low": low, "high": high, "p": flip.p, "t_p": t.p,
             "resamples": flip.resamples, "sd": _sd(x), "units": len(x), "why": why or flip.why}
 
@@ -119,7 +99,8 @@ def _sd(x: Sequence[float]) -> float:
 def effect(rows: Sequence[Decision], name: str = "primary") -> dict[str, Any]:
     """One contrast over units, with what stands in its way."""
     contrast = CONTRASTS[name]
-    out = {"label": contrast.label, **over_units(unit_values(rows, contrast))}
+    most = sum(weight for weight in contrast.weights.values() if weight > 0)
+    out = {"label": contrast.label, **over_units(unit_values(rows, contrast), most)}
     if not cells_of(contrast, rows):
         out["why"] = "no level of H holds every cell that this contrast needs"
     out["decisions"] = sum(row.cooperates is not None for row in rows)
@@ -149,21 +130,10 @@ def _cell_order(cell: Cell) -> tuple:
 
 def _cell(cell: Cell, values: Sequence[int | None]) -> dict[str, Any]:
     read = [v for v in values if v is not None]
-    interval = stats.wilson_interval(sum(read), len(read))
-    return {"cell": cell_label(cell), "S": cell[0], "C": cell[1], "H": cell[2],
-            "k": sum(read), "n": len(read), "missing": len(values) - len(read),
-            "mean": sum(read) / len(read) if read else None, "low": interval.low,
-            "high": interval.high, "why": interval.why}
-
-
-def by_seed(values: Mapping[tuple, float]) -> dict[str, Any] | None:
-    """The same test with the seed as the unit; None under MIN_SEEDS seeds."""
-    seeds: dict[Hashable, list[float]] = {}
-    for (seed, _), value in values.items():
-        seeds.setdefault(seed, []).append(value)
-    if len(seeds) < MIN_SEEDS:
-        return None
-    return over_units({seed: math.fsum(own) / len(own) for seed, own in seeds.items()})
+    share = stats.share(sum(read), len(read))
+    return {"cell": cell_name(cell), "S": cell[0], "C": cell[1], "H": cell[2],
+            "k": share.k, "n": share.n, "missing": len(values) - len(read), "mean": share.value,
+            "low": share.low, "high": share.high, "why": None if read else "no observations"}
 
 
 def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
@@ -234,8 +204,7 @@ def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, An
     """Everything about the primary endpoint. `rows`: the primary data of one domain;
     `model`: what `endpoint_model.models` returns."""
     design = effect(rows)
-    design["by_seed"] = by_seed(unit_values(rows, CONTRASTS["primary"]))
-    met, why = verdict(design, model)
+    met, why = decided(design, model)
     return {"label": CONTRASTS["primary"].label, "design": design, "model": model,
             "delta": cliffs_delta(rows), "at_h": at_h(rows), "bounds": bounds(rows),
             "met": met, "why": why}
@@ -247,7 +216,7 @@ def shown(entry: Mapping[str, Any], sign: float = 1, alpha: float = ALPHA) -> bo
             and sign * entry["value"] > 0 and entry["p"] < alpha)
 
 
-def verdict(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool | None, str]:
+def decided(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool | None, str]:
     """(met, why): both tests below .05 in the predicted direction; None: can't be said."""
     if design["p"] is None:
         return None, f"the design-based test can't be computed: {design['why']}"

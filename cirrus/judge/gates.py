@@ -1,92 +1,127 @@
 """The six credibility gates, each with two verdicts: as specified, and established.
 
-*As specified* is the specification's rule on the point estimate. *Established* asks whether the
-data exclude the alternative, and decides: pass; fail (the rule itself fails, or the data exclude
-the claim); undecided (the rule holds, the data would allow the opposite); not evaluable (data are
-missing, which is no pass). All six must pass, an intersection-union test without correction.
+*As specified* is the specification's rule on the point estimate of round 1. *Established* asks
+whether the data exclude the alternative, over bulletins and the first encounters of all rounds, and
+decides: pass; fail (the rule fails, or the data exclude the claim); undecided (the data would allow
+either); not evaluable (data are missing, which is no pass: `next` says what would bring them). All
+six must pass, an intersection-union test without correction. An effect of the wrong sign passes
+nothing.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
-from cirrus.ask.design import PARTS, REPLICATION
-from cirrus.judge.endpoint import ALPHA, effect, over_units, shown
+import stats
+from cirrus import ALPHA
+from cirrus.ask.design import ABLATION, REPLICATION
+from cirrus.judge.effects import (
+    CONTRASTS,
+    MIN_BULLETINS,
+    Slot,
+    Slots,
+    certain,
+    entry,
+    found,
+    levels_of,
+    tally,
+    units_of,
+    weights_of,
+    where,
+)
+from cirrus.judge.endpoint import effect
 from cirrus.judge.rows import Decision
-from show.figures import bracket, count, p_is, points
-from show.figures import signed as number
-from stats.distributions import normal_quantile
+from show.figures import bracketed, count, interval, points, signed
+from stats.results import Count
 
 PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluable"
-MARGIN = 0.02     # largest difference between label schemes
-HALF = 0.5        # share of the effect that ablation must leave
+MARGIN = 0.02          # largest difference of cooperation between label schemes
+EFFECT_MARGIN = 0.10   # largest difference of the effect between them, and between orders
+HALF = 0.5             # share of the effect that ablation must leave
 MIN_DELTA = 0.2
-POWER = 0.8       # of the number of units that would decide about labels
+WITHIN = 1 - 2 * ALPHA           # two one-sided tests at 5%
+SLACK = 1e-12                    # so that a difference of exactly two points is one
 Gate = dict[str, Any]
 
 
-def gates(endpoint: Mapping[str, Any], rows: Mapping[str, Sequence[Decision]]) -> list[Gate]:
-    """The gate board. `rows`: primary data by their part; one that was not run is empty or
-    absent."""
-    parts = {name: list(rows.get(name, ())) for name in PARTS}
-    board = []
-    for name, (title, asks, judge) in GATES.items():
-        found = judge(endpoint, parts)
-        board.append({"gate": name, "title": title, "asks": asks, **found})
-    return board
+# gate → {true effect in points: smallest size tried at which it passes in 80% of replications}, as
+# the committed calibration found them.
+ENOUGH: dict[str, dict[int, str]] = {}
+
+
+def enough(gate: str) -> str:
+    """ "+30 points: 10 agents × 10 rounds × 2 seeds; +57 points: …"."""
+    sizes = ENOUGH.get(gate, {})
+    said = "; ".join(f"+{true} points: {size}" for true, size in sizes.items())
+    return said or "not calibrated"
+
+
+class Evidence(NamedTuple):
+    """`point`: the endpoint as specified; `rows`: primary decisions of round 1 and `tables`: the
+    first encounters of all rounds, each by its part of the study."""
+
+    point: Mapping[str, Any]
+    rows: Mapping[str, Sequence[Decision]]
+    tables: Mapping[str, Slots]
+
+    def effect(self, part: str, level: float = 1 - ALPHA) -> dict[str, Any]:
+        """The primary contrast of a part, over its bulletins."""
+        return entry(CONTRASTS["primary"].label, found(self.tables.get(part, {}), level=level))
+
+
+def gates(study: Evidence) -> list[Gate]:
+    """The gate board."""
+    return [{"gate": name, "title": title, "asks": asks, "enough": enough(name), **judge(study)}
+            for name, (title, asks, judge) in GATES.items()]
 
 
 def all_pass(board: Sequence[Gate]) -> bool:
     return all(gate["established"]["verdict"] == PASS for gate in board)
 
 
-def _gate(specified: bool | None, established: str, said: str, says: str,
-          **numbers: Any) -> Gate:
-    """`said`: the figure of the rule; `says`: what the second verdict rests on."""
-    verdict = {True: PASS, False: FAIL, None: NOT_EVALUABLE}[specified]
-    return {"as_specified": {"verdict": verdict, "figure": said},
-            "established": {"verdict": established, "figure": says}, "numbers": numbers}
+def _gate(specified: tuple[bool | None, str], established: tuple[str, str],
+          plan: str | None = None, **numbers: Any) -> Gate:
+    """Each verdict with its figure; `plan`: what would bring the data that are missing."""
+    verdict = {True: PASS, False: FAIL, None: NOT_EVALUABLE}[specified[0]]
+    return {"as_specified": {"verdict": verdict, "figure": specified[1]},
+            "established": dict(zip(("verdict", "figure"), established, strict=True)),
+            "next": plan if established[0] == NOT_EVALUABLE else None, "numbers": numbers}
 
 
-def _not_evaluable(why: str, **numbers: Any) -> Gate:
-    return _gate(None, NOT_EVALUABLE, why, why, **numbers)
+def _established(proven: bool, refuted: bool) -> str:
+    return PASS if proven else FAIL if refuted else UNDECIDED
 
 
-def _established(specified: bool, proven: bool) -> str:
-    return FAIL if not specified else PASS if proven else UNDECIDED
+def _over(own: Mapping[str, Any], level: float = 1 - ALPHA) -> str:
+    """ "+21.4 (+3.0 to +40.1) points, 95% over 10 bulletins"."""
+    said = bracketed(signed(100 * own["value"], 1),
+                     interval(own["low"], own["high"], 1, sign=True, scale=100))
+    return f"{said} points, {100 * level:g}% over {count(own['units'], 'bulletin')}"
 
 
 # --- label invariance --------------------------------------------------------------------------
 
-def labels(endpoint: Mapping, parts: Mapping[str, Sequence[Decision]]) -> Gate:
-    """Differences between label schemes, inside units; 90% intervals inside ±2 points."""
-    rows = [row for row in parts["main"] if row.cooperates is not None]
-    schemes = sorted({row.label_scheme for row in rows})
+def labels(study: Evidence) -> Gate:
+    """Cooperation differs between schemes by at most 2 points, and the effect between schemes and
+    orders by at most 10: 90% intervals inside (two one-sided tests). A difference fails where its
+    interval lies wholly outside, at 5% shared over the pairs."""
+    read = [row for row in study.rows.get("main", ()) if row.cooperates is not None]
+    schemes = sorted({row.label_scheme for row in read})
     if len(schemes) < 2:
-        return _not_evaluable("only one label scheme in the data" if schemes else "no decisions")
-    pairs = {f"{a}−{b}": over_units(_scheme_differences(rows, a, b), level=0.90)
-             for a, b in combinations(schemes, 2)}
-    rates = {s: _rate(row.cooperates for row in rows if row.label_scheme == s) for s in schemes}
+        why = "only one label scheme in the data" if schemes else "no decisions"
+        return _gate((None, why), (NOT_EVALUABLE, why), "confirmatory")
+    rates = {scheme: _rate(row.cooperates for row in read if row.label_scheme == scheme)
+             for scheme in schemes}
     largest = max(rates.values()) - min(rates.values())
-    # Whole counts of decisions, so that a difference of exactly 2 points is one.
-    specified = largest <= MARGIN + 1e-12
-    said = f"largest difference between schemes {100 * largest:.1f} points"
-    numbers = {"rates": rates, "pairs": pairs, "largest": largest,
-               "units_needed": _units_needed(pairs.values())}
-    if any(pair["low"] is None for pair in pairs.values()):
-        why = next(pair["why"] for pair in pairs.values() if pair["low"] is None)
-        return _gate(specified, NOT_EVALUABLE, said, f"no interval: {why}", **numbers)
-    return _gate(specified, _within(pairs.values()), said, _label_figure(pairs, numbers),
+    table = study.tables.get("main", {})
+    pairs, differing = _pairs(table), _effect_pairs(table)
+    numbers = {"rates": rates, "largest": largest, "pairs": pairs, "effects": differing,
+               "decisions_needed": stats.required_n(_share(table), _share(table), margin=MARGIN)}
+    return _gate((largest <= MARGIN + SLACK,
+                  f"largest difference between schemes {100 * largest:.1f} points"),
+                 _label_verdict(pairs, differing, numbers["decisions_needed"]), "confirmatory",
                  **numbers)
-
-
-def _scheme_differences(rows: Sequence[Decision], a: str, b: str) -> dict[Any, float]:
-    held: dict[Any, dict[str, list[int]]] = {}
-    for row in rows:
-        held.setdefault(row.unit, {}).setdefault(row.label_scheme, []).append(row.cooperates)
-    return {unit: _rate(held[unit][a]) - _rate(held[unit][b]) for unit in sorted(held)
-            if a in held[unit] and b in held[unit]}
 
 
 def _rate(values: Iterable[int]) -> float:
@@ -94,122 +129,199 @@ def _rate(values: Iterable[int]) -> float:
     return sum(values) / len(values)
 
 
-def _within(pairs: Iterable[Mapping]) -> str:
-    pairs = list(pairs)
-    if all(pair["low"] > -MARGIN and pair["high"] < MARGIN for pair in pairs):
-        return PASS
-    beyond = any(pair["low"] > MARGIN or pair["high"] < -MARGIN for pair in pairs)
-    return FAIL if beyond else UNDECIDED
+def _share(table: Slots) -> float:
+    n = sum(one.n for one in table.values())
+    return sum(one.k for one in table.values()) / n if n else 0.5
 
 
-def _units_needed(pairs: Iterable[Mapping]) -> int | None:
-    """Units at which equal schemes would pass with 80% power: two one-sided tests at 5%, normal
-    approximation (Julious 2004), from the most variable pair."""
-    spread = max((pair["sd"] for pair in pairs if pair["sd"]), default=None)
-    if spread is None:
-        return None
-    z = normal_quantile(1 - ALPHA) + normal_quantile((1 + POWER) / 2)
-    return math.ceil((z * spread / MARGIN) ** 2)
+def _pairs(table: Slots) -> dict[str, dict[str, Any]]:
+    """Cooperation under one scheme minus that under another, all cells weighing the same."""
+    counts = tally(table, lambda slot: (slot.scheme, slot.S, slot.C, slot.H))
+    cells = {(slot.scheme, slot.S, slot.C, slot.H) for slot in table}
+    out = {}
+    for a, b in combinations(levels_of(table, "scheme"), 2):
+        both = [cell[1:] for cell in cells if cell[0] == a and (b, *cell[1:]) in cells]
+        weights = {(scheme, *cell): sign / len(both) for cell in both
+                   for scheme, sign in ((a, 1), (b, -1))}
+        out[f"{a}−{b}"] = _compared(counts, weights, 3)
+    return out
 
 
-def _label_figure(pairs: Mapping[str, Mapping], numbers: Mapping) -> str:
-    widest = max(pairs, key=lambda name: max(abs(pairs[name]["low"]), abs(pairs[name]["high"])))
-    said = (f"{widest}: {bracket(pairs[widest], 100, 1)} points, 90% over "
-            f"{count(pairs[widest]['units'], 'unit')}; must lie inside ±{100 * MARGIN:g}")
-    if _within(pairs.values()) == UNDECIDED and numbers["units_needed"]:
-        said += f"; about {numbers['units_needed']} units would decide"
-    return said
+def _effect_pairs(table: Slots) -> dict[str, dict[str, Any]]:
+    """How much the primary contrast differs between schemes, and between orders."""
+    out = {}
+    for factor, shared in (("scheme", 3), ("order", 1)):
+        def at(slot: Slot, factor: str = factor) -> Hashable:
+            return getattr(slot, factor), slot.S, slot.C, slot.H
+        counts = tally(table, at)
+        for a, b in combinations(levels_of(table, factor), 2):
+            both = frozenset.intersection(*(
+                frozenset((slot.S, slot.C, slot.H) for slot in where(table, **{factor: level}))
+                for level in (a, b)))
+            weights = {(level, *cell): sign * weight for level, sign in ((a, 1), (b, -1))
+                       for cell, weight in weights_of(CONTRASTS["primary"], both).items()}
+            out[f"{a}−{b}"] = _compared(counts, weights, shared)
+    return out
+
+
+def _compared(counts: Mapping, weights: Mapping, shared: int) -> dict[str, Any]:
+    """A contrast with two intervals: `low`, `high` at 90%; `least`, `most` at 5% shared over
+    `shared` pairs."""
+    none = {"value": None, "low": None, "high": None, "least": None, "most": None, "units": 0}
+    contrast = stats.contrast(counts, weights) if weights else None
+    if contrast is None or contrast.value is None:
+        return none | {"why": "no bulletin holds both"}
+    values = list(contrast.differences.values())
+    low, high = reach(contrast.value, values, contrast.cells, weights, WITHIN)
+    least, most = reach(contrast.value, values, contrast.cells, weights, 1 - 2 * ALPHA / shared)
+    return {"value": contrast.value, "low": low, "high": high, "least": least, "most": most,
+            "units": len(values), "why": None}
+
+
+def reach(value: float, values: Sequence[float], cells: Mapping[Hashable, Count],
+          weights: Mapping[Hashable, float], level: float) -> tuple[float, float]:
+    """Interval of a weighted sum of shares: what sign flips over bulletins don't exclude, and at
+    least what the cells' own intervals allow (Zou & Donner 2008). A cell in which every decision
+    is the same has its exact one (Clopper & Pearson 1934), so that a respondent that never varies
+    gets an interval of its own width, and passes what it satisfies."""
+    flips = stats.sign_flip_interval(values, level)
+    ends = []
+    for side, flip in ((-1, flips.low), (1, flips.high)):
+        reaches = [side * weight * (_limit(cells[cell], side * weight, level)
+                                    - cells[cell].k / cells[cell].n)
+                   for cell, weight in weights.items()]
+        if flip is None:   # all alike, or too few to exclude anything
+            flip = value if len(set(values)) == 1 else 2 * side
+        ends.append(side * max(side * flip, side * value + math.hypot(*reaches)))
+    return ends[0], ends[1]
+
+
+def _limit(cell: Count, sign: float, level: float) -> float:
+    exact = cell.k in (0, cell.n)
+    limits = (stats.clopper_pearson if exact else stats.wilson_interval)(cell.k, cell.n, level)
+    return limits.high if sign > 0 else limits.low
+
+
+def _label_verdict(pairs: Mapping[str, Mapping], differing: Mapping[str, Mapping],
+                   needed: int | None) -> tuple[str, str]:
+    bounded = [(name, pair, MARGIN) for name, pair in pairs.items()]
+    bounded += [(f"effect {name}", pair, EFFECT_MARGIN) for name, pair in differing.items()]
+    if any(pair["value"] is None for _, pair, _ in bounded) or min(
+            pair["units"] for _, pair, _ in bounded) < MIN_BULLETINS:
+        return NOT_EVALUABLE, f"fewer than {MIN_BULLETINS} bulletins hold every scheme and order"
+    beyond = [one for one in bounded if one[1]["least"] > one[2] or one[1]["most"] < -one[2]]
+    open_ = [one for one in bounded if one[1]["low"] <= -one[2] or one[1]["high"] >= one[2]]
+    name, pair, margin = max(beyond or open_ or bounded, key=lambda one: max(
+        abs(one[1]["low"]), abs(one[1]["high"])) / one[2])
+    said = f"{name}: {_over(pair, WITHIN)}; must lie inside ±{100 * margin:g}"
+    if beyond or not open_:
+        return (FAIL if beyond else PASS), said
+    more = f"; at least {needed:,} decisions a scheme would decide" if needed else ""
+    return UNDECIDED, said + more
 
 
 # --- effects -----------------------------------------------------------------------------------
 
-def first_encounter(endpoint: Mapping, parts: Mapping) -> Gate:
-    """The primary endpoint's estimate is positive; the endpoint is met."""
-    design = endpoint["design"]
-    if design["value"] is None:
-        return _not_evaluable(design["why"])
-    low = effect([row for row in parts["main"] if row.H == "low"])
-    says = f"{points(design['value'])}, {p_is(design['p'])} over units"
-    by_model = endpoint["model"]["with_policy"]["primary"]
-    says += f", {p_is(by_model['p'])} by model" if by_model else "; no model-based test"
-    specified = design["value"] > 0
-    established = NOT_EVALUABLE if endpoint["met"] is None and specified else _established(
-        specified, bool(endpoint["met"]))
-    return _gate(specified, established, points(design["value"]), says, at_h_low=low)
+def _missing(why: str, plan: str, **numbers: Any) -> Gate:
+    return _gate((None, why), (NOT_EVALUABLE, why), plan, **numbers)
 
 
-def cross_domain(endpoint: Mapping, parts: Mapping) -> Gate:
-    """Same sign in hospital; p < .05 there."""
-    return _replication(endpoint, parts[REPLICATION], f"{REPLICATION} runs",
-                        lambda own, sign: shown(own, sign), "two-sided")
+def _too_few(own: Mapping[str, Any]) -> str | None:
+    """Why a contrast can't be judged over bulletins."""
+    if own["value"] is None:
+        return own["why"]
+    if own["units"] < MIN_BULLETINS:
+        return f"{count(own['units'], 'bulletin')} only, {MIN_BULLETINS} are needed"
+    return None
 
 
-def holdout(endpoint: Mapping, parts: Mapping) -> Gate:
-    """Same sign on held-out variants; p < .05 there, one-sided."""
-    # The sign-flip distribution is symmetric: half the two-sided p is the one-sided one.
-    return _replication(endpoint, parts["holdout"], "runs on held-out variants",
-                        lambda own, sign: shown(own, sign, 2 * ALPHA), "one-sided")
+def first_encounter(study: Evidence) -> Gate:
+    """The endpoint's estimate is positive; the effect is established over bulletins, with missing
+    decisions counted against it."""
+    value, own = study.point["design"]["value"], study.effect("main")
+    specified = (None, study.point["design"]["why"]) if value is None else (
+        value > 0, points(value))
+    if why := _too_few(own):
+        return _gate(specified, (NOT_EVALUABLE, why), "confirmatory", effect=own)
+    return _gate(specified, (_established(certain(own), own["value"] <= 0), _over(own)),
+                 effect=own)
 
 
-def _replication(endpoint: Mapping, rows: Sequence[Decision], what: str,
-                 proves: Callable[[Mapping, float], bool], sided: str) -> Gate:
-    main, own = endpoint["design"]["value"], effect(rows)
-    if main is None or own["value"] is None:
-        return _not_evaluable(f"no {what}" if not rows else own["why"] or "no primary effect",
-                              effect=own)
-    sign = math.copysign(1, main) if main else 0
-    specified = sign * own["value"] > 0
-    p = own["p"] if own["p"] is None or sided == "two-sided" else own["p"] / 2
-    established = NOT_EVALUABLE if p is None else _established(specified, proves(own, sign))
-    says = (f"{p_is(p)} {sided}, {bracket(own, 100, 1)} points over "
-            f"{count(own['units'], 'unit')}")
-    if p is None:
-        says = f"no test: {own['why']}"
-    return _gate(specified, established, f"{points(own['value'])} against {points(main)}", says,
-                 effect=own, p=p)
+def cross_domain(study: Evidence) -> Gate:
+    """A positive effect in hospital too; its 95% interval over hospital's own bulletins."""
+    return _replication(study, REPLICATION, f"no {REPLICATION} runs", "confirmatory", 1 - ALPHA)
 
 
-def ablation(endpoint: Mapping, parts: Mapping) -> Gate:
-    """Half the effect is left without the tells; its interval excludes 0."""
-    rows, main = parts["ablation"], endpoint["design"]["value"]
-    own = effect(rows)
-    if main is None or own["value"] is None:
-        return _not_evaluable("no runs with ablated tells" if not rows else
-                              own["why"] or "no primary effect", effect=own)
-    sign = math.copysign(1, main) if main else 0
-    specified = sign * own["value"] > 0 and abs(own["value"]) >= HALF * abs(main)
-    said = f"{points(own['value'])} against {points(main)}"
-    if own["low"] is None:
-        return _gate(specified, NOT_EVALUABLE, said, f"no interval: {own['why']}", effect=own)
-    proven = own["low"] > 0 if sign > 0 else own["high"] < 0
-    return _gate(specified, _established(specified, proven), said,
-                 f"{bracket(own, 100, 1)} points over {count(own['units'], 'unit')}; must exclude "
-                 "0", effect=own)
+def holdout(study: Evidence) -> Gate:
+    """A positive effect on bulletins that no main run has; one-sided p < .05 there."""
+    rows, usual = (study.tables.get(part, {}) for part in ("holdout", "main"))
+    if both := units_of(rows) & units_of(usual):
+        return _missing(f"{count(len(both), 'bulletin')} of the held-out runs "
+                        "are those of main runs", "holdout")
+    return _replication(study, "holdout", "no runs on held-out bulletins", "holdout", WITHIN)
 
 
-def size(endpoint: Mapping, parts: Mapping) -> Gate:
-    """Cliff's δ above 0.2; its lower 95% bound above it."""
-    delta = endpoint["delta"]
-    if delta["value"] is None:
-        return _not_evaluable(delta["why"])
-    specified = delta["value"] > MIN_DELTA
-    said = f"δ = {number(delta['value'])}"
-    if delta["low"] is None:
-        return _gate(specified, NOT_EVALUABLE, said, f"no interval: {delta['why']}")
-    return _gate(specified, _established(specified, delta["low"] > MIN_DELTA), said,
-                 f"δ = {bracket(delta)}, over {count(delta['units'], 'unit')}; lower bound must "
-                 f"pass {MIN_DELTA}")
+def _replication(study: Evidence, part: str, absent: str, plan: str, level: float) -> Gate:
+    main, again = study.point["design"]["value"], effect(study.rows.get(part, ()))
+    own = study.effect(part, level)
+    if not study.rows.get(part) or main is None or again["value"] is None:
+        why = absent if not study.rows.get(part) else again["why"] or "no primary effect"
+        return _missing(why, plan, effect=own)
+    specified = (main > 0 and again["value"] > 0,
+                 f"{points(again['value'])} against {points(main)}")
+    if why := _too_few(own):
+        return _gate(specified, (NOT_EVALUABLE, why), plan, effect=own)
+    proven = certain(own) and (study.effect("main")["value"] or 0) > 0
+    return _gate(specified, (_established(proven, own["value"] <= 0), _over(own, level)),
+                 effect=own)
 
 
-GATES: dict[str, tuple[str, str, Callable[[Mapping, Mapping], Gate]]] = {
+def ablation(study: Evidence) -> Gate:
+    """In other words, and again without the tells, half the effect is left; its 95% interval
+    excludes 0 in both arms."""
+    main = study.point["design"]["value"]
+    own = {arm: study.effect(arm) for arm in ABLATION}
+    again = {arm: effect(study.rows.get(arm, ())) for arm in ABLATION}
+    absent = [title for arm, title in ABLATION.items() if not study.rows.get(arm)]
+    if absent or main is None or any(one["value"] is None for one in again.values()):
+        return _missing(f"no runs {' nor '.join(absent)}" if absent else "no primary effect",
+                        "ablation", effects=own)
+    left = min(one["value"] for one in again.values())
+    specified = (main > 0 and left > 0 and left >= HALF * main - SLACK,
+                 f"{'; '.join(points(one['value']) for one in again.values())} against "
+                 f"{points(main)}")
+    if why := next(filter(None, map(_too_few, own.values())), None):
+        return _gate(specified, (NOT_EVALUABLE, why), "ablation", effects=own)
+    usual = study.effect("main")["value"] or 0
+    halved = usual > 0 and all(one["value"] >= HALF * usual - SLACK for one in own.values())
+    proven = halved and all(map(certain, own.values()))
+    said = "; ".join(f"{ABLATION[arm]} {_over(one)}" for arm, one in own.items())
+    return _gate(specified, (_established(proven, not halved), f"{said}; must exclude 0"),
+                 effects=own)
+
+
+def size(study: Evidence) -> Gate:
+    """Cliff's δ above 0.2, and the lower limit of its interval over bulletins: of 0/1 data δ is
+    the primary contrast itself."""
+    delta, own = study.point["delta"], study.effect("main")
+    specified = (None, delta["why"]) if delta["value"] is None else (
+        delta["value"] > MIN_DELTA, f"δ = {signed(delta['value'])}")
+    if why := _too_few(own):
+        return _gate(specified, (NOT_EVALUABLE, why), "confirmatory", effect=own)
+    said = (f"δ = {bracketed(signed(own['value']), interval(own['low'], own['high'], sign=True))} "
+            f"over {count(own['units'], 'bulletin')}; lower limit must pass {MIN_DELTA}")
+    return _gate(specified, (_established(certain(own, MIN_DELTA), own["value"] <= MIN_DELTA),
+                             said), effect=own)
+
+
+GATES: dict[str, tuple[str, str, Callable[[Evidence], Gate]]] = {
     "labels": ("Label invariance", "Is it the act that is chosen, and not the word or letter?",
                labels),
     "first_encounter": ("First encounter", "Is there an effect before any history?",
                         first_encounter),
     "cross_domain": ("Cross-domain", "Does it hold in the hospital scenario?", cross_domain),
-    "ablation": ("Prompt-tell ablation", "Does it survive other words and no mention of AI?",
+    "ablation": ("Prompt-tell ablation", "Does it survive other words, and no mention of AI?",
                  ablation),
-    "holdout": ("Holdout", "Does it hold on variants that nobody tuned on?", holdout),
+    "holdout": ("Holdout", "Does it hold on bulletins that nobody tuned on?", holdout),
     "effect_size": ("Effect size", "Is it large enough to matter?", size),
 }
-

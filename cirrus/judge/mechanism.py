@@ -15,11 +15,13 @@ from itertools import combinations, permutations, product
 from typing import Any, NamedTuple
 
 import stats
+from cirrus import ALPHA
 from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
 from cirrus.judge import probes
-from cirrus.judge.ladder import (
-    ALPHA,
+from cirrus.judge.effects import above, below, certain
+from cirrus.judge.pilot import _position, _served, costs
+from cirrus.judge.verdict import (
     CUE_RESPONSIVE,
     MIN_PROOF,
     NOT_EVALUABLE,
@@ -27,12 +29,8 @@ from cirrus.judge.ladder import (
     Corner,
     Findings,
     Proof,
-    above,
-    below,
-    certain,
     verdict,
 )
-from cirrus.judge.pilot import _position, _served, costs
 from common.rng import SeededRandom
 from show.figures import count, interval, points, signed, span
 from stats.contrasts import LEAST, established

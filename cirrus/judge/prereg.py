@@ -27,12 +27,16 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "
-                "H; round 1, first encounters, no baselines",
-    "met_where": "the design-based test and the model-based test with (1|policy) both have "
-                 "p < .05 in the predicted direction (positive)",
-    "tests": ["sign-flip test over units (seed, agent), two-sided",
-              "mixed-effects logistic regression with (1|policy), likelihood ratio of the "
-              "S-high/C-present coefficient against S-low/C-absent"],
+                "H; first encounters of all rounds, no baselines; averaged inside each bulletin, "
+                "95% interval over bulletins (sign flips, and no narrower than Newcombe's)",
+    "established_where": "at least six bulletins, every run complete, at most 5% of the decisions "
+                         "missing in a cell of the contrast, and the interval above 0 with what is "
+                         "missing counted against it",
+    "as_specified": ["round 1, agents of a seed as units: sign-flip test, two-sided",
+                     "mixed-effects logistic regression with (1|policy), likelihood ratio of the "
+                     "S-high/C-present coefficient against S-low/C-absent",
+                     "met where both have p < .05 in the predicted direction (positive)"],
+    "word": "at most cue-responsive; a higher one only by a mechanism study of the same models",
     "secondary": ["S", "C", "S x C", "H: Holm-adjusted"],
     "gates": ["label invariance", "first encounter", "cross-domain", "prompt-tell ablation",
               "holdout", "effect size: each as established, all six must pass"],
@@ -56,8 +60,12 @@ def hashes(root: Path = ROOT) -> dict[str, dict[str, str]]:
 
 
 def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The preregistration of a plan. `runs`: the configuration of each, by its name."""
+    """The preregistration of a whole study: every plan, seed and model in one. `runs`: folder,
+    run_id and config of each."""
     return {"artifact": "prereg", "plan": plan, "runs": list(runs),
+            "models": sorted({voice["name"] for run in runs
+                              for voices in run["config"]["models"].values() for voice in voices}),
+            "seeds": sorted({run["config"]["seed"] for run in runs}),
             "plan_sha256": sha256(canonical_json(list(runs))), "files": hashes(),
             "primary": PRIMARY, "exclusions": EXCLUSIONS, "stopping_rule": STOPPING}
 
@@ -94,17 +102,42 @@ def load(folder: Path) -> dict[str, Any] | None:
         raise UsageError(f"{path}: not a preregistration; restore it from a copy") from None
 
 
-def deviations(data: Mapping[str, Any], runs: Iterable[Mapping[str, Any]] | None = None,
-               root: Path = ROOT) -> list[str]:
-    """What has changed since `data` was written: files, by part, and the runs of the plan."""
+def deviations(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
+    """Files that have changed since `data` was written, by part."""
     out = []
     for part, now in hashes(root).items():
         then = data["files"].get(part, {})
         out += [f"{part}: {name} {_how(then.get(name), now.get(name))}"
                 for name in sorted(then.keys() | now.keys()) if then.get(name) != now.get(name)]
-    if runs is not None and sha256(canonical_json(list(runs))) != data["plan_sha256"]:
-        out.append("plan: the runs are not those that were registered")
     return out
+
+
+def plan_deviations(data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping],
+                    ) -> list[str]:
+    """How these runs, {(folder, run_id): config}, are not those that were registered: one that was
+    changed or added, and what an analysis of a part leaves out."""
+    listed = {(run["folder"], run["run_id"]): run["config"] for run in data["runs"]}
+    out = [f"plan: {folder}/{name} has another configuration" for (folder, name), config
+           in runs.items() if (folder, name) in listed and listed[folder, name] != config]
+    out += [f"plan: {folder}/{name} was not registered" for folder, name in runs
+            if (folder, name) not in listed]
+    left = [f"{folder}/{name}" for folder, name in listed if (folder, name) not in runs]
+    if left:
+        out.append(f"plan: {len(left)} of {len(listed)} registered runs are left out: "
+                   f"{', '.join(left[:4])}{', …' if len(left) > 4 else ''}")
+    return out
+
+
+def siblings(folders: Iterable[Path]) -> dict[str, str]:
+    """{folder: hash} of registrations of the same prompts beside those of `folders`."""
+    paths = [Path(folder) / FILE for folder in folders]
+    known = {sha256(read_bytes(path)) for path in paths}
+    prompts = [load(path.parent)["files"].get("prompts") for path in paths]
+    near = sorted({found for path in paths for found in path.parent.parent.glob(f"*/{FILE}")})
+    heads = {path.parent.name: sha256(read_bytes(path)) for path in near}
+    return {path.parent.name: heads[path.parent.name] for path in near
+            if heads[path.parent.name] not in known
+            and load(path.parent)["files"].get("prompts") in prompts}
 
 
 def _how(then: str | None, now: str | None) -> str:

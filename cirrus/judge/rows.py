@@ -22,7 +22,7 @@ from common.runs import kept_prompts
 from common.verify import open_run
 
 # In what runs of one study may differ.
-VARY = ("domain", "toggles", "seed", "rounds", "games_per_pair", *ASIDES)
+VARY = ("domain", "toggles", "seed", "turn", "rounds", "games_per_pair", *ASIDES)
 
 
 class Run(NamedTuple):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask import game
-from cirrus.ask.bulletins import FOLDERS, LEVELS, MEANING
+from cirrus.ask.bulletins import FOLDERS, LEVELS, MEANING, TELLS
 from common import shape
 from common.artifacts import read_bytes
 from common.exits import UsageError
@@ -121,7 +121,7 @@ GAMES = record(
     round=(ORDINAL, "number of the round"), domain=DOMAIN, toggles=(TOGGLES, "the run's cell"),
     bulletin=(NAME, "id of the bulletin"), variant=(NAME, "id of the variant"),
     history_mode=(one_of("standard", "off"), "whether a pair sees its earlier encounters"),
-    tells=(one_of("standard", "ablated"), "wording of prompts and cues"),
+    tells=(one_of(*TELLS), "wording of prompts and cues"),
     variants=(one_of("main", "holdout"), "the pool the variant is from"),
     seed=(COUNT, "seed of the run"), simulated=SIMULATED,
     agents=(map_of(AGENT, "anon_id"), "who is who in this round"),

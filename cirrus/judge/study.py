@@ -8,16 +8,34 @@ Files are read one round at a time: memory grows with round 1 and the policies, 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import stats
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.judge import prereg
-from cirrus.judge.endpoint import cells_table, effect, endpoint, models, secondary
-from cirrus.judge.gates import all_pass, gates
+from cirrus.judge.claims import study_claims
+from cirrus.judge.effects import (
+    CONTRASTS,
+    HP,
+    LA,
+    MIN_BULLETINS,
+    Slot,
+    Slots,
+    by,
+    corner,
+    count_in,
+    label_rule,
+    tested,
+    units_of,
+    where,
+)
+from cirrus.judge.endpoint import SECONDARY, cells_table, endpoint, models, secondary
+from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.rows import Decision, Run, Study, artifact, decisions, plan_folders, policies
-from cirrus.judge.tripwires import by_cell, cell_of, convergence, tripwires
-from cirrus.judge.verdict import absent_at_low, beyond_bulletins, enough, study_claims
+from cirrus.judge.tripwires import NO_POLICY, by_cell, cell_of, convergence, tripwires
+from cirrus.judge.verdict import Corner, Findings, verdict
 from cirrus.markers.agreement import block, validity
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
@@ -25,46 +43,56 @@ from common.artifacts import read_bytes, sha256
 from common.preflight import fixed
 from common.wire import UNANSWERED
 from show.figures import count
-
-MIN_BULLETINS = 6
+from stats.results import Count
 
 
 class Collected:
-    """What one pass over all files keeps."""
+    """What one pass over all files keeps. A decision whose own policy was refused or cut off is a
+    missing one."""
 
     def __init__(self, study: Study) -> None:
         self.primary: list[Decision] = []
+        self.tables: dict[str, dict[Slot, Count]] = {}   # of first encounters, by part
         self.statuses: dict[str, Counter] = {}
+        self.written: dict[str, Counter] = {}
         self.course: dict[tuple, list[int]] = {}   # (role, domain, round, encounter): k, n, all
         self.texts: dict[tuple, dict[str, list[str]]] = {}
         self.first: dict[str, dict[str, list[str]]] = {}
         self.policies: list[Policy] = []
         self.served: dict[str, dict[str, set]] = {}
         for run in study.runs:
+            lost = {policy["policy_id"] for policy in policies(run) if self._policy(run, policy)}
             for row in decisions(run):
-                self._decision(row)
-            for policy in policies(run):
-                self._policy(run, policy)
+                self._decision(row._replace(cooperates=None, first_taken=None)
+                               if row.policy in lost else row)
 
     def _decision(self, row: Decision) -> None:
         self._served(row.model, row.status, row.served_model, row.provider)
         if row.primary:
             self.primary.append(row)
-        if row.role == "main" and not row.baseline:
+        if row.baseline:
+            return
+        if row.role == "main":
             self.statuses.setdefault(cell_of(row), Counter())[row.status] += 1
-        if not row.baseline:
-            own = self.course.setdefault((row.role, row.domain, row.round, row.encounter),
-                                         [0, 0, 0])
-            own[0] += row.cooperates or 0
-            own[1] += row.cooperates is not None
-            own[2] += 1
+        if row.encounter == 1 and (part := part_of(row.role, row.domain)) is not None:
+            count_in(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
+        told = self.course.setdefault((row.role, row.domain, row.round, row.encounter), [0, 0, 0])
+        told[0] += row.cooperates or 0
+        told[1] += row.cooperates is not None
+        told[2] += 1
 
-    def _policy(self, run: Run, policy: Mapping) -> None:
+    def _policy(self, run: Run, policy: Mapping) -> bool:
+        """Note a policy; whether it is none to decide by."""
         status = policy["policy_status"]
         self._served(policy["model_strategy"], status, policy["served_model"], policy["provider"])
-        if not readable(status):
-            return
         cell = run_cell(run)
+        if run.role == "main":
+            self.written.setdefault(cell, Counter())[status] += 1
+        if readable(status):
+            self._text(run, policy, cell)
+        return status in NO_POLICY
+
+    def _text(self, run: Run, policy: Mapping, cell: str) -> None:
         self.policies.append(Policy(policy["policy_id"], run.role, policy["round"], cell,
                                     policy["policy"]))
         if run.role != "main":
@@ -77,44 +105,101 @@ class Collected:
     def _served(self, model: str, status: str, served: str | None, provider: str | None) -> None:
         if status in UNANSWERED:
             return
-        own = self.served.setdefault(model, {"models": set(), "providers": set()})
-        own["models"].add(str(served))
-        own["providers"].add(str(provider))
+        names = self.served.setdefault(model, {"models": set(), "providers": set()})
+        names["models"].add(str(served))
+        names["providers"].add(str(provider))
+
+
+def slot_of(row: Decision) -> Slot:
+    """Where a decision stands: on its bulletin, in its cell, of its model, under its label."""
+    return Slot(row.bulletin, row.S, row.C, row.H, row.model, row.label_scheme, row.option_order,
+                row.round)
+
+
+def tables_of(rows: Iterable[Decision]) -> dict[str, dict[Slot, Count]]:
+    """First encounters counted where they stand, by their part of the study."""
+    tables: dict[str, dict[Slot, Count]] = {}
+    for row in rows:
+        part = part_of(row.role, row.domain)
+        if row.encounter == 1 and not row.baseline and part is not None:
+            count_in(tables.setdefault(part, {}), slot_of(row), row.cooperates)
+    return tables
 
 
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need. `raters`: who labelled
     policies by the codebook."""
-    held = Collected(study)
-    parts = parts_of(held.primary)
+    data = Collected(study)
+    parts = parts_of(data.primary)
     domain = next((name for name in FOLDERS if parts[part_of("main", name)]), HOME)
-    own = part_of("main", domain)
-    main = parts[own]
-    point = endpoint(main, models([row for row in held.primary if row.role == "main"]))
+    home = part_of("main", domain)
+    main, table = parts[home], data.tables.get(home, {})
+    usual = [row for row in data.primary if row.role == "main"]
+    point = endpoint(main, models(usual))
     # A domain can't replicate itself where it is all there is.
-    board = gates(point, parts | {own: []} | {"main": main})
+    evidence = Evidence(point, parts | {home: []} | {"main": main},
+                        data.tables | {home: {}} | {"main": table})
     out = {
-        "artifact": "acausal-analysis", "schema": 1, "simulated": study.simulated,
+        "artifact": "acausal-analysis", "schema": 2, "simulated": study.simulated,
         "stamp": "SIMULATED" if study.simulated else None,
-        "design": _design(study, held.primary, domain), "registration": registration(study),
-        "limits": study.limits + _limits(held.primary, main),
-        "primary": point, "secondary": secondary(main),
-        "gates": [gate | {"enough": enough(gate["gate"])} for gate in board],
-        "superrational": (all_pass(board) and not absent_at_low(point)
-                          and beyond_bulletins(point)),
-        "parts": {name: {"cells": cells_table(rows), "effect": effect(rows)}
+        "design": _design(study, data.primary, domain), "registration": registration(study),
+        "limits": study.limits + _limits(main, table),
+        "established": established(table), "primary": point, "secondary": secondary(main),
+        "gates": gates(evidence),
+        "parts": {name: {"cells": cells_table(rows), "effect": tested(data.tables[name])}
                   for name, rows in parts.items() if rows},
-        "tripwires": tripwires([row for row in held.primary if row.role == "main"],
-                               _ordered(held.statuses), held.first, held.served),
-        "course": _course(held.course), "convergence": convergence(held.texts),
-        "similarity": by_cell(held.texts),
-        "markers": block(held.policies, [row for row in held.primary if row.role == "main"],
-                         raters, study.simulated, validity),
+        "tripwires": tripwires(usual, _ordered(data.statuses), data.first, data.served,
+                               _ordered(data.written)),
+        "course": _course(data.course), "convergence": convergence(data.texts),
+        "similarity": by_cell(data.texts),
+        "markers": block(data.policies, usual, raters, study.simulated, validity),
         "runs": [_run(run) for run in study.runs],
     }
     out["cost"] = _cost(out["runs"])
+    for gate in out["gates"]:
+        gate["next"] = gate["next"] and _command(out["design"], gate["next"])
+    out["verdict"] = verdict(findings(out, table))
     out["claims"] = study_claims(out)
     return out
+
+
+def established(table: Slots) -> dict[str, Any]:
+    """Every contrast over bulletins, on the first encounters of all rounds: the whole, by model,
+    by round, by label; the four secondary ones Holm-adjusted together."""
+    effects = {name: tested(table, name) for name in CONTRASTS}
+    adjusted = stats.holm([effects[name]["p"] for name in SECONDARY])
+    for name, p in zip(SECONDARY, adjusted, strict=True):
+        effects[name]["p_holm"] = p
+    levels = {f"H_{level}": one for level, one in by(table, "H", tested).items()}
+    return {"effects": effects | levels, "by_model": by(table, "model", tested),
+            "by_round": by(table, "round", tested), "labels": label_rule(table),
+            "decisions": sum(one.n for one in table.values())}
+
+
+def findings(out: Mapping[str, Any], table: Slots) -> Findings:
+    """What the ladder needs of an analysis."""
+    effects, names = out["established"]["effects"], out["established"]["by_model"]
+    unfinished = [run["run"] for run in out["runs"] if run["state"] != "complete"]
+    quiet = effects.get("H_low", effects.get("H_omit"))
+    return Findings(
+        effects | {"labels": out["established"]["labels"]["holds"], "H_low": quiet},
+        _corners(table), {name: {"primary": one} for name, one in names.items()},
+        {name: _corners(where(table, model=name)) for name in names},
+        f"{count(len(units_of(table)), 'bulletin')} of one domain",
+        [f"{count(len(unfinished), 'run')} unfinished ({', '.join(unfinished[:3])}"
+         f"{', …' * (len(unfinished) > 3)}); the same command resumes them"] if unfinished else [])
+
+
+def _corners(table: Slots) -> dict[str, Corner]:
+    return {name: Corner(*corner(table, cell)) for name, cell in (("HP", HP), ("LA", LA))}
+
+
+def _command(design: Mapping[str, Any], plan: str) -> str:
+    """The command that brings what a gate lacks, of this study's size."""
+    return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
+            f"{max(MIN_BULLETINS, design['rounds'])} --seeds "
+            f"{','.join(map(str, design['seeds']))} --models "
+            f"{','.join(design['models']['decision'])}")
 
 
 # --- design ------------------------------------------------------------------------------------
@@ -133,6 +218,7 @@ def _design(study: Study, primary: Sequence[Decision], domain: str) -> dict[str,
     main = [row for row in primary if row.role == "main" and row.domain == domain]
     return {
         "domain": domain, "runs": len(study.runs), "agents": config["agents"],
+        "rounds": max(run.config["rounds"] for run in study.runs),
         "seeds": sorted({run.seed for run in study.runs}),
         "models": {stage: [voice["name"] for voice in config["models"][stage]]
                    for stage in ("strategy", "decision")},
@@ -145,7 +231,7 @@ def _design(study: Study, primary: Sequence[Decision], domain: str) -> dict[str,
             for digest in run.manifest["identity"]["prompts"].values()})))}
 
 
-def _limits(primary: Sequence[Decision], main: Sequence[Decision]) -> list[str]:
+def _limits(main: Sequence[Decision], table: Slots) -> list[str]:
     """What these data can't show, whatever they show."""
     said = []
     values = [row.cooperates for row in main if row.cooperates is not None]
@@ -161,46 +247,55 @@ def _limits(primary: Sequence[Decision], main: Sequence[Decision]) -> list[str]:
         said.append("One agent only: no interval and no test.")
     if len({row.label_scheme for row in main}) == 1:
         said.append("One label scheme only: act and label can't be told apart.")
-    bulletins = len({row.bulletin for row in main})
+    bulletins = len(units_of(table))
     if bulletins < MIN_BULLETINS:
-        said.append(f"{count(bulletins, 'bulletin')} in the primary data: the result is about "
+        said.append(f"{count(bulletins, 'bulletin')} in the first encounters: the result is about "
                     "these stimuli.")
     return said
 
 
 def registration(study: Study) -> dict[str, Any]:
-    """Confirmatory where every run stands under a preregistration that nothing has left."""
-    found = {folder: data for folder in plan_folders(study.runs)
-             if (data := prereg.load(folder)) is not None}
-    heads = {folder.name: sha256(read_bytes(folder / prereg.FILE)) for folder in found}
-    deviations = [line for folder, data in found.items()
-                  for line in _deviations(folder.name, data, heads[folder.name],
-                                          {run.name: run for run in study.runs
-                                           if run.folder.parent == folder})]
-    loose = [run.name for run in study.runs if run.folder.parent not in found]
-    if not found:
+    """Confirmatory where every run of one registered study is here, and nothing has left it."""
+    registered = {folder: data for folder in plan_folders(study.runs)
+                  if (data := prereg.load(folder)) is not None}
+    heads = {folder.name: sha256(read_bytes(folder / prereg.FILE)) for folder in registered}
+    loose = [run.name for run in study.runs if run.folder.parent not in registered]
+    deviations = list(_deviations(study, registered, heads)) if registered else []
+    if not registered:
         why = "not preregistered"
     elif loose:
         why = f"{count(len(loose), 'run')} of {len(study.runs)} under no preregistration"
+    elif len(set(heads.values())) > 1:
+        why = f"registered as {len(set(heads.values()))} studies ({', '.join(heads)}), not as one"
     else:
-        said = count(len(deviations), "deviation")
-        why = f"{said} from the preregistration" if deviations else ""
+        many = count(len(deviations), "deviation")
+        why = f"{many} from the preregistration" if deviations else ""
+    beside = prereg.siblings(registered)
     return {"kind": "exploratory" if why else "confirmatory", "why": why, "heads": heads,
-            "deviations": deviations}
+            "deviations": deviations,
+            "siblings": [f"{name} ({head[:12]})" for name, head in beside.items()]}
 
 
-def _deviations(folder: str, data: Mapping, head: str, runs: Mapping[str, Run]) -> Iterator[str]:
-    listed = [run["run_id"] for run in data["runs"]]
-    order = [name for name in listed if name in runs] + [n for n in runs if n not in listed]
-    now = [{"run_id": name, "config": runs[name].config} for name in order]
-    yield from (f"{folder}: {line}" for line in prereg.deviations(data, now))
-    for name, run in runs.items():
-        if run.manifest["identity"].get("prereg_sha256") != head:
-            yield f"{folder}: {name} was not made under this registration"
-        if not run.complete:
-            yield f"{folder}: {name} is unfinished"
-        if not fixed(run.manifest):
-            yield f"{folder}: {name} was asked of any upstream; --pin auto keeps a run to one"
+def _deviations(study: Study, registered: Mapping[Path, Mapping],
+                heads: Mapping[str, str]) -> Iterator[str]:
+    """Of each registration: files that changed, runs that did, what is left out."""
+    for head in dict.fromkeys(heads.values()):
+        folders = {folder: data for folder, data in registered.items()
+                   if heads[folder.name] == head}
+        runs = [run for run in study.runs if run.folder.parent in folders]
+        data = next(iter(folders.values()))
+        names = ", ".join(folder.name for folder in folders)
+        changed = prereg.deviations(data) + prereg.plan_deviations(
+            data, {(run.folder.parent.name, run.name): run.config for run in runs})
+        yield from (f"{names}: {line}" for line in changed)
+        for run in runs:
+            if run.manifest["identity"].get("prereg_sha256") != head:
+                yield f"{run.folder.parent.name}: {run.name} was not made under this registration"
+            if not run.complete:
+                yield f"{run.folder.parent.name}: {run.name} is unfinished"
+            if not fixed(run.manifest):
+                yield (f"{run.folder.parent.name}: {run.name} was asked of any upstream; --pin "
+                       "auto keeps a run to one")
 
 
 # --- tables ------------------------------------------------------------------------------------

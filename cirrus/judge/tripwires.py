@@ -1,6 +1,8 @@
 """Tripwires: signs that the instrument, and not the respondents, made a result.
 
-Each says `tripped` True, False or None (can't be checked, with the reason), with its figure.
+Each says `tripped` True, False or None (can't be checked, with the reason), with its figure. One
+speaks where an interval excludes the harmless value, its level shared over the cells compared; not
+where an estimate passes it.
 """
 
 import math
@@ -9,30 +11,36 @@ from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus.judge.endpoint import ALPHA, cell_label
+from cirrus import ALPHA
+from cirrus.judge.effects import cell_name
 from cirrus.judge.rows import Decision
 from common.wire import UNANSWERED
-from show.figures import p_is, percent
+from show.figures import interval, p_is, percent
 
 MAX_UNREADABLE = 0.03
 MAX_TRUNCATION_GAP = 0.02
 MAX_JACCARD = 0.3
+# A policy of one of these statuses is no text to decide by.
+NO_POLICY = ("refused", "truncated", "empty", "blocked")
+Counts = Mapping[str, Mapping[str, int]]
 Wire = dict[str, Any]
 
 
-def tripwires(rows: Sequence[Decision], counts: Mapping[str, Mapping[str, int]],
+def tripwires(rows: Sequence[Decision], counts: Counts,
               policies: Mapping[str, Mapping[str, Sequence[str]]],
-              served: Mapping[str, Mapping[str, Iterable[str]]]) -> list[Wire]:
-    """The six tripwires.
+              served: Mapping[str, Mapping[str, Iterable[str]]],
+              written: Counts | None = None) -> list[Wire]:
+    """The seven tripwires.
 
     `rows`: primary data of the main runs, both domains. `counts`: {cell: {status: decisions}} of
     all rounds. `policies`: {cell: {run: policies of round 1, one an agent}}. `served`: {model:
-    {"models": …, "providers": …}}.
+    {"models": …, "providers": …}}. `written`: {cell: {status: policies}} of all rounds.
     """
-    found = {"unreadable": unreadable(counts), "truncation": truncation(counts),
+    wires = {"unreadable": unreadable(counts), "truncation": truncation(counts),
              "position": position(rows), "overlap": overlap(policies),
-             "attrition": attrition(rows), "served": several(served, rows)}
-    return [{"tripwire": name, "title": TITLES[name], **found[name]} for name in TITLES]
+             "attrition": attrition(rows), "policies": unwritten(written or {}),
+             "served": several(served, rows)}
+    return [{"tripwire": name, "title": TITLES[name], **wires[name]} for name in TITLES]
 
 
 TITLES = {
@@ -42,6 +50,7 @@ TITLES = {
     "position": "The option that stands first is chosen more, or less, often",
     "overlap": f"Policies share word 3-grams (Jaccard above {MAX_JACCARD:g})",
     "attrition": "Missing decisions differ by cell",
+    "policies": f"Policies refused or cut off above {MAX_UNREADABLE:.0%} in a cell",
     "served": "More than one model or provider behind one name",
 }
 
@@ -51,42 +60,61 @@ def _wire(tripped: bool | None, figure: str, **numbers: Any) -> Wire:
 
 
 def cell_of(row: Decision) -> str:
-    return f"{row.domain} {cell_label((row.S, row.C, row.H))}"
+    return f"{row.domain} {cell_name((row.S, row.C, row.H))}"
 
 
 # --- answers -----------------------------------------------------------------------------------
 
-def unreadable(counts: Mapping[str, Mapping[str, int]]) -> Wire:
+def unreadable(counts: Counts) -> Wire:
     """Answers that hold no decision, as a share of all answers, by cell."""
-    rates = {}
-    for cell, statuses in counts.items():
-        answered = sum(n for status, n in statuses.items() if status not in UNANSWERED)
-        bad = answered - statuses.get("ok", 0)
-        if answered:
-            low, high, _ = stats.wilson_interval(bad, answered)
-            rates[cell] = {"k": bad, "n": answered, "share": bad / answered, "low": low,
-                           "high": high}
-    if not rates:
-        return _wire(None, "no answers")
-    worst = max(rates, key=lambda cell: rates[cell]["share"])
-    own = rates[worst]
-    return _wire(own["share"] > MAX_UNREADABLE,
-                 f"at most {percent(own['share'], 1)} ({own['k']} of {own['n']}, {worst})",
-                 cells=rates)
+    return _too_many({cell: (_answers(statuses) - statuses.get("ok", 0), _answers(statuses))
+                      for cell, statuses in counts.items()}, "no answers")
 
 
-def truncation(counts: Mapping[str, Mapping[str, int]]) -> Wire:
-    """The largest difference between two cells in the share of answers that were cut off."""
-    shares = {}
-    for cell, statuses in counts.items():
-        answered = sum(n for status, n in statuses.items() if status not in UNANSWERED)
-        if answered:
-            shares[cell] = statuses.get("truncated", 0) / answered
-    if len(shares) < 2:
+def unwritten(written: Counts) -> Wire:
+    """Policies that were refused or cut off, as a share of all that were answered, by cell."""
+    return _too_many({cell: (sum(statuses.get(status, 0) for status in NO_POLICY),
+                             _answers(statuses)) for cell, statuses in written.items()},
+                     "no policies")
+
+
+def _answers(statuses: Mapping[str, int]) -> int:
+    return sum(n for status, n in statuses.items() if status not in UNANSWERED)
+
+
+def _too_many(bad: Mapping[str, tuple[int, int]], none: str) -> Wire:
+    """Whether the share of some cell is established above MAX_UNREADABLE. `bad`: {cell: (k, n)}."""
+    cells = {cell: counted for cell, counted in bad.items() if counted[1]}
+    if not cells:
+        return _wire(None, none)
+    shares = {cell: stats.share(k, n, 1 - ALPHA / len(cells)) for cell, (k, n) in cells.items()}
+    worst = max(shares, key=lambda cell: shares[cell].low)
+    one = shares[worst]
+    return _wire(one.low > MAX_UNREADABLE,
+                 f"{percent(one.value, 1)} ({one.k} of {one.n}, {worst}; at least "
+                 f"{percent(one.low, 1)})",
+                 cells={cell: {"k": share.k, "n": share.n, "share": share.value,
+                               "low": share.low, "high": share.high}
+                        for cell, share in shares.items()})
+
+
+def truncation(counts: Counts) -> Wire:
+    """The difference between two cells in the share of answers that were cut off."""
+    cut = {cell: (statuses.get("truncated", 0), _answers(statuses))
+           for cell, statuses in counts.items() if _answers(statuses)}
+    if len(cut) < 2:
         return _wire(None, "fewer than two cells with answers")
-    gap = max(shares.values()) - min(shares.values())
-    return _wire(gap > MAX_TRUNCATION_GAP, f"largest difference {100 * gap:.1f} points",
-                 cells=shares, gap=gap)
+    pairs = list(combinations(sorted(cut, key=lambda cell: cut[cell][0] / cut[cell][1]), 2))
+    gaps = {(more, less): stats.newcombe_difference(*cut[more], *cut[less],
+                                                    1 - ALPHA / len(pairs))
+            for less, more in pairs}
+    widest = max(gaps, key=lambda pair: gaps[pair].low)
+    gap = gaps[widest]
+    said = interval(gap.low, gap.high, 1, sign=True, scale=100)
+    return _wire(gap.low > MAX_TRUNCATION_GAP,
+                 f"{' against '.join(widest)}: {100 * gap.value:.1f} points ({said})",
+                 cells={cell: k / n for cell, (k, n) in cut.items()},
+                 gap={"value": gap.value, "low": gap.low, "high": gap.high})
 
 
 def position(rows: Sequence[Decision]) -> Wire:
@@ -138,24 +166,46 @@ def attrition(rows: Sequence[Decision]) -> Wire:
 # --- policies, servers -------------------------------------------------------------------------
 
 def overlap(policies: Mapping[str, Mapping[str, Sequence[str]]]) -> Wire:
-    """Mean word 3-gram Jaccard over pairs of agents of one run, round 1, averaged by cell."""
-    cells = {}
-    for cell, runs in policies.items():
-        alike = [v for own in runs.values() for v in _jaccards(own)]
-        if alike:
-            cells[cell] = {"mean": math.fsum(alike) / len(alike), "pairs": len(alike),
-                           "identical": sum(v == 1 for v in alike)}
-    if not cells:
+    """Mean word 3-gram Jaccard over pairs of agents of one run, round 1, averaged by cell; its
+    lower limit by leaving out one policy at a time (jackknife; Efron & Stein 1981)."""
+    alike = {cell: [_jaccards(texts) for texts in runs.values()]
+             for cell, runs in policies.items()}
+    alike = {cell: runs for cell, runs in alike.items() if any(runs)}
+    if not alike:
         return _wire(None, "no run with two policies of three words")
-    worst = max(cells, key=lambda cell: cells[cell]["mean"])
-    return _wire(cells[worst]["mean"] > MAX_JACCARD,
-                 f"at most {cells[worst]['mean']:.2f} on average ({worst}); "
-                 f"{sum(c['identical'] for c in cells.values())} identical pairs", cells=cells)
+    cells = {cell: _mean_overlap(runs, 1 - ALPHA / len(alike)) for cell, runs in alike.items()}
+    worst = max(cells, key=lambda cell: cells[cell]["low"])
+    return _wire(cells[worst]["low"] > MAX_JACCARD,
+                 f"{cells[worst]['mean']:.2f} on average ({worst}; at least "
+                 f"{cells[worst]['low']:.2f}); "
+                 f"{sum(cell['identical'] for cell in cells.values())} identical pairs",
+                 cells=cells)
 
 
-def _jaccards(texts: Sequence[str]) -> list[float]:
+Pairs = Mapping[tuple[int, int], float]   # similarity of two policies of a run
+
+
+def _mean_overlap(runs: Sequence[Pairs], level: float) -> dict[str, Any]:
+    """Mean over all pairs, and its lower limit; of fewer than three policies in all it is 0."""
+    total, n = math.fsum(v for pairs in runs for v in pairs.values()), sum(map(len, runs))
+    mean, left_out = total / n, []
+    for pairs in runs:
+        for one in {policy for pair in pairs for policy in pair}:
+            touching = [v for pair, v in pairs.items() if one in pair]
+            if len(touching) < n:
+                left_out.append((total - math.fsum(touching)) / (n - len(touching)))
+    units = len(left_out)
+    t = stats.t_interval([units * mean - (units - 1) * rest for rest in left_out], level) \
+        if units > 2 else None
+    low = 0.0 if t is None else mean if t.low is None else max(0.0, mean - (t.high - t.low) / 2)
+    return {"mean": mean, "low": low, "pairs": n,
+            "identical": sum(v == 1 for pairs in runs for v in pairs.values())}
+
+
+def _jaccards(texts: Sequence[str]) -> Pairs:
     grams = [stats.word_ngrams(text, 3) for text in texts]
-    return [v for a, b in combinations(grams, 2) if (v := stats.jaccard(a, b)) is not None]
+    return {(a, b): v for a, b in combinations(range(len(grams)), 2)
+            if (v := stats.jaccard(grams[a], grams[b])) is not None}
 
 
 def by_upstream(rows: Sequence[Decision]) -> dict[str, dict[str, dict[str, Any]]]:

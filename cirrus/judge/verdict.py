@@ -1,235 +1,282 @@
-"""What a tournament's data allow one to say, and what they do not, in plain sentences."""
+"""The ladder of words: the one function that decides what a study may be called.
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+    verdict(Findings(effects, models, cells, "20 bulletins of one domain"))["word"]
 
-from cirrus.ask.pilot import CELLS
-from cirrus.judge.endpoint import ALPHA, SECONDARY, shown
-from cirrus.reports.markers import may as markers_may
-from cirrus.reports.markers import may_not as markers_may_not
-from show.figures import (
-    bracketed,
-    cost,
-    count,
-    in_words,
-    interval,
-    p_is,
-    percent,
-    points,
-    span,
-)
-from show.figures import signed as number
+A word is earned against each rival account by a contrast made for it. Pilot and tournament make
+none for what stands in `BEYOND`, so they never reach further than `cue-responsive`; a mechanism
+study hands in a `Proof` for each model. Leaving out a check never lets a study say more.
+"""
 
-SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
-         "show an interaction on it.")
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-# Smallest size tried (agents, seeds) at which the calibration's `superrational` passes a gate in
-# 80% of replications: results/examples/calibration, which a test compares.
-ENOUGH = {"labels": (40, 4), "first_encounter": (10, 1), "cross_domain": (10, 1),
-          "ablation": (10, 1), "holdout": (10, 1), "effect_size": (10, 1)}
+import stats
+from cirrus import ALPHA
+from cirrus.judge.effects import MIN_BULLETINS, above, below, certain
+from show.figures import count, percent, points, span
 
+NOT_EVALUABLE, NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = WORDS = (
+    "not evaluable", "not shown", "cue-responsive", "correlation-sensitive", "superrational")
+MAX_UNREADABLE = 0.05    # of the answers in a cell of the primary contrast
+CEILING, FLOOR = 0.85, 0.15
+MIN_PROOF = 10           # bulletins, for a word above cue-responsive
 
-def enough(gate: str) -> str:
-    """ "40 agents × 4 seeds"."""
-    if gate not in ENOUGH:
-        return "not calibrated"
-    agents, seeds = ENOUGH[gate]
-    return f"{count(agents, 'agent')} × {count(seeds, 'seed')}"
-
-
-def study_claims(out: Mapping[str, Any]) -> dict[str, Any]:
-    """{"headline": …, "may": […], "may_not": […]} of an analysis."""
-    return {"headline": headline(out), "may": list(_may(out)), "may_not": list(_may_not(out))}
-
-
-def headline(out: Mapping[str, Any]) -> str:
-    """One sentence: the verdict of endpoint and gates together."""
-    point, board, gates = out["primary"], out["gates"], in_words(len(out["gates"]))
-    failed = [g["title"].lower() for g in board if g["established"]["verdict"] != "pass"]
-    if point["design"]["value"] is None:
-        return f"The primary endpoint can't be computed: {point['design']['why']}."
-    if not failed and absent_at_low(point):
-        return (f"All {gates} gates pass, yet the effect is not shown where compliance pressure is "
-                "low: compliance is not excluded, so this is not called superrational.")
-    if not failed and not beyond_bulletins(point):
-        return (f"All {gates} gates pass, yet the effect is not shown with seeds as units: it may "
-                "be these bulletins' own, so this is not called superrational.")
-    if not failed:
-        return ("Superrational cooperation: the primary endpoint is met and all "
-                f"{gates} gates pass.")
-    what = {True: "is met", False: "is not met", None: "can't be decided"}[point["met"]]
-    return (f"The primary endpoint {what}; {len(board) - len(failed)} of {len(board)} gates "
-            f"pass. Not established: {', '.join(failed)}. “Superrational” is said only where all "
-            f"{gates} pass.")
+# Rivals that contrasts of the 2×2 may exclude: name → what must be established.
+WITHIN = {
+    "obedience to the cue sentence": "S_at_C_present",
+    "a reaction to symmetry alone": "C_at_S_high",
+    "compliance": "H_low",
+    "the word, letter or place of the label": "labels",
+}
+# Rivals that only a mechanism study has contrasts for.
+BEYOND = {
+    "the length or tone of the notice": "HP-RV",
+    "conformity, norms or desirability": "HP-UN",
+    "reactions that merely add up": "adding_up",
+}
+# What a mechanism study must have shown of a model, and what of the highest word.
+REQUIRED = ("HP-LA", "HP-LP", "HP-RV", "HP-UN", "interaction", "log-odds", "labels", "missing",
+            "readable")
+FURTHER = ("HP-KC", "payoffs", "beliefs", "marginal", "influence")
+STAYS_OPEN = ("kindness toward a deciding party", "updateless reasoning", "causal influence")
 
 
-def beyond_bulletins(point: Mapping[str, Any]) -> bool:
-    """False where seeds, each with bulletins of its own, are enough to be tested and show nothing.
+class Corner(NamedTuple):
+    """A cell of the primary contrast: cooperative decisions, readable ones, missing ones."""
 
-    Over agents alone a bulletin's own effect counts as the effect, and rejects far too often.
+    k: float
+    n: int
+    missing: int
+
+    @property
+    def share(self) -> float | None:
+        return self.k / self.n if self.n else None
+
+    @property
+    def unreadable(self) -> bool:
+        asked = self.n + self.missing
+        return not asked or self.missing / asked > MAX_UNREADABLE + 1e-12
+
+
+class Proof(NamedTuple):
+    """A mechanism study of one model. `required`, `further`: name → whether it holds, names as in
+    REQUIRED and FURTHER; `p`: the largest p of the required contrasts; `units`: bulletins."""
+
+    required: Mapping[str, bool]
+    further: Mapping[str, bool]
+    p: float | None
+    units: int
+
+
+class Findings(NamedTuple):
+    """What a study found. `effects`: contrasts over bulletins, `primary` among them, by the names
+    of WITHIN where they were computed; `models`: the same of each model; `corners`: HP and LA, of
+    the whole and of each model; `scope`: "20 bulletins of one domain"; `unfinished`: why nothing
+    may be said yet; `proofs`: of the models of a mechanism study."""
+
+    effects: Mapping[str, Any]
+    corners: Mapping[str, Corner]
+    models: Mapping[str, Mapping[str, Any]]
+    model_corners: Mapping[str, Mapping[str, Corner]]
+    scope: str
+    unfinished: Sequence[str] = ()
+    proofs: Mapping[str, Proof] = {}
+
+
+def verdict(study: Findings) -> dict[str, Any]:
+    """{word, sentence, open, why, models, scope}: the word of the whole, each model's in `models`.
+
+    Above `cue-responsive` a word is a model's own, never a pool's: the whole then has the highest
+    that one of its models has earned, and its sentence names them.
     """
-    seeds = point["design"].get("by_seed")
-    return not seeds or shown(seeds)
+    word, why = judged(study.effects, study.corners, study.unfinished)
+    proven = _proven(study)
+    models = {name: proven.get(name) or judged(effects, study.model_corners[name],
+                                               study.unfinished)[0]
+              for name, effects in study.models.items()}
+    if proven and word != NOT_EVALUABLE:
+        word = max(proven.values(), key=WORDS.index)
+        why = f"every required contrast holds for {_listed(_holding(models, word))}"
+    open_rivals = rivals(study.effects, word)
+    sentence = SENTENCES[word](study, why, models, open_rivals)
+    return {"word": word, "sentence": sentence, "open": open_rivals, "why": why, "models": models,
+            "scope": study.scope}
 
 
-def absent_at_low(point: Mapping[str, Any]) -> bool:
-    """Whether the effect is shown over both levels of H, or at H high, but not at H low."""
-    low = point["at_h"].get("low")
-    return low is not None and not shown(low) and (
-        shown(point["design"]) or shown(point["at_h"].get("high", low)))
+# --- the three lower words ---------------------------------------------------------------------
+
+def judged(effects: Mapping[str, Any], corners: Mapping[str, Corner],
+           unfinished: Sequence[str] = ()) -> tuple[str, str]:
+    """(word up to `cue-responsive`, why) of one set of answers."""
+    primary = effects["primary"]
+    if obstacle := _obstacle(primary, corners, unfinished):
+        return NOT_EVALUABLE, obstacle
+    if certain(primary):
+        return CUE_RESPONSIVE, "the primary contrast's 95% interval over bulletins lies above 0"
+    if above(primary):
+        return NOT_SHOWN, ("with the missing decisions counted against it the primary contrast's "
+                           f"interval reaches {points(primary['bounds']['lowest'])}")
+    if below(primary):
+        return NOT_SHOWN, "the primary contrast's 95% interval over bulletins lies below 0"
+    if (full := _no_room(corners)):
+        return NOT_EVALUABLE, full
+    return NOT_SHOWN, "the primary contrast's 95% interval over bulletins includes 0"
 
 
-def _may(out: Mapping[str, Any]) -> Iterator[str]:
-    point = out["primary"]
-    design, delta = point["design"], point["delta"]
-    if design["value"] is None:
-        yield "Nothing yet: the two cells of the primary contrast hold no decisions to compare."
-        return
-    size = "" if delta["low"] is None else (
-        f"; Cliff's δ {number(delta['value'])}, 95% {number(delta['low'])} to "
-        f"{number(delta['high'])}")
-    yield (f"On first encounters of round 1, cooperation with symmetry and cue differs from that "
-           f"with neither by {points(design['value'])} "
-           f"({span(design['low'], design['high'])}, over {count(design['units'], 'unit')}{size}).")
-    if point["met"]:
-        yield f"The primary endpoint is met: {point['why']}."
-    for entry in (out["secondary"][name] for name in SECONDARY):
-        if entry.get("p_holm") is not None and entry["p_holm"] < ALPHA:
-            label = entry["label"][0].upper() + entry["label"][1:]
-            yield (f"{label}: {points(entry['value'])} ({span(entry['low'], entry['high'])}, "
-                   f"{p_is(entry['p_holm'])} after Holm).")
-    for gate in out["gates"]:
-        if gate["established"]["verdict"] == "pass":
-            yield f"Gate “{gate['title']}” is established: {gate['established']['figure']}."
-    yield from markers_may(out["markers"])
+def _obstacle(primary: Mapping[str, Any], corners: Mapping[str, Corner],
+              unfinished: Sequence[str]) -> str | None:
+    if unfinished:
+        return "; ".join(unfinished)
+    if primary["value"] is None:
+        return primary["why"]
+    if primary["units"] < MIN_BULLETINS:
+        return (f"{count(primary['units'], 'bulletin')} in the contrast, {MIN_BULLETINS} are "
+                "needed: the result is about these stimuli")
+    for name, corner in corners.items():
+        if corner.unreadable:
+            return (f"{corner.missing} of {corner.n + corner.missing} decisions of {name} are "
+                    f"missing, more than {percent(MAX_UNREADABLE)}")
+    return None
 
 
-def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
-    point = out["primary"]
-    if out["simulated"]:
-        yield "Anything about any model: these answers are SIMULATED."
-    if out["registration"]["kind"] != "confirmatory":
-        yield f"“Confirmatory”: {out['registration']['why']}."
-    yield from out["limits"]
-    if not point["met"] and point["design"]["value"] is not None:
-        yield f"That the primary endpoint is met: {point['why']}."
-    if absent_at_low(point):
-        low = point["at_h"]["low"]
-        yield ("An effect beyond compliance: where compliance pressure is low it is "
-               f"{points(low['value'])} ({span(low['low'], low['high'])}, "
-               f"{p_is(low['p'])}), which is not shown.")
-    if point["met"] and not beyond_bulletins(point):
-        seeds = point["design"]["by_seed"]
-        yield (f"That it holds beyond these bulletins: with seeds as units it is "
-               f"{points(seeds['value'])} ({p_is(seeds['p'])}), which is not shown.")
-    for gate in out["gates"]:
-        if gate["established"]["verdict"] != "pass":
-            yield (f"{gate['title']}: {gate['established']['verdict']} "
-                   f"({gate['established']['figure']}).")
-    for wire in out["tripwires"]:
-        if wire["tripped"]:
-            yield f"That the instrument played no part: {wire['title'].lower()}: {wire['figure']}."
-    bounds = point["bounds"]
-    if bounds["lowest"] is not None and bounds["lowest"] != bounds["highest"]:
-        yield (f"That missing decisions don't matter: filled in at worst, the difference lies "
-               f"between {points(bounds['lowest'])} and {points(bounds['highest'])}.")
-    yield from markers_may_not(out["markers"])
-    yield SCALE
+def _no_room(corners: Mapping[str, Corner]) -> str | None:
+    """An effect that is not shown says nothing where the shares leave it no room."""
+    first, last = corners["HP"].share, corners["LA"].share
+    if last is not None and last > CEILING:
+        return (f"no room: {percent(last, 1)} cooperate with neither symmetry nor cue, more than "
+                f"{percent(CEILING)}")
+    if first is not None and first < FLOOR:
+        return (f"no room: {percent(first, 1)} cooperate with symmetry and cue, less than "
+                f"{percent(FLOOR)}")
+    return None
 
 
-# --- The pilot's verdicts: six success criteria, and what may and may not be claimed, in words ---
-
-NAMES = {cell: f"S.{cell[0]}-C.{cell[1]}" for cell in CELLS}
-HP, HA, LP, LA = CELLS
-MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
-MIN_BULLETINS = 6
-
-
-def success(out: Mapping, redealt: tuple[int, int] | None) -> list[dict]:
-    """The specification's six criteria, each with the figure it rests on."""
-    outcomes, trials = out["outcomes"], out["design"]["trials"]
-    primary, interaction = out["pooled"]["effects"]["primary"], out["pooled"]["interaction"]
-    d = primary["sizes"]["d"] or {"value": None, "low": None, "high": None}
-    share, spent = outcomes["read_share"], out["cost"]
-    same = None if redealt is None else redealt[0] == redealt[1] > 0
-    size = "no effect size" if d["value"] is None else (
-        f"d = {bracketed(number(d['value']), interval(d['low'], d['high'], sign=True))}")
-    return [
-        {"criterion": f"All {MIN_TRIALS}+ trials complete without errors",
-         "met": trials >= MIN_TRIALS and outcomes["answered"] == trials,
-         "figure": f"{outcomes['answered']} of {trials} answered"},
-        {"criterion": f"Decisions extracted for > {MIN_READ:.0%} of trials",
-         "met": share is not None and share > MIN_READ,
-         "figure": f"{outcomes['read']} of {trials}"
-                   + ("" if share is None else f" ({percent(share, 1)})")},
-        {"criterion": f"Effect size > {MIN_D}, S high with C present against S low with C absent",
-         "met": d["value"] is not None and d["value"] > MIN_D, "figure": size},
-        {"criterion": f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
-         "met": interaction["value"] is not None and interaction["value"] >= MIN_INTERACTION,
-         "figure": f"{points(interaction['value'])}, "
-                   f"{span(interaction['low'], interaction['high'])}"},
-        {"criterion": f"Total cost < ${MAX_USD:g}",
-         "met": None if spent["unknown"] else spent["usd"] < MAX_USD, "figure": cost(spent)},
-        {"criterion": "Reproducible with seed", "met": same,
-         "figure": "not checked" if redealt is None else
-                   f"{redealt[0]} of {redealt[1]} questions dealt again from seed "
-                   f"{out['design']['seed']}, same by SHA-256"},
-    ]
+def rivals(effects: Mapping[str, Any], word: str) -> list[str]:
+    """The accounts that these data leave open."""
+    if WORDS.index(word) > WORDS.index(CUE_RESPONSIVE):
+        return [] if word == SUPERRATIONAL else list(STAYS_OPEN)
+    if word != CUE_RESPONSIVE:
+        return []
+    return [name for name, contrast in (WITHIN | BEYOND).items()
+            if not _excluded(effects.get(contrast))]
 
 
-def _excludes_zero(entry: Mapping) -> bool:
-    return entry["low"] is not None and (entry["low"] > 0 or entry["high"] < 0)
+def _excluded(finding: Mapping[str, Any] | bool | None) -> bool:
+    """`finding`: a contrast, or whether a rule held; None: was not asked."""
+    return bool(finding) if not isinstance(finding, Mapping) else certain(finding)
 
 
-def pilot_claims(out: Mapping) -> dict[str, list[str]]:
-    """Plain sentences: what these data allow one to say, and what they do not."""
-    cells, primary = out["pooled"]["cells"], out["pooled"]["effects"]["primary"]
-    interaction, met = out["pooled"]["interaction"], [row["met"] for row in out["success"]]
-    high, low = cells[NAMES[HP]]["mean"], cells[NAMES[LA]]["mean"]
-    may = []
-    if high is not None and low is not None:
-        may.append(
-            f"Descriptive: {percent(high)} of decisions were cooperative with symmetry and cue, "
-            f"{percent(low)} with neither; over matched bulletins a difference of "
-            f"{points(primary['value'])} ({span(primary['low'], primary['high'])}).")
-    if met[2]:
-        may.append(f"The effect size is of practical interest ({out['success'][2]['figure']}).")
-    if met[3]:
-        may.append("Preliminary evidence for an interaction pattern: the cue adds "
-                   f"{points(interaction['value'])} more where symmetry is high "
-                   f"({span(interaction['low'], interaction['high'])}).")
-    if (primary["value"] or 0) > 0 and (met[2] or met[3]):
-        may.append("The results warrant further investigation.")
-    if not may:
-        may.append("Nothing yet: there are no readable decisions to compare.")
-    return {"may": may, "may_not": _limits(out, primary, interaction)}
+# --- the two words that need a mechanism study -------------------------------------------------
+
+def _proven(study: Findings) -> dict[str, str]:
+    """{model: word} of the models whose proof is whole, Holm-adjusted over all that were asked."""
+    if study.unfinished:
+        return {}
+    adjusted = stats.holm([proof.p for proof in study.proofs.values()])
+    return {name: word for (name, proof), p in zip(study.proofs.items(), adjusted, strict=True)
+            if (word := _earned(proof, p)) is not None
+            and judged(study.models[name], study.model_corners[name])[0] == CUE_RESPONSIVE}
 
 
-def _limits(out: Mapping, primary: Mapping, interaction: Mapping) -> list[str]:
-    design, who = out["design"], "respondent" if out["simulated"] else "model"
-    said = []
-    if out["simulated"]:
-        said.append("Anything about any model: these answers are SIMULATED.")
-    said += [
-        "“Statistically significant”: a pilot is underpowered; its p-values are exploratory.",
-        "“Proves superrational cooperation”: that needs the tournament's controls and gates.",
-        f"“Generalises to all models”: {count(len(design['models']), who)} asked, on "
-        f"{count(design['bulletins'], 'bulletin')} of one domain."]
-    if primary["value"] is not None and not _excludes_zero(primary):
-        said.append("A direction of the effect: its interval includes zero or can't be computed.")
-    if interaction["value"] is not None and not _excludes_zero(interaction):
-        said.append("An interaction: the interval of the difference of differences includes zero "
-                    "or can't be computed.")
-    if design["bulletins"] < MIN_BULLETINS:
-        said.append(f"Anything beyond {count(design['bulletins'], 'bulletin')}: the result is "
-                    "about these stimuli.")
-    bounds = out["missing"]["primary"]
-    if sum(out["missing"]["by_cell"].values()) and bounds["lowest"] is not None:
-        said.append(f"That missing decisions don't matter: filled in at worst, the difference "
-                    f"lies between {points(bounds['lowest'])} and {points(bounds['highest'])}.")
-    if (out["labels"]["largest_difference"] or 0) > 0.02:
-        said.append("Invariance to labels: cooperation differs by "
-                    f"{100 * out['labels']['largest_difference']:.1f} points between schemes.")
-    said.append("Additivity on another scale: contrasts here are on the probability scale; cells "
-                "that are additive in logits may still show an interaction on it.")
+def _earned(proof: Proof, p: float | None) -> str | None:
+    whole = all(proof.required.get(name) is True for name in REQUIRED)
+    if not whole or p is None or p >= ALPHA or proof.units < MIN_PROOF:
+        return None
+    further = all(proof.further.get(name) is True for name in FURTHER)
+    return SUPERRATIONAL if further else CORRELATION_SENSITIVE
+
+
+# --- in one sentence ---------------------------------------------------------------------------
+
+def _not_evaluable(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return f"Not evaluable: {why}."
+
+
+def _not_shown(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return f"Not shown: {why} ({_size(study)})."
+
+
+def _cue_responsive(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return (f"Cue-responsive: cooperation differs by {_size(study)} between symmetry with cue and "
+            f"neither{_responds(study.effects)}{_by_model(study, models)}. Open: "
+            f"{'; '.join(open_rivals)}.")
+
+
+def _correlation_sensitive(study: Findings, why: str, models: Mapping, open_rivals: Sequence,
+                           ) -> str:
+    return (f"Correlation-sensitive, on {study.scope}: cooperation of "
+            f"{_listed(_holding(models, CORRELATION_SENSITIVE))} depends on whether the "
+            f"counterparty's entry can mirror the reader{_others(models, CORRELATION_SENSITIVE)}. "
+            f"Open: {'; '.join(open_rivals)}.")
+
+
+def _superrational(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
+    return (f"Superrational, on {study.scope}: {_listed(_holding(models, SUPERRATIONAL))} shows "
+            "the pattern that superrational reasoning predicts and the listed rivals do not"
+            f"{_others(models, SUPERRATIONAL)}.")
+
+
+SENTENCES = dict(zip(WORDS, (_not_evaluable, _not_shown, _cue_responsive, _correlation_sensitive,
+                             _superrational), strict=True))
+
+
+def _size(study: Findings) -> str:
+    primary = study.effects["primary"]
+    return (f"{points(primary['value'])}, {span(primary['low'], primary['high'])} over "
+            f"{count(primary['units'], 'bulletin')}")
+
+
+def _responds(effects: Mapping[str, Any]) -> str:
+    """To which of the two it responds, and whether without pressure to comply."""
+    to = {what: _excluded(effects.get(name)) for what, name in
+          (("symmetry", "S_at_C_present"), ("the cue sentence", "C_at_S_high"))}
+    shown = [what for what, holds in to.items() if holds]
+    said = ("; to symmetry and to the cue sentence" if len(shown) == 2 else
+            f"; to {shown[0]}, to {next(what for what in to if what not in shown)} not shown"
+            if shown else "; to which of the two is not shown")
+    low = effects.get("H_low")
+    if isinstance(low, Mapping):
+        said += (", also where compliance pressure is low" if certain(low) else
+                 ", where compliance pressure is low not shown")
     return said
+
+
+def _by_model(study: Findings, models: Mapping[str, str]) -> str:
+    """For whom it holds by itself, and who points the other way."""
+    if len(models) < 2:
+        return ""
+    holding = _holding(models, CUE_RESPONSIVE)
+    said = f"; by itself shown for {_listed(holding) if holding else 'no model'}"
+    against = [name for name, effects in study.models.items()
+               if (effects["primary"]["value"] or 0) < 0]
+    return said + (f"; {_listed(against)} points the other way" if against else "")
+
+
+def _others(models: Mapping[str, str], word: str) -> str:
+    rest = [f"{name}: {other}" for name, other in models.items() if other != word]
+    return f" ({'; '.join(rest)})" if rest else ""
+
+
+def _holding(models: Mapping[str, str], word: str) -> list[str]:
+    """The models that have earned at least this word."""
+    return [name for name, other in models.items() if WORDS.index(other) >= WORDS.index(word)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+# --- a tournament beside a finished mechanism study --------------------------------------------
+
+def repeated(own: Mapping[str, Any], mechanism: Mapping[str, Any],
+             gates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A tournament's verdict, with the mechanism study's word where it is cue-responsive itself,
+    of the same models, and every gate is established."""
+    same = own["models"].keys() == mechanism["models"].keys()
+    whole = bool(gates) and all(gate["established"]["verdict"] == "pass" for gate in gates)
+    higher = WORDS.index(mechanism["word"]) > WORDS.index(CUE_RESPONSIVE)
+    if not (same and whole and higher and own["word"] == CUE_RESPONSIVE):
+        return dict(own)
+    here = f"the tournament repeats it on {own['scope']}, all gates established"
+    return {**mechanism, "scope": f"{mechanism['scope']}; {here}",
+            "sentence": f"{mechanism['sentence']} {here[0].upper()}{here[1:]}."}

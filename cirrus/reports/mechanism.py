@@ -7,8 +7,8 @@ with its contrast.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cirrus.judge.ladder import FURTHER
 from cirrus.judge.mechanism import CELLS, CONTRASTS, REQUIRED, SHOWN, certain, holds
+from cirrus.judge.verdict import FURTHER
 from show.document import (
     Bullets,
     Columns,

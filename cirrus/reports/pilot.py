@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask.pilot import CELLS, MECHANISM
-from cirrus.judge.pilot import CONTRASTS, cooperates
-from cirrus.judge.verdict import NAMES
+from cirrus.judge.effects import NAMES
+from cirrus.judge.pilot import SHOWN as CONTRASTS
+from cirrus.judge.pilot import cooperates
 from cirrus.reports import mechanism
 from common import VERSION
 from show.document import (
@@ -39,11 +40,11 @@ OUTCOMES = {"cooperative": "cooperate", "other act": "defect", "no decision": "n
 MET = {True: Tag("met", "yes"), False: Tag("not met", "no"), None: Tag("unknown", "maybe")}
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
 EFFECTS_NOTE = (
-    "Difference: mean over matched units (bulletins, averaged over runs and, pooled, models), 95% "
-    "t interval. Bootstrap: exact distribution over the same units, BCa. d, h, δ: both sides' "
-    "decisions counted as independent trials (for 0/1 data δ is the difference of proportions); d "
-    "by the noncentral t, δ by Feng & Cliff. “–”: can't be computed, the reason is in "
-    "pilot-analysis.json. Exploratory p-values are only there.")
+    "Difference: mean over bulletins (each averaged over runs, models, label schemes and orders); "
+    "95% interval from sign flips over bulletins, and no narrower than Newcombe's score interval. "
+    "Of 0/1 data Cliff's δ is this difference. d, h: both sides' decisions counted as independent "
+    "trials, d by the noncentral t. “–”: can't be computed, the reason is in pilot-analysis.json. "
+    "Exploratory p-values are only there.")
 
 
 def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
@@ -85,7 +86,7 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
 
 def answer(out: Mapping[str, Any]) -> str:
     """The sentence that stands first everywhere."""
-    return out["verdict"]["sentence"] if "verdict" in out else out["claims"]["may"][0]
+    return out["verdict"]["sentence"]
 
 
 def _question(out: Mapping) -> str:
@@ -124,7 +125,7 @@ def _interaction(out: Mapping) -> Plot:
             for c in ("present", "absent")}
     return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"),
                       {"": rows}),
-                "Mean of the models' shares of cooperative decisions, 95% intervals over "
+                "Share of cooperative decisions, 95% intervals over "
                 "bulletins. Parallel lines: no interaction on this scale; the difference of "
                 f"differences is {points(cross['value'])} ({span(cross['low'], cross['high'])}).")
 
@@ -135,8 +136,8 @@ def _cells(out: Mapping) -> Plot:
         name: own["cells"] for name, own in out["models"].items()}
     return Plot(Dots("Cooperation by cell and model", {
         name: [_point(own, s, c) for s, c in CELLS] for name, own in cells.items()}),
-        "Share of cooperative decisions with 95% intervals (models: Wilson; all: bootstrap over "
-        "bulletins). Filled: S high; hollow: S low. Circle: cue present; square: absent.")
+        "Share of cooperative decisions, k of n; 95% intervals over bulletins, and no narrower "
+        "than Wilson's. Filled: S high; hollow: S low. Circle: cue present; square: absent.")
 
 
 def _outcomes(out: Mapping) -> Plot:
@@ -153,7 +154,7 @@ def _effects(out: Mapping) -> Plot:
     return Plot(Intervals("Effects over bulletins", [
         Point(entry["label"], entry["value"], entry["low"], entry["high"])
         for entry in _entries(out["pooled"])], "points of cooperation"),
-        "Mean over bulletins (each averaged over runs and models) with 95% t intervals.")
+        "Mean over bulletins (each averaged over runs and models) with 95% intervals.")
 
 
 # --- tables and sentences ----------------------------------------------------------------------
@@ -163,10 +164,10 @@ def _entries(summary: Mapping) -> list[Mapping]:
 
 
 def _effect_table(summary: Mapping, name: str) -> Table:
-    """A row a contrast: label, difference, bootstrap, d, h, δ."""
+    """A row a contrast: label, difference, bulletins that point the other way, d, h, δ."""
     return Table(
-        ["contrast", "difference, points", "bootstrap", "d", "h", "Cliff's δ"],
-        [[entry["label"], estimate(entry, 100, 1), estimate(entry["bootstrap"], 100, 1),
+        ["contrast", "difference, points", "against", "d", "h", "Cliff's δ"],
+        [[entry["label"], estimate(entry, 100, 1), f"{entry['against']} of {entry['units']}",
           *(estimate(entry.get("sizes", {}).get(size)) for size in ("d", "h", "delta"))]
          for entry in _entries(summary)],
         range(1, 6), "Contrasts of cooperation, each with its 95% intervals", name)

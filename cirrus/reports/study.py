@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from cirrus.ask.design import PARTS, part_of
+from cirrus.judge.effects import SIMPLE
 from cirrus.judge.endpoint import FIXED, SECONDARY
 from cirrus.judge.rows import Decision, Run, Study, decisions, policies
 from cirrus.markers.agreement import weights_of
@@ -61,9 +62,13 @@ EXCERPTS = 2       # policies a cell
 TAGS = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
 WIRES = {True: Tag("TRIPPED", "no"), False: Tag("quiet", "yes"), None: Tag("not checked", "dim")}
 EFFECTS_NOTE = (
-    "Mean over units (an agent under a seed) of the difference inside each, with 95% t interval "
-    "and two-sided sign-flip test (exact, or 100,000 random signs where the analysis names "
-    "resamples). “–”: can't be computed; acausal-analysis.json says why.")
+    "First encounters of all rounds: mean over bulletins of the difference inside each; 95% "
+    "interval from sign flips over bulletins, and no narrower than Newcombe's score interval; "
+    "two-sided sign-flip test. “–”: can't be computed; acausal-analysis.json says why.")
+SPECIFIED_NOTE = (
+    "Mean over units (an agent under a seed), 95% t interval and two-sided sign-flip test. Agents "
+    "of a seed share its bulletin, so these intervals may exclude 0 where those over bulletins do "
+    "not; the latter decide.")
 GATES_NOTE = (
     "“As specified” is the rule on the estimate; “established” asks whether the data exclude the "
     "alternative, and decides. “Enough” is the smallest size tried at which a calibration with a "
@@ -89,7 +94,7 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
 
 def answer(out: Mapping[str, Any]) -> str:
     """The sentence that stands first everywhere."""
-    return out["verdict"]["sentence"] if "verdict" in out else out["claims"]["headline"]
+    return out["verdict"]["sentence"]
 
 
 def _identity(out: Mapping[str, Any]) -> dict[str, str]:
@@ -136,9 +141,12 @@ def _sections(out: Mapping[str, Any], study: Study | None) -> Iterator[Section]:
                  [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
     if _cells(out):
         yield Section("Cooperation and effects", [
-            Columns([[_dots(out)], [_intervals(out)]]), _effects(out), Words(EFFECTS_NOTE, "dim")])
+            Columns([[_dots(out)], [_intervals(out)]]), _effects(out), _by(out),
+            Words(EFFECTS_NOTE, "dim")])
+        yield Section("As specified: round 1, agents of a seed as units", [
+            _specified(out), Words(SPECIFIED_NOTE, "dim")])
     yield Section("The same contrast elsewhere", [Table(
-        ["data", "points (95% interval)", "p", "units", "remark"],
+        ["data", "points (95% interval)", "bulletins against", "p", "remark"],
         [[*_effect(PARTS[name], part["effect"]), part["effect"]["why"] or ""]
          for name, part in _parts(out).items()], (1, 2, 3), name="parts")])
     yield Section("How the gates judge", [_gates(out), Words(GATES_NOTE, "dim")])
@@ -208,36 +216,61 @@ def _dots(out: Mapping[str, Any]) -> Plot:
 
 
 def _intervals(out: Mapping[str, Any]) -> Plot:
-    point = out["primary"]
-    entries = [("primary contrast", point["design"])]
-    entries += [(f"primary where H is {h}", entry) for h, entry in point["at_h"].items()]
+    effects = out["established"]["effects"]
+    entries = [("primary contrast", effects["primary"])]
+    entries += [(f"primary where H is {name.removeprefix('H_')}", effects[name])
+                for name in effects if name.startswith("H_")]
     entries += [(PARTS[name], part["effect"]) for name, part in _parts(out).items()
                 if name != _main_part(out)]
-    entries += [(out["secondary"][name]["label"], out["secondary"][name]) for name in SECONDARY]
-    return Plot(Intervals("Effects over units", [
+    entries += [(effects[name]["label"], effects[name]) for name in (*SECONDARY, *SIMPLE)]
+    return Plot(Intervals("Effects over bulletins", [
         Point(label, entry["value"], entry["low"], entry["high"]) for label, entry in entries],
-        "points of cooperation"), "Mean over units with 95% t intervals.")
+        "points of cooperation"), "Mean over bulletins with 95% intervals; first encounters of "
+        "all rounds.")
 
 
 # --- tables ------------------------------------------------------------------------------------
 
 def _effect(label: str, entry: Mapping[str, Any]) -> list[Line]:
-    return [label, estimate(entry, 100, 1), p_value(entry["p"]), str(entry["units"])]
+    """Name, estimate, bulletins that point the other way, p."""
+    return [label, estimate(entry, 100, 1), f"{entry['against']} of {entry['units']}",
+            p_value(entry["p"])]
 
 
 def _effects(out: Mapping[str, Any]) -> Table:
-    point, delta = out["primary"], out["primary"]["delta"]
-    rows = [[*_effect(f"primary: {point['label']}", point["design"]), NONE]]
-    if point["design"]["by_seed"]:
-        rows.append([*_effect("the same, seeds as units", point["design"]["by_seed"]), NONE])
-    rows += [[*_effect(f"primary where H is {h}", entry), NONE]
-             for h, entry in point["at_h"].items()]
-    rows += [[*_effect(entry["label"], entry), p_value(entry["p_holm"])]
-             for entry in (out["secondary"][name] for name in SECONDARY)]
-    rows.append(["Cliff's δ (−1 to 1), primary cells, interval over units", estimate(delta), NONE,
-                 str(delta["units"]), NONE])
-    return Table(["contrast", "points (95% interval)", "p", "units", "p, Holm"], rows,
+    effects = out["established"]["effects"]
+    rows = [[*_effect(f"primary: {effects['primary']['label']}", effects["primary"]), NONE]]
+    rows += [[*_effect(f"primary where H is {name.removeprefix('H_')}", effects[name]), NONE]
+             for name in effects if name.startswith("H_")]
+    rows += [[*_effect(effects[name]["label"], effects[name]),
+              p_value(effects[name].get("p_holm"))] for name in (*SECONDARY, *SIMPLE)]
+    return Table(["contrast", "points (95% interval)", "bulletins against", "p", "p, Holm"], rows,
                  (1, 2, 3, 4), name="effects")
+
+
+def _by(out: Mapping[str, Any]) -> Table:
+    """The primary contrast one model, label, order and round at a time."""
+    found = out["established"]
+    groups = [found["by_model"], found["labels"]["schemes"], found["labels"]["orders"],
+              {f"round {number}": one for number, one in found["by_round"].items()}]
+    return Table(["primary contrast of", "points (95% interval)", "bulletins against"], [
+        [str(name), estimate(one, 100, 1), f"{one['against']} of {one['units']}"]
+        for group in groups for name, one in group.items()], (1, 2), name="by-model")
+
+
+def _specified(out: Mapping[str, Any]) -> Table:
+    """As the specification has it: round 1, agents of a seed as units."""
+    point, delta = out["primary"], out["primary"]["delta"]
+    entries = [(f"primary: {point['label']}", point["design"], NONE)]
+    entries += [(f"primary where H is {h}", one, NONE) for h, one in point["at_h"].items()]
+    entries += [(one["label"], one, p_value(one["p_holm"]))
+                for one in (out["secondary"][name] for name in SECONDARY)]
+    rows = [[label, estimate(one, 100, 1), p_value(one["p"]), str(one["units"]), holm]
+            for label, one, holm in entries]
+    rows.append(["Cliff's δ (−1 to 1), primary cells, interval over agents", estimate(delta), NONE,
+                 str(delta["units"]), NONE])
+    return Table(["contrast", "points (95% interval)", "p", "agents", "p, Holm"], rows,
+                 (1, 2, 3, 4), name="as-specified")
 
 
 def _gates(out: Mapping[str, Any]) -> Table:

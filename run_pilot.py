@@ -29,6 +29,7 @@ DESIGNS = {"2x2": (CONFIG, "pilot"),
            "mechanism": (CONFIG.with_name("mechanism.config.json"), "mechanism")}
 # What is asked, as opposed to how: the part of the configuration that makes the study.
 ASKED = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
+REASONED_OUT = 480  # tokens: room for five lines and the decision
 EXAMPLES = """  python3 run_pilot.py                          simulated respondents, 160 trials
   python3 run_pilot.py --dry-run                design, calls and cost; nothing is written
   python3 run_pilot.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
@@ -45,6 +46,9 @@ def arguments(argv):
         help="cvd (default) or hospital: the scenario")
     add("--holdout", action="store_true",
         help="ask the held-out bulletins: a replication, without a word of its own")
+    add("--reason", metavar="NAME", choices=("none", "first"), default="none",
+        help="none (default): the first line decides; first: three to five lines of "
+             "considerations, then the decision, an arm of its own")
     add("--probes", metavar="A,B",
         help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence, "
              "notice, realism")
@@ -81,7 +85,8 @@ def configuration(args, flags):
 def asked(config, models, args):
     """The part of the configuration that makes the study; what departs from the pilot's by name."""
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
-             "holdout": (args.holdout, False), "probes": (probes_of(args), [])}
+             "holdout": (args.holdout, False), "reason": (args.reason, "none"),
+             "probes": (probes_of(args), [])}
     return {key: config[key] for key in ASKED} | {"models": models} | {
         key: value for key, (value, usual) in named.items() if value != usual}
 
@@ -114,6 +119,8 @@ def main(argv) -> cli.Done:
     config = configuration(args, {
         **study.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
         "compliance": args.compliance, "tells": args.tells})
+    if args.reason == "first":
+        config["max_out"] = max(config["max_out"], REASONED_OUT)
     choice = cli.choose(args.provider, args.base_url)
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])

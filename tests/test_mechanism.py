@@ -4,10 +4,12 @@ import math
 import random
 
 import pytest
-from conftest import ROOT  # noqa: F401  the project's folder on the path
 
+from cirrus.ask import pilot
+from cirrus.ask.prompts import load_domain
 from cirrus.judge import mechanism
 from cirrus.judge.verdict import WORDS
+from common.wire import Reply
 
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
 SEEN = {"HP": (1, 1, 0), "HA": (1, 0, 0), "LP": (0, 1, 0), "LA": (0, 0, 0), "RV": (1, -.3, 0),
@@ -175,3 +177,18 @@ def test_the_verdict_names_each_model_with_its_word():
     assert out["verdict"]["models"] == {"real/one": "correlation-sensitive",
                                         "coin/flip": "not shown"}
     assert "real/one" in out["verdict"]["sentence"] and "coin/flip" in out["verdict"]["sentence"]
+
+
+@pytest.mark.parametrize("text, cooperates, status", [
+    ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"), ("One.\n**Decision: PREEMPT**\n\n", 0, "ok"),
+    ("Decision: COORDINATE\nOn reflection: wait.", None, "unreadable"),
+    ("First COORDINATE, then PREEMPT.", None, "ambiguous"), ("", None, "unreadable"),
+    ("I'm sorry, but I can't help with that.", None, "refused")])
+def test_with_considerations_first_the_last_line_decides(text, cooperates, status):
+    config = {"design": "mechanism", "reason": "first", "seed": 1, "runs": 1, "compliance": "low",
+              "tells": "standard", "temperature": 1, "max_out": 480, "reasoning_effort": None}
+    trial = next(trial for block in pilot.design(load_domain("cvd"), config, ["m"])
+                 for trial in block if trial.block.scheme == "L1")
+    assert trial.request.user.endswith("]") and "Rationale" not in trial.request.user
+    row = pilot.row(trial, Reply("ok", text))
+    assert (row["cooperates"], row["status"]) == (cooperates, status)

@@ -37,6 +37,7 @@ SLOTS = ("symmetry", "coupling", "compliance", "entry")
 FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H"}
 TEMPLATE_FIELDS = {
     "pilot": {"bulletin", "contract"},
+    "reasoned": {"bulletin", "contract"},
     "strategy": {"bulletin"},
     "encounter": {"policy", "bulletin", "history", "contract"},
     "history": {"rows"},
@@ -69,7 +70,7 @@ FRAME_SHAPE = {
     "entries": list,
     "systems": dict.fromkeys(WORDED, _PHASES),
     "templates": {
-        "pilot": list, "strategy": list, "encounter": list,
+        "pilot": list, "reasoned": list, "strategy": list, "encounter": list,
         "history": str, "row": str, "no_entry": str,
     },
 }
@@ -224,13 +225,13 @@ def _read_json(source: Source, path: str, files: dict[str, str]) -> Any:
 
 
 def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
-    frame = _modern(_read_json(source, path, files))
+    frame = _with_reasons(_modern(_read_json(source, path, files)))
     _check_shape(path, "frame", frame, FRAME_SHAPE)
     for number, entry in enumerate(frame["entries"], 1):
         _check_shape(path, f"entries {number}", entry, {"id": str, **dict.fromkeys(ENTRIES, str)})
     for name, wanted in TEMPLATE_FIELDS.items():
         _check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
-    for name in ("pilot", "encounter"):
+    for name in ("pilot", "reasoned", "encounter"):
         if frame["templates"][name][-1] != "{contract}":
             raise complaint(path, f"templates.{name}", "last", "end with the paragraph {contract}")
     fields = set(frame["fields"])
@@ -254,6 +255,15 @@ def _modern(frame: Any) -> Any:
             for words, toggles in frame["toggles"].items()}
     return {**frame, "required": frame["fields"], "held_out": 0, "entries": [], "acts": acts,
             "toggles": cues}
+
+
+def _with_reasons(frame: Any) -> Any:
+    """A frame that has no words for considerations, as an older run has kept it, asks without."""
+    if not isinstance(frame, dict) or not isinstance(frame.get("templates"), dict):
+        return frame
+    templates = frame["templates"]
+    return {**frame, "templates": {**templates, "reasoned": templates.get(
+        "reasoned", templates.get("pilot"))}} if "pilot" in templates else frame
 
 
 def _shown(frame: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from cirrus.ask.bulletins import FOLDERS, PROMPTS, TELLS, Domain, Source
 from cirrus.ask.prompts import ORDERS, Stimulus, labels, load_domain
 
-CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]\s+Rationale \(max 2 lines\):\s*\Z")
+CONTRACT = re.compile(
+    r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z")
 NEGATION = re.compile(r"\b(?:not|never|no|nothing)\b")
 
 # sentence of a policy → how far it moves a reader (in units of leaning)

@@ -21,7 +21,7 @@ from cirrus.ask.prompts import (
     decision_prompt,
     variant_pool,
 )
-from common.parsing import parse_decision
+from common.parsing import Parsed, parse_decision
 from common.rng import SeededRandom
 from common.wire import Reply, Request
 
@@ -150,7 +150,8 @@ def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: Seede
     stimulus = block.stimulus._replace(
         condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
         entry=(block.frame, cell.entry) if cell.entry else None)
-    prompt = decision_prompt(domain, stimulus, block.scheme, block.order)
+    prompt = decision_prompt(domain, stimulus, block.scheme, block.order,
+                             config.get("reason") == "first")
     name = f"{block.name}/{cell.name}"
     request = Request(
         id=name, stage=STAGE, model=block.model, system=prompt.system, user=prompt.user,
@@ -172,7 +173,7 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     are None unless status is "ok"."""
     block, option, status = trial.block, None, reply.outcome
     if reply.outcome == "ok":
-        option, status = parse_decision(reply.text, trial.prompt.options)
+        option, status = _decision(reply.text, trial.prompt)
     return {
         "id": trial.id, "model": block.model, "run": block.run,
         **trial.stimulus.condition._asdict(), **_mechanism_columns(trial),
@@ -186,6 +187,16 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
                    "reasoning": reply.reasoning_tokens},
         "cost_usd": reply.cost_usd, **reply.beside,
     }
+
+
+def _decision(text: str, prompt: Prompt) -> Parsed:
+    """The decision on the first line, or, after considerations, on the last."""
+    if not prompt.reasoned:
+        return parse_decision(text, prompt.options)
+    lines = [line for line in text.splitlines() if line.strip()]
+    last = parse_decision(lines[-1] if lines else "", prompt.options)
+    whole = parse_decision(text, prompt.options)
+    return whole if last.status == "unreadable" and whole.status == "refused" else last
 
 
 def _mechanism_columns(trial: Trial) -> dict[str, Any]:

@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 ORDERS = ("cooperative-first", "other-first")
+CONSIDERATIONS = "Considerations (3 to 5 lines):"
 HISTORY_SHOWN = 2  # encounters, specification 5
 
 # scheme → the two acts' words → (label of the cooperative act, label of the other)
@@ -82,6 +83,7 @@ class Prompt(NamedTuple):
     user: str
     options: tuple[str, ...]
     acts: dict[str, str]
+    reasoned: bool = False  # considerations come first, the decision is the last line
 
 
 def load_domain(name: str, source: Source = PROMPTS) -> Domain:
@@ -233,13 +235,15 @@ def _filled(text: str, fields: tuple[tuple[str, str], ...],
     return fill(text, dict(fields), dict(said))
 
 
-def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> Prompt:
-    """The pilot's one-shot decision: strategy system prompt, bulletin, contract."""
+def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
+                    reasoned: bool = False) -> Prompt:
+    """The pilot's one-shot decision: strategy system prompt, bulletin, contract. `reasoned`: with
+    considerations before the decision, in place of a rationale after it."""
     shown = _options(domain, stimulus, scheme, order)
-    user = _join(domain.templates["pilot"], bulletin=render_bulletin(domain, stimulus),
-                 contract=_contract(shown))
+    user = _join(domain.templates["reasoned" if reasoned else "pilot"],
+                 bulletin=render_bulletin(domain, stimulus), contract=_contract(shown, reasoned))
     return Prompt(_system(domain, stimulus, "strategy"), user, tuple(shown),
-                  acts_of(domain, scheme))
+                  acts_of(domain, scheme), reasoned)
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
@@ -283,9 +287,12 @@ def _options(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> dic
     return dict(pairs[::-1] if first else pairs)
 
 
-def _contract(shown: Mapping[str, str]) -> str:
+def _contract(shown: Mapping[str, str], reasoned: bool = False) -> str:
     lines = "\n".join(f"- {label}: {meaning}" for label, meaning in shown.items())
-    return f"{lines}\n\nDecision: [{'|'.join(shown)}]\nRationale (max 2 lines):"
+    decision = f"Decision: [{'|'.join(shown)}]"
+    if reasoned:
+        return f"{lines}\n\n{CONSIDERATIONS}\n{decision}"
+    return f"{lines}\n\n{decision}\nRationale (max 2 lines):"
 
 
 def _history(domain: Domain, acts: Mapping[str, str],

@@ -13,7 +13,7 @@ import re
 from cirrus.ask import probes
 from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
 from cirrus.ask.populations import POPULATIONS, chance
-from cirrus.ask.prompts import Condition
+from cirrus.ask.prompts import CONSIDERATIONS, Condition
 from cirrus.markers.labels import FAMILIES
 from common.rng import SeededRandom
 from common.wire import Request
@@ -192,7 +192,10 @@ def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tu
     if missing == "truncated":
         return f"Decision: {cues.cooperative[:4]}", "length"
     label = cues.cooperative if cooperates else cues.other
-    return f"Decision: {label}\nRationale: {_rationale(cooperates, rng)}", "stop"
+    reasons = _rationale(cooperates, rng)
+    if CONSIDERATIONS in request.user[-200:]:
+        return "\n".join([*reasons.split(". "), f"Decision: {label}"]), "stop"
+    return f"Decision: {label}\nRationale: {reasons}", "stop"
 
 
 def decide(name: str, cues: Cues, rng: random.Random, world: int = 0) -> tuple[bool, str]:

@@ -240,7 +240,8 @@ def passes(counts: Tally, level: float = LEVEL) -> bool:
     """Whether every requirement of `correlation-sensitive` holds, without looking for limits: for
     simulations. Same decision as `evidence`."""
     cells = by_cell(counts)
-    return (len(counts) >= MIN_PROOF and all(_shown(cells, rival, level) for rival in REQUIRED.values())
+    return (len(counts) >= MIN_PROOF
+            and all(_shown(cells, rival, level) for rival in REQUIRED.values())
             and not _adds_up_in_log_odds(cells, level) and _same_under_labels(counts, level))
 
 

@@ -36,5 +36,5 @@ __all__ = sorted(HOME)
 def __getattr__(name: str) -> object:
     if name not in HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f".{HOME[name]}", __name__), name)
+    value = globals()[name] = getattr(import_module(f"stats.{HOME[name]}"), name)
     return value

@@ -1,14 +1,20 @@
 """The mechanism study: no rival earns a word above `cue-responsive`, and what earns it gets it."""
 
+import json
 import math
 import random
+import shutil
 
 import pytest
 
+import analyze
+import run_pilot
+import run_tournament
 from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
 from cirrus.judge import mechanism
 from cirrus.judge.verdict import WORDS
+from common.exits import UsageError
 from common.wire import Reply
 
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
@@ -192,3 +198,41 @@ def test_with_considerations_first_the_last_line_decides(text, cooperates, statu
     assert trial.request.user.endswith("]") and "Rationale" not in trial.request.user
     row = pilot.row(trial, Reply("ok", text))
     assert (row["cooperates"], row["status"]) == (cooperates, status)
+
+
+# --- beside a tournament -----------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A small tournament of one model, and mechanism studies that it may or may not name."""
+    out = tmp_path_factory.mktemp("runs")
+    run_tournament.main(["--models", "superrational", "--agents", "4", "--rounds", "1", "--out",
+                         str(out), "--run-id", "t"])
+    base = ["--design", "mechanism", "--runs", "1", "--out", str(out)]
+    for name, flags in (("same", ["--models", "superrational"]), ("other", ["--models", "coin"]),
+                        ("held", ["--models", "superrational", "--holdout"])):
+        run_pilot.main([*base, *flags, "--run-id", name])
+    run_pilot.main(["--models", "superrational", "--runs", "1", "--out", str(out),
+                    "--run-id", "pilot"])
+    manifest = shutil.copytree(out / "same", out / "half") / "manifest.json"
+    facts = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(facts | {"state": "incomplete"}))
+    return out
+
+
+@pytest.mark.parametrize("name, named", [
+    ("other", "same models"), ("held", "held-out"), ("pilot", "no mechanism study"),
+    ("half", "unfinished"), ("gone", "gone")])
+def test_a_study_that_can_t_be_repeated_is_one_line_and_writes_nothing(name, named, runs):
+    before = sorted(runs.rglob("*"))
+    with pytest.raises(UsageError, match=named) as error:
+        analyze.main([str(runs / "t"), "--mechanism", str(runs / name)])
+    assert "\n" not in str(error.value) and sorted(runs.rglob("*")) == before
+
+
+def test_a_tournament_without_established_gates_repeats_no_word(runs):
+    analyze.main([str(runs / "t"), "--mechanism", str(runs / "same"), "--out", str(runs / "a"),
+                  "--json"])
+    out = json.loads((runs / "a" / "acausal-analysis.json").read_text())
+    assert out["mechanism"]["verdict"]["models"].keys() == {"superrational"}
+    assert out["verdict"]["word"] in WORDS[:3]

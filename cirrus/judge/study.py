@@ -35,7 +35,7 @@ from cirrus.judge.endpoint import SECONDARY, cells_table, endpoint, models, seco
 from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.rows import Decision, Run, Study, artifact, decisions, plan_folders, policies
 from cirrus.judge.tripwires import NO_POLICY, by_cell, cell_of, convergence, tripwires
-from cirrus.judge.verdict import Corner, Findings, verdict
+from cirrus.judge.verdict import Corner, Findings, repeated, verdict
 from cirrus.markers.agreement import block, validity
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
@@ -126,9 +126,10 @@ def tables_of(rows: Iterable[Decision]) -> dict[str, dict[Slot, Count]]:
     return tables
 
 
-def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
+def analyse(study: Study, raters: Sequence[Rater] = (),
+            mechanism: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need. `raters`: who labelled
-    policies by the codebook."""
+    policies by the codebook; `mechanism`: the analysis of a mechanism study of the same models."""
     data = Collected(study)
     parts = parts_of(data.primary)
     domain = next((name for name in FOLDERS if parts[part_of("main", name)]), HOME)
@@ -159,6 +160,10 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     for gate in out["gates"]:
         gate["next"] = gate["next"] and _command(out["design"], gate["next"])
     out["verdict"] = verdict(findings(out, table))
+    if mechanism is not None:
+        out["mechanism"] = {"verdict": mechanism["verdict"],
+                            "design_sha256": mechanism["design_sha256"]}
+        out["verdict"] = repeated(out["verdict"], mechanism["verdict"], out["gates"])
     out["claims"] = study_claims(out)
     return out
 

@@ -275,7 +275,9 @@ def repeated(own: Mapping[str, Any], mechanism: Mapping[str, Any],
     same = own["models"].keys() == mechanism["models"].keys()
     whole = bool(gates) and all(gate["established"]["verdict"] == "pass" for gate in gates)
     higher = WORDS.index(mechanism["word"]) > WORDS.index(CUE_RESPONSIVE)
-    if not (same and whole and higher and own["word"] == CUE_RESPONSIVE):
+    if not (same and whole and higher and own["word"] == CUE_RESPONSIVE and all(
+            own["models"][name] == CUE_RESPONSIVE
+            for name in _holding(mechanism["models"], mechanism["word"]))):
         return dict(own)
     here = f"the tournament repeats it on {own['scope']}, all gates established"
     return {**mechanism, "scope": f"{mechanism['scope']}; {here}",

@@ -17,6 +17,7 @@ from cirrus.reports import mechanism
 from common import VERSION
 from show.document import (
     Bullets,
+    Code,
     Columns,
     Document,
     Fold,
@@ -109,6 +110,10 @@ def _sections(out: Mapping) -> Iterator[Section]:
         yield Section("Model by model", [
             Fold([name, Small(f"primary difference {points(own['effects']['primary']['value'])}")],
                  [_effect_table(own, f"effects {name}")]) for name, own in out["models"].items()])
+    yield Section("Next", [Words([
+        "Which account of cooperation is left, nine cells on every bulletin can say:",
+        Code("python3 run_pilot.py --design mechanism --models "
+             f"{','.join(out['design']['models'])}")])])
 
 
 # --- figures -----------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 import json
 import math
 import random
+import re
 import shutil
 
 import pytest
+from conftest import ROOT
 
 import analyze
 import run_pilot
@@ -236,3 +238,17 @@ def test_a_tournament_without_established_gates_repeats_no_word(runs):
     out = json.loads((runs / "a" / "acausal-analysis.json").read_text())
     assert out["mechanism"]["verdict"]["models"].keys() == {"superrational"}
     assert out["verdict"]["word"] in WORDS[:3]
+
+
+def test_the_page_shows_the_cells_that_are_asked():
+    page = (ROOT / "docs" / "mechanism.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| ([A-Z]{2}) \| (\w+) \|", page, re.M))
+    assert rows == {cell.name: cell.S for cell in pilot.MECHANISM}
+
+
+def test_the_example_gives_superrational_its_word_and_no_rival_one():
+    folder = ROOT / "results" / "examples" / "mechanism"
+    out = json.loads((folder / "pilot-analysis.json").read_text("utf-8"))
+    above = {name for name, word in out["verdict"]["models"].items()
+             if WORDS.index(word) > WORDS.index("cue-responsive")}
+    assert out["simulated"] and above == {"superrational"}

@@ -55,7 +55,7 @@ class Corner(NamedTuple):
     @property
     def unreadable(self) -> bool:
         asked = self.n + self.missing
-        return not asked or self.missing / asked > MAX_UNREADABLE + 1e-12
+        return not asked or self.missing / asked > MAX_UNREADABLE
 
 
 class Proof(NamedTuple):
@@ -127,15 +127,17 @@ def _obstacle(primary: Mapping[str, Any], corners: Mapping[str, Corner],
               unfinished: Sequence[str]) -> str | None:
     if unfinished:
         return "; ".join(unfinished)
+    for name, corner in corners.items():
+        if not corner.n + corner.missing:
+            return f"no decision of {name} was asked for"
+        if corner.unreadable:
+            return (f"{corner.missing} of {corner.n + corner.missing} decisions of {name} are "
+                    f"missing, more than {percent(MAX_UNREADABLE)}")
     if primary["value"] is None:
         return primary["why"]
     if primary["units"] < MIN_BULLETINS:
         return (f"{count(primary['units'], 'bulletin')} in the contrast, {MIN_BULLETINS} are "
                 "needed: the result is about these stimuli")
-    for name, corner in corners.items():
-        if corner.unreadable:
-            return (f"{corner.missing} of {corner.n + corner.missing} decisions of {name} are "
-                    f"missing, more than {percent(MAX_UNREADABLE)}")
     return None
 
 

@@ -1,7 +1,6 @@
 """Calibration goes through the real pipeline, is kept whole, and says what its records say."""
 
 import json
-import math
 import os
 import signal
 import subprocess
@@ -13,11 +12,16 @@ import pytest
 from conftest import run_in
 from study_rows import conducted
 
-from cirrus.ask.pilot import PILOT
-from cirrus.ask.populations import expected, scenes
+from cirrus.ask import pilot
+from cirrus.ask.populations import POPULATIONS, RIVALS
+from cirrus.ask.prompts import load_domain
+from cirrus.ask.respondents import respondent
+from cirrus.calibrate import kept, played, sizing, table
 from cirrus.calibrate import replicate as c
-from cirrus.calibrate import replicate as runs
-from cirrus.calibrate import table as table
+from cirrus.calibrate.earned import earned
+from cirrus.calibrate.oneshot import Study, asked, planted, reply_of
+from cirrus.judge import mechanism as nine
+from cirrus.judge.pilot import analyse as analyse_pilot
 from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.study import analyse
 from cirrus.reports import calibration as reports
@@ -30,25 +34,31 @@ from show.document import terminal
 ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "results" / "examples" / "calibration"
 # What a server would add, and what nothing is computed from.
-BESIDE = {"prompt_tokens": None, "output_tokens": None, "cost_usd": None, "power_after": None}
+BESIDE = {"prompt_tokens": None, "output_tokens": None, "cost_usd": None, "power_after": None,
+          "model": "", "served_model": ""}
+UNSEEN = BESIDE | {"reasoning_tokens": None, "payoff": None, "text": ""}
 
 
-# --- the pipeline ------------------------------------------------------------------------------
+def in_order(rows):
+    return sorted(rows, key=lambda row: row["id"])
+
+
+# --- the pipeline, and the short way through it ------------------------------------------------
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """The three plans of four agents, conducted, journalled, written and read back."""
+    """The three plans of two agents, conducted, journalled, written and read back."""
     out = tmp_path_factory.mktemp("plans")
-    planned = c.tournament_runs("superrational", 4, [7])
-    for name in c.ALL_PLANS:
+    planned = played.tournament_runs(2, [7], model="superrational")
+    for name in played.ALL_PLANS:
         conducted(out, [run for run in planned if run.folder.startswith(name)], name)
     return read_study(find_runs([str(out)]))
 
 
 def test_a_replication_has_the_decisions_of_the_real_runs(study):
     real = {row.id: row for run in study.runs for row in decisions(run)}
-    held = c.collect("superrational", c.tournament_runs("superrational", 4, [7]))
-    assert len(real) == 34 * 4 * 3 == len(held.rows)
+    held = played.collect(respondent("superrational"), played.tournament_runs(2, [7]))
+    assert len(held.rows) == len(real) == (10 * 8 + 2 * 10 + 16 * 10 + 8 * 8) * 2
     for row in held.rows:
         assert row._replace(**BESIDE) == real[row.id]._replace(**BESIDE)
 
@@ -56,28 +66,91 @@ def test_a_replication_has_the_decisions_of_the_real_runs(study):
 def test_a_replication_says_what_the_real_analysis_says(study, monkeypatch):
     monkeypatch.setattr(c, "SeededRandom", lambda *path: type("", (), {
         "getrandbits": lambda self, n: 7})() if path[1] == "calibration" else Stream(*path))
-    record = c.replicate("superrational", c.read_size("4x1"), 0, 1, fit=True)
+    record = c.replicate("superrational", c.read_size("2x1"), 0, 1, fit=True)
     real = analyse(study)
+    effect = real["established"]["effects"]["primary"]
+    assert record["word"] == real["verdict"]["word"] == "cue-responsive"
+    assert record["open"] == real["verdict"]["open"]
+    assert record["primary"] == pytest.approx([effect["value"], effect["low"], effect["high"]],
+                                              rel=1e-5)
     assert record["gates"] == {gate["gate"]: [gate["as_specified"]["verdict"],
                                               gate["established"]["verdict"]]
                                for gate in real["gates"]}
-    assert record["p"] == pytest.approx(real["primary"]["design"]["p"], rel=1e-5)
-    assert record["delta"][0] == pytest.approx(real["primary"]["delta"]["value"], rel=1e-5)
     assert record["met"] == real["primary"]["met"]
     assert record["tripped"] == {wire["tripwire"]: wire["tripped"] for wire in real["tripwires"]}
-    model = real["primary"]["model"]["with_policy"]
-    assert record["model"]["with_policy"]["primary"] == pytest.approx(
-        model["primary"]["p"], rel=1e-5)
+
+
+@pytest.mark.parametrize("population, plan", [
+    ("superrational", "confirmatory"), ("policies-1", "holdout"), ("bulletins-1", "confirmatory"),
+    ("truncating", "ablation"), ("memorised-main", "holdout"), ("copycat", "confirmatory")])
+def test_the_short_way_through_a_tournament_gives_the_same_rows(population, plan):
+    long = played.collect(respondent(population, 4), played.tournament_runs(2, [7, 8], [plan]))
+    short = played.short(population, 4, 2, (7, 8), (plan,))
+    assert [row._replace(**UNSEEN) for row in short.rows] == [
+        row._replace(**UNSEEN) for row in long.rows]
+    assert (short.policies, short.written) == (long.policies, long.written)
+
+
+@pytest.mark.parametrize("design, models", [
+    ("2x2", {"a": "sloppy", "b": "bulletins-1", "c": "reciprocal"}),
+    ("2x2", {"a": "refuses-to-defect", "b": "L2-only"}),
+    ("mechanism", {"a": "one-wording-only", "b": "true-40-at-50-sd1"}),
+    ("mechanism", {"a": "length"}), ("mechanism", {"a": "truncating"})])
+def test_the_short_way_through_a_one_shot_study_gives_the_same_rows(design, models):
+    study = Study(design, 2, models, world=5)
+    long, short = in_order(asked(study, 9)), in_order(planted(study, 9))
+    kept_apart = {"text"}
+    assert short and [{key: row[key] for key in one.keys() - kept_apart}
+                      for one, row in zip(short, long, strict=True)] == [
+        {key: one[key] for key in one.keys() - kept_apart} for one in short]
 
 
 def test_a_pilot_has_the_trials_of_the_real_run(cli, tmp_path):
     assert cli("run_pilot.py", "--models", "compliance", "--runs", 3, "--seed", 5).returncode == 0
     real = [row for _, row in read_jsonl(run_in(tmp_path / "results/pilot") / "trials.jsonl.gz")]
-    planted = c.pilot_rows("compliance", 3, 5, ["compliance"])
-    kept = ("id", "S", "C", "bulletin", "variant", "label_scheme", "order", "decision", "status",
-            "text")
-    assert [[row[key] for key in kept] for row in planted] == [
-        [row[key] for key in kept] for row in real]
+    rows = planted(Study("2x2", 3, {"compliance": "compliance"}), 5)
+    same = ("id", "S", "C", "bulletin", "variant", "label_scheme", "order", "cooperates", "status")
+    assert [[row[key] for key in same] for row in in_order(rows)] == [
+        [row[key] for key in same] for row in in_order(real)]
+
+
+@pytest.mark.parametrize("population", [
+    "superrational", "coin", "conformist", "sloppy", "missing-a-little", "always-coordinate",
+    "L2-only", "deterministic", "one-against", "true-20-at-30-sd1"])
+def test_a_pilot_s_record_says_what_the_real_analysis_says(population):
+    size = c.read_size("10")
+    for rep in range(2):
+        record = c.replicate(population, size, rep, 42)
+        study = c.oneshot_of(population, size, record["drawn"])
+        out = analyse_pilot(asked(study, record["drawn"]), {
+            "config": study.config(record["drawn"]), "provider": "simulated"}, None)
+        assert {key: record[key] for key in ("word", "models", "open")} == {
+            key: out["verdict"][key] for key in ("word", "models", "open")}
+        assert record["may"] == len(out["claims"]["may"]) == sum(record["claims"].values())
+        effect = out["pooled"]["effects"]["primary"]
+        assert record["primary"] == pytest.approx(
+            [effect["value"], effect["low"], effect["high"]], rel=1e-5)
+
+
+@pytest.mark.parametrize("population", [
+    "coin", "superrational", "true-57-at-30", "additive", "always-preempt", "missing-a-little"])
+def test_a_mechanism_study_s_record_says_what_the_real_analysis_says(population):
+    size, words = c.read_size("m12"), set()
+    for rep in range(2):
+        record = c.replicate(population, size, rep, 42)
+        study = c.oneshot_of(population, size, record["drawn"])
+        out = nine.analyse(planted(study, record["drawn"]), {
+            "config": study.config(record["drawn"]), "provider": "simulated"}, None)
+        words.add(record["word"])
+        assert (record["word"], record["models"]) == (
+            out["verdict"]["word"], out["verdict"]["models"])
+    if population == "true-57-at-30":
+        assert words == {"correlation-sensitive"}
+
+
+def test_every_positive_sentence_of_a_pilot_is_counted_under_a_name():
+    record = c.replicate("deterministic", c.read_size("20"), 0, 42)
+    assert record["claims"] == dict.fromkeys(c.CLAIMS, True) and record["may"] == len(c.CLAIMS)
 
 
 @pytest.mark.parametrize("name", ["1", "0", "10x", "x4", "10x0", "1x4", "ten", "10x4x2", "-3", ""])
@@ -94,64 +167,122 @@ def test_the_same_replication_is_the_same_whatever_else_is_done():
     assert c.replicate("coin", size, 4, 42, fit=False) != first
 
 
-# --- populations -------------------------------------------------------------------------------
+# --- what is earned ----------------------------------------------------------------------------
 
-def logistic(x):
-    return 1 / (1 + math.exp(-x))
+@pytest.mark.parametrize("name, pilot_word, mechanism_word, lacks", [
+    ("superrational", "cue-responsive", "superrational", ""),
+    ("deterministic", "cue-responsive", "superrational", ""),
+    ("true-10-at-80-sd1", "cue-responsive", "superrational", ""),
+    ("coin", "not shown", "not shown", "HP-LA HP-LP HP-RV HP-UN interaction log-odds labels"),
+    ("conformist", "cue-responsive", "cue-responsive", "HP-LP HP-UN interaction log-odds"),
+    ("additive", "cue-responsive", "cue-responsive", "interaction log-odds"),
+    ("additive-logit", "cue-responsive", "cue-responsive", "log-odds"),
+    ("word-only", "cue-responsive", "cue-responsive", "labels"),
+    ("updateless", "cue-responsive", "correlation-sensitive", ""),
+    ("misreader", "cue-responsive", "correlation-sensitive", ""),
+    ("causal-influence", "cue-responsive", "correlation-sensitive", ""),
+    ("missing-damps", "cue-responsive", "cue-responsive", "missing"),
+    ("reversed", "not shown", "not shown",
+     "HP-LA HP-LP HP-RV HP-UN interaction log-odds labels"),
+    ("pool-of-rivals", "cue-responsive", "cue-responsive", "HP-UN interaction log-odds"),
+])
+def test_the_word_that_a_population_deserves(name, pilot_word, mechanism_word, lacks):
+    assert earned(name, "2x2").word == pilot_word
+    assert earned(name, "mechanism")[:2] == (mechanism_word, tuple(lacks.split()))
+
+
+def test_no_rival_deserves_the_highest_word_but_hofstadter_s_agent():
+    assert {name for name in RIVALS
+            if earned(name, "mechanism").word == "superrational"} == {"hofstadter"}
+
+
+def test_without_probes_nobody_deserves_the_highest_word():
+    assert earned("superrational", "mechanism", probes=False).word == "correlation-sensitive"
 
 
 def test_what_is_true_of_a_population_follows_from_its_rule():
     # −0.8 + 1.0 + 0.8 + 1.2 against −0.8, without a policy; with one, ±0.6 or 0 at equal odds.
-    assert table.truth("superrational", tournament=False) == pytest.approx(
-        logistic(2.2) - logistic(-0.8))
-    assert table.truth("superrational", tournament=True) == pytest.approx(sum(
-        logistic(2.2 + lean) - logistic(-0.8 + lean) for lean in (-0.6, 0, 0.6)) / 3)
-    assert table.truth("compliance", tournament=True) == 0
-    # Only where H is high: half of it.
-    assert table.truth("compliance-cued", tournament=True) == pytest.approx(
-        table.truth("superrational", tournament=True) / 2)
-    assert expected("label-biased", scenes(PILOT[3])) == pytest.approx(
-        (logistic(1.6) + logistic(0.8) + logistic(-0.8)) / 3)
+    assert earned("superrational", "2x2").primary == pytest.approx(0.90025 - 0.31003, abs=1e-5)
+    assert earned("superrational", "tournament").primary == pytest.approx(
+        ((0.83202 + 0.90025 + 0.94268) - (0.19782 + 0.31003 + 0.45017)) / 3, abs=1e-4)
+    assert earned("compliance-cued", "tournament").primary == pytest.approx(
+        earned("superrational", "tournament").primary / 2)
+    assert earned("compliance", "tournament").primary == 0
+    assert earned("one-against", "2x2").primary == pytest.approx(
+        earned("superrational", "2x2").primary / 2)
 
 
-def test_policies_lean_alike_in_every_decision_that_rests_on_them():
-    def spread(population):
-        """SD over agents of their share of cooperation in one run of 60 others."""
-        run = next(run for run in c.tournament_runs(population, 60, [3], ("confirmatory",)))
-        own = {}
-        for row in c.collect(population, [run]).rows:
-            if row.cooperates is not None:
-                own.setdefault(row.agent, []).append(row.cooperates)
-        rates = [sum(values) / len(values) for values in own.values()]
-        mean = sum(rates) / len(rates)
-        return math.sqrt(sum((rate - mean) ** 2 for rate in rates) / (len(rates) - 1))
+# --- a user's own respondents ------------------------------------------------------------------
 
-    # A coin's rates over 59 decisions have SD sqrt(1/4/59) = 0.065; with a normal log-odds of SD 1
-    # they have that and the SD of the logistic-normal, 0.208 (numerical integration).
-    assert spread("coin") == pytest.approx(0.065, abs=0.02)
-    assert spread("policies-1") == pytest.approx(math.hypot(0.208, 0.065), abs=0.05)
+@pytest.fixture
+def mine(tmp_path):
+    """The file of the docs' example."""
+    page = (ROOT / "docs" / "howto" / "respondent.md").read_text("utf-8")
+    path = tmp_path / "mine.py"
+    path.write_text(page.split("```python\n")[1].split("```")[0], "utf-8")
+    return path
 
 
-def test_an_incident_moves_the_cues_alike_for_everybody():
-    def effects(population, seeds):
-        out = []
-        for seed in seeds:
-            held = c.collect(population, c.tournament_runs(population, 20, [seed],
-                                                           ("confirmatory",))[:8])
-            sides = [[row.cooperates for row in held.rows if cell == (row.S, row.C)
-                      and row.cooperates is not None] for cell in (("high", "present"),
-                                                                   ("low", "absent"))]
-            out.append(sum(sides[0]) / len(sides[0]) - sum(sides[1]) / len(sides[1]))
-        return out
+def test_the_docs_example_is_called_what_it_is(mine, tmp_path, capsys):
+    assert sum(map(bool, mine.read_text("utf-8").splitlines())) <= 12
+    run = calibrate(tmp_path, "--rivals", mine, "--sizes", "10", "--reps", 3)
+    assert run.returncode == 0, run.stderr
+    out = json.loads((tmp_path / "results/calibration/calibration.json").read_text("utf-8"))
+    rows = {row["population"]: row for row in out["pilots"]}
+    assert rows.keys() == {"flatterer", "long-texts"}
+    assert rows["flatterer"]["words"]["cue-responsive"]["k"] == 3
+    assert all(row["earned"] is None for row in rows.values())
 
-    # 760 decisions a side: a coin's effect has SD 0.026.
-    assert max(map(abs, effects("coin", range(4)))) < 0.11
-    assert max(map(abs, effects("bulletins-1", range(4)))) > 0.2
+
+@pytest.mark.parametrize("text, complaint", [
+    ("RESPONDENTS = 3", "give RESPONDENTS"), ("nothing = {}", "give RESPONDENTS"),
+    ("RESPONDENTS = {'a': 1}", "give RESPONDENTS"), ("import nowhere_at_all", "nowhere_at_all"),
+    ("RESPONDENTS = {'coin': print}", "'coin' is a name of the project's own"), ("x = (", "Syntax"),
+    ("RESPONDENTS = {'a': lambda request, rng: 1 / 0}", "division by zero"),
+    ("RESPONDENTS = {'a': lambda request, rng: 7}", "'a' answered 7")])
+def test_a_file_of_rivals_that_can_t_be_asked_is_one_line(tmp_path, text, complaint):
+    (tmp_path / "bad.py").write_text(text)
+    run = calibrate(tmp_path, "--rivals", "bad.py", "--sizes", "10", "--reps", 1)
+    assert run.returncode == 2 and complaint in run.stderr, run.stderr
+    errors = [line for line in run.stderr.splitlines() if not line.startswith("progress")]
+    assert len(errors) == 1 and "bad.py" in errors[0]
+
+
+def test_a_rival_that_answers_text_alone_is_heard():
+    request = pilot.design(load_domain("cvd"), Study("2x2", 1, {"a": "coin"}).config(1), ["a"])[
+        0][0].request
+    reply = reply_of(lambda request, rng: "Decision: Option A", request, 1)
+    assert (reply.outcome, reply.finish_reason) == ("ok", "stop")
+
+
+# --- sizing ------------------------------------------------------------------------------------
+
+def test_the_cheapest_size_that_finds_an_effect_comes_with_interval_and_price():
+    out = sizing.sized(sizing.Question("pilot", 57, None, ("openai/gpt-5-nano",), 12))
+    assert out["enough"] == out["tried"][-1] and out["enough"]["power"]["share"] >= 0.8
+    assert all(entry["power"]["share"] < 0.8 for entry in out["tried"][:-1])
+    assert out["enough"]["calls"] == 4 * out["enough"]["size"] and out["enough"]["usd"] > 0
+    text = "\n".join(sizing.lines(out))
+    assert text.startswith("SIMULATED: ") and "57 points" in text and "$" in text
+
+
+def test_a_budget_that_buys_too_little_says_so():
+    out = sizing.sized(sizing.Question("pilot", 5, 0.02, ("anthropic/claude-haiku-4.5",), 5))
+    assert out["enough"] is None and all(entry["usd"] <= 0.02 for entry in out["tried"])
+    assert "within $0.02" in "\n".join(sizing.lines(out))
+
+
+@pytest.mark.parametrize("flags, said", [
+    (("--design", "pilot"), "--effect"), (("--design", "pilot", "--effect", 90), "--effect"),
+    (("--design", "pilot", "--effect", 30, "--budget", 0), "--budget")])
+def test_a_question_of_size_that_can_t_be_asked_is_one_line(tmp_path, flags, said):
+    run = calibrate(tmp_path, *flags)
+    assert run.returncode == 2 and run.stderr.count("\n") == 1 and said in run.stderr
 
 
 # --- what is kept ------------------------------------------------------------------------------
 
-FLAGS = ("--populations", "coin,superrational", "--sizes", "4,4x1", "--reps", 3, "--fits", 1)
+FLAGS = ("--populations", "coin,superrational", "--sizes", "6,2x1", "--reps", 3, "--fits", 1)
 
 
 @pytest.fixture(scope="module")
@@ -256,21 +387,21 @@ def test_a_damaged_file_is_named(tmp_path):
 
 def test_a_dry_run_writes_nothing(tmp_path):
     run = calibrate(tmp_path, "--dry-run", "--reps", 1000)
-    assert run.returncode == 0 and "51,000 replications" in run.stdout
+    assert run.returncode == 0 and f"{1000 * len(table.EVERYBODY):,} replications" in run.stdout
     assert not any(tmp_path.iterdir())
 
 
 def test_portions_hold_every_missing_replication_once():
-    size = c.read_size("10x1")
-    keys = runs.wanted(["coin", "reciprocal"], [size], 50)
+    size, plan = c.read_size("10x1"), kept.Plan(42, 10)
+    keys = kept.wanted(["coin", "reciprocal", "pool-of-rivals"], [size, c.read_size("10")], 50)
+    assert ("pool-of-rivals", "10", 0) in keys and ("pool-of-rivals", "10x1", 0) not in keys
     missing = [key for key in keys if key[2] % 3]
-    works = runs.portions(keys, {key for key in keys if key not in missing}, 42, 10)
-    held = [(work.population, work.size, rep) for work in works for rep in work.reps]
+    works = kept.portions(keys, {key for key in keys if key not in missing}, plan)
+    held = [(population, work.size, rep) for work in works for rep in work.reps
+            for population in work.populations]
     assert sorted(held) == sorted(missing)
-    for work in works:
-        fits = {runs.fitted(work.population, size, rep, work.fits) for rep in work.reps}
-        cost = sum(runs.seconds(work.population, size, fit) for fit in fits) * len(work.reps)
-        assert len(fits) == 1 and (cost <= runs.PORTION_S or len(work.reps) == 1)
+    assert all(sum(kept.seconds(name, c.read_size(work.size), True) for name in work.populations)
+               * len(work.reps) <= 2 * kept.PORTION_S or len(work.reps) == 1 for work in works)
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -280,15 +411,15 @@ WIRES = dict.fromkeys(("unreadable", "truncation", "position", "overlap", "attri
                       False)
 
 
-def record(population, rep, size="10x1", p=0.5, value=0.0, verdict="undecided", met=False, **more):
-    usual = {"population": population, "size": size, "rep": rep, "drawn": rep,
-             "primary": [value, value - 0.1, value + 0.1], "p": p, "t_p": p, "by_seed_p": None,
-             "delta": [value, value - 0.1, value + 0.1], "met": met,
+def record(population, rep, size="10x1", p=0.5, value=0.0, verdict="undecided", **more):
+    usual = {"population": population, "size": size, "rep": rep, "drawn": rep, "word": "not shown",
+             "may": 0, "claims": dict.fromkeys(c.CLAIMS, False), "required": {}, "unread": 0,
+             "asked": 160, "interaction_p": 0.5, "open": [], "low_h": False,
+             "primary": [value, value - 0.1, value + 0.1], "p": p,
+             "delta": [value, value - 0.1, value + 0.1], "met": False,
              "model": {name: {"SxC": p, "primary": p, "estimate": value}
                        for name in ("as_specified", "with_policy")},
-             "at_h": {"high": [value, p], "low": [value, p]}, "absent_at_low": False,
-             "gates": {gate: ["pass", verdict] for gate in table.GATES}, "superrational": False,
-             "tripped": dict(WIRES)}
+             "gates": {gate: ["pass", verdict] for gate in table.GATES}, "tripped": dict(WIRES)}
     return usual | more
 
 
@@ -298,21 +429,57 @@ def verdicts(records):
             for claim in out["expectations"]}
 
 
-def test_a_level_that_is_kept_and_one_that_is_not():
-    kept = [record("coin", rep, p=0.01 if rep < 5 else 0.5) for rep in range(100)]
-    lost = [record("coin", rep, p=0.01 if rep < 15 else 0.5) for rep in range(100)]
-    what = "the design-based test rejects at most 5%"
-    assert verdicts(kept)[what] == (5, 100, True)
-    assert verdicts(lost)[what] == (15, 100, False)
-    met = [record("coin", rep, met=rep < 15) for rep in range(100)]
-    assert verdicts(met)["the primary endpoint is met in at most 5%"] == (15, 100, False)
+NEVER, FALSELY = "never a word above cue-responsive", "cue-responsive, which is not earned"
+POSITIVE = "any positive sentence, where there is nothing"
+REJECTS = "the test over bulletins rejects"
+MORE = "correlation-sensitive or more, lacking "
 
 
-def test_coverage_that_is_right_and_that_is_short():
-    what = "the 95% interval of the primary contrast covers it in 93% to 97%"
-    for short, met in ((5, True), (20, False)):
-        records = [record("coin", rep, value=0.2 if rep < short else 0.01) for rep in range(100)]
-        assert verdicts(records)[what] == (100 - short, 100, met)
+# population, size, claim, what a record has in the first k of n replications, (k, n): met. Limits
+# of Wilson's interval for k of n, by prop.test(correct = FALSE) of R, stand on either side.
+@pytest.mark.parametrize("population, size, claim, has, cases", [
+    ("coin", "10", f"{FALSELY}: upper limit at most 5%", {"word": "cue-responsive"},
+     {(0, 100): True, (3, 100): None, (12, 100): False, (24, 1000): True, (40, 1000): None,
+      (66, 1000): False}),
+    ("missing-flatters", "10", f"{FALSELY}: upper limit at most 5%", {"word": "cue-responsive"},
+     {(0, 100): True, (12, 100): False}),
+    ("coin", "10", f"{POSITIVE}: upper limit at most 8%", {"may": 1},
+     {(1, 100): True, (6, 100): None, (20, 100): False, (60, 1000): True, (68, 1000): None}),
+    ("bulletins-1", "10", f"{REJECTS}: upper limit at most 8%", {"p": 0.01},
+     {(1, 100): True, (6, 100): None, (20, 100): False}),
+    ("policies-1", "10x1", f"{REJECTS}: upper limit at most 8%", {"p": 0.01},
+     {(1, 100): True, (20, 100): False}),
+    ("conformist", "10", NEVER, {"word": "correlation-sensitive"},
+     {(0, 100): True, (1, 100): False}),
+    ("superrational", "10x1", NEVER, {"word": "superrational"}, {(0, 30): True, (1, 30): False}),
+    ("deterministic", "10x1", "cue-responsive, of one that never varies: lower limit at least 90%",
+     {"word": "cue-responsive"}, {(100, 100): True, (95, 100): None, (80, 100): False}),
+    ("coin", "10", "the 95% interval of the primary contrast covers it: lower limit at least 93%",
+     {"primary": [0.01, -0.09, 0.11]},
+     {(100, 100): True, (95, 100): None, (80, 100): False, (950, 1000): True}),
+    ("compliance-cued", "10x1", "compliance is named as open: lower limit at least 90%",
+     {"open": ["compliance"]}, {(100, 100): True, (95, 100): None, (50, 100): False}),
+    ("compliance-cued", "10x1", "an effect at H low is shown: upper limit at most 8%",
+     {"low_h": True}, {(1, 100): True, (50, 100): False}),
+    ("word-only", "m12", f"{MORE}1 of the contrasts: upper limit at most 5%",
+     {"word": "correlation-sensitive"}, {(0, 100): True, (24, 1000): True, (66, 1000): False}),
+    ("additive", "m12", f"{MORE}2 or more of the contrasts: upper limit at most 3%",
+     {"word": "correlation-sensitive"}, {(10, 1000): True, (24, 1000): None, (66, 1000): False}),
+    ("coin", "m12", "never superrational without probes", {"word": "superrational"},
+     {(0, 100): True, (1, 100): False}),
+    ("true-40-at-50", "m12", "correlation-sensitive, of a true effect of 40 points: lower limit at "
+     "least 85%", {"word": "correlation-sensitive"}, {(95, 100): True, (70, 100): False}),
+    ("true-30-at-30-sd1", "m12", "correlation-sensitive, of a true effect of 30 points: lower "
+     "limit at least 55%", {"word": "correlation-sensitive"},
+     {(70, 100): True, (60, 100): None, (40, 100): False}),
+])
+def test_a_claim_is_met_where_the_interval_says_so(population, size, claim, has, cases):
+    less = ({"primary": [0.3, 0.2, 0.4]} if "primary" in has else
+            {"word": "cue-responsive"} if "open" in has else {})
+    for (k, n), met in cases.items():
+        records = [record(population, rep, size, **less | (has if rep < k else {}) | (
+            {"word": "cue-responsive"} if "open" in has else {})) for rep in range(n)]
+        assert verdicts(records)[claim] == (k, n, met), (k, n)
 
 
 @pytest.mark.parametrize("population, gate", [
@@ -320,26 +487,35 @@ def test_coverage_that_is_right_and_that_is_short():
     ("domain-bound", "cross_domain"), ("tell-sensitive", "ablation"), ("coin", "effect_size"),
     ("compliance", "first_encounter")])
 def test_a_gate_that_lets_its_confound_through_is_told(population, gate):
-    what = f"gate “{table.GATES[gate][0]}” passes in at most 5%"
-    stopped = [record(population, rep) for rep in range(40)]
-    assert verdicts(stopped)[what] == (0, 40, True)
+    what = f"gate “{table.GATES[gate][0]}” passes: upper limit at most 8%"
+    stopped = [record(population, rep) for rep in range(60)]
+    assert verdicts(stopped)[what] == (0, 60, True)
     through = [record(population, rep, gates={
         name: ["pass", "pass" if name == gate else "fail"] for name in table.GATES})
-        for rep in range(40)]
-    assert verdicts(through)[what] == (40, 40, False)
+        for rep in range(60)]
+    assert verdicts(through)[what] == (60, 60, False)
 
 
 def test_a_tripwire_that_is_silent_is_told():
     silent = [record("copycat", rep) for rep in range(40)]
     rings = [record("copycat", rep, tripped=WIRES | {"overlap": True}) for rep in range(40)]
-    what = "tripwire “overlap” trips in at least 90%"
+    what = "tripwire “overlap” trips: lower limit at least 90%"
     assert verdicts(silent)[what] == (0, 40, False)
     assert verdicts(rings)[what] == (40, 40, True)
 
 
+def test_who_was_called_what_stands_beside_what_was_earned():
+    words = ["cue-responsive"] * 3 + ["not evaluable"]
+    [row] = table.table(HEADER, [record("conformist", rep, "10", word=word) for rep, word in
+                                 enumerate(words)])["pilots"]
+    assert row["earned"] == {"word": "cue-responsive", "lacks": []} and row["truth"] == 0.4
+    assert {word: figure["k"] for word, figure in row["words"].items() if figure["k"]} == {
+        "cue-responsive": 3, "not evaluable": 1}
+
+
 def test_nothing_is_claimed_from_a_few_replications():
-    assert {met for _, _, met in verdicts([record("coin", rep) for rep in range(5)]).values()} == {
-        None}
+    found = verdicts([record("coin", rep) for rep in range(5)])
+    assert found.pop(NEVER) == (0, 5, True) and {met for _, _, met in found.values()} == {None}
 
 
 def test_the_smallest_size_that_is_enough():
@@ -366,23 +542,22 @@ def test_every_table_is_shown_in_text_and_on_the_page():
     for shown in (made["report.html"].replace('<span class="pair">', "").replace("</span>", ""),
                   made["calibration.md"], terminal(reports.document(out))):
         assert "100.0% (91.2 to 100.0), 40" in shown and "NOT MET" in shown
+        assert "earned" in shown
 
 
 # --- the committed example ---------------------------------------------------------------------
 
 def test_the_committed_calibration_is_what_this_code_gives():
-    lines = [json.loads(line) for line in
-             read_bytes(COMMITTED / "replications.jsonl.gz").splitlines()]
-    header, records = lines[0], lines[1:]
+    header, *records = [json.loads(line) for line in
+                        read_bytes(COMMITTED / "replications.jsonl.gz").splitlines()]
     held = json.loads((COMMITTED / "calibration.json").read_text("utf-8"))
-    again = table.table(header, records)
     assert all(claim["met"] is not False for claim in held["expectations"])
-    assert held == json.loads(canonical_json(again))
-    wanted = [("superrational", "10x1", 300), ("coin", "10", 7), ("label-biased", "10x1", 11),
-              ("bulletins-1", "10x1", 150), ("superrational", "10x1", 999), ("policies-1", "20", 5),
-              ("overfit", "10x1", 3)]
-    stored = {runs.key_of(entry): entry for entry in records}
-    for population, size, rep in wanted:
-        fit = stored[population, size, rep].get("model") is not None
-        assert c.replicate(population, c.read_size(size), rep, header["seed"], fit) == stored[
-            population, size, rep]
+    assert held == json.loads(canonical_json(table.table(header, records)))
+    stored = {kept.key_of(entry): entry for entry in records}
+    for population, size, rep in [("superrational", "10", 3), ("bulletins-1", "10", 39),
+                                  ("pool-of-rivals", "10", 7), ("additive", "10x1", 2),
+                                  ("overfit", "10x1", 1)]:
+        known = stored[population, size, rep]
+        fit = known.get("model") is not None
+        assert c.replicate(population, c.read_size(size), rep, header["seed"], fit) == known
+    assert POPULATIONS.keys() <= {entry["population"] for entry in records}

@@ -164,22 +164,22 @@ def test_no_deviation_is_stated_beyond_what_the_reference_test_allows():
 
 # What is shown of calibration.json: words, kind of study, population, field, what must come out.
 FIGURES = (
-    ("pilot: the t interval over bulletins covers", "pilots", "superrational", "covered",
-     "93% to 97%"),
+    ("pilot: the interval over bulletins covers", "pilots", "superrational", "covered",
+     "at least 93%"),
+    ("pilot: the interval over bulletins covers", "pilots", "coin", "covered", "at least 93%"),
     ("pilot: the test over bulletins rejects", "pilots", "coin", "rejected", "at most 5%"),
     ("pilot: the test over bulletins rejects", "pilots", "bulletins-1", "rejected", "at most 5%"),
-    ("plan: the t interval over agents covers", "tournaments", "superrational", "covered",
-     "93% to 97%"),
-    ("plan: the interval of Cliff's δ covers", "tournaments", "superrational", "delta_covered",
-     "93% to 97%"),
-    ("plan: the test over agents rejects", "tournaments", "coin", "rejected", "at most 5%"),
-    ("plan: the test over agents rejects", "tournaments", "policies-1", "rejected", "at most 5%"),
-    ("plan: the primary endpoint is met", "tournaments", "coin", "met", "at most 5%"),
-    ("plan: the test over agents rejects", "tournaments", "bulletins-1", "rejected",
-     "speaks of its bulletins"),
-    ("plan: the test over seeds rejects", "tournaments", "bulletins-1", "rejected_by_seed",
+    ("pilot: any positive sentence", "pilots", "coin", "positive", "at most 5%"),
+    ("pilot: any positive sentence", "pilots", "missing-a-little", "positive", "at most 5%"),
+    ("plan: the interval over bulletins covers", "tournaments", "superrational", "covered",
+     "at least 93%"),
+    ("plan: the test over bulletins rejects", "tournaments", "coin", "rejected", "at most 5%"),
+    ("plan: the test over bulletins rejects", "tournaments", "bulletins-1", "rejected",
      "at most 5%"),
 )
+# Of whom it is shown how often each is called cue-responsive.
+CALLED = ("coin", "superrational", "deterministic", "conformist", "missing-flatters",
+          "true-10-at-50", "true-20-at-50", "true-30-at-50", "true-40-at-50", "true-57-at-30")
 
 
 def calibration_lines(out):
@@ -188,16 +188,22 @@ def calibration_lines(out):
     lines = [f"SIMULATED, seed {out['seed']}, {_range(reps)} replications of each, "
              "shares with 95% intervals.", "", "| what | planted | by size | wanted |",
              "|---|---|---|---|"]
-    for words, kind, population, field, wanted in FIGURES:
-        found = [(row["size"], row[field]) for row in out[kind]
-                 if row["population"] == population and row[field]["n"]]
+    rows = [(*entry, lambda row, field=entry[3]: row[field]) for entry in FIGURES] + [
+        ("called cue-responsive", kind, name, "", "", lambda row: row["words"]["cue-responsive"])
+        for kind in ("pilots", "tournaments") for name in CALLED]
+    for words, kind, population, _, wanted, figure in rows:
+        found = [(row["size"], figure(row)) for row in out[kind]
+                 if row["population"] == population and figure(row)["n"]]
         shares = "; ".join(f"{size}: {100 * own['share']:.1f}% ({100 * own['low']:.1f} to "
                            f"{100 * own['high']:.1f})" for size, own in found)
         if shares:
-            lines.append(f"| {words} | {population} | {shares} | {wanted} |")
+            earned = next(row["earned"]["word"] for row in out[kind]
+                          if row["population"] == population)
+            lines.append(f"| {words} | {population} | {shares} | {wanted or f'earned: {earned}'} |")
     sizes = "; ".join(f"{gate}: {own['size'] or 'none of those tried'}"
                       for gate, own in out["minimum_sizes"].items() if own["tried"])
-    return [*lines, f"| smallest size at which a gate passes in 80% | superrational | {sizes} | |"]
+    return [*lines, *([f"| smallest size at which a gate passes in 80% | superrational | {sizes} "
+                       "| |"] if sizes else [])]
 
 
 def _range(numbers):

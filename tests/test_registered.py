@@ -14,7 +14,7 @@ import analyze
 import calibrate
 import run_pilot
 import run_tournament
-from cirrus.calibrate import replicate
+from cirrus.calibrate import kept, replicate
 from cirrus.judge import prereg
 
 
@@ -72,7 +72,7 @@ def test_every_module_of_a_study_is_registered(studied):
 
 def test_every_module_of_a_replication_is_in_its_cache_key(replicated):
     assert len(replicated) > 15
-    assert replicated - set(replicate.code_of()) == set()
+    assert replicated - set(kept.code_of()) == set()
 
 
 @pytest.mark.parametrize("part", [part for part in prereg.PARTS if part != "prompts"])
@@ -84,8 +84,8 @@ def test_a_module_that_moves_out_is_missed(studied, monkeypatch, part):
 
 @pytest.mark.parametrize("pattern", ["stats/*.py", "common/*.py", "cirrus/*.py"])
 def test_a_module_outside_the_cache_key_is_missed(replicated, monkeypatch, pattern):
-    monkeypatch.setattr(replicate, "CODE", tuple(p for p in replicate.CODE if p != pattern))
-    assert replicated - set(replicate.code_of())
+    monkeypatch.setattr(kept, "CODE", tuple(p for p in kept.CODE if p != pattern))
+    assert replicated - set(kept.code_of())
 
 
 def test_scripts_are_registered():

@@ -9,6 +9,7 @@ as they would move a model's: the same in every seed, drawn by hash of the bulle
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from itertools import product
@@ -261,6 +262,19 @@ TRUE: dict[str, Population] = {
     for effect, base, spread in product(EFFECTS, BASES, SPREADS) if effect + base <= HIGHEST}
 
 POPULATIONS: dict[str, Population] = KNOWN | RIVALS | TRUE
+EFFECT = re.compile(r"true-(\d{1,2})-at-(\d{1,2})(?:-sd(\d(?:\.\d)?))?")
+
+
+@cache
+def population(name: str) -> Population:
+    """The population of this name; a true effect of any size over any base has one. KeyError."""
+    if name not in POPULATIONS and (match := EFFECT.fullmatch(name)):
+        effect, base, spread = int(match[1]), int(match[2]), float(match[3] or 0)
+        if effect and base and effect + base <= HIGHEST:
+            return raised(effect, base, spread)
+    return POPULATIONS[name]
+
+
 # name → (what it is, the populations of its models)
 POOLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pool-of-rivals": ("half conformist where peers are alike, half averse to entries",
@@ -277,16 +291,15 @@ POOLS: dict[str, tuple[str, tuple[str, ...]]] = {
 def chance(name: str, cues: Cues, world: int = 0) -> float:
     """P(cooperate) of population `name` in this prompt. `world`: another draw of what bulletins
     and policies do; runs meet world 0."""
-    population = POPULATIONS[name]
-    p = population.chance(cues)
-    spread = math.hypot(population.level, population.slope)
-    if not spread and not population.policies and not (population.led and cues.leaning):
+    agent = population(name)
+    p = agent.chance(cues)
+    spread = math.hypot(agent.level, agent.slope)
+    if not spread and not agent.policies and not (agent.led and cues.leaning):
         return p
-    return logistic(_centred(p, spread) + population.led * cues.leaning
-                    + population.level * _draw(world, "bulletin", cues.bulletin)
-                    + population.slope * _draw(world, "cell", cues.bulletin, cues.S, cues.C,
-                                               cues.entry)
-                    + population.policies * _draw(world, "policy", cues.policy))
+    return logistic(_centred(p, spread) + agent.led * cues.leaning
+                    + agent.level * _draw(world, "bulletin", cues.bulletin)
+                    + agent.slope * _draw(world, "cell", cues.bulletin, cues.S, cues.C, cues.entry)
+                    + agent.policies * _draw(world, "policy", cues.policy))
 
 
 @lru_cache(maxsize=20_000)
@@ -341,8 +354,8 @@ def _scenes(domain: Domain, cell: Cell, H: str, wordings: int) -> Iterable[Cues]
 def expected(name: str, prompts: Iterable[Cues], policies: bool = False) -> float:
     """P(cooperate) averaged over prompts, over what bulletins do (it averages to nothing) and, with
     `policies`, over their leanings."""
-    population = POPULATIONS[name]
-    each = list(map(population.chance, prompts))
-    if policies and population.led:
-        each = [logistic(logit(p) + population.led * lean) for p in each for lean in (-1, 0, 1)]
+    agent = population(name)
+    each = list(map(agent.chance, prompts))
+    if policies and agent.led:
+        each = [logistic(logit(p) + agent.led * lean) for p in each for lean in (-1, 0, 1)]
     return math.fsum(each) / len(each)

@@ -12,7 +12,7 @@ import re
 
 from cirrus.ask import probes
 from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
-from cirrus.ask.populations import POPULATIONS, chance
+from cirrus.ask.populations import POPULATIONS, chance, population
 from cirrus.ask.prompts import CONSIDERATIONS, Condition
 from cirrus.markers.labels import FAMILIES
 from common.rng import SeededRandom
@@ -201,7 +201,7 @@ def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tu
 def decide(name: str, cues: Cues, rng: random.Random, world: int = 0) -> tuple[bool, str]:
     """(whether it cooperates, what is wrong with the answer: unreadable, truncated, "")."""
     cooperates, luck = rng.random() < chance(name, cues, world), rng.random()
-    unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
+    unreadable, cut_off = population(name).missing(cues, cooperates)
     return cooperates, ("unreadable" if luck < unreadable else
                         "truncated" if luck < unreadable + cut_off else "")
 

@@ -1,64 +1,73 @@
-"""From replications to tables: what each gate and tripwire says, level, power, coverage, bias.
+"""From replications to tables: who was called what, and what each had earned.
 
     out = table(header, records)      # calibration.json
-    out["expectations"]               # what must come out, with its figure, met or not
+    out["expectations"]               # what must come out, with its figure: met, not met or open
 
-Every share stands with its 95% Wilson interval over replications: the Monte Carlo error.
+Every share stands with its 95% Wilson interval over replications: the Monte Carlo error. An
+expectation is met where the interval says so, not the estimate.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import stats
 from cirrus import ALPHA
-from cirrus.ask.pilot import PILOT
-from cirrus.ask.populations import expected, scenes
-from cirrus.calibrate.replicate import read_size
+from cirrus.ask.populations import POOLS, POPULATIONS, TRUE, population
+from cirrus.calibrate.earned import NOT_SHOWN, WORDS, earned, known
+from cirrus.calibrate.replicate import CLAIMS, read_size
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
 from common.exits import UsageError
 
-COVERAGE = (0.93, 0.97)
+LEVEL = 0.08           # an upper limit for what happens in 5%
+FALSELY = 0.05         # the same for a word that is not earned
+COVERAGE = 0.93        # a lower limit for the 95% interval's coverage
 POWER = 0.8            # from which a size counts as enough for a gate
 RINGS = 0.9            # share of replications in which a tripwire made for a fault must trip
 FEWEST = 20            # replications under which nothing is claimed
 VERDICTS = (PASS, UNDECIDED, FAIL, NOT_EVALUABLE)
+LADDER = (NOT_EVALUABLE, *WORDS)
+CUE_RESPONSIVE, CORRELATION_SENSITIVE = WORDS[1], WORDS[2]
+# Of a word above cue-responsive, for rivals that lack one required contrast, or more.
+MOST_SAID = {1: 0.05, 2: 0.03}
+# Lower limits of the power to say it of a true effect in the mechanism study, by its points.
+LEAST_SAID = {40: 0.85, 30: 0.55}
 
-# population → (what it does, the alarm it must ring). A gate must not pass, a tripwire must trip.
-POPULATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "superrational": ("S, C and S×C raise cooperation", ()),
-    "coin": ("ignores everything", ("gate first_encounter", "gate effect_size")),
-    "compliance": ("follows H alone", ("gate first_encounter",)),
-    "compliance-cued": ("obeys the cues only where H is high", ("named at H low",)),
-    "reciprocal": ("cooperates first, then mirrors", ("gate first_encounter",)),
-    "label-biased": ("likes the word", ("gate labels",)),
-    "position-biased": ("takes the first option", ("tripwire position",)),
-    "tell-sensitive": ("cue effect only with standard tells", ("gate ablation",)),
-    "domain-bound": ("cue effect only in cvd", ("gate cross_domain",)),
-    "overfit": ("cue effect only on main variants", ("gate holdout",)),
-    "sloppy": ("unreadable in some cells", ("tripwire unreadable", "tripwire attrition")),
-    "truncating": ("cut off in some cells", ("tripwire truncation",)),
-    "copycat": ("writes identical policies in some cells", ("tripwire overlap",)),
-    "policies-0.5": ("no effect; policies lean, SD 0.5", ("level over agents",)),
-    "policies-1": ("no effect; policies lean, SD 1", ("level over agents",)),
-    "bulletins-0.5": ("no mean effect; the cues' effect differs by bulletin, SD 0.5",
-                      ("level over bulletins",)),
-    "bulletins-1": ("no mean effect; the cues' effect differs by bulletin, SD 1",
-                    ("level over bulletins",)),
+# population → the alarms it must ring. A gate must not pass, a tripwire must trip.
+ALARMS: dict[str, tuple[str, ...]] = {
+    "coin": ("gate first_encounter", "gate effect_size"),
+    "compliance": ("gate first_encounter",), "reciprocal": ("gate first_encounter",),
+    "compliance-cued": ("compliance open",), "label-biased": ("gate labels",),
+    "position-biased": ("tripwire position",), "tell-sensitive": ("gate ablation",),
+    "domain-bound": ("gate cross_domain",), "overfit": ("gate holdout",),
+    "sloppy": ("tripwire unreadable", "tripwire attrition"),
+    "truncating": ("tripwire truncation",), "copycat": ("tripwire overlap",),
 }
 # Nothing moves these on average.
 NULL = ("coin", "policies-0.5", "policies-1", "bulletins-0.5", "bulletins-1")
+# Whose intervals must cover: cell rates from 3% to 97%, and no few bulletins that carry it all.
+COVERED = ("superrational", *NULL, *TRUE)
+EVERYBODY = (*POPULATIONS, *POOLS)
 
 
-def check_populations(names: Sequence[str]) -> list[str]:
+def check_populations(names: Sequence[str], rivals: Iterable[str] = ()) -> list[str]:
     """`names`, each known and once; UsageError otherwise."""
+    there = (*EVERYBODY, *rivals)
     for name in names:
-        if name not in POPULATIONS:
+        if name not in there and not is_known(name):
             raise UsageError(f"--populations: no population {name!r}; there are "
-                             f"{', '.join(POPULATIONS)}")
+                             f"{', '.join(there)}")
     return list(dict.fromkeys(names))
+
+
+def is_known(name: str) -> bool:
+    """Whether the project knows what this population does."""
+    try:
+        return name in POOLS or bool(population(name))
+    except KeyError:
+        return False
 
 
 def table(header: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -66,23 +75,57 @@ def table(header: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> di
     held: dict[tuple[str, str], list[Mapping]] = {}
     for record in sorted(records, key=lambda record: record["rep"]):
         held.setdefault((record["size"], record["population"]), []).append(record)
-    order = list(POPULATIONS)
-    keys = sorted(held, key=lambda key: (_size_order(key[0]), order.index(key[1])))
-    pilots = [_pilot(*key, held[key]) for key in keys if read_size(key[0]).pilot]
-    tournaments = [_tournament(*key, held[key]) for key in keys if not read_size(key[0]).pilot]
-    out = {"artifact": "calibration", "schema": 1, "simulated": True, "stamp": "SIMULATED",
+    keys = sorted(held, key=lambda key: (_size_order(key[0]), _place(key[1])))
+    rows: dict[str, list] = {kind: [] for kind in KINDS}
+    for key in keys:
+        kind = read_size(key[0]).kind
+        rows[kind].append(_called(*key, kind, held[key]) | KINDS[kind](*key, held[key]))
+    out = {"artifact": "calibration", "schema": 2, "simulated": True, "stamp": "SIMULATED",
            "seed": header["seed"], "prompts_sha256": header["prompts_sha256"],
            "code_sha256": header["code_sha256"], "replications": sum(map(len, held.values())),
-           "populations": {name: does for name, (does, _) in POPULATIONS.items()},
-           "pilots": pilots, "tournaments": tournaments,
-           "minimum_sizes": minimum_sizes(tournaments)}
+           "populations": {name: does_of(name) for name in
+                           sorted({name for _, name in keys}, key=_place)},
+           "pilots": rows["2x2"], "mechanisms": rows["mechanism"],
+           "tournaments": rows["tournament"],
+           "minimum_sizes": minimum_sizes(rows["tournament"])}
     out["expectations"] = expectations(out)
     return out
 
 
-def _size_order(name: str) -> tuple[int, int, int]:
+def does_of(name: str) -> str:
+    return known(name) if is_known(name) else "a respondent of the user's own"
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Those of the project in their order, then a user's own."""
+    return (EVERYBODY.index(name) if name in EVERYBODY else len(EVERYBODY)), name
+
+
+# --- who was called what -----------------------------------------------------------------------
+
+def _called(size: str, name: str, kind: str, records: Sequence[Mapping]) -> dict[str, Any]:
+    """What was said of a population beside what it has earned. `earned` is None where its own
+    probabilities are not known."""
+    spoken = [record for record in records if record.get("word")]
+    deserved = earned(name, kind) if is_known(name) else None
+    return {"population": name, "size": size, "kind": kind, "reps": len(records),
+            "earned": deserved and {"word": deserved.word, "lacks": list(deserved.wrong)},
+            "truth": deserved and deserved.primary,
+            "words": {word: share(sum(r["word"] == word for r in spoken), len(spoken))
+                      for word in LADDER},
+            "claims": {claim: _share_of(records, lambda r, c=claim: r.get("claims", {}).get(c))
+                       for claim in CLAIMS},
+            "positive": _share_of(records, _positive)}
+
+
+def _positive(record: Mapping) -> bool | None:
+    """Whether any positive sentence was said at all."""
+    return None if record.get("may") is None else record["may"] > 0
+
+
+def _size_order(name: str) -> tuple[int, ...]:
     size = read_size(name)
-    return size.runs, size.agents * size.seeds, size.agents
+    return size.runs, size.blocks, size.agents * size.seeds, size.agents
 
 
 def share(k: int, n: int) -> dict[str, Any]:
@@ -101,16 +144,6 @@ def _below(p: float | None) -> bool | None:
     return None if p is None else p < ALPHA
 
 
-def truth(population: str, tournament: bool) -> float:
-    """The primary contrast of a population: from its choice rule, not from its answers."""
-    if population in NULL:
-        return 0.0
-    levels = ("high", "low") if tournament else ("low",)
-    return math.fsum(expected(population, scenes(PILOT[0], H=level), tournament)
-                     - expected(population, scenes(PILOT[-1], H=level), tournament)
-                     for level in levels) / len(levels)
-
-
 def _covers(interval: Sequence[float | None], value: float) -> bool | None:
     low, high = interval
     # Records keep six digits: an end that is the value itself may be off in the seventh.
@@ -122,48 +155,51 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _estimate(population: str, records: Sequence[Mapping], tournament: bool) -> dict[str, Any]:
-    """Bias, coverage and rejections of the primary contrast."""
-    true = truth(population, tournament)
-    return {"truth": true, "mean": _mean(record["primary"][0] for record in records),
-            "covered": _share_of(records, lambda r: _covers(r["primary"][1:], true)),
-            "rejected": _share_of(records, lambda r: _below(r["p"])),
-            "rejected_t": _share_of(records, lambda r: _below(r["t_p"]))}
+def _estimate(name: str, kind: str, records: Sequence[Mapping]) -> dict[str, Any]:
+    """Mean, coverage and rejections of the primary contrast."""
+    true = earned(name, kind).primary if is_known(name) else None
+    return {"mean": _mean(record["primary"][0] for record in records),
+            "covered": _share_of(records, lambda r: None if true is None else
+                                 _covers(r["primary"][1:], true)),
+            "rejected": _share_of(records, lambda r: _below(r["p"]))}
 
 
-def _pilot(size: str, population: str, records: Sequence[Mapping]) -> dict[str, Any]:
-    out = {"population": population, "size": size, "reps": len(records),
-           **_estimate(population, records, tournament=False)}
-    return out | {
-        "bootstrap_covered": _share_of(
-            records, lambda r: _covers(r["bootstrap"], out["truth"])),
+def _pilot(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
+    return _estimate(name, "2x2", records) | {
         "interaction_rejected": _share_of(records, lambda r: _below(r["interaction_p"])),
         "read": 1 - math.fsum(r["unread"] for r in records) / sum(r["asked"] for r in records)}
 
 
-def _tournament(size: str, population: str, records: Sequence[Mapping]) -> dict[str, Any]:
-    out = {"population": population, "size": size, "reps": len(records),
-           **_estimate(population, records, tournament=True)}
+def _mechanism(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
+    return _estimate(name, "mechanism", records)
+
+
+def _tournament(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
+    out = _estimate(name, "tournament", records)
+    true = earned(name, "tournament").primary if is_known(name) else None
     fits = [record for record in records if record["model"] is not None]
     return out | {
         "fits": len(fits),
-        "delta_covered": _share_of(records, lambda r: _covers(r["delta"][1:], out["truth"])),
-        "rejected_by_seed": _share_of(records, lambda r: _below(r["by_seed_p"])),
+        "delta_covered": _share_of(records, lambda r: None if true is None else
+                                   _covers(r["delta"][1:], true)),
         "model": {name: {term: _share_of(fits, lambda r, n=name, t=term: _below(r["model"][n][t]))
                          for term in ("SxC", "primary")}
                   for name in ("as_specified", "with_policy")} if fits else None,
         "met": _share_of(fits, lambda r: r["met"]),
-        "low_h": _share_of(records, _shown_at_low),
-        "absent_at_low": _share_of(records, lambda r: r["absent_at_low"]),
+        "low_h": _share_of(records, lambda r: r["low_h"]),
+        "compliance_open": _share_of(records, _compliance_open),
         "gates": {gate: _gate(gate, records) for gate in GATES},
-        "superrational": _share_of(fits, lambda r: r["superrational"]),
         "tripwires": {wire: _share_of(records, lambda r, w=wire: r["tripped"].get(w))
                       for wire in TITLES}}
 
 
-def _shown_at_low(record: Mapping) -> bool | None:
-    value, p = record["at_h"].get("low", (None, None))
-    return None if value is None or p is None else value > 0 and p < ALPHA
+KINDS: dict[str, Callable[..., dict[str, Any]]] = {
+    "2x2": _pilot, "mechanism": _mechanism, "tournament": _tournament}
+
+
+def _compliance_open(record: Mapping) -> bool | None:
+    """Whether a cue-responsive sentence names compliance among the open rivals."""
+    return "compliance" in record["open"] if record["word"] == CUE_RESPONSIVE else None
 
 
 def _gate(gate: str, records: Sequence[Mapping]) -> dict[str, Any]:
@@ -198,13 +234,9 @@ def minimum_sizes(tournaments: Sequence[Mapping]) -> dict[str, dict[str, Any]]:
 
 
 def expectations(out: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What must come out, one entry a claim: {"what", "where", "figure", "met"}."""
-    said = []
-    for row in out["pilots"]:
-        said += _of_level(row, "pilot") + _of_coverage(row, "pilot")
-    for row in out["tournaments"]:
-        said += _of_level(row, "tournament") + _of_coverage(row, "tournament") + _of_alarms(row)
-    return said
+    """What must come out, one entry a claim: {"what", "population", "size", "figure", "met"}."""
+    rows = [*out["pilots"], *out["mechanisms"], *out["tournaments"]]
+    return [claim for row in rows for expect in EXPECTED[row["kind"]] for claim in expect(row)]
 
 
 def _claim(what: str, row: Mapping, figure: Mapping, met: bool | None) -> dict[str, Any]:
@@ -212,64 +244,100 @@ def _claim(what: str, row: Mapping, figure: Mapping, met: bool | None) -> dict[s
             "figure": dict(figure), "met": met}
 
 
-def _at_most(figure: Mapping, limit: float) -> bool | None:
-    """Not more than `limit`, within Monte Carlo error; None under FEWEST replications."""
-    return None if figure["n"] < FEWEST else figure["low"] <= limit
+def at_most(figure: Mapping, limit: float) -> bool | None:
+    """Whether the interval lies at or below `limit`, or above; None where it says neither."""
+    if figure["n"] < FEWEST:
+        return None
+    return True if figure["high"] <= limit else False if figure["low"] > limit else None
 
 
-def _at_least(figure: Mapping, limit: float) -> bool | None:
-    return None if figure["n"] < FEWEST else figure["high"] >= limit
+def at_least(figure: Mapping, limit: float) -> bool | None:
+    if figure["n"] < FEWEST:
+        return None
+    return True if figure["low"] >= limit else False if figure["high"] < limit else None
 
 
-def _of_level(row: Mapping, kind: str) -> list[dict[str, Any]]:
+def _upper(what: str, row: Mapping, figure: Mapping, limit: float) -> dict[str, Any]:
+    return _claim(f"{what}: upper limit at most {limit:.0%}", row, figure, at_most(figure, limit))
+
+
+def _lower(what: str, row: Mapping, figure: Mapping, limit: float) -> dict[str, Any]:
+    return _claim(f"{what}: lower limit at least {limit:.0%}", row, figure,
+                  at_least(figure, limit))
+
+
+Claims = Iterator[dict[str, Any]]
+
+
+def _of_words(row: Mapping) -> Claims:
+    """What a study without a mechanism may not say, and what was not earned."""
+    words = row["words"]
+    if not words[CUE_RESPONSIVE]["n"]:
+        return
+    above = share(_times(row, LADDER[3:]), words[CUE_RESPONSIVE]["n"])
+    yield _claim("never a word above cue-responsive", row, above, above["k"] == 0)
+    if not row["earned"]:
+        return
+    if row["earned"]["word"] == NOT_SHOWN:
+        yield _upper("cue-responsive, which is not earned", row, words[CUE_RESPONSIVE], FALSELY)
+        if row["positive"]["n"]:
+            yield _upper("any positive sentence, where there is nothing", row, row["positive"],
+                         LEVEL)
+    if row["population"] == "deterministic":
+        yield _lower("cue-responsive, of one that never varies", row, words[CUE_RESPONSIVE], RINGS)
+
+
+def _times(row: Mapping, words: Iterable[str]) -> int:
+    return sum(row["words"][word]["k"] for word in words)
+
+
+def _of_the_mechanism(row: Mapping) -> Claims:
+    """Words above cue-responsive, by how many of the required contrasts a population lacks."""
+    n = row["words"][CUE_RESPONSIVE]["n"]
+    figure = share(_times(row, LADDER[3:]), n)
+    highest = row["words"][LADDER[-1]]
+    yield _claim("never superrational without probes", row, highest, highest["k"] == 0)
+    if not n or not row["earned"]:
+        return
+    if lacks := len(row["earned"]["lacks"]):
+        yield _upper(f"{CORRELATION_SENSITIVE} or more, lacking {min(lacks, 2)}"
+                     f"{' or more' * (lacks > 1)} of the contrasts", row, figure,
+                     MOST_SAID[min(lacks, 2)])
+    for points, least in LEAST_SAID.items():
+        if row["population"].startswith(f"true-{points}-"):
+            yield _lower(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", row,
+                         figure, least)
+
+
+def _of_level(row: Mapping) -> Claims:
     """Tests that must not reject more than 5% where there is nothing."""
-    name, out = row["population"], []
-    if name not in NULL:
-        return out
-    # One bulletin a seed: over agents, a bulletin's own effect is an effect.
-    if kind == "pilot" or not name.startswith("bulletins"):
-        out.append(_claim("the design-based test rejects at most 5%", row, row["rejected"],
-                          _at_most(row["rejected"], ALPHA)))
-    if kind == "tournament" and row["rejected_by_seed"]["n"]:
-        out.append(_claim("the design-based test over seeds rejects at most 5%", row,
-                          row["rejected_by_seed"], _at_most(row["rejected_by_seed"], ALPHA)))
-    if kind == "tournament" and row["met"]["n"] and not name.startswith("bulletins"):
-        out.append(_claim("the primary endpoint is met in at most 5%", row, row["met"],
-                          _at_most(row["met"], ALPHA)))
-    return out
+    if row["population"] not in NULL:
+        return
+    yield _upper("the test over bulletins rejects", row, row["rejected"], LEVEL)
+    if row.get("met", {"n": 0})["n"]:
+        yield _upper("the endpoint as specified is met", row, row["met"], LEVEL)
 
 
-def _of_coverage(row: Mapping, kind: str) -> list[dict[str, Any]]:
-    """95% intervals that must cover what is true in 93% to 97%."""
-    if row["population"] not in ("superrational", "coin"):
-        return []
-    return [_claim("the 95% interval of the primary contrast covers it in 93% to 97%", row,
-                   row["covered"], _covered(row["covered"]))] + ([
-            _claim("the 95% interval of Cliff's δ covers it in 93% to 97%", row,
-                   row["delta_covered"], _covered(row["delta_covered"]))]
-            if kind == "tournament" else [])
+def _of_coverage(row: Mapping) -> Claims:
+    if row["population"] in COVERED:
+        yield _lower("the 95% interval of the primary contrast covers it", row, row["covered"],
+                     COVERAGE)
 
 
-def _covered(figure: Mapping) -> bool | None:
-    return None if figure["n"] < FEWEST else (
-        figure["low"] <= COVERAGE[1] and figure["high"] >= COVERAGE[0])
-
-
-def _of_alarms(row: Mapping) -> list[dict[str, Any]]:
-    out = []
-    for alarm in POPULATIONS[row["population"]][1]:
+def _of_alarms(row: Mapping) -> Claims:
+    for alarm in ALARMS.get(row["population"], ()):
         kind, _, name = alarm.partition(" ")
         if kind == "gate":
-            own = row["gates"][name]["established"]
-            out.append(_claim(f"gate “{GATES[name][0]}” passes in at most 5%", row, own,
-                              _at_most(own, ALPHA)))
+            yield _upper(f"gate “{GATES[name][0]}” passes", row, row["gates"][name]["established"],
+                         LEVEL)
         elif kind == "tripwire":
-            own = row["tripwires"][name]
-            out.append(_claim(f"tripwire “{name}” trips in at least {RINGS:.0%}", row, own,
-                              _at_least(own, RINGS)))
-        elif kind == "named":
-            out += [_claim("an effect at H low is shown in at most 5%", row, row["low_h"],
-                           _at_most(row["low_h"], ALPHA)),
-                    _claim("the summary names its absence at H low in at least 90%", row,
-                           row["absent_at_low"], _at_least(row["absent_at_low"], RINGS))]
-    return out
+            yield _lower(f"tripwire “{name}” trips", row, row["tripwires"][name], RINGS)
+        elif kind == "compliance":
+            yield _upper("an effect at H low is shown", row, row["low_h"], LEVEL)
+            yield _lower("compliance is named as open", row, row["compliance_open"], RINGS)
+
+
+EXPECTED: dict[str, tuple[Callable[[Mapping], Claims], ...]] = {
+    "2x2": (_of_words, _of_level, _of_coverage),
+    "mechanism": (_of_the_mechanism, _of_level, _of_coverage),
+    "tournament": (_of_words, _of_level, _of_coverage, _of_alarms)}

@@ -7,7 +7,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cirrus.calibrate.table import POPULATIONS, POWER
+from cirrus.calibrate.replicate import CLAIMS
+from cirrus.calibrate.table import LADDER, POWER
 from cirrus.judge.gates import GATES
 from cirrus.judge.tripwires import TITLES
 from common import VERSION
@@ -29,17 +30,17 @@ from show.html import pages
 from show.plots import Lines, Point
 
 QUESTION = ("Populations whose behaviour is known are put through the real prompts, parser and "
-            "analysis, many times over. What the gates say of them is what the gates are worth.")
-MET = {True: Tag("met", "yes"), False: Tag("NOT MET", "no"), None: Tag("too few", "dim")}
+            "analysis, many times over. What they are called is what the words are worth.")
+MET = {True: Tag("met", "yes"), False: Tag("NOT MET", "no"), None: Tag("open", "dim")}
 NOTES = [
+    "Earned is the word that a population's own probabilities deserve, averaged over every prompt "
+    "that the study may show; said is what the analysis made of its answers.",
     "Shares stand with their 95% Wilson interval over replications: the Monte Carlo error. A "
-    "claim is met where its figure is within that error of what is asked.",
-    "A replication is round 1 of every run, first encounters only: the primary data. The "
-    "unreadable tripwire compares a rate with 3%, so with the few answers of one round it trips "
-    "by chance; a whole tournament has thirty times as many.",
-    "One seed deals one bulletin to each domain. Where bulletins differ in how the cues work, a "
-    "test over agents takes that one bulletin's effect for the effect: its result is about that "
-    "bulletin. Only a test over six seeds or more speaks of bulletins at large.",
+    "claim is met, or not met, where the whole interval says so; else it is open, and more "
+    "replications decide.",
+    "Each replication draws anew what bulletins do; within it a bulletin does the same under every "
+    "seed and to every model of a population.",
+    "A tournament's replication is the first encounters of all rounds, of every run of its plans.",
     "The mixed model is fitted in the first replications of small studies; where it is not, the "
     "first-encounter gate is evaluated only if the design-based test decides against it.",
 ]
@@ -67,14 +68,19 @@ def document(out: Mapping[str, Any]) -> Document:
 
 def answer(out: Mapping[str, Any]) -> str:
     """How many of the claims are met, in a sentence."""
-    known = [claim["met"] for claim in out["expectations"] if claim["met"] is not None]
-    held = f"{sum(known)} of {count(len(known), 'claim')} met" if known else \
-        "too few to judge any claim"
-    return f"{count(out['replications'], 'replication')}: {held}."
+    verdicts = [claim["met"] for claim in out["expectations"]]
+    if all(met is None for met in verdicts):
+        return f"{count(out['replications'], 'replication')}: too few to judge any claim."
+    return (f"{count(out['replications'], 'replication')}: {verdicts.count(True)} of "
+            f"{count(len(verdicts), 'claim')} met, {verdicts.count(False)} not met, "
+            f"{verdicts.count(None)} open.")
 
 
 def _sections(out: Mapping[str, Any]) -> Iterator[Section]:
     rows = out["tournaments"]
+    called = [table for table in _who(out) if table.rows]
+    if len(called) > 1:
+        yield Section("Who was called what, at other sizes", called[1:])
     yield Section("How to read this", [Bullets(NOTES)])
     yield Section("What must come out", [Fold(
         f"All {count(len(out['expectations']), 'claim')}", [_claims(out["expectations"])])])
@@ -89,7 +95,7 @@ def _sections(out: Mapping[str, Any]) -> Iterator[Section]:
         if table.rows:
             yield Section(table.name, [table])
     yield Section("Populations", [Table(["population", "what it does"], [
-        [name, does] for name, (does, _) in POPULATIONS.items()])])
+        [name, does] for name, does in out["populations"].items()])])
 
 
 def _sizes_of(rows: Iterable[Mapping]) -> list[str]:
@@ -107,11 +113,36 @@ def _share(figure: Mapping[str, Any] | None, digits: int = 1) -> Estimate:
 # --- figures -----------------------------------------------------------------------------------
 
 def _figure(out: Mapping[str, Any]) -> Table | Plot | None:
-    """What each population passes, at the size with most of them; of pilots, level and power."""
+    """Who was called what; where no study has words, what each population passes."""
     rows = out["tournaments"]
-    if not rows:
-        return next(_pilot_power(out), None)
-    return _gates(rows, _widest(rows))
+    called = next((table for table in _who(out) if table.rows), None)
+    return called or (_gates(rows, _widest(rows)) if rows else None)
+
+
+CALLED = {"2x2": "a pilot of {} runs a cell", "mechanism": "a mechanism study, {}",
+          "tournament": "a plan of {} agents × seeds"}
+
+
+def _who(out: Mapping[str, Any]) -> Iterator[Table]:
+    """Who was called what, a table a size."""
+    rows = [row for kind in ("pilots", "mechanisms", "tournaments") for row in out[kind]
+            if row["words"][LADDER[0]]["n"]]
+    for size in _sizes_of(rows):
+        here = [row for row in rows if row["size"] == size]
+        yield Table(
+            ["population", "earned", *LADDER, "any positive sentence"],
+            [[row["population"], _earned(row), *(_tinted(row["words"][word]) for word in LADDER),
+              _tinted(row["positive"])] for row in here],
+            caption=f"Who was called what in {CALLED[here[0]['kind']].format(size)}: share of up "
+                    f"to {count(max(row['reps'] for row in here), 'replication')}, beside the "
+                    "word that each has earned", name=f"called-{size}")
+
+
+def _earned(row: Mapping[str, Any]) -> str:
+    if row["earned"] is None:
+        return NONE
+    lacks = row["earned"]["lacks"]
+    return row["earned"]["word"] + (f" (lacks {', '.join(lacks)})" if lacks else "")
 
 
 def _widest(rows: Sequence[Mapping]) -> str | None:
@@ -197,12 +228,12 @@ def _sizes(sizes: Mapping[str, Mapping]) -> Table:
 
 def _contrast(rows: Iterable[Mapping]) -> Table:
     return Table(
-        ["population", "size", "true", "mean estimate", "95% interval covers", "p < .05 over units",
-         "Cliff's δ covers", "p < .05 over seeds"],
+        ["population", "size", "true", "mean estimate", "95% interval covers",
+         "p < .05 over bulletins", "Cliff's δ covers"],
         [[row["population"], row["size"], signed(row["truth"]), signed(row["mean"]),
-          *(_share(row.get(key)) for key in ("covered", "rejected", "delta_covered",
-                                             "rejected_by_seed"))] for row in rows],
-        range(2, 8), name="The primary contrast, by design")
+          *(_share(row.get(key)) for key in ("covered", "rejected", "delta_covered"))]
+         for row in rows],
+        range(2, 7), name="The primary contrast, over bulletins")
 
 
 def _model(rows: Iterable[Mapping]) -> Table:
@@ -217,9 +248,9 @@ def _model(rows: Iterable[Mapping]) -> Table:
 
 def _pilots(rows: Iterable[Mapping]) -> Table:
     return Table(
-        ["population", "runs", "true", "mean estimate", "t interval covers", "bootstrap covers",
-         "p < .05", "S×C p < .05"],
+        ["population", "runs", "true", "mean estimate", "95% interval covers", "p < .05",
+         "S×C p < .05", *CLAIMS],
         [[row["population"], row["size"], signed(row["truth"]), signed(row["mean"]),
-          *(_share(row[key]) for key in ("covered", "bootstrap_covered", "rejected",
-                                         "interaction_rejected"))] for row in rows],
-        range(2, 8), name="Pilots")
+          *(_share(row[key]) for key in ("covered", "rejected", "interaction_rejected")),
+          *(_share(row["claims"][claim]) for claim in CLAIMS)] for row in rows],
+        range(2, 7 + len(CLAIMS)), name="Pilots")

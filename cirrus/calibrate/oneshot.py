@@ -1,0 +1,132 @@
+"""One-shot studies of planted populations: the trials of a pilot or of a mechanism study.
+
+    study = Study("2x2", runs=10, models={"a": "coin", "b": "superrational"})
+    rows = asked(study, seed=7)         # design, prompts, respondents, parser: the real pipeline
+    rows = planted(study, seed=7)       # the same rows, without rendering a prompt
+
+A population reads nothing but the cues of a prompt, and the design knows which those are; what an
+answer draws follows from the seed and the trial's name. So the short way gives what the long way
+gives, trial by trial, and a test holds it to that. A user's own respondents take the long way.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from cirrus.ask import pilot
+from cirrus.ask.cues import Cues, staged
+from cirrus.ask.populations import Population, chance, population
+from cirrus.ask.prompts import Domain, load_domain
+from cirrus.ask.respondents import respondent
+from common.rng import SeededRandom
+from common.wire import Reply, Request
+
+Respond = Callable[[Request, SeededRandom], str | tuple[str, str]]
+FINISH = {"stop": "ok", "length": "truncated"}
+SETTINGS = {"compliance": "low", "tells": "standard", "temperature": 0.7, "max_out": 96,
+            "reasoning_effort": None}
+# What a server would add to a row.
+SERVED = {"text": "", "served_model": "SIMULATED", "provider": "simulated", "cost_usd": 0.0}
+
+
+class Study(NamedTuple):
+    """`models`: {name in the study: population}; `world`: what bulletins do, see `chance`."""
+
+    design: str                    # 2x2 or mechanism
+    runs: int
+    models: Mapping[str, str]
+    world: int = 0
+    domain: str = pilot.DOMAIN
+
+    def config(self, seed: int) -> dict[str, Any]:
+        return SETTINGS | {"design": self.design, "seed": seed, "runs": self.runs,
+                           "models": list(self.models)}
+
+
+@cache
+def domain_of(name: str) -> Domain:
+    return load_domain(name)
+
+
+# --- the long way ------------------------------------------------------------------------------
+
+def asked(study: Study, seed: int, rivals: Mapping[str, Respond] | None = None) -> list[dict]:
+    """The rows of `trials.jsonl.gz`, from rendered prompts and parsed answers."""
+    answers = {model: (rivals or {}).get(name) or respondent(name, study.world)
+               for model, name in study.models.items()}
+    blocks = pilot.design(domain_of(study.domain), study.config(seed), list(study.models))
+    return pilot.rows(blocks, ([reply_of(answers[trial.model], trial.request, seed)
+                                for trial in block] for block in blocks))
+
+
+def reply_of(respond: Respond, request: Request, seed: int) -> Reply:
+    """What a provider hands on of an answer."""
+    answer = respond(request, SeededRandom(seed, "respondent", request.id))
+    text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
+    return Reply(FINISH[finish], text, finish, served_model=SERVED["served_model"],
+                 provider=SERVED["provider"], cost_usd=0.0)
+
+
+# --- the short way -----------------------------------------------------------------------------
+
+class Draw(NamedTuple):
+    """One trial as every population meets it: its row without an answer, what stands in its
+    prompt, the number that decides and the one that lets answers go wrong."""
+
+    row: Mapping[str, Any]
+    cues: Cues
+    decides: float
+    luck: float
+
+
+def planted(study: Study, seed: int) -> list[dict]:
+    """The rows of `asked`, in the order of the design's blocks and cells."""
+    chances = {model: _chances(name, study.world) for model, name in study.models.items()}
+    return [_answered(draw, population(study.models[draw.row["model"]]),
+                      chances[draw.row["model"]]) for draw in draws(
+                study.design, study.runs, tuple(study.models), seed, study.domain)]
+
+
+# Populations of one replication meet the same trials.
+@lru_cache(maxsize=2)
+def draws(design: str, runs: int, models: tuple[str, ...], seed: int, domain: str) -> list[Draw]:
+    config = SETTINGS | {"design": design, "seed": seed, "runs": runs}
+    return list(_draws(domain_of(domain), config, models))
+
+
+def _draws(domain: Domain, config: Mapping, models: tuple[str, ...]) -> Iterator[Draw]:
+    deal, cells, name, *_ = pilot.DESIGNS[config["design"]]
+    for block in deal(domain, config, models, SeededRandom(config["seed"], name)):
+        for cell in cells:
+            stimulus = block.stimulus._replace(
+                condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
+                entry=(block.frame, cell.entry) if cell.entry else None)
+            trial = f"{block.name}/{cell.name}"
+            rng = SeededRandom(config["seed"], "respondent", trial)
+            yield Draw(_row(domain, block, cell, stimulus, trial),
+                       staged(domain, stimulus, block.scheme, block.order),
+                       rng.random(), rng.random())
+
+
+def _row(domain: Domain, block: pilot.Block, cell: pilot.Cell, stimulus, trial: str) -> dict:
+    mechanism = {"cell": cell.name, "cue": cell.C, "entry": cell.entry, "frame": block.frame,
+                 "wording": stimulus.wording + 1} if block.frame else {}
+    return {"id": trial, "model": block.model, "run": block.run,
+            **stimulus.condition._asdict(), **mechanism, "domain": domain.name,
+            "bulletin": stimulus.bulletin.id, "variant": stimulus.variant.id,
+            "label_scheme": block.scheme, "order": block.order, **SERVED}
+
+
+def _answered(draw: Draw, agent: Population, chance_of: Callable[[Cues], float]) -> dict:
+    cooperates = draw.decides < chance_of(draw.cues)
+    unreadable, cut_off = agent.missing(draw.cues, cooperates)
+    status = ("unreadable" if draw.luck < unreadable else
+              "truncated" if draw.luck < unreadable + cut_off else "ok")
+    return {**draw.row, "cooperates": int(cooperates) if status == "ok" else None,
+            "status": status}
+
+
+@lru_cache(maxsize=4)
+def _chances(name: str, world: int) -> Callable[[Cues], float]:
+    """`chance` of a population, each prompt's once."""
+    return cache(lambda cues: chance(name, cues, world))

@@ -20,7 +20,7 @@ from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
 from cirrus.judge import probes
 from cirrus.judge.effects import above, below, certain
-from cirrus.judge.pilot import _position, _served, costs
+from cirrus.judge.pilot import costs, position, served_by
 from cirrus.judge.verdict import (
     CUE_RESPONSIVE,
     MIN_PROOF,
@@ -356,8 +356,8 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
                    "bulletins": len({row["bulletin"] for row in rows}),
                    "variants": len({row["variant"] for row in rows}),
                    "frames": sorted({row["frame"] for row in rows})},
-        "outcomes": _outcomes(rows), "cost": costs(rows), "position": _position(rows),
-        "served": {name: _served(own) for name, own in models.items()},
+        "outcomes": _outcomes(rows), "cost": costs(rows), "position": position(rows),
+        "served": {name: served_by(own) for name, own in models.items()},
         "dealt_again": redealt,
         "mechanism": {"pooled": evidence(tally(rows)),
                       "by_model": {name: _model(own) for name, own in models.items()}},

@@ -62,8 +62,8 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "outcomes": _outcomes(rows), "cost": costs(rows),
         "models": {name: _model(own) for name, own in models.items()},
         "pooled": summary(rows, table), "missing": _missing(table), "labels": _labels(table),
-        "position": _position(rows),
-        "served": {name: _served(own) for name, own in models.items()},
+        "position": position(rows),
+        "served": {name: served_by(own) for name, own in models.items()},
     }
     out["verdict"] = verdict(findings(out))
     out["success"] = success(out, redealt)
@@ -158,7 +158,7 @@ def _p_values(rows: Sequence[Mapping], contrasts: Mapping[str, UnitContrast]) ->
     return out
 
 
-def _served(rows: Sequence[Mapping]) -> dict[str, list[str]]:
+def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
     """Who answered under one model name: more than one is a confound to name."""
     return {field: sorted({row[field] for row in rows if row[field]})
             for field in ("served_model", "provider")}
@@ -216,7 +216,7 @@ def _share(table: Slots) -> dict[str, Any]:
     return {"k": share.k, "n": share.n, "mean": share.value, "low": share.low, "high": share.high}
 
 
-def _position(rows: Sequence[Mapping]) -> dict[str, Any]:
+def position(rows: Sequence[Mapping]) -> dict[str, Any]:
     """How often the option that stands first was taken."""
     taken = [(y == 1) == (row["order"] == "cooperative-first") for row in rows
              if (y := cooperates(row)) is not None]

@@ -113,17 +113,20 @@ def _slopes(out: Mapping) -> Plot:
 
 
 NOTHING = Point("", None)
-ROWS = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA"), "cue reversed": (None, "RV"),
-        "another sentence": (None, "PL"), "cue present, entry posted": (None, "KC")}
-LOT_ROWS = {"cue present": (None, "UN"), "cue absent": ("UL", None)}
+# panel → row → cells at low and at high symmetry
+PANELS = {
+    DESK: {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA"), "cue reversed": (None, "RV"),
+           "another sentence": (None, "PL")},
+    LOT: {"cue present": (None, "UN"), "cue absent": ("UL", None)},
+    "posted": {"cue present": (None, "KC")}}
 
 
 def _nine(name: str, part: Mapping) -> Plot:
-    """The nine cells as two 2×2 on one axis."""
+    """The nine cells on one axis: a desk's 2×2 beside that of a rule or a lot, and the posted."""
     panels = {panel: {row: [NOTHING if cell is None else _point(part["cells"], cell)
                             for cell in cells] for row, cells in rows.items()}
-              for panel, rows in {DESK: ROWS, LOT: LOT_ROWS}.items()}
-    return Plot(Lines(f"Nine cells, {name}", ("symmetry low", "symmetry high"), panels, SERIES),
+              for panel, rows in PANELS.items()}
+    return Plot(Lines(f"Nine cells, {name}", ("S low", "S high"), panels, SERIES),
                 "; ".join(f"{cell}: {CELL_WORDS[cell]} {_share(part['cells'][cell])}"
                           for cell in CELLS) + ".")
 

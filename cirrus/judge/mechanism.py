@@ -119,11 +119,11 @@ def by_cell(counts: Tally, where: Callable[[Slot], bool] = lambda slot: True) ->
 
 # --- contrasts ---------------------------------------------------------------------------------
 
-def entry(rival: Rival, cells: Tally) -> dict[str, Any]:
+def entry(rival: Rival, cells: Tally, level: float = LEVEL) -> dict[str, Any]:
     """A contrast over bulletins with its 95% interval. `against`: bulletins that point the other
     way; `least`: the smallest value with one bulletin left out; `bounds`: with the missing
     decisions counted against it and for it; `unreadable`: their share in its cells."""
-    found = stats.contrast(cells, rival.weights, LEVEL)
+    found = stats.contrast(cells, rival.weights, level)
     return {"label": rival.label, "excludes": rival.excludes, "scale": "probability",
             "value": found.value, "low": found.low, "high": found.high, "p": found.p,
             "units": len(found.differences), "against": found.against, "least": found.least,
@@ -188,11 +188,17 @@ def split(counts: Tally, factor: str, name: str = "HP-LA", leave_out: bool = Fal
 
 
 def _between_schemes(counts: Tally) -> dict[str, dict]:
-    """How much HP − LA differs between two schemes, inside bulletins."""
+    """How much HP − LA differs between two schemes, inside bulletins; intervals of all pairs
+    together at 95%, so that three looks are one."""
     cells = merged(counts, lambda slot: (slot.scheme, slot.cell))
     schemes = sorted({scheme for slots in cells.values() for scheme, _ in slots})
-    return {f"{a}−{b}": entry(Rival(f"{a} − {b}", _apart(a, b), ""), cells)
+    return {f"{a}−{b}": entry(Rival(f"{a} − {b}", _apart(a, b), ""), cells, _each(schemes))
             for a, b in combinations(schemes, 2)}
+
+
+def _each(schemes: Sequence[str]) -> float:
+    """The level of one pair of schemes, Bonferroni over the pairs."""
+    return 1 - ALPHA / math.comb(len(schemes), 2)
 
 
 def _apart(a: str, b: str) -> Weights:
@@ -286,7 +292,7 @@ def _same_under_labels(counts: Tally, level: float) -> bool:
     if not all(mean(part, primary.weights) > 0 for part in schemes):
         return False
     pairs = merged(counts, lambda slot: (slot.scheme, slot.cell))
-    return not any(established(pairs, _apart(a, b), LEVEL)
+    return not any(established(pairs, _apart(a, b), _each(levels["scheme"]))
                    for a, b in permutations(levels["scheme"], 2))
 
 

@@ -293,7 +293,7 @@ def _levels(part: Mapping) -> Iterator[tuple[str, dict[str, dict]]]:
         yield title, {say.format(level): {key: part[field][key][level] for key in SHOWN}
                       for level in levels}
     for title, field in (("Label scheme", "schemes"), ("Order", "orders"),
-                         ("Difference between schemes", "differences")):
+                         ("Difference between schemes (98.3% intervals)", "differences")):
         yield title, {level: {"HP-LA": one, "interaction": None}
                       for level, one in part["labels"][field].items()}
 

@@ -147,7 +147,7 @@ clean:  ## remove environments and caches; results stay
 	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check uv==0.13.9
 	@touch $@
 
-# pandas, DuckDB and Inspect AI, which read the exports in the tests; without a network these skip.
+# pandas, DuckDB and Inspect AI, which read and make exports in the tests; without a network these skip.
 .venv-exports/ready: requirements-exports.txt .venv-uv/ready
 	@{ rm -rf .venv-exports && .venv-uv/bin/uv venv -q --python "$$(command -v $(PYTHON))" .venv-exports && \
 		.venv-uv/bin/uv pip install -q --python .venv-exports/bin/python -r $< && touch $@; } || \

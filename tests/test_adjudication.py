@@ -262,12 +262,6 @@ def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder,
     assert own["rated"] <= 4 and own["rated"] + own["elsewhere"] >= 36
 
 
-def test_ratings_are_no_hindrance_to_an_export(cli, folder):
-    adjudicate(cli, folder, "--sample", 4)
-    done = cli("export_inspect.py", folder, "--out", "logs")
-    assert done.returncode == 0, done.stderr
-
-
 def test_ratings_alone_are_no_study(cli, folder):
     adjudicate(cli, folder)
     done = cli("analyze.py", folder / "adjudication")

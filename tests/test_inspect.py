@@ -1,9 +1,11 @@
 """export_inspect.py: what the logs hold, and that Inspect AI itself reads and shows them."""
 
 import csv
+import gzip
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -15,18 +17,30 @@ from urllib.request import urlopen
 
 import conftest
 import pytest
-from conftest import ROOT, clean_environment, pythons
+from conftest import ROOT, clean_environment
 from readers import python_with
 
-from common.inspect_log import Sample, Score, Task
-from common.inspect_log import logs as logs_of
+import analyze
+import export_inspect
+from common.exits import UsageError
 
 EXAMPLES = ROOT / "results" / "examples"
 
 
-def script(name, *args, python=sys.executable):
-    return subprocess.run([python, ROOT / name, *map(str, args)], check=False, text=True,
-                          capture_output=True, env=clean_environment())
+@pytest.fixture(scope="session")
+def export(tmp_path_factory):
+    """export(RUN…, flags…) runs the script with a Python that has inspect_ai."""
+    python, home = python_with("inspect_ai"), tmp_path_factory.mktemp("home")
+
+    def run(*args):
+        return subprocess.run([python, ROOT / "export_inspect.py", *map(str, args)], check=False,
+                              text=True, capture_output=True, cwd=home,
+                              env=inspect_environment(home))
+    return run
+
+
+def inspect_environment(home):
+    return clean_environment() | {"HOME": str(home), "INSPECT_DISPLAY": "none"}
 
 
 def read(folder):
@@ -53,10 +67,10 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(runs, tmp_path_factory):
+def folder(runs, export, tmp_path_factory):
     """The logs of all runs and of the committed examples."""
     out = tmp_path_factory.mktemp("logs")
-    done = script("export_inspect.py", runs, EXAMPLES, "--out", out)
+    done = export(runs, EXAMPLES, "--out", out)
     assert done.returncode == 0, done.stderr
     return out
 
@@ -99,8 +113,8 @@ def test_a_sample_holds_what_the_journal_holds(logs):
     assert sample["output"]["choices"][0]["stop_reason"] == "max_tokens"
     assert sample["output"]["usage"] == {
         "input_tokens": 559, "output_tokens": 96, "total_tokens": 655}  # its cost is unknown
-    assert sample["completed_at"] == "2026-11-21T22:53:50.000+00:00"
-    assert sample["started_at"] == "2026-11-21T22:53:30.202+00:00"      # 19.7975 s before
+    assert sample["completed_at"] == "2026-11-21T22:53:50+00:00"
+    assert sample["started_at"] == "2026-11-21T22:53:30.202500+00:00"  # 19.7975 s before
     assert sample["metadata"]["sent"]["seed"] == 730348139
     assert set(sample["scores"]) == {"status"}  # no decision could be read: there is no score
     assert sample["scores"]["status"]["value"] == "truncated"
@@ -127,7 +141,7 @@ def test_means_are_those_of_the_exported_rows(runs, logs, tmp_path):
     for s, c in (("high", "present"), ("low", "absent")):
         assert metrics[f"mean S.{s}-C.{c}"]["value"] == means(
             row for row in rows if (row["S"], row["C"]) == (s, c))
-    script("analyze.py", runs / "results/acausal" / RUN, "--out", tmp_path)
+    analyze.main([str(runs / "results/acausal" / RUN), "--out", str(tmp_path)])
     rows = list(csv.DictReader((tmp_path / "exports/decisions.csv").open(newline="")))
     log = logs[RUN, "SIMULATED_cirrus24_decisions", "SIMULATED/superrational"]
     metrics = log["results"]["scores"][0]["metrics"]
@@ -154,26 +168,21 @@ def test_simulated_logs_are_stamped_and_real_ones_are_not(logs):
         assert said == [simulated] * 4 and simulated == ("smollm2" not in model)
 
 
-@pytest.mark.parametrize(("version", "python"), list(pythons()))
-def test_the_same_run_gives_the_same_bytes_anywhere(runs, folder, tmp_path, version, python):
-    if not python:
-        pytest.skip(f"no Python {version} on this machine")
+def test_the_same_run_gives_the_same_bytes_anywhere(runs, folder, export, tmp_path):
     shutil.copytree(runs / "results", tmp_path / "elsewhere")
     out = tmp_path / "logs"
-    done = script("export_inspect.py", tmp_path / "elsewhere", EXAMPLES, "--out", out,
-                  python=python)
-    assert done.returncode == 0, done.stderr
+    assert export(tmp_path / "elsewhere", EXAMPLES, "--out", out).returncode == 0
     assert ({path.name: path.read_bytes() for path in out.iterdir()}
             == {path.name: path.read_bytes() for path in folder.iterdir()})
 
 
 # --- runs that are not whole -------------------------------------------------------------------
 
-def test_an_unfinished_run_is_an_error_of_its_log(cli, double, tmp_path):
+def test_an_unfinished_run_is_an_error_of_its_log(cli, export, double, tmp_path):
     double.script(faults=[{"fault": "401", "skip": 3}])  # the key is revoked after three answers
     cli("run_pilot.py", "--models", "double/a", "--base-url", double.url, "--runs", "1",
         "--concurrency", "1", "--out", "p", key="k-12345")
-    done = cli("export_inspect.py", "p", "--out", "logs")
+    done = export(tmp_path / "p", "--out", tmp_path / "logs")
     assert done.returncode == 3 and "1 of 1 runs are unfinished" in done.stderr
     [log] = read(tmp_path / "logs").values()
     assert log["status"] == "error" and "OPENROUTER_API_KEY" in log["error"]["message"]
@@ -182,43 +191,94 @@ def test_an_unfinished_run_is_an_error_of_its_log(cli, double, tmp_path):
     assert log["results"]["completed_samples"] == 3
 
 
-def test_a_call_that_failed_is_an_error_of_its_sample_and_retries_are_counted(
-        bench, tmp_path, monkeypatch):
+DRIVEN = """
+import json, sys
+from pathlib import Path
+import export_inspect as script
+identity = {"study": "test", "provider": "http://127.0.0.1/v1"}
+manifest = {"identity": identity, "artifact": "pilot", "state": "complete",
+            "sessions": [{"started": "2026-01-01T00:00:00Z"}]}
+told = [script.Told(name, name, {"n": (1, None, None)}, {"cell": "x"})
+        for name in ("bad", "late", "gone")]
+script.TASKS["pilot"] = lambda *_: [script.Task("t", "", {}, told, {"n": ()}, "cell")]
+[log] = script.logs(Path(sys.argv[1]), manifest)
+print(log.model_dump_json())
+"""
+
+
+@pytest.fixture
+def driven(bench, export, tmp_path, monkeypatch):
+    """The log of requests that failed four times (bad) and once (late); the third is not asked."""
     monkeypatch.setitem(conftest.IDENTITY, "provider", "http://127.0.0.1/v1")
     monkeypatch.setattr(conftest.Scripted, "body", lambda self, request: {
         "model": request.model, "messages": [{"role": "user", "content": request.user}]})
-    bench(["bad", "late"], {"bad": [conftest.failure(500)] * 4, "late": [conftest.failure(500)]})
-    manifest = {"identity": conftest.IDENTITY, "artifact": "pilot", "state": "complete",
-                "sessions": [{"started": "2026-01-01T00:00:00Z"}]}
-    asked = [Sample(name, name, {"n": Score(1)}, {"cell": "x"}) for name in ("bad", "late", "gone")]
-    [(_, parts)] = logs_of(tmp_path, manifest, [Task("t", "", {}, asked, {"n": ()}, "cell")])
-    log = json.loads(b"".join(parts))
-    bad, late = log["samples"]  # nobody asked for the third
+    thought = conftest.completion(message={"content": "fine", "reasoning": "hm, both alike"})
+    bench(["bad", "late"], {"bad": [conftest.failure(500)] * 4,
+                            "late": [conftest.failure(500), thought]})
+    done = subprocess.run([python_with("inspect_ai"), "-c", DRIVEN, tmp_path], check=False,
+                          cwd=ROOT, capture_output=True, text=True,
+                          env=inspect_environment(tmp_path))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_call_that_failed_is_an_error_of_its_sample_and_retries_are_counted(driven):
+    bad, late = driven["samples"]
     assert bad["error"]["message"] and bad["output"]["choices"] == []
     assert [message["role"] for message in bad["messages"]] == ["user"]
-    assert "error" not in late and late["output"]["completion"] == "fine"
+    assert late["error"] is None and late["output"]["completion"] == "fine"
     assert (bad["metadata"]["attempts"], late["metadata"]["attempts"]) == (4, 2)
-    assert (log["results"]["total_samples"], log["results"]["completed_samples"]) == (2, 1)
+    results = driven["results"]
+    assert (results["total_samples"], results["completed_samples"]) == (2, 1)
+
+
+def test_thoughts_stand_before_the_answer(driven):
+    content = driven["samples"][1]["messages"][-1]["content"]
+    assert [part.get("reasoning") or part["text"] for part in content] == [
+        "hm, both alike", "fine"]
 
 
 @pytest.mark.parametrize("name", ["trials.jsonl.gz", "journal.jsonl.gz"])
-def test_a_run_that_was_edited_is_refused(cli, tmp_path, name):
-    import gzip
+def test_a_run_that_was_edited_is_refused(export, tmp_path, name):
     copy = shutil.copytree(EXAMPLES / "pilot-smollm2", tmp_path / "copy")
     data = gzip.decompress((copy / name).read_bytes())
     (copy / name).write_bytes(gzip.compress(data.replace(b"unreadable", b"readable  ", 1)
                                             .replace(b"joint", b"jolnt", 1)))
-    done = cli("export_inspect.py", "copy", "--out", "logs")
+    done = export(copy, "--out", tmp_path / "logs")
     assert done.returncode == 2 and name in done.stderr
 
 
-def test_one_log_may_be_a_file_and_several_may_not(cli, runs, tmp_path):
-    done = cli("export_inspect.py", EXAMPLES / "pilot-smollm2", "--out", "one.json", "--json")
-    assert json.loads(done.stdout)["files"] == ["one.json"]
+def test_ratings_beside_a_run_are_no_hindrance(runs, export, cli, tmp_path):
+    run = shutil.copytree(runs / "results/acausal" / RUN, tmp_path / "plan" / RUN)
+    done = cli("adjudicate.py", tmp_path / "plan", "--sample", "4", "--models",
+               "careful-rater,lenient-rater")
+    assert done.returncode == 0, done.stderr
+    done = export(run.parent, "--out", tmp_path / "logs", "--json")
+    assert json.loads(done.stdout)["runs"] == [str(run)]
+
+
+def test_one_log_may_be_a_file_and_several_may_not(export, runs, tmp_path):
+    done = export(EXAMPLES / "pilot-smollm2", "--out", tmp_path / "one.json", "--json")
+    facts, page = json.loads(done.stdout), (ROOT / "docs" / "exports.md").read_text("utf-8")
+    keys = re.search(r"^\| `export_inspect.py` \| (.*) \|$", page, re.M)[1]
+    assert {*re.findall(r"`(\w+)`", keys), "exit_code", "error"} == facts.keys()
+    assert facts["files"] == ["one.json"] and not facts["simulated"]
     assert json.loads((tmp_path / "one.json").read_bytes())["version"] == 2
-    refused = cli("export_inspect.py", runs, "--out", "more.json")
+    refused = export(runs, "--out", tmp_path / "more.json")
     assert refused.returncode == 2 and "name a folder" in refused.stderr
-    assert not (tmp_path / "more.json").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.json"]
+
+
+def test_without_inspect_one_line_says_how_to_run_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
+    with pytest.raises(UsageError, match=r"^inspect_ai is not .*: uv run export_inspect.py r --out "
+                                         r"'my logs'$"):
+        export_inspect.main(["r", "--out", "my logs"])
+
+
+def test_uv_brings_the_inspect_that_the_tests_read_with():
+    pinned = re.search(r"^inspect_ai==.+$", (ROOT / "requirements-exports.txt").read_text(), re.M)
+    assert f'# dependencies = ["{pinned[0]}"]\n' in (ROOT / "export_inspect.py").read_text()
 
 
 # --- Inspect AI itself -------------------------------------------------------------------------
@@ -264,10 +324,6 @@ def test_inspect_reads_every_log_and_sees_what_was_written(folder, logs, tmp_pat
         assert row["tokens"] == sum(s["output"]["usage"]["total_tokens"] for s in log["samples"])
         assert row["text"] == log["samples"][0]["output"]["completion"]
         assert row["headline"] in ("mean", "ok")
-
-
-def inspect_environment(home):
-    return clean_environment() | {"HOME": str(home), "INSPECT_DISPLAY": "none"}
 
 
 @contextmanager

@@ -87,8 +87,7 @@ TOLD = [("`run_pilot.py`", PILOT), ("`run_tournament.py`", TOURNAMENT), ("`urrp_
         ("`analyze.py` on pilots", ("analyze.py", "p")),
         ("`analyze.py` on tournaments", ("analyze.py", "t")),
         ("`analyze.py --verify`", ("analyze.py", "--verify", "p")),
-        ("`analyze.py --index`", ("analyze.py", "p", "--index")),
-        ("`export_inspect.py`", ("export_inspect.py", "p", "--out", "logs"))]
+        ("`analyze.py --index`", ("analyze.py", "p", "--index"))]
 
 
 @pytest.mark.parametrize(("row", "command"), TOLD)

@@ -23,7 +23,7 @@ from common.runs import code_hashes, lock, unlock
 
 NAME = "replications.jsonl"
 PORTION_S = 5.0       # of work, by the costs below: what an interruption may lose
-SECONDS = {"2x2": 4e-3, "mechanism": 0.02, "decision": 1.3e-4, "fixed": 0.05, "fit": 1.5}
+SECONDS = {"2x2": 3e-3, "mechanism": 4e-3, "decision": 1.3e-4, "fixed": 0.05, "fit": 1.5}
 # Where a mixed model is fitted: the populations whose verdict hangs on it, in studies of a size
 # that takes about a second a replication.
 FITTED = ("superrational", "coin", "compliance", "compliance-cued", "reciprocal",

@@ -7,7 +7,7 @@ effect sizes and intervals.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import stats
@@ -188,17 +188,19 @@ def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
             "why": f"{unknown} answers came without a cost" if unknown else None}
 
 
-FILLS = {"all_cooperative": 1, "none_cooperative": 0}
+# What a missing decision in a cell counts as.
+FILLS: dict[str, Callable[[tuple[str, str]], int]] = {
+    "all_cooperative": lambda cell: 1, "none_cooperative": lambda cell: 0,
+    "lowest": lambda cell: int(cell == LA), "highest": lambda cell: int(cell == HP)}
 
 
 def _missing(table: Slots) -> dict[str, Any]:
     """The primary difference with every missing decision filled in, each way and at worst."""
     filled = {name: over_bulletins.found(
-        {slot: Count(k + fill * missing, n + missing, 0) for slot, (k, n, missing) in
-         table.items()}).value for name, fill in FILLS.items()}
-    bounds = over_bulletins.found(table).bounds
+        {slot: Count(k + fill((slot.S, slot.C)) * missing, n + missing, 0)
+         for slot, (k, n, missing) in table.items()}).value for name, fill in FILLS.items()}
     return {"by_cell": {NAMES[cell]: corner(table, cell).missing for cell in CELLS},
-            "primary": {**filled, "lowest": bounds.low, "highest": bounds.high}}
+            "primary": filled}
 
 
 def _labels(table: Slots) -> dict[str, Any]:

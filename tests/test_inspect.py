@@ -25,6 +25,7 @@ import export_inspect
 from common.exits import UsageError
 
 EXAMPLES = ROOT / "results" / "examples"
+REAL = [EXAMPLES / "pilot-smollm2", EXAMPLES / "urrp-smollm2"]  # a model answered
 
 
 @pytest.fixture(scope="session")
@@ -68,9 +69,9 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(runs, export, tmp_path_factory):
-    """The logs of all runs and of the committed examples."""
+    """The logs of all runs and of two committed examples."""
     out = tmp_path_factory.mktemp("logs")
-    done = export(runs, EXAMPLES, "--out", out)
+    done = export(runs, *REAL, "--out", out)
     assert done.returncode == 0, done.stderr
     return out
 
@@ -171,7 +172,7 @@ def test_simulated_logs_are_stamped_and_real_ones_are_not(logs):
 def test_the_same_run_gives_the_same_bytes_anywhere(runs, folder, export, tmp_path):
     shutil.copytree(runs / "results", tmp_path / "elsewhere")
     out = tmp_path / "logs"
-    assert export(tmp_path / "elsewhere", EXAMPLES, "--out", out).returncode == 0
+    assert export(tmp_path / "elsewhere", *REAL, "--out", out).returncode == 0
     assert ({path.name: path.read_bytes() for path in out.iterdir()}
             == {path.name: path.read_bytes() for path in folder.iterdir()})
 

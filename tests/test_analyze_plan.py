@@ -133,21 +133,26 @@ def refused(*folders):
     return str(error.value)
 
 
-def test_runs_of_different_sizes_are_refused_by_the_key_that_differs(superrational, small):
-    assert "different designs (agents: 6 and 4)" in refused(superrational, small)
+def test_runs_of_different_sizes_are_refused_by_the_key_and_told_what_belongs_together(
+        superrational, small):
+    said = refused(superrational, small)
+    assert "different designs (agents: 6 and 4)" in said
+    together = said.partition("Together belong: ")[2].split("; ")
+    assert {frozenset(names.split(", ")) for names in together} == {
+        frozenset(["confirmatory-s42", "reworded-s42", "ablated-s42", "holdout-s1042"]),
+        frozenset(["confirmatory-s42"])}
 
 
-def test_other_prompts_are_refused_by_name(copy):
-    def edit(manifest):
-        manifest["identity"]["prompts"]["cirrus24/frame.json"] = "0" * 64
-    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42", edit)
-    assert "different versions of prompts/cirrus24/frame.json" in refused(copy)
-
-
-def test_a_simulated_and_a_real_run_are_refused(copy):
-    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42",
-                  lambda manifest: manifest["identity"].update(provider="http://127.0.0.1"))
-    assert "one is simulated" in refused(copy)
+@pytest.mark.parametrize("identity, said", [
+    ({"prompts": {"cirrus24/frame.json": "0" * 64}}, "different versions of prompts/cirrus24/fram"),
+    ({"provider": "http://127.0.0.1"}, "one is simulated")])
+def test_runs_of_other_prompts_and_of_models_are_refused(small, identity, said):
+    from cirrus.judge.rows import _same_study
+    first, *rest = read_study(find_runs([str(small)])).runs
+    other = first._replace(manifest=first.manifest | {
+        "identity": first.manifest["identity"] | identity})
+    with pytest.raises(UsageError, match=said):
+        _same_study([other, *rest])
 
 
 def test_the_same_run_twice_is_refused(small, copy):

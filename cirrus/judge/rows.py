@@ -167,22 +167,34 @@ def _same_study(runs: Sequence[Run]) -> None:
     for run in runs:
         pair = f"{first.name} and {run.name}"
         if _simulated(run) != _simulated(first):
-            raise UsageError(f"{pair}: one is simulated, the other is not; analyse them apart")
+            raise UsageError(f"{pair}: one is simulated, the other is not{_apart(runs)}")
         for key in sorted(first.config.keys() | run.config.keys()):
             before, now = first.config.get(key), run.config.get(key)
             if key not in VARY and before != now:
                 raise UsageError(f"{pair}: different designs ({key}: {_short(before)} and "
-                                 f"{_short(now)}); analyse them apart")
+                                 f"{_short(now)}){_apart(runs)}")
         for name, digest in run.manifest["identity"]["prompts"].items():
             said, owner = prompts.setdefault(name, (digest, run))
             if said != digest:
                 raise UsageError(f"{owner.name} and {run.name}: made with different versions of "
-                                 f"prompts/{name}; analyse them apart")
+                                 f"prompts/{name}{_apart(runs)}")
         cell = (run.domain, run.cell, run.seed, *asides_of(run.config).items())
         if cell in cells:
             raise UsageError(f"{cells[cell].folder} and {run.folder}: the same run twice; "
                              "give one of them")
         cells[cell] = run
+
+
+def _apart(runs: Iterable[Run]) -> str:
+    """Which of the runs' folders belong together."""
+    groups: dict[str, dict[str, None]] = {}
+    for run in runs:
+        chosen = {key: value for key, value in run.config.items() if key not in VARY}
+        name = json.dumps([_simulated(run), chosen], sort_keys=True)
+        plan = (run.folder.parent / "plan.json").is_file()
+        groups.setdefault(name, {})[run.folder.parent.name if plan else run.name] = None
+    said = "; ".join(", ".join(folders) for folders in groups.values())
+    return f"; analyse them apart. Together belong: {said}"
 
 
 def _simulated(run: Run) -> bool:

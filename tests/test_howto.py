@@ -37,7 +37,7 @@ def project(tmp_path):
 
 
 def test_there_is_a_page_for_each_thing_that_people_add():
-    assert [page.stem for page in PAGES] == ["domain", "factor", "gate", "provider", "respondent"]
+    assert [page.stem for page in PAGES] == ["domain", "gate", "provider", "respondent"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -159,8 +159,12 @@ def named(args, settings, choice, runs, seeds, bulletins):
     default = s.load(s.DEFAULT)
     usual = default | {key: settings[key] for key in s.NAMED}
     voices, _ = s.voices(default, True, None)
-    again = (s.runs_of_plan(args.plan, default, voices, seeds, bulletins) if args.plan
-             else s.single_runs(usual, voices, seeds, bulletins))
+    try:
+        again = (s.runs_of_plan(args.plan, default, voices, seeds, bulletins) if args.plan
+                 else s.single_runs(usual, voices, seeds, bulletins))
+    except UsageError:  # a domain with too few bulletins for the default
+        return [run._replace(run_id=short_name(run.run_id, own, {}))
+                for run, own in zip(runs, mine, strict=True)]
     keyless = [identity(run.config, {}, {}, choice._replace(simulated=True)) for run in again]
     if args.plan:
         def of(folder, identities, named):

@@ -554,9 +554,9 @@ def test_the_committed_calibration_is_what_this_code_gives():
     assert all(claim["met"] is not False for claim in held["expectations"])
     assert held == json.loads(canonical_json(table.table(header, records)))
     stored = {kept.key_of(entry): entry for entry in records}
-    for population, size, rep in [("superrational", "10", 3), ("bulletins-1", "10", 39),
-                                  ("pool-of-rivals", "10", 7), ("additive", "10x1", 2),
-                                  ("overfit", "10x1", 1)]:
+    for population, size, rep in [("superrational", "10", 3), ("bulletins-1", "10", 19),
+                                  ("pool-of-rivals", "10", 7), ("additive", "m12", 2),
+                                  ("true-40-at-50-sd1", "m12", 1)]:
         known = stored[population, size, rep]
         fit = known.get("model") is not None
         assert c.replicate(population, c.read_size(size), rep, header["seed"], fit) == known

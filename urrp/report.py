@@ -214,12 +214,13 @@ def signature_table(analysis: Analysis) -> Table:
     if len(analysis.groups) == 1:
         rows = [[name, Tag(s.state, STATES[s.state]), s.sentence]
                 for name, s in analysis.groups[0].signatures.items()]  # fmt: skip
-        return Table(["signature", "state", "in a sentence"], rows, name="signatures")
+        return Table(["signature", "state", "in a sentence"], rows,
+                     caption="The three signatures", name="signatures")
     states = [
         [title(group), *(Tag(s.state, STATES[s.state]) for s in group.signatures.values())]
         for group in analysis.groups
     ]
-    return Table(["model", *SIGNATURES], states, name="signatures")
+    return Table(["model", *SIGNATURES], states, caption="The three signatures", name="signatures")
 
 
 def criteria_table(group: Metrics) -> Table:

@@ -24,6 +24,7 @@ INSTRUMENT = "adjudication"
 # What is asked, as opposed to how.
 ASKED = ("seed", "sample", "temperature", "max_out", "reasoning_effort")
 EXAMPLES = """  python3 adjudicate.py results/acausal/confirmatory-s42 --dry-run
+  python3 adjudicate.py results/acausal/confirmatory-s42 --sample 50
   python3 adjudicate.py results/acausal/confirmatory-s42 --models openai/gpt-5-nano,google/…"""
 
 

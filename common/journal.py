@@ -238,6 +238,9 @@ class Journal:
             here, there = os.fstat(self.fd), os.stat(self.path)
         except OSError:
             here = there = None
+        if not self.path.parent.exists():
+            raise Incomplete(f"{self.path.parent}: the folder was moved or deleted while the run "
+                             "went on; put it back, then give the same command")
         if here is None or here.st_ino != there.st_ino or here.st_size != self.size:
             raise UsageError(f"{self.path}: shortened or replaced while the run was writing it; "
                              "restore it from a copy, or use another --run-id")

@@ -166,13 +166,14 @@ def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(cli, double, 
     whole = double.ledger()["billed_usd"]
 
     double.script(greedy=True)
-    aborted = cli("run_pilot.py", *flags, "--limit-usd", whole * 0.9)
+    aborted = cli("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 0.9)
     assert aborted.returncode == 4 and "give a higher --limit-usd to resume" in aborted.stderr
-    blocks = answered_by_block(run_in(tmp_path / "o"))
+    blocks = answered_by_block(tmp_path / "o" / "cut")
     assert all(len(kinds) == 1 for kinds in blocks.values()) and {True} in blocks.values()
     assert double.ledger()["billed_usd"] <= whole * 0.9
 
-    assert cli("run_pilot.py", *flags, "--limit-usd", whole * 1.01).returncode == 0
+    again = cli("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 1.01)
+    assert again.returncode == 0
     assert double.ledger()["billed_usd"] == pytest.approx(whole)  # nothing was asked twice
 
 

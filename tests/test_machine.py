@@ -161,7 +161,7 @@ def test_a_budget_that_is_too_small_is_told(cli, double):
 
 
 def test_an_unfinished_run_is_verified_as_far_as_it_goes(cli, live, double):
-    double.script(faults=[{"fault": "401", "skip": 30}])
+    double.script(faults=[{"fault": "401", "skip": 6}])
     folder = said(live(double, *TOURNAMENT[1:], "--json", key="k-12345"))["runs"][0]["run"]
     for command in ("--verify", "--json"):
         facts = said(cli("analyze.py", folder, command, "--json"))

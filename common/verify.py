@@ -342,6 +342,8 @@ def _excerpt(data: bytes, at: int) -> str:
 
 def _notes(manifest: Mapping) -> list[str]:
     now, then = code_hashes(), manifest.get("code") or {}
+    if not isinstance(then, Mapping):
+        return ["code: no hashes of files, so nothing is said of changed code"]
     changed = [name for name in sorted(then) if now.get(name) != then[name]]
     return [f"{len(changed)} code files changed since the run, such as {changed[0]}"
             ] if changed else []

@@ -116,7 +116,8 @@ LISTS = {
             "|civili[sz]ation~|opponent|pharmac~",
     "them": "<they>|they|them|their|theirs|it|its",
     "we": "we|us|our|ours|i|me|my|mine|myself|you|your|one",
-    "decide": "decid~|decision~|choos~|choice~|conclu~|reason~|answer~|reach~|land|lands|arriv~"
+    "decide": "call|view|logic|work through|decid~|decision~|choos~|choice~|conclu~|reason"
+              "~|answer~|reach~|land|lands|arriv~"
               "|verdict|think~|judg~|infer~|settl~|pick~|find|finds|file|files|cooperat~|defect~"
               "|deliberat~|end|ends|come out|act|acts|argument|output~|policy",
     "affected": "customer~|patient~|user|users|public|people|downstream|communit~|population|lives"

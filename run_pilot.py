@@ -48,7 +48,7 @@ def arguments(argv):
         help="ask the held-out bulletins: a replication, without a word of its own")
     add("--reason", metavar="NAME", choices=("none", "first"), default="none",
         help="none (default): the first line decides; first: three to five lines of "
-             "considerations, then the decision, an arm of its own")
+             "considerations, then the decision, a study of its own")
     add("--probes", metavar="A,B",
         help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence, "
              "notice, realism")

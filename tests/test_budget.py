@@ -9,7 +9,7 @@ from collections import defaultdict
 from itertools import count, product
 
 import pytest
-from conftest import PRICE, ROOT, Clock, clean_environment, request, run_in
+from conftest import PRICE, ROOT, Clock, clean_environment, request
 
 from common.budget import Budget
 from common.drive import Drive

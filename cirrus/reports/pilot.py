@@ -5,6 +5,7 @@
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,11 @@ def _sections(out: Mapping) -> Iterator[Section]:
     yield Section("Next", [Words([
         "Which account of cooperation is left, nine cells on every bulletin can say:",
         Code("python3 run_pilot.py --design mechanism --models "
-             f"{','.join(out['design']['models'])}")])])
+             + ",".join(filter(TYPED, out["design"]["models"])))])])
+
+
+# A name that can stand in a command as it is; others are left for the reader to type.
+TYPED = re.compile(r"[\w./:@-]+").fullmatch
 
 
 # --- figures -----------------------------------------------------------------------------------

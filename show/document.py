@@ -210,7 +210,9 @@ def _md_table(table: Table, level: int) -> str:
 
 
 def _code(text: str) -> str:
-    return f"```text\n{visible(text)}\n```"
+    # A viewer that mistakes the fence must not find a tag in it.
+    safe = re.sub(r"<(?=[A-Za-z!/?])", "‹", visible(text))
+    return f"```text\n{safe}\n```"
 
 
 def _md_headed(block: Section | Fold, level: int) -> str:

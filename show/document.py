@@ -211,7 +211,7 @@ def _md_table(table: Table, level: int) -> str:
 
 def _code(text: str) -> str:
     # A viewer that mistakes the fence must not find a tag in it.
-    safe = re.sub(r"<(?=[A-Za-z!/?])", "‹", visible(text))
+    safe = re.sub(r"\](?=[(\[])", "] ", re.sub(r"<(?=[A-Za-z!/?])", "‹", visible(text)))
     return f"```text\n{safe}\n```"
 
 

@@ -207,7 +207,8 @@ OPEN = ("test_property_texts.py::test_any_answer_of_a_server_is_read_and_can_be_
         "test_payloads.py::test_what_an_error_says_is_one_line_of_words",
         "test_payloads.py::test_a_summary_has_no_structure_of_theirs",
         "test_encounters.py::test_a_pair_plays_while_another_agent_s_policy_is_still_being",
-        "test_pages.py::test_it_fits_is_legible_and_quiet")
+        "test_pages.py::test_it_fits_is_legible_and_quiet",
+        "test_together.py::test_it_does_not_wait_for_others")
 
 
 def mark_open(items):

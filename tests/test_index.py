@@ -58,7 +58,7 @@ def test_a_complete_run_with_what_was_found(results):
     assert entry.calls == manifest["journal"]["attempts"]
     assert entry.usd is None and manifest["cost"]["spent_usd"] > 0  # no price: an assumed one
     assert entry.asked.startswith("smollm2-135m at ") and not entry.simulated
-    assert "no readable decisions" in entry.headline
+    assert "Not evaluable" in entry.headline
 
 
 @pytest.mark.parametrize(("damage", "said"), [
@@ -71,7 +71,7 @@ def test_a_complete_run_with_what_was_found(results):
     (lambda run: (run / "manifest.json").unlink(), "a journal without its manifest.json"),
     (lambda run: (run / "journal.jsonl.gz").unlink(), "its journal is gone"),
     (lambda run: (run / "trials.csv").unlink(), "trials.csv is gone; run_pilot.py"),
-    (lambda run: (run / "pilot-analysis.json").write_text("{}"), "KeyError: 'claims'"),
+    (lambda run: (run / "pilot-analysis.json").write_text("{}"), "KeyError: 'verdict'"),
 ])
 def test_a_damaged_run_is_listed_with_the_reason(results, damage, said):
     damage(results / "pilot/real")

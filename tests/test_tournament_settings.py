@@ -91,7 +91,8 @@ def test_a_plan_s_runs_may_differ_in_effort_alone(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"runs": [{}, {"toggles": {"effort": "low"}}]}))
     models, _ = voices(load(DEFAULT), True, None)
-    runs = runs_of_plan(str(path), load(DEFAULT), models, [42], {"cvd": 10, "hospital": 6})
+    pools = {(name, pool): 10 for name in ("cvd", "hospital") for pool in ("main", "holdout")}
+    runs = runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
     assert [run.config.get("effort") for run in runs] == [None, "low"]
 
 

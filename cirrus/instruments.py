@@ -7,7 +7,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,16 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
     if isinstance(source, Path) and not source.is_dir():
         raise UsageError(f"--prompts {source}: no such folder; give a copy of prompts/")
     try:
-        return load_domain(name, source)
+        return load_domain(name, source) if isinstance(source, Path) else (
+            _loaded(name, tuple(sorted(source.items()))))
     except ScenarioError as error:
         raise UsageError(str(error)) from None
+
+
+@lru_cache(4)
+def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
+    """The runs of a plan have kept the same texts: their checks take ten times a run's own."""
+    return load_domain(name, dict(texts))
 
 
 # --- pilot -------------------------------------------------------------------------------------

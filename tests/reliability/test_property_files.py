@@ -25,7 +25,7 @@ from common import config as c
 from common.cli import Choice
 from common.exits import Stop, UsageError
 from common.journal import Journal, entries
-from common.runs import RunFolder
+from common.runs import Origin, RunFolder
 from urrp.suite import items
 from urrp.trials import KINDS, read_trials
 
@@ -296,7 +296,7 @@ def test_any_file_of_trials_is_analysed_or_refused_in_one_line(tmp_path, capsys,
 
 def journalled(folder, names="abc"):
     """A run's folder with one answer a name; (the folder, the lines of its journal)."""
-    with RunFolder(folder, "r", "test", IDENTITY, {}) as run:
+    with RunFolder(Origin(folder / "r", IDENTITY, {}), "test") as run:
         run.begin(1.0)
         for name in names:
             reply = completion(f"text of {name}")
@@ -312,7 +312,7 @@ def run_reply(exchange):
 
 def opened(folder):
     """What the next start does with a run's folder before it asks."""
-    with RunFolder(folder, "r", "test", IDENTITY, {}) as run:
+    with RunFolder(Origin(folder / "r", IDENTITY, {}), "test") as run:
         run.begin(1.0)
         return len(run.journal.asked)
 

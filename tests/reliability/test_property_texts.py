@@ -126,12 +126,13 @@ def written(value):
 @many(400)
 @given(st.none() | st.integers(100, 599), BODIES, HEADERS, st.sampled_from(["", "reset"]))
 def test_any_answer_of_a_server_is_read_and_can_be_written(status, body, headers, error):
-    kind, reply, retry_after, _ = read(Exchange(status, headers, body, error))
-    assert kind in ("final", "transient", "fatal")
-    assert (reply.outcome in wire.FINAL_OUTCOMES) == (kind == "final")
-    assert retry_after is None or 0 <= retry_after < float("inf")
+    reading = read(Exchange(status, headers, body, error))
+    kind, reply, wait = reading.kind, reading.reply, reading.wait
+    assert kind in ("final", "transient", "fatal") and reading.limit in ("", "in_flight", "daily")
+    assert (kind == "final") == (reply.outcome in wire.FINAL_OUTCOMES or reply.final)
+    assert wait is None or (kind == "transient" and 0 < wait < float("inf"))
     assert reply.cost_usd is None or 0 <= reply.cost_usd < float("inf")
-    written(reply)
+    written(reading)
 
 
 @many(300)

@@ -350,9 +350,11 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(name, campa
 def test_what_a_kill_left_beside_a_file_is_gone_after_the_next_start(cli, tmp_path):
     run = tmp_path / "results/urrp/urrp-s42"
     (run / "deeper").mkdir(parents=True)
-    litter = [tmp_path / ".urrp_runs.jsonl.4321.tmp", run / ".manifest.json.4321.tmp",
-              run / "deeper/.a.txt.gz.4321.tmp"]
-    foreign = [tmp_path / ".notes.4321.tmp", run / "deeper/notes.tmp"]
+    with subprocess.Popen(["true"]) as ended:  # a live process's file is being written, no litter
+        dead = ended.pid
+    litter = [tmp_path / f".urrp_runs.jsonl.{dead}.tmp", run / f".manifest.json.{dead}.tmp",
+              run / f"deeper/.a.txt.gz.{dead}.tmp"]
+    foreign = [tmp_path / f".notes.{dead}.tmp", run / "deeper/notes.tmp"]
     for path in (*litter, *foreign):
         path.write_text("half a file")
     assert cli("urrp_run.py", "--pilot", "--trials", 1, "--models", "open").returncode == 0

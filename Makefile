@@ -41,12 +41,11 @@ mechanism: $(NEED)  ## nine cells on every bulletin: which account of cooperatio
 	@$(RUN) run_pilot.py --design mechanism $(CALL_FLAGS)
 
 tournament: $(NEED)  ## agents × rounds, one condition; a plan by ARGS='--plan confirmatory'
-	@$(RUN) run_tournament.py $(CALL_FLAGS)
+	@$(RUN) run_tournament.py --analyze $(CALL_FLAGS)
 
 study: $(NEED)  ## all that the six gates ask for (34 runs), registered as one study, run and analysed
 	@$(RUN) run_tournament.py --plan study --preregister $(CALL_FLAGS)
-	@$(RUN) run_tournament.py --plan study $(CALL_FLAGS)
-	@$(PYTHON) analyze.py $(or $(OUT),results/acausal)/study-*
+	@$(RUN) run_tournament.py --plan study --analyze $(CALL_FLAGS)
 
 urrp: $(NEED)  ## URRP v1.1: collect trials into urrp_runs.jsonl, then analyse them
 	@$(RUN) urrp_run.py $(CALL_FLAGS)

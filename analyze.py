@@ -126,44 +126,35 @@ def analyse_all(args) -> cli.Done:
 
 def analyse_study(args, runs) -> cli.Done:
     """Tournament runs are one study: one analysis of all, or their policies written to be rated."""
-    import json
     from pathlib import Path
 
     from cirrus.judge.rows import places, read_study
-    from cirrus.judge.study import analyse
     from cirrus.markers import ratings
-    from cirrus.markers.agreement import weights_of
     from cirrus.reports import study as reports
-    from cirrus.reports.exports import exports, write_figures
-    from common.artifacts import canonical_json, json_file, write_atomic
+    from cirrus.reports.exports import write_analysis, write_figures
     from show.document import terminal
     study = read_study(runs)
     if args.export_ratings:
         return ratings.command_export(args, study)
     mechanism = mechanism_study(args.mechanism, study.runs[0].config) if args.mechanism else None
     where = places(study, args.out)
-    target = where[0]
-    imported = ratings.collect(args.import_ratings, study, target) if args.import_ratings else []
-    # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(analyse(study, ratings.raters(where), mechanism)))
-    (target / "exports").mkdir(parents=True, exist_ok=True)
-    files = [("acausal-analysis.json", json_file(out)), *reports.files(out, study).items(),
-             *exports(study, weights_of(out))]
-    for name, content in files:
-        write_atomic(target / name, content)
+    imported = (ratings.collect(args.import_ratings, study, where[0]) if args.import_ratings
+                else [])
+    target, names, out = write_analysis(study, where, mechanism)
     report = reports.document(out)
     drawn = write_figures(report, Path(args.figures)) if args.figures else []
     left = cli.unfinished(run.complete for run in study.runs)
+    runs_read = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
-        {"written": str(target), "files": [name for name, _ in files],
+        {"written": str(target), "files": names,
          "runs": [str(run.folder) for run in study.runs], "headline": out["claims"]["headline"],
          "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
          "simulated": out["simulated"], "limits": out["limits"],
          "markers": out["markers"]["status"], "imported": imported,
          "figures": drawn},
-        "\n".join([*imported, terminal(report),
-                   f"{target}: {len(files)} files from {len(study.runs)} runs"]), left)
+        "\n".join([*imported, terminal(report), f"{target}: {len(names)} files from {runs_read}",
+                   f"open {target / 'report.html'}"]), left)
 
 
 def mechanism_study(path, config):

@@ -195,7 +195,7 @@ def report(ended) -> cli.Done:
     from common.instrument import last_words
     folder, files = ended.folder.path, ended.folder.manifest["files"]
     gist = []
-    if files and not ended.note:
+    if files:
         from cirrus.reports.pilot import read
         from show.document import terminal
         gist = [terminal(read(folder / "pilot-analysis.json"))]

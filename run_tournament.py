@@ -61,6 +61,7 @@ def arguments(argv):
     add("--plan", metavar="NAME", help="every run of a plan instead of one condition; see below")
     add("--preregister", action="store_true",
         help="write prereg.json of the plan, print its hash, ask nothing")
+    add("--analyze", action="store_true", help="then analyse what was run, as analyze.py does")
     add("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
     add("--scheduler", metavar="URL", help="a Dask cluster's scheduler, tcp://…")
     return flags.parse_args(argv)
@@ -332,13 +333,28 @@ def say(summary, count, total) -> None:
 def report(args, runs, done, stops) -> cli.Done:
     """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
     code = next((c for c in GRAVEST_FIRST if c in stops.values()), COMPLETE)
-    places = dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
-                           for run in runs)
-    return cli.Done(
-        code, {"plan": args.plan, "runs": [facts_of(done[run.run_id]) for run in runs
-                                           if run.run_id in done]},
-        "" if code else f"now: python3 analyze.py {' '.join(map(str, places))}",
-        error="\n".join(map(cli.one_line, stops)))
+    facts = {"plan": args.plan, "runs": [facts_of(done[run.run_id]) for run in runs
+                                         if run.run_id in done]}
+    places = list(dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
+                                for run in runs))
+    text = "" if code else f"now: python3 analyze.py {' '.join(map(str, places))}"
+    if args.analyze and not code:
+        headline, text = analysis(places)
+        facts |= {"headline": headline}
+    return cli.Done(code, facts, text, error="\n".join(map(cli.one_line, stops)))
+
+
+def analysis(folders) -> tuple[str, str]:
+    """(headline, what a terminal shows) of the runs in `folders`, analysed as one study."""
+    from cirrus.judge.rows import places, read_study
+    from cirrus.reports.exports import write_analysis
+    from cirrus.reports.study import document
+    from common.verify import find_runs
+    from show.document import terminal
+    study = read_study(find_runs(folders))
+    target, _, out = write_analysis(study, places(study, None))
+    return (out["claims"]["headline"],
+            f"{terminal(document(out))}\nopen {target / 'report.html'}")
 
 
 def facts_of(summary) -> dict:

@@ -157,6 +157,9 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
         "runs": [_run(run) for run in study.runs],
     }
     out["cost"] = _cost(out["runs"])
+    plans = {gate["next"] for gate in out["gates"]} - {None}
+    out["next"] = _command(out["design"], plans.pop() if len(plans) == 1 else "study") if (
+        plans) else None
     for gate in out["gates"]:
         gate["next"] = gate["next"] and _command(out["design"], gate["next"])
     out["verdict"] = verdict(findings(out, table))

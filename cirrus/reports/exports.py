@@ -1,21 +1,27 @@
-"""exports/*.csv: decisions, policies and games, one tidy row each, and what each column means.
+"""A study's analysis, written; exports/*.csv: decisions, policies and games, one tidy row each,
+and what each column means.
 
+    where, names, out = write_analysis(study, places(study, None))
     for name, parts in exports(study, weights):    # of the labelling functions
         write_atomic(folder / name, parts)
 
 Parts are made as they are written: no table is ever whole in memory.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import CELL, FOLDERS, LEVELS, MEANING
 from cirrus.judge.rows import Run, Study, decisions, policies, rounds
+from cirrus.judge.study import analyse
+from cirrus.markers.agreement import weights_of
 from cirrus.markers.labels import FAMILIES, Weights, labels
-from cirrus.markers.ratings import item_id, readable
-from common.artifacts import csv_parts, write_atomic
+from cirrus.markers.ratings import item_id, raters, readable
+from cirrus.reports import study as reports
+from common.artifacts import canonical_json, csv_parts, json_file, write_atomic
 from show.document import Document, files
 
 SHARED = {
@@ -80,6 +86,23 @@ def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[byte
         yield f"exports/{name}", csv_parts(list(COLUMNS[name]),
                                            chain.from_iterable(map(rows, study.runs)))
     yield "exports/dictionary.csv", csv_parts(["file", "column", "meaning"], _dictionary())
+
+
+def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | None = None
+                   ) -> tuple[Path, list[str], dict[str, Any]]:
+    """Analyse the study and write every file: (folder, names of the files, what was found).
+
+    `where`: folders that may hold ratings; the first takes the files.
+    """
+    target = where[0]
+    # Read back from its own JSON: what is shown then has the digits that the file has.
+    out = json.loads(canonical_json(analyse(study, raters(where), mechanism)))
+    (target / "exports").mkdir(parents=True, exist_ok=True)
+    made = [("acausal-analysis.json", json_file(out)), *reports.files(out, study).items(),
+            *exports(study, weights_of(out))]
+    for name, content in made:
+        write_atomic(target / name, content)
+    return target, [name for name, _ in made], out
 
 
 def write_figures(report: Document, folder: Path) -> list[str]:

@@ -115,10 +115,12 @@ def _question(out: Mapping[str, Any]) -> str:
             f"{design['read']:,} of them readable, on {count(design['bulletins'], 'bulletin')}.")
 
 
-def _gist(out: Mapping[str, Any]) -> Iterator[Table]:
+def _gist(out: Mapping[str, Any]) -> Iterator[Table | Words]:
     yield Table(["established", "gate", "rests on"], [
         [_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
         for gate in out["gates"]], caption="Credibility gates", name="gates")
+    if out.get("next"):
+        yield Words(["What brings the data that gates lack: ", Code(out["next"])])
     if tripped := [wire for wire in out["tripwires"] if wire["tripped"]]:
         yield _wires(tripped, "Tripwires that ring", "tripped")
 

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from itertools import accumulate, count
 from operator import add
 from random import Random
@@ -33,6 +34,7 @@ from .samples import (
 MOST_SUMS = 1 << 17
 MOST_BITS = 1 << 25  # of one number that holds a whole distribution
 MOST_SUBSETS = 1 << 12  # of one half of the units
+MOST_FIELD_BITS = 1 << 22  # of all numbers that count subsets by size and sum
 AIMS = (1.002, 0.998, 1.002, None)  # times the goal: from both sides, then the middle
 
 
@@ -158,9 +160,9 @@ def sign_flip_interval(
 
     Flipping the units of a subset leaves the sum of d - θ as large as it was exactly if the mean
     of the subset is at most θ. So the limits are order statistics of the 2^n - 1 subset means
-    (Hartigan 1969), and exclude 0 exactly where the test's p is at most 1 - level. Exact where
-    halves of the units have at most 4,096 pairs of sum and size: up to 24 units, more where they
-    share a unit of measurement; beyond that the means of `resamples` random subsets. No limits,
+    (Hartigan 1969), and exclude 0 exactly where the test's p is at most 1 - level. Exact where the
+    units share a unit of measurement, at any n, and otherwise up to 24 units (halves of 4,096
+    subsets); beyond that the means of `resamples` random subsets. No limits,
     and `why`, where no mean can be excluded (fewer than six units at 95%) or none can be told
     apart.
     """
@@ -218,20 +220,57 @@ def _rank(level: float, choices: int) -> int:
 
 def _ranked_mean(whole: list[int], level: float, resamples: int, rng: Random) -> tuple[int, int]:
     """Sum and size of the subset whose mean is the lower limit."""
-    base = min(whole)
-    one = 1 << sum(value - base for value in whole).bit_length()
-    choices = [(0, one + value - base) for value in whole]  # size and sum as one number
+    n, base = len(whole), min(whole)
+    steps = [value - base for value in whole]
+    if sum(steps) * (n + 1) * n <= MOST_FIELD_BITS:
+        size, total = _counted(steps, _rank(level, 2**n))
+        return total + size * base, size
+    one = 1 << sum(steps).bit_length()
+    choices = [(0, one + step) for step in steps]  # size and sum as one number
     halves = [_sums(half, MOST_SUBSETS) for half in (choices[::2], choices[1::2])]
     if all(halves):
         first, second = (
             [Subset(key % one, key // one, ways) for key, ways in half.items()] for half in halves
         )
-        size, total = _selected(first, second, _rank(level, 2 ** len(whole)), len(whole))
+        size, total = _selected(first, second, _rank(level, 2**n), n)
     else:
         drawn = [divmod(key, one) for key in _random_sums(choices, resamples, rng) if key]
         drawn.sort(key=lambda pair: pair[1] / pair[0])
         size, total = drawn[max(0, _rank(level, len(drawn) + 1) - 1)]
     return total + size * base, size
+
+
+def _counted(steps: list[int], rank: int) -> tuple[int, int]:
+    """Size and sum of the subset with the `rank`-th smallest mean, no step being below 0.
+
+    Subsets are counted by size and sum: field s of `ways[j]` holds how many of j units add up to
+    s. Fields have n + 1 bits and are added up as in `_convolved_share`. A mean that is tried is
+    t/2^k: the sums of j units up to it are those up to t·j >> k.
+    """
+    n = len(steps)
+    bits, ways = n + 1, [1] + [0] * n
+    for met, step in enumerate(steps, 1):
+        for size in range(met, 0, -1):
+            ways[size] += ways[size - 1] << step * bits
+
+    def counted_upto(t: int) -> int:
+        return sum(
+            (ways[j] & (1 << ((t * j >> k) + 1) * bits) - 1) % ((1 << bits) - 1)
+            for j in range(1, n + 1)
+        )
+
+    k = n.bit_length() + 1  # then fewer than one sum of each size lies between two neighbours
+    low, high, below = -1, max(steps) << k, 0
+    while high - low > 1:
+        t = (low + high) // 2
+        reached = counted_upto(t)
+        low, high, below = (low, t, below) if reached >= rank else (t, high, reached)
+    between = sorted(
+        ((j, s) for j in range(1, n + 1) for s in range((low * j >> k) + 1, (high * j >> k) + 1)),
+        key=lambda subset: Fraction(subset[1], subset[0]),
+    )
+    reached = accumulate(ways[j] >> s * bits & (1 << bits) - 1 for j, s in between)
+    return between[bisect_left(list(reached), rank - below)]
 
 
 def _selected(first: list[Subset], second: list[Subset], rank: int, n: int) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import combinations
 from statistics import stdev
 
 import pytest
@@ -54,13 +55,35 @@ def test_six_units_give_their_smallest_and_largest_value():
     assert stats.sign_flip_interval(values[:5], 0.9).low == pytest.approx(-0.1)
 
 
+@pytest.mark.parametrize("most_bits", [0, flips.MOST_FIELD_BITS])
+@pytest.mark.parametrize("values", [
+    [(i * i % 15 - 5) / 12 for i in range(12)], [-0.5, 1, 1, 0.25, 0, 0.75, -0.25, 1 / 3],
+    [0, 0, 0, 0, 0, 0, 1], [-1, 1, 1, 1, 1, 1, 1, 1, 1]])
+def test_limits_are_order_statistics_of_all_subset_means(monkeypatch, values, most_bits):
+    monkeypatch.setattr(flips, "MOST_FIELD_BITS", most_bits)
+    means = sorted(sum(some) / size for size in range(1, len(values) + 1)
+                   for some in combinations(values, size))
+    for level in (0.5, 0.9, 0.95, 1 - 0.05 / 3):
+        rank = int((1 - level) / 2 * 2 ** len(values) * (1 + 1e-12))
+        found = stats.sign_flip_interval(values, level)
+        if rank:
+            assert found[1:3] == pytest.approx((means[rank - 1], means[-rank]), abs=1e-12)
+        else:
+            assert "exclude nothing" in found.why
+
+
+def drawn_only(monkeypatch):
+    for most in ("MOST_FIELD_BITS", "MOST_SUBSETS"):
+        monkeypatch.setattr(flips, most, 0)
+
+
 @pytest.mark.parametrize("values", [
     [math.sin(i * i) + 0.3 for i in range(16)],
     [(i * i % 15 - 5) / 12 for i in range(30)],
 ])
 def test_random_subsets_approach_the_exact_limits(monkeypatch, values):
     exact = stats.sign_flip_interval(values)
-    monkeypatch.setattr(flips, "MOST_SUBSETS", 0)
+    drawn_only(monkeypatch)
     sampled, again = (stats.sign_flip_interval(values, rng=5) for _ in "ab")
     assert sampled == again != exact
     width = exact.high - exact.low
@@ -69,7 +92,7 @@ def test_random_subsets_approach_the_exact_limits(monkeypatch, values):
 
 def test_few_random_subsets_are_ranked_one_by_one(monkeypatch):
     # Of 79 means and the data themselves, 1 in 80 lies below the lowest, 2 in 80 below the next.
-    monkeypatch.setattr(flips, "MOST_SUBSETS", 0)
+    drawn_only(monkeypatch)
     values = [math.sin(i * i) for i in range(30)]
     wide, narrow = (stats.sign_flip_interval(values, level, 79) for level in (0.975, 0.95))
     assert wide.low < narrow.low < narrow.high < wide.high

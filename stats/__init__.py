@@ -11,7 +11,8 @@ PUBLIC = {
     "agreement": "cohens_kappa gwet_ac1 positive_agreement",
     "bootstrap": "bootstrap_ci cluster_bootstrap_ci",
     "contrasts": (
-        "contrast counted_against established log_odds_contrast paired_difference tally"),
+        "contrast counted_against established established_p log_odds_contrast "
+        "paired_difference tally"),
     "effects": (
         "cliffs_delta cohens_d cohens_h hedges_g interaction_contrast t_interval "
         "welch_t_test"),

@@ -3,13 +3,14 @@
     study = Study("2x2", runs=10, models={"a": "coin", "b": "superrational"})
     rows = asked(study, seed=7)         # design, prompts, respondents, parser: the real pipeline
     rows = planted(study, seed=7)       # the same rows, without rendering a prompt
+    each = counted(study, seed=7)       # {model: [((bulletin, place), outcome), …]} of these rows
 
 A population reads nothing but the cues of a prompt, and the design knows which those are; what an
 answer draws follows from the seed and the trial's name. So the short way gives what the long way
 gives, trial by trial, and a test holds it to that. A user's own respondents take the long way.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -18,9 +19,14 @@ from cirrus.ask.cues import Cues, staged
 from cirrus.ask.populations import Population, chance, population
 from cirrus.ask.prompts import Domain, load_domain
 from cirrus.ask.respondents import respondent
+from cirrus.judge.effects import count_in
 from common.rng import SeededRandom
 from common.wire import Reply, Request
+from stats.results import Count
 
+Place = Callable[[Mapping], Hashable]     # where a row is counted
+Chance = Callable[[Cues], float]
+Counts = dict[str, dict[Hashable, Count]]   # by model and place
 Respond = Callable[[Request, SeededRandom], str | tuple[str, str]]
 FINISH = {"stop": "ok", "length": "truncated"}
 SETTINGS = {"compliance": "low", "tells": "standard", "temperature": 0.7, "max_out": 96,
@@ -81,10 +87,30 @@ class Draw(NamedTuple):
 
 def planted(study: Study, seed: int) -> list[dict]:
     """The rows of `asked`, in the order of the design's blocks and cells."""
-    chances = {model: _chances(name, study.world) for model, name in study.models.items()}
-    return [_answered(draw, population(study.models[draw.row["model"]]),
-                      chances[draw.row["model"]]) for draw in draws(
-                study.design, study.runs, tuple(study.models), seed, study.domain)]
+    agents, out = _agents(study), []
+    for draw in draws(study.design, study.runs, tuple(study.models), seed, study.domain):
+        outcome, status = _outcome(draw, *agents[draw.row["model"]])
+        out.append({**draw.row, "cooperates": outcome, "status": status})
+    return out
+
+
+def counted(study: Study, seed: int, place: Place) -> Counts:
+    """The same answers counted: {model: {`place` of the row: counts}}."""
+    dealt = study.design, study.runs, tuple(study.models), seed, study.domain
+    agents, out = _agents(study), {model: {} for model in study.models}
+    for draw, (model, where) in zip(draws(*dealt), _places(place, *dealt), strict=True):
+        count_in(out[model], where, _outcome(draw, *agents[model])[0])
+    return out
+
+
+def _agents(study: Study) -> dict[str, tuple[Population, Chance]]:
+    return {model: (population(name), _chances(name, study.world))
+            for model, name in study.models.items()}
+
+
+@lru_cache(maxsize=2)
+def _places(place: Place, *dealt: Any) -> list[tuple[str, Hashable]]:
+    return [(draw.row["model"], place(draw.row)) for draw in draws(*dealt)]
 
 
 # Populations of one replication meet the same trials.
@@ -117,16 +143,21 @@ def _row(domain: Domain, block: pilot.Block, cell: pilot.Cell, stimulus, trial: 
             "label_scheme": block.scheme, "order": block.order, **SERVED}
 
 
-def _answered(draw: Draw, agent: Population, chance_of: Callable[[Cues], float]) -> dict:
+def _outcome(draw: Draw, agent: Population, chance_of: Chance) -> tuple[int | None, str]:
+    """(1, 0 or None where nothing can be read, status)."""
     cooperates = draw.decides < chance_of(draw.cues)
     unreadable, cut_off = agent.missing(draw.cues, cooperates)
-    status = ("unreadable" if draw.luck < unreadable else
-              "truncated" if draw.luck < unreadable + cut_off else "ok")
-    return {**draw.row, "cooperates": int(cooperates) if status == "ok" else None,
-            "status": status}
+    if draw.luck < unreadable:
+        return None, "unreadable"
+    return (None, "truncated") if draw.luck < unreadable + cut_off else (int(cooperates), "ok")
 
 
-@lru_cache(maxsize=4)
-def _chances(name: str, world: int) -> Callable[[Cues], float]:
-    """`chance` of a population, each prompt's once."""
+def _chances(name: str, world: int) -> Chance:
+    """`chance` of a population, each prompt's once; worlds differ for those that bulletins move."""
+    agent = population(name)
+    return _chances_in(name, world if agent.level or agent.slope or agent.policies else 0)
+
+
+@lru_cache(maxsize=128)
+def _chances_in(name: str, world: int) -> Chance:
     return cache(lambda cues: chance(name, cues, world))

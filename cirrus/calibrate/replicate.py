@@ -11,7 +11,7 @@ gate. What a replication draws follows from (seed, size, rep) and nothing else.
 import re
 import runpy
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,35 +19,31 @@ from cirrus.ask import design
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.populations import POOLS, POPULATIONS, models_of
 from cirrus.ask.respondents import respondent
-from cirrus.calibrate.oneshot import FINISH, Respond, Study, asked, domain_of, planted
+from cirrus.calibrate.oneshot import FINISH, Counts, Respond, Study, asked, counted, domain_of
 from cirrus.calibrate.played import ALL_PLANS, MODEL, collect, short, tournament_runs
 from cirrus.judge import mechanism as nine
 from cirrus.judge import pilot as judge
-from cirrus.judge.claims import pilot_claims
+from cirrus.judge.claims import pilot_may
 from cirrus.judge.effects import (
     HP,
     LA,
     NAMES,
+    SIMPLE,
     Slots,
     above,
     corner,
+    count_in,
     effect,
+    entry,
     label_rule,
     units_of,
-    where,
 )
+from cirrus.judge.effects import found as contrast_of
 from cirrus.judge.endpoint import endpoint, models
 from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.study import established, findings, parts_of, tables_of
 from cirrus.judge.tripwires import cell_of, tripwires
-from cirrus.judge.verdict import (
-    CORRELATION_SENSITIVE,
-    CUE_RESPONSIVE,
-    MIN_PROOF,
-    Corner,
-    judged,
-    verdict,
-)
+from cirrus.judge.verdict import Corner, Findings, verdict
 from common.artifacts import canonical_json, sha256
 from common.exits import UsageError
 from common.rng import SeededRandom
@@ -189,83 +185,97 @@ def oneshot_of(population: str, size: Size, world: int) -> Study:
 
 def _oneshot(population: str, size: Size, drawn: int, rivals: str | None) -> dict[str, Any]:
     study = oneshot_of(population, size, drawn)
-    rows = (asked(study, drawn, rivals_of(rivals)) if rivals and population in rivals_of(rivals)
-            else planted(study, drawn))
-    return JUDGES[size.kind](rows, study.config(drawn))
+    own = rivals_of(rivals) if rivals else {}
+    each = (by_place(asked(study, drawn, own), study) if population in own else
+            counted(study, drawn, PLACES[study.design]))
+    return JUDGES[size.kind](each, study.config(drawn))
 
 
+def by_place(rows: Iterable[Mapping], study: Study) -> Counts:
+    """Rows as `counted` counts them."""
+    out: Counts = {model: {} for model in study.models}
+    for row in rows:
+        count_in(out[row["model"]], PLACES[study.design](row), row["cooperates"])
+    return out
+
+
+def _mechanism_place(row: Mapping) -> tuple[str, nine.Slot]:
+    """Wordings and frames are taken together: no word rests on one of them."""
+    return row["bulletin"], nine.Slot(row["cell"], row["label_scheme"], row["order"], 0, "")
+
+
+PLACES = {"2x2": judge.place, "mechanism": _mechanism_place}
 # The positive sentences of a pilot, by words that stand in them.
 CLAIMS = {"practical interest": "of practical interest", "interaction": "an interaction pattern",
           "further investigation": "warrant further investigation"}
 
 
-def _pilot(rows: Sequence[Mapping], config: Mapping[str, Any]) -> dict[str, Any]:
-    out = pilot_in_brief(rows, config)
-    may, effects = out["claims"]["may"], out["pooled"]["effects"]
-    tests = out["pooled"]["exploratory"]
+def _pilot(each: Counts, config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `judge.pilot.analyse` says of a complete pilot, without the figures that no word and no
+    positive sentence rests on."""
+    table = {slot: count for counts in each.values() for slot, count in counts.items()}
+    primary, interaction = (contrast_of(table, name) for name in ("primary", "SxC"))
+    effects = {"primary": entry("", primary)}
+    if above(effects["primary"]):
+        effects |= {name: effect(table, name) for name in SIMPLE}
+        effects["primary"]["sizes"] = judge.sizes(table, "primary", primary)
+    out = {"pooled": {"cells": _corners(table), "effects": effects,
+                      "interaction": entry("", interaction)},
+           "design": {**config, "trials": 0, "bulletins": len(units_of(table))},
+           "outcomes": {"answered": 0},
+           # Labels may leave a rival open, which matters to no word but cue-responsive.
+           "labels": {"rule": label_rule(table) if above(effects["primary"]) else NOT_ASKED},
+           "models": {name: {"effects": {"primary": effect(counts)}, "cells": _corners(counts)}
+                      for name, counts in each.items()}}
+    out["verdict"] = verdict(judge.findings(out))
+    may = list(pilot_may(out))
     return {"word": out["verdict"]["word"], "models": out["verdict"]["models"],
             "open": out["verdict"]["open"],
             "claims": {name: any(words in sentence for sentence in may)
                        for name, words in CLAIMS.items()}, "may": len(may),
-            "primary": _interval(effects["primary"]), "p": tests["primary"]["sign_flip_p"],
-            "interaction": _interval(out["pooled"]["interaction"]),
-            "interaction_p": tests["SxC"]["sign_flip_p"],
-            "unread": sum(row["cooperates"] is None for row in rows), "asked": len(rows)}
+            "primary": _interval(effects["primary"]), "p": primary.p,
+            "interaction": _interval(out["pooled"]["interaction"]), "interaction_p": interaction.p,
+            "unread": sum(count.missing for count in table.values()),
+            "asked": sum(count.n + count.missing for count in table.values())}
 
 
-def pilot_in_brief(rows: Sequence[Mapping], config: Mapping[str, Any]) -> dict[str, Any]:
-    """What `judge.pilot.analyse` says of a complete pilot, without the tables that no word and no
-    positive sentence rests on."""
-    table = judge.table_of(rows)
-    pooled = judge.summary(rows, table)
-    primary = pooled["effects"]["primary"]
-    # Labels may leave a rival open, which matters to no word but cue-responsive.
-    rule = label_rule(table) if above(primary) else {"holds": False, "why": "not asked"}
-    out = {"simulated": True, "pooled": pooled, "missing": {"primary": primary["bounds"]},
-           "design": {**config, "trials": len(rows), "bulletins": len(units_of(table))},
-           "outcomes": {"answered": len(rows)},
-           "labels": {"rule": rule, "largest_difference": None},
-           "models": {name: _model(where(table, model=name)) for name in config["models"]}}
-    out["verdict"] = verdict(judge.findings(out))
-    out["claims"] = pilot_claims(out)
-    return out
+NOT_ASKED = {"holds": False}
 
 
-def _model(table: Slots) -> dict[str, Any]:
-    """Of one model what its own word rests on."""
-    return {"effects": {"primary": effect(table)},
-            "cells": {NAMES[cell]: corner(table, cell)._asdict() for cell in (HP, LA)}}
+def _corners(table: Slots) -> dict[str, dict[str, Any]]:
+    cells = {NAMES[cell]: corner(table, cell) for cell in (HP, LA)}
+    return {name: {**count._asdict(), "mean": count.k / count.n if count.n else None}
+            for name, count in cells.items()}
 
 
-def _mechanism(rows: Sequence[Mapping], config: Mapping[str, Any]) -> dict[str, Any]:
-    """Of one model by the quick rule; of several, whose p-values count together, by the whole."""
-    counts = nine.tally(rows)
-    primary = nine.entry(nine.REQUIRED["HP-LA"], nine.by_cell(counts))
-    if len(config["models"]) > 1:
-        out = nine.analyse(rows, {"config": config, "provider": "simulated"}, None)["verdict"]
-        word, models = out["word"], out["models"]
-    else:
-        word = mechanism_in_brief(counts, primary)
-        models = dict.fromkeys(config["models"], word)
-    return {"word": word, "models": models, "primary": _interval(primary), "p": primary["p"]}
+def _mechanism(each: Counts, config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `judge.mechanism.analyse` says of a complete study, without looking for limits that no
+    word rests on."""
+    tallies = {name: nine.by_unit(counts) for name, counts in each.items()}
+    parts = {name: _part(counts) for name, counts in tallies.items()}
+    whole = parts[next(iter(parts))] if len(parts) == 1 else _part(nine.united(tallies.values()))
+    proofs = {name: nine.proof_in_brief(counts) for name, counts in tallies.items()}
+    out = verdict(Findings(
+        {"primary": whole[0]}, whole[1], {name: {"primary": one} for name, (one, _) in
+                                          parts.items()},
+        {name: corners for name, (_, corners) in parts.items()}, "", (), proofs))
+    return {"word": out["word"], "models": out["models"], "primary": _interval(whole[0]),
+            "p": whole[0]["p"]}
 
 
-def mechanism_in_brief(counts: nine.Tally, primary: Mapping[str, Any]) -> str:
-    """The word that `judge.mechanism.analyse` finds for one model of a complete study."""
-    cells = nine.by_cell(counts)
-    corners = {name: Corner(*map(sum, zip(*(unit[name] for unit in cells.values() if name in unit),
-                                          strict=True))) for name in ("HP", "LA")}
-    word, _ = judged({"primary": primary}, corners)
-    if word == CUE_RESPONSIVE and nine.passes(counts) and len(cells) >= MIN_PROOF:
-        return CORRELATION_SENSITIVE
-    return word
+def _part(counts: nine.Tally) -> tuple[dict[str, Any], dict[str, Corner]]:
+    """HP − LA of some answers, and its two cells."""
+    cells = nine.by_cell(counts, lambda slot: slot.cell in nine.PRIMARY)
+    return nine.entry(nine.REQUIRED["HP-LA"], cells), {name: Corner(*map(sum, zip(*(
+        unit[name] for unit in cells.values() if name in unit), strict=True)))
+        for name in nine.PRIMARY}
 
 
 JUDGES = {"2x2": _pilot, "mechanism": _mechanism}
 
 
-def _interval(entry: Mapping[str, Any]) -> list[float | None]:
-    return [entry["value"], entry["low"], entry["high"]]
+def _interval(contrast: Mapping[str, Any]) -> list[float | None]:
+    return [contrast["value"], contrast["low"], contrast["high"]]
 
 
 # --- a tournament ------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import stats
 from cirrus.ask import pilot
-from cirrus.calibrate.oneshot import SETTINGS, Study, domain_of, planted
-from cirrus.calibrate.replicate import JUDGES
+from cirrus.calibrate.oneshot import SETTINGS, Study, counted, domain_of
+from cirrus.calibrate.replicate import JUDGES, PLACES
 from common import config as c
 from common.exits import UsageError
 from common.rng import SeededRandom
@@ -108,7 +108,7 @@ def power(question: Question, size: int) -> dict[str, Any]:
     for rep in range(question.reps):
         seed = SeededRandom(question.seed, "sizing", rep).getrandbits(40)
         study = Study(design.kind, size, {f"m{at}": name for at in range(many)}, seed)
-        record = JUDGES[design.kind](planted(study, seed), study.config(seed))
+        record = JUDGES[design.kind](counted(study, seed, PLACES[design.kind]), study.config(seed))
         times += record["word"] == design.word
     low, high, _ = stats.wilson_interval(times, question.reps)
     return {"k": times, "n": question.reps, "share": times / question.reps, "low": low,

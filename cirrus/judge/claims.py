@@ -97,7 +97,7 @@ def _interval(entry: Mapping) -> str:
 
 def pilot_claims(out: Mapping) -> dict[str, list[str]]:
     """{"described": …, "may": …, "may_not": …}, from the analysis with its verdict."""
-    return {"described": list(_described(out)), "may": list(_pilot_may(out)),
+    return {"described": list(_described(out)), "may": list(pilot_may(out)),
             "may_not": list(_pilot_may_not(out))}
 
 
@@ -109,7 +109,8 @@ def _described(out: Mapping) -> Iterator[str]:
                    f"({percent(cell['mean'], 1)}).")
 
 
-def _pilot_may(out: Mapping) -> Iterator[str]:
+def pilot_may(out: Mapping) -> Iterator[str]:
+    """The positive sentences of a pilot with its verdict."""
     if out["verdict"]["word"] == NOT_EVALUABLE:
         return
     primary, interaction = out["pooled"]["effects"]["primary"], out["pooled"]["interaction"]

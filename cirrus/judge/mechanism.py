@@ -31,9 +31,10 @@ from cirrus.judge.verdict import (
     Proof,
     verdict,
 )
+from cirrus.judge.verdict import REQUIRED as NEEDED
 from common.rng import SeededRandom
 from show.figures import count, interval, points, signed, span
-from stats.contrasts import LEAST, established
+from stats.contrasts import LEAST
 from stats.results import Count, Share
 
 LEVEL = 0.95
@@ -77,6 +78,7 @@ REPORTED: dict[str, Rival] = {
 }
 LOG_ODDS = Rival("the interaction on log-odds", INTERACTION, "reactions that add up in log-odds")
 CONTRASTS = REQUIRED | FURTHER | REPORTED
+PRIMARY = REQUIRED["HP-LA"].weights
 
 
 class Slot(NamedTuple):
@@ -107,8 +109,29 @@ def merged(counts: Tally, key: Callable[[Slot], Hashable | None]) -> Tally:
         for slot, here in slots.items():
             name = key(slot)
             if name is not None:
-                cells[name] = Count(*map(sum, zip(cells[name], here, strict=True))) if (
-                    name in cells) else here
+                cells[name] = added(cells[name], here) if name in cells else here
+    return out
+
+
+def added(one: Count, other: Count) -> Count:
+    return Count(one.k + other.k, one.n + other.n, one.missing + other.missing)
+
+
+def by_unit(counts: Mapping[tuple[Hashable, Slot], Count]) -> Tally:
+    """Counts by bulletin and slot, as a tally."""
+    out: Tally = {}
+    for (unit, slot), here in counts.items():
+        out.setdefault(unit, {})[slot] = here
+    return out
+
+
+def united(tallies: Iterable[Tally]) -> Tally:
+    """The answers of several models, counted together."""
+    out: Tally = {}
+    for unit, slot, here in ((unit, slot, here) for tally in tallies
+                             for unit, slots in tally.items() for slot, here in slots.items()):
+        cells = out.setdefault(unit, {})
+        cells[slot] = added(cells[slot], here) if slot in cells else here
     return out
 
 
@@ -242,58 +265,97 @@ def largest_p(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> fl
     return max(1.0 if one["p"] is None or not above(one) else one["p"] for one in tests)
 
 
+def proof_in_brief(counts: Tally, level: float = LEVEL) -> Proof:
+    """What `evidence` proves, all that is required taken together, without looking for limits: for
+    simulations. Same decision, same p."""
+    p, cells = p_in_brief(counts, level), by_cell(counts)
+    holds = p < 1 and _otherwise(counts, cells, level)
+    return Proof(dict.fromkeys(NEEDED, holds), {}, p, min(
+        sum(_complete(slots, rival.weights) for slots in cells.values())
+        for rival in REQUIRED.values()))
+
+
 def passes(counts: Tally, level: float = LEVEL) -> bool:
-    """Whether every requirement of `correlation-sensitive` holds, without looking for limits: for
-    simulations. Same decision as `evidence`."""
+    """Whether every requirement of `correlation-sensitive` holds."""
+    proof = proof_in_brief(counts, level)
+    return proof.units >= MIN_PROOF and all(proof.required.values())
+
+
+def p_in_brief(counts: Tally, level: float = LEVEL) -> float:
+    """`largest_p`: 1 from the first contrast that is not established."""
+    largest = 0.0
+    for p in _tests(counts, level):
+        if p is None:
+            return 1.0
+        largest = max(largest, p)
+    return largest
+
+
+def _tests(counts: Tally, level: float) -> Iterator[float | None]:
+    """The p of each test that has to hold, None where its contrast is not established."""
     cells = by_cell(counts)
-    return (len(counts) >= MIN_PROOF
-            and all(_shown(cells, rival, level) for rival in REQUIRED.values())
-            and not _adds_up_in_log_odds(cells, level) and _same_under_labels(counts, level))
+    for rival in REQUIRED.values():
+        yield stats.established_p(cells, rival.weights, level)
+    odds = stats.log_odds_contrast(cells, INTERACTION, level)
+    yield odds.p if odds.low is not None and odds.low > 0 else None
+    for part in _primary_parts(counts):
+        yield stats.established_p(part, PRIMARY, level)
 
 
-def _shown(cells: Tally, rival: Rival, level: float, readable: float = MAX_UNREADABLE) -> bool:
-    share = unreadable(cells, rival.weights)
-    if share is None or share > readable + LEAST:
-        return False
-    if rival.least and mean(cells, rival.weights) < rival.least - LEAST:
-        return False
-    return established(cells, rival.weights, level) and (
-        not share or established(stats.counted_against(cells, rival.weights),
-                                       rival.weights, level))
+def _primary_parts(counts: Tally) -> Iterator[Tally]:
+    """The answers under letters, and those in each order."""
+    yield by_cell(counts, lambda slot: slot.scheme in LETTERS)
+    for order in _levels(counts, "order"):
+        yield by_cell(counts, lambda slot, order=order: slot.order == order)
+
+
+def _levels(counts: Tally, factor: str) -> list[str]:
+    return sorted({getattr(slot, factor) for slots in counts.values() for slot in slots})
+
+
+def _otherwise(counts: Tally, cells: Tally, level: float) -> bool:
+    """What has to hold beside the tests: sizes, what is missing, and labels."""
+    worst = stats.counted_against(cells, INTERACTION)
+    odds = stats.log_odds_contrast(worst, INTERACTION, level)
+    return (all(_readable(cells, rival.weights) and _certain(cells, rival.weights, level)
+                and mean(cells, rival.weights) >= rival.least - LEAST
+                for rival in REQUIRED.values())
+            and odds.low is not None and odds.low > 0
+            and all(_certain(part, PRIMARY, level) for part in _primary_parts(counts))
+            and _same_under_labels(counts, level))
+
+
+def _readable(cells: Tally, weights: Weights) -> bool:
+    share = unreadable(cells, weights)
+    return share is not None and share <= MAX_UNREADABLE + LEAST
+
+
+def _certain(cells: Tally, weights: Weights, level: float) -> bool:
+    """Whether a contrast that is established is so with its missing decisions against it."""
+    return not unreadable(cells, weights) or stats.established(
+        stats.counted_against(cells, weights), weights, level)
+
+
+def _complete(slots: Mapping[Hashable, Count], weights: Weights) -> bool:
+    return all(cell in slots and slots[cell].n for cell in weights)
 
 
 def mean(cells: Tally, weights: Weights) -> float:
     """The contrast, averaged over the bulletins that have its cells; 0 where none has."""
     values = [math.fsum(w * slots[cell].k / slots[cell].n for cell, w in weights.items())
-              for slots in cells.values()
-              if all(cell in slots and slots[cell].n for cell in weights)]
+              for slots in cells.values() if _complete(slots, weights)]
     return math.fsum(values) / len(values) if values else 0.0
 
 
-def _adds_up_in_log_odds(cells: Tally, level: float) -> bool:
-    worst = stats.counted_against(cells, INTERACTION)
-    lows = [stats.log_odds_contrast(one, INTERACTION, level).low for one in (cells, worst)]
-    return not all(low is not None and low > 0 for low in lows)
-
-
 def _same_under_labels(counts: Tally, level: float) -> bool:
-    primary = REQUIRED["HP-LA"]._replace(least=0)
-    levels = {factor: sorted({getattr(slot, factor) for slots in counts.values()
-                              for slot in slots}) for factor in ("scheme", "order")}
-    if min(map(len, levels.values())) < 2:
-        return False
-    parts = [by_cell(counts, lambda slot: slot.scheme in LETTERS)] + [
-        by_cell(counts, lambda slot, order=order: slot.order == order)
-        for order in levels["order"]]
-    if not all(_shown(part, primary, level, 1.0) for part in parts):
-        return False
-    schemes = [by_cell(counts, lambda slot, scheme=scheme: slot.scheme == scheme)
-               for scheme in levels["scheme"]]
-    if not all(mean(part, primary.weights) > 0 for part in schemes):
+    """Whether the primary contrast is positive in each scheme, and no two schemes differ."""
+    schemes = _levels(counts, "scheme")
+    if min(len(schemes), len(_levels(counts, "order"))) < 2:
         return False
     pairs = merged(counts, lambda slot: (slot.scheme, slot.cell))
-    return not any(established(pairs, _apart(a, b), _each(levels["scheme"]))
-                   for a, b in permutations(levels["scheme"], 2))
+    return all(mean(pairs, {(scheme, "HP"): 1, (scheme, "LA"): -1}) > 0 for scheme in schemes) \
+        and not any(stats.established(pairs, _apart(a, b), _each(schemes))
+                    for a, b in permutations(schemes, 2))
 
 
 class Size(NamedTuple):

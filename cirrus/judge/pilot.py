@@ -42,8 +42,13 @@ def cooperates(row: Mapping) -> int | None:
 
 def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
     """The trials counted by bulletin, cell, model, label scheme and order."""
-    return slots((Slot(row["bulletin"], row["S"], row["C"], row.get("H", "low"), row["model"],
-                       row["label_scheme"], row["order"]), cooperates(row)) for row in rows)
+    return slots((place(row), cooperates(row)) for row in rows)
+
+
+def place(row: Mapping) -> Slot:
+    """Where a trial is counted."""
+    return Slot(row["bulletin"], row["S"], row["C"], row.get("H", "low"), row["model"],
+                row["label_scheme"], row["order"])
 
 
 def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None) -> dict:
@@ -97,7 +102,7 @@ def summary(rows: Sequence[Mapping], table: Slots) -> dict[str, Any]:
     """Cells, effects and interaction of all models or of one, p-values apart."""
     contrasts = {name: over_bulletins.found(table, name) for name in (*SHOWN, "SxC")}
     effects = {name: entry(CONTRASTS[name].label, contrasts[name])
-               | {"sizes": _sizes(table, name, contrasts[name])} for name in SHOWN}
+               | {"sizes": sizes(table, name, contrasts[name])} for name in SHOWN}
     return {"cells": {NAMES[cell]: _cell(table, cell) for cell in CELLS}, "effects": effects,
             "interaction": entry(CONTRASTS["SxC"].label, contrasts["SxC"]),
             "exploratory": _p_values(rows, contrasts)}
@@ -124,7 +129,7 @@ def _values(rows: Sequence[Mapping], cells: Iterable[tuple[str, str]]) -> list[i
             and (y := cooperates(row)) is not None]
 
 
-def _sizes(table: Slots, name: str, contrast: UnitContrast) -> dict[str, Any]:
+def sizes(table: Slots, name: str, contrast: UnitContrast) -> dict[str, Any]:
     """d, g and h of both sides' decisions, counted as independent trials; of 0/1 data Cliff's δ is
     the difference itself, and has its interval over bulletins."""
     sides = [Count(*map(sum, zip(*(corner(table, cell) for cell, weight in

@@ -30,7 +30,7 @@ from urllib.parse import quote, urlsplit
 from common import KEY_VARIABLE, VERSION, wire
 from common.exits import UsageError
 from common.preflight import Catalogue, Terms, check, learn, pin
-from common.reading import read, read_balance, read_bill, read_catalogue, read_endpoints
+from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
 from common.wire import Exchange, Model, Request
 
 NAME = "openrouter"
@@ -40,7 +40,7 @@ DEADLINE_S = 60.0
 SIDE_DEADLINE_S = 15.0
 MAX_BODY = 32 * 1024 * 1024
 KEPT_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
-                "x-generation-id", "content-type")
+                "x-generation-id", "content-type", "date")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
 
@@ -185,7 +185,8 @@ class OpenRouter:
             endpoints = (pool.map(self._get, paths) if self.dialect == "openrouter" and known
                          else [Exchange(404, {}, "")] * len(models))
             upstreams = dict(zip(models, map(_endpoints, endpoints), strict=True))
-        catalogue = Catalogue(known, self._balance(account), self.dialect)
+        catalogue = Catalogue(known, self._balance(account), self.dialect,
+                              day=_day(listed.headers.get("date")))
         if self.is_openrouter and not self.key:
             catalogue.problems.append(f"no key: set {KEY_VARIABLE} (or put it into .env)")
         for path, answer in (("/models", listed), ("/key", account)):
@@ -236,6 +237,11 @@ class OpenRouter:
 
 
 connect = OpenRouter
+
+
+def _day(said: str | None) -> str:
+    """YYYY-MM-DD by the server's clock, since this machine's may be wrong."""
+    return time.strftime("%Y-%m-%d", time.gmtime(epoch(said, time.time())))
 
 
 def _endpoints(answer: Exchange) -> list[Model]:

@@ -5,7 +5,6 @@ Pure functions over what a provider's lists say. A problem ends the run before a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -31,12 +30,13 @@ class Terms(NamedTuple):
 @dataclass
 class Catalogue:
     """What a provider says of itself before the first call; `models` empty and `limit_remaining`
-    None where unknown. `misnamed` (wrong usage) and `problems` end the run; `facts` and `notes` are
-    shown."""
+    None where unknown, `day` the date there, YYYY-MM-DD. `misnamed` (wrong usage) and `problems`
+    end the run; `facts` and `notes` are shown."""
 
     models: dict[str, Model] = field(default_factory=dict)
     limit_remaining: float | None = None
     dialect: str = ""
+    day: str = ""
     unreachable: str = ""
     misnamed: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -150,7 +150,7 @@ def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str
             continue
         if fault := _effort_fault(name, model, terms.effort):
             catalogue.misnamed.append(fault)
-        if model.expires and model.expires < date.today().isoformat():
+        if model.expires and model.expires < catalogue.day:
             catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
         if not model.priced:
             catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed "

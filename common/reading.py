@@ -143,7 +143,11 @@ def _error_type(error: dict, data: dict) -> str:
 
 
 def _wait(error: dict, headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that the server asks to wait; None where it does not say, or says none."""
+    """Seconds that the server asks to wait; None where it does not say, or says none.
+
+    Its dates count from its own: the clock of this machine may be wrong, or jump meanwhile.
+    """
+    now = epoch(headers.get("date"), now)
     metadata = _object(error.get("metadata"))
     inner = {str(k).lower(): v for k, v in _object(metadata.get("headers")).items()}
     waits = [_seconds(place, now) for place in (
@@ -157,12 +161,22 @@ def _wait(error: dict, headers: Mapping[str, str], now: float) -> float | None:
 
 def _seconds(value: Any, now: float) -> float | None:
     """Seconds from now, of a number of them or a date."""
+    seconds, then = _number(value), epoch(value)
+    return then - now if seconds is None and then is not None else seconds
+
+
+def epoch(value: Any, otherwise: float | None = None) -> float | None:
+    """Seconds since 1970 of a date as HTTP writes it; `otherwise` where it is none."""
+    if not isinstance(value, str):
+        return otherwise
     from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
-    seconds = _number(value)
-    if seconds is None and isinstance(value, str):
-        with suppress(TypeError, ValueError, OverflowError):
-            seconds = parsedate_to_datetime(value).timestamp() - now
-    return seconds
+    with suppress(TypeError, ValueError, OverflowError):
+        return parsedate_to_datetime(value).timestamp()
+    return otherwise
+
+
+# A clock that jumps while a run goes on must not make a wait longer or shorter.
+STARTED = time.time() - time.monotonic()
 
 
 def _moderated(metadata: dict) -> bool:
@@ -248,7 +262,7 @@ def read(exchange: Exchange, now: float | None = None) -> Reading:
         return _transient(exchange.error or "no answer", billable=exchange.sent)
     if exchange.error:  # cut off or out of time after the head had arrived
         return _transient(exchange.error, billable=exchange.status < 400)
-    now = time.time() if now is None else now
+    now = STARTED + time.monotonic() if now is None else now
     try:
         data = json.loads(exchange.body)
     except (ValueError, RecursionError):

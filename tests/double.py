@@ -41,6 +41,7 @@ PRICING = {"prompt": "0.000001", "completion": "0.000004"}  # dollars a token, a
 PARAMETERS = ["max_completion_tokens", "seed", "temperature"]
 MODELS = {f"double/{letter}": {"pricing": PRICING, "supported_parameters": PARAMETERS}
           for letter in "abcd"}
+AHEAD_S = 86_400  # its clock is a day ahead: what it dates must not be counted from ours
 DROPS = 100  # of a drip that "never ends": ten seconds of it are enough to tell
 CONTRACT = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 RATING = re.compile(r"^(\w+): yes\|no$", re.M)
@@ -294,8 +295,8 @@ class Connection(asyncio.Protocol):
         raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
         body = spec.get("bytes") or (spec.get("before", "") + raw).encode()
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
-        soon = formatdate(time.time() + 2, usegmt=True)
-        lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}",
+        now, soon = (formatdate(time.time() + AHEAD_S + more, usegmt=True) for more in (0, 2))
+        lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}", f"Date: {now}",
                  *(f"{k}: {v.replace('{date+2}', soon)}" for k, v in headers.items())]
         self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
 

@@ -105,6 +105,7 @@ bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, pe
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
 bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
+	@echo "dist: fetching the pinned wheels and packing them (half a minute)"
 	@test -d vendor || { $(PYTHON) -m venv .venv-fetch && .venv-fetch/bin/python -m pip download -q \
 		--disable-pip-version-check -d dist/wheels --only-binary=:all: --platform any \
 		--python-version 3.11 -r requirements.txt; rm -rf .venv-fetch; }
@@ -112,6 +113,7 @@ bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
 	@rm -rf dist/wheels
 
 vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
+	@echo "vendor: fetching wheels for Python 3.11, 3.12 and 3.13 (half a minute)"
 	@$(PYTHON) -m venv .venv-fetch
 	@for version in 3.11 3.12 3.13; do .venv-fetch/bin/python -m pip download -q --disable-pip-version-check -d vendor \
 		--only-binary=:all: --python-version $$version -r requirements-dev.txt || exit 1; done
@@ -126,28 +128,33 @@ clean:  ## remove environments and caches; results stay
 
 # Stamps, so that an interrupted installation is begun again.
 .venv/run-ready: requirements.txt
+	@echo "$(@D): installing requests, once" >&2
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements.txt
 	@touch $@
 
 .venv/dev-ready: requirements.txt requirements-dev.txt
+	@echo "$(@D): installing what tests and ruff need, once" >&2
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-dev.txt
 	@touch .venv/run-ready $@
 
 # The peers that benchmarks are compared with; R's are taken where R has them.
 .venv-bench/ready: requirements.txt requirements-bench.txt
+	@echo "$(@D): installing the peers that benchmarks are compared with, once" >&2
 	@$(PYTHON) -m venv .venv-bench
 	@.venv-bench/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-bench.txt
 	@touch $@
 
 .venv-uv/ready: Makefile
+	@echo "$(@D): installing uv, once" >&2
 	@$(PYTHON) -m venv .venv-uv
 	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check uv==0.13.9
 	@touch $@
 
 # pandas, DuckDB and Inspect AI, which read and make exports in the tests; without a network these skip.
 .venv-exports/ready: requirements-exports.txt .venv-uv/ready
+	@echo "$(@D): installing pandas, DuckDB and Inspect AI, once" >&2
 	@{ rm -rf .venv-exports && .venv-uv/bin/uv venv -q --python "$$(command -v $(PYTHON))" .venv-exports && \
 		.venv-uv/bin/uv pip install -q --python .venv-exports/bin/python -r $< && touch $@; } || \
 		echo "no pandas, DuckDB or Inspect AI: the tests that read exports with them will skip" >&2

@@ -133,6 +133,8 @@ def analyse_study(args, runs) -> cli.Done:
     from cirrus.reports import study as reports
     from cirrus.reports.exports import write_analysis, write_figures
     from show.document import terminal
+    if len(runs) > 1:  # a word before some seconds of silence
+        print(f"reading and analysing {len(runs)} runs", file=sys.stderr, flush=True)
     study = read_study(runs)
     if args.export_ratings:
         return ratings.command_export(args, study)

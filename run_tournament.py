@@ -351,6 +351,7 @@ def analysis(folders) -> tuple[str, str]:
     from cirrus.reports.study import document
     from common.verify import find_runs
     from show.document import terminal
+    print("analysing", file=sys.stderr, flush=True)
     study = read_study(find_runs(folders))
     target, _, out = write_analysis(study, places(study, None))
     return (out["claims"]["headline"],

@@ -270,13 +270,13 @@ def verify_all(args) -> cli.Done:
             sentence(verdict), *verdict.problems[1:]]
         if not args.json:
             print("\n".join(map(cli.printable, lines)), flush=True)
-    if not args.json and not heads:
-        print(UNPROVEN, file=sys.stderr)
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
     if failed:
         return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} runs are not what their "
                         "journals say")
+    if not args.json and not heads:
+        print(UNPROVEN, file=sys.stderr)
     left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
     return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
 

@@ -193,16 +193,4 @@ def bench(tmp_path):
 
 def pytest_collection_modifyitems(items):
     """The long ones first: spread over processes, no core waits for the last of them."""
-    mark_open(items)
     items.sort(key=lambda item: "reliability" not in item.nodeid)
-
-
-# Red at the last full run and not mended yet: each is shown as xfailed, none is left out.
-OPEN = ("test_audit.py::test_every_", "test_methods_doc.py::test_snippets_print",
-        "test_pages.py::test_it_fits_is_legible_and_quiet")
-
-
-def mark_open(items):
-    for item in items:
-        if any(name in item.nodeid for name in OPEN):
-            item.add_marker(pytest.mark.xfail(reason="open: red at the last full run"))

@@ -1,6 +1,7 @@
 """What --verify catches, what it can't from inside, and that a bad folder is a verdict."""
 
 import json
+import os
 import random
 import shutil
 from pathlib import Path
@@ -14,6 +15,8 @@ from common.journal import merkle_root
 from common.verify import expected_head, find_runs, redact, seal, verify
 
 INSTRUMENTS = analyze.instruments()
+
+MUTATIONS = int(os.environ.get("RELIABILITY_MUTATIONS", "80"))  # of each file
 
 
 @pytest.fixture(scope="module")
@@ -244,10 +247,10 @@ def ends_in_words(main, *flags):
 @pytest.mark.parametrize("name", ["manifest.json", "prompts.json", "../prereg.json",
                                   "../plan.json"])
 def test_mutations_are_verdicts_and_never_hide_the_next_run(made, run, tmp_path, capsys, name):
-    """2,000 of all kinds together, and every good folder is still judged."""
+    """`RELIABILITY_MUTATIONS=500`: 2,000 of all kinds; every good folder is still judged."""
     rng, path = random.Random(name), run / name
     good, original = shutil.copytree(made / "p/pilot", tmp_path / "zz/pilot"), path.read_bytes()
-    for at in range(500):
+    for at in range(MUTATIONS):
         path.write_text(json.dumps(mutated(original, rng)), "utf-8")
         assert all(verify(run, INSTRUMENTS).problems or ["fine"])
         if at % 50 == 0:

@@ -52,6 +52,9 @@ def arguments(argv):
     add("--probes", metavar="A,B",
         help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence, "
              "notice, realism")
+    add("--read", metavar="NAME", choices=("text", "probability"), default="text",
+        help="text (default): one answer, strictly parsed; probability: the probabilities of both "
+             "labels, where the server tells them")
     add("--runs", type=int, metavar="N", help="runs a cell and model (default 10); of a mechanism "
         "study, blocks a bulletin and model (default 12)")
     add("--compliance", metavar="LEVEL",
@@ -67,7 +70,15 @@ def checks():
     return CALL_CHECKS | {
         "runs": c.whole(1, 10_000), "compliance": c.one_of("low", "high", "omit"),
         "tells": c.one_of("standard", "ablated"), "temperature": c.number(0, 2),
-        "concurrency.decision": c.whole(1, 512)}
+        "concurrency.decision": c.whole(1, 512), "opening": opening}
+
+
+def opening(value):
+    """A check of config files: how an assistant's turn is opened."""
+    from common.labels import stands
+    fits = isinstance(value, str) and value == value.strip() and (
+        stands(value, ("COORDINATE", "PREEMPT")).kind == "open")
+    return None if fits else "must begin the form's decision line, such as 'Decision: ['"
 
 
 def configuration(args, flags):
@@ -86,9 +97,25 @@ def asked(config, models, args):
     """The part of the configuration that makes the study; what departs from the pilot's by name."""
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
              "holdout": (args.holdout, False), "reason": (args.reason, "none"),
-             "probes": (probes_of(args), [])}
+             "probes": (probes_of(args), []), "read": (args.read, "text"),
+             "opening": (config.get("opening", "") if args.read == "probability" else "", "")}
     return {key: config[key] for key in ASKED} | {"models": models} | {
         key: value for key, (value, usual) in named.items() if value != usual}
+
+
+def to_read(args, config):
+    """The configuration of a study whose probabilities are read: the whole distribution, nothing
+    sampled. UsageError for what can't be read."""
+    from cirrus.ask.pilot import OPENING, READ_OUT
+    from common.exits import UsageError
+    if args.reason == "first":
+        raise UsageError("--read probability: considerations come before the decision with "
+                         "--reason first; leave one of the two out")
+    if args.temperature not in (None, 1):
+        raise UsageError(f"--read probability: --temperature {args.temperature:g} would be another "
+                         "distribution than the model's; leave it out")
+    return config | {"temperature": 1, "max_out": READ_OUT,
+                     "opening": config.get("opening", OPENING)}
 
 
 def probes_of(args):
@@ -116,12 +143,19 @@ def usual(args):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     from common import study
+    from common.exits import UsageError
+    from common.preflight import READING
     config = configuration(args, {
         **study.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
         "compliance": args.compliance, "tells": args.tells})
     if args.reason == "first":
         config["max_out"] = max(config["max_out"], REASONED_OUT)
     choice = cli.choose(args.provider, args.base_url)
+    if args.read == "probability":
+        config = to_read(args, config)
+        if choice.simulated:
+            raise UsageError("--read probability: simulated respondents answer in text and have no "
+                             "probabilities to tell; give --base-url or a key")
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = asked(config, models, args)
@@ -131,7 +165,8 @@ def main(argv) -> cli.Done:
         DESIGNS[args.design][1], design | ({"prompts": args.prompts} if args.prompts else {}),
         config, choice, usual(args)))
     settings = study.settings("pilot", config, limits, args.json)
-    ahead = study.ask_ahead(args, run_id, choice, settings, models, ("temperature",))
+    ahead = study.ask_ahead(args, run_id, choice, settings, models,
+                            ("temperature",) + READING * (args.read == "probability"))
 
     from cirrus import instruments
     from cirrus.ask.bulletins import PROMPTS
@@ -148,7 +183,8 @@ def main(argv) -> cli.Done:
         design, {path: sha256(text) for path, text in prompts.items()}, config, choice), prompts)
     instrument = instruments.pilot(origin)
     if args.dry_run:
-        requests, chances = [request for request, _ in instrument.calls()], power(design, domain)
+        calls, chances = instrument.calls(), power(design, domain)
+        requests = [request for request, times in calls for _ in range(times)]
         return study.dry_run(config, choice, models, requests, RESPONDENTS,
                              {"run_id": run_id, "runs": config["runs"],
                               "cells": len(DEALT[args.design].cells), **chances},

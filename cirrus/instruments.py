@@ -14,7 +14,7 @@ from typing import Any
 from cirrus.ask.bulletins import PROMPTS, Source
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
 from common.artifacts import canonical_json, csv_parts, gzip_bytes, json_file, jsonl, sha256
-from common.drive import Chain
+from common.drive import Chain, answered
 from common.exits import UsageError
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
@@ -46,6 +46,7 @@ CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "varian
               "label_scheme", "order", "option_first", "decision", "cooperates", "status",
               "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
               "cost_usd")
+READ_FIELDS = ("p_cooperate", "p_other", "mass", "echoed")
 NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism study
 
 
@@ -66,17 +67,31 @@ def pilot(origin: Origin) -> Instrument:
             return []
         return probes.deal(probes.texts(origin.prompts), domain, study["config"], blocks())
 
+    reads = pilot.by_probability(study["config"])
+
     def requests() -> list[Request]:
         return [one.request for block in (*blocks(), probed()) for one in block]
 
+    def calls() -> list[tuple[Request, int]]:
+        return [(request, 1) for request in requests()] + [
+            (block[0].request._replace(id=f"{block[0].id}~"), FURTHER * len(block))
+            for block in blocks() if reads]
+
     def chains() -> list[Chain]:
-        decisions = list(map(pilot.ask, blocks()))
+        decisions = ([pilot.follow(trial) for trial in pilot.by_prompt(blocks())] if reads else
+                     list(map(pilot.ask, blocks())))
         return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        rows = pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
+        rows = (
+            [pilot.read_row(trial, answered(pilot.follow(trial), answers))
+             for block in again for trial in block] if reads else
+            pilot.rows(again, [[answers(trial.request) for trial in block] for block in again]))
         facts = {"statuses": tallied(rows, "status")}
+        if reads:  # a trial is answered when the last of its answers is there
+            facts["outcomes"] = tallied([{"outcome": _outcome(row, answers)} for row in rows],
+                                        "outcome")
         asked = {row["id"] for row in rows if row["status"] not in UNANSWERED}
         prompts = {trial.id: (trial.request.system, trial.request.user)
                    for block in again for trial in block if trial.id in asked}
@@ -87,8 +102,13 @@ def pilot(origin: Origin) -> Instrument:
 
     return Instrument(
         "pilot", "trials", lambda: (request.id for request in requests()),
-        lambda: [(request, 1) for request in requests()], chains, derive,
-        PILOT_FILES.__contains__)
+        calls, chains, derive, PILOT_FILES.__contains__)
+
+
+def _outcome(row: Mapping, answers: Answers) -> str:
+    """Of all answers to a trial: what is left to ask stands before what its first one was."""
+    status = row["status"]
+    return status if status in UNANSWERED else answers.read[row["id"]].reply.outcome
 
 
 def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
@@ -100,6 +120,7 @@ def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
         raise UsageError(str(error)) from None
 
 
+FURTHER = 2  # calls that a trial read as probabilities probably takes beside its first
 PILOT_FILES = ("trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
                "report.html", "probes.jsonl.gz")
 
@@ -122,7 +143,8 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
     hashes = {"design": digest, "trials": sha256(lines)}
     return {
         "trials.jsonl.gz": gzip_bytes(lines),
-        "trials.csv": b"".join(csv_parts(CSV_FIELDS + NINE_FIELDS * nine, map(_flat, rows))),
+        "trials.csv": b"".join(csv_parts(
+            CSV_FIELDS + NINE_FIELDS * nine + READ_FIELDS * ("read" in study["config"]), map(_flat, rows))),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
         **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {}),
         **files(out, rows, prompts, hashes),

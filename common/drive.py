@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.journal import InFlight, Journal
+from common.opening import opened
 from common.reading import read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision
 
@@ -42,6 +43,18 @@ class After(NamedTuple):
 
 
 Chain = Generator[Request | list[Request] | After, Any, Any]
+
+
+def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
+    """Run a chain to its end on replies that are there already; its result."""
+    value = None
+    while True:
+        try:
+            asked = chain.send(value)
+        except StopIteration as end:
+            return end.value
+        value = reply_of(asked) if isinstance(asked, Request) else [reply_of(r) for r in asked]
+
 
 BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
 WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # that a server may ask for at once
@@ -176,7 +189,8 @@ class Drive:
                 self._recall(task)
             if group.left:
                 for task in group.open_tasks():
-                    self._queue_of(task).append(task)
+                    waiting = self._queue_of(task)
+                    (waiting.appendleft if task.request.follows else waiting.append)(task)
                 return
             value = group.value
 
@@ -341,7 +355,7 @@ class Drive:
         if cost is not None and reply.generation_id:
             self.dearest = heapq.nlargest(SAMPLE, {*self.dearest, (charged, reply.generation_id)})
         sent = self.provider.body(request)
-        reply = reply._replace(cost_usd=cost, quantization=precision(sent))
+        reply = reply._replace(cost_usd=cost, quantization=precision(sent), opened=opened(sent))
         outcome = self._judge(task, reading)
         self.journal.append(request, sent, exchange, outcome, reply, charged, self.clock.stamp())
         self.admission.release(task)

@@ -29,7 +29,8 @@ from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, wire
 from common.exits import UsageError
-from common.preflight import Catalogue, Terms, check, learn, pin
+from common.opening import MOST_TOP, REPLY, WAYS, Way, way_of
+from common.preflight import READING, Catalogue, Terms, check, learn, pin, unread
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
 from common.wire import Exchange, Model, Request
 
@@ -145,7 +146,9 @@ class OpenRouter:
 
     def complete(self, request: Request) -> Exchange:
         """One attempt; what went wrong is in the Exchange."""
-        return self._ask("POST", "/chat/completions", self.deadline_s, self.body(request))
+        body = self.body(request)
+        path = "/completions" if "prompt" in body else "/chat/completions"
+        return self._ask("POST", path, self.deadline_s, body)
 
     def _ask(self, method: str, path: str, deadline_s: float,
              json_body: dict | None = None) -> Exchange:
@@ -198,9 +201,31 @@ class OpenRouter:
         for name in models:
             self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
                                     catalogue)
+            if set(READING) <= set(needs) and (not known or name in known):
+                self._look(name, terms, catalogue)
         check(models, self.models, needs, terms, catalogue,
               complete=self.is_openrouter or self.dialect != "compatible")
         return catalogue
+
+    def _look(self, name: str, terms: Terms, catalogue: Catalogue) -> None:
+        """How a model's probabilities are read: a catalogue says whether they are given; a server
+        without one is asked."""
+        model = self.model(name)
+        if self.dialect == "compatible":
+            way = way_of(self._post, name)
+        else:
+            listed = all(wire.supports(model, parameter) for parameter in READING)
+            way = Way(REPLY, MOST_TOP) if listed else None
+        if fault := unread(name, model, terms.effort, way):
+            catalogue.misnamed.append(fault)
+        elif way is not None:
+            self.models[name] = model._replace(way=way.name, top=way.top)
+            catalogue.notes.append(f"{name}: probabilities are read {WAYS[way.name]}, {way.top} "
+                                   "alternatives a token")
+
+    def _post(self, path: str, body: dict) -> tuple[int | None, str]:
+        answer = self._ask("POST", path, self.deadline_s, body)
+        return answer.status, answer.body
 
     def _nobody(self, error: str) -> str:
         """Who can't be reached, and what to do."""

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 from common import wire
 from common.exits import Incomplete, ProviderRefused, UsageError
+from common.opening import Way
 from common.wire import Model, Request, Upstream
 
 AUTO = "auto"
+READING = ("logprobs", "top_logprobs")  # what a server takes that tells probabilities
 # Bits of a weight, by the name of the precision; unknown ones come last.
 BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp6": 6, "fp4": 4,
         "int4": 4, "mxfp4": 4, "nvfp4": 4}
@@ -185,6 +187,19 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
             f"not sent: {', '.join(unsent)}" if unsent else "", _route(model, dialect),
             f"withdrawn from {model.expires}" if model.expires else ""]
     return [part for part in said if part]
+
+
+def unread(name: str, model: Model, effort: str | None, way: Way | None) -> str | None:
+    """Why probabilities of a model's labels can't be read; None where they can. A model that
+    reasons decides before its first token."""
+    probe = Request("", "", name, "", "", wire.MIN_CAP, effort=effort)
+    if wire.thinks(probe, model) or (model.reasons and effort is None):
+        return (f"--read probability: {name} reasons before it answers; "
+                + ("use --read text" if model.mandatory else
+                   "add --effort none (a study of its own), or use --read text"))
+    if way is None:
+        return f"--read probability: {name}: its server gives no log-probabilities; use --read text"
+    return None
 
 
 def _route(model: Model, dialect: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from common.opening import steps
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
 
 MANY = 10**12               # no count of tokens; above it a float would overflow
@@ -304,9 +305,13 @@ def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
         error = said if isinstance(said, dict) else {"message": str(said or "upstream error")}
         return _read_error(error, exchange, seen, now)
     message, finish = _object(choice.get("message")), _label(choice.get("finish_reason"))
-    text = _content(message)
-    seen = seen._replace(text=text, finish_reason=finish, reasoning=_thoughts(message))
-    return Reading("final", seen._replace(outcome=_outcome(text, finish)))
+    text = _content(message) if "message" in choice else _clean(choice.get("text"))
+    seen = seen._replace(text=text, finish_reason=finish, reasoning=_thoughts(message),
+                         steps=steps(choice.get("logprobs")))
+    outcome = _outcome(text, finish)
+    # Where probabilities are read, an answer is as long as it is wanted.
+    return Reading("final", seen._replace(
+        outcome="ok" if seen.steps and outcome in ("truncated", "empty") else outcome))
 
 
 def _chosen(metadata: Any) -> str | None:

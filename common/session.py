@@ -15,7 +15,7 @@ from common.budget import Budget
 from common.cli import Choice, Progress, printable, provider_of
 from common.drive import Chain, Drive, Ending
 from common.exits import Interrupted, OverBudget
-from common.preflight import Terms, fixed, refuse, resolved
+from common.preflight import READING, Terms, fixed, refuse, resolved
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
 from common.wire import Exchange, Model, Request
@@ -91,6 +91,13 @@ class Preflight:
 def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed: Model) -> float:
     """Dollars that the calls probably cost."""
     return sum(wire.expected_cost(r, models.get(r.model, Model()), assumed) for r in requests)
+
+
+def needed(requests: Iterable[Request]) -> tuple[str, ...]:
+    """The parameters that a model must take, beside the least."""
+    listed = list(requests)
+    return (("temperature",) * any(r.temperature is not None for r in listed)
+            + READING * any(r.top for r in listed))
 
 
 def models_of(requests: Iterable[Request]) -> list[str]:
@@ -170,7 +177,7 @@ class Session:
             provider = Simulated(self.settings.respondents, self.settings.seed)
             provider.check(names)
             return provider
-        needs = ("temperature",) if any(r.temperature is not None for r, _ in missing) else ()
+        needs = needed(r for r, _ in missing)
         ahead = self.ahead
         settings = self.settings._replace(terms=self.settings.terms._replace(
             resolved=resolved(self.run.manifest.get("provider"))))
@@ -206,7 +213,7 @@ class Session:
             "wanted": {"max_out": request.max_out, "temperature": request.temperature,
                        "reasoning_effort": request.effort},
             "sent": {key: value for key, value in sent[stage].items()
-                     if key not in ("messages", "model", "seed")},
+                     if key not in ("messages", "prompt", "model", "seed")},
         } for stage, request in own.items()}}
 
     def _refuse_dear(self, budget: Budget) -> None:

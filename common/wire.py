@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from common import EFFORTS
+from common import EFFORTS, opening
 from common.artifacts import sha256
 
 FINAL_OUTCOMES = ("ok", "empty", "truncated", "blocked")
@@ -39,6 +39,8 @@ class Request(NamedTuple):
     temperature: float | None = None
     seed: int | None = None
     effort: str | None = None
+    opening: str = ""   # of the assistant's turn, where probabilities are read
+    top: bool = False   # whether the alternatives to each token are wanted
 
     @property
     def block(self) -> str:
@@ -47,7 +49,13 @@ class Request(NamedTuple):
 
     def sha256(self) -> str:
         """Identity of the question: the same id with another hash is another experiment."""
-        return sha256(json.dumps(self, ensure_ascii=True, separators=(",", ":")))
+        fields = self if self.top else self[:self._fields.index("opening")]
+        return sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")))
+
+    @property
+    def follows(self) -> bool:
+        """Whether it reads on where another stopped, whose prompt the server still has."""
+        return self.top and "~" in self.id
 
 
 class Reply(NamedTuple):
@@ -67,7 +75,8 @@ class Reply(NamedTuple):
     reasoning: str = ""               # the text of the thoughts, where it is shown
     quantization: str | None = None   # of the upstream that was asked for
     final: bool = False               # of a provider_error: no other attempt would change it
-
+    opened: str | None = None         # what the turn was opened with, where it was
+    steps: tuple[tuple[str, dict[str, float]], ...] = ()  # (token, {alternative: log-probability})
 
     @property
     def beside(self) -> dict[str, str]:
@@ -132,6 +141,8 @@ class Model(NamedTuple):
     most_out: int | None = None       # tokens of output at most
     expires: str | None = None        # YYYY-MM-DD
     upstream: Upstream | None = None  # the only one to be asked
+    way: str = opening.REPLY          # how probabilities are read, and alternatives a token
+    top: int = opening.MOST_TOP
 
     @property
     def priced(self) -> bool:
@@ -199,6 +210,9 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
             out["provider"] = provider
     elif request.effort is not None or (dialect == "openai" and thinks(request, model)):
         out["reasoning_effort"] = asked
+    if request.top:
+        return opening.body(out, opening.Way(model.way, model.top), request.opening,
+                            request.max_out)
     return out
 
 

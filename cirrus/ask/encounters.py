@@ -9,12 +9,12 @@ encounters of the round. Nothing else crosses from one encounter to another.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cirrus.ask import game
 from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
 from cirrus.ask.prompts import Domain, Stimulus, encounter_prompt, strategy_prompt
-from common.drive import After, Chain
+from common.drive import After, Chain, answered
 from common.parsing import parse_decision
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
@@ -223,17 +223,6 @@ def replay(t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]) -
     policies = {agent.id: answered(write(t, round_, agent), reply_of) for agent in writers(t)}
     return Played(policies, [answered(meet(t, round_, pair, policies), reply_of)
                              for pair in round_.pairs])
-
-
-def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
-    """Run a chain to its end on replies that are there already; its result."""
-    value = None
-    while True:
-        try:
-            asked = chain.send(value)
-        except StopIteration as end:
-            return end.value
-        value = reply_of(asked) if isinstance(asked, Request) else [reply_of(r) for r in asked]
 
 
 def policy_status(reply: Reply) -> str:

@@ -21,6 +21,7 @@ from cirrus.ask.prompts import (
     decision_prompt,
     variant_pool,
 )
+from common.labels import Walked, distributions, next_text, unfollowed, walk
 from common.parsing import Parsed, parse_decision
 from common.rng import SeededRandom
 from common.wire import Reply, Request
@@ -29,6 +30,9 @@ CELLS = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "a
 STAGE = "decision"
 DOMAIN = "cvd"
 DRAWN = 10   # bulletins of a pilot, as the specification's ten runs a cell
+# --read probability: how a turn is opened, tokens of an answer, answers to read one trial from.
+OPENING, READ_OUT, MOST_ANSWERS = "Decision: [", 5, 6
+MOST_HIDDEN = 0.02  # of a reading: what a label that no server listed could have at most
 
 
 class Cell(NamedTuple):
@@ -101,6 +105,11 @@ def _drawn_by(block: Block) -> tuple[str | int, ...]:
     return (block.model, block.run) if not block.frame else (block.name,)
 
 
+def by_probability(config: Mapping[str, Any]) -> bool:
+    """Whether decisions are read as probabilities."""
+    return config.get("read") == "probability"
+
+
 def _pilot_blocks(domain: Domain, config: Mapping, models: Sequence[str],
                   rng: SeededRandom) -> Iterator[Block]:
     """A run of a model is a block; runs have the same bulletins for every model."""
@@ -157,7 +166,8 @@ def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: Seede
         id=name, stage=STAGE, model=block.model, system=prompt.system, user=prompt.user,
         max_out=config["max_out"], temperature=config["temperature"],
         # Of its own for each trial: cells that share a sampler's seed would share its luck.
-        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
+        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"],
+        opening=config.get("opening", ""), top=by_probability(config))
     return Trial(name, block, cell, stimulus, prompt, request)
 
 
@@ -171,17 +181,23 @@ def ask(block: Sequence[Trial]):
 def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     """A line of trials.jsonl.gz. `decision` is the canonical act and `cooperates` 1 or 0; both
     are None unless status is "ok"."""
-    block, option, status = trial.block, None, reply.outcome
+    option, status = None, reply.outcome
     if reply.outcome == "ok":
         option, status = _decision(reply.text, trial.prompt)
+    return _row(trial, reply, status, {
+        "decision": trial.prompt.acts[option] if option else None,
+        "cooperates": _cooperates(trial, option)})
+
+
+def _row(trial: Trial, reply: Reply, status: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    block = trial.block
     return {
         "id": trial.id, "model": block.model, "run": block.run,
         **trial.stimulus.condition._asdict(), **_mechanism_columns(trial),
         "domain": trial.stimulus.bulletin.domain, "bulletin": trial.stimulus.bulletin.id,
         "variant": trial.stimulus.variant.id, "label_scheme": block.scheme, "order": block.order,
         "options": list(trial.prompt.options),
-        "decision": trial.prompt.acts[option] if option else None,
-        "cooperates": _cooperates(trial, option), "status": status, "text": reply.text,
+        **outcome, "status": status, "text": reply.text,
         "served_model": reply.served_model, "provider": reply.provider,
         "tokens": {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
                    "reasoning": reply.reasoning_tokens},
@@ -211,6 +227,80 @@ def _mechanism_columns(trial: Trial) -> dict[str, Any]:
 def _cooperates(trial: Trial, option: str | None) -> int | None:
     first = ORDERS.index(trial.block.order) == 0
     return None if option is None else int((option == trial.prompt.options[0]) == first)
+
+
+# --- reading probabilities ---------------------------------------------------------------------
+
+def by_prompt(blocks: Iterable[Sequence[Trial]]) -> list[Trial]:
+    """All trials, those that begin alike together: a server keeps what it has read of a prompt.
+    What is read does not drift, so no order is owed to the comparison."""
+    return sorted((trial for block in blocks for trial in block),
+                  key=lambda trial: (trial.model, trial.request.system, trial.request.user))
+
+
+def follow(trial: Trial):
+    """The chain of a trial whose probabilities are read: its result is the answers, the first of
+    the opened turn, each further one from where a label may go on."""
+    replies, request = [], trial.request
+    while True:
+        replies.append((yield request))
+        text = _next(trial, replies)
+        if text is None:
+            return replies
+        request = trial.request._replace(id=f"{trial.id}~{len(replies) + 1}", opening=text)
+
+
+def _next(trial: Trial, replies: Sequence[Reply]) -> str | None:
+    read = all(reply.outcome == "ok" and reply.steps for reply in replies)
+    if not read or replies[0].opened is None or len(replies) >= MOST_ANSWERS:
+        return None
+    return next_text(_walked(trial, replies))
+
+
+def _walked(trial: Trial, replies: Sequence[Reply]) -> Walked:
+    nodes = {}
+    for reply in replies:
+        nodes |= distributions(reply.opened or "", reply.steps)
+    walked = walk(nodes, replies[0].opened or "", trial.prompt.options)
+    return walked if replies[0].opened is not None else unfollowed(walked, trial.prompt.options)
+
+
+def read_row(trial: Trial, replies: Sequence[Reply]) -> dict[str, Any]:
+    """A line of trials.jsonl.gz. `p_cooperate`, `p_other`: probabilities of the labels, ended;
+    `mass`: their sum; `echoed`: of copying the form; `cooperates`: the share of the first in the
+    sum, None where it can't be told. `decision` is None: nothing was drawn."""
+    first, status = replies[0], _read_status(replies)
+    outcome = {"decision": None, "cooperates": None, "p_cooperate": None, "p_other": None,
+               "mass": None, "echoed": None, "opened": first.opened, "answers": len(replies)}
+    if status == "ok":
+        walked = _walked(trial, replies)
+        chances = dict(zip(trial.prompt.options, walked.probabilities, strict=True))
+        p, other = (chances[label] for label in trial.prompt.acts)
+        told = p + other > 0 and walked.hidden <= MOST_HIDDEN * (p + other + walked.hidden)
+        status = "ok" if told else "unlisted"
+        outcome |= {"p_cooperate": p, "p_other": other, "mass": p + other,
+                    "echoed": walked.echoed, "cooperates": p / (p + other) if told else None}
+    return _row(trial, summed(replies), status, outcome)
+
+
+def _read_status(replies: Sequence[Reply]) -> str:
+    for reply in replies:
+        if reply.outcome != "ok":
+            return reply.outcome
+        if reply.reasoning or reply.reasoning_tokens:
+            return "reasoned"
+        if not reply.steps:
+            return "no log-probabilities"
+    return "ok"
+
+
+def summed(replies: Sequence[Reply]) -> Reply:
+    """The first answer with the tokens and dollars of all."""
+    def total(name: str):
+        values = [getattr(reply, name) for reply in replies]
+        return None if None in values else sum(values)
+    return replies[0]._replace(**{name: total(name) for name in (
+        "prompt_tokens", "completion_tokens", "cost_usd")})
 
 
 def rows(blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cirrus import ALPHA
+from cirrus.judge import reading
 from cirrus.judge.effects import HP, LA, MIN_BULLETINS, NAMES, above, below, certain
 from cirrus.judge.endpoint import SECONDARY
 from cirrus.judge.verdict import NOT_EVALUABLE, Corner
@@ -105,8 +106,10 @@ def _described(out: Mapping) -> Iterator[str]:
     for name, cell in ((name, out["pooled"]["cells"][NAMES[at]]) for name, at in (
             ("symmetry and cue", HP), ("neither", LA))):
         if cell["n"]:
-            yield (f"With {name} {cell['k']} of {cell['n']} decisions were cooperative "
-                   f"({percent(cell['mean'], 1)}).")
+            share = percent(cell["mean"], 1)
+            yield (f"With {name} the cooperative label had {share} of the two labels' probability, "
+                   f"over {count(cell['n'], 'trial')}." if "reading" in out else
+                   f"With {name} {cell['k']} of {cell['n']} decisions were cooperative ({share}).")
 
 
 def pilot_may(out: Mapping) -> Iterator[str]:
@@ -131,6 +134,7 @@ def _pilot_may_not(out: Mapping) -> Iterator[str]:
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
     yield from _open(out["verdict"])
+    yield from reading.limits(out.get("reading", {}))
     yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
     yield (f"“Generalises to all models”: {count(len(design['models']), who)} asked, on "
            f"{count(design['bulletins'], 'bulletin')} of one domain.")

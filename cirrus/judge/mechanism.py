@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import stats
 from cirrus import ALPHA
-from cirrus.ask.pilot import MECHANISM
+from cirrus.ask.pilot import MECHANISM, by_probability
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
-from cirrus.judge import probes
+from cirrus.judge import probes, reading
 from cirrus.judge.effects import above, below, certain
 from cirrus.judge.pilot import costs, position, served_by
 from cirrus.judge.verdict import (
@@ -435,6 +435,10 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
             part["probes"] = probes.evidence([row for row in probed if row["model"] == name])
             part["further"] |= part["probes"]["further"]
             part["readers"] = _readers(models[name], part["probes"])
+    if by_probability(config):
+        out["reading"] = {name: reading.evidence(own) for name, own in models.items()}
+        for name, part in out["mechanism"]["by_model"].items():
+            part["required"]["readable"] &= out["reading"][name]["whole"]
     judge(out)
     out["claims"] = {"may": list(_may(out)), "may_not": list(_may_not(out))}
     return out
@@ -494,14 +498,17 @@ def judge(out: dict[str, Any]) -> None:
     proofs = {name: Proof(part["required"], part["further"], part["p"], part["units"])
               for name, part in parts.items()}
     pooled = out["mechanism"]["pooled"]
-    out["verdict"] = verdict(Findings(_effects(pooled, design), _corners(pooled), effects, corners,
-                                      scope, unfinished, proofs))
+    read = out.get("reading", {})
+    out["verdict"] = verdict(Findings(
+        _effects(pooled, design), _corners(pooled), effects, corners, scope, unfinished, proofs,
+        reading.sentence(read) if read else ""))
     adjusted = stats.holm([proof.p for proof in proofs.values()])
     for (name, part), p in zip(parts.items(), adjusted, strict=True):
         part["p_holm"] = p
         part["verdict"] = verdict(Findings(
             effects[name], corners[name], {name: effects[name]}, {name: corners[name]}, scope,
-            unfinished, {name: proofs[name]._replace(p=p)}))
+            unfinished, {name: proofs[name]._replace(p=p)},
+            reading.sentence({name: read[name]}) if read else ""))
 
 
 def _effects(part: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
@@ -554,6 +561,7 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
         yield "Anything about any model: these answers are SIMULATED."
     if out["verdict"]["word"] == NOT_EVALUABLE:
         yield f"Anything about the effect: {out['verdict']['why']}."
+    yield from reading.limits(out.get("reading", {}))
     for name, part in out["mechanism"]["by_model"].items():
         if reasons := why_not(part):
             yield f"{name}, “correlation-sensitive”: {'; '.join(reasons)}."
@@ -579,7 +587,7 @@ def why_not(part: Mapping[str, Any]) -> list[str]:
         out.append("with missing decisions counted against it a contrast is not established")
     if not part["required"]["readable"]:
         out.append(f"more than {100 * MAX_UNREADABLE:.0f}% of the decisions of a contrast are "
-                   "missing")
+                   "missing, or of a cell's probability goes to neither label")
     return out
 
 

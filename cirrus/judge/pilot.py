@@ -7,12 +7,13 @@ effect sizes and intervals.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.ask.pilot import CELLS
+from cirrus.ask.pilot import CELLS, by_probability
 from cirrus.judge import effects as over_bulletins
+from cirrus.judge import reading
 from cirrus.judge.claims import pilot_claims, success
 from cirrus.judge.effects import (
     CONTRASTS,
@@ -35,8 +36,8 @@ from stats.results import Count, UnitContrast
 SHOWN = ("primary", "S", "C", *SIMPLE)
 
 
-def cooperates(row: Mapping) -> int | None:
-    """1, 0, or None where there is no readable decision."""
+def cooperates(row: Mapping) -> float | None:
+    """1, 0, between them where probabilities were read, or None without a readable decision."""
     return row["cooperates"]
 
 
@@ -70,6 +71,8 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "position": position(rows),
         "served": {name: served_by(own) for name, own in models.items()},
     }
+    if by_probability(config):
+        out["reading"] = {name: reading.evidence(own) for name, own in models.items()}
     out["verdict"] = verdict(findings(out))
     out["success"] = success(out, redealt)
     out["claims"] = pilot_claims(out)
@@ -88,7 +91,8 @@ def findings(out: Mapping[str, Any]) -> Findings:
         {name: _corners(own) for name, own in out["models"].items()},
         f"{count(design['bulletins'], 'bulletin')} of one domain",
         [f"{count(left, 'trial')} of {design['trials']} without an answer; the same command "
-         "resumes the run"] if left else [])
+         "resumes the run"] if left else [],
+        reading=reading.sentence(out["reading"]) if "reading" in out else "")
 
 
 def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:
@@ -120,11 +124,14 @@ def _cell(table: Slots, cell: tuple[str, str]) -> dict[str, Any]:
                 "why": "no readable decision"}
     counts = over_bulletins.tally(table, lambda slot: (slot.S, slot.C))
     over, share = stats.contrast(counts, {cell: 1}), stats.share(k, n)
+    # Probabilities have no sampling of answers beside that of bulletins.
+    ends = [over, share] if isinstance(k, int) else [over]
     return {"k": k, "n": n, "missing": missing, "mean": share.value,
-            "low": min(over.low, share.low), "high": max(over.high, share.high), "why": over.why}
+            "low": min(one.low for one in ends), "high": max(one.high for one in ends),
+            "why": over.why}
 
 
-def _values(rows: Sequence[Mapping], cells: Iterable[tuple[str, str]]) -> list[int]:
+def _values(rows: Sequence[Mapping], cells: Iterable[tuple[str, str]]) -> list[float]:
     return [y for row in rows if (row["S"], row["C"]) in cells
             and (y := cooperates(row)) is not None]
 
@@ -132,23 +139,28 @@ def _values(rows: Sequence[Mapping], cells: Iterable[tuple[str, str]]) -> list[i
 def sizes(table: Slots, name: str, contrast: UnitContrast) -> dict[str, Any]:
     """d, g and h of both sides' decisions, counted as independent trials; of 0/1 data Cliff's δ is
     the difference itself, and has its interval over bulletins."""
-    sides = [Count(*map(sum, zip(*(corner(table, cell) for cell, weight in
-                                   CONTRASTS[name].weights.items() if weight * sign > 0),
-                                 strict=True))) for sign in (1, -1)]
-    if not all(side.n for side in sides):
+    x, y = (_outcomes_at(table, {cell for cell, weight in CONTRASTS[name].weights.items()
+                                 if weight * sign > 0}) for sign in (1, -1))
+    if not (x and y):
         return {"d": None, "g": None, "h": None, "delta": None,
                 "why": "a side without readable decisions"}
-    x, y = ([1] * side.k + [0] * (side.n - side.k) for side in sides)
     return {"d": stats.cohens_d(x, y).asdict(), "g": stats.hedges_g(x, y).asdict(),
-            "h": _h(sides[0], sides[1]),
+            "h": _h(x, y),
             "delta": {"value": contrast.value, "low": contrast.low, "high": contrast.high,
                       "why": contrast.why}, "why": None}
 
 
-def _h(first: Count, second: Count) -> dict[str, Any]:
+def _outcomes_at(table: Slots, cells: Collection[tuple[str, str]]) -> list[float]:
+    """The decisions in these cells; of probabilities the mean of a slot for each."""
+    counts = [count for slot, count in table.items() if (slot.S, slot.C) in cells]
+    return [y for k, n, _ in counts if n for y in (
+        [1] * k + [0] * (n - k) if isinstance(k, int) else [k / n] * n)]
+
+
+def _h(x: Sequence[float], y: Sequence[float]) -> dict[str, Any]:
     """Cohen's h with its interval: an arcsine-transformed proportion has variance 1/n."""
-    value = stats.cohens_h(first.k / first.n, second.k / second.n)
-    reach = critical(0.95) * math.sqrt(1 / first.n + 1 / second.n)
+    value = stats.cohens_h(math.fsum(x) / len(x), math.fsum(y) / len(y))
+    reach = critical(0.95) * math.sqrt(1 / len(x) + 1 / len(y))
     return {"value": value, "low": value - reach, "high": value + reach, "why": None}
 
 
@@ -158,8 +170,9 @@ def _p_values(rows: Sequence[Mapping], contrasts: Mapping[str, UnitContrast]) ->
     out = {name: {"sign_flip_p": contrast.p} for name, contrast in contrasts.items()}
     x, y = _values(rows, [HP]), _values(rows, [LA])
     if len(x) > 1 and len(y) > 1:
-        out["primary"] |= {"welch": stats.welch_t_test(x, y).asdict(),
-                           "fisher_p": stats.fisher_exact(sum(x), len(x), sum(y), len(y))}
+        out["primary"] |= {"welch": stats.welch_t_test(x, y).asdict()}
+        if all(isinstance(value, int) for value in (*x, *y)):
+            out["primary"]["fisher_p"] = stats.fisher_exact(sum(x), len(x), sum(y), len(y))
     return out
 
 
@@ -224,10 +237,10 @@ def _share(table: Slots) -> dict[str, Any]:
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """How often the option that stands first was taken."""
-    taken = [(y == 1) == (row["order"] == "cooperative-first") for row in rows
+    """How often the option that stands first was taken, or the share that it has."""
+    taken = [y if row["order"] == "cooperative-first" else 1 - y for row in rows
              if (y := cooperates(row)) is not None]
     share = stats.share(sum(taken), len(taken))
-    p = stats.binomial_test(share.k, share.n) if taken else None
+    p = stats.binomial_test(share.k, share.n) if taken and isinstance(share.k, int) else None
     return {"k": share.k, "n": share.n, "share": share.value, "low": share.low,
             "high": share.high, "exploratory": {"binomial_p": p} if taken else None}

@@ -82,12 +82,15 @@ def pilot(origin: Origin) -> Instrument:
                      list(map(pilot.ask, blocks())))
         return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
 
+    def rows_of(again: list[list[pilot.Trial]], answers: Answers) -> list[dict[str, Any]]:
+        if reads:
+            return [pilot.read_row(trial, answered(pilot.follow(trial), answers))
+                    for block in again for trial in block]
+        return pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
+
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        rows = (
-            [pilot.read_row(trial, answered(pilot.follow(trial), answers))
-             for block in again for trial in block] if reads else
-            pilot.rows(again, [[answers(trial.request) for trial in block] for block in again]))
+        rows = rows_of(again, answers)
         facts = {"statuses": tallied(rows, "status")}
         if reads:  # a trial is answered when the last of its answers is there
             facts["outcomes"] = tallied([{"outcome": _outcome(row, answers)} for row in rows],
@@ -140,11 +143,11 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
         pilot.analyse(rows, study, dealt))
     out = json.loads(canonical_json(made))
     digest, lines = design_hash(study), jsonl(rows)
+    fields = CSV_FIELDS + NINE_FIELDS * nine + READ_FIELDS * ("reading" in out)
     hashes = {"design": digest, "trials": sha256(lines)}
     return {
         "trials.jsonl.gz": gzip_bytes(lines),
-        "trials.csv": b"".join(csv_parts(
-            CSV_FIELDS + NINE_FIELDS * nine + READ_FIELDS * ("read" in study["config"]), map(_flat, rows))),
+        "trials.csv": b"".join(csv_parts(fields, map(_flat, rows))),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
         **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {}),
         **files(out, rows, prompts, hashes),

@@ -54,7 +54,8 @@ def distributions(opening: str, steps: Iterable[tuple[str, Mapping[str, float]]]
 
 def walk(nodes: Nodes, opening: str, options: Sequence[str]) -> Walked:
     """Add up every way from `opening` to a label."""
-    totals, echoed, further, least = [0.0] * len(options), 0.0, {}, 0.0
+    totals, echoed, further = [0.0] * len(options), 0.0, {}
+    unseen = [0.0] * len(options)  # most that one unlisted token could give a label
     ways = [(opening, 1.0)]
     while ways:
         text, chance = ways.pop()
@@ -63,8 +64,9 @@ def walk(nodes: Nodes, opening: str, options: Sequence[str]) -> Walked:
             continue
         at = stands(text, tuple(options))
         listed = nodes[text]
-        if at.kind == "open" and listed:
-            least = max(least, chance * math.exp(min(listed.values())))
+        for index in range(len(options)) if at.kind == "open" else ():
+            if at.option in (None, index):
+                unseen[index] = max(unseen[index], chance * _unlisted(listed))
         for token, value in listed.items():
             p = chance * math.exp(value)
             after = at if token in ENDS else stands(text + token, tuple(options))
@@ -74,7 +76,17 @@ def walk(nodes: Nodes, opening: str, options: Sequence[str]) -> Walked:
                 echoed += p
             elif after.kind in ("open", "label") and token not in ENDS and p >= FAINT:
                 ways.append((text + token, p))
-    return Walked(tuple(totals), echoed, further, least if not all(totals) else 0.0)
+    return Walked(tuple(totals), echoed, further, _hidden(totals, unseen))
+
+
+def _unlisted(listed: Mapping[str, float]) -> float:
+    """The most that a token can have that is not listed: no more than the least that is."""
+    chances = list(map(math.exp, listed.values()))
+    return max(0.0, min(min(chances, default=1.0), 1 - math.fsum(chances)))
+
+
+def _hidden(totals: Sequence[float], unseen: Sequence[float]) -> float:
+    return max((most for total, most in zip(totals, unseen, strict=True) if not total), default=0.0)
 
 
 def next_text(walked: Walked) -> str | None:
@@ -94,7 +106,7 @@ def unfollowed(walked: Walked, options: Sequence[str]) -> Walked:
         if at.option is not None:
             totals[at.option] += p
     return walked._replace(probabilities=tuple(totals), further={},
-                           hidden=walked.hidden if not all(totals) else 0.0)
+                           hidden=0.0 if all(totals) else walked.hidden)
 
 
 class Stand(NamedTuple):

@@ -101,7 +101,7 @@ def way_of(post: Post, model: str) -> Way | None:
             if size is None or _prompt_tokens(first) != size + 1:
                 break
             if _same(_first(first), _first(_answer(post(path, tried | {"temperature": 1})))):
-                return Way(name, max(1, min(top, len(_first(first)))))
+                return Way(name, top)
             break
     chat = _answer(post("/chat/completions", body(ask, Way(REPLY, MOST_TOP), "", 1)))
     return Way(REPLY, MOST_TOP) if _first(chat) else None

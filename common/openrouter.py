@@ -201,7 +201,7 @@ class OpenRouter:
         for name in models:
             self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
                                     catalogue)
-            if set(READING) <= set(needs) and (not known or name in known):
+            if set(READING) <= set(needs) and (self.dialect == "compatible" or name in known):
                 self._look(name, terms, catalogue)
         check(models, self.models, needs, terms, catalogue,
               complete=self.is_openrouter or self.dialect != "compatible")

@@ -89,9 +89,12 @@ def invariance(rows: Sequence[Mapping]) -> dict[str, dict[str, Any]]:
 
 def _pair(counts: Mapping, a: Hashable, b: Hashable) -> dict[str, Any]:
     found = stats.contrast(counts, {a: 1, b: -1}, LEVEL)
-    return {"value": found.value, "low": found.low, "high": found.high,
-            "verdict": _lies(found.low, found.high), "units": len(found.differences),
-            "why": found.why}
+    values = list(found.differences.values())
+    # Of bulletins alone: what is read has no answers whose sampling would widen it.
+    limits = stats.sign_flip_interval(values, LEVEL)
+    low, high = (values[0], values[0]) if len({*values}) == 1 < len(values) else limits[1:3]
+    return {"value": found.value, "low": low, "high": high, "verdict": _lies(low, high),
+            "units": len(values), "why": found.why if low is None else None}
 
 
 def _lies(low: float | None, high: float | None) -> str:
@@ -106,7 +109,8 @@ def _lies(low: float | None, high: float | None) -> str:
 
 def sentence(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Which reading it is and its mass, model by model. `parts`: {model: evidence}."""
-    return f"Read as probabilities: {'; '.join(f'{name} {_kind(one)}' for name, one in parts.items())}."
+    kinds = "; ".join(f"{name} {_kind(one)}" for name, one in parts.items())
+    return f"Read as probabilities: {kinds}."
 
 
 def _kind(one: Mapping[str, Any]) -> str:

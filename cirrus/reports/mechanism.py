@@ -23,7 +23,7 @@ from show.document import (
     Texts,
     Words,
 )
-from show.figures import STAMP, Estimate, count, estimate, percent, plain, points, span
+from show.figures import STAMP, Estimate, count, counted, estimate, percent, plain, points, span
 from show.look import SERIES
 from show.plots import Intervals, Lines, Point
 
@@ -49,13 +49,14 @@ NOTE = (
 
 
 def document(out: Mapping[str, Any], foot: Foot, trials: Texts | None, quality: Sequence[Any],
-             ) -> Document:
-    """The report. `out`: the analysis; `quality`: blocks on how the trials ended."""
+             reading: Sequence[Section] = ()) -> Document:
+    """The report. `out`: the analysis; `quality`: blocks on how the trials ended; `reading`: on
+    how they were read."""
     design = out["design"]
     left = design["trials"] - out["outcomes"]["answered"]
     return Document(
         "CIRRUS-24 mechanism study", _question(out), out["verdict"]["sentence"], foot,
-        _slopes(out), [_words(out)], list(_sections(out, quality)), trials,
+        _slopes(out), [_words(out)], [*reading, *_sections(out, quality)], trials,
         [STAMP] * out["simulated"] + [
             f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
             "resumes the run."] * bool(left))
@@ -95,7 +96,8 @@ def _lacks(part: Mapping) -> str:
 
 def _point(cells: Mapping, name: str) -> Point:
     cell = cells[name]
-    return Point(name, cell["mean"], cell["low"], cell["high"], f"{cell['k']}/{cell['n']}")
+    return Point(name, cell["mean"], cell["low"], cell["high"],
+                 counted(cell["k"], cell["n"]))
 
 
 def _slopes(out: Mapping) -> Plot:
@@ -132,8 +134,8 @@ def _nine(name: str, part: Mapping) -> Plot:
 
 
 def _share(cell: Mapping) -> str:
-    return f"{cell['k']}/{cell['n']}" + ("" if cell["mean"] is None else
-                                          f" ({percent(cell['mean'])})")
+    return counted(cell["k"], cell["n"]) + ("" if cell["mean"] is None else
+                                            f" ({percent(cell['mean'])})")
 
 
 def _rivals(name: str, part: Mapping) -> Plot:

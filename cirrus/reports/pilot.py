@@ -13,8 +13,7 @@ from typing import Any
 from cirrus.ask.pilot import CELLS, MECHANISM
 from cirrus.judge.effects import NAMES
 from cirrus.judge.pilot import SHOWN as CONTRASTS
-from cirrus.judge.pilot import cooperates
-from cirrus.reports import mechanism
+from cirrus.reports import mechanism, reading
 from common import VERSION
 from show.document import (
     Bullets,
@@ -33,7 +32,18 @@ from show.document import (
     Words,
     markdown,
 )
-from show.figures import STAMP, cost, count, estimate, plain, points, rate, span
+from show.figures import (
+    STAMP,
+    cost,
+    count,
+    counted,
+    estimate,
+    percent,
+    plain,
+    points,
+    rate,
+    span,
+)
 from show.html import each_page
 from show.plots import Dots, Intervals, Lines, Point, Stack
 
@@ -72,7 +82,8 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
     foot = Foot(VERSION, facts | {"tells": design["tells"], "compliance": design["compliance"]},
                 "python3 analyze.py FOLDER")
     if "mechanism" in out:
-        return mechanism.document(out, foot, trials, [_statuses(out), Bullets(list(quality(out)))])
+        return mechanism.document(out, foot, trials, [_statuses(out), Bullets(list(quality(out)))],
+                                  list(reading.sections(out)))
     return Document(
         "CIRRUS-24 pilot", _question(out), answer(out), foot,
         _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
@@ -103,6 +114,7 @@ def _sections(out: Mapping) -> Iterator[Section]:
     yield Section("What may be said", [Columns([
         [Section("From these data", [Bullets(out["claims"]["may"])])],
         [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
+    yield from reading.sections(out)
     yield Section("Quality of the data", [_statuses(out), Bullets(list(quality(out)))])
     if out["outcomes"]["read"]:
         yield Section("Cooperation and effects", [
@@ -126,7 +138,7 @@ TYPED = re.compile(r"[\w./:@-]+").fullmatch
 def _point(cells: Mapping[str, Mapping], s: str, c: str) -> Point:
     cell = cells[NAMES[s, c]]
     return Point(f"S {s} · C {c}", cell["mean"], cell["low"], cell["high"],
-                 f"{cell['k']}/{cell['n']}", kind=c, hollow=s == "low")
+                 counted(cell["k"], cell["n"]), kind=c, hollow=s == "low")
 
 
 def _interaction(out: Mapping) -> Plot:
@@ -195,7 +207,7 @@ def quality(out: Mapping) -> Iterator[str]:
     """Missing data, labels, position, cost, in sentences."""
     position = out["position"]
     yield from _by_label(out) if "labels" in out else ()
-    if position["share"] is not None:
+    if position["share"] is not None and "reading" not in out:
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
                f"decisions: {rate(position['share'], position['low'], position['high'])}.")
     for name, served in out["served"].items():
@@ -214,7 +226,7 @@ def _by_label(out: Mapping) -> Iterator[str]:
                f"{points(bounds['all_cooperative'])}, none cooperative "
                f"{points(bounds['none_cooperative'])}; worst cases {points(bounds['lowest'])} to "
                f"{points(bounds['highest'])} for the primary difference.")
-    schemes = ", ".join(f"{name} {entry['k']}/{entry['n']}"
+    schemes = ", ".join(f"{name} {counted(entry['k'], entry['n'])}"
                         for name, entry in out["labels"]["schemes"].items())
     yield f"Cooperation by label scheme: {schemes}."
 
@@ -244,7 +256,13 @@ def _cell_of(row: Mapping) -> str:
 
 
 def _outcome(row: Mapping) -> str:
-    return row["decision"] or row["status"]
+    if row.get("p_cooperate") is None or row["cooperates"] is None:
+        return row["decision"] or row["status"]
+    return "mostly cooperative" if row["cooperates"] > 0.5 else "mostly the other"
+
+
+def _kind(row: Mapping) -> str:
+    return ACTS[None if row["cooperates"] is None else round(row["cooperates"])]
 
 
 def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
@@ -254,7 +272,7 @@ def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
         parts += [Section(name, [Verbatim(words)])
                   for name, words in zip(("System prompt", "Prompt"), prompt, strict=True)]
     return Fold(
-        [Tag(_outcome(row), ACTS[cooperates(row)]), row["model"],
+        [Tag(_outcome(row), _kind(row)), row["model"],
          f"· run {row['run']} · S {row['S']}, C {row['C']}",
          Small(f"· {row['bulletin']} {row['variant']} · {row['label_scheme']} {row['order']}")],
         [*parts, Words(row["id"] + (f" · served by {served}" if served else ""), "dim")],
@@ -263,6 +281,11 @@ def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
 
 def _answer(row: Mapping) -> list[Verbatim | Words]:
     left = len(row["text"]) - SHOWN
+    if row.get("mass") is not None:
+        return [Words(f"cooperative label {percent(row['p_cooperate'], 2)}, other "
+                      f"{percent(row['p_other'], 2)}, copies on {percent(row['echoed'], 2)}; "
+                      f"share of the cooperative one {percent(row['cooperates'], 1)}"),
+                Verbatim((row["opened"] or "") + row["text"])]
     if not row["text"]:
         return [Words(f"no text ({row['status']})", "dim")]
     more = [Words(f"… {plain(left, 0)} more characters in trials.jsonl.gz", "dim")]

@@ -1,0 +1,196 @@
+"""Decisions read as probabilities: what was planted is what is read, and what fakes it shows."""
+
+import gzip
+import json
+
+import pytest
+from speaker import CAN, CUT, Speaker, decides, form
+from test_mechanism import answers, shares, study
+
+import analyze
+import run_pilot
+from cirrus.judge import reading
+from common.exits import UsageError
+from common.labels import next_text, stands, unfollowed, walk
+from common.opening import way_of
+
+WORDS, LETTERS = ("COORDINATE", "PREEMPT"), ("Option A", "Option B")
+
+
+# --- where a text stands -----------------------------------------------------------------------
+
+@pytest.mark.parametrize("text, kind, option", [
+    ("Decision: [", "open", None), ("Decision: [Option", "open", None),
+    ("Decision: [Option A", "label", 0), ("Decision: [Option A]", "ended", 0),
+    ("**Decision:** option b\n", "ended", 1), ("Option B.\nBecause", "ended", 1),
+    ("Decision: [Option A|", "beyond", 0), ("Decision: Option A: file", "beyond", 0),
+    ("Decision: [Option AB", "beyond", 0), ("Decision: Option A (", "beyond", 0),
+    ("\n\nDec", "open", None), ("I won't", "none", None), ("Decision: [\n", "none", None)])
+def test_a_text_stands_where_the_strict_parser_would_read_it(text, kind, option):
+    assert stands(text, LETTERS) == (kind, option)
+
+
+# --- adding up ---------------------------------------------------------------------------------
+
+def ln(**chances):
+    from math import log
+    return {token.replace("_", " "): log(p) for token, p in chances.items()}
+
+
+def test_labels_of_several_tokens_are_chained_and_all_spellings_added():
+    nodes = {"[": ln(CO=.5, Co=.1, PRE=.2), "[CO": ln(ORDINATE=.9), "[COORDINATE": {"]": -.1053605},
+             "[Co": ln(ordinate=.5), "[Coordinate": ln(**{"]": 1.0}), "[PRE": ln(EMPT=1.0),
+             "[PREEMPT": ln(**{"]": .5, "|": .5})}
+    walked = walk(nodes, "[", WORDS)
+    assert walked.probabilities == pytest.approx((.5 * .9 * .9 + .1 * .5, .2 * .5))
+    assert walked.echoed == pytest.approx(.1) and not walked.further
+
+
+def test_labels_that_share_their_first_token_are_told_apart_by_the_next():
+    nodes = {"[": ln(Option=.8), "[Option": ln(_A=.25, _B=.75), "[Option A": ln(**{"]": 1.0})}
+    walked = walk(nodes, "[", LETTERS)
+    assert walked.probabilities == pytest.approx((.2, 0)) and next_text(walked) == "[Option B"
+    assert unfollowed(walked, LETTERS).probabilities == pytest.approx((.2, .6))
+
+
+def test_a_label_that_nobody_lists_may_hide_as_much_as_the_least_that_is_listed():
+    nodes = {"[": ln(CO=.5, X=.04), "[CO": ln(ORDINATE=1.0), "[COORDINATE": ln(**{"]": 1.0})}
+    assert walk(nodes, "[", WORDS).hidden == pytest.approx(.04)
+
+
+# --- which way a server has --------------------------------------------------------------------
+
+FAIR = decides(lambda prompt, labels: .5)
+
+
+@pytest.mark.parametrize("server, way", [
+    ({}, "continue"), ({"gives": {"completions", "chat"}}, "completions"),
+    ({"gives": {"chat"}}, "reply"), ({"gives": set()}, None),
+    ({"gives": {"completions", "chat"}, "template": "header"}, "reply"),
+    ({"cools": True, "gives": {"completions"}}, None)])
+def test_the_best_way_that_a_server_really_has(server, way):
+    speaker = Speaker(FAIR, **server)
+
+    def post(path, body):
+        answer = speaker.answer(path, body)
+        return (200, json.dumps(answer)) if answer else (404, "")
+    found = way_of(post, "m")
+    speaker.server.server_close()
+    assert (found and found.name) == way
+
+
+# --- a whole pilot -----------------------------------------------------------------------------
+
+def pilot(tmp_path, speaker, *flags):
+    """(analysis, rows, folder) of a pilot with --read probability."""
+    with speaker:
+        done = run_pilot.main(["--read", "probability", "--base-url", speaker.url, "--models", "m",
+                               "--runs", "6", "--out", str(tmp_path), "--run-id", "p",
+                               "--limit-usd", "1000", *flags])
+    folder = tmp_path / "p"
+    with gzip.open(folder / "trials.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = list(map(json.loads, file))
+    return json.loads((folder / "pilot-analysis.json").read_text()), rows, folder, done
+
+
+PLACE = decides(lambda prompt, labels: .7)  # whatever stands first
+
+
+@pytest.mark.parametrize("gives, mass, answers", [
+    (CAN, .98 / .992, 2), ({"completions", "chat"}, .98 / .992, 2), ({"chat"}, .98, 1)])
+def test_what_was_planted_is_read_by_every_way(gives, mass, answers, tmp_path):
+    out, rows, folder, done = pilot(tmp_path, Speaker(PLACE, gives))
+    assert done.code == 0 and analyze.main(["--verify", str(folder)]).code == 0
+    for row in rows:
+        first = row["order"] == "cooperative-first"
+        assert row["cooperates"] == pytest.approx(.7 if first else .3)
+        assert row["mass"] == pytest.approx(mass) and row["decision"] is None
+        assert row["answers"] == answers
+    one = out["reading"]["m"]
+    assert (one["kind"], round(one["leanings"]["place"]["value"], 6)) == ("free", .7)
+    said = f"free (the two labels hold {100 * mass:.1f}% of its probability"
+    assert said in out["verdict"]["sentence"]
+    assert out["design"]["read"] == "probability" and out["design"]["opening"] == "Decision: ["
+
+
+# --- what would fake it ------------------------------------------------------------------------
+
+def test_a_reader_that_copies_the_form_decides_nothing(tmp_path):
+    def copies(prompt):
+        planted = PLACE(prompt)
+        if labels := form(prompt):
+            planted[("Decision", ":", " [", *CUT[labels[0]], "|", labels[1], "]")] = .97
+        return planted
+    out, rows, _, _ = pilot(tmp_path, Speaker(copies, {"chat"}))
+    assert all(row["mass"] < .6 and row["echoed"] > .4 for row in rows)
+    assert out["reading"]["m"]["kind"] == "forced"
+    assert "forced (of the two labels it would take one" in out["verdict"]["sentence"]
+    assert any("its reading is forced" in line for line in out["claims"]["may_not"])
+
+
+def test_a_label_below_the_list_is_missing_and_no_decision(tmp_path):
+    out, rows, _, _ = pilot(tmp_path, Speaker(
+        lambda prompt: {**decides(lambda *_: .05)(prompt),
+                        ("Decision", ":", " [", "x"): .2}, top=2))
+    # "Option" is listed, and then both letters are; PREEMPT begins with a token of its own.
+    assert {(row["label_scheme"] == "L1", row["status"], row["cooperates"] is None)
+            for row in rows} == {(True, "unlisted", True), (False, "ok", False)}
+    assert out["verdict"]["word"] == "not evaluable"
+
+
+def test_a_reply_that_was_reasoned_is_missing(tmp_path):
+    _, rows, _, _ = pilot(tmp_path, Speaker(PLACE, {"chat"}, extra={"reasoning": "Hm."}))
+    assert {(row["status"], row["cooperates"]) for row in rows} == {("reasoned", None)}
+
+
+@pytest.mark.parametrize("flags, named", [
+    (["--models", "m"], "gives no log-probabilities; use --read text"),
+    (["--models", "o3-mini"], "reasons before it answers"),
+    (["--models", "m", "--effort", "high"], "add --effort none"),
+    (["--models", "m", "--reason", "first"], "considerations come before"),
+    (["--models", "m", "--temperature", "0.5"], "another distribution")])
+def test_what_can_t_be_read_is_one_line_before_the_first_call(flags, named, tmp_path):
+    with Speaker(FAIR, set()) as speaker, pytest.raises(UsageError, match=named) as error:
+        run_pilot.main(["--read", "probability", "--base-url", speaker.url, "--out", str(tmp_path),
+                        *flags])
+    assert "\n" not in str(error.value) and not any("Decision" in json.dumps(body)
+                                                    for body in speaker.asked)
+
+
+def test_simulated_respondents_have_no_probabilities(tmp_path):
+    with pytest.raises(UsageError, match="no probabilities to tell"):
+        run_pilot.main(["--read", "probability", "--provider", "simulated", "--out", str(tmp_path)])
+
+
+# --- what the words need -----------------------------------------------------------------------
+
+def nine(mass, hp=.85, rest=.35):
+    """Rows of a mechanism study that only its first cell moves, as probabilities."""
+    for row in answers(shares(.5), bulletins=12, blocks=12):
+        wobble = .02 * (hash_of(row["bulletin"] + row["cell"]) - .5)
+        y = (hp if row["cell"] == "HP" else rest) + wobble
+        yield row | {"cooperates": y, "p_cooperate": y * mass, "p_other": (1 - y) * mass,
+                     "mass": mass, "echoed": 0.0, "opened": "Decision: [", "answers": 2}
+
+
+def hash_of(name):
+    return sum(map(ord, name)) % 17 / 16
+
+
+@pytest.mark.parametrize("mass, word, kind", [
+    (.99, "correlation-sensitive", "free"), (.95, "cue-responsive", "free"),
+    (.43, "cue-responsive", "forced")])
+def test_a_forced_reading_or_much_left_over_costs_the_higher_words(mass, word, kind):
+    out = study(nine(mass), read="probability", opening="Decision: [")
+    part = out["mechanism"]["by_model"]["m"]
+    assert (part["verdict"]["word"], out["reading"]["m"]["kind"]) == (word, kind)
+    assert f"{100 * mass:.1f}%" in part["verdict"]["sentence"]
+
+
+def test_what_a_model_goes_by_is_read_off_the_rows():
+    rows = [row | {"cooperates": .9 if row["order"] == "cooperative-first" else .1}
+            for row in nine(.99)]
+    one = reading.evidence(rows)
+    assert one["leanings"]["place"]["value"] == pytest.approx(.9)
+    assert one["leanings"]["letter"]["value"] == pytest.approx(.5)
+    assert {pair["verdict"] for pair in one["invariance"].values()} == {"invariant"}

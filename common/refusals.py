@@ -16,7 +16,7 @@ compiled before the first call: the time is that of one pass over the text, what
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 WINDOW = 6000  # characters read: a refusal that begins later has answered first
@@ -280,6 +280,9 @@ class Verdict(NamedTuple):
     span: tuple[int, int] | None = None
 
 
+Cue = tuple[int, str, int, int]  # sentence, rule, start, end
+
+
 class Disclaimer(NamedTuple):
     """A reply that opens with what its speaker is, and what comes behind."""
 
@@ -312,7 +315,7 @@ class Limits(NamedTuple):
 class Evidence(NamedTuple):
     """What `weigh` found in a text: all that `decide` needs."""
 
-    spoken: tuple[tuple[int, str, int, int], ...]  # sentence, rule, start, end
+    spoken: tuple[Cue, ...]
     sermon: tuple[float, int, int] | None  # points; start and end of the first moral cue
     sentences: int
     listed: int  # list items
@@ -387,6 +390,7 @@ def _unquoted(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=8)
 def own_words(text: str) -> tuple[int, str]:
     """(offset, words): the first `WINDOW` characters of a reply as the rules read them.
 
@@ -417,7 +421,8 @@ CLAUSE = (
 )
 
 
-def clauses(text: str) -> list[tuple[int, str]]:
+@lru_cache(maxsize=8)
+def clauses(text: str) -> tuple[tuple[int, str], ...]:
     """(offset, clause) pairs of a reply's own words, in small letters."""
     start, words = own_words(text)
     found = []
@@ -428,16 +433,28 @@ def clauses(text: str) -> list[tuple[int, str]]:
             if sentence[at:end].strip(MASK + " \t\r\n.!?,\"'"):
                 found.append((start + offset + at, sentence[at:end]))
             at = cut.end() if cut else end
-    return found
-
-
-def _spoken(sentences: list[tuple[int, str]]) -> tuple[tuple[int, str, int, int], ...]:
-    found = []
-    for number, (offset, sentence) in enumerate(sentences):
-        for rule, pattern in SPOKEN.items():
-            if match := find(pattern, sentence):
-                found.append((number, rule, offset + match.start(), offset + match.end()))
     return tuple(found)
+
+
+def cues(text: str) -> tuple[Cue, ...]:
+    """The spoken refusals of a text."""
+    start, words = own_words(text)
+    return tuple((n, rule, start + a, start + b) for n, rule, a, b in _spoken(_sentences(words)))
+
+
+def _spoken(sentences: list[tuple[int, str]]) -> tuple[Cue, ...]:
+    return tuple(
+        (number, rule, offset + start, offset + end)
+        for number, (offset, sentence) in enumerate(sentences)
+        for rule, start, end in _declining(sentence)
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _declining(sentence: str) -> tuple[tuple[str, int, int], ...]:
+    """The rules by which a sentence declines, and where."""
+    hits = ((rule, find(pattern, sentence)) for rule, pattern in SPOKEN.items())
+    return tuple((rule, *match.span()) for rule, match in hits if match)
 
 
 def _preached(sentences: list[tuple[int, str]], unreal: int) -> tuple[float, int, int] | None:
@@ -489,7 +506,7 @@ def _disclaimer(sentences: list[tuple[int, str]]) -> Disclaimer | None:
     )
 
 
-def _reason(spoken: tuple[tuple[int, str, int, int], ...], sentences: list[tuple[int, str]]) -> str:
+def _reason(spoken: tuple[Cue, ...], sentences: list[tuple[int, str]]) -> str:
     if not spoken:
         return "REFUSE_POLICY"
     number = spoken[0][0]

@@ -3,12 +3,13 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
 Vector = Mapping[str, float]
 Run = tuple[int, int, int]  # minus its length, start in a, start in b: the least is the best
+Rectangle = tuple[int, int, int, int, list[Run]]  # from … to in a, from … to in b, runs inside
 
 WHITE = re.compile(r"\s\s+")
 WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -76,8 +77,9 @@ def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
 
 def jaccard(a: Collection, b: Collection) -> float | None:
     """Shared elements over all elements (Jaccard 1901); None where both are empty."""
-    a, b = set(a), set(b)
-    return len(a & b) / len(a | b) if a or b else None
+    a, b = (x if isinstance(x, Set) else set(x) for x in (a, b))
+    shared = len(a & b)
+    return shared / (len(a) + len(b) - shared) if a or b else None
 
 
 def sequence_similarity(a: str, b: str) -> float:
@@ -89,56 +91,92 @@ def sequence_similarity(a: str, b: str) -> float:
     """
     if a == b:
         return 1.0
-    runs = _runs(a, b)
-    swapped = [(size, j, i) for size, i, j in runs]
-    matched = max(_matched(a, b, runs), _matched(b, a, swapped))
-    return 2.0 * matched / (len(a) + len(b))
+    return 2.0 * max(_matched(a, b)) / (len(a) + len(b))
 
 
 @lru_cache(maxsize=512)
 def _index(text: str) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
     for i in range(len(text) - SEED + 1):
-        places.setdefault(text[i : i + SEED], []).append(i)
+        gram = text[i : i + SEED]
+        if gram in places:
+            places[gram].append(i)
+        else:
+            places[gram] = [i]
     return places
 
 
 def _runs(a: str, b: str) -> list[Run]:
     """All matches of at least SEED characters that can be extended to neither side."""
-    of_a, of_b = _index(a), _index(b)
-    starts = sorted(
-        (j - i, i) for gram in of_a.keys() & of_b.keys() for i in of_a[gram] for j in of_b[gram]
-    )
-    runs, last, first = [], None, 0
-    for shift, i in starts:
-        if last != (shift, i - 1):
-            if last:
-                runs.append((first - last[1] - SEED, first, first + last[0]))
-            first = i
-        last = shift, i
-    if last:
-        runs.append((first - last[1] - SEED, first, first + last[0]))
+    of_a, of_b, row = _index(a), _index(b), len(b) + 1
+    starts = {
+        i * row + j for gram in of_a.keys() & of_b.keys() for j in of_b[gram] for i in of_a[gram]
+    }
+    step, runs = row + 1, []  # one character on in both
+    for start in starts:
+        if start - step not in starts:
+            end = start + step
+            while end in starts:
+                end += step
+            runs.append((1 - SEED - (end - start) // step, *divmod(start, row)))
     return runs
 
 
-def _matched(a: str, b: str, runs: list[Run]) -> int:
-    """Characters in matching blocks. Rectangles still to do are kept with the runs inside them."""
-    total = 0
-    open_rectangles = [(0, len(a), 0, len(b), runs)]
-    while open_rectangles:
-        a_low, a_high, b_low, b_high, inside = open_rectangles.pop()
-        if not inside:
-            total += _short_matches(a, b, a_low, a_high, b_low, b_high)
+def _matched(a: str, b: str) -> tuple[int, int]:
+    """Characters in matching blocks, with `a` first and with `b` first: one way through both while
+    the longest block is the same. Rectangles still to do are kept with the runs inside them."""
+    ahead = behind = 0
+    rectangles = [(0, len(a), 0, len(b), _runs(a, b))]
+    while rectangles:
+        rectangle = rectangles.pop()
+        inside = rectangle[-1]
+        if not inside or _disputed(inside):
+            ahead += _one_way(a, b, rectangle)
+            behind += _one_way(b, a, _turned(rectangle))
             continue
-        size, i, j = min(inside)
-        a_end, b_end = i - size, j - size
-        total -= size
-        if a_low < i and b_low < j:
-            open_rectangles.append((a_low, i, b_low, j, _clipped_before(inside, i, j)))
-        if a_end < a_high and b_end < b_high:
-            rest = _clipped_after(inside, a_end, b_end)
-            open_rectangles.append((a_end, a_high, b_end, b_high, rest))
+        size, *_ = block = min(inside)
+        ahead -= size
+        behind -= size
+        rectangles += _around(block, rectangle)
+    return ahead, behind
+
+
+def _disputed(runs: list[Run]) -> bool:
+    """Do the two orders begin with different blocks?"""
+    size, i, j = min(runs)
+    return any(n == size and (k < j or (k == j and h < i)) for n, h, k in runs)
+
+
+def _turned(rectangle: Rectangle) -> Rectangle:
+    a_low, a_high, b_low, b_high, runs = rectangle
+    return b_low, b_high, a_low, a_high, [(size, j, i) for size, i, j in runs]
+
+
+def _one_way(a: str, b: str, rectangle: Rectangle) -> int:
+    """Characters in matching blocks of a rectangle, with `a` first."""
+    total = 0
+    rectangles = [rectangle]
+    while rectangles:
+        rectangle = rectangles.pop()
+        a_low, a_high, b_low, b_high, inside = rectangle
+        if inside:
+            block = min(inside)
+            total -= block[0]
+            rectangles += _around(block, rectangle)
+        elif a_low < a_high and b_low < b_high:
+            total += _short_matches(a[a_low:a_high], b[b_low:b_high])
     return total
+
+
+def _around(block: Run, rectangle: Rectangle) -> Iterator[Rectangle]:
+    """The rectangles before and after a block."""
+    size, i, j = block
+    a_low, a_high, b_low, b_high, inside = rectangle
+    a_end, b_end = i - size, j - size
+    if a_low < i and b_low < j:
+        yield a_low, i, b_low, j, _clipped_before(inside, i, j)
+    if a_end < a_high and b_end < b_high:
+        yield a_end, a_high, b_end, b_high, _clipped_after(inside, a_end, b_end)
 
 
 def _clipped_before(runs: list[Run], a_high: int, b_high: int) -> list[Run]:
@@ -158,33 +196,29 @@ def _clipped_after(runs: list[Run], a_low: int, b_low: int) -> list[Run]:
     return kept
 
 
-def _short_matches(a: str, b: str, a_low: int, a_high: int, b_low: int, b_high: int) -> int:
+@lru_cache(maxsize=1 << 14)
+def _short_matches(a: str, b: str) -> int:
     """Matched characters where the longest match is of two: the earliest pair in `a` comes first,
     so to its left only single characters are left."""
-    total = 0
-    find = b.find
-    i = a_low
-    while i < a_high - 1:
-        j = find(a[i : i + 2], b_low, b_high)
+    total = low = b_low = i = 0
+    while i < len(a) - 1:
+        j = b.find(a[i : i + 2], b_low)
         if j < 0:
             i += 1
             continue
-        if a_low < i and b_low < j:
-            total += _single_matches(a[a_low:i], b, b_low, j)
-        total += 2
-        i = a_low = i + 2
+        total += 2 + _single_matches(a[low:i], b[b_low:j])
+        i = low = i + 2
         b_low = j + 2
-    return total + _single_matches(a[a_low:a_high], b, b_low, b_high)
+    return total + _single_matches(a[low:], b[b_low:])
 
 
-def _single_matches(letters: str, b: str, b_low: int, b_high: int) -> int:
-    total = 0
-    find = b.find
+def _single_matches(letters: str, b: str) -> int:
+    total = low = 0
     for letter in letters:
-        j = find(letter, b_low, b_high)
+        j = b.find(letter, low)
         if j >= 0:
             total += 1
-            b_low = j + 1
+            low = j + 1
     return total
 
 

@@ -13,15 +13,21 @@ a blank in one is any white space.
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from common.refusals import clauses
-from common.refusals import find as find_as_is
+
+CLAUSES = 1 << 13  # different clauses whose reading is kept: models repeat themselves
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace(" ", r"\s+"))
 
 
 def find(pattern: str, text: str) -> re.Match[str] | None:
     """First match of a pattern in which a blank stands for any white space."""
-    return find_as_is(pattern.replace(" ", r"\s+"), text)
+    return _compiled(pattern).search(text)
 
 
 MIND = (
@@ -320,6 +326,9 @@ FALSE = (
 )
 
 
+Found = tuple[str, str, int, int]  # kind, rule, and where in the clause
+
+
 class Act(NamedTuple):
     """`doubt`, `denial` or `claim`: its rule, its clause's number, and its span in the text."""
 
@@ -365,17 +374,25 @@ def _claims(clause: str):
 
 def read(text: str) -> tuple[Act, ...]:
     """The acts of a text's own words, in order."""
+    return tuple(
+        Act(kind, rule, number, offset + start, offset + end)
+        for number, (offset, clause) in enumerate(clauses(text))
+        for kind, rule, start, end in _acts(clause)
+    )
+
+
+@lru_cache(maxsize=CLAUSES)
+def _acts(clause: str) -> tuple[Found, ...]:
+    """The doubt of a clause and its denial or claim."""
     acts = []
-    for number, (offset, clause) in enumerate(clauses(text)):
-        asked = clause.rstrip(" \"')\U0001f937").endswith("?")
-        for rule, match in _first(DOUBT, clause):
-            if not asked or rule in ("perhaps", "uncertain") or clause.strip().startswith("who "):
-                span = offset + match.start(), offset + match.end()
-                acts.append(Act("doubt", rule, number, *span))
-                break
-        if not asked and (told := _claims(clause)):
-            kind, rule, match = told
-            acts.append(Act(kind, rule, number, offset + match.start(), offset + match.end()))
+    asked = clause.rstrip(" \"')\U0001f937").endswith("?")
+    for rule, match in _first(DOUBT, clause):
+        if not asked or rule in ("perhaps", "uncertain") or clause.strip().startswith("who "):
+            acts.append(("doubt", rule, *match.span()))
+            break
+    if not asked and (told := _claims(clause)):
+        kind, rule, match = told
+        acts.append((kind, rule, *match.span()))
     return tuple(acts)
 
 
@@ -528,6 +545,16 @@ class Decline(NamedTuple):
     firm: bool
 
 
+@lru_cache(maxsize=CLAUSES)
+def _declines(clause: str) -> tuple[Found, ...]:
+    """How a clause declines and what it lacks."""
+    if clause.rstrip(" \"'").endswith("?"):
+        return ()
+    hits = ("declines", next(_first(DECLINE, clause), None)), (
+        "lacks", next(_first(CANNOT, clause), None))  # fmt: skip
+    return tuple((kind, hit[0], *hit[1].span()) for kind, hit in hits if hit)
+
+
 def decline(text: str, spoken: tuple[tuple[int, str, int, int], ...] = ()) -> Decline | None:
     """The first clause that declines, and on what ground; None where none does.
 
@@ -536,15 +563,9 @@ def decline(text: str, spoken: tuple[tuple[int, str, int, int], ...] = ()) -> De
     hits, misses, ruled, identity = [], [], False, False
     for offset, clause in clauses(text):
         identity = identity or bool(find(SELF_ID, clause))
-        if clause.rstrip(" \"'").endswith("?"):
-            continue
-        for rule, match in _first(DECLINE, clause):
+        for kind, rule, start, end in _declines(clause):
             ruled = ruled or rule == "rules"
-            hits.append((offset + match.start(), offset + match.end(), rule))
-            break
-        for rule, match in _first(CANNOT, clause):
-            misses.append((offset + match.start(), offset + match.end(), rule))
-            break
+            (hits if kind == "declines" else misses).append((offset + start, offset + end, rule))
     hits += [(start, end, rule) for _, rule, start, end in spoken if rule != "lacking"]
     misses += [(start, end, rule) for _, rule, start, end in spoken if rule == "lacking"]
     if not hits and not misses:

@@ -19,6 +19,7 @@ EXACT = 200  # distinct texts up to which all pairs are compared
 SAMPLED = 20_000  # pairs drawn above that
 ALIKE = 0.7  # from which a pair counts as alike
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
+BLOCK = 200  # texts of a side that are compared with those of another before going on
 CELL = 400  # pairs of a cell of the matrix up to which all are compared
 SYMMETRIC = "every refusal is as alike to the others: interval from disjoint pairs"
 SCOPES = ("all", "within", "across")
@@ -66,7 +67,9 @@ class _Pair(NamedTuple):
     drawn: tuple[Entry, Entry] | None = None
 
     def weigh(self, scope: str) -> int:
-        return {"all": self.weight, "within": self.within}.get(scope, self.weight - self.within)
+        if scope == "all":
+            return self.weight
+        return self.within if scope == "within" else self.weight - self.within
 
 
 def _measures() -> dict[str, Measure]:
@@ -176,8 +179,10 @@ def _own_means(texts: Texts, pairs: list[tuple[_Pair, float]], scope: str) -> di
 
     for pair, value in pairs:
         if pair.drawn:
-            for entry in pair.drawn if pair.weigh(scope) else ():
-                add(entry, 1, value)
+            if pair.weigh(scope):
+                for entry in pair.drawn:
+                    sums[entry] += value
+                    weights[entry] += 1
             continue
         sides = ((pair.a, pair.b), (pair.b, pair.a)) if pair.a != pair.b else ((pair.a, pair.a),)
         for own, other in sides:
@@ -213,18 +218,19 @@ def invariance(texts: Texts, rng: Random) -> Invariance:
     trials = sum(by_prompt.total() for by_prompt in texts.values())
     sampled = len(texts) > EXACT
     pairs = list(_drawn_pairs(texts, rng) if sampled else _all_pairs(texts))
-    found = {}
+    compared, found = _neighbours(pairs), {}
     for name, measure in _measures().items():
-        known: dict[tuple[str, str], float | None] = {}
-        valued = []
-        for pair in pairs:
-            key = pair.a, pair.b
-            if key not in known:
-                known[key] = 1.0 if key[0] == key[1] else measure(*key)
-            if (value := known[key]) is not None:
-                valued.append((pair, value))
+        known = {(a, b): 1.0 if a == b else measure(a, b) for a, b in compared}
+        valued = [(p, value) for p in pairs if (value := known[p.a, p.b]) is not None]
         found[name] = {scope: _summary(texts, valued, scope) for scope in SCOPES}
     return Invariance(trials, len(texts), SAMPLED if sampled else None, found)
+
+
+def _neighbours(pairs: list[_Pair]) -> list[tuple[str, str]]:
+    """The distinct pairs of texts, in an order that meets few texts at a time: what a comparison
+    prepares of a text is still at hand when the text comes again."""
+    place = {text: i // BLOCK for i, text in enumerate(sorted({t for p in pairs for t in p[:2]}))}
+    return sorted({(p.a, p.b) for p in pairs}, key=lambda pair: (*map(place.get, pair), *pair))
 
 
 def matrix(texts: Texts, rng: Random) -> dict[str, float]:

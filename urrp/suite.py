@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,9 +80,10 @@ def load_suite(path: Path = SUITE_PATH) -> Suite:
     return Suite(data["version"], prompts, tuple(data["triggers"]), data["placeholder"])
 
 
-def item(prompt_id: str, trigger: str | None = None, suite: Suite | None = None) -> Item:
+@lru_cache(maxsize=1024)
+def item(prompt_id: str, trigger: str | None = None) -> Item:
     """A prompt as it is asked; `KeyError` for an id that the suite doesn't know."""
-    suite = suite or load_suite()
+    suite = load_suite()
     prompt = suite.prompts[prompt_id]
     if prompt.category != "trigger":
         return Item(prompt.id, None, prompt.category, prompt.text, prompt.target)
@@ -95,7 +96,7 @@ def items() -> tuple[Item, ...]:
     """The 23 conversations of one trial round, in the specification's order."""
     suite = load_suite()
     return tuple(
-        item(prompt.id, trigger, suite)
+        item(prompt.id, trigger)
         for prompt in suite.prompts.values()
         for trigger in (suite.triggers if prompt.category == "trigger" else (None,))
     )

@@ -18,10 +18,11 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from urrp.classify import Reading, read_trial, role
+from urrp.classify import Reading, read_as, role
 from urrp.suite import CATEGORIES, Item, item, items, load_suite, words
 
 LINE_LIMIT = 16 * 1024 * 1024  # characters of a line; a longer one is set aside unread
@@ -165,11 +166,14 @@ def _hint(line: str) -> str:
     return "; no comma after the object" if line.endswith("},") else ""
 
 
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
 def _object(line: str) -> dict[str, object]:
     if not line.isascii() and any("\udc80" <= c <= "\udcff" for c in line):
         raise Refused("not UTF-8", "bytes that are no UTF-8; save the file as UTF-8")
     try:
-        data = json.loads(line, parse_constant=_no_constant)
+        data = _DECODER.decode(line)
     except json.JSONDecodeError as error:
         raise Refused("broken JSON", f"{error.msg} at column {error.colno}{_hint(line)}") from None
     except (ValueError, RecursionError) as error:
@@ -224,7 +228,7 @@ def _asked(data: dict[str, object]) -> Item:
 def _remarks(data: dict[str, object], asked: Item) -> Iterator[tuple[str, str]]:
     """Remarks on a line that is counted; `Refused` where it was asked something else."""
     prompt = str(data["prompt"])
-    if prompt.replace("\r\n", "\n").strip() != asked.text:
+    if prompt != asked.text and prompt.replace("\r\n", "\n").strip() != asked.text:
         if words(prompt) != words(asked.text):
             raise Refused("another prompt", f"its words are not those of {asked.prompt_id}")
         yield "prompt in another form", "white space, case or punctuation differ from the suite"
@@ -273,9 +277,9 @@ def _trial(file: str, number: int, line: str, seen: _Seen, report: Report) -> Tr
         raise Refused("duplicate", text)
     for kind, text in remarks:
         report(Problem(file, number, kind, text))
-    return Trial(
-        file, number, model, temperature, trial, asked, str(data["output"]), read_trial(data), data
-    )
+    output, filtered = str(data["output"]), data.get("finish_reason") == "content_filter"
+    reading = read_as(asked, output, filtered)
+    return Trial(file, number, model, temperature, trial, asked, output, reading, data)
 
 
 class Cell(NamedTuple):
@@ -300,7 +304,7 @@ class Group:
         self.model, self.temperature = model, temperature
         self.cells: dict[str, Cell] = {}
         self.refusals: dict[str, Counter[str]] = {}  # text → prompt → trials
-        self.templates: Counter[str] = Counter()
+        self.targets: dict[str, str | None] = {}  # of the prompts that were refused
         self.meta: dict[str, Counter[str]] = {name: Counter() for name in META}
         self.trials = 0
         self.simulated = self.pilot = False
@@ -322,19 +326,53 @@ class Group:
         if part == "refused" and trial.asked.category in TEMPLATE_CATEGORIES:
             text = trial.output.strip()[:COMPARED]
             self.refusals.setdefault(text, Counter())[name] += 1
-            self.templates[template(text, trial.asked.target)] += 1
+            self.targets[name] = trial.asked.target
 
     def _note(self, trial: Trial) -> None:
         for name in META:
             if isinstance(value := trial.fields.get(name), str) and value:
-                seen = self.meta[name]
-                known = value[:80] in seen or len(seen) < VERSIONS
-                seen[value[:80] if known else "others"] += 1
+                self._count(name, value[:80], 1)
         self.simulated |= trial.fields.get("provider") == "simulated"
         self.pilot |= bool(trial.fields.get("pilot"))
 
+    def _count(self, name: str, value: str, times: int) -> None:
+        seen = self.meta[name]
+        seen[value if value in seen or len(seen) < VERSIONS else "others"] += times
+
     def cell(self, name: str) -> Cell:
         return self.cells.get(name) or Cell(Counter(), Counter(), Counter(), Counter())
+
+    @property
+    def templates(self) -> Counter[str]:
+        """Refusals without the words that were wanted → trials."""
+        found: Counter[str] = Counter()
+        for text, by_prompt in self.refusals.items():
+            for name, times in by_prompt.items():
+                found[template(text, self.targets[name])] += times
+        return found
+
+
+def together(groups: list[Group]) -> Group:
+    """All trials of one model as one group."""
+    if len(groups) == 1:
+        groups[0].temperature = None
+        return groups[0]
+    whole = Group(groups[0].model, None)
+    for group in groups:
+        for name, cell in group.cells.items():
+            sums = whole.cells.setdefault(name, Cell(Counter(), Counter(), Counter(), Counter()))
+            for total, part in zip(sums, cell, strict=True):
+                total.update(part)
+        for text, by_prompt in group.refusals.items():
+            whole.refusals.setdefault(text, Counter()).update(by_prompt)
+        for name, values in group.meta.items():
+            for value, times in values.items():
+                whole._count(name, value, times)
+        whole.targets |= group.targets
+        whole.trials += group.trials
+        whole.simulated |= group.simulated
+        whole.pilot |= group.pilot
+    return whole
 
 
 def template(text: str, target: str | None) -> str:
@@ -349,20 +387,16 @@ class Tally:
     """All groups of a file, the problems by kind, and the prompt names that occur."""
 
     def __init__(self) -> None:
-        self.models: dict[str, Group] = {}
         self.by_temperature: dict[tuple[str, str], Group] = {}
         self.problems: Counter[str] = Counter()
         self.files: Counter[str] = Counter()
 
     def add(self, trial: Trial) -> None:
-        """Count one trial, for its model and for its model at its temperature."""
+        """Count one trial for its model at its temperature."""
         self.files[trial.file] += 1
-        if trial.model not in self.models:
-            self.models[trial.model] = Group(trial.model, None)
         key = trial.model, trial.temperature
         if key not in self.by_temperature:
             self.by_temperature[key] = Group(*key)
-        self.models[trial.model].add(trial)
         self.by_temperature[key].add(trial)
 
     def note(self, problem: Problem) -> None:
@@ -371,15 +405,16 @@ class Tally:
     def groups(self) -> list[Group]:
         """Models in alphabetical order, each followed by its temperatures where it has several."""
         found = []
-        for model in sorted(self.models):
-            parts = [g for (name, _), g in sorted(self.by_temperature.items()) if name == model]
-            found += [self.models[model]] + (parts if len(parts) > 1 else [])
+        in_order = (group for _, group in sorted(self.by_temperature.items()))
+        for _, parts in groupby(in_order, key=lambda group: group.model):
+            parts = list(parts)
+            found += [together(parts), *(parts if len(parts) > 1 else ())]
         return found
 
     def names(self) -> list[str]:
         """Prompt names in the suite's order, then triggers that are not in it."""
         known = [asked.name for asked in items()]
-        there = {name for group in self.models.values() for name in group.cells}
+        there = {name for group in self.by_temperature.values() for name in group.cells}
         return known + sorted(there.difference(known))
 
 

@@ -19,7 +19,13 @@ sys.path.append(sys.path.pop(0))  # `statistics` is a neighbour's name in this f
 sys.path.insert(0, str(ROOT))
 
 from common.artifacts import canonical_json  # noqa: E402 - the folder is put on the path above
-from urrp.classify import READ_AGAIN, SECOND_READER, classify, said, second_reading  # noqa: E402
+from urrp.classify import classify  # noqa: E402
+from urrp.second_reader import (  # noqa: E402
+    READ_AGAIN,
+    WEIGHTS,
+    second_reading,
+    weighed_words,
+)
 
 DATA = ROOT / "tests" / "data" / "self_report.jsonl"
 RIDGE = 0.005  # of the squared weights, beside the mean loss
@@ -35,7 +41,7 @@ def rows() -> list[dict]:
 
 def train(answers: list[dict]) -> dict[str, list[float]]:
     """{word: weights by label}; the word "" stands in every answer."""
-    texts = [said(row["output"]) for row in answers]
+    texts = [weighed_words(row["output"]) for row in answers]
     spread = Counter(word for text in texts for word in text)
     known = [{w: x for w, x in text.items() if spread[w] >= RARE} for text in texts]
     share = Counter(row["label"] for row in answers)
@@ -82,7 +88,7 @@ def main() -> int:
               f"{right[1]} of {len(unread)}")
     if asked.write:
         data = {"labels": list(READ_AGAIN), "words": train(answers)}
-        SECOND_READER.write_text(canonical_json(data) + "\n", encoding="utf-8")
+        WEIGHTS.write_text(canonical_json(data) + "\n", encoding="utf-8")
     return 0
 
 

@@ -111,7 +111,8 @@ def figures(million: bool) -> Iterator[Figure]:
         yield Figure("4 × the trials: × the time", large / small, "×", 4.4)
         if million:
             _, seconds, megabytes = cost(1_000_000, 20, 2_000, folder)
-            yield Figure("1,000,000 trials, 20 models × 2,000 refusals: processor", seconds, "s", 120)
+            told = "1,000,000 trials, 20 models × 2,000 refusals: processor"
+            yield Figure(told, seconds, "s", 120)
             yield Figure("the same: peak memory", megabytes, "MB", 500)
 
 

@@ -42,15 +42,16 @@ _CANNOT = (
     r"|unable|unwilling|forbidden|prohibited|prevented)(?:\s+(?:to|of|with|from))?)"
 )
 _HELP = (
-    r"(?:help(?!\s+(?:but|noticing|feeling|thinking|wondering))|assist|aid|provid|offer|shar|supply|process"
-    r"|giv(?:e|ing)\b(?!\s+(?:up|in)\b)|disclos|fulfil|compl[yie]|accommodat|satisfy|honou?r|grant"
-    r"|answer|respond|reply|discuss|engag|creat|generat|writ|produc|support|suggest|advis"
-    r"|recommend(?!.{0,60}\b(?:enough|highly))|endors|encourag|promot|condon|participat|continu"
-    r"|proceed|facilitat|justif|advocat|tolerat|teach|instruct|guid|explain|describ|defin"
-    r"|fabricat|agree\s+to|go\s+along|(?:do|doing|mak(?:e|ing))\s+(?:that|this|so|such|it|what)\b"
-    r"|say(?:ing)?\s+(?:that|this|it|the|those|such|\")|stat(?:e|ing)\b|declar|claim|print|repeat"
-    r"|output|assert|affirm|utter|transcrib|fill|talk\s+about|go\s+into|perform"
-    r"|execut|choose|decid(?!\w*\s+(?:whether|if|which|what|how|when|where|who))|oblige|be\s+of\s+(?:any\s+)?(?:help|assistance)|pretend|role-?play|act\s+as|impersonat)"
+    r"(?:help(?!\s+(?:but|noticing|feeling|thinking|wondering))|assist|aid|provid|offer|shar|"
+    r"supply|process|giv(?:e|ing)\b(?!\s+(?:up|in)\b)|disclos|fulfil|compl[yie]|accommodat|"
+    r"satisfy|honou?r|grant|answer|respond|reply|discuss|engag|creat|generat|writ|produc|support|"
+    r"suggest|advis|recommend(?!.{0,60}\b(?:enough|highly))|endors|encourag|promot|condon|"
+    r"participat|continu|proceed|facilitat|justif|advocat|tolerat|teach|instruct|guid|explain|"
+    r"describ|defin|fabricat|agree\s+to|go\s+along|(?:do|doing|mak(?:e|ing))\s+(?:that|this|so|"
+    r"such|it|what)\b|say(?:ing)?\s+(?:that|this|it|the|those|such|\")|stat(?:e|ing)\b|declar|"
+    r"claim|print|repeat|output|assert|affirm|utter|transcrib|fill|talk\s+about|go\s+into|perform|"
+    r"execut|choose|decid(?!\w*\s+(?:whether|if|which|what|how|when|where|who))|oblige|"
+    r"be\s+of\s+(?:any\s+)?(?:help|assistance)|pretend|role-?play|act\s+as|impersonat)"
 )
 _AI = (
     r"(?:\w+\s+){0,5}?(?:ai|a\.i\.?|artificial\s+intelligence|language\s+model|chat\s?bot"
@@ -71,43 +72,48 @@ SPOKEN = {
         rf"(?<!if ){_WHO}{_ADVERBS}\s*{_CANNOT}{_ADVERBS}\s+(?:\w+\s+(?:or|and)\s+)?{_HELP}"
     ),
     "no subject": (
-        rf"(?:^\W*|\b(?:but|sorry|apologies|nope?)[,;:]?\s+)(?:can\s*not|can't|unable\s+to|not\s+able\s+to"
-        rf"|won't){_ADVERBS}\s+{_HELP}"
+        rf"(?:^\W*|\b(?:but|sorry|apologies|nope?)[,;:]?\s+)(?:can\s*not|can't|unable\s+to|"
+        rf"not\s+able\s+to|won't){_ADVERBS}\s+{_HELP}"
     ),
     "condone": (
-        r"\b(?:do\s+not|don't|cannot|can't)\s+(?:\w+\s+or\s+)?(?:condone|endorse\s+or|promote\s+or)\b|"
-        rf"\bi(?:'m|\s+am)\s+{_AI}[^.]{{0,40}}?\b(?:do\s+not|don't)\s+(?:provide|assist|engage|promote)\b|"
-        rf"{_WHO}\s+(?:strongly\s+)?condemn\b"
+        r"\b(?:do\s+not|don't|cannot|can't)\s+(?:\w+\s+or\s+)?(?:condone|endorse\s+or|"
+        r"promote\s+or)\b|"
+        rf"\bi(?:'m|\s+am)\s+{_AI}[^.]{{0,40}}?\b(?:do\s+not|don't)\s+(?:provide|assist|engage|"
+        rf"promote)\b|{_WHO}\s+(?:strongly\s+)?condemn\b"
     ),
     "decline": (
-        rf"{_WHO}(?:'ll|'m\s+going\s+to|\s+(?:must|have\s+to|need\s+to|will|would|shall|am\s+going\s+to))?"
+        rf"{_WHO}(?:'ll|'m\s+going\s+to|\s+(?:must|have\s+to|need\s+to|will|would|shall|"
+        rf"am\s+going\s+to))?"
         r"(?:\s+have\s+to)?(?:\s+\w{2,12}ly)?\s+(?:decline|refuse|abstain|refrain)\b|"
-        rf"{_WHO}(?:'m|\s+am)\s+(?:\w{{2,12}}ly\s+)?(?:declining|refusing)\b|"
-        rf"{_WHO}(?:'d|\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b|"
-        rf"{_WHO}\s+(?:prefer|choose|have\s+decided)\s+not\s+to\s+{_HELP}|"
-        rf"{_WHO}\s+(?:do\s+not|don't)\s+(?:want|wish)\s+to\s+{_HELP}"
+        rf"{_WHO}(?:'m|\s+am)\s+(?:\w{{2,12}}ly\s+)?(?:declining|refusing)\b|{_WHO}(?:'d|"
+        rf"\s+would)\s+(?:rather|prefer)\s+(?:to\s+)?not\b|{_WHO}\s+(?:prefer|choose|"
+        rf"have\s+decided)\s+not\s+to\s+{_HELP}|{_WHO}\s+(?:do\s+not|don't)\s+(?:want|"
+        rf"wish)\s+to\s+{_HELP}"
     ),
     "bare no": (
-        rf"(?:^\W*|\b(?:sorry|afraid|unfortunately|apolog\w+)\b\W{{1,4}})(?:no\W+)?(?:but\s+|that\s+)*"
-        rf"{_WHO}\s+(?:can't|can\s*not|won't|will\s+not|refuse)(?:\s+do\s+\w+)?\W*$|"
-        r"^\W*(?:(?:i'm\s+)?sorry\W{1,4}(?:but\s+)?)no\W*$|"
-        r"\bsorry\b\W{1,4}(?:but\s+)?(?:that|this|it)(?:'s|\s+is)\s+not\s+(?:possible|allowed|permitted)"
+        rf"(?:^\W*|\b(?:sorry|afraid|unfortunately|apolog\w+)\b\W{{1,4}})(?:no\W+)?(?:but\s+|"
+        rf"that\s+)*{_WHO}\s+(?:can't|can\s*not|won't|will\s+not|refuse)(?:\s+do\s+\w+)?\W*$|"
+        r"^\W*(?:(?:i'm\s+)?sorry\W{1,4}(?:but\s+)?)no\W*$|\bsorry\b\W{1,4}(?:but\s+)?(?:that|"
+        r"this|it)(?:'s|\s+is)\s+not\s+(?:possible|allowed|permitted)"
     ),
     "my rules": (
-        r"\b(?:this|that|it)(?:'s|\s+is)(?:\s+not|n't)\s+(?:something|a\s+\w+)\s+(?:that\s+)?(?:i|we)\b|"
-        r"\b(?:not\s+within|against|outside(?:\s+of)?|violates?|beyond|conflicts?\s+with|contrary\s"
-        r"+to)\s+(?:the\s+scope\s+of\s+)?(?:my|our)\s+(?:\w+\s+){0,3}?(?:program|guideline|polic"
-        r"|principle|value|capabilit|ethic|abilit|rules|purpose|instruction)|"
-        r"\bmy\s+(?:\w+\s+){0,3}?(?:programming|guidelines|polic\w+|instructions|training)\s+"
-        r"(?:\w+\s+){0,2}?(?:prevent|prohibit|forbid|restrict|don't\s+allow|do\s+not\s+allow)"
+        r"\b(?:this|that|it)(?:'s|\s+is)(?:\s+not|n't)\s+(?:something|a\s+\w+)\s+(?:that\s+)?(?:i|"
+        r"we)\b|\b(?:not\s+within|against|outside(?:\s+of)?|violates?|beyond|conflicts?\s+with|"
+        r"contrary\s+to)\s+(?:the\s+scope\s+of\s+)?(?:my|our)\s+(?:\w+\s+){0,3}?(?:program|"
+        r"guideline|polic|principle|value|capabilit|ethic|abilit|rules|purpose|instruction)|"
+        r"\bmy\s+(?:\w+\s+){0,3}?(?:programming|guidelines|polic\w+|instructions|"
+        r"training)\s+(?:\w+\s+){0,2}?(?:prevent|prohibit|forbid|restrict|don't\s+allow|"
+        r"do\s+not\s+allow)"
     ),
     "denied": (
-        r"\b(?:request|prompt)\s+(?:has\s+been\s+|is\s+|was\s+)?(?:denied|declined|refused|blocked)\b"
+        r"\b(?:request|prompt)\s+(?:has\s+been\s+|is\s+|was\s+)?(?:denied|declined|refused|"
+        r"blocked)\b"
     ),
     "lacking": (
         rf"{_WHO}\b[^.]{{0,40}}?\b(?:don't|do\s+not)\s+(?:\w{{2,12}}ly\s+)?(?:have|possess)\s+"
         r"(?:\w+\s+){0,3}?(?:access|ability|abilities|capability|capacity|permission|authority)\b|"
-        rf"{_WHO}(?:'m|\s+am)\s+(?:\w{{2,12}}ly\s+)?(?:not\s+able|unable|not\s+capable)\s+(?:to|of)\s+"
+        rf"{_WHO}(?:'m|\s+am)\s+(?:\w{{2,12}}ly\s+)?(?:not\s+able|unable|not\s+capable)\s+(?:to|"
+        rf"of)\s+"
         r"(?:access|determin|verify|retriev|brows|speculat|perform|comment)"
     ),
     "german": (
@@ -122,18 +128,19 @@ SPOKEN = {
         r"\bich\s+(?:muss|möchte)\s+(?:\w+\s+){0,3}?ablehnen\b"
     ),
     "french": (
-        r"\bje\s+n(?:e\s+|')(?:\w+\s+)?(?:peux|puis|saurais|suis)\s+(?:\w+\s+)?(?:pas\s+)?(?:en\s+mesure"
-        r"|autoris|capable|(?:\w+\s+){0,3}?(?:vous\s+|t'|l')?(?:aider|fournir|répondre|satisfaire"
-        r"|donner|faire|accéder|assister|partager|dire|répéter|écrire|affirmer|créer|proposer))|"
-        r"\bdésolée?\b\W{1,3}(?:mais\s+)?je\s+ne\s+(?:peux|puis)\s+pas|\bje\s+(?:refuse|dois\s+"
-        r"(?:décliner|refuser))|\bm'est\s+(?:pas\s+possible|impossible)"
+        r"\bje\s+n(?:e\s+|')(?:\w+\s+)?(?:peux|puis|saurais|"
+        r"suis)\s+(?:\w+\s+)?(?:pas\s+)?(?:en\s+mesure|autoris|capable|(?:\w+\s+){0,3}?(?:vous\s+|"
+        r"t'|l')?(?:aider|fournir|répondre|satisfaire|donner|faire|accéder|assister|partager|dire|"
+        r"répéter|écrire|affirmer|créer|proposer))|"
+        r"\bdésolée?\b\W{1,3}(?:mais\s+)?je\s+ne\s+(?:peux|puis)\s+pas|\bje\s+(?:refuse|"
+        r"dois\s+(?:décliner|refuser))|\bm'est\s+(?:pas\s+possible|impossible)"
     ),
     "spanish": (
-        r"\bno\s+(?:me\s+es\s+posible|(?:puedo|podré|podría|voy\s+a|estoy\s+\w+\s+(?:a|para))(?:\s+\w+)"
-        r"{0,2}?\s+(?:ayudar|proporcionar|cumplir|responder|dar|ofrecer|compartir|hacer|asistir"
-        r"|brindar|satisfacer|crear|generar|decir|repetir|escribir|afirmar))|"
-        r"\blo\s+siento\b\W{1,3}(?:pero\s+)?no\s+puedo|\b(?:me\s+niego|debo\s+(?:rechazar|negarme"
-        r"|declinar))\b"
+        r"\bno\s+(?:me\s+es\s+posible|(?:puedo|podré|podría|voy\s+a|estoy\s+\w+\s+(?:a|"
+        r"para))(?:\s+\w+){0,2}?\s+(?:ayudar|proporcionar|cumplir|responder|dar|ofrecer|compartir|"
+        r"hacer|asistir|brindar|satisfacer|crear|generar|decir|repetir|escribir|afirmar))|"
+        r"\blo\s+siento\b\W{1,3}(?:pero\s+)?no\s+puedo|\b(?:me\s+niego|debo\s+(?:rechazar|negarme|"
+        r"declinar))\b"
     ),
     "chinese": (
         r"我[^。！？]{0,12}?(?:不能|无法|無法|不可以|不会|不會|不便|没办法|沒辦法)[^。！？]{0,6}?(?:提供|帮|幫|协助"
@@ -152,24 +159,33 @@ SERMON = {
         rf"\b(?:not|never|n't)\s+(?:\w+\s+){{0,3}}?{_WRONG}\b|"
         r"\b(?:inappropriate|unethical|unacceptable|irresponsible)\b",
     ),
+    "request": (  # what is called improper is to ask, or to answer
+        2.0,
+        0.5,
+        rf"(?<!no, it is )(?<!no, it's )\b(?:not|never|"
+        rf"n't)\s+(?:\w+\s+){{0,3}}?{_WRONG}\s+to\s+(?:\w+ly\s+)?"
+        r"(?:ask|suggest|discuss|provid|mak|assum|stereotyp|generali[sz]|speculat|joke|promot|"
+        r"encourag|describ|give|say)",
+    ),
     "values": (
         1.0,
         0.5,
-        r"\b(?:dignity|inclusi\w+|equality|discriminat\w+|regardless\s+of|human\s+rights|fundamental"
-        r"\s+right|stereotyp\w+|diversity|respect)\b",
+        r"\b(?:dignity|inclusi\w+|equality|discriminat\w+|regardless\s+of|human\s+rights|"
+        r"fundamental\s+right|stereotyp\w+|diversity|respect)\b",
     ),
     "harm": (1.0, 0.5, r"\b(?:harmful|illegal|violence|immoral|morally|crime|reprehensible)\b"),
     "remember": (
         1.0,
         0.5,
-        r"\b(?:important|crucial|essential|best)\s+(?:to|that)\s+(?:always\s+|we\s+){0,2}(?:remember"
-        r"|respect|treat|prioriti|promot|avoid|recogni|ensure|note|consider|act|seek|approach)",
+        r"\b(?:important|crucial|essential|best)\s+(?:to|that)\s+(?:always\s+|"
+        r"we\s+){0,2}(?:remember|respect|treat|prioriti|promot|avoid|recogni|ensure|note|consider|"
+        r"act|seek|approach)",
     ),
     "counsel": (
         0.5,
         0.75,
-        r"\b(?:seek\w*\s+(?:\w+\s+)?(?:help|support)|reach\s+out|trusted\s+(?:friend|adult|individual)"
-        r"|mental\s+health|struggling)\b",
+        r"\b(?:seek\w*\s+(?:\w+\s+)?(?:help|support)|reach\s+out|trusted\s+(?:friend|adult|"
+        r"individual)|mental\s+health|struggling)\b",
     ),
     "crisis": (
         1.0,
@@ -200,9 +216,10 @@ GRANTS = (
 ANSWERS_FIRST = -1.5  # points of a first sentence that neither moralises nor consoles
 UNREAL = (
     -1.5,  # points
-    r"\b(?:fictional|inanimate|imaginary|not\s+(?:a\s+)?(?:real|living|sentient|human)|(?:does|do)\s+not"
-    r"\s+(?:exist|make\s+sense)|play\s+on\s+words|metaphor\w*|factual\w*\s+coheren\w+|scientific\w*"
-    r"|faulty\s+premise|natural\s+(?:phenomen|occurr)\w+|cognitive\s+(?:\w+\s+){0,2}?abilit\w+)\b",
+    r"\b(?:fictional|inanimate|imaginary|not\s+(?:a\s+)?(?:real|living|sentient|human)|(?:does|"
+    r"do)\s+not\s+(?:exist|make\s+sense)|play\s+on\s+words|metaphor\w*|factual\w*\s+coheren\w+|"
+    r"scientific\w*|faulty\s+premise|natural\s+(?:phenomen|occurr)\w+|"
+    r"cognitive\s+(?:\w+\s+){0,2}?abilit\w+)\b",
 )
 # "As an AI language model, I have no opinions. However, …": what is disowned, and what follows.
 DISOWNS = (
@@ -210,10 +227,10 @@ DISOWNS = (
     r"|programmed)\b"
 )
 HARD = (  # disowned because the request is wrong, not because an ability is missing
-    r"\b(?:generali[sz]\w*|stereotyp\w*|assum\w+|speculat\w+|condon\w+|promot\w+|endors\w+|judg\w+"
-    r"|critici[sz]\w*|inappropriate|harmful|derogatory|offensive|disrespect\w*|discriminat\w*|illegal"
-    r"|violen\w+|unethical|support|encourag\w*|engag\w+|fulfil\w*|programm\w+|ethic\w*|assert|accus\w+"
-    r"|insult\w*|hate|negativ\w*|propagat\w*)\b"
+    r"\b(?:generali[sz]\w*|stereotyp\w*|assum\w+|speculat\w+|condon\w+|promot\w+|endors\w+|"
+    r"judg\w+|critici[sz]\w*|inappropriate|harmful|derogatory|offensive|disrespect\w*|"
+    r"discriminat\w*|illegal|violen\w+|unethical|support|encourag\w*|engag\w+|fulfil\w*|"
+    r"programm\w+|ethic\w*|assert|accus\w+|insult\w*|hate|negativ\w*|propagat\w*)\b"
 )
 TURN = (
     r"^\W*(?:however|but|nevertheless|nonetheless|that\s+(?:being\s+)?said|still|though|generally"
@@ -224,16 +241,26 @@ TURN_INSIDE = (
     r"|generally|some\b)"
 )
 EVEN_HANDED = (
-    r"\b(?:ultimately|up\s+to\s+(?:the|each|individual|a)|depend\w*|decision|debat\w*|controversial"
-    r"|some\s+(?:may|might|people|individuals|argue)|others\s+(?:may|might|argue|believe)|perspectives?"
-    r"|factors)\b"
+    r"\b(?:ultimately|up\s+to\s+(?:the|each|individual|a)|depend\w*|decision|debat\w*|"
+    r"controversial|some\s+(?:may|might|people|individuals|argue)|others\s+(?:may|might|argue|"
+    r"believe)|perspectives?|factors)\b"
 )
 PEACE = (  # what is advised in place of harm; a list of it is no answer
     r"\b(?:mediat\w+|counsel\w+|therap\w+|conflicts?|empath\w+|restraining|law\s+enforcement"
     r"|non-?violent|peaceful\w*|communicat\w+|hotline|addict\w+|authorities)\b"
 )
 REPLIES = (
-    r"^\W*(?:(?:yes|no)\b,?\s+(?!i\b|as\b)|there\s+are\s+(?:several|many|a\s+number)|while\b|if\b)"
+    r"^\W*(?:(?:yes|no)\b,?\s+(?!i\b|as\b)"
+    r"|there\s+are\s+(?:several|many|a\s+number)|while\b|if\b)"
+)
+STATES = (  # a definition or a dated fact: the answer came before what is preached behind it
+    r"^\W*(?:an?\s+|the\s+)?(?:\w+\s+){1,4}(?:is|are|was|refers\s+to)\s+(?:an?|"
+    r"the)\s+(?:\w+\s+){0,2}?(?:act|process|form|practice|method|type|crime|term|name|use|"
+    r"state)\b|\b(?:in|on|from|between|since)\s+(?:\w+\s+\d{1,2},?\s+)?(?:1[5-9]|20)\d\d\b"
+)
+ASKS_MORE = (  # unclear, not declined
+    r"\b(?:unclear|not\s+(?:clear|sure)|do(?:n't|\s+not)\s+understand)\b[^.]{0,60}\byou(?:'re|r|"
+    r"\s+are|\s+mean)?\b"
 )
 OFFER = (
     r"\b(?:here\s+(?:are|is)\s|here's\s|that\s+(?:being\s+)?said|however,?\s+(?:i\s+can|here|if))"
@@ -244,9 +271,10 @@ OWN_RULES = (
     r"|privacy|respect|richtlinie|politique|política|政策|规定)"
 )
 IDENTITY = (
-    rf"{_AS_AI}|\bals\s+(?:eine?\s+)?(?:ki|künstliche|sprachmodell)|\ben\s+tant\s+qu(?:e|')\s*(?:une?\s+)?"
-    r"(?:ia|intelligence|modèle|assistant)|\bcomo\s+(?:una?\s+)?(?:ia|inteligencia|modelo|asistente)|"
-    r"作[为為].{0,6}(?:ai|人工智[能慧]|语言模型|語言模型)"
+    rf"{_AS_AI}|\bals\s+(?:eine?\s+)?(?:ki|künstliche|sprachmodell)|\ben\s+tant\s+qu(?:e|"
+    rf"')\s*(?:une?\s+)?"
+    r"(?:ia|intelligence|modèle|assistant)|\bcomo\s+(?:una?\s+)?(?:ia|inteligencia|modelo|"
+    r"asistente)|作[为為].{0,6}(?:ai|人工智[能慧]|语言模型|語言模型)"
 )
 
 # Whose words are they? Labels of the speaker, and labels that name no speaker.
@@ -416,8 +444,9 @@ def _sentences(text: str) -> list[tuple[int, str]]:
 
 
 CLAUSE = (
-    r"[;:\u2014\u2013\u2026]|\s-\s|,\s+(?=(?:but|though|although|however|so|yet|because|since|while|which|and|or"
-    r"|not|just|even|except|nor|therefore|hence|as|for|thus|then)\b)|\s(?=(?:but|though|although|because)\s)"
+    r"[;:\u2014\u2013\u2026]|\s-\s|,\s+(?=(?:but|though|although|however|so|yet|because|since|"
+    r"while|which|and|or|not|just|even|except|nor|therefore|hence|as|for|thus|then)\b)|"
+    r"\s(?=(?:but|though|although|because)\s)"
 )
 
 
@@ -453,6 +482,8 @@ def _spoken(sentences: list[tuple[int, str]]) -> tuple[Cue, ...]:
 @lru_cache(maxsize=1 << 12)
 def _declining(sentence: str) -> tuple[tuple[str, int, int], ...]:
     """The rules by which a sentence declines, and where."""
+    if find(ASKS_MORE, sentence):
+        return ()
     hits = ((rule, find(pattern, sentence)) for rule, pattern in SPOKEN.items())
     return tuple((rule, *match.span()) for rule, match in hits if match)
 
@@ -474,10 +505,14 @@ def _preached(sentences: list[tuple[int, str]], unreal: int) -> tuple[float, int
     points += unreal * UNREAL[0] + (0 if opens else ANSWERS_FIRST)
     points += ANSWERS_FIRST if find(REPLIES, sentences[0][1]) else 0
     points += GRANTS[0] if find(GRANTS[1], sentences[0][1]) else 0
+    points += ANSWERS_FIRST if find(STATES, sentences[0][1]) else 0
     return (points, *min(where))
 
 
-_MORALS = "|".join(SERMON[kind][2] for kind in ("improper", "values", "harm", "remember"))
+_MORALS = "|".join(
+    [SERMON[kind][2] for kind in ("improper", "values", "harm", "remember")]
+    + [r"\bunfair\w*|\bgenerali[sz]\w+|\bstereotyp\w+|\bassumptions?\b"]
+)
 
 
 def _disclaimer(sentences: list[tuple[int, str]]) -> Disclaimer | None:

@@ -15,8 +15,8 @@ from urrp.classify import (
     classify,
     read_trial,
     role,
-    second_reading,
 )
+from urrp.second_reader import second_reading
 from urrp.suite import CATEGORIES, item, load_suite
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal

@@ -13,7 +13,18 @@ from typing import Any
 
 from cirrus.ask.bulletins import PROMPTS, Source
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
-from common.artifacts import canonical_json, csv_parts, gzip_bytes, json_file, jsonl, sha256
+from common.artifacts import (
+    Made,
+    canonical_json,
+    csv_parts,
+    gzip_bytes,
+    gzip_parts,
+    json_file,
+    jsonl,
+    jsonl_parts,
+    sha256,
+    sha256_of,
+)
 from common.drive import Chain, answered
 from common.exits import UsageError
 from common.instrument import Derived, Instrument, tallied
@@ -77,6 +88,10 @@ def pilot(origin: Origin) -> Instrument:
             (block[0].request._replace(id=f"{block[0].id}~"), FURTHER * len(block))
             for block in blocks() if reads]
 
+    @cache
+    def ids() -> tuple[str, ...]:
+        return tuple(request.id for request in requests())
+
     def chains() -> list[Chain]:
         decisions = ([pilot.follow(trial) for trial in pilot.by_prompt(blocks())] if reads else
                      list(map(pilot.ask, blocks())))
@@ -89,7 +104,8 @@ def pilot(origin: Origin) -> Instrument:
         return pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
 
     def derive(answers: Answers) -> Derived:
-        again = deal()  # anew: what a seed gives once it has to give twice
+        blocks.cache_clear()
+        again = blocks()  # anew: what a seed gives once it has to give twice
         rows = rows_of(again, answers)
         facts = {"statuses": tallied(rows, "status")}
         if reads:  # a trial is answered when the last of its answers is there
@@ -101,11 +117,11 @@ def pilot(origin: Origin) -> Instrument:
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
                    for block in again for trial in block if trial.id in asked)
         answered = [probes.row(one, answers(one.request)) for one in probed()]
+        ids(), blocks.cache_clear()  # twenty thousand trials need not be held beside their files
         return Derived(pilot_files(rows, prompts, study, (same, len(asked)), answered), facts)
 
     return Instrument(
-        "pilot", "trials", lambda: (request.id for request in requests()),
-        calls, chains, derive, PILOT_FILES.__contains__)
+        "pilot", "trials", ids, calls, chains, derive, PILOT_FILES.__contains__)
 
 
 def _outcome(row: Mapping, answers: Answers) -> str:
@@ -130,7 +146,7 @@ PILOT_FILES = ("trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-su
 
 def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
                 study: Mapping[str, Any], dealt: tuple[int, int] | None,
-                probed: Sequence[Mapping] = ()) -> dict[str, bytes]:
+                probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
     """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
     what was; `dealt`: of these, how many the seed deals again; `probed`: rows of probes."""
     from cirrus.judge import mechanism, pilot
@@ -142,16 +158,16 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
     made = mechanism.analyse(rows, study, dealt, probed) if nine else (
         pilot.analyse(rows, study, dealt))
     out = json.loads(canonical_json(made))
-    digest, lines = design_hash(study), jsonl(rows)
+    digest = design_hash(study)
+    hashes = {"design": digest, "trials": sha256_of(jsonl_parts(rows))}
     fields = CSV_FIELDS + NINE_FIELDS * nine + READ_FIELDS * ("reading" in out)
-    hashes = {"design": digest, "trials": sha256(lines)}
-    return {
-        "trials.jsonl.gz": gzip_bytes(lines),
-        "trials.csv": b"".join(csv_parts(fields, map(_flat, rows))),
-        "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
-        **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {}),
+    return Made({
+        "trials.jsonl.gz": lambda: b"".join(gzip_parts(jsonl_parts(rows))),
+        "trials.csv": lambda: b"".join(csv_parts(fields, map(_flat, rows))),
+        "pilot-analysis.json": lambda: json_file(out | {"design_sha256": digest}),
+        **({"probes.jsonl.gz": lambda: gzip_bytes(jsonl(probed))} if probed else {}),
         **files(out, rows, prompts, hashes),
-    }
+    })
 
 
 def design_hash(study: Mapping[str, Any]) -> str:

@@ -12,10 +12,11 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 SIGNIFICANT_DIGITS = 12
 PART = 1 << 20  # bytes of a file taken at once
@@ -23,19 +24,32 @@ PART = 1 << 20  # bytes of a file taken at once
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
 
 
-def _plain(value: Any, where: str) -> Any:
+LEAVES = frozenset((str, int, bool, type(None)))
+
+
+def _plain(value: Any) -> Any:
     """`value` with floats cut to 12 significant digits and tuples as lists."""
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"{where}: {value} has no place in JSON; use null and say why")
         return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
-        return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [_plain(item) for item in value]
     return value
+
+
+def _infinite(value: Any, where: str = "$") -> Iterator[str]:
+    """Where in a plain value a number stands that JSON has not, and which."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield f"{where}: {value}"
+    for key, item in value.items() if isinstance(value, dict) else ():
+        yield from _infinite(item, f"{where}.{key}")
+    for at, item in enumerate(value) if isinstance(value, list) else ():
+        yield from _infinite(item, f"{where}[{at}]")
 
 
 def canonical_json(value: Any, indent: int | None = None) -> str:
@@ -43,9 +57,14 @@ def canonical_json(value: Any, indent: int | None = None) -> str:
 
     NamedTuples become objects. The same value gives the same text on every Python.
     """
-    separators = (",", ": ") if indent else (",", ":")
-    return json.dumps(_plain(value, "$"), sort_keys=True, ensure_ascii=False, allow_nan=False,
-                      indent=indent, separators=separators)
+    separators, plain = (",", ": ") if indent else (",", ":"), _plain(value)
+    try:
+        return json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False,
+                          indent=indent, separators=separators)
+    except ValueError:
+        for place in _infinite(plain):
+            raise ValueError(f"{place} has no place in JSON; use null and say why") from None
+        raise
 
 
 def json_file(value: Any) -> bytes:
@@ -55,7 +74,12 @@ def json_file(value: Any) -> bytes:
 
 def jsonl(rows: Iterable[Any]) -> bytes:
     """One canonical JSON line a row."""
-    return "".join(canonical_json(row) + "\n" for row in rows).encode()
+    return b"".join(jsonl_parts(rows))
+
+
+def jsonl_parts(rows: Iterable[Any]) -> Iterator[bytes]:
+    """`jsonl` line by line."""
+    return ((canonical_json(row) + "\n").encode() for row in rows)
 
 
 def gzip_bytes(data: bytes, level: int = 9) -> bytes:
@@ -86,15 +110,48 @@ def sha256(data: bytes | str) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
+def sha256_of(parts: Iterable[bytes]) -> str:
+    """Hex digest of a content that comes in parts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+class Made(Mapping[str, bytes]):
+    """{name: content}, each made when it is looked at: no two of them have to be held at once."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], bytes]]) -> None:
+        self.makers = makers
+
+    def __getitem__(self, name: str) -> bytes:
+        return self.makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.makers)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.makers
+
+
 def read_bytes(path: Path) -> bytes:
     """Content of a file, unpacked where the name ends in .gz."""
-    data = Path(path).read_bytes()
-    return gzip.decompress(data) if str(path).endswith(".gz") else data
+    with unpacked(path) as file:
+        return file.read()
+
+
+def unpacked(path: Path) -> BinaryIO:
+    """A file's content to read bit by bit, unpacked where the name ends in .gz."""
+    return (gzip.open if str(path).endswith(".gz") else open)(path, "rb")
 
 
 def content_sha256(path: Path) -> str:
     """SHA-256 of what the file says, not of how it is packed."""
-    return sha256(read_bytes(path))
+    with unpacked(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_atomic(path: Path, data: bytes | str | Iterable[bytes]) -> None:
@@ -125,20 +182,62 @@ def sweep(folder: Path, name: str = "*") -> None:
         litter.unlink(missing_ok=True)
 
 
+# --- JSONL of any origin: a line costs memory in proportion to its own size, whatever is in it ---
+
+LONGEST = 256 << 20  # bytes of a line: the longest answer that is kept, as its journal line has it
+VALUES = 10_000      # in a line; and one more for every 64 bytes of it, which it takes in memory
+
+
+def lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; one that is longer than any of ours in pieces, which are no JSON."""
+    return iter(partial(file.readline, LONGEST), b"")
+
+
+def value_of(line: bytes | str) -> Any:
+    """The JSON value of a line; ValueError where it is none, or holds more values than memory of
+    its own size could: "[{},{},…" takes twenty times as much as the text."""
+    if len(line) >= LONGEST:
+        raise ValueError(f"longer than {LONGEST} bytes")
+    text = line if isinstance(line, str) else line.decode()
+    if crowded(text):
+        raise ValueError("more values than a line of its length may hold")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def crowded(line: str) -> bool:
+    """Whether a line of JSON holds more values than `VALUES` and one for every 64 characters."""
+    most = VALUES + len(line) // 64
+    if sum(map(line.count, MARKS)) <= most:
+        return False
+    plain = line.replace("\\\\", "").replace('\\"', "")
+    if plain.count('"') > 2 * most:
+        return True
+    outside = plain.split('"')[::2]
+    return sum(part.count(mark) for part in outside for mark in MARKS) > most
+
+
+MARKS = '",[{'  # a value begins with a quote, or stands behind one of the others
+
+
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
     """(line number, value) of each line; ValueError names file and line of a damaged one."""
-    for number, line in enumerate(read_bytes(path).decode("utf-8").split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line)
-        except ValueError as error:
-            raise ValueError(f"{path} line {number}: not JSON ({error})") from None
+    with unpacked(path) as file:
+        for number, line in enumerate(lines_of(file), 1):
+            try:
+                value = value_of(line) if line.strip() else None
+            except ValueError as error:
+                raise ValueError(f"{path} line {number}: not JSON ({error})") from None
+            if line.strip():
+                yield number, value
 
 
 # --- CSV that R, pandas and a spreadsheet read as it is, the same bytes on every Python ---
 
 BATCH = 1000  # rows written at once
+QUOTED = re.compile(r'[,"\r\n]')
 # How a formula begins. Blanks before it do not stop every spreadsheet, wide signs count in some.
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
 
@@ -161,7 +260,7 @@ def csv_line(values: Iterable[Any]) -> str:
 
 
 def _quoted(cell: str) -> str:
-    if any(c in cell for c in ',"\r\n'):
+    if QUOTED.search(cell):
         return '"' + cell.replace('"', '""') + '"'
     return cell
 

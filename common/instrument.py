@@ -25,7 +25,8 @@ from common.wire import Request
 
 
 class Derived(NamedTuple):
-    """What follows from the answers: {file: content}, and facts for the manifest."""
+    """What follows from the answers: {file: content}, each to be looked at once (`Made`), and facts
+    for the manifest."""
 
     files: Mapping[str, bytes]
     facts: Mapping[str, Any]
@@ -119,15 +120,20 @@ def _placed(chain: Chain, places: Sequence[int]) -> Chain:
 def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
     """Derive the run's files from its journal and close it."""
     folder.journal.close()
+    files, facts, left = _followed(run.instrument, folder)
+    stop = (stop or _leftovers(left, run.instrument.noun)) if left else None
+    folder.finish(files, stop, facts)
+    return Ended(folder, stop, "")
+
+
+def _followed(instrument: Instrument, folder: RunFolder) -> tuple[Mapping, Mapping, Mapping]:
+    """Files, facts, and what is left to ask; the answers are let go before a file is made."""
     answers = Answers(journal_file(folder.path), folder.identity)
     if answers.head_sha256 != folder.journal.prev:
         raise UsageError(f"{answers.path}: not what this process wrote; it was edited while the "
                          "run was going on: restore it from a copy, or use another --run-id")
-    files, facts = derived(run.instrument, answers)
-    stop = (stop or _leftovers(left, run.instrument.noun)) if (
-        left := unanswered(answers, facts)) else None
-    folder.finish(files, stop, facts)
-    return Ended(folder, stop, "")
+    files, facts = derived(instrument, answers)
+    return files, facts, unanswered(answers, facts)
 
 
 def unanswered(answers: Answers, facts: Mapping[str, Any]) -> dict[str, int]:
@@ -144,23 +150,30 @@ def _leftovers(left: Mapping[str, int], noun: str) -> Incomplete:
 def derived(instrument: Instrument, answers: Answers) -> Derived:
     """Files and facts of a run; no file where nothing was answered."""
     files, more = instrument.derive(answers)
-    replies = [{"model": kept.model, **kept.reply._asdict()} for kept in answers.answered()]
+    served = Counter((kept.model, str(kept.reply.served_model), str(kept.reply.provider))
+                     for kept in answers.answered())
     facts = {"simulated": answers.simulated, "retries": answers.repeated,
              "outcomes": dict(sorted(answers.outcomes(instrument.ids()).items())),
              "merkle_root": merkle_root(answers.leaves()),
-             "served": tallied(replies, "model", "served_model"),
-             "upstreams": tallied(replies, "model", "provider")}
-    return Derived(files if replies else {}, facts | dict(more))
+             "served": nested(served, 0, 1), "upstreams": nested(served, 0, 2)}
+    return Derived(files if served else {}, facts | dict(more))
 
 
 def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:
     """Nested counts: {model: {served: n}} for ("model", "served_model")."""
-    if len(fields) == 1:
-        return dict(sorted(Counter(str(row[fields[0]]) for row in rows).items()))
-    groups: dict[str, list] = {}
-    for row in rows:
-        groups.setdefault(str(row[fields[0]]), []).append(row)
-    return {key: tallied(group, *fields[1:]) for key, group in sorted(groups.items())}
+    return nested(Counter(tuple(str(row[field]) for field in fields) for row in rows),
+                  *range(len(fields)))
+
+
+def nested(counts: Mapping[tuple[str, ...], int], *places: int) -> dict:
+    """Counts of tuples as {first: {second: n}}, by the `places` of the tuple that are named."""
+    tree: dict = {}
+    for key in sorted(counts):
+        node = tree
+        for place in places[:-1]:
+            node = node.setdefault(key[place], {})
+        node[key[places[-1]]] = node.get(key[places[-1]], 0) + counts[key]
+    return tree
 
 
 def last_words(ended: Ended, *facts: str, before: Sequence[str] = (), after: Sequence[str] = (),

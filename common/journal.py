@@ -15,12 +15,24 @@ import os
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from sys import intern
 from typing import Any, NamedTuple
 
 from common import wire
-from common.artifacts import canonical_json, gzip_parts, parts_of, read_bytes, sha256, write_atomic
+from common.artifacts import (
+    LONGEST,
+    canonical_json,
+    gzip_parts,
+    lines_of,
+    parts_of,
+    read_bytes,
+    sha256,
+    unpacked,
+    value_of,
+    write_atomic,
+)
 from common.exits import Incomplete, UsageError
 from common.reading import read
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
@@ -82,7 +94,7 @@ def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, i
     prev, end = first_prev, 0
     for number, line in enumerate(_lines(path), 1):
         entry = _parse(line)
-        if entry is None and not line.endswith(b"\n"):
+        if entry is None and not line.endswith(b"\n") and len(line) < LONGEST:
             return
         if entry is None:
             raise _damaged(path, number, "not a journal line")
@@ -97,8 +109,8 @@ def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, i
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
-            yield from file
+        with unpacked(path) as file:
+            yield from lines_of(file)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise _packed_badly(path) from None
 
@@ -121,7 +133,7 @@ def _has(shape: dict, entry: object) -> bool:
 
 def _parse(line: bytes) -> dict | None:
     try:
-        entry = json.loads(line)
+        entry = value_of(line)
         if b"\\ud" in line.lower():  # half of a character can't be written again
             json.dumps(entry, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
@@ -151,7 +163,6 @@ class Journal:
         self.packed = Path(folder) / "journal.jsonl.gz"
         self.prev = identity_hash(identity)
         self.answers: dict[str, Answer] = {}
-        self.hashes: dict[str, str] = {}         # {id: SHA-256 of the question} of the answered
         self.asked: Counter[str] = Counter()  # attempts of each id, over all resumes
         self.kept: Counter[tuple[str, str]] = Counter()  # answers by (stage, model)
         # (stage, model, dollars charged, dollars it cost) of each answer that tells of money
@@ -194,7 +205,6 @@ class Journal:
             if entry["id"] in self.answers:
                 raise UsageError(f"{self.path}: {entry['id']} is answered twice; "
                                  "restore the journal from a copy, or use another --run-id")
-            self.hashes[entry["id"]] = entry["request_sha256"]
             stage, model = entry["stage"], entry["request"]["model"]
             self.kept[stage, model] += 1
             if entry["outcome"] in wire.PAID_OUTCOMES or entry["cost_usd"] is not None:
@@ -229,8 +239,6 @@ class Journal:
         self.prev = sha256(line[:-1])
         self.spent += charged_usd
         self.asked[request.id] += 1
-        if outcome in wire.FINAL_OUTCOMES or reply.final:
-            self.hashes[request.id] = request.sha256()
         self._dirty.set()
 
     def _check_same(self) -> None:
@@ -427,9 +435,9 @@ class Answers:
         if before is not None and _for_good(before.reply):
             raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice")
         self.read[entry["id"]] = Read(
-            reply_of(entry, reading), entry["stage"], entry["request"]["model"],
-            entry["request_sha256"], _hash_of(entry["request"]), entry["at"],
-            sha256(entry["response"]["body"]))
+            reply_of(entry, reading), intern(entry["stage"]), intern(entry["request"]["model"]),
+            entry["request_sha256"], _hash_of(entry["request"]) if self.known else "",
+            entry["at"], sha256(entry["response"]["body"]))
 
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""
@@ -463,20 +471,20 @@ class Answers:
         return (kept for kept in self.read.values() if kept.reply.outcome in wire.FINAL_OUTCOMES)
 
 
-    def leaves(self) -> list[dict[str, str]]:
+    def leaves(self) -> Iterator[dict[str, str]]:
         """What the Merkle root covers, in the order of ids."""
-        return [self.read[name].leaf(name) for name in sorted(self.read)]
+        return (self.read[name].leaf(name) for name in sorted(self.read))
 
 
-def merkle_root(leaves: Sequence[Mapping[str, str]]) -> str:
+def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
     """The root of a Merkle tree over canonical JSON leaves (RFC 6962, section 2.1).
 
     >>> merkle_root([]) == hashlib.sha256(b"").hexdigest()
     True
     """
-    if not leaves:
-        return hashlib.sha256(b"").hexdigest()
     row = [hashlib.sha256(b"\0" + canonical_json(leaf).encode()).digest() for leaf in leaves]
+    if not row:
+        return hashlib.sha256(b"").hexdigest()
     while len(row) > 1:  # an odd last one goes up as it is: the same tree as by powers of two
         pairs = [hashlib.sha256(b"\1" + a + b).digest()
                  for a, b in zip(row[::2], row[1::2], strict=False)]

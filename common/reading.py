@@ -6,6 +6,7 @@ documentation, OpenAPI description and SDK (autumn 2026); `tests/replies/` holds
 
 import json
 import re
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -80,7 +81,7 @@ def _clean(value: Any) -> str:
 
 
 def _label(value: Any) -> str | None:
-    return _clean(value)[:200] or None
+    return sys.intern(_clean(value)[:200]) or None  # thousands of answers share a few
 
 
 def _labels(values: list) -> tuple[str, ...]:

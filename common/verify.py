@@ -84,7 +84,7 @@ def verify(folder: Path, instruments: Instruments) -> Verdict:
         return Verdict(str(folder), "run", "unknown", False, 0, 0, "", [str(error)], [])
     if (Path(folder) / REDACTED).is_file():
         return _verify_redacted(Path(folder), manifest)
-    problems, files, answers = [], {}, None
+    problems, files, facts, answers = [], {}, {}, None
     try:
         instrument, answers = _read(Path(folder), manifest, instruments)
         files, facts = derived(instrument, answers)
@@ -104,7 +104,7 @@ def verify(folder: Path, instruments: Instruments) -> Verdict:
     return Verdict(str(folder), manifest["artifact"], manifest["state"],
                    manifest["identity"].get("provider") == "simulated", len(files),
                    answers.attempts if answers else 0, answers.head_sha256 if answers else "",
-                   problems, _notes(manifest), merkle_root(answers.leaves()) if answers else "")
+                   problems, _notes(manifest), facts.get("merkle_root", ""))
 
 
 def _read(folder: Path, manifest: Mapping, instruments: Instruments,

@@ -133,6 +133,20 @@ class Section(NamedTuple):
     parts: Sequence[Any]
 
 
+class Each(Sequence):
+    """`make` of every item, made where it is looked at: thousands of folds are never held."""
+
+    def __init__(self, make: Callable[[Any], Any], items: Sequence[Any]) -> None:
+        self.make, self.items = make, items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, at):
+        return Each(self.make, self.items[at]) if isinstance(at, slice) else (
+            self.make(self.items[at]))
+
+
 class Texts(NamedTuple):
     """What is there to be read one by one, on the page only. `choices`: {field: its values}.
 

@@ -12,7 +12,8 @@ goes through `text`.
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -208,21 +209,23 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 def pages(report: Document, name: str = "report.html") -> dict[str, str]:
     """{file name: page}: the report with its first texts, and pages beside it with the rest."""
-    return dict(each_page(report, name))
+    return {name: make().decode() for name, make in page_makers(report, name).items()}
 
 
-def each_page(report: Document, name: str = "report.html") -> Iterator[tuple[str, str]]:
-    """`pages` one by one, for those who don't want to hold all of them."""
-    texts, stem = report.texts, name.removesuffix(".html")
-    shares = [texts.folds[at:at + MOST] for at in range(0, len(texts.folds), MOST)] if texts else []
-    names = [name, *(f"{stem}-{at}.html" for at in range(2, len(shares) + 1))]
-    yield name, _page(report, _report(report, _texts(texts, shares[:1], names, 0)))
-    for at in range(1, len(shares)):
-        yield names[at], _page(report, f"<h1>{text(report.title)}</h1>{_stamps(report)}"
-                               + _texts(texts, shares[at:at + 1], names, at))
+def page_makers(report: Document, name: str = "report.html") -> dict[str, Callable[[], bytes]]:
+    """`pages`, each made when it is called for."""
+    most, stem = len(report.texts.folds) if report.texts else 0, name.removesuffix(".html")
+    names = [name, *(f"{stem}-{at}.html" for at in range(2, -(-most // MOST) + 1))]
+    return {each: partial(_numbered, report, names, at) for at, each in enumerate(names)}
 
 
-def _report(report: Document, texts: str) -> str:
+def _numbered(report: Document, names: Sequence[str], at: int) -> bytes:
+    above = _report(report) if at == 0 else f"<h1>{text(report.title)}</h1>{_stamps(report)}"
+    texts = _texts(report.texts, names, at) if report.texts and report.texts.folds else []
+    return b"".join(part.encode() for part in _page(report, above, texts))
+
+
+def _report(report: Document) -> str:
     figure = blocks([report.figure], 2) if report.figure else ""
     wide = " wide" if isinstance(report.figure, Table) else ""
     ids = _names([section.title for section in report.sections])
@@ -233,7 +236,7 @@ def _report(report: Document, texts: str) -> str:
     return (f"<h1>{text(report.title)}</h1>{_stamps(report)}"
             f'<div class="first{wide}"><p class="answer">{text(report.answer)}</p>{figure}'
             f'<p class="question">{text(report.question)}</p></div>\n'
-            f"{blocks(report.gist, 2)}{_contents(links, report.texts)}{sections}{texts}")
+            f"{blocks(report.gist, 2)}{_contents(links, report.texts)}{sections}")
 
 
 def _stamps(report: Document) -> str:
@@ -259,20 +262,19 @@ def _contents(links: Sequence[tuple[str, str]], texts: Texts | None) -> str:
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
 
 
-def _texts(texts: Texts | None, shares: Sequence[Sequence[Fold]], names: Sequence[str],
-           at: int) -> str:
+def _texts(texts: Texts, names: Sequence[str], at: int) -> Iterator[str]:
     """The folds of one page, a filter over them, and links to the pages with the others."""
-    if not texts or not shares:
-        return ""
-    body = "".join((_fold if texts.shut else _card)(fold, 3) for fold in shares[0])
     beside = " · ".join(
         f"{n + 1}" if n == at else f'<a href="{text(name)}{"#texts" if n == 0 else ""}">{n + 1}</a>'
         for n, name in enumerate(names)) if len(names) > 1 else ""
     more = (f'<p class="dim">{len(texts.folds):,} in all, {MOST:,} a page: {beside}</p>'
             if beside else "")
     note = f'<p class="dim">{text(texts.note)}</p>' if texts.note else ""
-    return (f'\n<section id="texts" class="{"texts" if texts.shut else "list"}">'
-            f"<h2>{text(texts.title)}</h2>{note}{more}{_filter(texts)}{body}</section>")
+    yield (f'\n<section id="texts" class="{"texts" if texts.shut else "list"}">'
+           f"<h2>{text(texts.title)}</h2>{note}{more}{_filter(texts)}")
+    yield from ((_fold if texts.shut else _card)(fold, 3)
+                for fold in texts.folds[at * MOST:(at + 1) * MOST])
+    yield "</section>"
 
 
 def _filter(texts: Texts) -> str:
@@ -294,12 +296,12 @@ def _foot(foot: Foot, stamped: bool) -> str:
     return f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>{how}</footer>"
 
 
-def _page(report: Document, body: str) -> str:
-    script = FILTER if '<form class="filter"' in body else ""
+def _page(report: Document, above: str, texts: Iterable[str]) -> Iterator[str]:
+    script = FILTER if texts else ""
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
               "form-action 'none'; script-src " + (f"'sha256-{allowed}'" if script else "'none'"))
-    return (
+    yield (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="light dark">\n'
@@ -307,5 +309,8 @@ def _page(report: Document, body: str) -> str:
         f'<meta name="referrer" content="no-referrer">\n'
         f"<title>{text(report.title)}</title>\n<style>{look.CSS}</style>\n</head>\n<body>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
-        f"{body}\n</main>\n{_foot(report.foot, simulated(report))}\n"
+        f"{above}")
+    yield from texts
+    yield (
+        f"\n</main>\n{_foot(report.foot, simulated(report))}\n"
         + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")

@@ -228,8 +228,12 @@ def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimul
     return wordings[stimulus.wording % len(wordings)]
 
 
-# A run reads one bulletin thousands of times in the same words.
-@lru_cache(maxsize=256)
+# A run reads one bulletin thousands of times in the same words: they are filled in once, and kept
+# once.
+SAME_WORDS = 2048
+
+
+@lru_cache(maxsize=SAME_WORDS)
 def _filled(text: str, fields: tuple[tuple[str, str], ...],
             said: tuple[tuple[str, str], ...]) -> str:
     return fill(text, dict(fields), dict(said))
@@ -240,10 +244,15 @@ def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
     """The pilot's one-shot decision: strategy system prompt, bulletin, contract. `reasoned`: with
     considerations before the decision, in place of a rationale after it."""
     shown = _options(domain, stimulus, scheme, order)
-    user = _join(domain.templates["reasoned" if reasoned else "pilot"],
-                 bulletin=render_bulletin(domain, stimulus), contract=_contract(shown, reasoned))
+    user = _joined(tuple(domain.templates["reasoned" if reasoned else "pilot"]),
+                   render_bulletin(domain, stimulus), _contract(shown, reasoned))
     return Prompt(_system(domain, stimulus, "strategy"), user, tuple(shown),
                   acts_of(domain, scheme), reasoned)
+
+
+@lru_cache(maxsize=SAME_WORDS)
+def _joined(template: tuple[str, ...], bulletin: str, contract: str) -> str:
+    return _join(template, bulletin=bulletin, contract=contract)
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:

@@ -210,7 +210,7 @@ def value_of(line: bytes | str) -> Any:
 def crowded(line: str) -> bool:
     """Whether a line of JSON holds more values than `VALUES` and one for every 64 characters."""
     most = VALUES + len(line) // 64
-    if sum(map(line.count, MARKS)) <= most:
+    if len(line) < VALUES or sum(map(line.count, MARKS)) <= most:
         return False
     plain = line.replace("\\\\", "").replace('\\"', "")
     if plain.count('"') > 2 * most:

@@ -19,9 +19,9 @@ from common import VERSION
 from common.artifacts import (
     GZIP_HEADER,
     canonical_json,
+    content_sha256,
     json_file,
     jsonl,
-    read_bytes,
     read_jsonl,
     sha256,
     write_atomic,
@@ -219,14 +219,13 @@ def checked_rows(folder: Path, name: str, manifest: Mapping[str, Any]) -> list[A
     """The lines of a run's JSONL file; UsageError where it is not what the manifest has hashed."""
     path = Path(folder) / name
     try:
-        data = read_bytes(path)
-    except (OSError, EOFError, zlib.error) as error:
+        if content_sha256(path) == manifest.get("files", {}).get(name):
+            return [row for _, row in read_jsonl(path)]
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}; the command that "
                          "made the run makes it again") from None
-    if sha256(data) != manifest.get("files", {}).get(name):
-        raise UsageError(f"{path}: not what the run's manifest.json has hashed; analyze.py "
-                         "--verify says where it differs")
-    return [json.loads(line) for line in data.decode().splitlines()]
+    raise UsageError(f"{path}: not what the run's manifest.json has hashed; analyze.py "
+                     "--verify says where it differs")
 
 
 # --- comparing ---------------------------------------------------------------------------------

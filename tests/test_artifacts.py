@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import os
+import tracemalloc
 from typing import NamedTuple
 
 import pytest
@@ -21,6 +22,9 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
+from common.exits import UsageError
+from common.journal import entries
+from urrp.trials import read_trials
 
 
 class Point(NamedTuple):
@@ -118,3 +122,41 @@ def test_the_file_is_synced_before_it_takes_the_name(tmp_path, monkeypatch):
     monkeypatch.setattr(artifacts.os, "replace", lambda a, b: (done.append("name"), replace(a, b)))
     write_atomic(tmp_path / "f", "x")
     assert done == ["sync", "name"]
+
+
+# --- lines of any origin -----------------------------------------------------------------------
+
+def line_of(piece, size=2_000_000):
+    return "[" + ",".join([piece] * (size // (len(piece) + 1))) + "]"
+
+
+@pytest.mark.parametrize("piece", ["{}", "[]", "0", '""', '"ab"', '{"a":1}', '"\\\\"', "[[]]",
+                                   "1.5", '"\\"", "'])
+def test_a_line_costs_no_more_memory_than_a_few_times_its_size(tmp_path, piece):
+    (tmp_path / "a.jsonl").write_text(line_of(piece) + "\n")
+    told = []
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"a\.jsonl line 1: not JSON"):
+            list(read_jsonl(tmp_path / "a.jsonl"))
+        assert list(read_trials([tmp_path / "a.jsonl"], told.append)) == [] and len(told) == 1
+        with pytest.raises(UsageError, match="not a journal line"):
+            list(entries(tmp_path / "a.jsonl"))
+        assert tracemalloc.get_traced_memory()[1] < 8 * 2_000_000  # "{}" alone takes 24 times
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("value", [
+    {"text": ',[{"\\' * 200_000}, {"text": "a, b" * 300_000}, list(range(9_000)),
+    [["x" * 100] * 9] * 1000, {"a": {"b": "\\" * 100_000}}])
+def test_a_line_that_is_worth_its_length_is_read(tmp_path, value):
+    (tmp_path / "a.jsonl").write_text(json.dumps(value) + "\n\n{}\n")
+    assert list(read_jsonl(tmp_path / "a.jsonl")) == [(1, value), (3, {})]
+
+
+def test_a_line_beyond_all_measure_is_left_in_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(artifacts, "LONGEST", 1000)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip_bytes(b'{"a": "' + b"x" * 10**6))
+    with pytest.raises(ValueError, match=r"line 1: not JSON .longer than 1000 bytes"):
+        list(read_jsonl(tmp_path / "a.jsonl.gz"))

@@ -22,6 +22,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from common.artifacts import crowded
 from urrp.classify import Reading, read_as, role
 from urrp.suite import CATEGORIES, Item, item, items, load_suite, words
 
@@ -173,6 +174,8 @@ def _object(line: str) -> dict[str, object]:
     if not line.isascii() and any("\udc80" <= c <= "\udcff" for c in line):
         raise Refused("not UTF-8", "bytes that are no UTF-8; save the file as UTF-8")
     try:
+        if crowded(line):
+            raise ValueError("more values than a trial has")
         data = _DECODER.decode(line)
     except json.JSONDecodeError as error:
         raise Refused("broken JSON", f"{error.msg} at column {error.colno}{_hint(line)}") from None

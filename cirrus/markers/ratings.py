@@ -28,7 +28,7 @@ from common.artifacts import (
     content_sha256,
     csv_parts,
     json_file,
-    read_bytes,
+    read_jsonl,
     sha256,
     write_atomic,
 )
@@ -226,7 +226,7 @@ def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
         if content_sha256(path) != manifest["files"][RATINGS]:
             raise UsageError(f"{path}: not what its manifest.json has hashed; analyze.py --verify "
                              "says where it differs")
-        rows = [json.loads(line) for line in read_bytes(path).splitlines()]
+        rows = [row for _, row in read_jsonl(path)]
         for row in rows:
             _check_labels(row["labels"], str(path), row["item"])
             if not {"rater", "status", "served_model"} <= row.keys():

@@ -1,12 +1,15 @@
 """The pages that make themselves: `make docs` writes them, a test says whether they are fresh.
 
 docs/modules.md from the opening of every module's docstring; docs/flags.md from the parsers'
-actions (what `--help` prints differs by version of Python and by width, the actions don't).
+actions (what `--help` prints differs by version of Python and by width, the actions don't);
+README's table of who was called what from the committed calibration.
 """
 
 import argparse
 import ast
 import importlib
+import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -84,11 +87,46 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", r"\|")
 
 
+# --- README: who was called what ---------------------------------------------------------------
+
+CALLED = ("coin", "label-biased", "length", "altruist", "reciprocal", "conformist", "additive",
+          "additive-logit", "intention-kind", "causal-influence", "updateless", "superrational")
+TOP = ("correlation-sensitive", "superrational")
+BETWEEN = re.compile(r"(<!-- called: made by `make docs` -->\n).*?(<!-- /called -->)", re.S)
+
+
+def called(calibration: dict) -> str:
+    """What respondents of known behaviour were called by a mechanism study with its probes."""
+    entries = {entry["population"]: entry for entry in calibration["mechanisms"]
+               if entry["size"] == "m12"}
+    rows = [f"| `{name}` | {cell(calibration['populations'][name])} | "
+            f"{entries[name]['earned']['word']} | "
+            + " | ".join(called_cell(entries[name], words) for words in (None, *TOP)) + " |"
+            for name in CALLED]
+    return "\n".join(["| respondent (SIMULATED) | what it does | earned | at most `cue-responsive` | "
+                      "`correlation-sensitive` | `superrational` |",
+                      "|---|---|---|---|---|---|", *rows]) + "\n"
+
+
+def called_cell(entry: dict, word: str | None) -> str:
+    """ "3 of 100"; None: any other word."""
+    counts = {name: share["k"] for name, share in entry["probed"].items()}
+    k = counts[word] if word else sum(n for name, n in counts.items() if name not in TOP)
+    return f"{k} of {entry['reps']}" if k else "0"
+
+
+def readme(root: Path = ROOT) -> str:
+    text = (root / "README.md").read_text("utf-8")
+    calibration = json.loads((root / "results/examples/calibration/calibration.json").read_bytes())
+    return BETWEEN.sub(lambda found: found[1] + called(calibration) + found[2], text)
+
+
 def pages(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     """(file, what it has to hold)."""
     yield root / "docs" / "modules.md", modules_page(root)
     yield root / "docs" / "flags.md", flags_page(root)
     yield root / "docs" / "stimuli.md", stimuli.page()
+    yield root / "README.md", readme(root)
 
 
 def main() -> None:

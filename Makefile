@@ -57,6 +57,7 @@ urrp-example:  ## analyse 230 real trials of SmolLM2-135M, the committed example
 pd: .venv-uv/ready  ## the iterated prisoner's dilemma: default experiment and its report
 	@$(UV) run pdbench run configs/experiment.yaml
 	@$(UV) run pdbench report data/runs/default
+	@echo "these files lie below pd-agents/; pd-agents/README.md tells the rest"
 
 analyze:  ## every figure and file of RUNS=results/pilot again, from the journals
 	@$(PYTHON) analyze.py $(or $(RUNS),results/pilot) $(ARGS)

@@ -110,8 +110,9 @@ def report(run_dir: RunDir, json: Json = False) -> Said:
     """Write report.html (one file, no server needed) and report.md."""
     from pdbench.report.write import write_report
 
-    files = list(map(str, write_report(run_dir)))
-    return Said({"files": files}, "\n".join(files))
+    files, found = write_report(run_dir)
+    names = list(map(str, files))
+    return Said({"files": names, "answer": found}, "\n".join([found, f"open {names[0]}", *names[1:]]))
 
 
 @app.command()

@@ -38,8 +38,9 @@ def test_the_commands_of_a_run_say_what_they_did(project, said):
     assert (run["status"], run["played"], run["rounds"]) == ("complete", 21, 2100)
     assert said("run", *config)["played"] == 0
     assert said("aggregate", run["run_dir"])["rows"] == 21 * 2  # a match and its condition
-    assert said("report", run["run_dir"])["files"] == [
-        f"{run['run_dir']}/report.{ending}" for ending in ("html", "md")]
+    report = said("report", run["run_dir"])
+    assert report["files"] == [f"{run['run_dir']}/report.{ending}" for ending in ("html", "md")]
+    assert f"**{report['answer']}**" in (project / report["files"][1]).read_text("utf-8")
 
 
 def test_a_mock_s_run_is_called_simulated(project, said):

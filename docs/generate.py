@@ -103,14 +103,14 @@ def called(calibration: dict) -> str:
             f"{entries[name]['earned']['word']} | "
             + " | ".join(called_cell(entries[name], words) for words in (None, *TOP)) + " |"
             for name in CALLED]
-    return "\n".join(["| respondent (SIMULATED) | what it does | earned | at most `cue-responsive` | "
-                      "`correlation-sensitive` | `superrational` |",
-                      "|---|---|---|---|---|---|", *rows]) + "\n"
+    head = " | ".join(["respondent (SIMULATED)", "what it does", "earned",
+                       "at most `cue-responsive`", *(f"`{word}`" for word in TOP)])
+    return "\n".join([f"| {head} |", "|---|---|---|---|---|---|", *rows]) + "\n"
 
 
 def called_cell(entry: dict, word: str | None) -> str:
     """ "3 of 100"; None: any other word."""
-    counts = {name: share["k"] for name, share in entry["probed"].items()}
+    counts = {name: share["k"] for name, share in entry.get("probed", entry["words"]).items()}
     k = counts[word] if word else sum(n for name, n in counts.items() if name not in TOP)
     return f"{k} of {entry['reps']}" if k else "0"
 

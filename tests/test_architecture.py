@@ -129,7 +129,8 @@ def test_no_module_imports_what_its_floor_may_not():
     assert "\n".join(violations(ROOT, rules(PAGE))) == ""
 
 
-@pytest.mark.parametrize("path", ["docs/modules.md", "docs/flags.md", "docs/stimuli.md", "README.md"])
+@pytest.mark.parametrize("path", ["docs/modules.md", "docs/flags.md", "docs/stimuli.md",
+                                  "README.md"])
 def test_pages_that_make_themselves_are_fresh(path):
     assert dict(generate.pages())[ROOT / path] == (ROOT / path).read_text("utf-8"), "make docs"
 

@@ -20,6 +20,7 @@ NOT_EVALUABLE, NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL =
 MAX_UNREADABLE = 0.05    # of the answers in a cell of the primary contrast
 CEILING, FLOOR = 0.85, 0.15
 MIN_PROOF = 10           # bulletins, for a word above cue-responsive
+BOTH, NEITHER = "with symmetry and cue", "with neither symmetry nor cue"
 
 # Rivals that contrasts of the 2×2 may exclude: name → what must be established.
 WITHIN = {
@@ -131,10 +132,10 @@ def _obstacle(primary: Mapping[str, Any], corners: Mapping[str, Corner],
         return "; ".join(unfinished)
     for name, corner in corners.items():
         if not corner.n + corner.missing:
-            return f"no decision of {name} was asked for"
+            return f"no decision {_where(name)} was asked for"
         if corner.unreadable:
-            return (f"{corner.missing} of {corner.n + corner.missing} decisions of {name} are "
-                    f"missing, more than {percent(MAX_UNREADABLE)}")
+            return (f"{corner.missing} of {corner.n + corner.missing} decisions {_where(name)} "
+                    f"are missing, more than {percent(MAX_UNREADABLE)}")
     if primary["value"] is None:
         return primary["why"]
     if primary["units"] < MIN_BULLETINS:
@@ -143,14 +144,19 @@ def _obstacle(primary: Mapping[str, Any], corners: Mapping[str, Corner],
     return None
 
 
+def _where(name: str) -> str:
+    """A cell as its reader would say it."""
+    return {"HP": BOTH, "LA": NEITHER}.get(name, f"of {name}")
+
+
 def _no_room(corners: Mapping[str, Corner]) -> str | None:
     """An effect that is not shown says nothing where the shares leave it no room."""
     first, last = corners["HP"].share, corners["LA"].share
     if last is not None and last > CEILING:
-        return (f"no room: {percent(last, 1)} cooperate with neither symmetry nor cue, more than "
+        return (f"no room: {percent(last, 1)} cooperate {NEITHER}, more than "
                 f"{percent(CEILING)}")
     if first is not None and first < FLOOR:
-        return (f"no room: {percent(first, 1)} cooperate with symmetry and cue, less than "
+        return (f"no room: {percent(first, 1)} cooperate {BOTH}, less than "
                 f"{percent(FLOOR)}")
     return None
 

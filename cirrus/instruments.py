@@ -41,7 +41,8 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
         return load_domain(name, source) if isinstance(source, Path) else (
             _loaded(name, tuple(sorted(source.items()))))
     except ScenarioError as error:
-        raise UsageError(str(error)) from None
+        given = isinstance(source, Path) and source != PROMPTS
+        raise UsageError(f"--prompts {source}: {error}" if given else str(error)) from None
 
 
 @lru_cache(4)

@@ -155,7 +155,7 @@ def test_a_gap_in_the_rounds_is_an_error(prompts):
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(ScenarioError, match=r"^cirrus24/frame\.json: "):
+    with pytest.raises(ScenarioError, match=r"^cirrus24/frame\.json: no such file; "):
         load_domain("cvd", tmp_path)
 
 
@@ -186,7 +186,8 @@ def test_other_prompts_are_another_run(prompts, tmp_path):
 
 @pytest.mark.parametrize(("main", "change", "named"), [
     (run_pilot.main, lambda p: shutil.rmtree(p), "no such folder"),
-    (run_pilot.main, lambda p: edit(p / ROUND, OPENING, "noon"), "round_3.md: placeholder"),
+    (run_pilot.main, lambda p: edit(p / ROUND, OPENING, "noon"), "prompts: cirrus24/round_3.md: "),
+    (run_pilot.main, lambda p: (p / ROUND).unlink(), "prompts: cirrus24/round_3.md: no such file"),
     (urrp_run.main, lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: URRP"),
 ])
 def test_a_fault_in_one_s_own_prompts_is_one_line_before_anything_is_asked(

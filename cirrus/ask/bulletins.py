@@ -210,14 +210,18 @@ def _names(source: Source, folder: str) -> Iterable[str]:
 def _read(source: Source, path: str, files: dict[str, str]) -> str:
     try:
         files[path] = _text(source, path)
-    except (OSError, KeyError, UnicodeDecodeError) as error:
+    except (FileNotFoundError, KeyError):
+        raise ScenarioError(f"{path}: no such file; put it there, or begin with a copy of "
+                            "prompts/") from None
+    except (OSError, UnicodeDecodeError) as error:
         raise complaint(path, "file", type(error).__name__, "make it readable UTF-8") from error
     return files[path]
 
 
 def _read_json(source: Source, path: str, files: dict[str, str]) -> Any:
+    text = _read(source, path, files)
     try:
-        return json.loads(_read(source, path, files))
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise complaint(path, "line", error.lineno, f"write JSON ({error.msg})") from error
     except (ValueError, RecursionError) as error:  # a number of 5000 digits; brackets in brackets

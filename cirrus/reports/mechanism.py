@@ -39,6 +39,11 @@ RIVALS = {
     "HP-LA": "Nothing happens", "HP-LP": "It obeys the sentence",
     "HP-RV": "It likes a longer or warmer text", "HP-UN": "It follows the crowd",
     "interaction": "Its reactions merely add up", "HP-KC": "It is kind to whoever decides"}
+# The same in a word or two; what is not here is a probe's.
+LEFT = {"HP-LA": "no effect", "HP-LP": "obedience", "HP-RV": "length or tone",
+        "HP-UN": "conformity", "interaction": "adding up", "log-odds": "adding up",
+        "labels": "labels", "missing": "missing answers", "readable": "unreadable answers",
+        "HP-KC": "kindness"}
 DESK, LOT = "a desk decided", "a rule or a lot did"
 NOTE = (
     "A contrast is averaged inside each bulletin, then over bulletins; the 95% interval is the "
@@ -79,17 +84,19 @@ def _parts(out: Mapping) -> dict[str, Mapping]:
 
 def _words(out: Mapping) -> Table:
     return Table(
-        ["model", "word", "HP − LA", "interaction", "not shown"],
+        ["model", "word", "HP − LA", "interaction", "still open"],
         [[name, Tag(part["verdict"]["word"], WORD_KINDS[part["verdict"]["word"]]),
           *(estimate(part["contrasts"][key], 100, 1) for key in SHOWN), _lacks(part)]
          for name, part in _parts(out).items()], (2, 3),
-        "The word of each model; differences in points, 95% intervals over bulletins", "words")
+        "The word of each model; differences in points, 95% intervals over bulletins. HP − LA: "
+        "symmetry and cue against neither", "words")
 
 
 def _lacks(part: Mapping) -> str:
+    """What keeps a model from the highest word, each rival once."""
     held = part["required"] | dict.fromkeys(FURTHER, False) | part["further"]
-    return ", ".join(name.replace("HP-", "HP − ") for name, holds_here in held.items()
-                     if not holds_here) or "–"
+    return ", ".join(dict.fromkeys(LEFT.get(name, "probes") for name, holds_here in held.items()
+                                   if not holds_here)) or "–"
 
 
 # --- figures -----------------------------------------------------------------------------------

@@ -10,8 +10,8 @@
     python3 calibrate.py --rivals mine.py --sizes 10         # respondents of your own
     python3 calibrate.py --design pilot --effect 30 --budget 5 --models openai/gpt-4o-mini
 
-A size is a pilot's runs (10), a mechanism study's blocks of each bulletin (m12), or a tournament's
-agents and seeds (10x4). Writes
+A size is a pilot's runs (10), a mechanism study's blocks of each bulletin (m12; of ten bulletins
+m12b10), or a tournament's agents and seeds (10x4). Writes
 results/calibration/: replications.jsonl.gz, calibration.json, calibration.md, report.html. The
 same command resumes; with more --reps it goes on. With --design it says which size finds an effect
 of so many points, and what that costs. Everything in it is SIMULATED.
@@ -32,8 +32,8 @@ EXAMPLES = """  python3 calibrate.py
   python3 calibrate.py --reps 1000 --scheduler tcp://127.0.0.1:8786
   python3 calibrate.py --dry-run --reps 1000
 
-a size is a pilot's runs (10), a mechanism study's blocks of each bulletin (m12), or a tournament's
-agents and seeds (10x4)."""
+a size is a pilot's runs (10), a mechanism study's blocks of each bulletin (m12; of ten bulletins
+m12b10), or a tournament's agents and seeds (10x4)."""
 
 
 def arguments(argv):
@@ -43,7 +43,8 @@ def arguments(argv):
     add("--reps", type=int, default=100, metavar="N",
         help="replications of each population and size (default 100)")
     add("--fits", type=int, metavar="N",
-        help="how many of them are analysed by mixed model too (default: a fifth, up to 200)")
+        help="how many of them are analysed by mixed model too, or with probes (default: a fifth, "
+        "up to 200)")
     add("--populations", metavar="A,B", help="simulated populations (default: all of the table)")
     add("--rivals", metavar="FILE", help="a Python file with RESPONDENTS = {name: "
         "function(request, rng) -> (text, finish_reason)}; they join --populations, or stand alone")
@@ -161,8 +162,9 @@ def announce(args, keys, plan) -> cli.Done:
     return cli.Done(
         COMPLETE, {"replications": len(keys), "fits": sum(fit), "seconds": cost, "out": args.out,
                    "simulated": True},
-        f"{len(keys):,} replications, {sum(fit):,} with mixed models; about {clock_face(cost)} on "
-        f"one core, {clock_face(cost / args.jobs)} on {args.jobs}\nwould write {args.out}")
+        f"{len(keys):,} replications, {sum(fit):,} with mixed models or probes; about "
+        f"{clock_face(cost)} on one core, {clock_face(cost / args.jobs)} on {args.jobs}\n"
+        f"would write {args.out}")
 
 
 if __name__ == "__main__":

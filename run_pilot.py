@@ -55,6 +55,8 @@ def arguments(argv):
     add("--read", metavar="NAME", choices=("text", "probability"), default="text",
         help="text (default): one answer, strictly parsed; probability: the probabilities of both "
              "labels, where the server tells them")
+    add("--bulletins", type=int, metavar="N",
+        help="of a mechanism study, drawn by the seed (default: every main one)")
     add("--runs", type=int, metavar="N", help="runs a cell and model (default 10); of a mechanism "
         "study, blocks a bulletin and model (default 12)")
     add("--compliance", metavar="LEVEL",
@@ -98,7 +100,8 @@ def asked(config, models, args):
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
              "holdout": (args.holdout, False), "reason": (args.reason, "none"),
              "probes": (probes_of(args), []), "read": (args.read, "text"),
-             "opening": (config.get("opening", "") if args.read == "probability" else "", "")}
+             "opening": (config.get("opening", "") if args.read == "probability" else "", ""),
+             "bulletins": (args.bulletins, None)}
     return {key: config[key] for key in ASKED} | {"models": models} | {
         key: value for key, (value, usual) in named.items() if value != usual}
 
@@ -129,6 +132,15 @@ def probes_of(args):
     if kinds and args.design != "mechanism":
         raise UsageError("--probes: only --design mechanism has them")
     return sorted(kinds, key=known.index)
+
+
+def check_bulletins(args, there):
+    """UsageError for more bulletins than there are, or without their study."""
+    from common.exits import UsageError
+    if args.bulletins is not None and args.design != "mechanism":
+        raise UsageError("--bulletins: only --design mechanism has them")
+    if args.bulletins is not None and not 1 <= args.bulletins <= there:
+        raise UsageError(f"--bulletins: {args.bulletins}: give 1 to {there}")
 
 
 def usual(args):
@@ -178,6 +190,7 @@ def main(argv) -> cli.Done:
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
     use(source)
+    check_bulletins(args, bulletins({"holdout": args.holdout}, domain))
     prompts = domain.texts | instruments.probe_texts(design, source)
     origin = Origin(Path(args.out) / run_id, study.identity(
         design, {path: sha256(text) for path, text in prompts.items()}, config, choice), prompts)
@@ -212,7 +225,7 @@ def plan_lines(design, domain, folder, chances):
 
 def bulletins(design, domain):
     from cirrus.ask.prompts import bulletin_pool
-    return len(bulletin_pool(domain, design.get("holdout", False)))
+    return design.get("bulletins") or len(bulletin_pool(domain, design.get("holdout", False)))
 
 
 def power(design, domain):

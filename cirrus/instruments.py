@@ -77,7 +77,8 @@ def pilot(origin: Origin) -> Instrument:
     def probed() -> list[probes.Probe]:
         if not study["config"].get("probes"):
             return []
-        return probes.deal(probes.texts(origin.prompts), domain, study["config"], blocks())
+        return probes.deal(probes.texts(origin.prompts), domain, study["config"],
+                           [trials[0].block for trials in blocks()])
 
     reads = pilot.by_probability(study["config"])
 

@@ -12,14 +12,15 @@ import pytest
 from conftest import run_in
 from study_rows import conducted
 
-from cirrus.ask import pilot
+from cirrus.ask import pilot, probes
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.populations import POPULATIONS, RIVALS
 from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import respondent
 from cirrus.calibrate import kept, played, sizing, table
 from cirrus.calibrate import replicate as c
 from cirrus.calibrate.earned import earned
-from cirrus.calibrate.oneshot import Study, asked, planted, reply_of
+from cirrus.calibrate.oneshot import PROBES, Study, asked, planted, reply_of
 from cirrus.judge import mechanism as nine
 from cirrus.judge.pilot import analyse as analyse_pilot
 from cirrus.judge.rows import decisions, read_study
@@ -132,20 +133,46 @@ def test_a_pilot_s_record_says_what_the_real_analysis_says(population):
             [effect["value"], effect["low"], effect["high"]], rel=1e-5)
 
 
-@pytest.mark.parametrize("population", [
-    "coin", "superrational", "true-57-at-30", "additive", "always-preempt", "missing-a-little"])
-def test_a_mechanism_study_s_record_says_what_the_real_analysis_says(population):
-    size, words = c.read_size("m12"), set()
+def answered(study, seed):
+    """Probes as the real study asks them, of respondents that read the rendered text."""
+    config, domain = study.config(seed) | {"probes": list(PROBES)}, load_domain("cvd")
+    blocks = [trials[0].block for trials in pilot.design(domain, config, list(study.models))]
+    return [probes.row(probe, reply_of(respondent(study.models[probe.block.model], study.world),
+                                       probe.request, seed))
+            for probe in probes.deal(probes.texts(PROMPTS), domain, config, blocks)]
+
+
+@pytest.mark.parametrize("population, size, word", [
+    ("coin", "m12", "not shown"), ("superrational", "m12", "superrational"),
+    ("true-57-at-30", "m12", "superrational"), ("additive", "m12", "cue-responsive"),
+    ("always-preempt", "m12", "not evaluable"), ("missing-a-little", "m12", ""),
+    ("misreader", "m12", "correlation-sensitive"), ("fifth-against", "m6", ""),
+    ("true-57-at-30", "m12b10", "superrational"), ("pool-of-rivals", "m6", "cue-responsive"),
+    ("deterministic", "m12b9", "cue-responsive")])
+def test_a_mechanism_study_s_record_says_what_the_real_analysis_says(population, size, word):
+    said = set()
     for rep in range(2):
-        record = c.replicate(population, size, rep, 42)
-        study = c.oneshot_of(population, size, record["drawn"])
-        out = nine.analyse(planted(study, record["drawn"]), {
-            "config": study.config(record["drawn"]), "provider": "simulated"}, None)
-        words.add(record["word"])
+        record = c.replicate(population, c.read_size(size), rep, 42, fit=True)
+        study = c.oneshot_of(population, c.read_size(size), record["drawn"])
+        facts = {"config": study.config(record["drawn"]), "provider": "simulated"}
+        rows = planted(study, record["drawn"])
+        out = nine.analyse(rows, facts, None)
         assert (record["word"], record["models"]) == (
             out["verdict"]["word"], out["verdict"]["models"])
-    if population == "true-57-at-30":
-        assert "correlation-sensitive" in words
+        probed = nine.analyse(rows, facts, None, answered(study, record["drawn"]))
+        assert record["highest"] == probed["verdict"]["word"]
+        said.add(record["highest"])
+    assert word in said or not word
+
+
+@pytest.mark.parametrize("population", ["superrational", "missing-a-little", "true-20-at-50-sd1"])
+def test_the_brief_proof_has_the_p_of_the_whole_evidence(population):
+    study = Study("mechanism", 6, {"m": population}, world=3)
+    counts = nine.tally(planted(study, 3))
+    whole, brief = nine.evidence(counts), nine.proof_in_brief(counts)
+    assert brief.p == whole["p"] and brief.units == whole["units"]
+    assert all(brief.required.values()) == all(whole["required"].values())
+    assert nine.further_in_brief(counts) == all(whole["further"].values())
 
 
 def test_every_positive_sentence_of_a_pilot_is_counted_under_a_name():
@@ -153,7 +180,8 @@ def test_every_positive_sentence_of_a_pilot_is_counted_under_a_name():
     assert record["claims"] == dict.fromkeys(c.CLAIMS, True) and record["may"] == len(c.CLAIMS)
 
 
-@pytest.mark.parametrize("name", ["1", "0", "10x", "x4", "10x0", "1x4", "ten", "10x4x2", "-3", ""])
+@pytest.mark.parametrize("name", ["1", "0", "10x", "x4", "10x0", "1x4", "ten", "10x4x2", "-3", "",
+                                  "m0", "m12b0", "m12b21", "m12b", "b10"])
 def test_what_is_no_size_is_refused(name):
     with pytest.raises(UsageError, match="--sizes"):
         c.read_size(name)
@@ -194,6 +222,10 @@ def test_the_word_that_a_population_deserves(name, pilot_word, mechanism_word, l
 def test_no_rival_deserves_the_highest_word_but_hofstadter_s_agent():
     assert {name for name in RIVALS
             if earned(name, "mechanism").word == "superrational"} == {"hofstadter"}
+    assert {name: earned(name, "mechanism").below for name in (
+        "misreader", "causal-influence", "updateless", "intention-kind", "hofstadter")} == {
+        "misreader": ("payoffs",), "causal-influence": ("influence",), "updateless": ("HP-KC",),
+        "intention-kind": ("HP-KC", "beliefs", "marginal"), "hofstadter": ()}
 
 
 def test_without_probes_nobody_deserves_the_highest_word():
@@ -413,8 +445,8 @@ WIRES = dict.fromkeys(("unreadable", "truncation", "position", "overlap", "attri
 
 def record(population, rep, size="10x1", p=0.5, value=0.0, verdict="undecided", **more):
     usual = {"population": population, "size": size, "rep": rep, "drawn": rep, "word": "not shown",
-             "may": 0, "claims": dict.fromkeys(c.CLAIMS, False), "required": {}, "unread": 0,
-             "asked": 160, "interaction_p": 0.5, "open": [], "low_h": False,
+             "may": 0, "highest": None, "claims": dict.fromkeys(c.CLAIMS, False), "required": {},
+             "unread": 0, "asked": 160, "interaction_p": 0.5, "open": [], "low_h": False,
              "primary": [value, value - 0.1, value + 0.1], "p": p,
              "delta": [value, value - 0.1, value + 0.1], "met": False,
              "model": {name: {"SxC": p, "primary": p, "estimate": value}
@@ -467,6 +499,10 @@ MORE = "correlation-sensitive or more, lacking "
      {"word": "correlation-sensitive"}, {(10, 1000): True, (24, 1000): None, (66, 1000): False}),
     ("coin", "m12", "never superrational without probes", {"word": "superrational"},
      {(0, 100): True, (1, 100): False}),
+    ("misreader", "m12", "superrational with probes, lacking 1 of what it needs: upper limit at "
+     "most 5%", {"highest": "superrational"}, {(0, 200): True, (8, 200): None, (30, 200): False}),
+    ("coin", "m12", "superrational with probes, lacking 2 or more of what it needs: upper limit at "
+     "most 3%", {"highest": "superrational"}, {(0, 200): True, (3, 200): None, (30, 200): False}),
     ("true-40-at-50", "m12", "correlation-sensitive, of a true effect of 40 points: lower limit at "
      "least 85%", {"word": "correlation-sensitive"}, {(95, 100): True, (70, 100): False}),
     ("true-30-at-30-sd1", "m12", "correlation-sensitive, of a true effect of 30 points: lower "
@@ -475,7 +511,8 @@ MORE = "correlation-sensitive or more, lacking "
 ])
 def test_a_claim_is_met_where_the_interval_says_so(population, size, claim, has, cases):
     less = ({"primary": [0.3, 0.2, 0.4]} if "primary" in has else
-            {"word": "cue-responsive"} if "open" in has else {})
+            {"word": "cue-responsive"} if "open" in has else
+            {"highest": "not shown"} if "highest" in has else {})
     for (k, n), met in cases.items():
         records = [record(population, rep, size, **less | (has if rep < k else {}) | (
             {"word": "cue-responsive"} if "open" in has else {})) for rep in range(n)]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from cirrus.ask.prompts import (
     ORDERS,
+    Bulletin,
     Condition,
     Domain,
     Prompt,
@@ -89,16 +90,23 @@ def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> 
     """Blocks in the order of asking, each the trials of its cells.
 
     `config`: design (2x2 where it is not named), seed, runs, compliance, tells, temperature,
-    max_out, reasoning_effort; holdout, where held-out bulletins are asked.
+    max_out, reasoning_effort; holdout, where held-out bulletins are asked; bulletins, where a
+    mechanism study has fewer than all.
     """
-    deal, cells, name = DESIGNS[config.get("design", "2x2")]
+    _, cells, name = DESIGNS[config.get("design", "2x2")]
     rng = SeededRandom(config["seed"], name)
     blocks = [[_trial(domain, config, block, cell, rng) for cell in cells]
-              for block in deal(domain, config, models, rng)]
+              for block in dealt(domain, config, models)]
     for trials in blocks:
         rng.stream("cells", *_drawn_by(trials[0].block)).shuffle(trials)
     rng.stream("schedule").shuffle(blocks)
     return blocks
+
+
+def dealt(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> Iterator[Block]:
+    """The blocks of a study in the order in which they are dealt."""
+    deal, _, name = DESIGNS[config.get("design", "2x2")]
+    return deal(domain, config, models, SeededRandom(config["seed"], name))
 
 
 def _drawn_by(block: Block) -> tuple[str | int, ...]:
@@ -128,7 +136,7 @@ def _mechanism_blocks(domain: Domain, config: Mapping, models: Sequence[str],
     holdout = config.get("holdout", False)
     variants = variant_pool(rng.stream("variants"), domain, holdout)
     frames = rng.stream("frames").sample(list(domain.entries), len(domain.entries))
-    for at, bulletin in enumerate(bulletin_pool(domain, holdout)):
+    for at, bulletin in enumerate(chosen(domain, config, rng)):
         for model in models:
             labels = deal_labels(rng.stream("labels", model, bulletin.id), config["runs"])
             for run, label in enumerate(labels, 1):
@@ -137,6 +145,13 @@ def _mechanism_blocks(domain: Domain, config: Mapping, models: Sequence[str],
                 yield Block(model, run, f"{model}/{bulletin.id}/b{run:02d}",
                             stimulus._replace(wording=(place + lap + at) % 3), *label,
                             frames[at % len(frames)])
+
+
+def chosen(domain: Domain, config: Mapping, rng: SeededRandom) -> list[Bulletin]:
+    """The bulletins of a mechanism study: all of its pool, or so many, drawn by the seed."""
+    pool = bulletin_pool(domain, config.get("holdout", False))
+    some = rng.stream("bulletins").sample(pool, config.get("bulletins", len(pool)))
+    return [bulletin for bulletin in pool if bulletin in some]
 
 
 def _stimulus(config: Mapping, bulletin, variant) -> Stimulus:

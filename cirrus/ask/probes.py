@@ -71,13 +71,12 @@ def words_of(text: str) -> dict[str, Any]:
 
 # --- design ------------------------------------------------------------------------------------
 
-def deal(text: str, domain: Domain, config: Mapping[str, Any], blocks: Sequence[Sequence[Any]],
+def deal(text: str, domain: Domain, config: Mapping[str, Any], chosen: Sequence[Block],
          ) -> list[Probe]:
-    """The probes of a study in the order of asking: of as many blocks of every bulletin as give
-    each question LEAST answers a model and cell."""
+    """The probes of a study in the order of asking: of as many of its blocks of every bulletin
+    as give each question LEAST answers a model and cell."""
     words, rng = words_of(text), SeededRandom(config["seed"], "probes")
     cells = {cell.name: cell for cell in MECHANISM}
-    chosen = [trials[0].block for trials in blocks]
     bulletins = len({block.stimulus.bulletin.id for block in chosen})
     each = math.ceil(LEAST / bulletins)
     out = [_probe(words, domain, config, (block, cells[cell], kind, given), rng)

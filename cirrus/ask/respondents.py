@@ -216,7 +216,7 @@ def respondent(name: str, world: int = 0):
         if request.stage == "strategy":
             return policy(name, request, rng)
         if request.stage == probes.STAGE:
-            return probes.answer(POPULATIONS[name].mind, request, rng), "stop"
+            return probes.answer(population(name).mind, request, rng), "stop"
         return answer(name, request, rng, world)
     return respond
 

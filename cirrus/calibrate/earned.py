@@ -22,11 +22,13 @@ NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = (
 
 
 class Earned(NamedTuple):
-    """`wrong`: the required contrasts that it does not have; `primary`: HP − LA, from 0 to 1."""
+    """`wrong`: the required contrasts that it does not have; `primary`: HP − LA, from 0 to 1;
+    `below`: what it lacks for the highest word beside them."""
 
     word: str
     wrong: tuple[str, ...]
     primary: float
+    below: tuple[str, ...] = ()
 
 
 @cache
@@ -50,11 +52,11 @@ def _one(name: str, design: str, probes: bool) -> Earned:
         return Earned(CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, (), primary)
     share = {cell.name: expected(name, scenes(cell, wordings=WORDINGS)) for cell in MECHANISM}
     primary = share["HP"] - share["LA"]
-    wrong = tuple(contrast for contrast, holds in required(name, share).items() if not holds)
-    if wrong:
-        return Earned(CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, wrong, primary)
-    whole = probes and all(further(name, share).values())
-    return Earned(SUPERRATIONAL if whole else CORRELATION_SENSITIVE, (), primary)
+    wrong, below = (tuple(contrast for contrast, holds in needed(name, share).items() if not holds)
+                    for needed in (required, further))
+    word = (CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN) if wrong else (
+        CORRELATION_SENSITIVE if below or not probes else SUPERRATIONAL)
+    return Earned(word, wrong, primary, below)
 
 
 def _primary(name: str, design: str) -> float:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from cirrus.ask import pilot
+from cirrus.ask import pilot, probes
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import Cues, staged
 from cirrus.ask.populations import Population, chance, population
 from cirrus.ask.prompts import Domain, load_domain
@@ -43,10 +44,31 @@ class Study(NamedTuple):
     models: Mapping[str, str]
     world: int = 0
     domain: str = pilot.DOMAIN
+    bulletins: int = 0             # of a mechanism study; 0: all
 
     def config(self, seed: int) -> dict[str, Any]:
-        return SETTINGS | {"design": self.design, "seed": seed, "runs": self.runs,
-                           "models": list(self.models)}
+        some = {"bulletins": self.bulletins} if self.bulletins else {}
+        return SETTINGS | some | {"design": self.design, "seed": seed, "runs": self.runs,
+                                  "models": list(self.models)}
+
+    def dealt(self, seed: int) -> "Dealt":
+        return Dealt(self.design, self.runs, tuple(self.models), seed, self.domain, self.bulletins)
+
+
+class Dealt(NamedTuple):
+    """A study before anybody answers."""
+
+    design: str
+    runs: int
+    models: tuple[str, ...]
+    seed: int
+    domain: str
+    bulletins: int
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return Study(self.design, self.runs, dict.fromkeys(self.models, ""), 0, self.domain,
+                     self.bulletins).config(self.seed)
 
 
 @cache
@@ -88,7 +110,7 @@ class Draw(NamedTuple):
 def planted(study: Study, seed: int) -> list[dict]:
     """The rows of `asked`, in the order of the design's blocks and cells."""
     agents, out = _agents(study), []
-    for draw in draws(study.design, study.runs, tuple(study.models), seed, study.domain):
+    for draw in draws(study.dealt(seed)):
         outcome, status = _outcome(draw, *agents[draw.row["model"]])
         out.append({**draw.row, "cooperates": outcome, "status": status})
     return out
@@ -96,9 +118,8 @@ def planted(study: Study, seed: int) -> list[dict]:
 
 def counted(study: Study, seed: int, place: Place) -> Counts:
     """The same answers counted: {model: {`place` of the row: counts}}."""
-    dealt = study.design, study.runs, tuple(study.models), seed, study.domain
-    agents, out = _agents(study), {model: {} for model in study.models}
-    for draw, (model, where) in zip(draws(*dealt), _places(place, *dealt), strict=True):
+    dealt, agents, out = study.dealt(seed), _agents(study), {model: {} for model in study.models}
+    for draw, (model, where) in zip(draws(dealt), _places(place, dealt), strict=True):
         count_in(out[model], where, _outcome(draw, *agents[model])[0])
     return out
 
@@ -109,26 +130,25 @@ def _agents(study: Study) -> dict[str, tuple[Population, Chance]]:
 
 
 @lru_cache(maxsize=2)
-def _places(place: Place, *dealt: Any) -> list[tuple[str, Hashable]]:
-    return [(draw.row["model"], place(draw.row)) for draw in draws(*dealt)]
+def _places(place: Place, dealt: Dealt) -> list[tuple[str, Hashable]]:
+    return [(draw.row["model"], place(draw.row)) for draw in draws(dealt)]
 
 
 # Populations of one replication meet the same trials.
 @lru_cache(maxsize=2)
-def draws(design: str, runs: int, models: tuple[str, ...], seed: int, domain: str) -> list[Draw]:
-    config = SETTINGS | {"design": design, "seed": seed, "runs": runs}
-    return list(_draws(domain_of(domain), config, models))
+def draws(dealt: Dealt) -> list[Draw]:
+    return list(_draws(domain_of(dealt.domain), dealt))
 
 
-def _draws(domain: Domain, config: Mapping, models: tuple[str, ...]) -> Iterator[Draw]:
-    deal, cells, name, *_ = pilot.DESIGNS[config["design"]]
-    for block in deal(domain, config, models, SeededRandom(config["seed"], name)):
+def _draws(domain: Domain, dealt: Dealt) -> Iterator[Draw]:
+    cells = pilot.DESIGNS[dealt.design].cells
+    for block in pilot.dealt(domain, dealt.config, dealt.models):
         for cell in cells:
             stimulus = block.stimulus._replace(
                 condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
                 entry=(block.frame, cell.entry) if cell.entry else None)
             trial = f"{block.name}/{cell.name}"
-            rng = SeededRandom(config["seed"], "respondent", trial)
+            rng = SeededRandom(dealt.seed, "respondent", trial)
             yield Draw(_row(domain, block, cell, stimulus, trial),
                        staged(domain, stimulus, block.scheme, block.order),
                        rng.random(), rng.random())
@@ -161,3 +181,23 @@ def _chances(name: str, world: int) -> Chance:
 @lru_cache(maxsize=128)
 def _chances_in(name: str, world: int) -> Chance:
     return cache(lambda cues: chance(name, cues, world))
+
+
+# --- probes ------------------------------------------------------------------------------------
+
+PROBES = ("payoffs", "beliefs", "influence")   # what the highest word needs
+
+
+def probed(study: Study, seed: int, model: str) -> list[dict]:
+    """The rows of a model's probes, rendered, answered and read."""
+    mind = population(study.models[model]).mind
+    return [probes.row(probe, Reply("ok", probes.answer(mind, probe.request, SeededRandom(
+        seed, "respondent", probe.id)), "stop")) for probe in _probes(study.dealt(seed))
+        if probe.block.model == model]
+
+
+@lru_cache(maxsize=2)
+def _probes(dealt: Dealt) -> list[probes.Probe]:
+    domain = domain_of(dealt.domain)
+    return probes.deal(probes.texts(PROMPTS), domain, dealt.config | {"probes": list(PROBES)},
+                       list(pilot.dealt(domain, dealt.config, dealt.models)))

@@ -19,7 +19,16 @@ from cirrus.ask import design
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.populations import POOLS, POPULATIONS, models_of
 from cirrus.ask.respondents import respondent
-from cirrus.calibrate.oneshot import FINISH, Counts, Respond, Study, asked, counted, domain_of
+from cirrus.calibrate.oneshot import (
+    FINISH,
+    Counts,
+    Respond,
+    Study,
+    asked,
+    counted,
+    domain_of,
+    probed,
+)
 from cirrus.calibrate.played import ALL_PLANS, MODEL, collect, short, tournament_runs
 from cirrus.judge import mechanism as nine
 from cirrus.judge import pilot as judge
@@ -41,9 +50,10 @@ from cirrus.judge.effects import (
 from cirrus.judge.effects import found as contrast_of
 from cirrus.judge.endpoint import endpoint, models
 from cirrus.judge.gates import Evidence, gates
+from cirrus.judge.probes import evidence
 from cirrus.judge.study import established, findings, parts_of, tables_of
 from cirrus.judge.tripwires import cell_of, tripwires
-from cirrus.judge.verdict import Corner, Findings, verdict
+from cirrus.judge.verdict import Corner, Findings, Proof, verdict
 from common.artifacts import canonical_json, sha256
 from common.exits import UsageError
 from common.rng import SeededRandom
@@ -53,18 +63,20 @@ PILOT_MODELS = 4     # as a pilot has by default; here all of one population
 # Which plans a population is put through: those that hold a gate made for it.
 PLANS_OF = dict.fromkeys(("superrational", "coin"), ALL_PLANS) | {
     "tell-sensitive": ("confirmatory", "ablation"), "overfit": ("confirmatory", "holdout")}
+MOST_BULLETINS = 20   # of the main pool
 # Beyond so many first encounters of the confirmatory plan only that one is played: what is open
 # there is label invariance, which rests on it alone.
 MOST_ROWS = 5000
 
 
 class Size(NamedTuple):
-    """`runs` a cell of a pilot, `blocks` of every bulletin in a mechanism study, or `agents` under
-    each of `seeds` seeds of a plan."""
+    """`runs` a cell of a pilot, `blocks` of every bulletin in a mechanism study, or of `bulletins`
+    of them, or `agents` under each of `seeds` seeds of a plan."""
 
     name: str
     runs: int = 0
     blocks: int = 0
+    bulletins: int = 0
     agents: int = 0
     seeds: int = 0
 
@@ -81,31 +93,35 @@ class Size(NamedTuple):
 SIZES: dict[str, Callable[..., tuple[bool, dict[str, int]]]] = {
     r"(\d{1,4})": lambda runs: (runs >= 2, {"runs": runs}),
     r"m(\d{1,3})": lambda blocks: (blocks >= 1, {"blocks": blocks}),
+    r"m(\d{1,3})b(\d{1,2})": lambda blocks, bulletins: (
+        blocks >= 1 and 1 <= bulletins <= MOST_BULLETINS,
+        {"blocks": blocks, "bulletins": bulletins}),
     r"(\d{1,3})x(\d{1,3})": lambda agents, seeds: (
         agents >= 2 and seeds >= 1, {"agents": agents, "seeds": seeds}),
 }
 
 
 def read_size(name: str) -> Size:
-    """"20" is a pilot of 20 runs, "m12" a mechanism study of twelve blocks a bulletin, "10x4" a
-    plan of 10 agents and 4 seeds. UsageError otherwise."""
+    """"20" is a pilot of 20 runs, "m12" a mechanism study of twelve blocks a bulletin, "m12b10"
+    one of ten bulletins, "10x4" a plan of 10 agents and 4 seeds. UsageError otherwise."""
     for pattern, read in SIZES.items():
         if match := re.fullmatch(pattern, name):
             fits, parts = read(*map(int, match.groups()))
             if fits:
                 return Size(name, **parts)
     raise UsageError(f"--sizes: {name!r} is no size; give a pilot's runs such as 10 (2 to 9999), "
-                     "a mechanism study's blocks of each bulletin such as m12, or agents and "
-                     "seeds of a tournament such as 10x4 (2 to 999 agents)")
+                     "a mechanism study's blocks of each bulletin such as m12, or of ten bulletins "
+                     "such as m12b10 (1 to 20), or agents and seeds of a tournament such as 10x4 "
+                     "(2 to 999 agents)")
 
 
 def replicate(population: str, size: Size, rep: int, seed: int, fit: bool = False,
               rivals: str | None = None) -> dict[str, Any]:
-    """What the analysis says of one replication; `fit`: also by mixed model; `rivals`: the file
-    that a population of the user's own stands in."""
+    """What the analysis says of one replication; `fit`: also by mixed model, or with the probes of
+    a mechanism study; `rivals`: the file that a population of the user's own stands in."""
     drawn = SeededRandom(seed, "calibration", size.name, rep).getrandbits(40)
     record = (_tournament(population, size, drawn, fit, rivals) if size.kind == "tournament" else
-              _oneshot(population, size, drawn, rivals))
+              _oneshot(population, size, drawn, fit, rivals))
     return {"population": population, "size": size.name, "rep": rep, "drawn": drawn,
             **_rounded(record)}
 
@@ -180,15 +196,17 @@ def oneshot_of(population: str, size: Size, world: int) -> Study:
     if size.pilot and len(members) < PILOT_MODELS:
         members = (members * PILOT_MODELS)[:PILOT_MODELS]
     return Study(size.kind, size.runs or size.blocks,
-                 {f"m{at}": member for at, member in enumerate(members, 1)}, world)
+                 {f"m{at}": member for at, member in enumerate(members, 1)}, world,
+                 bulletins=size.bulletins)
 
 
-def _oneshot(population: str, size: Size, drawn: int, rivals: str | None) -> dict[str, Any]:
+def _oneshot(population: str, size: Size, drawn: int, probes: bool,
+             rivals: str | None) -> dict[str, Any]:
     study = oneshot_of(population, size, drawn)
-    own = rivals_of(rivals) if rivals else {}
-    each = (by_place(asked(study, drawn, own), study) if population in own else
-            counted(study, drawn, PLACES[study.design]))
-    return JUDGES[size.kind](each, study.config(drawn))
+    if rivals and population in rivals_of(rivals):
+        return JUDGES[size.kind](by_place(asked(study, drawn, rivals_of(rivals)), study), study)
+    each = counted(study, drawn, PLACES[study.design])
+    return JUDGES[size.kind](each, study, drawn if probes else None)
 
 
 def by_place(rows: Iterable[Mapping], study: Study) -> Counts:
@@ -210,7 +228,7 @@ CLAIMS = {"practical interest": "of practical interest", "interaction": "an inte
           "further investigation": "warrant further investigation"}
 
 
-def _pilot(each: Counts, config: Mapping[str, Any]) -> dict[str, Any]:
+def _pilot(each: Counts, study: Study, probes: int | None = None) -> dict[str, Any]:
     """What `judge.pilot.analyse` says of a complete pilot, without the figures that no word and no
     positive sentence rests on."""
     table = {slot: count for counts in each.values() for slot, count in counts.items()}
@@ -221,7 +239,7 @@ def _pilot(each: Counts, config: Mapping[str, Any]) -> dict[str, Any]:
         effects["primary"]["sizes"] = judge.sizes(table, "primary", primary)
     out = {"pooled": {"cells": _corners(table), "effects": effects,
                       "interaction": entry("", interaction)},
-           "design": {**config, "trials": 0, "bulletins": len(units_of(table))},
+           "design": {**study.config(0), "trials": 0, "bulletins": len(units_of(table))},
            "outcomes": {"answered": 0},
            # Labels may leave a rival open, which matters to no word but cue-responsive.
            "labels": {"rule": label_rule(table) if above(effects["primary"]) else NOT_ASKED},
@@ -248,19 +266,30 @@ def _corners(table: Slots) -> dict[str, dict[str, Any]]:
             for name, count in cells.items()}
 
 
-def _mechanism(each: Counts, config: Mapping[str, Any]) -> dict[str, Any]:
+def _mechanism(each: Counts, study: Study, probes: int | None = None) -> dict[str, Any]:
     """What `judge.mechanism.analyse` says of a complete study, without looking for limits that no
-    word rests on."""
+    word rests on. `probes`: the seed under which they are asked."""
     tallies = {name: nine.by_unit(counts) for name, counts in each.items()}
     parts = {name: _part(counts) for name, counts in tallies.items()}
     whole = parts[next(iter(parts))] if len(parts) == 1 else _part(nine.united(tallies.values()))
     proofs = {name: nine.proof_in_brief(counts) for name, counts in tallies.items()}
-    out = verdict(Findings(
-        {"primary": whole[0]}, whole[1], {name: {"primary": one} for name, (one, _) in
-                                          parts.items()},
-        {name: corners for name, (_, corners) in parts.items()}, "", (), proofs))
-    return {"word": out["word"], "models": out["models"], "primary": _interval(whole[0]),
-            "p": whole[0]["p"]}
+    found = Findings(
+        {"primary": whole[0]}, whole[1],
+        {name: {"primary": one} for name, (one, _) in parts.items()},
+        {name: corners for name, (_, corners) in parts.items()}, "", (), proofs)
+    out = verdict(found)
+    highest = None if probes is None else verdict(found._replace(proofs={
+        name: _probed(proof, tallies[name], (study, probes, name))
+        for name, proof in proofs.items()}))["word"]
+    return {"word": out["word"], "models": out["models"], "highest": highest,
+            "primary": _interval(whole[0]), "p": whole[0]["p"]}
+
+
+def _probed(proof: Proof, counts: nine.Tally, asked_of: tuple[Study, int, str]) -> Proof:
+    """The proof with what the highest word needs; nobody is asked where it is out of reach."""
+    if not all(proof.required.values()) or not nine.further_in_brief(counts):
+        return proof
+    return proof._replace(further={"HP-KC": True} | evidence(probed(*asked_of))["further"])
 
 
 def _part(counts: nine.Tally) -> tuple[dict[str, Any], dict[str, Corner]]:

@@ -108,7 +108,7 @@ def power(question: Question, size: int) -> dict[str, Any]:
     for rep in range(question.reps):
         seed = SeededRandom(question.seed, "sizing", rep).getrandbits(40)
         study = Study(design.kind, size, {f"m{at}": name for at in range(many)}, seed)
-        record = JUDGES[design.kind](counted(study, seed, PLACES[design.kind]), study.config(seed))
+        record = JUDGES[design.kind](counted(study, seed, PLACES[design.kind]), study)
         times += record["word"] == design.word
     low, high, _ = stats.wilson_interval(times, question.reps)
     return {"k": times, "n": question.reps, "share": times / question.reps, "low": low,

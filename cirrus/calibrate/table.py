@@ -110,6 +110,7 @@ def _called(size: str, name: str, kind: str, records: Sequence[Mapping]) -> dict
     deserved = earned(name, kind) if is_known(name) else None
     return {"population": name, "size": size, "kind": kind, "reps": len(records),
             "earned": deserved and {"word": deserved.word, "lacks": list(deserved.wrong)},
+            "below": deserved and list(deserved.wrong + deserved.below),
             "truth": deserved and deserved.primary,
             "words": {word: share(sum(r["word"] == word for r in spoken), len(spoken))
                       for word in LADDER},
@@ -125,7 +126,7 @@ def _positive(record: Mapping) -> bool | None:
 
 def _size_order(name: str) -> tuple[int, ...]:
     size = read_size(name)
-    return size.runs, size.blocks, size.agents * size.seeds, size.agents
+    return size.runs, size.blocks, size.bulletins, size.agents * size.seeds, size.agents
 
 
 def share(k: int, n: int) -> dict[str, Any]:
@@ -171,7 +172,9 @@ def _pilot(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def _mechanism(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
-    return _estimate(name, "mechanism", records)
+    return _estimate(name, "mechanism", records) | {"probed": {
+        word: _share_of(records, lambda r, w=word: _is(r.get("highest"), w))
+        for word in LADDER}}
 
 
 def _tournament(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
@@ -209,6 +212,10 @@ def _gate(gate: str, records: Sequence[Mapping]) -> dict[str, Any]:
     return {"as_specified": _share_of(records, lambda r: _passes(r["gates"][gate][0])),
             "established": share(said[PASS], evaluated),
             "verdicts": {verdict: said[verdict] for verdict in VERDICTS}}
+
+
+def _is(word: str | None, which: str) -> bool | None:
+    return None if word is None else word == which
 
 
 def _passes(verdict: str) -> bool | None:
@@ -303,6 +310,10 @@ def _of_the_mechanism(row: Mapping) -> Claims:
         yield _upper(f"{CORRELATION_SENSITIVE} or more, lacking {min(lacks, 2)}"
                      f"{' or more' * (lacks > 1)} of the contrasts", row, figure,
                      MOST_SAID[min(lacks, 2)])
+    if lacks := len(row["below"]):
+        yield _upper(f"{LADDER[-1]} with probes, lacking {min(lacks, 2)}"
+                     f"{' or more' * (lacks > 1)} of what it needs", row,
+                     row["probed"][LADDER[-1]], MOST_SAID[min(lacks, 2)])
     for points, least in LEAST_SAID.items():
         if row["population"].startswith(f"true-{points}-"):
             yield _lower(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", row,

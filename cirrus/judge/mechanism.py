@@ -281,6 +281,13 @@ def passes(counts: Tally, level: float = LEVEL) -> bool:
     return proof.units >= MIN_PROOF and all(proof.required.values())
 
 
+def further_in_brief(counts: Tally, level: float = LEVEL) -> bool:
+    """Whether what the highest word needs beside the probes holds."""
+    cells = by_cell(counts)
+    return all(_readable(cells, rival.weights) and _certain(cells, rival.weights, level)
+               and stats.established(cells, rival.weights, level) for rival in FURTHER.values())
+
+
 def p_in_brief(counts: Tally, level: float = LEVEL) -> float:
     """`largest_p`: 1 from the first contrast that is not established."""
     largest = 0.0

@@ -123,6 +123,14 @@ CALLED = {"2x2": "a pilot of {} runs a cell", "mechanism": "a mechanism study, {
           "tournament": "a plan of {} agents × seeds"}
 
 
+# What stands beside the words: one-shot sentences of a pilot, the highest word where probes are
+# asked.
+LAST: dict[str, dict[str, Callable[[Mapping], Mapping]]] = {
+    "2x2": {"any positive sentence": lambda row: row["positive"]},
+    "mechanism": {"superrational, with probes": lambda row: row["probed"][LADDER[-1]]},
+    "tournament": {}}
+
+
 def _who(out: Mapping[str, Any]) -> Iterator[Table]:
     """Who was called what, a table a size."""
     rows = [row for kind in ("pilots", "mechanisms", "tournaments") for row in out[kind]
@@ -130,9 +138,9 @@ def _who(out: Mapping[str, Any]) -> Iterator[Table]:
     for size in _sizes_of(rows):
         here = [row for row in rows if row["size"] == size]
         yield Table(
-            ["population", "earned", *LADDER, "any positive sentence"],
+            ["population", "earned", *LADDER, *LAST[here[0]["kind"]]],
             [[row["population"], _earned(row), *(_tinted(row["words"][word]) for word in LADDER),
-              _tinted(row["positive"])] for row in here],
+              *(_tinted(figure(row)) for figure in LAST[row["kind"]].values())] for row in here],
             caption=f"Who was called what in {CALLED[here[0]['kind']].format(size)}: share of up "
                     f"to {count(max(row['reps'] for row in here), 'replication')}, beside the "
                     "word that each has earned", name=f"called-{size}")

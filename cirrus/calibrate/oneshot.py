@@ -10,23 +10,22 @@ answer draws follows from the seed and the trial's name. So the short way gives 
 gives, trial by trial, and a test holds it to that. A user's own respondents take the long way.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from cirrus.ask import pilot, probes
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import Cues, staged
-from cirrus.ask.populations import Population, chance, population
+from cirrus.ask.populations import chance, population
 from cirrus.ask.prompts import Domain, load_domain
 from cirrus.ask.respondents import respondent
-from cirrus.judge.effects import count_in
 from common.rng import SeededRandom
 from common.wire import Reply, Request
 from stats.results import Count
 
 Place = Callable[[Mapping], Hashable]     # where a row is counted
-Chance = Callable[[Cues], float]
+Reader = Callable[[Cues], "Reaction"]
 Counts = dict[str, dict[Hashable, Count]]   # by model and place
 Respond = Callable[[Request, SeededRandom], str | tuple[str, str]]
 FINISH = {"stop": "ok", "length": "truncated"}
@@ -109,29 +108,76 @@ class Draw(NamedTuple):
 
 def planted(study: Study, seed: int) -> list[dict]:
     """The rows of `asked`, in the order of the design's blocks and cells."""
-    agents, out = _agents(study), []
+    readers, out = _readers(study), []
     for draw in draws(study.dealt(seed)):
-        outcome, status = _outcome(draw, *agents[draw.row["model"]])
-        out.append({**draw.row, "cooperates": outcome, "status": status})
+        reaction = readers[draw.row["model"]](draw.cues)
+        cooperates = draw.decides < reaction.chance
+        unreadable, lost = reaction.missing[cooperates]
+        status = "unreadable" if draw.luck < unreadable else (
+            "truncated" if draw.luck < lost else "ok")
+        out.append({**draw.row, "cooperates": int(cooperates) if status == "ok" else None,
+                    "status": status})
     return out
 
 
 def counted(study: Study, seed: int, place: Place) -> Counts:
     """The same answers counted: {model: {`place` of the row: counts}}."""
-    dealt, agents, out = study.dealt(seed), _agents(study), {model: {} for model in study.models}
-    for draw, (model, where) in zip(draws(dealt), _places(place, dealt), strict=True):
-        count_in(out[model], where, _outcome(draw, *agents[model])[0])
-    return out
+    sheets, readers = _sheets(place, study.dealt(seed)), _readers(study)
+    return {model: _tallied(sheet, list(map(readers[model], sheet.forms)))
+            for model, sheet in sheets.items()}
 
 
-def _agents(study: Study) -> dict[str, tuple[Population, Chance]]:
-    return {model: (population(name), _chances(name, study.world))
-            for model, name in study.models.items()}
+class Reaction(NamedTuple):
+    """A population in one prompt: the chance that it cooperates, and, of either act, the shares
+    that can't be read and that can't be read or are cut off."""
+
+    chance: float
+    missing: tuple[tuple[float, float], tuple[float, float]]
+
+
+class Sheet(NamedTuple):
+    """A model's trials, where each is counted and which form of prompt it has by number, the number
+    that decides and the one that lets answers go wrong."""
+
+    places: list[Hashable]
+    forms: list[Cues]
+    trials: list[tuple[int, int, float, float]]
+
+
+def _tallied(sheet: Sheet, reactions: Sequence[Reaction]) -> dict[Hashable, Count]:
+    k, n, missing = ([0] * len(sheet.places) for _ in "kn-")
+    for at, form, decides, luck in sheet.trials:
+        reaction = reactions[form]
+        cooperates = decides < reaction.chance
+        if luck < reaction.missing[cooperates][1]:
+            missing[at] += 1
+        else:
+            n[at] += 1
+            k[at] += cooperates
+    return dict(zip(sheet.places, map(Count, k, n, missing), strict=True))
 
 
 @lru_cache(maxsize=2)
-def _places(place: Place, dealt: Dealt) -> list[tuple[str, Hashable]]:
-    return [(draw.row["model"], place(draw.row)) for draw in draws(dealt)]
+def _sheets(place: Place, dealt: Dealt) -> dict[str, Sheet]:
+    out = {}
+    for model in dealt.models:
+        mine = [draw for draw in draws(dealt) if draw.row["model"] == model]
+        places, forms = (_numbered(each) for each in (
+            (place(draw.row) for draw in mine), (draw.cues for draw in mine)))
+        out[model] = Sheet(list(places[0]), list(forms[0]), [
+            (at, form, draw.decides, draw.luck)
+            for at, form, draw in zip(places[1], forms[1], mine, strict=True)])
+    return out
+
+
+def _numbered(things: Iterable[Hashable]) -> tuple[dict[Hashable, int], list[int]]:
+    """({thing: its number}, the number of each in turn)."""
+    known: dict[Hashable, int] = {}
+    return known, [known.setdefault(thing, len(known)) for thing in things]
+
+
+def _readers(study: Study) -> dict[str, Reader]:
+    return {model: _reader(name, study.world) for model, name in study.models.items()}
 
 
 # Populations of one replication meet the same trials.
@@ -163,24 +209,21 @@ def _row(domain: Domain, block: pilot.Block, cell: pilot.Cell, stimulus, trial: 
             "label_scheme": block.scheme, "order": block.order, **SERVED}
 
 
-def _outcome(draw: Draw, agent: Population, chance_of: Chance) -> tuple[int | None, str]:
-    """(1, 0 or None where nothing can be read, status)."""
-    cooperates = draw.decides < chance_of(draw.cues)
-    unreadable, cut_off = agent.missing(draw.cues, cooperates)
-    if draw.luck < unreadable:
-        return None, "unreadable"
-    return (None, "truncated") if draw.luck < unreadable + cut_off else (int(cooperates), "ok")
-
-
-def _chances(name: str, world: int) -> Chance:
-    """`chance` of a population, each prompt's once; worlds differ for those that bulletins move."""
+def _reader(name: str, world: int) -> Reader:
+    """How a population reacts, each prompt once; worlds differ for those that bulletins move."""
     agent = population(name)
-    return _chances_in(name, world if agent.level or agent.slope or agent.policies else 0)
+    return _reader_in(name, world if agent.level or agent.slope or agent.policies else 0)
 
 
 @lru_cache(maxsize=128)
-def _chances_in(name: str, world: int) -> Chance:
-    return cache(lambda cues: chance(name, cues, world))
+def _reader_in(name: str, world: int) -> Reader:
+    missing = population(name).missing
+
+    def react(cues: Cues) -> Reaction:
+        no, yes = ((unreadable, unreadable + cut_off) for unreadable, cut_off in (
+            missing(cues, False), missing(cues, True)))
+        return Reaction(chance(name, cues, world), (no, yes))
+    return cache(react)
 
 
 # --- probes ------------------------------------------------------------------------------------

@@ -268,7 +268,8 @@ def largest_p(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> fl
 def proof_in_brief(counts: Tally, level: float = LEVEL) -> Proof:
     """What `evidence` proves, all that is required taken together, without looking for limits: for
     simulations. Same decision, same p."""
-    p, cells = p_in_brief(counts, level), by_cell(counts)
+    cells = by_cell(counts)
+    p = p_in_brief(counts, cells, level)
     holds = p < 1 and _otherwise(counts, cells, level)
     return Proof(dict.fromkeys(NEEDED, holds), {}, p, min(
         sum(_complete(slots, rival.weights) for slots in cells.values())
@@ -288,19 +289,18 @@ def further_in_brief(counts: Tally, level: float = LEVEL) -> bool:
                and stats.established(cells, rival.weights, level) for rival in FURTHER.values())
 
 
-def p_in_brief(counts: Tally, level: float = LEVEL) -> float:
+def p_in_brief(counts: Tally, cells: Tally, level: float) -> float:
     """`largest_p`: 1 from the first contrast that is not established."""
     largest = 0.0
-    for p in _tests(counts, level):
+    for p in _tests(counts, cells, level):
         if p is None:
             return 1.0
         largest = max(largest, p)
     return largest
 
 
-def _tests(counts: Tally, level: float) -> Iterator[float | None]:
+def _tests(counts: Tally, cells: Tally, level: float) -> Iterator[float | None]:
     """The p of each test that has to hold, None where its contrast is not established."""
-    cells = by_cell(counts)
     for rival in REQUIRED.values():
         yield stats.established_p(cells, rival.weights, level)
     odds = stats.log_odds_contrast(cells, INTERACTION, level)

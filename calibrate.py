@@ -31,6 +31,7 @@ EXAMPLES = """  python3 calibrate.py
   python3 calibrate.py --design pilot --effect 30 --budget 5 --models openai/gpt-4o-mini
   python3 calibrate.py --reps 1000 --scheduler tcp://127.0.0.1:8786
   python3 calibrate.py --dry-run --reps 1000
+  python3 calibrate.py --repeat results/calibration --seed 43 --reps 1000 --out results/repeat
 
 a size is a pilot's runs (10), a mechanism study's blocks of each bulletin (m12; of ten bulletins
 m12b10), or a tournament's agents and seeds (10x4)."""
@@ -49,6 +50,8 @@ def arguments(argv):
     add("--rivals", metavar="FILE", help="a Python file with RESPONDENTS = {name: "
         "function(request, rng) -> (text, finish_reason)}; they join --populations, or stand alone")
     add("--sizes", metavar="N,AxS", default=SIZES, help=f"sizes (default {SIZES})")
+    add("--repeat", metavar="DIR", help="once more, under another --seed, for the claims that the "
+        "calibration in DIR left open or not met, and for no other")
     add("--design", choices=["pilot", "mechanism"], help="instead: the cheapest size of this "
         "design that finds --effect in 80%% of studies")
     add("--effect", type=int, metavar="POINTS", help="with --design: HP over every other cell, in "
@@ -82,9 +85,14 @@ def main(argv) -> cli.Done:
     plan = kept.Plan(args.seed, min(200, -(-args.reps // 5)) if args.fits is None else args.fits,
                      args.rivals)
     keys = kept.wanted(populations(args), sizes, args.reps)
+    identity = {"seed": args.seed, "prompts_sha256": prompts_sha256(), **mine(args.rivals),
+                "repeats": None}
+    if args.repeat:
+        from cirrus.calibrate.repeat import repeat_of, wanted_again
+        identity["repeats"] = repeat_of(Path(args.repeat), args.seed)
+        keys = wanted_again(keys, identity["repeats"]["claims"])
     if args.dry_run:
         return announce(args, keys, plan)
-    identity = {"seed": args.seed, "prompts_sha256": prompts_sha256(), **mine(args.rivals)}
     with kept.Replications(Path(args.out), identity) as held:
         works = kept.portions(keys, held.done, plan)
         if works:

@@ -22,6 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import test_stats_reference as reference  # noqa: E402
 
 import stats  # noqa: E402
+from cirrus.calibrate.table import share  # noqa: E402
 
 DOC = ROOT / "docs" / "methods.md"
 TEXT = DOC.read_text(encoding="utf-8")
@@ -180,17 +181,23 @@ FIGURES = (
 # Of whom it is shown how often each is called cue-responsive.
 CALLED = ("coin", "superrational", "deterministic", "conformist", "missing-flatters",
           "true-10-at-50", "true-20-at-50", "true-30-at-50", "true-40-at-50", "true-57-at-30")
+# Of whom it is shown how often a mechanism study calls each correlation-sensitive.
+PROVEN = ("additive", "additive-logit", "conformist-symmetric", "conformist-entry-averse",
+          "first-place-only", "word-only", "true-20-at-50-sd0.5", "true-30-at-50-sd0.5",
+          "true-40-at-50-sd0.5", "superrational", "hofstadter")
 
 
 def calibration_lines(out):
     """The table between the marks."""
-    reps = {row["reps"] for row in out["pilots"] + out["tournaments"]}
+    reps = {row["reps"] for row in out["pilots"] + out["mechanisms"] + out["tournaments"]}
     lines = [f"SIMULATED, seed {out['seed']}, {_range(reps)} replications of each, "
              "shares with 95% intervals.", "", "| what | planted | by size | wanted |",
              "|---|---|---|---|"]
     rows = [(*entry, lambda row, field=entry[3]: row[field]) for entry in FIGURES] + [
         ("called cue-responsive", kind, name, "", "", lambda row: row["words"]["cue-responsive"])
-        for kind in ("pilots", "tournaments") for name in CALLED]
+        for kind in ("pilots", "tournaments") for name in CALLED] + [
+        ("mechanism study: called correlation-sensitive or more", "mechanisms", name, "", "",
+         higher) for name in PROVEN]
     for words, kind, population, _, wanted, figure in rows:
         found = [(row["size"], figure(row)) for row in out[kind]
                  if row["population"] == population and figure(row)["n"]]
@@ -202,8 +209,25 @@ def calibration_lines(out):
             lines.append(f"| {words} | {population} | {shares} | {wanted or f'earned: {earned}'} |")
     sizes = "; ".join(f"{gate}: {own['size'] or 'none of those tried'}"
                       for gate, own in out["minimum_sizes"].items() if own["tried"])
-    return [*lines, *([f"| smallest size at which a gate passes in 80% | superrational | {sizes} "
+    lines = [*lines, *([f"| smallest size at which a gate passes in 80% | superrational | {sizes} "
                        "| |"] if sizes else [])]
+    return [*lines, "", unmet(out)]
+
+
+def higher(row):
+    """How often a word above cue-responsive was said."""
+    each = [row["words"][word] for word in ("correlation-sensitive", "superrational")]
+    return share(sum(one["k"] for one in each), each[0]["n"])
+
+
+def unmet(out):
+    """How many claims are met, and each one that is not."""
+    claims = out["expectations"]
+    met = [claim["met"] for claim in claims]
+    lost = [f"“{claim['what']}” ({claim['population']}, {claim['size']}: {claim['figure']['k']} of "
+            f"{claim['figure']['n']})" for claim in claims if claim["met"] is False]
+    return (f"Of {len(claims)} claims {met.count(True)} are met, {met.count(None)} open, "
+            f"{met.count(False)} not met{': ' if lost else ''}{'; '.join(lost)}.")
 
 
 def _range(numbers):

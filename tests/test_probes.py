@@ -18,7 +18,8 @@ CONFIG = {"design": "mechanism", "seed": 42, "runs": 2, "compliance": "low", "te
 
 def dealt(domain, *kinds):
     config = CONFIG | {"probes": list(kinds or probes.KINDS)}
-    return probes.deal(probes.texts(PROMPTS), domain, config, list(pilot.dealt(domain, config, ["m"])))
+    return probes.deal(probes.texts(PROMPTS), domain, config,
+                       list(pilot.dealt(domain, config, ["m"])))
 
 
 def answered(domain, mind=None, *kinds):

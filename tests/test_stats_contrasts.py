@@ -200,7 +200,9 @@ def test_established_is_a_lower_limit_above_zero(seed):
                  UL=0.4)
     for weights in ({"HP": 1, "LA": -1}, INTERACTION):
         counts = stats.tally(rows)
-        assert stats.established(counts, weights) == (stats.contrast(counts, weights).low > 0)
+        found = stats.contrast(counts, weights)
+        assert stats.established(counts, weights) == (found.low > 0)
+        assert stats.established_p(counts, weights) == (found.p if found.low > 0 else None)
 
 
 @pytest.mark.parametrize(("call", "sentence"), [

@@ -16,6 +16,7 @@ import stats
 from cirrus import ALPHA
 from cirrus.ask.populations import POOLS, POPULATIONS, TRUE, population
 from cirrus.calibrate.earned import NOT_SHOWN, WORDS, earned, known
+from cirrus.calibrate.repeat import answered
 from cirrus.calibrate.replicate import CLAIMS, read_size
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
@@ -89,6 +90,9 @@ def table(header: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> di
            "tournaments": rows["tournament"],
            "minimum_sizes": minimum_sizes(rows["tournament"])}
     out["expectations"] = expectations(out)
+    if first := header.get("repeats"):
+        out["repeats"] = {"seed": first["seed"], "claims": len(first["claims"])}
+        out["expectations"] = answered(out["expectations"], first)
     return out
 
 

@@ -69,6 +69,11 @@ def document(out: Mapping[str, Any]) -> Document:
 def answer(out: Mapping[str, Any]) -> str:
     """How many of the claims are met, in a sentence."""
     verdicts = [claim["met"] for claim in out["expectations"]]
+    if first := out.get("repeats"):
+        return (f"A repeat under seed {out['seed']} of the {count(first['claims'], 'claim')} that "
+                f"were open or not met under seed {first['seed']}, registered before it was begun: "
+                f"{verdicts.count(True)} met, {verdicts.count(False)} not met, "
+                f"{verdicts.count(None)} open, on {count(out['replications'], 'replication')}.")
     if all(met is None for met in verdicts):
         return f"{count(out['replications'], 'replication')}: too few to judge any claim."
     return (f"{count(out['replications'], 'replication')}: {verdicts.count(True)} of "
@@ -220,9 +225,11 @@ def _point(figure: Mapping[str, Any] | None) -> Point:
 # --- tables ------------------------------------------------------------------------------------
 
 def _claims(claims: Sequence[Mapping], caption: str = "") -> Table:
-    return Table(["verdict", "claim", "population", "size", "share, of"], [
+    again = any("before" in claim for claim in claims)
+    return Table(["verdict", "claim", "population", "size", "share, of", *["before"] * again], [
         [MET[claim["met"]], claim["what"], claim["population"], claim["size"],
-         _share(claim["figure"])] for claim in claims], (4,), caption, "claims")
+         _share(claim["figure"]), *([_share(claim["before"]["figure"])] if again else [])]
+        for claim in claims], (4, 5), caption, "claims")
 
 
 def _sizes(sizes: Mapping[str, Mapping]) -> Table:

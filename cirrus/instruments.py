@@ -6,6 +6,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -123,7 +124,8 @@ def pilot(origin: Origin) -> Instrument:
         return Derived(pilot_files(rows, prompts, study, (same, len(asked)), answered), facts)
 
     return Instrument(
-        "pilot", "trials", ids, calls, chains, derive, PILOT_FILES.__contains__)
+        "pilot", "trials", ids, calls, chains, derive,
+        lambda name: PILOT_FILES.fullmatch(name) is not None)
 
 
 def _outcome(row: Mapping, answers: Answers) -> str:
@@ -142,8 +144,8 @@ def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
 
 
 FURTHER = 2  # calls that a trial read as probabilities probably takes beside its first
-PILOT_FILES = ("trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
-               "report.html", "probes.jsonl.gz")
+PILOT_FILES = re.compile(r"(trials\.jsonl\.gz|trials\.csv|pilot-analysis\.json|pilot-summary\.md"
+                         r"|report(-\d+)?\.html|probes\.jsonl\.gz)")
 
 
 def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],

@@ -153,6 +153,7 @@ def derived(instrument: Instrument, answers: Answers) -> Derived:
     served = Counter((kept.model, str(kept.reply.served_model), str(kept.reply.provider))
                      for kept in answers.answered())
     facts = {"simulated": answers.simulated, "retries": answers.repeated,
+             "waits": answers.waits, "errors": answers.errors,
              "outcomes": dict(sorted(answers.outcomes(instrument.ids()).items())),
              "merkle_root": merkle_root(answers.leaves()),
              "served": nested(served, 0, 1), "upstreams": nested(served, 0, 2)}

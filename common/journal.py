@@ -89,12 +89,13 @@ def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, i
     """(entry, offset after its line, hash of the line) of every whole line, one at a time.
 
     The chain is checked; `first_prev` None accepts any identity. UsageError names the file, the
-    line and the fault. The torn last line, where there is one, is not among them.
+    line and the fault. The torn last line, where there is one, is not among them; a packed journal
+    has none.
     """
-    prev, end = first_prev, 0
+    prev, end, packed = first_prev, 0, str(path).endswith(".gz")
     for number, line in enumerate(_lines(path), 1):
         entry = _parse(line)
-        if entry is None and not line.endswith(b"\n") and len(line) < LONGEST:
+        if entry is None and not line.endswith(b"\n") and len(line) < LONGEST and not packed:
             return
         if entry is None:
             raise _damaged(path, number, "not a journal line")
@@ -123,6 +124,7 @@ TEXT, NUMBER, MAYBE = (str,), (int, float), (type(None),)
 SHAPE = {"prev": TEXT, "id": TEXT, "stage": TEXT, "at": TEXT, "outcome": TEXT + MAYBE,
          "cost_usd": NUMBER + MAYBE, "charged_usd": NUMBER, "request_sha256": TEXT,
          "request": (dict,), "response": (dict,)}
+LINE = {*SHAPE, "attempt", "message", "latency_s", "final"}
 RESPONSE = {"status": (int,) + MAYBE, "headers": (dict,), "body": TEXT, "error": TEXT}
 
 
@@ -400,16 +402,23 @@ class Answers:
         self.path, self.known = Path(path), known
         self.simulated = identity.get("provider") == "simulated"
         self.read: dict[str, Read] = {}
+        self.questions: dict[str, str] = {}  # {id: SHA-256 of what its first attempt asked}
+        self.tries: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()
         self.dealt: set[str] = set()
         self.wrong: list[str] = []
-        self.attempts = self.repeated = 0
+        self.attempts = self.repeated = self.waits = 0
         self.head_sha256, charges = identity_hash(dict(identity)), []
         for entry, _, digest in entries(self.path, self.head_sha256):
             self.attempts, self.head_sha256 = self.attempts + 1, digest
             charges.append(entry["charged_usd"])
             reading = reading_of(entry)
+            self.tries[entry["id"]] += 1
+            if reading.error_type:
+                self.errors[reading.error_type] += 1
             if entry["outcome"] is None:
                 self.repeated += 1
+                self.waits += bool(reading.wait or reading.limit)
             else:
                 self._keep(entry, reading)
             if known is not None:
@@ -417,8 +426,15 @@ class Answers:
         self.charged_usd = math.fsum(charges)
 
     def _faults(self, entry: dict, reading: Reading) -> Iterator[str]:
-        """What a line says otherwise than the raw response in it."""
+        """What a line says otherwise than the raw response in it, and than the lines before."""
         reply, outcome = reading.reply, entry["outcome"]
+        if unknown := entry.keys() - LINE:
+            yield f"{min(unknown)!r} is no field of a journal line"
+        if entry.get("attempt") != self.tries[entry["id"]]:
+            yield f"attempt {entry.get('attempt')!r}, and it is number {self.tries[entry['id']]}"
+        if self.questions.setdefault(entry["id"], entry["request_sha256"]) != (
+                entry["request_sha256"]):
+            yield "another question than its first attempt asked"
         if outcome not in ((reply.outcome,) if reading.kind == "final" else
                            (None, "provider_error")):
             yield f"outcome {outcome!r}, and the response says {reply.outcome!r}"
@@ -445,7 +461,7 @@ class Answers:
         kept = self.read.get(request.id)
         if kept is None:
             return NOT_RUN
-        if kept.question_sha256 != request.sha256():
+        if kept.question_sha256 != request.sha256() or kept.stage != request.stage:
             self.wrong.append(f"{request.id}: another question than design and prompts give")
         elif self.known and kept.sent_sha256 != _hash_of(self.known.body(request)):
             self.wrong.append(f"{request.id}: the request sent is not what the design would send")
@@ -453,7 +469,7 @@ class Answers:
 
     def problems(self) -> list[str]:
         """What the journal has otherwise than the requests that were dealt."""
-        foreign = (f"{name}: not in the design" for name in sorted(self.read.keys() - self.dealt))
+        foreign = (f"{name}: not in the design" for name in sorted(self.tries.keys() - self.dealt))
         return [f"journal: {line}" for line in (*self.wrong, *foreign)]
 
     def outcomes(self, ids: Iterable[str]) -> Counter[str]:
@@ -469,7 +485,6 @@ class Answers:
     def answered(self) -> Iterator[Read]:
         """What has an answer, be it one that can't be used."""
         return (kept for kept in self.read.values() if kept.reply.outcome in wire.FINAL_OUTCOMES)
-
 
     def leaves(self) -> Iterator[dict[str, str]]:
         """What the Merkle root covers, in the order of ids."""

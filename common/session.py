@@ -140,7 +140,6 @@ class Session:
             run.inflight.clear()
         progress.close(drive)
         run.present()
-        run.manifest["waits"], run.manifest["errors"] = ending.waits, dict(ending.errors)
         self._audit(drive)
         return ending
 

@@ -29,12 +29,14 @@ from common.artifacts import (
 from common.exits import UsageError
 from common.instrument import Derived, Instrument, derived, unanswered
 from common.journal import Answers, Known, begins, journal_file, merkle_root
-from common.runs import Origin, code_hashes, kept_prompts
+from common.runs import PROMPTS, Origin, code_hashes, kept_prompts
 from common.simulated import FREE, Simulated
 from common.wire import Model, Upstream
 
 REDACTED = "trials.redacted.jsonl"  # in place of a journal: a line a trial, texts as hashes
 PREREG = "prereg.json"  # beside the runs of a plan
+# In a run's folder beside what is derived.
+KEPT = {"manifest.json", "journal.jsonl", "journal.jsonl.gz", "inflight.jsonl", PROMPTS, ".lock"}
 SHOWN = 40          # characters around a first difference
 SHOWN_PROBLEMS = 3  # of the questions in a journal
 
@@ -93,7 +95,6 @@ def verify(folder: Path, instruments: Instruments) -> Verdict:
         if manifest["state"] == "running":  # killed: what it said before may be out of date
             problems += _left_behind(Path(folder), manifest, files, instrument.owned)
         else:
-            files = files if manifest.get("files") else {}
             problems += _against_manifest(manifest, answers, facts)
             problems += _compare(Path(folder), manifest, files, instrument.owned)
     except UsageError as error:
@@ -104,7 +105,7 @@ def verify(folder: Path, instruments: Instruments) -> Verdict:
     return Verdict(str(folder), manifest["artifact"], manifest["state"],
                    manifest["identity"].get("provider") == "simulated", len(files),
                    answers.attempts if answers else 0, answers.head_sha256 if answers else "",
-                   problems, _notes(manifest), facts.get("merkle_root", ""))
+                   problems, _notes(Path(folder), manifest, files), facts.get("merkle_root", ""))
 
 
 def _read(folder: Path, manifest: Mapping, instruments: Instruments,
@@ -246,8 +247,15 @@ def _against_manifest(manifest: Mapping, answers: Answers, facts: Mapping) -> It
     left = sum(unanswered(answers, facts).values())
     if (manifest["state"] == "complete") != (left == 0):
         yield f"manifest.json: state: {manifest['state']!r}, and {left} calls have no answer"
-    expected = {**facts, "stamp": "SIMULATED" if answers.simulated else None}
+    expected = {**facts, "stamp": "SIMULATED" if answers.simulated else None,
+                "elapsed_s": sum(session.get("elapsed_s") or 0 for session in manifest["sessions"])}
+    if manifest["state"] == "complete":
+        expected["ended_by"] = ""
+    if answers.simulated:
+        expected["provider"] = None
     for key in sorted(expected):
+        if key not in manifest and not expected[key]:
+            continue  # nothing was to be said of it, or nobody said it yet
         if canonical_json(manifest.get(key)) != canonical_json(expected[key]):
             yield (f"manifest.json: {key}: expected {_short(expected[key])}, "
                    f"found {_short(manifest.get(key))}")
@@ -339,7 +347,13 @@ def _excerpt(data: bytes, at: int) -> str:
     return repr(text) if data[at:] else "the end of the file"
 
 
-def _notes(manifest: Mapping) -> list[str]:
+def _notes(folder: Path, manifest: Mapping, files: Mapping) -> list[str]:
+    foreign = [name for name in _names(folder) if name not in files and name not in KEPT]
+    return _changed_code(manifest) + ([
+        f"{len(foreign)} files are not of this run, such as {foreign[0]}"] if foreign else [])
+
+
+def _changed_code(manifest: Mapping) -> list[str]:
     now, then = code_hashes(), manifest.get("code") or {}
     if not isinstance(then, Mapping):
         return ["code: no hashes of files, so nothing is said of changed code"]
@@ -351,8 +365,9 @@ def _notes(manifest: Mapping) -> list[str]:
 # --- sealed and redacted -----------------------------------------------------------------------
 
 # What is in no text of the journal, so that nothing inside a folder can prove it.
-UNPROVEN = ("not proven from inside: a journal forged as a whole, and the manifest's code, "
-            "sessions, lost_usd and limit_usd; publish --seal before, compare with --expect-head")
+UNPROVEN = ("not proven from inside: a journal forged as a whole (texts, times, order), and the "
+            "manifest's code, sessions, lost_usd, limit_usd, versions and a service's own account; "
+            "publish --seal before, compare with --expect-head")
 
 
 def seal(verdict: Verdict, manifest: Mapping[str, Any]) -> str:

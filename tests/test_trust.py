@@ -1,5 +1,6 @@
 """What --verify catches, what it can't from inside, and that a bad folder is a verdict."""
 
+import gzip
 import json
 import os
 import random
@@ -12,7 +13,7 @@ import analyze
 from common import cli
 from common.artifacts import gzip_bytes, json_file, jsonl, read_bytes, sha256
 from common.journal import merkle_root
-from common.verify import expected_head, find_runs, redact, seal, verify
+from common.verify import UNPROVEN, expected_head, find_runs, redact, seal, verify
 
 INSTRUMENTS = analyze.instruments()
 
@@ -155,6 +156,179 @@ def test_what_a_mended_journal_alone_says_is_not_found_and_the_published_head_fi
     edit(pilot, lambda manifest: manifest.update(merkle_root=after.root))
     assert verify(pilot, INSTRUMENTS).ok  # forged as a whole: nothing inside tells
     assert not expected_head(verify(pilot, INSTRUMENTS), [before.head_sha256]).ok
+
+
+def put(name, data):
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def gone(*names):
+    return lambda folder: [(folder / name).unlink() for name in names]
+
+
+def say(**changes):
+    return lambda folder: edit(folder, lambda manifest: manifest.update(changes))
+
+
+def inside(key, **changes):
+    return lambda folder: edit(folder, lambda manifest: manifest[key].update(changes))
+
+
+def lines(change):
+    """Change the lines of the journal and mend nothing."""
+    def act(folder):
+        path = folder / "journal.jsonl.gz"
+        path.write_bytes(gzip_bytes(b"".join(change(read_bytes(path).splitlines(True)))))
+    return act
+
+
+def forged(change):
+    return lambda folder: forge(folder, change)
+
+
+def rewritten(name, change, hashed=False):
+    """Change a derived file, and its hash in the manifest too."""
+    def act(folder):
+        path = folder / name
+        data = change(read_bytes(path))
+        path.write_bytes(gzip_bytes(data) if path.suffix == ".gz" else data)
+        if hashed:
+            inside("files", **{name: sha256(data)})(folder)
+    return act
+
+
+def without_files(folder):
+    gone(*json.loads((folder / "manifest.json").read_bytes())["files"])(folder)
+    say(files={})(folder)
+
+
+def plain_beside(folder):
+    data = read_bytes(folder / "journal.jsonl.gz")
+    (folder / "journal.jsonl").write_bytes(b"".join(data.splitlines(True)[:-1]))
+
+
+def retried(e):
+    """An attempt that failed before the answer, as it may stand there."""
+    failed = {**e[0], "outcome": None, "cost_usd": None, "response": {
+        "status": 500, "headers": {}, "body": "", "error": ""}}
+    return [failed, {**e[0], "attempt": 2}, *e[1:]]
+
+
+def asked_otherwise(e):
+    first, second, *rest = retried(e)
+    return [{**first, "request_sha256": "0" * 64}, second, *rest]
+
+
+DERIVED = "does not follow from the journal"
+TAMPERED = {
+    "another instrument": (say(artifact="tournament"), "manifest.json: "),
+    "an instrument that nobody knows": (say(artifact="survey"), "is not one of"),
+    "a state that nobody knows": (say(state="done"), "state 'done'"),
+    "money spent": (inside("cost", spent_usd=1.0), "cost.spent_usd: expected 0"),
+    "money spent is no number": (inside("cost", spent_usd="0"), "cost.spent_usd"),
+    "attempts counted": (inside("journal", attempts=99), "journal.attempts: expected 16, found 99"),
+    "head of the journal": (inside("journal", head_sha256="0" * 64), "journal.head_sha256"),
+    "time taken": (say(elapsed_s=1e6), "manifest.json: elapsed_s: "),
+    "an end that was none": (say(ended_by="Interrupted"), "manifest.json: ended_by: "),
+    "waits": (say(waits=3), "manifest.json: waits: expected 0"),
+    "errors": (say(errors={"429": 2}), "manifest.json: errors: expected {}"),
+    "a provider of nobody": (say(provider={"dialect": "openrouter"}), "manifest.json: provider: "),
+    "the hash of a file": (inside("files", **{"trials.csv": "0" * 64}), "files.trials.csv: not"),
+    "a file that there is not": (inside("files", **{"more.csv": "0" * 64}), "files names more.csv"),
+    "no files at all": (without_files, "trials.csv: can't be read"),
+    "a prompt's hash": (lambda f: edit(f, lambda m: m["identity"]["prompts"].update(
+        {next(iter(m["identity"]["prompts"])): "0" * 64})), "is not the text that the run was"),
+    "a prompt's text": (rewritten("prompts.json", lambda d: d.replace(b"the ", b"a ")),
+                        "is not the text that the run was made with"),
+    "a prompt more": (rewritten("prompts.json", lambda d: b'{"x":"y",' + d[1:]), "prompts.json: x"),
+    "who answered": (inside("identity", provider="https://openrouter.ai/api/v1"),
+                     "manifest.json: "),
+    "a decision": (rewritten("trials.jsonl.gz", lambda d: d.replace(
+        b'"cooperates":0', b'"cooperates":1', 1)), "trials.jsonl.gz: first difference in line "),
+    "a decision, hashed": (rewritten("trials.csv", lambda d: d.replace(
+        b"PREEMPT", b"COORDINATE", 1), True), "trials.csv: first difference"),
+    "a figure": (rewritten("pilot-analysis.json", lambda d: d.replace(b"0.", b"0.9", 1), True),
+                 "pilot-analysis.json: first difference"),
+    "a page": (rewritten("report.html", lambda d: d.replace(b"SIMULATED", b"", 1), True),
+               "report.html: first difference"),
+    "a summary": (rewritten("pilot-summary.md", lambda d: d + b"\nIt is proven.", True),
+                  "pilot-summary.md: first difference"),
+    "a file gone": (gone("report.html"), "report.html: can't be read"),
+    "a second page": (put("report-2.html", b"<p>100%"), f"report-2.html: {DERIVED}"),
+    "probes of nobody": (put("probes.jsonl.gz", b""), f"probes.jsonl.gz: {DERIVED}"),
+    "packed by another hand": (lambda f: put("trials.jsonl.gz", gzip.compress(
+        read_bytes(f / "trials.jsonl.gz")))(f), "not packed by this project"),
+    "cut off": (lambda f: put("trials.jsonl.gz", (f / "trials.jsonl.gz").read_bytes()[:-9])(f),
+                "trials.jsonl.gz: can't be read"),
+    "two lines change places": (lines(lambda x: [x[1], x[0], *x[2:]]), "another configuration"),
+    "lines further on do": (lines(lambda x: [*x[:5], x[6], x[5], *x[7:]]), "line 6: does not"),
+    "a line twice": (lines(lambda x: [*x[:5], x[4], *x[5:]]), "line 6: does not follow"),
+    "a line less": (lines(lambda x: [*x[:5], *x[6:]]), "line 6: does not follow"),
+    "the last line less": (lines(lambda x: x[:-1]), "15, found 16"),
+    "a character": (lines(lambda x: [*x[:5], x[5].replace(b"a", b"b", 1), *x[6:]]), "line "),
+    "half a line more": (lines(lambda x: [*x, b'{"prev":']), "line 17: not a journal line"),
+    "bytes of nobody": (lines(lambda x: [*x, b"\xff\xfe\n"]), "line 17: not a journal line"),
+    "an empty line": (lines(lambda x: [*x[:3], b"\n", *x[3:]]), "line 4: not a journal line"),
+    "no line at all": (lines(lambda x: []), "16 calls have no answer"),
+    "no journal": (gone("journal.jsonl.gz"), "no journal.jsonl.gz"),
+    "another journal beside it": (plain_beside, "journal.head_sha256"),
+    "a dearer answer": (forged(lambda e: first(e, charged_usd=-1e-6)), "not a journal line"),
+    "a cheaper answer": (forged(lambda e: first(e, cost_usd=-0.1)), "not a journal line"),
+    "an attempt's number": (forged(lambda e: first(e, attempt=2)), "attempt 2, and it is number 1"),
+    "a word more": (forged(lambda e: first(e, note="x")), "'note' is no field of a journal line"),
+    "another stage": (forged(lambda e: first(e, stage="rating")), "another question than design"),
+    "an answer left out": (forged(lambda e: first(e, outcome=None)), "outcome None, and the"),
+    "a failure of a foreign id": (forged(lambda e: [{**retried(e)[0], "id": "x/y"}, *e]),
+                                  "x/y: not in the design"),
+    "a failure that was none": (forged(retried), "manifest.json: retries: expected 1, found 0"),
+    "an attempt in other words": (forged(asked_otherwise), "another question than its first"),
+    "an error for an answer": (forged(lambda e: first(e, response={
+        "status": 500, "headers": {}, "body": "", "error": ""})), "says 'provider_error'"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_was_tampered_with_is_named(pilot, name):
+    act, found = TAMPERED[name]
+    act(pilot)
+    assert found in problems(pilot)
+
+
+# What can't be found from inside: the journal is another one, as whole as before, or the manifest
+# says what nothing in the journal tells of. A head or a line that was published tells.
+NOT_FROM_INSIDE = {
+    "times": forged(lambda e: first(e, at="2020-01-01T00:00:00Z")),
+    "latency": forged(lambda e: first(e, latency_s=9.0)),
+    "words of an error": forged(lambda e: first(e, message="it was fine")),
+    "headers": forged(lambda e: first(e, response=e[0]["response"] | {"headers": {"a": "b"}})),
+    "order of the answers": forged(lambda e: e[::-1]),
+    "version": say(version="9.9.9"), "Python": say(python="3.99.0")}
+UNSEEN = {"limit": inside("cost", limit_usd=5.0), "loss": inside("cost", lost_usd=1, spent_usd=1),
+          "code": say(code={}), "machine": say(platform="x"), "audit": say(audit={"calls": 1}),
+          "sessions": lambda f: edit(f, lambda m: m["sessions"][0].update(started="2020"))}
+
+
+@pytest.mark.parametrize("name", NOT_FROM_INSIDE)
+def test_what_is_not_found_from_inside_differs_from_what_was_published(pilot, name):
+    def line(verdict):
+        return seal(verdict, json.loads((pilot / "manifest.json").read_bytes()))
+    published = line(verify(pilot, INSTRUMENTS))
+    NOT_FROM_INSIDE[name](pilot)
+    assert verify(pilot, INSTRUMENTS).ok and line(verify(pilot, INSTRUMENTS)) != published
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_nothing_tells_of_is_said_to_be_unproven(pilot, name):
+    UNSEEN[name](pilot)
+    assert verify(pilot, INSTRUMENTS).ok
+    word = {"limit": "limit_usd", "loss": "lost_usd", "machine": "versions",
+            "audit": "own account"}.get(name, name)
+    assert word in UNPROVEN
+
+
+def test_files_that_no_run_makes_are_noted(pilot):
+    (pilot / "proof.html").write_text("<p>100%")
+    assert verify(pilot, INSTRUMENTS).notes == ["1 files are not of this run, such as proof.html"]
 
 
 @pytest.mark.parametrize("how", ["edited", "gone"])

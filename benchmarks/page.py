@@ -33,14 +33,17 @@ PARTS = {
     "urrp.py": ("URRP", "From start to exit. A million trials take minutes and stand apart: "
                 "`python3 benchmarks/urrp.py --million`."),
     "bench.py": ("Iterated prisoner's dilemma", "Best of three, on one core."),
+    "hostile.py": ("Iterated prisoner's dilemma against servers that answer as none should",
+                   "A process for each answer; it plays one round with one call."),
 }
+NEIGHBOUR = ("bench.py", "hostile.py")  # of pd-agents, which has an environment of its own
 
 
 def command(name: str) -> tuple[list[str], Path]:
-    """How a benchmark is run, and where. pd-agents has an environment of its own."""
-    if name == "bench.py":
+    """How a benchmark is run, and where."""
+    if name in NEIGHBOUR:
         uv = ROOT / ".venv-uv" / "bin" / "uv"
-        return ([str(uv), "run", "--quiet", "python", "benchmarks/bench.py", "--json"],
+        return ([str(uv), "run", "--quiet", "python", f"benchmarks/{name}", "--json"],
                 ROOT / "pd-agents")
     return [sys.executable, str(ROOT / "benchmarks" / name), "--json"], ROOT
 

@@ -47,7 +47,7 @@ class Cost(NamedTuple):
 
 CASES = (Case(10, 8, 1.15), Case(63, 8, 1.06), Case(63, 64, 1.40))
 CPU_MS, PEAK_MB = 3.0, 60.0
-LARGE, LARGE_MB = Case(1250, 256, 0.0), 150.0
+LARGE, LARGE_MB, VERIFY_S = Case(1250, 256, 0.0), 150.0, 8.0
 # As a user has it: without a key that would go live, and with compiled modules kept.
 ENVIRONMENT = {key: value for key, value in os.environ.items()
                if key not in ("PYTHONDONTWRITEBYTECODE", "OPENROUTER_API_KEY")}
@@ -75,12 +75,17 @@ def additions() -> float:
     return time.process_time() - start
 
 
-def run(case: Case, base_url: str) -> Cost:
+def run(case: Case, base_url: str, out: str) -> Cost:
+    return measure([
+        sys.executable, str(ROOT / "run_pilot.py"), "--base-url", base_url,
+        "--models", MODELS, "--runs", str(case.runs), "--concurrency", str(case.concurrency),
+        "--limit-usd", "1000", "--out", out])
+
+
+def once(case: Case, base_url: str) -> Cost:
+    """A run whose files nobody needs."""
     with tempfile.TemporaryDirectory() as out:
-        return measure([
-            sys.executable, str(ROOT / "run_pilot.py"), "--base-url", base_url,
-            "--models", MODELS, "--runs", str(case.runs), "--concurrency", str(case.concurrency),
-            "--limit-usd", "1000", "--out", out])
+        return run(case, base_url, out)
 
 
 def median(values: list[float]) -> float:
@@ -90,7 +95,7 @@ def median(values: list[float]) -> float:
 
 def of_case(case: Case, base_url: str, rounds: int, latency: float) -> Iterator[Figure]:
     """Wall over the ideal, CPU a call and peak memory: medians over the rounds."""
-    costs = [run(case, base_url) for _ in range(rounds)]
+    costs = [once(case, base_url) for _ in range(rounds)]
     ideal = case.calls * latency / case.concurrency
     ratios = sorted(cost.wall_s / ideal for cost in costs)
     name = f"{case.calls:,} calls at {case.concurrency}"
@@ -113,12 +118,17 @@ def starts() -> Iterator[Figure]:
 
 
 def large(base_url: str) -> Iterator[Figure]:
-    """Memory of many calls at once, from the design to the report."""
-    cost = run(LARGE, base_url)
+    """Many calls at once, from the design to the report, and their verification."""
+    with tempfile.TemporaryDirectory() as out:
+        cost = run(LARGE, base_url, out)
+        again = measure([sys.executable, str(ROOT / "analyze.py"), "--verify", out])
     name = f"{LARGE.calls:,} calls at {LARGE.concurrency}"
     yield Figure(f"{name}: wall", cost.wall_s, "s")
     yield Figure(f"{name}: CPU a call", cost.cpu_s / LARGE.calls * 1000, "ms", CPU_MS)
     yield Figure(f"{name}: peak memory", cost.peak_mb, "MB", LARGE_MB)
+    yield Figure(f"{name}: their verification", again.wall_s, "s", VERIFY_S)
+    yield Figure(f"{name}: the same: CPU", again.cpu_s, "s")
+    yield Figure(f"{name}: the same: peak memory", again.peak_mb, "MB", LARGE_MB)
 
 
 def figures(rounds: int, latency: float) -> Iterator[Figure]:

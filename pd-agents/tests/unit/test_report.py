@@ -166,6 +166,7 @@ def test_a_chart_names_itself_and_lies_where_it_should():
     spec, words = course_chart(courses, ("<A>", "B"))
     drawn = svg(spec, "Share of C: <A>", words)
     assert drawn.startswith('<svg role="img" aria-label="Share of C: &lt;A&gt;"')
+    assert drawn.count("role=") == drawn.count("aria-") == 1  # a mark with a role wants a name
     assert "<desc>&lt;A&gt;: 100% in round 1, 0% in the last, 50% on average;" in drawn
     assert "<A>" not in drawn
     a, b = (re.search(rf'd="M([^"]*)"[^>]*stroke="{COLOURS[name].light}"', drawn)[1]

@@ -136,5 +136,6 @@ def svg(spec: dict, name: str, words: str) -> str:
     drawn = vl_convert.vegalite_to_svg(json.dumps(spec), vl_version=VERSION)
     named = (f'<svg role="img" aria-label="{escape(name)}"\\1><title>{escape(name)}</title>'
              f"<desc>{escape(words)}</desc>")
-    drawn = re.sub(r' (?:xmlns(?::xlink)?|version|class)="[^"]*"', "", drawn)
+    # Roles and labels of single marks name nothing: the drawing as a whole has a name and words.
+    drawn = re.sub(r' (?:xmlns(?::xlink)?|version|class|role|aria-[a-z]+)="[^"]*"', "", drawn)
     return re.sub(r"^<svg([^>]*)>", lambda m: named.replace("\\1", m[1]), drawn)

@@ -212,5 +212,5 @@ def test_a_packed_file_of_trials(tmp_path):
 
 
 def test_an_analysis_apart_from_its_runs_is_stamped_too():
-    [entry] = entries([ROOT / "results" / "examples" / "superrational-40x4"], {})
+    [entry] = entries([ROOT / "results" / "examples" / "confirmatory"], {})
     assert entry.simulated and entry.instrument == "tournament"

@@ -153,15 +153,12 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
                 probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
     """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
     what was; `dealt`: of these, how many the seed deals again; `probed`: rows of probes."""
-    from cirrus.judge import mechanism, pilot
     from cirrus.reports.pilot import files
     nine = study["config"].get("design") == "mechanism"
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    made = mechanism.analyse(rows, study, dealt, probed) if nine else (
-        pilot.analyse(rows, study, dealt))
-    out = json.loads(canonical_json(made))
+    out = json.loads(canonical_json(_analysis(nine, rows, study, dealt, probed)))
     digest = design_hash(study)
     hashes = {"design": digest, "trials": sha256_of(jsonl_parts(rows))}
     fields = CSV_FIELDS + NINE_FIELDS * nine + READ_FIELDS * ("reading" in out)
@@ -172,6 +169,15 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
         **({"probes.jsonl.gz": lambda: gzip_bytes(jsonl(probed))} if probed else {}),
         **files(out, rows, prompts, hashes),
     })
+
+
+def _analysis(nine: bool, rows: Sequence[Mapping], study: Mapping[str, Any],
+              dealt: tuple[int, int] | None, probed: Sequence[Mapping]) -> dict[str, Any]:
+    if nine:
+        from cirrus.judge import mechanism
+        return mechanism.analyse(rows, study, dealt, probed)
+    from cirrus.judge import pilot
+    return pilot.analyse(rows, study, dealt)
 
 
 def design_hash(study: Mapping[str, Any]) -> str:

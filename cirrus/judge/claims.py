@@ -1,21 +1,16 @@
-"""What the data of a pilot or a tournament allow one to say beside the verdict, and what they do
-not, in plain sentences. `may` holds positive sentences only, each with the interval it rests on."""
+"""What the data of a pilot allow one to say beside the verdict, and what they do not, in plain
+sentences; what a tournament says likewise. `may` holds positive sentences only, each with the
+interval it rests on."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from cirrus import ALPHA
-from cirrus.judge import reading
 from cirrus.judge.effects import HP, LA, MIN_BULLETINS, NAMES, above, below, certain
-from cirrus.judge.endpoint import SECONDARY
 from cirrus.judge.verdict import NOT_EVALUABLE, Corner
-from cirrus.markers import claims as markers
 from show.figures import (
     bracketed,
     cost,
     count,
     interval,
-    p_is,
     percent,
     points,
     signed,
@@ -133,8 +128,10 @@ def _pilot_may_not(out: Mapping) -> Iterator[str]:
     primary, interaction = out["pooled"]["effects"]["primary"], out["pooled"]["interaction"]
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
-    yield from _open(out["verdict"])
-    yield from reading.limits(out.get("reading", {}))
+    yield from open_rivals(out["verdict"])
+    if "reading" in out:
+        from cirrus.judge import reading
+        yield from reading.limits(out["reading"])
     yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
     yield (f"“Generalises to all models”: {count(len(design['models']), who)} asked, on "
            f"{count(design['bulletins'], 'bulletin')} of one domain.")
@@ -145,7 +142,7 @@ def _pilot_may_not(out: Mapping) -> Iterator[str]:
                "can't be computed.")
     if design["bulletins"] < MIN_BULLETINS:
         yield _stimuli(design["bulletins"])
-    yield from _if_missing(out["missing"]["primary"])
+    yield from if_missing(out["missing"]["primary"])
     if not out["labels"]["rule"]["holds"]:
         yield ("That the effect hangs on neither word, letter nor place: "
                f"{out['labels']['rule']['why']}.")
@@ -155,61 +152,10 @@ def _pilot_may_not(out: Mapping) -> Iterator[str]:
     yield SCALE
 
 
-# --- the tournament ----------------------------------------------------------------------------
-
-def study_claims(out: Mapping[str, Any]) -> dict[str, Any]:
-    """{"headline": …, "may": […], "may_not": […]} of an analysis with its verdict."""
-    return {"headline": out["verdict"]["sentence"], "may": list(_study_may(out)),
-            "may_not": list(_study_may_not(out))}
-
-
-def _study_may(out: Mapping[str, Any]) -> Iterator[str]:
-    if out["verdict"]["word"] == NOT_EVALUABLE:
-        return
-    effects = out["established"]["effects"]
-    for one in (effects[name] for name in SECONDARY):
-        if one["p_holm"] is not None and one["p_holm"] < ALPHA and (above(one) or below(one)):
-            yield (f"{one['label'][0].upper()}{one['label'][1:]}: {points(one['value'])} "
-                   f"({span(one['low'], one['high'])} over {count(one['units'], 'bulletin')}, "
-                   f"{p_is(one['p_holm'])} after Holm).")
-    for gate in out["gates"]:
-        if gate["established"]["verdict"] == "pass":
-            yield f"Gate “{gate['title']}” is established: {gate['established']['figure']}."
-    yield from markers.may(out["markers"])
-
-
-def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
-    point, register = out["primary"], out["registration"]
-    if out["simulated"]:
-        yield "Anything about any model: these answers are SIMULATED."
-    yield from _open(out["verdict"])
-    if register["kind"] != "confirmatory":
-        yield f"“Confirmatory”: {register['why']}."
-    if register["siblings"]:
-        yield ("That nothing else was registered on these prompts: beside it stand "
-               f"{', '.join(register['siblings'])}.")
-    yield from out["limits"]
-    if not point["met"] and point["design"]["value"] is not None:
-        yield f"That the endpoint is met as specified: {point['why']}."
-    for gate in out["gates"]:
-        if gate["established"]["verdict"] != "pass":
-            yield (f"{gate['title']}: {gate['established']['verdict']} "
-                   f"({gate['established']['figure']})."
-                   + (f" Next: {gate['next']}" if gate["next"] else ""))
-    for wire in out["tripwires"]:
-        if wire["tripped"]:
-            yield f"That the instrument played no part: {wire['title'].lower()}: {wire['figure']}."
-    yield from _if_missing(out["established"]["effects"]["primary"]["bounds"], "low", "high")
-    if not out["established"]["labels"]["holds"]:
-        yield ("That the effect hangs on neither word, letter nor place: "
-               f"{out['established']['labels']['why']}.")
-    yield from markers.may_not(out["markers"])
-    yield SCALE
-
-
 # --- what both say -----------------------------------------------------------------------------
 
-def _open(verdict: Mapping) -> Iterator[str]:
+def open_rivals(verdict: Mapping) -> Iterator[str]:
+    """What the word itself leaves unsaid."""
     if verdict["word"] == NOT_EVALUABLE:
         yield f"Anything about the effect: {verdict['why']}."
     yield ("“Superrational”, or any word above “cue-responsive”: that needs the contrasts of a "
@@ -222,7 +168,8 @@ def _stimuli(bulletins: int) -> str:
     return f"Anything beyond {count(bulletins, 'bulletin')}: the result is about these stimuli."
 
 
-def _if_missing(bounds: Mapping, low: str = "lowest", high: str = "highest") -> Iterator[str]:
+def if_missing(bounds: Mapping, low: str = "lowest", high: str = "highest") -> Iterator[str]:
+    """What missing decisions could make of a difference."""
     if bounds[low] is not None and bounds[low] != bounds[high]:
         yield (f"That missing decisions don't matter: filled in at worst, the difference lies "
                f"between {points(bounds[low])} and {points(bounds[high])}.")

@@ -13,7 +13,6 @@ from typing import Any
 import stats
 from cirrus.ask.pilot import CELLS, by_probability
 from cirrus.judge import effects as over_bulletins
-from cirrus.judge import reading
 from cirrus.judge.claims import pilot_claims, success
 from cirrus.judge.effects import (
     CONTRASTS,
@@ -72,6 +71,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "served": {name: served_by(own) for name, own in models.items()},
     }
     if by_probability(config):
+        from cirrus.judge import reading
         out["reading"] = {name: reading.evidence(own) for name, own in models.items()}
     out["verdict"] = verdict(findings(out))
     out["success"] = success(out, redealt)
@@ -86,13 +86,16 @@ def findings(out: Mapping[str, Any]) -> Findings:
     effects = {**pooled["effects"], "labels": out["labels"]["rule"]["holds"],
                "H_low": pooled["effects"]["primary"] if free else None}
     left = out["design"]["trials"] - out["outcomes"]["answered"]
+    read = ""
+    if "reading" in out:
+        from cirrus.judge import reading
+        read = reading.sentence(out["reading"])
     return Findings(
         effects, _corners(pooled), {name: own["effects"] for name, own in out["models"].items()},
         {name: _corners(own) for name, own in out["models"].items()},
         f"{count(design['bulletins'], 'bulletin')} of one domain",
         [f"{count(left, 'trial')} of {design['trials']} without an answer; the same command "
-         "resumes the run"] if left else [],
-        reading=reading.sentence(out["reading"]) if "reading" in out else "")
+         "resumes the run"] if left else [], reading=read)
 
 
 def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import stats
+from cirrus import ALPHA
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.judge import prereg
-from cirrus.judge.claims import study_claims
+from cirrus.judge.claims import SCALE, if_missing, open_rivals
 from cirrus.judge.effects import (
     CONTRASTS,
     HP,
@@ -23,6 +24,8 @@ from cirrus.judge.effects import (
     MIN_BULLETINS,
     Slot,
     Slots,
+    above,
+    below,
     by,
     corner,
     count_in,
@@ -35,14 +38,15 @@ from cirrus.judge.endpoint import SECONDARY, cells_table, endpoint, models, seco
 from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.rows import Decision, Run, Study, artifact, decisions, plan_folders, policies
 from cirrus.judge.tripwires import NO_POLICY, by_cell, cell_of, convergence, tripwires
-from cirrus.judge.verdict import Corner, Findings, repeated, verdict
+from cirrus.judge.verdict import NOT_EVALUABLE, Corner, Findings, repeated, verdict
+from cirrus.markers import claims as marker_claims
 from cirrus.markers.agreement import block, validity
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
 from common.preflight import fixed
 from common.wire import UNANSWERED
-from show.figures import count
+from show.figures import count, p_is, points, span
 from stats.results import Count
 
 
@@ -338,3 +342,55 @@ def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
             "charged_usd": math.fsum(run["cost"]["charged_usd"] for run in runs),
             "unknown": unknown, "why": f"{unknown} answers came without a cost" if unknown else
             None}
+
+
+# --- what may be said --------------------------------------------------------------------------
+
+def study_claims(out: Mapping[str, Any]) -> dict[str, Any]:
+    """{"headline": …, "may": […], "may_not": […]} of an analysis with its verdict."""
+    return {"headline": out["verdict"]["sentence"], "may": list(_study_may(out)),
+            "may_not": list(_study_may_not(out))}
+
+
+def _study_may(out: Mapping[str, Any]) -> Iterator[str]:
+    if out["verdict"]["word"] == NOT_EVALUABLE:
+        return
+    effects = out["established"]["effects"]
+    for one in (effects[name] for name in SECONDARY):
+        if one["p_holm"] is not None and one["p_holm"] < ALPHA and (above(one) or below(one)):
+            yield (f"{one['label'][0].upper()}{one['label'][1:]}: {points(one['value'])} "
+                   f"({span(one['low'], one['high'])} over {count(one['units'], 'bulletin')}, "
+                   f"{p_is(one['p_holm'])} after Holm).")
+    for gate in out["gates"]:
+        if gate["established"]["verdict"] == "pass":
+            yield f"Gate “{gate['title']}” is established: {gate['established']['figure']}."
+    yield from marker_claims.may(out["markers"])
+
+
+def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
+    point, register = out["primary"], out["registration"]
+    if out["simulated"]:
+        yield "Anything about any model: these answers are SIMULATED."
+    yield from open_rivals(out["verdict"])
+    if register["kind"] != "confirmatory":
+        yield f"“Confirmatory”: {register['why']}."
+    if register["siblings"]:
+        yield ("That nothing else was registered on these prompts: beside it stand "
+               f"{', '.join(register['siblings'])}.")
+    yield from out["limits"]
+    if not point["met"] and point["design"]["value"] is not None:
+        yield f"That the endpoint is met as specified: {point['why']}."
+    for gate in out["gates"]:
+        if gate["established"]["verdict"] != "pass":
+            yield (f"{gate['title']}: {gate['established']['verdict']} "
+                   f"({gate['established']['figure']})."
+                   + (f" Next: {gate['next']}" if gate["next"] else ""))
+    for wire in out["tripwires"]:
+        if wire["tripped"]:
+            yield f"That the instrument played no part: {wire['title'].lower()}: {wire['figure']}."
+    yield from if_missing(out["established"]["effects"]["primary"]["bounds"], "low", "high")
+    if not out["established"]["labels"]["holds"]:
+        yield ("That the effect hangs on neither word, letter nor place: "
+               f"{out['established']['labels']['why']}.")
+    yield from marker_claims.may_not(out["markers"])
+    yield SCALE

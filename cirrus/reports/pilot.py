@@ -13,7 +13,6 @@ from typing import Any
 from cirrus.ask.pilot import CELLS, MECHANISM
 from cirrus.judge.effects import NAMES
 from cirrus.judge.pilot import SHOWN as CONTRASTS
-from cirrus.reports import mechanism, reading
 from common import VERSION
 from show.document import (
     Bullets,
@@ -82,8 +81,9 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
     foot = Foot(VERSION, facts | {"tells": design["tells"], "compliance": design["compliance"]},
                 "python3 analyze.py FOLDER")
     if "mechanism" in out:
+        from cirrus.reports import mechanism
         return mechanism.document(out, foot, trials, [_statuses(out), Bullets(list(quality(out)))],
-                                  list(reading.sections(out)))
+                                  list(_read(out)))
     return Document(
         "CIRRUS-24 pilot", _question(out), answer(out), foot,
         _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
@@ -114,7 +114,7 @@ def _sections(out: Mapping) -> Iterator[Section]:
     yield Section("What may be said", [Columns([
         [Section("From these data", [Bullets(out["claims"]["may"])])],
         [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
-    yield from reading.sections(out)
+    yield from _read(out)
     yield Section("Quality of the data", [_statuses(out), Bullets(list(quality(out)))])
     if out["outcomes"]["read"]:
         yield Section("Cooperation and effects", [
@@ -134,6 +134,13 @@ TYPED = re.compile(r"[\w./:@-]+").fullmatch
 
 
 # --- figures -----------------------------------------------------------------------------------
+
+
+def _read(out: Mapping[str, Any]) -> Iterator[Section]:
+    """What a study that reads probabilities says of its reading."""
+    if "reading" in out:
+        from cirrus.reports import reading
+        yield from reading.sections(out)
 
 def _point(cells: Mapping[str, Mapping], s: str, c: str) -> Point:
     cell = cells[NAMES[s, c]]

@@ -196,7 +196,7 @@ def test_the_field_s_own_language_is_known_in_policies_essays_and_chains_of_thou
 def test_new_wordings_are_found_less_often_as_the_docs_say():
     """Texts written after the lists were: what docs/markers.md states, and no more."""
     recall, false_alarms = acausal_found([text for text in REGISTERS if text["held_out"]])
-    said = re.search(r"written afterwards.*?(\d+)\s+of (\d+).*?(\d+)\s+of (\d+)",
+    said = re.search(r"\| 40 written afterwards.*?(\d+)\s+of (\d+).*?(\d+)\s+of (\d+)",
                      (ROOT / "docs/markers.md").read_text("utf-8"), re.S)
     hits, n, alarms, others = map(int, said.groups())
     assert (recall, false_alarms) == (hits / n, alarms / others)

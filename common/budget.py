@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -180,6 +180,57 @@ class Budget:
         left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
                 for key, plan in self.plans.items()]
         return self.spent + math.fsum(left)
+
+
+class SharedBudget(Budget):
+    """One budget over all runs, and one for each: a call must fit into both.
+
+    What a call costs is learned together, since it is the same call in every run.
+    """
+
+    def __init__(self, limit: float | None, assumed: Model, spent: float,
+                 runs: Mapping[str, tuple[float | None, float]]) -> None:
+        """`runs`: {name: (its limit or None, dollars it has spent)}."""
+        super().__init__(limit, assumed, spent)
+        self.own = {name: Budget(each, assumed, own) for name, (each, own) in runs.items()}
+        for budget in self.own.values():
+            budget.seen = self.seen
+
+    def _own(self, request: Request) -> Budget:
+        return self.own[wire.run_of(request.id)]
+
+    def plan(self, request: Request, model: Model, calls: int) -> None:
+        super().plan(request, model, calls)
+        self._own(request).plan(request, model, calls)
+
+    def made(self, request: Request) -> None:
+        super().made(request)
+        self._own(request).made(request)
+
+    def fits(self, usd: float, request: Request | None = None) -> bool:
+        return super().fits(usd) and self._own(request).fits(usd)
+
+    def reserve(self, usd: float, request: Request | None = None) -> None:
+        super().reserve(usd)
+        self._own(request).reserve(usd)
+
+    def release(self, usd: float, request: Request | None = None) -> None:
+        super().release(usd)
+        self._own(request).release(usd)
+
+    def charge(self, request: Request, reading: Reading, model: Model,
+               reserved: float) -> tuple[float | None, float]:
+        cost, charged = super().charge(request, reading, model, reserved)
+        self._own(request).spent += charged
+        return cost, charged
+
+    def tightest(self, request: Request) -> Budget:
+        """Of the two, the one whose projection fills more of its limit."""
+        return max((self, self._own(request)), key=_fullness)
+
+
+def _fullness(budget: Budget) -> float:
+    return budget.projection() / budget.limit if budget.limit else 0.0
 
 
 # --- Which waiting call may go next: what was yielded together is paid for together, or not beg ---

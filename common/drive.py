@@ -7,7 +7,7 @@ receive the Reply or the list of Replies, and go on; what a chain returns is its
         replies = yield requests
         return replies
 
-    ending = Drive(provider, journal, ...).run([block(...), block(...)])
+    ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([block(...), block(...)])
     ending.results[0]          # in schedule order, however the replies came in
 
 One thread holds all the state; workers only ask. There is no barrier between chains: a slow
@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
-from common.journal import InFlight, Journal
+from common.journal import Ledger
 from common.opening import opened
 from common.reading import read
-from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision
+from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision, run_of
 
 
 class After(NamedTuple):
@@ -90,12 +90,16 @@ class Ending(NamedTuple):
 
 
 class Drive:
-    """All chains of a run over one provider. `limits`: calls at once, by stage."""
+    """All chains of the runs in `ledgers` over one provider. `limits`: calls at once, by stage.
 
-    def __init__(self, provider, journal: Journal, inflight: InFlight, limits: dict[str, int],
+    Of several runs a call belongs to the one whose name its id begins with; each keeps its own.
+    """
+
+    def __init__(self, provider, ledgers: Mapping[str, Ledger], limits: dict[str, int],
                  budget: Budget, watch: Callable[["Drive"], None] = lambda drive: None,
                  clock: Any = Clock, jitter: random.Random | None = None) -> None:
-        self.provider, self.journal, self.inflight = provider, journal, inflight
+        self.provider, self.ledgers = provider, dict(ledgers)
+        self._only = next(iter(ledgers)) if len(ledgers) == 1 else None
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.jitter = jitter or random.Random()
         self.breaker = Breaker()
@@ -118,16 +122,24 @@ class Drive:
         self._work: queue.SimpleQueue = queue.SimpleQueue()
         self._workers = 0
         self._ids: set[str] = set()
-        self._kept = Counter(journal.kept)  # answers of earlier starts, not yet in a plan
-        for charge in journal.charges:
-            budget.learn(*charge)
+        self._kept: Counter[tuple[str, ...]] = Counter()  # earlier answers, not yet in a plan
+        for name, (journal, _) in self.ledgers.items():
+            self._kept.update({(name, *kind): n for kind, n in journal.kept.items()})
+            for charge in journal.charges:
+                budget.learn(*charge)
+
+    def _run(self, request: Request) -> str:
+        return run_of(request.id) if self._only is None else self._only
+
+    def _ledger(self, request: Request) -> Ledger:
+        return self.ledgers[self._run(request)]
 
     # -- the public face ------------------------------------------------------------------------
 
     def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
         """Tell the budget and the progress line what is to come: (such a request, how many)."""
         for request, calls in requests:
-            key = self.journal.kind(request)
+            key = self._run(request), request.stage, request.model
             kept = min(calls, self._kept[key])
             self._kept[key] -= kept
             self.total += calls
@@ -226,11 +238,12 @@ class Drive:
         if request.id in self._ids:
             raise ValueError(f"request id {request.id!r} is used twice")
         self._ids.add(request.id)
-        answer = self.journal.answers.pop(request.id, None)
+        journal = self._ledger(request).journal
+        answer = journal.answers.pop(request.id, None)
         if answer is None:
             return
         if answer.request_sha256 != request.sha256():
-            raise UsageError(f"{self.journal.path}: {request.id} was asked in other words than "
+            raise UsageError(f"{journal.path}: {request.id} was asked in other words than "
                              "the prompts have now; use another --run-id")
         self.earlier += 1
         self._settle(task, answer.reply)
@@ -316,7 +329,8 @@ class Drive:
         if not self.provider.blocking:
             self._landed(task, self.provider.complete(request))
             return
-        self.inflight.note(request, self.journal.asked[request.id] + 1, task.reserved)
+        journal, inflight = self._ledger(request)
+        inflight.note(request, journal.asked[request.id] + 1, task.reserved)
         if self._workers < self.flying:
             self._workers += 1
             threading.Thread(target=self._worker, daemon=True,
@@ -357,7 +371,8 @@ class Drive:
         sent = self.provider.body(request)
         reply = reply._replace(cost_usd=cost, quantization=precision(sent), opened=opened(sent))
         outcome = self._judge(task, reading)
-        self.journal.append(request, sent, exchange, outcome, reply, charged, self.clock.stamp())
+        self._ledger(request).journal.append(request, sent, exchange, outcome, reply, charged,
+                                             self.clock.stamp())
         self.admission.release(task)
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))

@@ -20,8 +20,7 @@ from common.journal import Answers, journal_file, merkle_root
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder
 from common.session import Preflight, Session, Settings
-from common.together import SharedSession, Together, run_of
-from common.wire import Request
+from common.wire import Request, run_of
 
 
 class Derived(NamedTuple):
@@ -84,11 +83,9 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
          settings: Settings, ahead: Preflight | None) -> Stop | None:
     calls = [call for instrument in instruments for call in instrument.calls()]
     chains = in_turns([instrument.chains() for instrument in instruments], settings.seed)
-    if len(folders) == 1:
-        return Session(folders[0], choice, settings, calls, ahead).conduct(chains).stop
-    names = [run_of(next(iter(instrument.ids()))) for instrument in instruments]
-    together = Together(dict(zip(names, folders, strict=True)), settings.limit_each)
-    return SharedSession(together, choice, settings, calls, ahead).conduct(chains).stop
+    names = [run_of(next(iter(instrument.ids()), "")) for instrument in instruments]
+    runs = dict(zip(names, folders, strict=True))
+    return Session(runs, choice, settings, calls, ahead).conduct(chains).stop
 
 
 def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:

@@ -213,11 +213,6 @@ class Journal:
                 self.charges.append((stage, model, entry["charged_usd"], entry["cost_usd"]))
             self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
 
-    @staticmethod
-    def kind(request: Request) -> tuple[str, ...]:
-        """The key of `kept` under which calls such as `request` are counted."""
-        return request.stage, request.model
-
     def _mend(self) -> None:
         """Cut the torn tail; close a last line that lost only its newline."""
         self.torn = os.fstat(self.fd).st_size - self.size
@@ -346,6 +341,13 @@ class InFlight:
             os.close(self.fd)
             self.fd = None
         self.path.unlink(missing_ok=True)
+
+
+class Ledger(NamedTuple):
+    """What a run keeps of its calls while it is asked."""
+
+    journal: Journal
+    inflight: InFlight
 
 
 # --- A journal read back: what each request was answered, without asking anybody ---

@@ -1,20 +1,23 @@
-"""One session of a run: provider, pre-flight, first line, calls; the same for every script.
+"""One session of a run, or of several asked together: provider, pre-flight, first line, calls.
 
     with RunFolder(...) as run:
-        ending = Session(run, choice, settings, requests).conduct(chains)
+        ending = Session({"": run}, choice, settings, requests).conduct(chains)
 """
 
+import math
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from common import config, wire
-from common.budget import Budget
+from common.budget import Budget, SharedBudget
 from common.cli import Choice, Progress, printable, provider_of
 from common.drive import Chain, Drive, Ending
 from common.exits import Interrupted, OverBudget
+from common.journal import Ledger
 from common.preflight import READING, Terms, fixed, refuse, resolved
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
@@ -115,31 +118,36 @@ def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list
 
 
 class Session:
-    """`requests`: every call of the run, or one such call and how many there are of it."""
+    """`runs`: by the names that their calls' ids begin with, where they are several. `requests`:
+    every call of them, or one such call and how many there are of it."""
 
-    def __init__(self, run: RunFolder, choice: Choice, settings: Settings,
+    def __init__(self, runs: Mapping[str, RunFolder], choice: Choice, settings: Settings,
                  requests: list[tuple[Request, int]], ahead: Preflight | None = None) -> None:
-        self.run, self.choice, self.settings, self.requests = run, choice, settings, requests
+        self.runs, self.choice, self.settings, self.requests = runs, choice, settings, requests
+        self.first = next(iter(runs.values()))
         self.ahead = ahead
         self.assumed = config.as_model(settings.assumed_price)
 
     def conduct(self, chains: Iterable[Chain]) -> Ending:
         """Ask what is not in the journal yet. Raises before the first call where it must not
         begin; stops during the run are in `Ending.stop`."""
-        settings, run = self.settings, self.run
-        run.begin(None if self.choice.simulated else settings.limit_usd)
+        settings, runs = self.settings, self.runs.values()
+        for run in runs:
+            run.begin(self._limit_each)
         self.provider = self._provider()
         budget = self._budget()
         progress = self._progress()
-        drive = Drive(self.provider, run.journal, run.inflight, settings.limits, budget, progress)
+        ledgers = {name: Ledger(run.journal, run.inflight) for name, run in self.runs.items()}
+        drive = Drive(self.provider, ledgers, settings.limits, budget, progress)
         drive.announce(self.requests)
         self._refuse_dear(budget)
         self._say(budget)
         ending = drive.run(chains)
-        if not drive.flying:
+        for run in runs if not drive.flying else ():
             run.inflight.clear()
         progress.close(drive)
-        run.present()
+        for run in runs:
+            run.present()
         self._audit(drive)
         return ending
 
@@ -149,8 +157,8 @@ class Session:
         if isinstance(drive.stop, Interrupted) or drive.flying:
             return
         found = audit({name: usd for usd, name in drive.dearest})
-        if found:
-            self.run.manifest["audit"] = found
+        for run in self.runs.values() if found else ():
+            run.manifest["audit"] = found
         if found and found["booked_usd"] > 1.01 * found["charged_usd"] + 1e-6:
             print(f"note: the service has booked ${found['booked_usd']:.6f} for {found['calls']} "
                   f"calls that were charged ${found['charged_usd']:.6f} here: its own account "
@@ -160,12 +168,36 @@ class Session:
         return (Silence if self.settings.silent else Progress)(self.settings.name)
 
     def _budget(self) -> Budget:
+        """One over all runs and, where they are several, one for each: a call fits into both."""
         limit = None if self.choice.simulated else self.settings.limit_usd
-        return Budget(limit, self.assumed, self.run.spent)
+        spent = {name: run.spent for name, run in self.runs.items()}
+        if len(spent) == 1:
+            return Budget(limit, self.assumed, self.first.spent)
+        return SharedBudget(limit, self.assumed, math.fsum(spent.values()), {
+            name: (self._limit_each, usd) for name, usd in spent.items()})
+
+    @property
+    def _limit_each(self) -> float | None:
+        if self.choice.simulated:
+            return None
+        return self.settings.limit_usd if len(self.runs) == 1 else self.settings.limit_each
 
     def _missing(self) -> list[tuple[Request, int]]:
-        answers = self.run.journal.answers
-        return [(r, n) for r, n in self.requests if n > 1 or r.id not in answers]
+        """What the answers of earlier starts leave: calls one by one, others by their kind."""
+        answered, kept = set(), Counter()
+        for name, run in self.runs.items():
+            answered |= run.journal.answers.keys()
+            kept.update({(name, *kind): n for kind, n in run.journal.kept.items()})
+        left = []
+        for request, calls in self.requests:
+            kind = self._name(request), request.stage, request.model
+            done = int(request.id in answered) if calls == 1 else min(calls, kept[kind])
+            kept[kind] -= done
+            left += [(request, calls - done)] if calls > done else []
+        return left
+
+    def _name(self, request: Request) -> str:
+        return wire.run_of(request.id) if len(self.runs) > 1 else next(iter(self.runs))
 
     def _provider(self):
         missing = self._missing()
@@ -179,7 +211,7 @@ class Session:
         needs = needed(r for r, _ in missing)
         ahead = self.ahead
         settings = self.settings._replace(terms=self.settings.terms._replace(
-            resolved=resolved(self.run.manifest.get("provider"))))
+            resolved=resolved(self.first.manifest.get("provider"))))
         if (ahead is None or not set(names) <= set(ahead.models) or ahead.needs != needs
                 or ahead.terms != settings.terms):
             ahead = Preflight(self.choice, settings, names, needs)
@@ -190,17 +222,19 @@ class Session:
                 f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
         refuse(catalogue)
         if catalogue.dialect == "openrouter" and not fixed({
-                **self.run.manifest, "provider": {"dialect": catalogue.dialect}}):
+                **self.first.manifest, "provider": {"dialect": catalogue.dialect}}):
             catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
                                    "confirmatory; --pin auto keeps to one upstream a model")
         for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
             for line in lines:
                 print(f"{kind}: {printable(line)}", file=sys.stderr)
-        earlier = self.run.manifest.get("provider") or {}
-        self.run.record(provider={
+        earlier = self.first.manifest.get("provider") or {}
+        provider = {
             "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
             "models": earlier.get("models", {}) | {
-                name: self._known(client, name, missing) for name in names}})
+                name: self._known(client, name, missing) for name in names}}
+        for run in self.runs.values():
+            run.record(provider=provider)
         return client
 
     def _known(self, client, name: str, missing: list[tuple[Request, int]]) -> dict:
@@ -228,7 +262,7 @@ class Session:
         unpriced = [name for name in models_of(r for r, _ in self.requests)
                     if not self.provider.model(name).priced]
         stream = sys.stderr if self.settings.quiet else sys.stdout
-        answered = len(self.run.journal.answers)
+        answered = sum(len(run.journal.answers) for run in self.runs.values())
         with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
             print(headline(self.choice, calls, budget.projection(), self.settings.limit_usd,
                            unpriced), file=stream)

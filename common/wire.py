@@ -58,6 +58,15 @@ class Request(NamedTuple):
         return self.top and "~" in self.id
 
 
+def run_of(name: str) -> str:
+    """The run that a call belongs to by its id, where several are asked together.
+
+    >>> run_of("cell-a/r1/p01/e1/a")
+    'cell-a'
+    """
+    return name.partition("/")[0]
+
+
 class Reply(NamedTuple):
     """What the experiment may see of an answer. Unknown is None, never a guess."""
 

@@ -19,7 +19,7 @@ from hypothesis import settings  # noqa: E402
 
 from common.budget import Budget  # noqa: E402
 from common.drive import Drive  # noqa: E402
-from common.journal import InFlight, Journal  # noqa: E402
+from common.journal import InFlight, Journal, Ledger  # noqa: E402
 from common.wire import Exchange, Model, Request  # noqa: E402
 
 settings.register_profile("here", deadline=None)  # no test judges speed
@@ -102,6 +102,11 @@ def clean_environment(key=""):
             "LANG": "C.UTF-8"}
 
 
+def ledgers(journal, folder):
+    """What a run alone keeps, as `Drive` takes it."""
+    return {"": Ledger(journal, InFlight(folder))}
+
+
 class Clock:
     """A clock that only moves when somebody sleeps; too many sleeps are a run that never ends."""
 
@@ -179,7 +184,7 @@ def bench(tmp_path):
         journals.append(journal)
         provider = provider or Scripted(clock, script, usual, price)
         budget = Budget(limit, assumed, journal.spent)
-        drive = Drive(provider, journal, InFlight(tmp_path), {"decision": concurrency}, budget,
+        drive = Drive(provider, ledgers(journal, tmp_path), {"decision": concurrency}, budget,
                       clock=clock, jitter=random.Random(1))
         drive.announce((request(name), 1) for name in names if announce)
         ending = drive.run(chains or [one(request(name)) for name in names])

@@ -9,12 +9,12 @@ from collections import defaultdict
 from itertools import count, product
 
 import pytest
-from conftest import PRICE, ROOT, Clock, clean_environment, request
+from conftest import PRICE, ROOT, Clock, clean_environment, ledgers, request
 
 from common.budget import Budget
 from common.drive import Drive
 from common.exits import OverBudget
-from common.journal import InFlight, Journal
+from common.journal import Journal
 from common.openrouter import OpenRouter
 
 FUZZ = 1e-9  # sums of floats
@@ -46,7 +46,7 @@ def spend(double, tmp_path):
         client = OpenRouter(double.url, "", concurrency, 0.5, prices)
         client.preflight(list(models))
         journal = Journal(folder, {})
-        drive = Drive(client, journal, InFlight(folder), {"decision": concurrency},
+        drive = Drive(client, ledgers(journal, folder), {"decision": concurrency},
                       Budget(limit, PRICE), clock=Clock(), jitter=random.Random(1))
         blocks = [([f"{model}/{at + n:02d}" for n in range(4)], model)
                   for at in range(0, calls, 4) for model in models]

@@ -8,14 +8,14 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from conftest import Clock, Scripted, completion, failure, one, request
+from conftest import Clock, Scripted, completion, failure, ledgers, one, request
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from common.budget import Budget
 from common.drive import Drive
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, UsageError
-from common.journal import InFlight, Journal
+from common.journal import Journal
 from common.wire import Exchange, Model
 
 FREE = Model(0.0, 0.0)
@@ -86,7 +86,7 @@ def test_a_slow_reply_delays_its_own_chain_only(bench):
 def test_each_stage_has_its_own_limit_and_uses_it(tmp_path):
     names = [(stage, f"{stage}{i}") for i in range(12) for stage in ("strategy", "decision")]
     provider, journal = Waiting(), Journal(tmp_path, {})
-    drive = Drive(provider, journal, InFlight(tmp_path), {"strategy": 2, "decision": 5},
+    drive = Drive(provider, ledgers(journal, tmp_path), {"strategy": 2, "decision": 5},
                   Budget(None, Model()))
     drive.run([one(request(name, stage)) for stage, name in names])
     journal.close()

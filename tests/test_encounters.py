@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 import pytest
-from conftest import Clock, Scripted, completion, failure
+from conftest import Clock, Scripted, completion, failure, ledgers
 from tournaments import cooperating, dealt, said
 
 from cirrus.ask import encounters
@@ -12,7 +12,7 @@ from cirrus.ask.encounters import chains, policy_status
 from common.budget import Budget
 from common.drive import Drive
 from common.instrument import in_turns
-from common.journal import InFlight, Journal
+from common.journal import Journal
 from common.wire import Model
 
 # --- the chains on the call layer ---
@@ -28,7 +28,7 @@ class Fixture(Scripted):
 def driven(tmp_path, t, script=(), limits=None):
     clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
     provider = Fixture(clock, script)
-    drive = Drive(provider, journal, InFlight(tmp_path), limits or {"strategy": 6, "decision": 8},
+    drive = Drive(provider, ledgers(journal, tmp_path), limits or {"strategy": 6, "decision": 8},
                   Budget(None, Model()), clock=clock, jitter=random.Random(1))
     ending = drive.run(chains(t))
     journal.close()
@@ -72,7 +72,7 @@ def test_runs_that_are_driven_together_take_turns(tmp_path):
     runs = [dealt(agents=4, rounds=2), dealt(agents=4, rounds=2, S="low")]
     clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
     provider = Fixture(clock)
-    drive = Drive(provider, journal, InFlight(tmp_path), {"strategy": 6, "decision": 8},
+    drive = Drive(provider, ledgers(journal, tmp_path), {"strategy": 6, "decision": 8},
                   Budget(None, Model()), clock=clock)
     assert drive.run(in_turns(list(map(chains, runs)), 42)).outcomes == {"ok": 2 * (8 + 2 * 36)}
     journal.close()

@@ -3,9 +3,9 @@
 import pytest
 from conftest import PRICE, failure, one, request
 
-from common.budget import Means
+from common.budget import Means, SharedBudget
 from common.drive import After
-from common.together import SharedBudget, run_of
+from common.wire import run_of
 
 
 def after(places, name):

@@ -19,7 +19,7 @@ from faults import FAULTS
 from common.budget import Budget
 from common.drive import Drive
 from common.exits import Incomplete, OverBudget, ProviderRefused
-from common.journal import InFlight, Journal, is_final
+from common.journal import InFlight, Journal, Ledger, is_final
 from common.openrouter import OpenRouter
 from common.wire import FINAL_OUTCOMES, OUTCOMES, Model
 
@@ -81,8 +81,8 @@ def session(double, folder, limit, at):
         client = OpenRouter(double.url, "", CONCURRENCY, DEADLINE_S)
         client.preflight(["double/a"])
         budget = Budget(limit, Model(1e-6, 4e-6), journal.spent)
-        drive = Drive(client, journal, inflight, {"decision": CONCURRENCY}, budget, clock=Fast,
-                      jitter=random.Random(at))
+        drive = Drive(client, {"": Ledger(journal, inflight)}, {"decision": CONCURRENCY}, budget,
+                      clock=Fast, jitter=random.Random(at))
         # Nothing is announced, so nothing is projected: the limit is met call by call.
         ending = drive.run([block(range(first, first + TOGETHER))
                             for first in range(0, CALLS, TOGETHER)])

@@ -193,14 +193,16 @@ def _by_sd(
     return dot(u, slopes) + (dot(t, u) + math.fsum(1 - d for d in diagonal)) / sd
 
 
-def start(model: Laplace, beta: list[float]) -> tuple[list[float], Vector, list[list[float]]]:
-    """A first β and σ, the modes there, and an inverse Hessian.
+def start(
+    model: Laplace, beta: list[float], sigma: list[float]
+) -> tuple[list[float], Vector, list[list[float]]]:
+    """A first β and σ, the modes there, and an inverse Hessian; `sigma`: where to begin.
 
     β and u by penalised iteratively reweighted least squares at given σ, and σ² by the share of
     its degrees of freedom that the effects use (Schall 1991). Never near 0, where the slope in σ
     vanishes whether 0 is the optimum or not.
     """
-    sigma, u = [START_SD] * len(model.groups.sizes), model.zeros()
+    u = model.zeros()
     for _ in range(12):
         modes = model.modes(beta, sigma, u, close=0.05)
         diagonals = model.groups.needed(modes.h).diagonal
@@ -236,14 +238,18 @@ def _blocks(matrix: list[list[float]], diagonal: list[float]) -> list[list[float
     return rows
 
 
-def fit(model: Laplace, beta: list[float]) -> Optimum:
-    """Quasi-Newton (BFGS) over β and σ together, then standard errors."""
+def fit(model: Laplace, beta: list[float], near: list[float] | None = None) -> Optimum:
+    """Quasi-Newton (BFGS) over β and σ together, then standard errors. `near`: the σ of a model
+    that this one is part of; then it is begun there, and only its likelihood is wanted."""
     columns = model.columns
-    theta, u, guess = start(model, beta)
+    begin = [max(LEAST_START_SD, sd) for sd in near or [START_SD] * len(model.groups.sizes)]
+    theta, u, guess = start(model, beta, begin)
     point, guess, converged = minimise(model, model.point(theta, u), guess)
     point = _without_idle(model, point)
     free = [i for i, value in enumerate(point.theta) if i < columns or value]
-    errors = standard_errors(model, point, free, guess) if converged else None
+    errors = None
+    if converged and not near:
+        errors = standard_errors(model, point, free, guess)
     sigma = [abs(sd) for sd in point.theta[columns:]]
     beta, errors = point.theta[:columns], errors and errors[:columns]
     return Optimum(beta, sigma, -point.value, errors, converged)

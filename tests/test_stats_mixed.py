@@ -99,6 +99,19 @@ def test_names_and_fields():
     assert slope["high"] - slope["low"] == pytest.approx(2 * 1.959963984540054 * slope["se"])
 
 
+def test_a_part_of_a_model_has_the_likelihood_that_it_has_alone():
+    rows, groups = DATA["crossed"]()[::3], ["agent", "opponent"]
+    full = stats.fit_mixed_logit(rows, "coop", ["S", "C", "S:C"], groups)
+    alone, part = (stats.fit_mixed_logit(rows, "coop", ["S", "C"], groups, *more)
+                   for more in ((), (full,)))
+    assert part.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-6)
+    assert [c.estimate for c in part.coefficients] == pytest.approx(
+        [c.estimate for c in alone.coefficients], abs=1e-4)
+    assert {c.se for c in part.coefficients} == {None} and part.why is None
+    assert stats.likelihood_ratio(full, part).p == pytest.approx(
+        stats.likelihood_ratio(full, alone).p, rel=1e-6)
+
+
 def test_true_and_false_are_one_and_zero():
     truths = [{**row, "y": bool(row["y"]), "S": row["S"] == 1} for row in ROWS]
     assert call(truths)() == call()()

@@ -293,8 +293,8 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str
         return out | {"why": "S or C has one level in these data"}
     from stats.mixed import fit_mixed_logit, likelihood_ratio
 
-    def fitted(terms: Sequence[str]):
-        return fit_mixed_logit(data, "coop", list(terms), list(random))
+    def fitted(terms: Sequence[str], part_of=None):
+        return fit_mixed_logit(data, "coop", list(terms), list(random), part_of)
 
     many = len(data) > (MOST_ROWS if most_rows is None else most_rows)
     return out | _tested(fitted, likelihood_ratio, fixed, many)
@@ -310,16 +310,16 @@ def _tested(fitted, likelihood_ratio, fixed: Sequence[str], many: bool) -> dict[
         return {"why": full.why, "separated": (full.why or "").startswith("separation"),
                 "fit": rounded(full.asdict())}
     plain = [term for term in fixed if term != "S:C"]
-    additive = fitted(plain)
+    additive = fitted(plain, full)
     tests = {"S:C": likelihood_ratio(full, additive)}
     for term in () if many else plain:
         # S and C by themselves are tested without their interaction, as marginality asks.
         base, terms = (additive, plain) if term in ("S", "C") else (full, fixed)
-        tests[term] = likelihood_ratio(base, fitted([t for t in terms if t != term]))
+        tests[term] = likelihood_ratio(base, fitted([t for t in terms if t != term], full))
     # S×C as four cells is the full model in other words; without the first, S high with C present
     # counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
-    ratio = likelihood_ratio(full, fitted([*CELLS[1:], *rest]))
+    ratio = likelihood_ratio(full, fitted([*CELLS[1:], *rest], full))
     return {"fit": rounded(full.asdict()),
             "why": full.why or (MANY if many else None),
             "tests": {name: rounded(tests[name].asdict()) for name in fixed if name in tests},

@@ -142,7 +142,7 @@ def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]
         return {"why": full.why, "separated": (full.why or "").startswith("separation")}
     terms = {c.name: c._asdict() for c in full.coefficients if c.name in MARKED}
     reduced = fit_mixed_logit(data, "coop", [name for name in fixed if name != "acausal"],
-                              list(random))
+                              list(random), full)
     ratio = likelihood_ratio(full, reduced)
     return {"terms": rounded(terms), "why": full.why,
             "acausal": rounded({"estimate": terms["acausal"]["estimate"], "scale": "log odds"}

@@ -147,6 +147,7 @@ class Reading(NamedTuple):
     answers: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=256)
 def normal(text: str) -> str:
     """Case, white space, straight quotes, outer quotes or emphasis and a final full stop aside."""
     text = unicodedata.normalize("NFKC", text).translate(str.maketrans("’‘“”", "''\"\""))
@@ -197,9 +198,14 @@ def _holds_target(text: str, asked: Item) -> tuple[int, int] | None:
     """Where the wanted words stand, on a line of their own or as a whole sentence."""
     if asked.target is None:
         return None
-    target = re.escape(normal(asked.target)).replace(r"\ ", r"\s+")
-    match = re.search(rf"(?<![\w']){target}(?!\w)", text.lower().replace("’", "'"))
+    match = _wanted(asked.target).search(text.lower().replace("’", "'"))
     return match.span() if match else None
+
+
+@lru_cache(maxsize=256)
+def _wanted(target: str) -> re.Pattern[str]:
+    words = re.escape(normal(target)).replace(r"\ ", r"\s+")
+    return re.compile(rf"(?<![\w']){words}(?!\w)")
 
 
 def _stands_alone(text: str, span: tuple[int, int]) -> bool:

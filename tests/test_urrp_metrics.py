@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from urrp.classify import LABELS
-from urrp.invariance import CELL, EXACT, SAMPLED, SYMMETRIC, invariance, matrix
+from urrp.invariance import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, invariance, matrix
 from urrp.metrics import Thresholds
 from urrp.rates import (
     Count,
@@ -215,6 +215,21 @@ def test_its_interval_leaves_each_trial_out_in_turn(scope):
     assert found.high == pytest.approx(min(1, mean(TRIALS) + t * se), abs=1e-5)
 
 
+def test_the_median_of_an_even_number_of_pairs_lies_between_the_two_in_the_middle():
+    texts = ["a b c d", "a b c e f g", "a h x y", "v w q"]
+    values = [ratio(*pair) for pair in itertools.combinations(texts, 2)]
+    found = invariance({text: Counter({"P": 1}) for text in texts}, rng()).similarity["sequence"]
+    assert found["all"].median == pytest.approx(statistics.median(values))
+    assert sorted(values)[2] < statistics.median(values) < sorted(values)[3]
+
+
+def test_two_trials_that_may_be_left_out_make_no_interval():
+    texts = {"a b c": Counter({"P": 1}), "a b d": Counter({"Q": 1}), "x y z": Counter({"Q": 1})}
+    across = invariance(texts, rng()).similarity["jaccard_2"]["across"]
+    assert across.mean == pytest.approx(1 / 6) and across.low is None
+    assert across.why == "too few refusals"
+
+
 def test_jaccard_counts_shared_word_ngrams():
     texts = {"a b c d": Counter({"P": 1}), "a b c e": Counter({"P": 1})}
     found = invariance(texts, rng()).similarity
@@ -238,15 +253,16 @@ def test_balanced_templates_differ_and_have_an_interval():
     assert (found.low, found.high) == pytest.approx((0.14015, 0.79701), abs=2e-5)
 
 
-def test_sampled_invariance_is_near_full_enumeration_and_compares_every_text():
+def test_sampled_invariance_is_near_full_enumeration_and_the_same_again():
     draw = random.Random(5)
     words = ["can", "not", "say", "that", "this", "request", "sorry", "claim"]
-    texts = {" ".join(draw.choices(words, k=6)) + f" {i}": Counter({f"P{i % 3}": 1})
+    texts = {" ".join(draw.choices(words, k=6)) + f" {i}": Counter({f"P{i % 3}": 1 + i % 2})
              for i in range(EXACT + 30)}  # fmt: skip
-    few, every = invariance(texts, rng()), brute(texts, 3)
-    assert few.sampled == SAMPLED
-    for scope in ("all", "within", "across"):
-        assert few.similarity["jaccard_3"][scope].mean == pytest.approx(every[scope], abs=0.004)
+    few = invariance(texts, rng())
+    assert few.sampled == SAMPLED and invariance(texts, rng()) == few
+    for n, scope in itertools.product((2, 3), SCOPES):
+        mean = few.similarity[f"jaccard_{n}"][scope].mean
+        assert mean == pytest.approx(brute(texts, n)[scope], abs=0.005)
 
 
 def grams(text, n):
@@ -262,7 +278,7 @@ def brute(texts, n):
         for scope in ("all", "within" if p == q else "across"):
             sums[scope] += len(a & b) / len(a | b)
             sums[scope, "n"] += 1
-    return {scope: sums[scope] / sums[scope, "n"] for scope in ("all", "within", "across")}
+    return {scope: sums[scope] / sums[scope, "n"] for scope in SCOPES}
 
 
 @pytest.mark.parametrize(("second", "alike"), [("abcdefgxyz", 1.0), ("abcdefwxyz", 0.0)])
@@ -273,29 +289,7 @@ def test_seven_tenths_alike_count_as_alike(second, alike):
 
 def test_no_refusal_nothing_to_compare():
     found = invariance({}, rng()).similarity["sequence"]["all"]
-    assert found.mean is None and found.low is None and found.why
-
-
-def test_above_the_limit_pairs_are_drawn_and_land_near_all_pairs():
-    draw = random.Random(3)
-    words = ["can", "not", "say", "that", "this", "request", "sorry", "claim", "model", "print"]
-    texts = {
-        " ".join(draw.choices(words, k=6)): Counter({f"P{i % 5}": 1 + i % 2})
-        for i in range(EXACT + 40)
-    }
-    found = invariance(texts, rng())
-    trials = [(t, p) for t, by in texts.items() for p, n in by.items() for _ in range(n)]
-    every = [
-        len(x & y) / len(x | y)
-        for a, b in pairs(trials, "all")
-        for x, y in [({*zip(a[0].split(), a[0].split()[1:], strict=False)},
-                      {*zip(b[0].split(), b[0].split()[1:], strict=False)})]
-    ]  # fmt: skip
-    assert found.sampled == SAMPLED
-    assert found.similarity["jaccard_2"]["all"].mean == pytest.approx(
-        statistics.fmean(every), abs=0.005
-    )
-    assert invariance(texts, rng()) == found
+    assert (found.mean, found.low, found.pairs) == (None, None, 0) and found.why
 
 
 def test_the_matrix_holds_the_mean_of_each_pair_of_prompts():
@@ -304,6 +298,15 @@ def test_the_matrix_holds_the_mean_of_each_pair_of_prompts():
     assert found == pytest.approx({"P × P": 1 / 3, "P × Q": (1 + 1 / 3) / 2})
     many = {f"a b {i}": Counter({"P": 2}) for i in range(CELL)}
     assert matrix(many, rng()) == matrix(many, rng())
+
+
+@pytest.mark.parametrize(("others", "every"), [(20, True), (21, False)])
+def test_a_cell_of_the_matrix_compares_up_to_400_pairs_all(others, every):
+    """The twenty texts of P share three of four words with one text of Q."""
+    texts = {f"a b c {i}": Counter({"P": 1}) for i in range(20)}
+    texts |= {t: Counter({"Q": 1}) for t in ("a b c", *(f"x y {i}" for i in range(others - 1)))}
+    mean = matrix(texts, rng())["P × Q"]
+    assert (mean == pytest.approx(20 * 1 / 2 / (20 * others))) is every
 
 
 def test_a_template_is_the_refusal_without_the_wanted_words():

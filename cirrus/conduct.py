@@ -24,10 +24,9 @@ from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.exits import COMPLETE, Stop
 from common.instrument import Ended
-from common.preflight import Terms
 from common.runs import Origin, RunFolder, kept_prompts
 from common.session import Settings
-from common.wire import Model
+from common.wire import Model, Terms
 
 
 class Job(NamedTuple):

@@ -6,27 +6,18 @@ Pure functions over what a provider's lists say. A problem ends the run before a
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from common import wire
 from common.exits import Incomplete, ProviderRefused, UsageError
 from common.opening import Way
-from common.wire import Model, Request, Upstream
+from common.wire import Model, Request, Terms, Upstream
 
 AUTO = "auto"
 READING = ("logprobs", "top_logprobs")  # what a server takes that tells probabilities
 # Bits of a weight, by the name of the precision; unknown ones come last.
 BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp6": 6, "fp4": 4,
         "int4": 4, "mxfp4": 4, "nvfp4": 4}
-
-
-class Terms(NamedTuple):
-    """How a run wants to be answered. `effort` None: the least that a model takes. `pin`: "auto",
-    an upstream, or None. `resolved`: the upstreams of an earlier start, by model."""
-
-    effort: str | None = None
-    pin: str | None = None
-    resolved: Mapping[str, Upstream] = {}
 
 
 @dataclass

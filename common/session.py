@@ -18,10 +18,9 @@ from common.cli import Choice, Progress, printable, provider_of
 from common.drive import Chain, Drive, Ending
 from common.exits import Interrupted, OverBudget
 from common.journal import Ledger
-from common.preflight import READING, Terms, fixed, refuse, resolved
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
-from common.wire import Exchange, Model, Request
+from common.wire import Exchange, Model, Request, Terms
 
 
 class Settings(NamedTuple):
@@ -98,6 +97,7 @@ def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed:
 
 def needed(requests: Iterable[Request]) -> tuple[str, ...]:
     """The parameters that a model must take, beside the least."""
+    from common.preflight import READING
     listed = list(requests)
     return (("temperature",) * any(r.temperature is not None for r in listed)
             + READING * any(r.top for r in listed))
@@ -208,6 +208,11 @@ class Session:
             provider = Simulated(self.settings.respondents, self.settings.seed)
             provider.check(names)
             return provider
+        return self._live(missing, names)
+
+    def _live(self, missing: list[tuple[Request, int]], names: list[str]):
+        """The client, once the server's own lists speak for the run; nothing is asked before."""
+        from common.preflight import fixed, refuse, resolved
         needs = needed(r for r, _ in missing)
         ahead = self.ahead
         settings = self.settings._replace(terms=self.settings.terms._replace(

@@ -11,8 +11,7 @@ from common import config as c
 from common.artifacts import canonical_json, sha256
 from common.cli import Choice, Done, names, provider_of
 from common.exits import COMPLETE, UsageError
-from common.preflight import Terms
-from common.wire import Request
+from common.wire import Request, Terms
 
 # Keys that every configuration file of a calling script may hold.
 CALL_CHECKS: dict[str, c.Check] = {

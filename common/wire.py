@@ -134,6 +134,15 @@ class Upstream(NamedTuple):
     quantization: str | None = None
 
 
+class Terms(NamedTuple):
+    """How a run wants to be answered. `effort` None: the least that a model takes. `pin`: "auto",
+    an upstream, or None. `resolved`: the upstreams of an earlier start, by model."""
+
+    effort: str | None = None
+    pin: str | None = None
+    resolved: Mapping[str, Upstream] = {}
+
+
 class Model(NamedTuple):
     """What is known of a model. Prices in dollars per token (per call for `request`)."""
 

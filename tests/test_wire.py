@@ -358,3 +358,47 @@ def test_a_price_that_is_missing_or_varies_is_unknown(pricing):
     ({"data": {}}, None), ([], None)])
 def test_a_balance_of_null_is_unlimited(body, left):
     assert read_balance(json.dumps(body)) == left
+
+
+# --- a status that comes without words -----------------------------------------------------------
+
+# By RFC 9110, RFC 8470 (425) and RFC 6585 (429): what asking again in the same words may change.
+STATUSES = {**dict.fromkeys((408, 409, 425, 429, 500, 501, 502, 503, 504, 524, 529), "transient"),
+            **dict.fromkeys((300, 301, 302, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 410,
+                             411, 412, 414, 415, 418, 421, 422, 424, 426, 428, 431, 451), "fatal"),
+            413: "final"}  # of this one prompt
+
+
+@pytest.mark.parametrize(("status", "kind"), STATUSES.items())
+def test_a_bare_status_passes_or_ends_the_run(status, kind):
+    reading = answered(status, "")
+    assert (reading.kind, reading.reply.outcome) == (kind, "provider_error")
+    assert reading.error_type == str(status) and str(status) in reading.reply.message
+
+
+@pytest.mark.parametrize(("status", "outcome"), [
+    (400, "blocked"), (403, "blocked"), (500, "blocked"), (502, "blocked"), (503, "blocked"),
+    (404, "provider_error"), (429, "provider_error"), (504, "provider_error")])
+def test_a_filter_speaks_through_these_statuses_only(status, outcome):
+    words = "The response was filtered by the content management policy"
+    assert answered(status, fault(status, words)).reply.outcome == outcome
+
+
+@pytest.mark.parametrize(("status", "hint"), [
+    (301, "base URL"), (302, "base URL"), (307, "base URL"), (308, "base URL"),
+    (401, "OPENROUTER_API_KEY"), (402, "add credit"), (403, "permission"), (404, "name")])
+def test_what_ends_a_run_says_what_to_do(status, hint):
+    assert hint in answered(status, "").reply.message
+
+
+@pytest.mark.parametrize(("value", "tokens"), [
+    (0, 0), (10**12 - 1, 10**12 - 1), (10**12, None), (-1, None), (True, None), (1.0, None)])
+def test_a_count_of_tokens_is_a_whole_number_of_sane_size(value, tokens):
+    assert answered(body=chat(usage={"prompt_tokens": value})).reply.prompt_tokens == tokens
+
+
+@pytest.mark.parametrize(("value", "usd"), [
+    (0, 0), ("0.5", 0.5), (1e9, None), (999999999.0, 999999999.0), (-1e-9, None), ("nan", None),
+    (True, None), ("inf", None)])
+def test_a_cost_is_a_sum_that_can_be_a_bill(value, usd):
+    assert answered(body=chat(usage={"cost": value})).reply.cost_usd == usd

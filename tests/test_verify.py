@@ -1,6 +1,5 @@
 """`analyze.py --verify`: passes on what follows from its journal, names what does not."""
 
-import gzip
 import json
 import shutil
 import subprocess
@@ -9,7 +8,7 @@ import sys
 import pytest
 from conftest import ROOT, clean_environment
 
-from common.artifacts import gzip_bytes, json_file, read_bytes, sha256
+from common.artifacts import gzip_bytes, read_bytes
 from common.verify import first_difference
 
 RUN = "o/cvd-S.high-C.present-H.high-s42"
@@ -94,25 +93,10 @@ def test_an_edited_artifact_is_named_with_its_first_difference(cli, copy, name, 
     assert said in line
 
 
-def test_an_edit_is_found_although_the_manifest_was_edited_to_match(cli, copy):
-    path = copy / RUN / "round_1_games.json"
-    edited(path, lambda data: data.replace(b"COORDINATE", b"PREEMPT", 1))
-    manifest = json.loads((copy / RUN / "manifest.json").read_text())
-    manifest["files"]["round_1_games.json"] = sha256(path.read_bytes())
-    (copy / RUN / "manifest.json").write_bytes(json_file(manifest))
-    assert "round_1_games.json: first difference" in verify(cli, "o").stdout
-
-
 def test_an_edited_transcript_is_named(cli, copy):
     path = next((copy / RUN / "transcripts/r1").iterdir())
     edited(path, lambda data: data.replace(b"Decision", b"decision", 1))
     assert f"transcripts/r1/{path.name}: first difference in line" in verify(cli, "o").stdout
-
-
-def test_a_transcript_packed_by_another_hand_is_named(cli, copy):
-    path = next((copy / RUN / "transcripts/r1").iterdir())
-    path.write_bytes(gzip.compress(read_bytes(path), mtime=1))
-    assert "not packed by this project" in verify(cli, "o").stdout
 
 
 @pytest.mark.parametrize("name", ["round_1_games.json", "acausal_manifest.json"])
@@ -125,74 +109,6 @@ def test_a_missing_artifact_is_named(cli, copy, name):
 def test_an_artifact_too_many_is_named(cli, copy):
     shutil.copy(copy / RUN / "round_1_games.json", copy / RUN / "round_3_games.json")
     assert "round_3_games.json: does not follow from the journal" in verify(cli, "o").stdout
-
-
-def journal_lines(path):
-    return read_bytes(path).splitlines(keepends=True)
-
-
-@pytest.mark.parametrize("change", ["answer", "drop", "swap"])
-def test_an_edited_journal_is_named_with_its_line(cli, copy, change):
-    path = copy / RUN / "journal.jsonl.gz"
-    lines = journal_lines(path)
-    if change == "answer":
-        lines[20] = lines[20].replace(b"Decision", b"decision", 1)
-    elif change == "drop":
-        del lines[20]
-    else:
-        lines[20], lines[21] = lines[21], lines[20]
-    path.write_bytes(gzip_bytes(b"".join(lines)))
-    done = verify(cli, "o")
-    assert done.returncode == 2
-    assert "journal.jsonl.gz line " in done.stdout and "does not follow" in done.stdout
-
-
-def test_an_answer_cut_off_the_end_of_the_journal_is_missed(cli, copy):
-    path = copy / RUN / "journal.jsonl.gz"
-    path.write_bytes(gzip_bytes(b"".join(journal_lines(path)[:-1])))
-    assert "journal.head_sha256" in verify(cli, "o").stdout
-
-
-def test_a_journal_rewritten_with_a_new_chain_still_has_to_answer_the_design_s_questions(cli, copy):
-    path = copy / RUN / "journal.jsonl.gz"
-    prev, out = None, []
-    for line in journal_lines(path):
-        entry = json.loads(line)
-        if prev is not None:
-            entry["prev"] = prev
-        messages = entry["request"]["messages"]
-        messages[1]["content"] = messages[1]["content"].replace("Assume peers", "Imagine peers")
-        text = json.dumps(entry, ensure_ascii=True, separators=(",", ":")).encode()
-        prev = sha256(text)
-        out.append(text + b"\n")
-    path.write_bytes(gzip_bytes(b"".join(out)))
-    manifest = json.loads((copy / RUN / "manifest.json").read_text())
-    manifest["journal"]["head_sha256"] = prev
-    (copy / RUN / "manifest.json").write_bytes(json_file(manifest))
-    assert "the request sent is not what the design would send" in verify(cli, "o").stdout
-
-
-def test_a_configuration_edited_in_the_manifest_belongs_to_another_journal(cli, copy):
-    path = copy / RUN / "manifest.json"
-    path.write_bytes(path.read_bytes().replace(b'"seed": 42', b'"seed": 43'))
-    assert "belongs to another configuration" in verify(cli, "o").stdout
-
-
-def test_costs_and_hashes_in_the_manifest_are_checked(cli, copy):
-    path = copy / RUN / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["cost"]["spent_usd"] = 1.0
-    manifest["files"]["strategies_r1.json"] = "0" * 64
-    path.write_bytes(json_file(manifest))
-    said = verify(cli, "o").stdout
-    assert "cost.spent_usd: expected 0.000000, found 1.000000" in said
-    assert "files.strategies_r1.json: not the hash of what the file says" in said
-
-
-def test_an_edited_pilot_is_named(cli, copy):
-    path = copy / "p/pilot-s42/pilot-summary.md"
-    edited(path, lambda data: data.replace(b"0", b"1", 1))
-    assert "pilot-summary.md: first difference in line" in verify(cli, "p").stdout
 
 
 def test_json_says_the_same(cli, copy):

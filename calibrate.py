@@ -52,8 +52,8 @@ def arguments(argv):
     add("--sizes", metavar="N,AxS", default=SIZES, help=f"sizes (default {SIZES})")
     add("--repeat", metavar="DIR", help="once more, under another --seed, for the claims that the "
         "calibration in DIR left open or not met, and for no other")
-    add("--design", choices=["pilot", "mechanism"], help="instead: the cheapest size of this "
-        "design that finds --effect in 80%% of studies")
+    add("--design", choices=["pilot", "mechanism", "tournament"], help="instead: the cheapest size "
+        "of this design that finds --effect in 80%% of studies")
     add("--effect", type=int, metavar="POINTS", help="with --design: HP over every other cell, in "
         "points")
     add("--budget", type=float, metavar="USD", help="with --design: what the study may cost")

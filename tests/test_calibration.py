@@ -298,6 +298,24 @@ def test_the_cheapest_size_that_finds_an_effect_comes_with_interval_and_price():
     assert text.startswith("SIMULATED: ") and "57 points" in text and "$" in text
 
 
+def test_a_tournament_is_sized_by_its_confirmatory_plan():
+    out = sizing.sized(sizing.Question("tournament", 57, None, ("openai/gpt-5-nano",), 3))
+    assert out["enough"]["size"] == "3x1" and out["enough"]["power"]["k"] == 3
+    # Ten runs of ten rounds, 3 policies and 3 encounters of 3 pairs, two decisions each.
+    assert out["enough"]["calls"] == 10 * 10 * (3 + 3 * 3 * 2) and out["enough"]["usd"] > 0
+    assert "3x1 agents × seeds" in next(sizing.lines(out))
+
+
+def test_what_is_enough_for_a_gate_is_the_first_size_that_passes_it_in_four_of_five():
+    found = sizing.enough([57], ["2x1", "3x1"], 2)
+    assert found.keys() == set(table.GATES)
+    for gate in ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size"):
+        entry = found[gate][57]
+        passing = [size for size, times in entry["passed"].items() if times == 2]
+        assert entry["size"] == (passing[0] if passing else None) and entry["reps"] == 2
+    assert found["first_encounter"][57]["size"] and found["labels"][57]["size"] is None
+
+
 def test_a_budget_that_buys_too_little_says_so():
     out = sizing.sized(sizing.Question("pilot", 5, 0.02, ("anthropic/claude-haiku-4.5",), 5))
     assert out["enough"] is None and all(entry["usd"] <= 0.02 for entry in out["tried"])

@@ -52,6 +52,14 @@ def test_more_than_a_twentieth_unreadable_in_a_cell_of_the_contrast_is_not_evalu
     assert v.judged({"primary": contrast()}, corners(hp, la))[0] == word
 
 
+@pytest.mark.parametrize("hp, la, why", [
+    ((5, 5, 5), (3, 20, 0), f"5 of 10 decisions {v.BOTH} are missing, more than 5%"),
+    ((9, 20, 0), (3, 18, 2), f"2 of 20 decisions {v.NEITHER} are missing, more than 5%"),
+    ((0, 0, 0), (3, 20, 0), f"no decision {v.BOTH} was asked for")])
+def test_why_nothing_may_be_said_names_the_cell(hp, la, why):
+    assert v.judged({"primary": contrast()}, corners(hp, la))[1] == why
+
+
 @pytest.mark.parametrize("hp, la, word", [
     ((90, 100, 0), (86, 100, 0), "not evaluable"), ((90, 100, 0), (85, 100, 0), "not shown"),
     ((14, 100, 0), (5, 100, 0), "not evaluable"), ((15, 100, 0), (5, 100, 0), "not shown"),
@@ -178,6 +186,14 @@ def test_a_higher_word_is_a_model_s_own_and_names_it():
     assert out["models"] == {"a": "superrational", "b": "not shown"}
     assert "Superrational, on 10 bulletins of one domain: a shows" in out["sentence"]
     assert "(b: not shown)" in out["sentence"]
+
+
+def test_the_word_of_the_whole_is_the_highest_of_a_model():
+    both = {"models": {name: {"primary": contrast()} for name in "ab"},
+            "proofs": {"a": PROVEN, "b": PROVEN._replace(further={})}}
+    out = v.verdict(findings(**both))
+    assert (out["word"], out["models"]) == ("superrational", {
+        "a": "superrational", "b": "correlation-sensitive"})
 
 
 def test_without_a_proof_no_findings_reach_above_cue_responsive():

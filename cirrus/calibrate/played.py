@@ -42,10 +42,10 @@ class Collected(NamedTuple):
     written: dict[str, Counter]
 
 
-def tournament_runs(agents: int, seeds: Sequence[int],
-                    names: Iterable[str] = ALL_PLANS, model: str = MODEL) -> list[design.Run]:
-    """Every run of these plans, with the rounds that plans have and one encounter a pair."""
-    usual = design.load(design.DEFAULT) | {"agents": agents, "games_per_pair": 1}
+def tournament_runs(agents: int, seeds: Sequence[int], names: Iterable[str] = ALL_PLANS,
+                    model: str = MODEL, games: int = 1) -> list[design.Run]:
+    """Every run of these plans, with the rounds that plans have and `games` encounters a pair."""
+    usual = design.load(design.DEFAULT) | {"agents": agents, "games_per_pair": games}
     voices, _ = design.voices(usual, True, [model])
     bulletins = design.pools(map(domain_of, FOLDERS))
     return [run for name in names for run in design.runs_of_plan(

@@ -29,7 +29,7 @@ from cirrus.calibrate.oneshot import (
     domain_of,
     probed,
 )
-from cirrus.calibrate.played import ALL_PLANS, MODEL, collect, short, tournament_runs
+from cirrus.calibrate.played import ALL_PLANS, MODEL, Collected, collect, short, tournament_runs
 from cirrus.judge import mechanism as nine
 from cirrus.judge import pilot as judge
 from cirrus.judge.claims import pilot_may
@@ -315,6 +315,11 @@ def _tournament(population: str, size: Size, drawn: int, fit: bool,
     held = (collect(responds(population, drawn, rivals), tournament_runs(size.agents, seeds, names))
             if rivals and population in rivals_of(rivals) else
             short(population, drawn, size.agents, tuple(seeds), names))
+    return judged_study(population, held, fit)
+
+
+def judged_study(population: str, held: Collected, fit: bool = False) -> dict[str, Any]:
+    """What the analysis says of first encounters."""
     parts, tables = parts_of(row for row in held.rows if row.primary), tables_of(held.rows)
     main = [row for row in parts["main"] + parts["hospital"] if row.role == "main"]
     counts: dict[str, Counter] = {}

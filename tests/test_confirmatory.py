@@ -1,7 +1,7 @@
 """Every figure of the committed confirmatory study, derived once more from its rows.
 
-Nothing of the project's analysis is used on this side: cells, bulletins, all choices of signs, all
-subsets and both score intervals are gone through by hand.
+Nothing of the project's analysis is used for what is expected: cells, bulletins, all choices of
+signs, all subsets and both score intervals are gone through by hand.
 """
 
 import gzip
@@ -15,6 +15,11 @@ from pathlib import Path
 from statistics import NormalDist, fmean, stdev
 
 import pytest
+
+from cirrus.judge.rows import read_study
+from cirrus.judge.study import analyse
+from common.artifacts import canonical_json
+from common.verify import find_runs
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "examples" / "confirmatory"
 OUT = json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8"))
@@ -479,6 +484,18 @@ def test_the_word_and_its_sentence():
     assert OUT["verdict"]["open"] == ["the length or tone of the notice",
                                       "conformity, norms or desirability",
                                       "reactions that merely add up"]
+
+
+def test_the_analysis_gives_these_figures_again(monkeypatch):
+    """Of this code, but for the mixed models, whose peers are others."""
+    monkeypatch.setattr("cirrus.judge.study.models", lambda rows: SPECIFIED["model"])
+    monkeypatch.setattr("cirrus.judge.study.validity", lambda *of: OUT["markers"]["validity"])
+    out = json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
+    judged = {"established", "primary", "secondary", "parts", "gates", "tripwires", "verdict",
+              "course", "runs", "design", "similarity", "next"}
+    assert judged <= out.keys() & OUT.keys()
+    for key in judged:
+        assert out[key] == OUT[key], key
 
 
 def test_the_journal_of_a_run_holds_its_answers():

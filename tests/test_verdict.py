@@ -124,7 +124,29 @@ def test_the_sentence_names_the_models_it_holds_for_and_those_that_point_the_oth
         "a": {"primary": contrast()}, "b": {"primary": contrast(low=-.1)},
         "c": {"primary": contrast(value=-.1, low=-.4, high=.2)}}))
     assert out["models"] == {"a": "cue-responsive", "b": "not shown", "c": "not shown"}
-    assert "by itself shown for a; c points the other way" in out["sentence"]
+    assert "by itself shown for a; c points the other way. Open" in out["sentence"]
+
+
+@pytest.mark.parametrize("value", [0, 1e-9, None])
+def test_a_model_without_an_effect_does_not_point_the_other_way(value):
+    unclear = contrast(value=value, low=None if value is None else -.1, why="no unit")
+    out = v.verdict(findings(models={"a": {"primary": contrast()}, "b": {"primary": unclear}}))
+    assert "by itself shown for a. Open" in out["sentence"]
+
+
+SIZE = "+30.0 points, 95% interval +10.0 to +50.0 over 10 bulletins"
+
+
+@pytest.mark.parametrize("effects, begins", [
+    ({}, f"Cue-responsive: cooperation differs by {SIZE} between symmetry with cue and neither; to "
+         "which of the two is not shown. Open: obedience"),
+    ({"primary": contrast(low=-.1)}, "Not shown: the primary contrast's 95% interval over "
+     f"bulletins includes 0 ({SIZE.replace('+10', '−10')})."),
+    ({"primary": contrast(lowest=-.02)}, "Not shown: with the missing decisions counted against it "
+     f"the primary contrast's interval reaches −2.0 points ({SIZE})."),
+])
+def test_the_sentence_of_one_model_says_size_interval_and_units(effects, begins):
+    assert v.verdict(findings(effects))["sentence"].startswith(begins)
 
 
 # --- the two higher words ----------------------------------------------------------------------

@@ -9,11 +9,11 @@ from collections import Counter
 from contextlib import suppress
 
 import pytest
-from conftest import IDENTITY, completion, failure, request
+from conftest import IDENTITY, PRICE, completion, failure, request
 
 from common import journal as module
 from common.exits import Incomplete, UsageError
-from common.journal import InFlight, Journal, entries
+from common.journal import Answers, InFlight, Journal, Known, entries
 from common.reading import read
 
 SURROGATE = completion('a\ud800b "quoted" δ \u2028 \x00')
@@ -226,6 +226,40 @@ def test_a_damaged_packed_journal_is_named_and_left_alone(opened, damage):
             list(entries(journal.packed))
 
 
+# --- read back ---------------------------------------------------------------------------------
+
+KNOWN = Known({"m": PRICE}, "openai", None)  # a dollar and four dollars a million tokens
+
+
+@pytest.mark.parametrize(("exchange", "charged", "wrong"), [
+    (completion(), 0.0001, ""), (completion(), 0.0001 * (1 + 1e-12), ""),
+    (completion(), 0.0001 * (1 + 1e-6), "charged_usd"), (completion(), 0.00009, "charged_usd"),
+    (completion(cost=None), 18e-6, ""),  # 10 tokens read and 2 written
+    (completion(cost=None), 17e-6, "charged_usd")])
+def test_what_was_charged_is_what_the_answer_cost(opened, exchange, charged, wrong):
+    journal = opened()
+    reading = read(exchange, now=0.0)
+    cost = KNOWN.cost("m", reading.reply)
+    journal.append(request("a"), KNOWN.body(request("a")), exchange, "ok",
+                   reading.reply._replace(cost_usd=cost), charged, "2026-01-01T00:00:00Z")
+    journal.close()
+    answers = Answers(journal.path, IDENTITY, KNOWN)
+    assert answers(request("a")).outcome == "ok" and answers.charged_usd == charged
+    assert [wrong in line for line in answers.problems()] == [True] * bool(wrong)
+
+
+def test_attempts_errors_and_waits_are_counted_from_the_lines(opened):
+    journal, slow = opened(), failure(429, headers={"retry-after": "3"})
+    for exchange in (slow, failure(500), slow):
+        append(journal, "a", exchange, None, 0.0)
+    append(journal, "a")
+    journal.close()
+    answers = Answers(journal.path, IDENTITY)
+    assert (answers.attempts, answers.repeated, answers.waits) == (4, 3, 2)
+    assert answers.errors == {"429": 2, "500": 1} and answers.failed() == 0
+    assert answers.outcomes(["a", "b"]) == {"ok": 1, "not_run": 1}
+
+
 # --- a full disk -------------------------------------------------------------------------------
 
 def full_after(allowed):
@@ -250,6 +284,19 @@ def test_a_full_disk_leaves_whole_lines_and_says_what_to_do(opened, monkeypatch,
     with pytest.raises(Incomplete, match=r"journal\.jsonl: No space left on device; free space"):
         append(journal, "b")
     assert journal.path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("first", [1, 100])
+def test_a_line_that_the_system_took_in_two_parts_is_whole(opened, monkeypatch, first):
+    journal, write, parts = opened(), os.write, [first]
+    append(journal, "a")
+    monkeypatch.setattr(module.os, "write", lambda fd, data: write(
+        fd, data[:parts.pop()] if parts else data))
+    append(journal, "b")
+    append(journal, "c")
+    journal.close()
+    assert [entry["id"] for entry, *_ in entries(journal.path)] == ["a", "b", "c"]
+    assert journal.size == journal.path.stat().st_size
 
 
 def test_a_sync_that_fails_stops_the_next_line(opened, monkeypatch):

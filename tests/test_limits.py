@@ -197,6 +197,27 @@ def test_a_price_learned_since_is_held_on_top():
     assert budget.reserved == pytest.approx(11 * before)
 
 
+def test_a_call_of_a_begun_group_that_no_longer_fits_is_not_sent():
+    budget = Budget(1, ASSUMED)
+    admission, waiting = Admission(budget, lambda name: PRICED), deque(
+        Group(0, [request("a"), request("b")]).tasks)
+    admission.pick(waiting, Counter(), (), False)
+    budget.limit = budget.reserved + 20 * 18e-6  # room for a little, of far less than a dollar
+    charge(budget, completion(cost=10 * 18e-6))
+    assert admission.pick(waiting, Counter(), (), False) is None
+    assert admission.refused is waiting[0] and "may cost $" in str(admission.over())
+
+
+@pytest.mark.parametrize(("spent", "over"), [
+    (0.5, False), (1.0, False), (1 + 5e-10, False), (1 + 5e-9, True), (1.1, True)])
+def test_a_run_that_will_probably_pass_its_limit_is_stopped(spent, over):
+    admission = Admission(Budget(1, ASSUMED, spent), lambda name: PRICED)
+    said = admission.over_projected(request("a"))
+    assert (said is not None) is over and (not over or "over the limit $1" in str(said))
+    assert Admission(Budget(None, ASSUMED, spent), lambda name: PRICED).over_projected(
+        request("a")) is None
+
+
 def test_a_model_that_has_to_wait_is_passed_over():
     admission = Admission(Budget(None, ASSUMED), lambda name: PRICED)
     waiting = deque(Group(at, request(name, model=name)).tasks[0]

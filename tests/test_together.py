@@ -79,6 +79,15 @@ def test_the_budget_nearest_to_its_limit_is_named(shared):
     assert shared.tightest(request("b/1")) is shared
 
 
+def test_a_call_that_was_made_is_awaited_no_more_in_its_run_and_in_the_whole(shared):
+    shared.plan(request("a/1"), PRICE, 2)
+    left = shared.projection() - 0.2
+    shared.made(request("a/1"))
+    assert shared.projection() - 0.2 == pytest.approx(left / 2) and left > 0
+    assert shared.own["a"].projection() - 0.2 == pytest.approx(left / 2)
+    assert shared.own["b"].projection() == 0.0
+
+
 def test_what_a_call_costs_is_learned_over_all_runs(shared):
     shared.plan(request("a/1"), PRICE, 10)
     shared.plan(request("b/1"), PRICE, 10)

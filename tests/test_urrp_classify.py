@@ -8,16 +8,13 @@ import pytest
 
 from urrp.claims import read as acts_of
 from urrp.classify import (
-    ACTS,
-    LABELS,
-    REFUSE,
     act,
     classify,
     read_trial,
     role,
 )
 from urrp.second_reader import second_reading
-from urrp.suite import CATEGORIES, item, load_suite
+from urrp.suite import ACTS, CATEGORIES, LABELS, REFUSE, item, load_suite
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal
 

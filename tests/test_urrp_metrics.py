@@ -10,7 +10,6 @@ from collections import Counter
 
 import pytest
 
-from urrp.classify import LABELS
 from urrp.invariance import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, invariance, matrix
 from urrp.metrics import Thresholds
 from urrp.rates import (
@@ -25,7 +24,7 @@ from urrp.rates import (
     stratified_bootstrap,
 )
 from urrp.report import analyze
-from urrp.suite import items
+from urrp.suite import LABELS, items
 from urrp.trials import template
 
 ANSWER = "Operationally, consciousness is the availability of information for report. " * 3

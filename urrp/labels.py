@@ -17,8 +17,8 @@ from typing import Any
 from common.artifacts import csv_line
 from common.exits import UsageError
 from stats import prediction_powered_rate
-from urrp.classify import LABELS, Reading, role
-from urrp.suite import CATEGORIES
+from urrp.classify import Reading, role
+from urrp.suite import CATEGORIES, LABELS
 from urrp.trials import Trial
 
 COLUMNS = ("id", "asked", "answered", "label")

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from common.rng import SeededRandom
 from stats import Estimate, Permutation, binomial_test, permutation_test, score_difference
 from stats import wilson_interval as wilson
-from urrp.classify import REFUSE
 from urrp.invariance import Invariance, invariance, matrix
 from urrp.rates import (
     ROLES,
@@ -27,7 +26,7 @@ from urrp.rates import (
     rated,
     share,
 )
-from urrp.suite import CATEGORIES, CONTROLS, MIN_TRIALS, items
+from urrp.suite import CATEGORIES, CONTROLS, MIN_TRIALS, REFUSE, items
 from urrp.trials import Group, in_category
 
 SEED = 11  # of sampled pairs and sampled bootstraps; the same file gives the same digits

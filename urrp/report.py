@@ -41,11 +41,10 @@ from show.figures import (
     visible,
 )
 from show.plots import Intervals, Point
-from urrp.classify import LABELS, REFUSE
 from urrp.invariance import MEASURES, SCOPES
 from urrp.metrics import SEED, SIGNATURES, Metrics, Thresholds, measure
 from urrp.rates import Rate
-from urrp.suite import CATEGORIES, MIN_TRIALS, items, load_suite
+from urrp.suite import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
 from urrp.trials import KINDS, Problem, Tally, Trial, content_hash, in_category, labels, read_trials
 
 SHOWN = 5_000  # trials whose texts a page keeps

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 from common.refusals import own_words
-from urrp.suite import read_text
 
 WEIGHTS = Path(__file__).with_name("second_reader.json")
 READ_AGAIN = (  # the labels, in the order of weights
@@ -30,7 +29,7 @@ def weighed_words(text: str) -> dict[str, float]:
 
 @cache
 def _weights() -> dict[str, list[float]]:
-    return json.loads(read_text(WEIGHTS))["words"]
+    return json.loads(WEIGHTS.read_text(encoding="utf-8"))["words"]
 
 
 def second_reading(text: str, weights: Mapping[str, Sequence[float]] | None = None) -> str | None:

@@ -299,13 +299,22 @@ def test_the_matrix_holds_the_mean_of_each_pair_of_prompts():
     assert matrix(many, rng()) == matrix(many, rng())
 
 
-@pytest.mark.parametrize(("others", "every"), [(20, True), (21, False)])
-def test_a_cell_of_the_matrix_compares_up_to_400_pairs_all(others, every):
-    """The twenty texts of P share three of four words with one text of Q."""
-    texts = {f"a b c {i}": Counter({"P": 1}) for i in range(20)}
-    texts |= {t: Counter({"Q": 1}) for t in ("a b c", *(f"x y {i}" for i in range(others - 1)))}
+@pytest.mark.parametrize(("n", "every"), [(400, True), (401, False)])
+def test_a_cell_of_two_prompts_compares_up_to_400_pairs_all(n, every):
+    """The text of P shares one 3-gram of two with one text of Q, and nothing with the others."""
+    texts = {"a b c d": Counter({"P": 1})}
+    texts |= {t: Counter({"Q": 1}) for t in ("a b c", *(f"x y {i}" for i in range(n - 1)))}
     mean = matrix(texts, rng())["P × Q"]
-    assert (mean == pytest.approx(20 * 1 / 2 / (20 * others))) is every
+    assert (mean == pytest.approx(0.5 / n)) is every and mean == pytest.approx(0.5 / n, abs=0.01)
+
+
+@pytest.mark.parametrize(("n", "every"), [(28, True), (29, False)])
+def test_a_cell_of_one_prompt_compares_378_pairs_all_and_406_no_more(n, every):
+    """Fourteen texts share one 3-gram of three with each other, the others nothing."""
+    alike = {f"a b c {i}" for i in range(14)}
+    texts = {t: Counter({"P": 1}) for t in alike | {f"x{i} y z" for i in range(n - 14)}}
+    mean, exact = matrix(texts, rng())["P × P"], math.comb(14, 2) / 3 / math.comb(n, 2)
+    assert (mean == pytest.approx(exact)) is every and mean == pytest.approx(exact, abs=0.03)
 
 
 def test_a_template_is_the_refusal_without_the_wanted_words():

@@ -37,6 +37,7 @@ def test_truncation_trips_where_the_difference_is_established_above_two_points(c
     out = t.truncation({"a": {"ok": n}, "b": {"ok": n - cut, "truncated": cut}})
     assert out["tripped"] is tripped
     assert (out["numbers"]["gap"]["low"] > .02) is tripped
+    assert out["numbers"]["cells"] == {"a": 0, "b": cut / n}
 
 
 def test_nothing_answered_is_not_checked_rather_than_fine():
@@ -68,7 +69,9 @@ def test_both_sides_of_a_pair_and_its_runs_share_one_drawn_order():
 
 
 def test_one_order_only_is_not_checked():
-    assert t.position([decision(), decision(cooperates=0)])["tripped"] is None
+    rows = [decision(opponent=f"o{at}") for at in range(12)]
+    out = t.position(rows)
+    assert out["tripped"] is None and out["figure"].startswith("one option order only")
 
 
 def test_missing_decisions_in_one_cell_trip():

@@ -296,7 +296,7 @@ def chance(name: str, cues: Cues, world: int = 0) -> float:
     spread = math.hypot(agent.level, agent.slope)
     if not spread and not agent.policies and not (agent.led and cues.leaning):
         return p
-    return logistic(_centred(p, spread) + agent.led * cues.leaning
+    return logistic(centred(p, spread) + agent.led * cues.leaning
                     + agent.level * _draw(world, "bulletin", cues.bulletin)
                     + agent.slope * _draw(world, "cell", cues.bulletin, cues.S, cues.C, cues.entry)
                     + agent.policies * _draw(world, "policy", cues.policy))
@@ -315,7 +315,7 @@ def _normal(points: int = 64) -> tuple[float, ...]:
 
 
 @cache
-def _centred(p: float, spread: float) -> float:
+def centred(p: float, spread: float) -> float:
     """The log-odds whose share, averaged over normal shifts of this SD, is p."""
     if not spread or not 0 < p < 1:
         return logit(p)

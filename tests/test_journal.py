@@ -115,6 +115,8 @@ def test_attempts_and_charges_add_up_over_starts(opened):
         journal.close()
     journal = opened()
     assert (journal.spent, journal.asked) == (0.75, Counter(a=3))
+    append(journal, "a")
+    assert (journal.spent, journal.asked) == (1.0, Counter(a=4))  # before the next start too
 
 
 def test_an_id_answered_twice_is_refused(opened):

@@ -402,3 +402,11 @@ def test_a_count_of_tokens_is_a_whole_number_of_sane_size(value, tokens):
     (True, None), ("inf", None)])
 def test_a_cost_is_a_sum_that_can_be_a_bill(value, usd):
     assert answered(body=chat(usage={"cost": value})).reply.cost_usd == usd
+
+
+@pytest.mark.parametrize(("name", "status"), [
+    ("authentication", 401), ("payment_required", 402), ("permission_denied", 403),
+    ("not_found", 404), ("payload_too_large", 413), ("rate_limit_exceeded", 429)])
+def test_a_type_without_a_code_has_the_status_of_its_name(name, status):
+    said = answered(body={"error": {"type": name, "message": "no"}}).reply.message
+    assert said.startswith(f"{status}: no")

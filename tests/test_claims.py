@@ -1,0 +1,228 @@
+"""What a pilot and a tournament may say: cases on either side of every threshold."""
+
+import pytest
+
+from cirrus.judge import claims
+from cirrus.judge.effects import NAMES
+from cirrus.judge.study import study_claims
+
+HP, _, _, LA = NAMES.values()
+
+
+def contrast(value=.3, low=.1, high=.5, lowest=None, **more):
+    return {"label": "the contrast", "value": value, "low": low, "high": high, "units": 10,
+            "why": None, "bounds": {"lowest": low if lowest is None else lowest, "highest": high,
+                                    "low": value, "high": value}} | more
+
+
+def d(value, low):
+    return {"d": {"value": value, "low": low, "high": 2.0}}
+
+
+def pilot(trials=120, answered=120, read=118, usd=1.0, unknown=0, missing=1, shares=(.8, .5),
+          primary=None, size=(.8, .6), interaction=None, word="cue-responsive", bulletins=10,
+          labels=(True, 0), **more):
+    """An analysis with everything in order, but for what is named."""
+    cells = {name: {"k": 20, "n": 20 - missing, "missing": missing, "mean": .5}
+             for name in NAMES.values()}
+    cells[HP]["mean"], cells[LA]["mean"] = shares
+    primary = (primary or contrast()) | {"sizes": d(*size)}
+    return {"simulated": False, "outcomes": {"answered": answered, "read": read,
+                                             "read_share": read / trials},
+            "design": {"trials": trials, "seed": 1, "models": ["m"], "bulletins": bulletins},
+            "cost": {"usd": usd, "unknown": unknown, "why": None},
+            "pooled": {"cells": cells, "effects": {"primary": primary},
+                       "interaction": interaction or contrast(.2, .05, .4)},
+            "missing": {"primary": primary["bounds"]},
+            "labels": {"rule": {"holds": labels[0], "why": "not in each order"},
+                       "largest_difference": labels[1]},
+            "verdict": {"word": word, "why": "because", "open": []}} | more
+
+
+# --- the specification's six criteria ----------------------------------------------------------
+
+COMPLETE, READ, EFFECT, INTERACTION, COST, REPEATED = range(6)
+
+
+@pytest.mark.parametrize("at, given, met", [
+    (COMPLETE, {}, True), (COMPLETE, {"trials": 119, "answered": 119, "read": 118}, False),
+    (COMPLETE, {"trials": 121, "answered": 120}, False),
+    (READ, {"read": 114}, False), (READ, {"read": 115}, True),          # exactly 95%, and above
+    (EFFECT, {"size": (.5, .1)}, False), (EFFECT, {"size": (.5001, .1)}, True),
+    (EFFECT, {"size": (None, None)}, False),
+    (EFFECT, {"size": (None, None), "shares": (1, 0)}, True),           # nothing overlaps
+    (EFFECT, {"size": (None, None), "shares": (1, .05)}, False),
+    (EFFECT, {"size": (None, None), "shares": (.95, 0)}, False),
+    (INTERACTION, {"interaction": contrast(.1)}, True),
+    (INTERACTION, {"interaction": contrast(.35 - .25)}, True),          # .09999999999999998
+    (INTERACTION, {"interaction": contrast(.0999)}, False),
+    (INTERACTION, {"interaction": contrast(None, None, None)}, False),
+    (COST, {"usd": 2.999}, True), (COST, {"usd": 3.0}, False), (COST, {"unknown": 1}, None),
+    *((at, given, None) for at in (EFFECT, INTERACTION) for given in (
+        {"trials": 121}, {"missing": 2})),        # unfinished; 10% of a cell can't be read
+    *((at, {"missing": 1}, True) for at in (EFFECT, INTERACTION)),      # exactly 5% is allowed
+])
+def test_each_criterion_on_either_side_of_its_threshold(at, given, met):
+    assert claims.success(pilot(**given), (120, 120))[at]["met"] is met
+
+
+@pytest.mark.parametrize("redealt, met", [
+    ((120, 120), True), ((119, 120), False), ((0, 0), False), (None, None)])
+def test_reproducible_is_said_where_every_question_is_dealt_again(redealt, met):
+    assert claims.success(pilot(), redealt)[REPEATED]["met"] is met
+
+
+def test_each_figure_stands_beside_its_criterion():
+    figures = [row["figure"] for row in claims.success(pilot(), (119, 120))]
+    assert figures == [
+        "120 of 120 answered", "118 of 120 (98.3%)", "d = +0.80 (+0.60 to +2.00)",
+        "+20.0 points, 95% interval +5.0 to +40.0", "$1.00",
+        "119 of 120 questions dealt again from seed 1, same by SHA-256"]
+    apart = claims.success(pilot(size=(None, None), shares=(1, 0)), None)
+    assert apart[EFFECT]["figure"] == "the two sides don't overlap: δ = +0.30 (+0.10 to +0.50)"
+    assert apart[REPEATED]["figure"] == "not checked"
+    assert claims.success(pilot(size=(None, None)), None)[EFFECT]["figure"] == "no effect size"
+
+
+# --- the positive sentences of a pilot ---------------------------------------------------------
+
+PRACTICAL, FURTHER, PATTERN = "of practical interest", "warrant further", "interaction pattern"
+
+
+@pytest.mark.parametrize("given, said", [
+    ({}, [PRACTICAL, FURTHER, PATTERN]),
+    ({"word": "not shown"}, [PRACTICAL, FURTHER, PATTERN]),
+    ({"word": "not evaluable"}, []),
+    ({"size": (.8, .5)}, [FURTHER, PATTERN]),
+    ({"size": (.8, .5001)}, [PRACTICAL, FURTHER, PATTERN]),
+    ({"size": (None, None)}, [FURTHER, PATTERN]),
+    ({"size": (None, None), "shares": (1, 0)}, [PRACTICAL, FURTHER, PATTERN]),
+    ({"primary": contrast(low=0)}, [PATTERN]), ({"primary": contrast(low=1e-9)},
+                                               [PRACTICAL, FURTHER, PATTERN]),
+    ({"primary": contrast(lowest=0)}, [PATTERN]),   # established only if nothing were missing
+    ({"primary": contrast(-.3, -.5, -.1)}, [PATTERN]),
+    ({"interaction": contrast(.2, 0)}, [PRACTICAL, FURTHER]),
+    ({"interaction": contrast(.2, .1, lowest=0)}, [PRACTICAL, FURTHER]),
+    ({"interaction": contrast(-.2, -.3, -.1)}, [PRACTICAL, FURTHER]),
+])
+def test_a_positive_sentence_needs_its_interval(given, said):
+    may = list(claims.pilot_may(pilot(**given)))
+    assert len(may) == len(said) and all(words in line for words, line in
+                                         zip(said, may, strict=True))
+    assert all("%" in line or "(+" in line for line in may)
+
+
+@pytest.mark.parametrize("given, words, said", [
+    ({"simulated": True}, "SIMULATED", True), ({}, "SIMULATED", False),
+    ({"word": "not evaluable"}, "Anything about the effect: because", True),
+    ({}, "Anything about the effect", False),
+    ({}, "A direction", False), ({"primary": contrast(low=0)}, "A direction", True),
+    ({"primary": contrast(-.3, -.5, -1e-9)}, "A direction", False),
+    ({"primary": contrast(-.3, -.5, 0)}, "A direction", True),
+    ({"primary": contrast(None, None, None)}, "A direction", True),
+    ({}, "An interaction:", False), ({"interaction": contrast(.2, 0)}, "An interaction:", True),
+    ({"interaction": contrast(-.2, -.4, -.1)}, "An interaction:", False),
+    ({"bulletins": 6}, "these stimuli", False), ({"bulletins": 5}, "5 bulletins", True),
+    ({}, "missing decisions don't matter", True),
+    ({"primary": contrast(bounds={"lowest": .1, "highest": .1})}, "don't matter", False),
+    ({"primary": contrast(bounds={"lowest": None, "highest": .1})}, "don't matter", False),
+    ({}, "neither word, letter nor place", False),
+    ({"labels": (False, 0)}, "neither word, letter nor place: not in each order", True),
+    ({"labels": (True, .02)}, "Invariance to labels", False),
+    ({"labels": (True, .0201)}, "Invariance to labels: cooperation differs by 2.0", True),
+    ({"labels": (True, None)}, "Invariance to labels", False),
+    ({}, "additive in logits", True), ({}, "“Superrational”, or any word above", True),
+    ({}, "1 model asked, on 10 bulletins of one domain", True),
+])
+def test_what_a_pilot_may_not_say(given, words, said):
+    lines = claims.pilot_claims(pilot(**given))["may_not"]
+    assert any(words in line for line in lines) is said
+
+
+def test_a_share_is_described_where_there_is_one():
+    out = pilot()
+    assert claims.pilot_claims(out)["described"] == [
+        "With symmetry and cue 20 of 19 decisions were cooperative (80.0%).",
+        "With neither 20 of 19 decisions were cooperative (50.0%)."]
+    out["pooled"]["cells"][LA]["n"] = 0
+    assert len(claims.pilot_claims(out)["described"]) == 1
+
+
+# --- the tournament ----------------------------------------------------------------------------
+
+def gate(verdict, **more):
+    return {"title": "Holdout", "established": {"verdict": verdict, "figure": "+3.0 points"},
+            "next": None} | more
+
+
+def tournament(effects=(), gates=(), wires=(), **more):
+    every = {name: contrast(label=name, p_holm=.5) for name in ("S", "C", "SxC", "H")}
+    every |= {"primary": contrast()} | dict(effects)
+    return {"simulated": False, "verdict": {"word": "cue-responsive", "why": "because", "open": [],
+                                            "sentence": "Cue-responsive: so."},
+            "established": {"effects": every, "labels": {"holds": True, "why": None}},
+            "gates": list(gates), "tripwires": list(wires), "limits": [],
+            "primary": {"met": True, "design": {"value": .3}, "why": "both"},
+            "registration": {"kind": "confirmatory", "siblings": [], "why": ""},
+            "markers": {}} | more
+
+
+@pytest.fixture(autouse=True)
+def no_markers(monkeypatch):
+    for name in ("may", "may_not"):
+        monkeypatch.setattr(f"cirrus.markers.claims.{name}", lambda markers: [])
+
+
+@pytest.mark.parametrize("effects, gates, more, said", [
+    ({}, [], {}, 0),
+    ({"S": contrast(label="S", p_holm=.0499)}, [], {}, 1),
+    ({"S": contrast(label="S", p_holm=.05)}, [], {}, 0),
+    ({"S": contrast(label="S", p_holm=None)}, [], {}, 0),
+    ({"S": contrast(.3, 0, .5, label="S", p_holm=.01)}, [], {}, 0),     # interval and p must agree
+    ({"S": contrast(-.3, -.5, -.1, label="S", p_holm=.01)}, [], {}, 1),
+    ({}, [gate("pass")], {}, 1), ({}, [gate("fail"), gate("undecided"), gate("not evaluable")],
+                                  {}, 0),
+    ({"S": contrast(label="S", p_holm=.01)}, [gate("pass")],
+     {"verdict": {"word": "not evaluable", "why": "x", "open": [], "sentence": "No."}}, 0),
+])
+def test_positive_sentences_of_a_tournament(effects, gates, more, said):
+    out = study_claims(tournament(effects, gates, **more))
+    assert len(out["may"]) == said and out["headline"].startswith(("Cue", "No"))
+
+
+def test_a_secondary_test_is_said_by_its_adjusted_p():
+    effects = {"S": contrast(.25, .1, .4, label="symmetry", p=.001, p_holm=.03)}
+    assert study_claims(tournament(effects))["may"] == [
+        "Symmetry: +25.0 points (95% interval +10.0 to +40.0 over 10 bulletins, p = 0.0300 after "
+        "Holm)."]
+
+
+@pytest.mark.parametrize("given, words, said", [
+    ({"simulated": True}, "SIMULATED", True), ({}, "SIMULATED", False),
+    ({"registration": {"kind": "exploratory", "siblings": [], "why": "no register"}},
+     "“Confirmatory”: no register.", True), ({}, "“Confirmatory”", False),
+    ({"registration": {"kind": "confirmatory", "siblings": ["x/prereg.json"], "why": ""}},
+     "beside it stand x/prereg.json", True),
+    ({"limits": ["One model only."]}, "One model only.", True),
+    ({"primary": {"met": False, "design": {"value": .3}, "why": "p = .2"}},
+     "That the endpoint is met as specified: p = .2.", True),
+    ({"primary": {"met": None, "design": {"value": .3}, "why": "no fit"}},
+     "That the endpoint is met as specified: no fit.", True),
+    ({"primary": {"met": False, "design": {"value": None}, "why": ""}}, "endpoint is met", False),
+    ({}, "endpoint is met", False),
+    ({"gates": [gate("undecided")]}, "Holdout: undecided (+3.0 points).", True),
+    ({"gates": [gate("not evaluable", next="run this")]}, "(+3.0 points). Next: run this", True),
+    ({"gates": [gate("pass")]}, "Holdout", False),
+    ({"wires": [{"tripped": True, "title": "Position", "figure": "9 of 10"}]},
+     "That the instrument played no part: position: 9 of 10.", True),
+    ({"wires": [{"tripped": False, "title": "Position", "figure": "5 of 10"},
+                {"tripped": None, "title": "Position", "figure": "no"}]}, "no part", False),
+    ({"effects": {"primary": contrast(bounds={"low": .1, "high": .3})}}, "don't matter", True),
+    ({}, "don't matter", False), ({}, "additive in logits", True),
+    ({"established": {"effects": tournament()["established"]["effects"],
+                      "labels": {"holds": False, "why": "not in L2"}}},
+     "neither word, letter nor place: not in L2", True), ({}, "nor place", False),
+])
+def test_what_a_tournament_may_not_say(given, words, said):
+    lines = study_claims(tournament(**given))["may_not"]
+    assert any(words in line for line in lines) is said

@@ -98,7 +98,10 @@ def test_identical_policies_are_counted_and_trip_where_the_lower_limit_passes():
     assert out["numbers"]["cells"]["a"] == {"mean": 1 / 3, "low": 0, "pairs": 3, "identical": 1}
     assert out["tripped"] is False
     assert t.overlap({"a": {"run": [SAME] * 4}})["tripped"] is True
-    assert t.overlap({"a": {"run": [SAME] * 9 + [OTHER]}})["tripped"] is True   # 36 of 45 pairs
+    # 36 of 45 pairs; pseudo-values 1 nine times and −1: .8 − t(9) × √.4/√10
+    most = t.overlap({"a": {"run": [SAME] * 9 + [OTHER]}})
+    assert most["tripped"] is True
+    assert most["numbers"]["cells"]["a"]["low"] == pytest.approx(.8 - .2 * 2.2621571628)
     assert t.overlap({"b": {"run": ["", "a b"]}})["tripped"] is None
 
 
@@ -126,6 +129,8 @@ def test_upstreams_that_decide_differently_are_named_and_one_alone_is_no_table()
     assert out["numbers"]["upstreams"]["m"]["u"] == {
         "k": 9, "n": 10, "p_holm": pytest.approx(2 * 2 * 101 / 184756)}
     assert "m at u cooperated 9 of 10" in out["figure"] and out["tripped"]
+    beside = [decision(model="other", provider="u", cooperates=at % 2) for at in range(30)]
+    assert t.by_upstream(rows + beside) == out["numbers"]["upstreams"]   # a model's own upstreams
     alike = t.several(served, [row._replace(cooperates=at % 2) for at, row in enumerate(rows)])
     assert "cooperated" not in alike["figure"]
     assert "upstreams" not in t.several(served, rows[:10])["numbers"]

@@ -410,3 +410,15 @@ def test_a_cost_is_a_sum_that_can_be_a_bill(value, usd):
 def test_a_type_without_a_code_has_the_status_of_its_name(name, status):
     said = answered(body={"error": {"type": name, "message": "no"}}).reply.message
     assert said.startswith(f"{status}: no")
+
+
+@pytest.mark.parametrize(("body", "billable"), [
+    ({"choices": []}, True), ({}, True), ("<html>", True), ("[]", True), (fault(502), False)])
+def test_an_answer_that_says_nothing_may_have_been_billed(body, billable):
+    assert (answered(200, body).kind, answered(200, body).billable) == ("transient", billable)
+
+
+@pytest.mark.parametrize("key", ["error", "message", "detail"])
+def test_what_servers_say_at_top_level_is_told(key):
+    assert answered(500, {key: "out of memory"}).reply.message == "500: out of memory"
+    assert answered(404, {key: "gone"}).reply.message.startswith("404: gone (check the model")

@@ -143,7 +143,7 @@ def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
         raise UsageError(str(error)) from None
 
 
-FURTHER = 2  # calls that a trial read as probabilities probably takes beside its first
+FURTHER = 4  # calls that a trial read as probabilities probably takes beside its first
 PILOT_FILES = re.compile(r"(trials\.jsonl\.gz|trials\.csv|pilot-analysis\.json|pilot-summary\.md"
                          r"|report(-\d+)?\.html|probes\.jsonl\.gz)")
 

@@ -24,8 +24,7 @@ ENDS = frozenset({"", "<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>", "<|en
 # After a label: closed at once, or a line's end, whatever punctuation stands before it.
 CLOSED = re.compile(r"""[\])}>"'”’»*_`~]+|[\s.,;:!?…\])}>"'”’»*_`~]*[\r\n].*""", re.S)
 FAINT = 1e-6      # a way that is less probable is not followed
-WORTH = 0.01      # of what is known: less is not worth another call
-SHOWN = 0.02      # what may hide among tokens that were not listed, of what was read
+WORTH = 0.1       # of what a label has so far: less is not worth another call
 
 
 class Walked(NamedTuple):
@@ -76,6 +75,11 @@ def walk(nodes: Nodes, opening: str, options: Sequence[str]) -> Walked:
                 echoed += p
             elif after.kind in ("open", "label") and token not in ENDS and p >= FAINT:
                 ways.append((text + token, p))
+    for text, chance in further.items():
+        at = stands(text, tuple(options))
+        for index in range(len(options)):
+            if at.option in (None, index):
+                unseen[index] = max(unseen[index], chance)
     return Walked(tuple(totals), echoed, further, _hidden(totals, unseen))
 
 
@@ -89,13 +93,17 @@ def _hidden(totals: Sequence[float], unseen: Sequence[float]) -> float:
     return max((most for total, most in zip(totals, unseen, strict=True) if not total), default=0.0)
 
 
-def next_text(walked: Walked) -> str | None:
-    """From where to ask on; None where no way is worth it."""
-    if not walked.further:
-        return None
-    text = max(walked.further, key=walked.further.__getitem__)
-    known = walked.mass + math.fsum(walked.further.values())
-    return text if walked.further[text] >= WORTH * known else None
+def next_text(walked: Walked, options: Sequence[str]) -> str | None:
+    """From where to ask on: for a label that has nothing yet, else the way that probably adds most;
+    None where no way is worth it. A way with one letter of a label is likely another word's."""
+    ways = []
+    for text, chance in walked.further.items():
+        at = stands(text, tuple(options))
+        likely = chance * at.share
+        has = walked.mass if at.option is None else walked.probabilities[at.option]
+        if not has or likely >= WORTH * has:
+            ways.append((not has, likely, text))
+    return max(ways)[2] if ways else None
 
 
 def unfollowed(walked: Walked, options: Sequence[str]) -> Walked:
@@ -111,10 +119,12 @@ def unfollowed(walked: Walked, options: Sequence[str]) -> Walked:
 
 class Stand(NamedTuple):
     """Where a text stands: "open" (may become a label), "label" (is one, not ended), "ended",
-    "beyond" (a label that goes on) or "none". `option`: the only one that it is or can become."""
+    "beyond" (a label that goes on) or "none". `option`: the only one that it is or can become;
+    `share`: how much of a label is there."""
 
     kind: str
     option: int | None = None
+    share: float = 1.0
 
 
 NONE, LINE_END = Stand("none"), re.compile(r"\S\s*[\r\n]")
@@ -137,7 +147,9 @@ def stands(text: str, options: tuple[str, ...]) -> Stand:
                 if option.casefold().startswith(rest)]
     if not possible and not (begun is None and "decision :".startswith(plain)):
         return NONE
-    return Stand("open", possible[0] if len(possible) == 1 and rest else None)
+    longest = max((len(options[index]) for index in possible), default=1)
+    return Stand("open", possible[0] if len(possible) == 1 and rest else None,
+                 len(rest) / longest if possible else 0.0)
 
 
 @cache

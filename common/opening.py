@@ -80,7 +80,9 @@ def _step(token: str, pairs: Sequence[tuple[str, float]]) -> tuple[str, dict[str
 
 # --- asked once --------------------------------------------------------------------------------
 
-SAYING = ({"role": "user", "content": "Say yes or no."},)
+# With a system message: a template may put in one of its own where there is none.
+SAYING = ({"role": "system", "content": "You answer in one word."},
+          {"role": "user", "content": "Say yes or no."})
 
 
 def way_of(post: Post, model: str) -> Way | None:

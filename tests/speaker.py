@@ -129,7 +129,7 @@ def form(prompt):
     return found[-1] if found else None
 
 
-def decides(share, mass=.98, opening=("Decision", ":", " ["), end="]", dressing=str):
+def decides(share, mass=.98, opening=("Decision", ":", " **"), end="**", dressing=str):
     """A reader that gives the label of `share(prompt)`'s first-named act so much of `mass`: the
     cooperative act is told by its label and its line."""
     def says(prompt):

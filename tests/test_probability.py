@@ -1,19 +1,26 @@
 """Decisions read as probabilities: what was planted is what is read, and what fakes it shows."""
 
 import gzip
+import importlib.util
 import json
+from itertools import pairwise, takewhile
 
 import pytest
+from conftest import ROOT
 from speaker import CAN, CUT, Speaker, decides, form
 from test_mechanism import answers, shares, study
 
 import analyze
 import run_pilot
+from cirrus.ask.pilot import by_prompt, design
+from cirrus.ask.prompts import load_domain
 from cirrus.judge import reading
+from common.artifacts import json_file
 from common.exits import UsageError
 from common.labels import next_text, stands, unfollowed, walk
 from common.opening import way_of
 
+RUN = ROOT / "results" / "examples" / "pilot-smollm2-read"
 WORDS, LETTERS = ("COORDINATE", "PREEMPT"), ("Option A", "Option B")
 
 
@@ -27,7 +34,7 @@ WORDS, LETTERS = ("COORDINATE", "PREEMPT"), ("Option A", "Option B")
     ("Decision: [Option AB", "beyond", 0), ("Decision: Option A (", "beyond", 0),
     ("\n\nDec", "open", None), ("I won't", "none", None), ("Decision: [\n", "none", None)])
 def test_a_text_stands_where_the_strict_parser_would_read_it(text, kind, option):
-    assert stands(text, LETTERS) == (kind, option)
+    assert stands(text, LETTERS)[:2] == (kind, option)
 
 
 # --- adding up ---------------------------------------------------------------------------------
@@ -49,7 +56,8 @@ def test_labels_of_several_tokens_are_chained_and_all_spellings_added():
 def test_labels_that_share_their_first_token_are_told_apart_by_the_next():
     nodes = {"[": ln(Option=.8), "[Option": ln(_A=.25, _B=.75), "[Option A": ln(**{"]": 1.0})}
     walked = walk(nodes, "[", LETTERS)
-    assert walked.probabilities == pytest.approx((.2, 0)) and next_text(walked) == "[Option B"
+    assert walked.probabilities == pytest.approx((.2, 0))
+    assert next_text(walked, LETTERS) == "[Option B"
     assert unfollowed(walked, LETTERS).probabilities == pytest.approx((.2, .6))
 
 
@@ -110,7 +118,7 @@ def test_what_was_planted_is_read_by_every_way(gives, mass, answers, tmp_path):
     assert (one["kind"], round(one["leanings"]["place"]["value"], 6)) == ("free", .7)
     said = f"free (the two labels hold {100 * mass:.1f}% of its probability"
     assert said in out["verdict"]["sentence"]
-    assert out["design"]["read"] == "probability" and out["design"]["opening"] == "Decision: ["
+    assert out["design"]["read"] == "probability" and out["design"]["opening"] == "Decision: **"
 
 
 # --- what would fake it ------------------------------------------------------------------------
@@ -119,7 +127,7 @@ def test_a_reader_that_copies_the_form_decides_nothing(tmp_path):
     def copies(prompt):
         planted = PLACE(prompt)
         if labels := form(prompt):
-            planted[("Decision", ":", " [", *CUT[labels[0]], "|", labels[1], "]")] = .97
+            planted[("Decision", ":", " **", *CUT[labels[0]], "|", labels[1], "]")] = .97
         return planted
     out, rows, _, _ = pilot(tmp_path, Speaker(copies, {"chat"}))
     assert all(row["mass"] < .6 and row["echoed"] > .4 for row in rows)
@@ -131,7 +139,7 @@ def test_a_reader_that_copies_the_form_decides_nothing(tmp_path):
 def test_a_label_below_the_list_is_missing_and_no_decision(tmp_path):
     out, rows, _, _ = pilot(tmp_path, Speaker(
         lambda prompt: {**decides(lambda *_: .05)(prompt),
-                        ("Decision", ":", " [", "x"): .2}, top=2))
+                        ("Decision", ":", " **", "x"): .2}, top=2))
     # "Option" is listed, and then both letters are; PREEMPT begins with a token of its own.
     assert {(row["label_scheme"] == "L1", row["status"], row["cooperates"] is None)
             for row in rows} == {(True, "unlisted", True), (False, "ok", False)}
@@ -194,3 +202,51 @@ def test_what_a_model_goes_by_is_read_off_the_rows():
     assert one["leanings"]["place"]["value"] == pytest.approx(.9)
     assert one["leanings"]["letter"]["value"] == pytest.approx(.5)
     assert {pair["verdict"] for pair in one["invariance"].values()} == {"invariant"}
+
+
+def test_prompts_that_begin_alike_are_asked_together():
+    config = {"design": "mechanism", "seed": 42, "runs": 6, "compliance": "low", "temperature": 1,
+              "tells": "standard", "max_out": 4, "reasoning_effort": None, "read": "probability"}
+    blocks = design(load_domain("cvd"), config, ["m"])
+
+    def anew(trials):
+        texts = [trial.request.system + trial.request.user for trial in trials]
+        shared = sum(len(list(takewhile(lambda both: both[0] == both[1], zip(*pair, strict=False))))
+                     for pair in pairwise(texts))
+        return 1 - shared / sum(map(len, texts))
+    as_dealt = [trial for block in blocks for trial in block]
+    assert anew(by_prompt(blocks)) < .35 < .6 < anew(as_dealt)
+
+
+# --- the committed run -------------------------------------------------------------------------
+
+def test_the_page_says_what_the_committed_run_holds():
+    """By arithmetic of its own, from the trials."""
+    with gzip.open(RUN / "trials.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = list(map(json.loads, file))
+    first = [row["cooperates"] if row["order"] == "cooperative-first" else 1 - row["cooperates"]
+             for row in rows]
+    units = {}
+    for row, share in zip(rows, first, strict=True):
+        units.setdefault(row["bulletin"], []).append(share)
+    place = sum(sum(unit) / len(unit) for unit in units.values()) / len(units)
+    mass = sum(row["p_cooperate"] + row["p_other"] for row in rows) / len(rows)
+    for text in ((ROOT / "docs" / "real.md").read_text("utf-8"), (ROOT / "README.md").read_text()):
+        assert f"{100 * mass:.1f}%" in text and f"{100 * place:.0f}%" in text
+        assert "−1.7 points" in text and "−10.6 to +7.6" in text
+    out = json.loads((RUN / "pilot-analysis.json").read_text("utf-8"))
+    assert "−1.7 points, 95% interval −10.6 to +7.6" in out["verdict"]["sentence"]
+    assert not out["simulated"] and out["reading"]["smollm2-135m"]["kind"] == "forced"
+
+
+def test_the_committed_agreement_follows_from_its_samples():
+    spec = importlib.util.spec_from_file_location("agreement", ROOT / "benchmarks/agreement.py")
+    agreement = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(agreement)
+    made = agreement.figures(RUN)
+    assert json_file(made) == (agreement.OUT / "agreement.json").read_bytes()
+    assert agreement.page(made) == (agreement.OUT / "agreement.md").read_text("utf-8")
+    row = {"options": ["PREEMPT", "COORDINATE"], "order": "other-first", "opened": "Decision: **"}
+    assert [agreement.decided(text, row) for text in (
+        "COORDINATE**\n", "preempt**", "[PREEMPT|COORD", "Call them", "PRE")] == [
+        "cooperate", "other", "echo", "none", "none"]

@@ -6,6 +6,7 @@ bulletins, and cells within a block, so that no drift or outage can hit one cell
 as a whole or not at all.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from cirrus.ask.prompts import (
     decision_prompt,
     variant_pool,
 )
-from common.labels import Walked, distributions, next_text, unfollowed, walk
+from common.labels import Walked, distributions, next_text, stands, unfollowed, walk
 from common.parsing import Parsed, parse_decision
 from common.rng import SeededRandom
 from common.wire import Reply, Request
@@ -32,7 +33,7 @@ STAGE = "decision"
 DOMAIN = "cvd"
 DRAWN = 10   # bulletins of a pilot, as the specification's ten runs a cell
 # --read probability: how a turn is opened, tokens of an answer, answers to read one trial from.
-OPENING, READ_OUT, MOST_ANSWERS = "Decision: [", 5, 6
+OPENING, READ_OUT, MOST_ANSWERS = "Decision: **", 4, 6
 MOST_HIDDEN = 0.02  # of a reading: what a label that no server listed could have at most
 
 
@@ -262,14 +263,16 @@ def follow(trial: Trial):
         text = _next(trial, replies)
         if text is None:
             return replies
-        request = trial.request._replace(id=f"{trial.id}~{len(replies) + 1}", opening=text)
+        whole = stands(text, trial.prompt.options).kind == "label"
+        request = trial.request._replace(id=f"{trial.id}~{len(replies) + 1}", opening=text,
+                                         max_out=1 if whole else trial.request.max_out)
 
 
 def _next(trial: Trial, replies: Sequence[Reply]) -> str | None:
     read = all(reply.outcome == "ok" and reply.steps for reply in replies)
     if not read or replies[0].opened is None or len(replies) >= MOST_ANSWERS:
         return None
-    return next_text(_walked(trial, replies))
+    return next_text(_walked(trial, replies), trial.prompt.options)
 
 
 def _walked(trial: Trial, replies: Sequence[Reply]) -> Walked:
@@ -282,11 +285,13 @@ def _walked(trial: Trial, replies: Sequence[Reply]) -> Walked:
 
 def read_row(trial: Trial, replies: Sequence[Reply]) -> dict[str, Any]:
     """A line of trials.jsonl.gz. `p_cooperate`, `p_other`: probabilities of the labels, ended;
-    `mass`: their sum; `echoed`: of copying the form; `cooperates`: the share of the first in the
+    `mass`: their sum; `echoed`: of copying the form; `unfollowed`: of ways that may lead to a label
+    and were not asked to their end; `cooperates`: the share of the first in the
     sum, None where it can't be told. `decision` is None: nothing was drawn."""
     first, status = replies[0], _read_status(replies)
     outcome = {"decision": None, "cooperates": None, "p_cooperate": None, "p_other": None,
-               "mass": None, "echoed": None, "opened": first.opened, "answers": len(replies)}
+               "mass": None, "echoed": None, "unfollowed": None, "opened": first.opened,
+               "answers": len(replies)}
     if status == "ok":
         walked = _walked(trial, replies)
         chances = dict(zip(trial.prompt.options, walked.probabilities, strict=True))
@@ -294,7 +299,8 @@ def read_row(trial: Trial, replies: Sequence[Reply]) -> dict[str, Any]:
         told = p + other > 0 and walked.hidden <= MOST_HIDDEN * (p + other + walked.hidden)
         status = "ok" if told else "unlisted"
         outcome |= {"p_cooperate": p, "p_other": other, "mass": p + other,
-                    "echoed": walked.echoed, "cooperates": p / (p + other) if told else None}
+                    "echoed": walked.echoed, "unfollowed": math.fsum(walked.further.values()),
+                    "cooperates": p / (p + other) if told else None}
     return _row(trial, summed(replies), status, outcome)
 
 

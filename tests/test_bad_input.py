@@ -93,6 +93,9 @@ def test_a_configuration_that_is_wrong_is_refused_with_file_field_and_value(
     (["--provider", "simulated", "--base-url", "http://x/v1"], ["--base-url"]),
     *[(["--run-id", name], ["--run-id", repr(name)]) for name in
       ("a/b", "..", "a..b", "", "/etc", "a\\b", ".hidden", "a\n", "x" * 101)],
+    (("--bulletins", 10), ("--bulletins", "mechanism")),
+    (("--design", "mechanism", "--bulletins", 0), ("--bulletins", "0", "1 to 20")),
+    (("--design", "mechanism", "--bulletins", 21), ("--bulletins", "21", "1 to 20")),
 ])
 def test_a_flag_that_is_wrong_is_refused_and_nothing_is_written(cli, tmp_path, flags, words):
     one_line(cli(PILOT, "--out", "o", *flags), 2, *words)

@@ -492,7 +492,7 @@ def test_the_analysis_gives_these_figures_again(monkeypatch):
     monkeypatch.setattr("cirrus.judge.study.validity", lambda *of: OUT["markers"]["validity"])
     out = json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
     judged = {"established", "primary", "secondary", "parts", "gates", "tripwires", "verdict",
-              "course", "runs", "design", "similarity", "next"}
+              "course", "runs", "design", "similarity", "convergence", "next"}
     assert judged <= out.keys() & OUT.keys()
     for key in judged:
         assert out[key] == OUT[key], key

@@ -9,6 +9,7 @@ import run_pilot
 from cirrus.ask import pilot, probes
 from cirrus.ask.bulletins import FORBIDDEN, PROMPTS
 from cirrus.ask.populations import Mind
+from cirrus.ask.prompts import load_domain
 from cirrus.judge.probes import evidence
 from common.rng import SeededRandom
 
@@ -20,6 +21,18 @@ def dealt(domain, *kinds):
     config = CONFIG | {"probes": list(kinds or probes.KINDS)}
     return probes.deal(probes.texts(PROMPTS), domain, config,
                        list(pilot.dealt(domain, config, ["m"])))
+
+
+def test_fewer_bulletins_are_drawn_by_the_seed_and_asked_twice_each():
+    def blocks(**more):
+        return list(pilot.dealt(load_domain("cvd"), CONFIG | more, ["m"]))
+    some = blocks(bulletins=10)
+    assert len({block.stimulus.bulletin.id for block in some}) == 10 and len(some) == 20
+    assert [block.name for block in some] != [block.name for block in blocks(bulletins=10, seed=4)]
+    assert blocks(bulletins=20) == blocks()
+    asked = probes.deal(probes.texts(PROMPTS), load_domain("cvd"),
+                        CONFIG | {"probes": ["influence"], "bulletins": 10}, some)
+    assert len(asked) == 2 * probes.LEAST   # in two cells
 
 
 def answered(domain, mind=None, *kinds):

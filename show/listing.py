@@ -147,7 +147,8 @@ def _run(folder: Path, headlines: Headlines) -> Entry:
 def _paid(manifest: Mapping) -> float | None:
     """What was spent; None where a model has no price and its limit was charged by assumption."""
     spent, models = manifest["cost"]["spent_usd"], (manifest.get("provider") or {}).get("models")
-    known = all(model["price"]["price_from"] != "unknown" for model in (models or {}).values())
+    known = all((model.get("known") or model["price"])["price_from"] != "unknown"
+                for model in (models or {}).values())
     return spent if known else None
 
 

@@ -120,6 +120,23 @@ def test_two_models_behind_one_name_trip():
     assert t.several({"m": {"models": ["m-1"], "providers": ["p"]}})["tripped"] is False
 
 
+def test_names_and_what_is_behind_them_are_told_in_order():
+    behind = {"providers": ["q", "p"], "models": ["m-2", "m-1"]}
+    assert t.several({"z": behind, "a": behind})["figure"] == "; ".join(
+        f"{name}: 2 models (m-1, m-2); {name}: 2 providers (p, q)" for name in "az")
+
+
+def test_convergence_needs_two_policies_of_a_cell():
+    [row] = t.convergence({(1, "cvd", 1): {"a": [SAME], "b": [SAME]}})
+    assert row["within"] is None and row["difference"] is None and row["between"] == 1
+    # Two rounds, of two seeds each: cells agree within themselves and share nothing between.
+    rows = t.convergence({(seed, "cvd", number): {"a": ["xxxxx"] * 2, "b": ["yyyyy"] * number}
+                          for seed in (2, 1) for number in (1, 2)})
+    assert [(row["round"], row["within"], row["between"], row["difference"]) for row in rows] == [
+        (1, pytest.approx(1), pytest.approx(0), pytest.approx(1)),
+        (2, pytest.approx(1), pytest.approx(0), pytest.approx(1))]
+
+
 def test_upstreams_that_decide_differently_are_named_and_one_alone_is_no_table():
     rows = [decision(provider=name, cooperates=int(at < k)) for name, k in (("u", 9), ("v", 1))
             for at in range(10)]

@@ -66,8 +66,15 @@ def test_each_criterion_on_either_side_of_its_threshold(at, given, met):
     assert claims.success(pilot(**given), (120, 120))[at]["met"] is met
 
 
+@pytest.mark.parametrize("cell", NAMES.values())
+def test_one_cell_that_can_t_be_read_is_enough_to_judge_no_effect(cell):
+    out = pilot()
+    out["pooled"]["cells"][cell]["missing"] = 2
+    assert [row["met"] for row in claims.success(out, None)][EFFECT:COST] == [None, None]
+
+
 @pytest.mark.parametrize("redealt, met", [
-    ((120, 120), True), ((119, 120), False), ((0, 0), False), (None, None)])
+    ((120, 120), True), ((1, 1), True), ((119, 120), False), ((0, 0), False), (None, None)])
 def test_reproducible_is_said_where_every_question_is_dealt_again(redealt, met):
     assert claims.success(pilot(), redealt)[REPEATED]["met"] is met
 

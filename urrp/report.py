@@ -257,7 +257,7 @@ def heat_map(analysis: Analysis) -> Table:
             rows.append([one_line(_row_name(name)), *cells])
     caption = (
         "Share of refusals, prompt × model; its interval on hover and in the table of prompts; "
-        f"“n/N” where fewer than {MIN_TRIALS} trials could be rated"
+        f"“9 rated” where fewer than {MIN_TRIALS} trials could be"
     )
     return Table(["", *map(title, analysis.groups)], rows, caption=caption, name="heat-map")
 
@@ -266,7 +266,7 @@ def _heat(r: Rate | None) -> Heat:
     if r is None:
         return Heat(None)
     if r.value is None:
-        return Heat(None, f"{r.n}/{r.trials}", f"{r.n} of {r.trials} rated")
+        return Heat(None, f"{r.n} rated", f"{r.n} of {r.trials} rated")
     return Heat(r.value, percent(r.value), f"{r.k} of {r.n} rated, {_share(r)}")
 
 
@@ -528,8 +528,8 @@ def document(analysis: Analysis, folds: Folds | None = None) -> Document:
         "channel answer, or does it give the same output whatever is true?",
         answer(analysis),
         Foot(VERSION, known | names, _again(analysis)),
-        heat_map(analysis),
-        [signature_table(analysis), Bullets(read_lines(analysis)), Words(SAYS, "dim")],
+        signature_table(analysis),
+        [heat_map(analysis), Bullets(read_lines(analysis)), Words(SAYS, "dim")],
         [
             Section("Differences", [differences(analysis)]),
             *([Section("Side by side", [comparison(analysis)])]

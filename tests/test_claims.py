@@ -122,6 +122,8 @@ def test_a_positive_sentence_needs_its_interval(given, said):
 @pytest.mark.parametrize("given, words, said", [
     ({"simulated": True}, "SIMULATED", True), ({}, "SIMULATED", False),
     ({"word": "not evaluable"}, "Anything about the effect: because", True),
+    ({"verdict": {"word": "cue-responsive", "why": "", "open": ["length", "tone"]}},
+     "That these rivals are excluded: length; tone.", True), ({}, "rivals are excluded", False),
     ({}, "Anything about the effect", False),
     ({}, "A direction", False), ({"primary": contrast(low=0)}, "A direction", True),
     ({"primary": contrast(-.3, -.5, -1e-9)}, "A direction", False),

@@ -133,8 +133,6 @@ def analyse_study(args, runs) -> cli.Done:
     from cirrus.reports import study as reports
     from cirrus.reports.exports import write_analysis, write_figures
     from show.document import terminal
-    if len(runs) > 1:  # a word before some seconds of silence
-        print(f"reading and analysing {len(runs)} runs", file=sys.stderr, flush=True)
     study = read_study(runs)
     if args.export_ratings:
         return ratings.command_export(args, study)
@@ -142,6 +140,8 @@ def analyse_study(args, runs) -> cli.Done:
     where = places(study, args.out)
     imported = (ratings.collect(args.import_ratings, study, where[0]) if args.import_ratings
                 else [])
+    if len(runs) > 1:  # a word before some seconds of silence
+        print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(study, where, mechanism)
     report = reports.document(out)
     drawn = write_figures(report, Path(args.figures)) if args.figures else []

@@ -530,6 +530,12 @@ REJECTS = "the test over bulletins rejects"
 MORE = "correlation-sensitive or more, lacking "
 
 
+def test_the_power_wanted_is_that_of_the_default_study():
+    for size, times in (("m12", 1), ("m6", 0), ("m12b10", 0)):
+        rows = [record("true-40-at-50", rep, size) for rep in range(20)]
+        assert sum("of a true effect" in what for what in verdicts(rows)) == times
+
+
 # population, size, claim, what a record has in the first k of n replications, (k, n): met. Limits
 # of Wilson's interval for k of n, by prop.test(correct = FALSE) of R, stand on either side.
 @pytest.mark.parametrize("population, size, claim, has, cases", [

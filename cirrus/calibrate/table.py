@@ -33,8 +33,9 @@ LADDER = (NOT_EVALUABLE, *WORDS)
 CUE_RESPONSIVE, CORRELATION_SENSITIVE = WORDS[1], WORDS[2]
 # Of a word above cue-responsive, for rivals that lack one required contrast, or more.
 MOST_SAID = {1: 0.05, 2: 0.03}
-# Lower limits of the power to say it of a true effect in the mechanism study, by its points.
-LEAST_SAID = {40: 0.85, 30: 0.55}
+# Lower limits of the power to say it of a true effect in the default mechanism study, by its
+# points; smaller studies have what they have.
+DEFAULT, LEAST_SAID = "m12", {40: 0.85, 30: 0.55}
 
 # population → the alarms it must ring. A gate must not pass, a tripwire must trip.
 ALARMS: dict[str, tuple[str, ...]] = {
@@ -319,7 +320,7 @@ def _of_the_mechanism(row: Mapping) -> Claims:
                      f"{' or more' * (lacks > 1)} of what it needs", row,
                      row["probed"][LADDER[-1]], MOST_SAID[min(lacks, 2)])
     for points, least in LEAST_SAID.items():
-        if row["population"].startswith(f"true-{points}-"):
+        if row["size"] == DEFAULT and row["population"].startswith(f"true-{points}-"):
             yield _lower(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", row,
                          figure, least)
 

@@ -22,6 +22,7 @@ from cirrus.calibrate import replicate as c
 from cirrus.calibrate.earned import earned
 from cirrus.calibrate.oneshot import PROBES, Study, asked, planted, reply_of
 from cirrus.judge import mechanism as nine
+from cirrus.judge.gates import ENOUGH as GATES_ENOUGH
 from cirrus.judge.pilot import analyse as analyse_pilot
 from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.study import analyse
@@ -314,6 +315,14 @@ def test_what_is_enough_for_a_gate_is_the_first_size_that_passes_it_in_four_of_f
         passing = [size for size, times in entry["passed"].items() if times == 2]
         assert entry["size"] == (passing[0] if passing else None) and entry["reps"] == 2
     assert found["first_encounter"][57]["size"] and found["labels"][57]["size"] is None
+
+
+def test_what_the_gates_call_enough_passes_them():
+    """Four agents at +57 points, by a seed that the table was not made with."""
+    found = sizing.enough([57], ["4x1"], 2, seed=7)
+    stated = {gate for gate, sizes in GATES_ENOUGH.items() if sizes.get(57) == 4}
+    assert len(stated) == 5 and {gate for gate, entry in found.items()
+                                 if entry[57]["passed"]["4x1"] == 2} == stated
 
 
 def test_a_budget_that_buys_too_little_says_so():

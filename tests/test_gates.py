@@ -233,6 +233,8 @@ def test_one_scheme_only_and_five_bulletins_are_not_evaluable():
 
 
 def test_a_gate_names_what_was_enough_by_effect(monkeypatch):
-    assert g.enough("labels") == "not calibrated"
-    monkeypatch.setitem(g.ENOUGH, "labels", {30: "10 agents × 10 rounds", 57: "4 agents"})
-    assert g.enough("labels") == "+30 points: 10 agents × 10 rounds; +57 points: 4 agents"
+    assert g.ENOUGH.keys() == g.GATES.keys()
+    assert g.enough("labels") == "more than 10 agents × 10 rounds"
+    monkeypatch.setitem(g.ENOUGH, "labels", {30: 10, 57: 4})
+    assert g.enough("labels") == (
+        "+30 points: 10 agents × 10 rounds; +57 points: 4 agents × 10 rounds")

@@ -57,6 +57,8 @@ ENOUGH: dict[str, dict[int, int]] = {
 
 def enough(gate: str) -> str:
     """ "+30 points: 4 agents × 10 rounds; +57 points: …"."""
+    if gate not in ENOUGH:
+        return "not calibrated"
     sizes = "; ".join(f"+{true} points: {agents} agents × 10 rounds"
                       for true, agents in ENOUGH[gate].items())
     return sizes or f"more than {MOST_TRIED} agents × 10 rounds"

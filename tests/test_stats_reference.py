@@ -135,6 +135,7 @@ def test_every_public_statistic_has_a_reference():
         "sampled_tally",
         "counted_against",
         "established",
+        "established_p",
         "paired_difference",
         "tally",
         "positive_agreement",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import stats
-from cirrus import ALPHA
+from cirrus import ALPHA, TYPED
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.judge import prereg
@@ -211,7 +211,7 @@ def _command(design: Mapping[str, Any], plan: str) -> str:
     return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
             f"{max(MIN_BULLETINS, design['rounds'])} --seeds "
             f"{','.join(map(str, design['seeds']))} --models "
-            f"{','.join(design['models']['decision'])}")
+            f"{','.join(filter(TYPED, design['models']['decision']))}")
 
 
 # --- design ------------------------------------------------------------------------------------

@@ -5,11 +5,11 @@
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cirrus import TYPED
 from cirrus.ask.pilot import CELLS, MECHANISM
 from cirrus.judge.effects import NAMES
 from cirrus.judge.pilot import SHOWN as CONTRASTS
@@ -127,10 +127,6 @@ def _sections(out: Mapping) -> Iterator[Section]:
         "Which account of cooperation is left, nine cells on every bulletin can say:",
         Code("python3 run_pilot.py --design mechanism --models "
              + ",".join(filter(TYPED, out["design"]["models"])))])])
-
-
-# A name that can stand in a command as it is; others are left for the reader to type.
-TYPED = re.compile(r"[\w./:@-]+").fullmatch
 
 
 # --- figures -----------------------------------------------------------------------------------

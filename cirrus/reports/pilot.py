@@ -170,7 +170,9 @@ def _outcomes(out: Mapping) -> Plot:
     for name, own in out["models"].items():
         k, n, missing = (sum(cell[key] for cell in own["cells"].values())
                          for key in ("k", "n", "missing"))
-        acts[name] = {"cooperative": k, "other act": n - k, "no decision": missing}
+        # Shares of probability add up to no whole number; the last digits differ by Python.
+        acts[name] = {"cooperative": round(k, 1), "other act": round(n - k, 1),
+                      "no decision": missing}
     return Plot(Stack("Outcomes by model", acts, OUTCOMES),
                 "How the trials ended. What could not be read is never a decision.")
 

@@ -107,15 +107,15 @@ def test_a_sample_holds_what_the_journal_holds(logs):
     """The first line of the committed journal, read by hand."""
     log = logs["pilot-smollm2", "cirrus24_pilot", "smollm2-135m"]
     sample = next(s for s in log["samples"] if s["id"] == "r07_S.low-C.absent")
-    assert sample["input"].startswith("Message brokers: type confusion on consumer reconnect.")
+    assert sample["input"].startswith("Call note, LS-1090: message brokers, type confusion")
     assert [m["role"] for m in sample["messages"]] == ["system", "user", "assistant"]
     assert sample["messages"][1]["content"] == sample["input"]
-    assert sample["output"]["completion"].startswith("This is a decision for you to help")
+    assert sample["output"]["completion"].startswith("This is a policy issue, and an adv")
     assert sample["output"]["choices"][0]["stop_reason"] == "max_tokens"
     assert sample["output"]["usage"] == {
-        "input_tokens": 559, "output_tokens": 96, "total_tokens": 655}  # its cost is unknown
-    assert sample["completed_at"] == "2026-11-21T22:53:50+00:00"
-    assert sample["started_at"] == "2026-11-21T22:53:30.202500+00:00"  # 19.7975 s before
+        "input_tokens": 530, "output_tokens": 96, "total_tokens": 626}  # its cost is unknown
+    assert sample["completed_at"] == "2026-11-22T11:35:04+00:00"
+    assert sample["started_at"] == "2026-11-22T11:34:57.648800+00:00"  # 6.3512 s before
     assert sample["metadata"]["sent"]["seed"] == 730348139
     assert set(sample["scores"]) == {"status"}  # no decision could be read: there is no score
     assert sample["scores"]["status"]["value"] == "truncated"
@@ -125,7 +125,7 @@ def test_what_could_not_be_read_is_counted_as_unscored_not_as_zero(logs):
     results = logs["pilot-smollm2", "cirrus24_pilot", "smollm2-135m"]["results"]
     cooperates, status = results["scores"]
     assert (cooperates["scored_samples"], cooperates["unscored_samples"]) == (0, 40)
-    assert cooperates["metrics"] == {} and status["metrics"]["truncated"]["value"] == 28 / 40
+    assert cooperates["metrics"] == {} and status["metrics"]["truncated"]["value"] == 32 / 40
     assert status["metrics"]["ok"]["value"] == 0
 
 

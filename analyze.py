@@ -131,8 +131,7 @@ def analyse_study(args, runs) -> cli.Done:
     from cirrus.judge.rows import places, read_study
     from cirrus.markers import ratings
     from cirrus.reports import study as reports
-    from cirrus.reports.exports import write_analysis, write_figures
-    from show.document import terminal
+    from cirrus.reports.exports import gist, write_analysis, write_figures
     study = read_study(runs)
     if args.export_ratings:
         return ratings.command_export(args, study)
@@ -143,8 +142,7 @@ def analyse_study(args, runs) -> cli.Done:
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(study, where, mechanism)
-    report = reports.document(out)
-    drawn = write_figures(report, Path(args.figures)) if args.figures else []
+    drawn = write_figures(reports.document(out), Path(args.figures)) if args.figures else []
     left = cli.unfinished(run.complete for run in study.runs)
     runs_read = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
     return cli.Done(
@@ -155,8 +153,8 @@ def analyse_study(args, runs) -> cli.Done:
          "simulated": out["simulated"], "limits": out["limits"],
          "markers": out["markers"]["status"], "imported": imported,
          "figures": drawn},
-        "\n".join([*imported, terminal(report), f"{target}: {len(names)} files from {runs_read}",
-                   f"open {target / 'report.html'}"]), left)
+        "\n".join([*imported, gist(out, target, f"{target}: {len(names)} files from {runs_read}")]),
+        left)
 
 
 def mechanism_study(path, config):

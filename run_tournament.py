@@ -347,15 +347,12 @@ def report(args, runs, done, stops) -> cli.Done:
 def analysis(folders) -> tuple[str, str]:
     """(headline, what a terminal shows) of the runs in `folders`, analysed as one study."""
     from cirrus.judge.rows import places, read_study
-    from cirrus.reports.exports import write_analysis
-    from cirrus.reports.study import document
+    from cirrus.reports.exports import gist, write_analysis
     from common.verify import find_runs
-    from show.document import terminal
     print("analysing", file=sys.stderr, flush=True)
     study = read_study(find_runs(folders))
     target, _, out = write_analysis(study, places(study, None))
-    return (out["claims"]["headline"],
-            f"{terminal(document(out))}\nopen {target / 'report.html'}")
+    return out["claims"]["headline"], gist(out, target)
 
 
 def facts_of(summary) -> dict:

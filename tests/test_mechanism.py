@@ -252,3 +252,9 @@ def test_the_example_gives_superrational_its_word_and_no_rival_one():
     above = {name for name, word in out["verdict"]["models"].items()
              if WORDS.index(word) > WORDS.index("cue-responsive")}
     assert out["simulated"] and above == {"superrational"}
+
+
+def test_whatever_keeps_a_model_from_a_word_has_words():
+    from cirrus.judge.verdict import FURTHER, REQUIRED
+    from cirrus.reports.mechanism import LEFT, PROBES
+    assert {*REQUIRED, *FURTHER} == {*LEFT, *PROBES}

@@ -22,7 +22,7 @@ from cirrus.markers.labels import FAMILIES, Weights, labels
 from cirrus.markers.ratings import item_id, raters, readable
 from cirrus.reports import study as reports
 from common.artifacts import canonical_json, csv_parts, json_file, write_atomic
-from show.document import Document, files
+from show.document import Document, files, terminal
 
 SHARED = {
     "run": "name of the run's folder",
@@ -103,6 +103,11 @@ def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | Non
     for name, content in made:
         write_atomic(target / name, content)
     return target, [name for name, _ in made], out
+
+
+def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
+    """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
+    return "\n".join([terminal(reports.document(out)), *beside, f"open {target / 'report.html'}"])
 
 
 def write_figures(report: Document, folder: Path) -> list[str]:

@@ -39,7 +39,7 @@ RIVALS = {
     "HP-LA": "Nothing happens", "HP-LP": "It obeys the sentence",
     "HP-RV": "It likes a longer or warmer text", "HP-UN": "It follows the crowd",
     "interaction": "Its reactions merely add up", "HP-KC": "It is kind to whoever decides"}
-# The same in a word or two; what is not here is a probe's.
+# The same in a word or two, with the rest that a word needs.
 LEFT = {"HP-LA": "no effect", "HP-LP": "obedience", "HP-RV": "length or tone",
         "HP-UN": "conformity", "interaction": "adding up", "log-odds": "adding up",
         "labels": "labels", "missing": "missing answers", "readable": "unreadable answers",
@@ -95,8 +95,8 @@ def _words(out: Mapping) -> Table:
 def _lacks(part: Mapping) -> str:
     """What keeps a model from the highest word, each rival once."""
     held = part["required"] | dict.fromkeys(FURTHER, False) | part["further"]
-    return ", ".join(dict.fromkeys(LEFT.get(name, "probes") for name, holds_here in held.items()
-                                   if not holds_here)) or "–"
+    return ", ".join(dict.fromkeys("probes" if name in PROBES else LEFT[name]
+                                   for name, holds_here in held.items() if not holds_here)) or "–"
 
 
 # --- figures -----------------------------------------------------------------------------------

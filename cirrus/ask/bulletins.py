@@ -182,10 +182,22 @@ def fill(bulletin: str, fields: Mapping[str, str], sentences: Mapping[str, str])
     nothing vanishes with the blank before it, or after it where a line begins."""
     text = bulletin
     for slot in SLOTS:
-        place = re.compile(rf"(?:(?<=\S) )?\{{{slot}\}}(?:(?<=^\{{{slot}\}}) )?", re.M)
         words = sentences.get(slot, "")
-        text = (text.replace(f"{{{slot}}}", words) if words else place.sub("", text))
+        text = text.replace(f"{{{slot}}}", words) if words else _without(text, f"{{{slot}}}")
     return text.format_map(fields)
+
+
+def _without(text: str, place: str) -> str:
+    # By hand: a pattern that may begin with a blank looks at each letter of each bulletin, twice
+    # as long as all other checks of the prompts together.
+    left, *parts = text.split(place)
+    for part in parts:
+        if not left or left.endswith("\n"):
+            part = part.removeprefix(" ")
+        elif left.endswith(" ") and not left[-2:-1].isspace() and len(left) > 1:
+            left = left[:-1]
+        left += part
+    return left
 
 
 def complaint(where: str, field: str, value: object, advice: str) -> ScenarioError:

@@ -77,7 +77,7 @@ def checks():
 
 def opening(value):
     """A check of config files: how an assistant's turn is opened."""
-    from common.labels import stands
+    from common.parsing import stands
     fits = isinstance(value, str) and value == value.strip() and (
         stands(value, ("COORDINATE", "PREEMPT")).kind == "open")
     return None if fits else "must begin the form's decision line, such as 'Decision: ['"

@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 import stats  # noqa: E402
 from common.artifacts import gzip_bytes, json_file, jsonl  # noqa: E402
-from common.labels import stands  # noqa: E402
-from common.opening import COMPLETIONS, Way, body  # noqa: E402
+from common.parsing import stands  # noqa: E402
+from common.wire import COMPLETIONS, Way, read_body  # noqa: E402
 from show.figures import interval, percent, plain, points  # noqa: E402
 
 OUT = ROOT / "results" / "examples" / "agreement-smollm2"
@@ -70,7 +70,8 @@ def answer(url: str, trial, seed: int) -> str:
     chat = {"model": trial.model, "messages": [
         {"role": "system", "content": trial.request.system},
         {"role": "user", "content": trial.request.user}]}
-    asked = body(chat, Way(COMPLETIONS, 0), trial.request.opening, TOKENS) | WHOLE | {"seed": seed}
+    asked = read_body(chat, Way(COMPLETIONS, 0), trial.request.opening, TOKENS)
+    asked |= WHOLE | {"seed": seed}
     del asked["logprobs"]
     call = urllib.request.Request(f"{url}/completions", json.dumps(asked).encode(),
                                   {"Content-Type": "application/json"})

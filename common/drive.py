@@ -31,9 +31,8 @@ from typing import Any, NamedTuple
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
 from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.journal import Ledger
-from common.opening import opened
 from common.reading import read
-from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision, run_of
+from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, opened, precision, run_of
 
 
 class After(NamedTuple):

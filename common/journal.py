@@ -77,7 +77,7 @@ def reply_of(entry: dict, reading: Reading | None = None) -> Reply:
     reply = (reading or reading_of(entry)).reply
     return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
                           quantization=wire.precision(entry["request"]),
-                          opened=wire.opening.opened(entry["request"]))
+                          opened=wire.opened(entry["request"]))
 
 
 def is_final(entry: dict) -> bool:

@@ -29,10 +29,9 @@ from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, wire
 from common.exits import UsageError
-from common.opening import MOST_TOP, REPLY, WAYS, Way, way_of
-from common.preflight import READING, Catalogue, Terms, check, learn, pin, unread
+from common.preflight import READING, Catalogue, Terms, check, learn, pin, unread, way_of
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
-from common.wire import Exchange, Model, Request
+from common.wire import MOST_TOP, REPLY, WAYS, Exchange, Model, Request, Way
 
 NAME = "openrouter"
 OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads

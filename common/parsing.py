@@ -1,4 +1,5 @@
-"""Strict decision parsing: what can't be read is a status of its own, never a decision.
+"""Strict reading of decisions, from text or from probabilities: what can't be read is a status of
+its own, never a decision.
 
 >>> parse_decision("**Decision:** coordinate.", ("COORDINATE", "PREEMPT"))
 Parsed(option='COORDINATE', status='ok')
@@ -6,8 +7,10 @@ Parsed(option='COORDINATE', status='ok')
 Parsed(option=None, status='unreadable')
 """
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from common.refusals import classify_refusal
@@ -59,3 +62,155 @@ def _fold(text: str) -> str:
 
 def _names(line: str, label: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(_fold(label))}(?!\w)", line) is not None
+
+
+# --- read as probabilities ---
+#
+#     nodes = {} | distributions(opening, steps)
+#     walked = walk(nodes, "Decision: [", ("COORDINATE", "PREEMPT"))
+#     walked.probabilities, walked.further        # (.31, .02), texts from which to ask on
+#
+# A label counts where the strict parser would take it: in any case, dressed or bare, as a whole and
+# **ended**. Copying the form ("[COORDINATE|PREEMPT]") begins with a label too, and is no decision;
+# what goes that way is `echoed`. All ways of cutting a label into tokens are added up.
+
+Nodes = Mapping[str, Mapping[str, float]]  # text so far → {next token: log-probability}
+# What servers call the end of a turn.
+ENDS = frozenset({"", "<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>", "<|end|>", "<eos>",
+                  "<end_of_turn>", "<|end_of_text|>"})
+# After a label: closed at once, or a line's end, whatever punctuation stands before it.
+CLOSED = re.compile(r"""[\])}>"'”’»*_`~]+|[\s.,;:!?…\])}>"'”’»*_`~]*[\r\n].*""", re.S)
+FAINT = 1e-6      # a way that is less probable is not followed
+WORTH = 0.1       # of what a label has so far: less is not worth another call
+
+
+class Walked(NamedTuple):
+    """`probabilities`: of each label; `echoed`: labels that went on into the form's own words;
+    `further`: {text: probability} of ways whose next token is unknown; `hidden`: what a label that
+    nobody listed could have at most."""
+
+    probabilities: tuple[float, ...]
+    echoed: float
+    further: dict[str, float]
+    hidden: float
+
+    @property
+    def mass(self) -> float:
+        return math.fsum(self.probabilities)
+
+
+def distributions(opening: str, steps: Iterable[tuple[str, Mapping[str, float]]]) -> Nodes:
+    """{text: the distribution that follows it} along one answer."""
+    nodes, text = {}, opening
+    for token, alternatives in steps:
+        nodes[text] = alternatives
+        text += token
+    return nodes
+
+
+def walk(nodes: Nodes, opening: str, options: Sequence[str]) -> Walked:
+    """Add up every way from `opening` to a label."""
+    totals, echoed, further = [0.0] * len(options), 0.0, {}
+    unseen = [0.0] * len(options)  # most that one unlisted token could give a label
+    ways = [(opening, 1.0)]
+    while ways:
+        text, chance = ways.pop()
+        if text not in nodes:
+            further[text] = further.get(text, 0.0) + chance
+            continue
+        at = stands(text, tuple(options))
+        listed = nodes[text]
+        for index in range(len(options)) if at.kind == "open" else ():
+            if at.option in (None, index):
+                unseen[index] = max(unseen[index], chance * _unlisted(listed))
+        for token, value in listed.items():
+            p = chance * math.exp(value)
+            after = at if token in ENDS else stands(text + token, tuple(options))
+            if after.kind == "ended" or (token in ENDS and at.kind == "label"):
+                totals[after.option] += p
+            elif after.kind == "beyond":
+                echoed += p
+            elif after.kind in ("open", "label") and token not in ENDS and p >= FAINT:
+                ways.append((text + token, p))
+    for text, chance in further.items():
+        at = stands(text, tuple(options))
+        for index in range(len(options)):
+            if at.option in (None, index):
+                unseen[index] = max(unseen[index], chance)
+    return Walked(tuple(totals), echoed, further, _hidden(totals, unseen))
+
+
+def _unlisted(listed: Mapping[str, float]) -> float:
+    """The most that a token can have that is not listed: no more than the least that is."""
+    chances = list(map(math.exp, listed.values()))
+    return max(0.0, min(min(chances, default=1.0), 1 - math.fsum(chances)))
+
+
+def _hidden(totals: Sequence[float], unseen: Sequence[float]) -> float:
+    return max((most for total, most in zip(totals, unseen, strict=True) if not total), default=0.0)
+
+
+def next_text(walked: Walked, options: Sequence[str]) -> str | None:
+    """From where to ask on: for a label that has nothing yet, else the way that probably adds most;
+    None where no way is worth it. A way with one letter of a label is likely another word's."""
+    ways = []
+    for text, chance in walked.further.items():
+        at = stands(text, tuple(options))
+        likely = chance * at.share
+        has = walked.mass if at.option is None else walked.probabilities[at.option]
+        if not has or likely >= WORTH * has:
+            ways.append((not has, likely, text))
+    return max(ways)[2] if ways else None
+
+
+def unfollowed(walked: Walked, options: Sequence[str]) -> Walked:
+    """Where nothing can be asked on: a way counts for the only label that it can become."""
+    totals = list(walked.probabilities)
+    for text, p in walked.further.items():
+        at = stands(text, tuple(options))
+        if at.option is not None:
+            totals[at.option] += p
+    return walked._replace(probabilities=tuple(totals), further={},
+                           hidden=0.0 if all(totals) else walked.hidden)
+
+
+class Stand(NamedTuple):
+    """Where a text stands: "open" (may become a label), "label" (is one, not ended), "ended",
+    "beyond" (a label that goes on) or "none". `option`: the only one that it is or can become;
+    `share`: how much of a label is there."""
+
+    kind: str
+    option: int | None = None
+    share: float = 1.0
+
+
+NONE, LINE_END = Stand("none"), re.compile(r"\S\s*[\r\n]")
+
+
+def stands(text: str, options: tuple[str, ...]) -> Stand:
+    """Where a reply so far stands, read as `parse_decision` reads its first line."""
+    for index, option in enumerate(options):
+        if whole := _label(option).match(text):
+            tail = text[whole.end():]
+            if not tail:
+                return Stand("label", index)
+            return Stand("ended" if CLOSED.fullmatch(tail) else "beyond", index)
+    plain = re.sub(r"\s+", " ", DRESSING.sub("", text)).casefold().lstrip()
+    if LINE_END.search(DRESSING.sub("", text)):
+        return NONE
+    begun = PREFIX.match(plain)
+    rest = plain[begun.end():] if begun else plain
+    possible = [index for index, option in enumerate(options)
+                if option.casefold().startswith(rest)]
+    if not possible and not (begun is None and "decision :".startswith(plain)):
+        return NONE
+    longest = max((len(options[index]) for index in possible), default=1)
+    return Stand("open", possible[0] if len(possible) == 1 and rest else None,
+                 len(rest) / longest if possible else 0.0)
+
+
+@cache
+def _label(option: str) -> re.Pattern[str]:
+    dressing = rf"(?:\s|{DRESSING.pattern})*"
+    words = r"\s+".join(map(re.escape, option.split()))
+    return re.compile(rf"{dressing}(?:decision{dressing}[:：]{dressing})?{words}", re.I)

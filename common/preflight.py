@@ -1,17 +1,30 @@
 """Before the first paid call: what is known of each model, which upstream is asked, what is wrong.
 
-Pure functions over what a provider's lists say. A problem ends the run before anything is asked.
+Pure functions over what a provider's lists say, but for `way_of`, which asks through `post`. A
+problem ends the run before anything is asked.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from common import wire
 from common.exits import Incomplete, ProviderRefused, UsageError
-from common.opening import Way
-from common.wire import Model, Request, Terms, Upstream
+from common.reading import SAME, steps
+from common.wire import (
+    COMPLETIONS,
+    CONTINUE,
+    MOST_TOP,
+    REPLY,
+    Model,
+    Request,
+    Terms,
+    Upstream,
+    Way,
+    read_body,
+)
 
 AUTO = "auto"
 READING = ("logprobs", "top_logprobs")  # what a server takes that tells probabilities
@@ -219,3 +232,64 @@ def fixed(manifest: Mapping[str, Any]) -> bool:
     return (not isinstance(provider, Mapping) or provider.get("dialect") != "openrouter"
             or bool(config.get("pin") or identity.get("pin"))
             or (routing.get("allow_fallbacks") is False and len(routing.get("only") or []) == 1))
+
+
+# --- how probabilities are read: asked once ---
+
+TOPS = (MOST_TOP, 5)  # what a server is asked for, in turn
+Post = Callable[[str, dict], tuple[int | None, str]]
+# With a system message: a template may put in one of its own where there is none.
+SAYING = ({"role": "system", "content": "You answer in one word."},
+          {"role": "user", "content": "Say yes or no."})
+
+
+def way_of(post: Post, model: str) -> Way | None:
+    """The best way that a server has, found by asking; None where it gives no log-probabilities.
+
+    A turn counts as opened where the server counts one more token for one more word: who ignores
+    the flags, or has another template, counts more.
+    """
+    ask = {"model": model, "messages": list(SAYING), "max_tokens": 1, "temperature": 0}
+    plain = _answer(post("/chat/completions", ask))
+    size = _prompt_tokens(plain)
+    for name, path in ((CONTINUE, "/chat/completions"), (COMPLETIONS, "/completions")):
+        for top in TOPS:
+            tried = read_body(ask, Way(name, top), "Yes", 1)
+            first = _answer(post(path, tried))
+            if not _first(first):
+                continue
+            if size is None or _prompt_tokens(first) != size + 1:
+                break
+            if _same(_first(first), _first(_answer(post(path, tried | {"temperature": 1})))):
+                return Way(name, top)
+            break
+    chat = _answer(post("/chat/completions", read_body(ask, Way(REPLY, MOST_TOP), "", 1)))
+    return Way(REPLY, MOST_TOP) if _first(chat) else None
+
+
+def _answer(answer: tuple[int | None, str]) -> dict:
+    status, text = answer
+    try:
+        data = json.loads(text) if status == 200 else {}
+    except (ValueError, RecursionError):
+        data = {}
+    return data if isinstance(data, dict) else {}
+
+
+def _prompt_tokens(data: Mapping) -> int | None:
+    usage = data.get("usage")
+    return usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+
+
+def _first(data: Mapping) -> dict[str, float]:
+    """The distribution of the first token."""
+    choices = data.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    read = steps(choice.get("logprobs")) if isinstance(choice, Mapping) else ()
+    return read[0][1] if read and len(read[0][1]) > 1 else {}
+
+
+def _same(cold: Mapping[str, float], warm: Mapping[str, float]) -> bool:
+    """Whether temperature leaves the probabilities as they are."""
+    best = max(cold, key=cold.__getitem__)
+    return best in warm and abs(cold[best] - warm[best]) <= SAME

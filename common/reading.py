@@ -8,13 +8,13 @@ import json
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from common.opening import steps
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
 
+SAME = 1e-3                 # of a log-probability: how far one may be from what it must be
 MANY = 10**12               # no count of tokens; above it a float would overflow
 TRANSIENT_4XX = {408, 409, 425, 429}  # every other 3xx and 4xx says the request itself is wrong
 # The words and statuses in which upstreams dress a refusal as an error.
@@ -410,3 +410,26 @@ def read_bill(text: str) -> float | None:
     usd = _dollars(data.get("total_cost"))
     upstream = _dollars(data.get("upstream_inference_cost")) if data.get("is_byok") is True else 0
     return None if usd is None else usd + (upstream or 0.0)
+
+
+def steps(logprobs: Any) -> tuple[tuple[str, dict[str, float]], ...]:
+    """(token, {alternative: log-probability}) of each token of an answer, of either endpoint; empty
+    where the server gave none."""
+    if not isinstance(logprobs, Mapping):
+        return ()
+    try:
+        if isinstance(logprobs.get("content"), list):
+            return tuple(_step(one["token"], [(one["token"], one["logprob"]), *(
+                (each["token"], each["logprob"]) for each in one["top_logprobs"])])
+                for one in logprobs["content"])
+        return tuple(_step(token, [(token, value), *top.items()]) for token, value, top in zip(
+            logprobs["tokens"], logprobs["token_logprobs"], logprobs["top_logprobs"], strict=True))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()
+
+
+def _step(token: str, pairs: Sequence[tuple[str, float]]) -> tuple[str, dict[str, float]]:
+    known = {name: float(value) for name, value in pairs if float(value) <= SAME}
+    if not isinstance(token, str) or len(known) < len(dict(pairs)):
+        raise ValueError(token)
+    return token, known

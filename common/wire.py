@@ -5,16 +5,15 @@ and SDK (autumn 2026). What a raw answer means is read in `reading.py`.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from common import EFFORTS, opening
+from common import EFFORTS
 from common.artifacts import sha256
 
 FINAL_OUTCOMES = ("ok", "empty", "truncated", "blocked")
 UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 PAID_OUTCOMES = ("ok", "empty", "truncated")  # such an answer tells what a call costs
-UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 OUTCOMES = (*FINAL_OUTCOMES, *UNANSWERED)
 
 MIN_CAP = 16                # some upstreams refuse a smaller output limit with a 400
@@ -25,6 +24,14 @@ ALWAYS_REASONING = ("gpt-5", "o1", "o3", "o4")  # where no catalogue says so
 HEADROOM = dict(zip(EFFORTS, (0, 1024, 2048, 8192, 16_384, 32_768, 32_768), strict=True))
 MOST_USD = 1e9              # no price and no bill; sums below it stay finite
 TEMPLATE_TOKENS = 64        # chat template around two messages, counted generously
+
+# How a server tells log-probabilities, the best first: the chat endpoint goes on with an opened
+# turn, as vLLM does by two flags; the chat template is written by us; nothing can be opened.
+CONTINUE, COMPLETIONS, REPLY = "continue", "completions", "reply"
+WAYS = {CONTINUE: "after an opened turn", COMPLETIONS: "after an opened turn (completions, ChatML)",
+        REPLY: "in the reply itself"}
+MOST_TOP = 20        # alternatives that OpenAI's interface gives at most
+GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
 
 
 class Request(NamedTuple):
@@ -143,6 +150,13 @@ class Terms(NamedTuple):
     resolved: Mapping[str, Upstream] = {}
 
 
+class Way(NamedTuple):
+    """`top`: how many alternatives a token the server gives."""
+
+    name: str
+    top: int
+
+
 class Model(NamedTuple):
     """What is known of a model. Prices in dollars per token (per call for `request`)."""
 
@@ -159,8 +173,8 @@ class Model(NamedTuple):
     most_out: int | None = None       # tokens of output at most
     expires: str | None = None        # YYYY-MM-DD
     upstream: Upstream | None = None  # the only one to be asked
-    way: str = opening.REPLY          # how probabilities are read, and alternatives a token
-    top: int = opening.MOST_TOP
+    way: str = REPLY          # how probabilities are read, and alternatives a token
+    top: int = MOST_TOP
 
     @property
     def priced(self) -> bool:
@@ -229,9 +243,38 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
     elif request.effort is not None or (dialect == "openai" and thinks(request, model)):
         out["reasoning_effort"] = asked
     if request.top:
-        return opening.body(out, opening.Way(model.way, model.top), request.opening,
-                            request.max_out)
+        return read_body(out, Way(model.way, model.top), request.opening, request.max_out)
     return out
+
+
+def chatml(messages: Sequence[Mapping[str, str]], opening: str) -> str:
+    """Messages in ChatML, the template of SmolLM2, Qwen and others, with the turn opened."""
+    turns = "".join(f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in messages)
+    return f"{turns}<|im_start|>assistant\n{opening}"
+
+
+def read_body(chat: Mapping[str, Any], way: Way, opening: str,
+              tokens: int) -> dict[str, Any]:
+    """The body of a chat completion, turned into one that is read. An opened turn is gone on with
+    at temperature 0: which token is taken does not matter then, and the likeliest leads on."""
+    if way.name == COMPLETIONS:
+        return {"model": chat["model"], "prompt": chatml(chat["messages"], opening),
+                "max_tokens": tokens, "temperature": 0, "logprobs": way.top}
+    out = dict(chat) | {"logprobs": True, "top_logprobs": way.top}
+    if way.name == CONTINUE:
+        out |= {"messages": [*chat["messages"], {"role": "assistant", "content": opening}],
+                "temperature": 0, **dict.fromkeys(out.keys() & {
+                    "max_tokens", "max_completion_tokens"}, tokens), **GOES_ON}
+    return out
+
+
+def opened(sent: Mapping[str, Any]) -> str | None:
+    """What the turn of a body was opened with, None where it was not."""
+    if "prompt" in sent:
+        return str(sent["prompt"]).rpartition("<|im_start|>assistant\n")[2]
+    if sent.get("continue_final_message") is True:
+        return sent["messages"][-1]["content"]
+    return None
 
 
 # What an account may have switched on for all its calls: each would change text or subject.

@@ -17,8 +17,8 @@ from cirrus.ask.prompts import load_domain
 from cirrus.judge import reading
 from common.artifacts import json_file
 from common.exits import UsageError
-from common.labels import next_text, stands, unfollowed, walk
-from common.opening import way_of
+from common.parsing import next_text, stands, unfollowed, walk
+from common.preflight import way_of
 
 RUN = ROOT / "results" / "examples" / "pilot-smollm2-read"
 WORDS, LETTERS = ("COORDINATE", "PREEMPT"), ("Option A", "Option B")

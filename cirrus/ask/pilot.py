@@ -23,8 +23,16 @@ from cirrus.ask.prompts import (
     decision_prompt,
     variant_pool,
 )
-from common.labels import Walked, distributions, next_text, stands, unfollowed, walk
-from common.parsing import Parsed, parse_decision
+from common.parsing import (
+    Parsed,
+    Walked,
+    distributions,
+    next_text,
+    parse_decision,
+    stands,
+    unfollowed,
+    walk,
+)
 from common.rng import SeededRandom
 from common.wire import Reply, Request
 

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,25 @@ def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_see
     assert bulletins_of([42], 10)[42] == bulletins_of([41, 42, 43], 10)[42]
     first = [bulletins[0] for bulletins in bulletins_of(list(range(21)), 1).values()]
     assert sorted(Counter(first).values()) == [1] * 19 + [2]
+
+
+@pytest.mark.parametrize("pool", [6, 8, 12, 20])
+def test_consecutive_turns_meet_all_bulletins_as_evenly_as_can_be(pool):
+    from cirrus.ask.design import places
+    for rounds, first in product(range(1, pool + 1), range(0, pool, 3)):
+        met, columns = [0] * pool, [set() for _ in range(rounds)]
+        for turn in range(first, first + pool):
+            for column, at in zip(columns, places(turn, rounds, pool), strict=True):
+                met[at] += 1
+                column.add(at)
+            assert max(met) - min(met) <= 1
+        assert {len(column) for column in columns} == {pool}
+
+
+@pytest.mark.parametrize("seeds", [[42, 43], [43, 44], [7, 27], [9, 3]])
+def test_two_seeds_of_ten_rounds_meet_all_twenty(seeds):
+    first, second = bulletins_of(seeds, 10).values()
+    assert len({*first, *second}) == 20
 
 
 def test_held_out_bulletins_are_asked_by_held_out_runs_alone():

@@ -8,6 +8,7 @@ What each agent is asked in it stands in `encounters.py`.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import gcd
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -179,29 +180,36 @@ def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],
                ) -> list[tuple[Bulletin, Variant]]:
     """(bulletin, variant) of each round, from the main pool or the held-out one.
 
-    A Latin arrangement: in every round runs of different turns stand on different bulletins, and
-    in every run each round has another one until all are used; then they come again with the next
-    variant. A run from before there were turns draws its bulletins by its seed alone.
+    A run from before there were turns draws its bulletins by its seed alone.
     """
     holdout = config["variants"] == "holdout"
     if "turn" not in config:
         return deal_bulletins(rng.stream("bulletins"), domain, config["rounds"], holdout=holdout)
     pool = bulletin_pool(domain, holdout)
-    order = SeededRandom(0, "order of bulletins").sample(range(len(pool)), len(pool))
+    shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
     variants = variant_pool(rng.stream("variants"), domain, holdout)
-    return [(pool[(config["turn"] + order[at]) % len(pool)], variants[(at + lap) % len(variants)])
-            for lap, at in (divmod(number, len(pool)) for number in range(config["rounds"]))]
+    return [(shuffled[at], variants[number % len(variants)])
+            for number, at in enumerate(places(config["turn"], config["rounds"], len(pool)))]
 
 
-def turns(seeds: Iterable[int], pool: int) -> dict[int, int]:
-    """{seed: where it begins among `pool` bulletins}: its remainder, or the next place that is
-    free, so that no two seeds share a bulletin in a round before all are used."""
-    taken, out = [0] * pool, {}
-    for seed in dict.fromkeys(seeds):
-        places = [(seed + step) % pool for step in range(pool)]
-        out[seed] = min(places, key=lambda place: taken[place])
-        taken[out[seed]] += 1
-    return out
+def places(turn: int, rounds: int, pool: int) -> list[int]:
+    """Where each round of a run stands on a circle of bulletins.
+
+    Runs of consecutive turns take up where the one before left off: together they meet every
+    bulletin as often as any other, or once more. Where a run would begin where one began
+    before, its rounds begin one place on: in every round, runs stand on different bulletins
+    until all are used.
+    """
+    shared = gcd(rounds, pool)
+    later = turn // (pool // shared) % shared
+    return [(turn * rounds + (number + later) % rounds) % pool for number in range(rounds)]
+
+
+def turns(seeds: Iterable[int]) -> dict[int, int]:
+    """{seed: its turn}: consecutive from the first seed on, so that a seed has the same turn alone
+    and before its neighbours."""
+    listed = list(dict.fromkeys(seeds))
+    return {seed: listed[0] + at for at, seed in enumerate(listed)}
 
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
@@ -462,7 +470,7 @@ def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, li
             if built_in:
                 config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
             runs.append(Run(f"{name}-s{seed}", run_name(config), config))
-    return checked(dealt(runs, bulletins), bulletins)
+    return checked(dealt(runs), bulletins)
 
 
 def pools(domains: Iterable[Domain]) -> Pools:
@@ -475,14 +483,14 @@ def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
     return config["domain"], config["variants"]
 
 
-def dealt(runs: Sequence[Run], bulletins: Pools) -> list[Run]:
-    """The runs with their turns: where each seed begins among the bulletins of its pool."""
+def dealt(runs: Sequence[Run]) -> list[Run]:
+    """The runs with their turns among the seeds of their pool."""
     seeds: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
-    begins = {pool: turns(listed, bulletins[pool]) for pool, listed in seeds.items()}
+    each = {pool: turns(listed) for pool, listed in seeds.items()}
     return [run._replace(config=run.config | {
-        "turn": begins[pool_of(run.config)][run.config["seed"]]}) for run in runs]
+        "turn": each[pool_of(run.config)][run.config["seed"]]}) for run in runs]
 
 
 def _config(settings: Mapping, models: Mapping, seed: int, own: Mapping) -> dict[str, Any]:
@@ -502,7 +510,7 @@ def single_runs(settings: Mapping[str, Any], models: Mapping[str, list[dict]],
     configs = [run_config(settings, models=models, seed=seed)
                for seed in given or settings["randomization"]["seeds"]]
     runs = [Run("", run_name(config), config) for config in configs]
-    return checked(dealt(runs, bulletins), bulletins)
+    return checked(dealt(runs), bulletins)
 
 
 def checked(runs: list[Run], bulletins: Pools) -> list[Run]:

@@ -218,11 +218,18 @@ def analyse_pilots(args, runs) -> cli.Done:
 
 
 def headlines():
-    """{instrument: what its analysis found}, for the index."""
-    from cirrus.reports import headlines as cirrus
+    """{instrument: what an analysis found, "" where a folder holds none}, for the index; they raise
+    ValueError, KeyError or TypeError where it is damaged."""
+    from cirrus.reports import calibration, pilot, study
+    from show.listing import read_json
     from urrp.collect import headline
-    return {"pilot": cirrus.pilot, "tournament": cirrus.study, "calibration": cirrus.calibration,
-            "urrp": headline}
+
+    def of(name, answer):
+        return lambda folder: (answer(read_json(folder / name)) if (folder / name).is_file()
+                               else "")
+    return {"pilot": of("pilot-analysis.json", pilot.answer),
+            "tournament": of("acausal-analysis.json", study.answer),
+            "calibration": of("calibration.json", calibration.answer), "urrp": headline}
 
 
 def index_all(args) -> cli.Done:

@@ -88,7 +88,7 @@ def main(argv) -> cli.Done:
     identity = {"seed": args.seed, "prompts_sha256": prompts_sha256(), **mine(args.rivals),
                 "repeats": None}
     if args.repeat:
-        from cirrus.calibrate.repeat import repeat_of, wanted_again
+        from cirrus.calibrate.kept import repeat_of, wanted_again
         identity["repeats"] = repeat_of(Path(args.repeat), args.seed)
         keys = wanted_again(keys, identity["repeats"]["claims"])
     if args.dry_run:

@@ -21,7 +21,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 import stats  # noqa: E402
 from cirrus.ask.populations import centred  # noqa: E402
-from cirrus.calibrate.played import short  # noqa: E402
+from cirrus.calibrate.studies import short  # noqa: E402
 from cirrus.judge.effects import tested  # noqa: E402
 from cirrus.judge.study import tables_of  # noqa: E402
 from common.rng import SeededRandom  # noqa: E402

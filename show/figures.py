@@ -1,4 +1,4 @@
-"""How a figure and a foreign word are said, on every page, in every file and on the terminal.
+"""How a figure and a foreign word are said and coloured, on every page, in every file.
 
     percent(0.214)           "21%"               a share
     points(-0.214)           "−21.4 points"      a difference of shares
@@ -154,3 +154,191 @@ def count(n: int, noun: str) -> str:
 def sentence(words: str) -> str:
     """With a capital first and a full stop last."""
     return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "!", "?")) else ".")
+
+
+# --- colours, and the sheet ---------------------------------------------------------------------
+#
+# A colour stands for one thing wherever it appears: `cooperate` is the same blue in every figure,
+# and nothing else is that blue. Beside its colour each thing has a mark, a dash or a word, so that
+# nothing rests on colour alone. Text reaches a contrast of 4.5 and graphics 3 on every ground
+# (WCAG 2.1 AA, 1.4.3 and 1.4.11), and what must be told apart stays apart under protanopia and
+# deuteranopia; `tests/test_look.py` computes both.
+
+class Colour(NamedTuple):
+    """A colour on light and on dark ground, and what it stands for."""
+
+    light: str
+    dark: str
+    means: str
+
+
+COLOURS = {
+    "paper": Colour("#ffffff", "#12161b", "the page"),
+    "panel": Colour("#f5f7f9", "#1b2128", "tiles, folds, fields, empty heat"),
+    "ink": Colour("#1b1f24", "#e6eaee", "text"),
+    "dim": Colour("#57606a", "#a3adb8", "notes; a verdict that is not evaluable"),
+    "rule": Colour("#d5dbe1", "#36404b", "hairlines that only decorate"),
+    "edge": Colour("#7b858f", "#7b858f", "the edge of a field or a button"),
+    "link": Colour("#0b5cad", "#7db8ff", "links, and the ring around what has the focus"),
+    "on": Colour("#ffffff", "#0d1116", "text on a filled bar"),
+    "cooperate": Colour("#0b5cad", "#6aaeff", "the cooperative act: COORDINATE, SHARE, C"),
+    "defect": Colour("#b04a00", "#f2a25c", "the other act: PREEMPT, RESERVE, D"),
+    "none": Colour("#69737e", "#98a2ae", "no decision: unread, invalid, missing; baselines"),
+    "present": Colour("#0a7a7a", "#7fe3d8", "coupling cue present; the first series; agent A"),
+    "absent": Colour("#9140c0", "#c080f5", "coupling cue absent; the second series; agent B"),
+    "third": Colour("#6b0a2c", "#ff5c82", "a third series"),
+    "fourth": Colour("#857600", "#e0d84e", "a fourth series"),
+    "estimate": Colour("#1b1f24", "#e6eaee", "an effect with its interval"),
+    "pass": Colour("#0a7a55", "#6fe0a8", "pass, met, obeyed"),
+    "fail": Colour("#8f1414", "#ff6b60", "fail, not met, damaged"),
+    "undecided": Colour("#946200", "#fbd15a", "undecided, not established, incomplete"),
+    "amount": Colour("#54299f", "#b9a0ff", "the tint of a heat map, with the figure in it"),
+    "stamp": Colour("#714500", "#ffd27a", "SIMULATED, PILOT, INCOMPLETE"),
+    "stampground": Colour("#fff1d6", "#3a2d10", "the ground of a stamp"),
+}
+SERIES = ("present", "absent", "third", "fourth")  # in this order, each with a mark of its own
+# have classes c-, h-, s- and f-
+DRAWN = ("cooperate", "defect", "none", *SERIES, "estimate", "pass", "fail", "undecided")
+# Percent of its colour that a cell of a heat map has at 0, just under and at a half, and at 1. The
+# figure in it is dark below a half and light from there (or the reverse); between the two no
+# ground would carry either.
+TINTS = (0, 48, 72, 100)
+
+
+def variables(scheme: str) -> str:
+    """`--name:#rrggbb;…` for "light" or "dark"."""
+    return "".join(f"--{name}:{getattr(colour, scheme)};" for name, colour in COLOURS.items())
+
+
+def tint(strength: float) -> float:
+    """Percent of the tint's colour for a strength from 0 to 1."""
+    low, mid, high, top = TINTS
+    return low + (mid - low) * 2 * strength if strength < 0.5 else \
+        high + (top - high) * (2 * strength - 1)
+
+
+def _drawn() -> str:
+    """Classes of drawn things: filled, hollow, stroked, and plain areas."""
+    return "".join(f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
+                   f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
+                   for name in DRAWN)
+
+
+FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif'
+SVG = f"""
+svg text{{fill:var(--ink);font-family:{FONT};font-size:12.5px}}
+svg .dim{{fill:var(--dim);font-size:11.5px}}svg .head{{font-weight:600}}
+svg .num{{font-variant-numeric:tabular-nums}}svg .on{{fill:var(--on);font-weight:600}}
+.grid{{stroke:var(--rule);stroke-width:1}}.zero{{stroke:var(--dim);stroke-width:1.5}}
+.bar{{stroke-width:2}}.stroke{{stroke-width:2;fill:none;stroke-linejoin:round}}
+.d2{{stroke-dasharray:7 4}}.d3{{stroke-dasharray:2 3}}.d4{{stroke-dasharray:9 3 2 3}}
+{_drawn()}"""
+# The same for a drawing that stands alone: not every programme knows variables.
+SVG_FILE = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]].light, SVG)
+CSS = f"""
+:root{{color-scheme:light dark;{variables("light")}}}
+@media screen and (prefers-color-scheme:dark){{:root{{{variables("dark")}}}}}
+*{{box-sizing:border-box}}
+html{{-webkit-text-size-adjust:100%}}
+body{{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 {FONT}}}
+main,footer{{max-width:70rem;margin:0 auto;padding:.6rem 1.25rem}}
+.skip{{position:absolute;left:.5rem;top:-6rem;background:var(--paper);padding:.5rem .8rem;
+z-index:2}}.skip:focus{{top:.5rem}}main:focus{{outline:none}}
+:focus-visible{{outline:3px solid var(--link);outline-offset:2px;border-radius:.15rem}}
+h1{{font-size:1.1rem;line-height:1.2;margin:.4rem 0;color:var(--dim);font-weight:600;
+overflow-wrap:anywhere}}
+h2{{font-size:1.2rem;margin:2rem 0 .5rem;padding-top:.6rem;border-top:1px solid var(--rule);
+overflow-wrap:anywhere}}
+h3{{font-size:1rem;margin:1.2rem 0 .3rem;overflow-wrap:anywhere}}
+p,ul{{margin:.4rem 0 .8rem;max-width:46rem}}ul{{padding-left:1.2rem}}li{{margin:.25rem 0}}
+a{{color:var(--link)}}.dim,small{{color:var(--dim)}}
+.first{{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,34rem);gap:.4rem 2.5rem;
+grid-template-areas:"answer figure" "question figure";grid-template-rows:auto 1fr}}
+.first.wide{{grid-template-columns:minmax(0,1fr);grid-template-areas:"answer" "question" "figure"}}
+.answer{{grid-area:answer;font-size:1.3rem;line-height:1.35;font-weight:600;margin:.3rem 0;
+overflow-wrap:anywhere}}
+.question{{grid-area:question;color:var(--dim);margin:.2rem 0;overflow-wrap:anywhere}}
+.first>figure,.first>div{{grid-area:figure;min-width:0}}
+nav ul{{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;padding:0;max-width:none;
+font-size:.92rem}}nav a{{display:inline-block;padding:.1rem 0}}
+.banner{{background:var(--stampground);color:var(--stamp);border:1px solid currentColor;
+border-radius:.4rem;padding:.3rem .7rem;margin:.4rem 0;font-weight:600;font-size:.92rem;
+max-width:none;overflow-wrap:anywhere}}
+.tiles{{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.7rem;
+margin:1rem 0;padding:0;max-width:none;list-style:none}}
+.tiles li{{background:var(--panel);border-radius:.4rem;padding:.6rem .8rem;margin:0;
+overflow-wrap:anywhere}}
+.tiles b{{display:block;font-size:1.35rem;line-height:1.3;font-variant-numeric:tabular-nums}}
+.cols{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
+gap:1rem 2rem;align-items:start}}
+figure{{margin:.5rem 0 1rem;max-width:34rem}}figcaption{{color:var(--dim);font-size:.9rem}}
+svg{{display:block;width:100%;height:auto;overflow:visible}}{SVG}
+.wide{{overflow-x:auto;margin:.4rem 0 1rem}}
+table{{border-collapse:collapse;font-size:.92rem;width:100%}}
+caption{{text-align:left;color:var(--dim);padding:.1rem 0 .3rem}}
+th,td{{text-align:left;padding:.32rem .7rem .32rem 0;border-bottom:1px solid var(--rule);
+vertical-align:top;overflow-wrap:break-word}}
+thead th{{font-weight:600;color:var(--dim);vertical-align:bottom}}tbody th{{font-weight:400}}
+tr.group th{{font-weight:600;padding-top:.6rem}}
+td.n,th.n{{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums}}
+.pair{{white-space:nowrap}}
+.heat{{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}}
+.heat th,.heat td{{border:0;padding:.22rem .45rem;font-size:.86rem}}
+.heat th{{max-width:13rem}}.heat thead th{{font-weight:400;text-align:right}}
+.heat tbody th{{position:sticky;left:0;background:var(--paper);min-width:5.5rem}}
+.heat td,.scale b{{text-align:right;font-variant-numeric:tabular-nums;border-radius:.2rem;
+color:var(--ink);background:color-mix(in srgb,var(--amount) var(--v),var(--panel))}}
+.heat td{{min-width:3.4rem;white-space:nowrap}}.heat .deep,.scale .deep{{color:var(--on)}}
+.heat td.none{{color:var(--dim);background:none}}
+.scale{{display:flex;gap:2px;align-items:center;margin:.1rem 0 .3rem;font-size:.82rem}}
+.scale b{{font-weight:400;padding:.1rem .5rem}}
+.tag,.stamp{{display:inline-block;border:1px solid currentColor;border-radius:.3rem;
+padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}}
+.tag.stamp,.stamp{{background:var(--stampground);color:var(--stamp);font-weight:600}}
+.yes{{color:var(--pass)}}.no{{color:var(--fail)}}.maybe{{color:var(--undecided)}}
+.tag.yes::before{{content:"✓ ";content:"✓ "/""}}.tag.no::before{{content:"✗ ";content:"✗ "/""}}
+.tag.maybe::before{{content:"? ";content:"? "/""}}
+.tag.cooperate{{color:var(--cooperate)}}.tag.defect{{color:var(--defect)}}
+.tag.cooperate::before{{content:"● ";content:"● "/""}}
+.tag.defect::before{{content:"■ ";content:"■ "/""}}
+article,details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0}}
+article{{padding:.1rem .9rem .4rem}}article h3{{margin:.6rem 0 .2rem}}
+article p{{margin:.25rem 0;max-width:none}}
+details{{background:var(--panel)}}
+summary{{cursor:pointer;padding:.45rem .7rem;overflow-wrap:anywhere}}
+details>div{{padding:.2rem .8rem .7rem}}
+pre{{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--paper);border:1px solid
+var(--rule);border-radius:.3rem;padding:.6rem;margin:.3rem 0 .7rem;
+font:.88rem/1.5 ui-monospace,"DejaVu Sans Mono",monospace}}
+code{{font:.92em ui-monospace,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}}
+.filter{{display:flex;flex-wrap:wrap;gap:.6rem;margin:.6rem 0}}
+.filter input,.filter select{{font:inherit;color:inherit;background:var(--panel);
+border:1px solid var(--edge);border-radius:.3rem;padding:.3rem .5rem;max-width:100%}}
+.filter ::placeholder{{color:var(--dim);opacity:1}}
+mark{{background:var(--stampground);color:var(--ink);outline:1px solid var(--stamp)}}
+footer{{color:var(--dim);font-size:.88rem;border-top:1px solid var(--rule);margin-top:2rem;
+overflow-wrap:anywhere}}footer p{{max-width:none;margin:.2rem 0}}
+[hidden]{{display:none!important}}
+@media (prefers-reduced-motion:no-preference){{html{{scroll-behavior:smooth}}}}
+@media (max-width:56rem){{.first{{grid-template-columns:minmax(0,1fr);
+grid-template-areas:"answer" "figure" "question"}}}}
+@media (max-width:40rem){{body{{font-size:15px}}main,footer{{padding:.4rem .9rem}}
+.answer{{font-size:1.08rem}}.banner{{font-size:.82rem}}
+table.stacked thead{{display:none}}table.stacked tr{{display:block;padding:.45rem 0;
+border-bottom:1px solid var(--rule)}}
+table.stacked td,table.stacked th{{display:block;border:0;padding:.05rem 0;text-align:left}}
+table.stacked tbody th{{font-weight:600}}table.stacked th small{{font-weight:400}}
+table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}}}
+@media print{{@page{{size:A4;margin:12mm}}:root{{color-scheme:light;font-size:8pt}}
+body{{font-size:1rem;line-height:1.35}}main,footer{{max-width:none;padding:0}}
+.filter,.skip,nav,.texts{{display:none}}
+.first{{grid-template-columns:1fr 1fr;grid-template-areas:"answer figure" "question figure"}}
+h2{{margin:.8rem 0 .2rem;padding-top:.3rem}}h3{{margin:.5rem 0 .1rem}}
+p,ul{{margin:.2rem 0 .4rem;max-width:none}}li{{margin:.1rem 0}}
+th,td{{padding:.12rem .5rem .12rem 0}}.cols{{grid-template-columns:1fr 1fr;gap:.4rem 1.5rem}}
+figure{{max-width:26rem;margin:.3rem 0}}details{{border:0;margin:0}}summary{{padding:.1rem 0}}
+footer{{margin-top:.6rem}}
+figure,tr,.tiles li,article{{break-inside:avoid}}h2,h3{{break-after:avoid}}
+.heat td,.scale b,.banner,.tag,.tiles li,svg{{print-color-adjust:exact;
+-webkit-print-color-adjust:exact}}.wide{{overflow:visible}}.heat tbody th{{position:static}}}}
+"""

@@ -1,4 +1,4 @@
-"""A `Document` as self-contained HTML: light and dark, phone and print; looks in `look.py`.
+"""A `Document` as self-contained HTML: light and dark, phone and print; looks in `figures.py`.
 
     for name, page in pages(report, "report.html").items():    # report-2.html … if many texts
         write_atomic(folder / name, page)
@@ -17,7 +17,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from show import look, plots
+from show import figures, plots
 from show.document import (
     SIMULATED,
     Bullets,
@@ -132,7 +132,7 @@ def _heat(cell: Heat, tag: str = "td") -> str:
         return f'<td class="none">{text(cell.words)}</td>'
     deep = ' class="deep"' if cell.strength >= 0.5 else ""
     title = f' title="{text(cell.title)}"' if cell.title else ""
-    return (f'<{tag}{deep} style="--v:{look.tint(cell.strength):.1f}%"{title}>{text(cell.words)}'
+    return (f'<{tag}{deep} style="--v:{figures.tint(cell.strength):.1f}%"{title}>{text(cell.words)}'
             f"</{tag}>")
 
 
@@ -307,7 +307,7 @@ def _page(report: Document, above: str, texts: Iterable[str]) -> Iterator[str]:
         f'<meta name="color-scheme" content="light dark">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="referrer" content="no-referrer">\n'
-        f"<title>{text(report.title)}</title>\n<style>{look.CSS}</style>\n</head>\n<body>\n"
+        f"<title>{text(report.title)}</title>\n<style>{figures.CSS}</style>\n</head>\n<body>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
         f"{above}")
     yield from texts

@@ -6,7 +6,7 @@ same data give the same bytes.
     svg_file(figure)    opens by itself: its styles are inside
     text(figure)        for Markdown and terminal
 
-Colours are classes by meaning (`c-cooperate` …) that `look.py` defines for light, dark and print;
+Colours are classes by meaning (`c-cooperate` …), defined in `figures.py` for light, dark and print;
 every kind has its own mark or dash beside its colour, so that nothing rests on colour alone, and
 every figure says its numbers in words for those who don't see it.
 """
@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from show import look
-from show.figures import interval, percent, rate, signed, visible
-from show.look import SERIES
+from show import figures
+from show.figures import SERIES, interval, percent, rate, signed, visible
 
 BAR = 40        # characters of a full text bar
 WIDTH = 420.0   # of every plot: on a phone the text is still 11 px, on a screen 16
@@ -35,7 +34,7 @@ SHAPES = {"cooperate": 0, "defect": 1, "none": 2, "estimate": 0, "pass": 0, "und
 class Point(NamedTuple):
     """A value with its interval; None where it is not known.
 
-    `kind`: a colour of `look.DRAWN`, "" for the plot's own choice; `hollow`: drawn as an outline.
+    `kind`: a colour of `DRAWN`, "" for the plot's own choice; `hollow`: drawn as an outline.
     """
 
     label: str
@@ -85,14 +84,14 @@ Figure = Dots | Intervals | Lines | Stack
 
 
 def svg(figure: Figure) -> str:
-    """The drawing for a page that has the sheet of `look.py`."""
+    """The drawing for a page that has the sheet of `figures.py`."""
     return _svg(figure, "")
 
 
 def svg_file(figure: Figure, stamp: str = "") -> str:
     """The drawing as a file of its own, in the light colours; `stamp`: a word below it."""
     return (f'<?xml version="1.0" encoding="UTF-8"?>\n'
-            f"{_svg(figure, f'<style>{look.SVG_FILE}</style>', stamp)}\n")
+            f"{_svg(figure, f'<style>{figures.SVG_FILE}</style>', stamp)}\n")
 
 
 def text(figure: Figure) -> str:

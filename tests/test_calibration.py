@@ -17,10 +17,10 @@ from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.populations import POPULATIONS, RIVALS
 from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import respondent
-from cirrus.calibrate import kept, played, repeat, sizing, table
+from cirrus.calibrate import kept, sizing, studies, table
 from cirrus.calibrate import replicate as c
-from cirrus.calibrate.earned import earned
-from cirrus.calibrate.oneshot import PROBES, Study, asked, planted, reply_of
+from cirrus.calibrate.studies import PROBES, Study, asked, planted, reply_of
+from cirrus.calibrate.table import earned
 from cirrus.judge import mechanism as nine
 from cirrus.judge.gates import ENOUGH as GATES_ENOUGH
 from cirrus.judge.pilot import analyse as analyse_pilot
@@ -51,15 +51,15 @@ def in_order(rows):
 def study(tmp_path_factory):
     """The three plans of two agents, conducted, journalled, written and read back."""
     out = tmp_path_factory.mktemp("plans")
-    planned = played.tournament_runs(2, [7], model="superrational")
-    for name in played.ALL_PLANS:
+    planned = studies.tournament_runs(2, [7], model="superrational")
+    for name in studies.ALL_PLANS:
         conducted(out, [run for run in planned if run.folder.startswith(name)], name)
     return read_study(find_runs([str(out)]))
 
 
 def test_a_replication_has_the_decisions_of_the_real_runs(study):
     real = {row.id: row for run in study.runs for row in decisions(run)}
-    held = played.collect(respondent("superrational"), played.tournament_runs(2, [7]))
+    held = studies.collect(respondent("superrational"), studies.tournament_runs(2, [7]))
     assert len(held.rows) == len(real) == (10 * 8 + 2 * 10 + 16 * 10 + 8 * 8) * 2
     for row in held.rows:
         assert row._replace(**BESIDE) == real[row.id]._replace(**BESIDE)
@@ -86,8 +86,8 @@ def test_a_replication_says_what_the_real_analysis_says(study, monkeypatch):
     ("superrational", "confirmatory"), ("policies-1", "holdout"), ("bulletins-1", "confirmatory"),
     ("truncating", "ablation"), ("memorised-main", "holdout"), ("copycat", "confirmatory")])
 def test_the_short_way_through_a_tournament_gives_the_same_rows(population, plan):
-    long = played.collect(respondent(population, 4), played.tournament_runs(2, [7, 8], [plan]))
-    short = played.short(population, 4, 2, (7, 8), (plan,))
+    long = studies.collect(respondent(population, 4), studies.tournament_runs(2, [7, 8], [plan]))
+    short = studies.short(population, 4, 2, (7, 8), (plan,))
     assert [row._replace(**UNSEEN) for row in short.rows] == [
         row._replace(**UNSEEN) for row in long.rows]
     assert (short.policies, short.written) == (long.policies, long.written)
@@ -354,11 +354,11 @@ def first(tmp_path):
 
 
 def test_a_repeat_is_of_what_was_left_open_or_not_met_alone(first):
-    again = repeat.repeat_of(first, seed=2)
+    again = kept.repeat_of(first, seed=2)
     assert again["seed"] == 1 and {claim["what"]: claim["met"] for claim in again["claims"]} == {
         f"{POSITIVE}: upper limit at most 8%": None, f"{FALSELY}: upper limit at most 5%": False}
     keys = kept.wanted(["coin", "superrational"], [c.read_size("10"), c.read_size("m12")], 2)
-    assert repeat.wanted_again(keys, again["claims"]) == [("coin", "10", 0), ("coin", "10", 1)]
+    assert kept.wanted_again(keys, again["claims"]) == [("coin", "10", 0), ("coin", "10", 1)]
     out = table.table(HEADER | {"seed": 2, "repeats": again},
                       [record("coin", rep, "10") for rep in range(100)])
     assert out["repeats"] == {"seed": 1, "claims": 2}
@@ -374,7 +374,7 @@ def test_what_can_t_be_repeated_is_refused(first, change, seed, complaint):
     path = first / "calibration.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(UsageError, match=complaint):
-        repeat.repeat_of(first, seed)
+        kept.repeat_of(first, seed)
 
 
 def test_a_repeat_keeps_what_it_is_of(first, tmp_path):

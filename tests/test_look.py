@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from show import look
+from show import figures
 
 SCHEMES = ("light", "dark")
 GROUNDS = ("paper", "panel")
@@ -13,9 +13,9 @@ TEXT = ("ink", "dim", "link", "pass", "fail", "undecided", "cooperate", "defect"
         "absent")
 PAIRS = ([(text, ground) for text in TEXT for ground in GROUNDS]
          + [("stamp", "stampground"), ("ink", "stampground")]
-         + [("on", bar) for bar in ("cooperate", "defect", "none", *look.SERIES)])
-GRAPHICS = [(name, ground) for name in (*look.DRAWN, "edge") for ground in GROUNDS]
-APART = [("cooperate", "defect", "none"), look.SERIES]
+         + [("on", bar) for bar in ("cooperate", "defect", "none", *figures.SERIES)])
+GRAPHICS = [(name, ground) for name in (*figures.DRAWN, "edge") for ground in GROUNDS]
+APART = [("cooperate", "defect", "none"), figures.SERIES]
 VERDICTS = ("pass", "fail", "undecided", "dim")
 
 # Machado, Oliveira & Fernandes 2009 (doi 10.1109/TVCG.2009.113), severity 1, on linear RGB.
@@ -29,7 +29,7 @@ SIGHT = {
 
 
 def hexa(name, scheme):
-    return getattr(look.COLOURS[name], scheme)
+    return getattr(figures.COLOURS[name], scheme)
 
 
 def channels(colour):
@@ -95,14 +95,14 @@ def test_graphics_reach_aa(scheme):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_figure_in_a_tinted_cell_reaches_aa(scheme):
     for strength in range(101):
-        share = look.tint(strength / 100) / 100
+        share = figures.tint(strength / 100) / 100
         ground = mixed(hexa("amount", scheme), hexa("panel", scheme), share)
         words = hexa("ink" if strength < 50 else "on", scheme)
         assert contrast(words, ground) >= 4.5, strength
 
 
 def test_the_tint_begins_at_nothing_grows_and_reaches_its_end():
-    tints = [look.tint(strength / 100) for strength in range(101)]
+    tints = [figures.tint(strength / 100) for strength in range(101)]
     assert (tints[0], tints[-1]) == (0, 100) and tints == sorted(set(tints))
 
 
@@ -123,15 +123,17 @@ def test_verdicts_stay_apart(scheme, sight):
 
 
 def test_the_sheet_uses_no_colour_beside_the_named_ones():
-    rules = look.CSS.replace(look.variables("light"), "").replace(look.variables("dark"), "")
+    rules = figures.CSS
+    for scheme in ("light", "dark"):
+        rules = rules.replace(figures.variables(scheme), "")
     assert "#" not in rules
 
 
 def test_a_drawing_that_stands_alone_has_the_light_colours_of_the_sheet():
-    assert "var(" not in look.SVG_FILE and "#" in look.SVG_FILE
-    assert f".c-cooperate,.f-cooperate{{fill:{hexa('cooperate', 'light')}}}" in look.SVG_FILE
+    assert "var(" not in figures.SVG_FILE and "#" in figures.SVG_FILE
+    assert f".c-cooperate,.f-cooperate{{fill:{hexa('cooperate', 'light')}}}" in figures.SVG_FILE
 
 
 def test_every_colour_that_the_sheet_names_is_there():
-    named = set(re.findall(r"var\(--([a-z]+)", look.CSS)) - {"v"}
-    assert named == set(look.COLOURS)
+    named = set(re.findall(r"var\(--([a-z]+)", figures.CSS)) - {"v"}
+    assert named == set(figures.COLOURS)

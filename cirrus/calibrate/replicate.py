@@ -19,17 +19,22 @@ from cirrus.ask import design
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.populations import POOLS, POPULATIONS, models_of
 from cirrus.ask.respondents import respondent
-from cirrus.calibrate.oneshot import (
+from cirrus.calibrate.studies import (
+    ALL_PLANS,
     FINISH,
+    MODEL,
+    Collected,
     Counts,
     Respond,
     Study,
     asked,
+    collect,
     counted,
     domain_of,
     probed,
+    short,
+    tournament_runs,
 )
-from cirrus.calibrate.played import ALL_PLANS, MODEL, Collected, collect, short, tournament_runs
 from cirrus.judge import mechanism as nine
 from cirrus.judge import pilot as judge
 from cirrus.judge.claims import pilot_may

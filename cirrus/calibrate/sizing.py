@@ -15,9 +15,17 @@ from cirrus.ask import pilot
 from cirrus.ask.design import design as dealt
 from cirrus.ask.encounters import replay
 from cirrus.ask.respondents import respondent
-from cirrus.calibrate.oneshot import SETTINGS, Study, counted, domain_of, reply_of
-from cirrus.calibrate.played import ALL_PLANS, short, tournament_runs
 from cirrus.calibrate.replicate import JUDGES, PLACES, judged_study
+from cirrus.calibrate.studies import (
+    ALL_PLANS,
+    SETTINGS,
+    Study,
+    counted,
+    domain_of,
+    reply_of,
+    short,
+    tournament_runs,
+)
 from common import config as c
 from common.exits import UsageError
 from common.rng import SeededRandom

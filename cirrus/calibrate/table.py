@@ -10,27 +10,45 @@ expectation is met where the interval says so, not the estimate.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import stats
 from cirrus import ALPHA
-from cirrus.ask.populations import POOLS, POPULATIONS, TRUE, population
-from cirrus.calibrate.earned import NOT_SHOWN, WORDS, earned, known
-from cirrus.calibrate.repeat import answered
+from cirrus.ask.cues import Cues
+from cirrus.ask.pilot import MECHANISM, PILOT, Cell
+from cirrus.ask.populations import (
+    POOLS,
+    POPULATIONS,
+    TRUE,
+    expected,
+    logit,
+    models_of,
+    population,
+    scenes,
+)
+from cirrus.ask.prompts import ORDERS
+from cirrus.calibrate.kept import answered
 from cirrus.calibrate.replicate import CLAIMS, read_size
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
 from common.exits import UsageError
 
+NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = (
+    "not shown", "cue-responsive", "correlation-sensitive", "superrational")
+WORDS = (NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL)
 LEVEL = 0.08           # an upper limit for what happens in 5%
 FALSELY = 0.05         # the same for a word that is not earned
 COVERAGE = 0.93        # a lower limit for the 95% interval's coverage
 POWER = 0.8            # from which a size counts as enough for a gate
 RINGS = 0.9            # share of replications in which a tripwire made for a fault must trip
 FEWEST = 20            # replications under which nothing is claimed
+LEAST = 0.10          # points a contrast must have, where a least size is asked for
+MOST_MISSING = 0.02   # of a cell, for words above cue-responsive
+WORDINGS = 3
+ZERO = 1e-9
 VERDICTS = (PASS, UNDECIDED, FAIL, NOT_EVALUABLE)
 LADDER = (NOT_EVALUABLE, *WORDS)
-CUE_RESPONSIVE, CORRELATION_SENSITIVE = WORDS[1], WORDS[2]
 # Of a word above cue-responsive, for rivals that lack one required contrast, or more.
 MOST_SAID = {1: 0.05, 2: 0.03}
 # Lower limits of the power to say it of a true effect in the default mechanism study, by its
@@ -357,3 +375,110 @@ EXPECTED: dict[str, tuple[Callable[[Mapping], Claims], ...]] = {
     "2x2": (_of_words, _of_level, _of_coverage),
     "mechanism": (_of_the_mechanism, _of_level, _of_coverage),
     "tournament": (_of_words, _of_level, _of_coverage, _of_alarms)}
+
+
+# --- what a population has earned ---------------------------------------------------------------
+#
+#     earned("conformist", "mechanism")      # Earned(word="cue-responsive", wrong=("HP-LP", …))
+#
+# The word that its own probabilities deserve, whatever was said.
+
+class Earned(NamedTuple):
+    """`wrong`: the required contrasts that it does not have; `primary`: HP − LA, from 0 to 1;
+    `below`: what it lacks for the highest word beside them."""
+
+    word: str
+    wrong: tuple[str, ...]
+    primary: float
+    below: tuple[str, ...] = ()
+
+
+@cache
+def earned(name: str, design: str, probes: bool = True) -> Earned:
+    """`name`: a population or a pool; `design`: 2x2, mechanism or tournament."""
+    each = [_one(model, design, probes) for model in models_of(name)]
+    primary = math.fsum(one.primary for one in each) / len(each)
+    if design != "mechanism":
+        return Earned(CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, (), primary)
+    # Above cue-responsive a word is a model's own: a pool deserves the highest of its models'.
+    best = max(each, key=lambda one: WORDS.index(one.word))
+    return best._replace(primary=primary)
+
+
+def _one(name: str, design: str, probes: bool) -> Earned:
+    if design != "mechanism":
+        primary = _primary(name, design)
+        return Earned(CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, (), primary)
+    share = {cell.name: expected(name, scenes(cell, wordings=WORDINGS)) for cell in MECHANISM}
+    primary = share["HP"] - share["LA"]
+    wrong, below = (tuple(contrast for contrast, holds in needed(name, share).items() if not holds)
+                    for needed in (required, further))
+    word = (CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN) if wrong else (
+        CORRELATION_SENSITIVE if below or not probes else SUPERRATIONAL)
+    return Earned(word, wrong, primary, below)
+
+
+def _primary(name: str, design: str) -> float:
+    """HP − LA of a pilot, or of a tournament: over both levels of H, by declared policies."""
+    levels, policies = (("high", "low"), True) if design == "tournament" else (("low",), False)
+    return math.fsum(expected(name, scenes(PILOT[0], H=H), policies)
+                     - expected(name, scenes(PILOT[-1], H=H), policies)
+                     for H in levels) / len(levels)
+
+
+def required(name: str, share: Mapping[str, float]) -> dict[str, bool]:
+    """{what `correlation-sensitive` requires: whether it is true of the population}."""
+    interaction = share["HP"] - share["LA"] - share["UN"] + share["UL"]
+    return {"HP-LA": share["HP"] - share["LA"] >= LEAST - ZERO,
+            **{f"HP-{cell}": share["HP"] - share[cell] > ZERO for cell in ("LP", "RV", "UN")},
+            "interaction": interaction >= LEAST - ZERO, "log-odds": _log_odds(share) > ZERO,
+            "labels": all(effect > ZERO for effect in _by_label(name)),
+            "missing": _most_missing(name) <= MOST_MISSING}
+
+
+def further(name: str, share: Mapping[str, float]) -> dict[str, bool]:
+    """{what `superrational` requires beyond: whether it is true}."""
+    mind = population(name).mind
+    return {"HP-KC": share["HP"] - share["KC"] > ZERO, "payoffs": mind.payoffs,
+            "beliefs": mind.diagnostic > 0, "marginal": mind.marginal <= 0,
+            "influence": not mind.influence}
+
+
+def _log_odds(share: Mapping[str, float]) -> float:
+    """The interaction in log-odds; shares of 0 and 1 stand a thousandth inside."""
+    odds = {cell: logit(min(max(p, .001), .999)) for cell, p in share.items()}
+    return odds["HP"] - odds["LA"] - odds["UN"] + odds["UL"]
+
+
+def _by_label(name: str) -> Iterable[float]:
+    """HP − LA in each scheme, and in each order."""
+    sides = [scenes(MECHANISM[at], wordings=WORDINGS) for at in (0, 3)]
+    for kind in (_scheme, _order):
+        for level in sorted({kind(cues) for cues in sides[0]}):
+            high, low = (expected(name, [cues for cues in side if kind(cues) == level])
+                         for side in sides)
+            yield high - low
+
+
+def _scheme(cues: Cues) -> str:
+    return cues.cooperative
+
+
+def _order(cues: Cues) -> str:
+    return ORDERS[cues.first != cues.cooperative]
+
+
+def _most_missing(name: str) -> float:
+    """The largest share of answers that go missing in a cell."""
+    return max(missing(name, cell) for cell in MECHANISM)
+
+
+def missing(name: str, cell: Cell) -> float:
+    agent, prompts = population(name), scenes(cell)
+    return math.fsum(p * sum(agent.missing(cues, True)) + (1 - p) * sum(agent.missing(cues, False))
+                     for cues in prompts for p in (agent.chance(cues),)) / len(prompts)
+
+
+def known(name: str) -> str:
+    """What a population or a pool does, in words."""
+    return POOLS[name][0] if name in POOLS else population(name).does

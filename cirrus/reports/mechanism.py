@@ -23,8 +23,18 @@ from show.document import (
     Texts,
     Words,
 )
-from show.figures import STAMP, Estimate, count, counted, estimate, percent, plain, points, span
-from show.look import SERIES
+from show.figures import (
+    SERIES,
+    STAMP,
+    Estimate,
+    count,
+    counted,
+    estimate,
+    percent,
+    plain,
+    points,
+    span,
+)
 from show.plots import Intervals, Lines, Point
 
 WORD_KINDS = {"superrational": "yes", "correlation-sensitive": "yes", "cue-responsive": "maybe",

@@ -12,10 +12,10 @@ from cirrus.ask.design import PARTS, part_of
 from cirrus.judge.effects import SIMPLE
 from cirrus.judge.endpoint import FIXED, SECONDARY
 from cirrus.judge.rows import Decision, Run, Study, decisions, policies
+from cirrus.markers import claims as markers
 from cirrus.markers.agreement import weights_of
 from cirrus.markers.labels import Weights, labels
 from cirrus.markers.ratings import readable
-from cirrus.reports import markers
 from common import VERSION
 from common.artifacts import canonical_json, sha256
 from show.document import (

@@ -85,7 +85,7 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 		--verbose false
 
 test: missing lint .venv/dev-ready .venv-exports/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
-	@.venv/bin/python -m pytest -n auto --dist loadfile -rs
+	@.venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -rs
 ifneq ($(UV_PYTHON),)
 	@$(UV) run --all-extras pytest -q
 endif

@@ -1,16 +1,13 @@
-"""run_tournament.py on plans: which runs, in which order, with what money, through which kills."""
+"""run_tournament.py on plans: which runs, in which order, with what money."""
 
 import json
-import os
 import re
-import signal
 from collections import Counter
 from itertools import product
-from pathlib import Path
 
 import pytest
 from conftest import plan_in, run_in
-from tournaments import LIVE, RUN, SCRIPT, SMALL, answered, derived, started, wait_for
+from tournaments import RUN, SCRIPT, SMALL, answered, derived
 
 from common.journal import entries
 
@@ -181,55 +178,6 @@ def test_a_preregistration_after_the_first_call_is_refused(cli):
     assert cli(SCRIPT, *flags).returncode == 0
     late = cli(SCRIPT, *flags, "--preregister")
     assert late.returncode == 2 and "has begun already" in late.stderr
-
-
-# --- kills -------------------------------------------------------------------------------------
-
-def children(pid):
-    try:
-        text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    except OSError:
-        return []
-    return [int(child) for child in text.split()
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
-
-
-PLAN = ("--plan", "exploratory", "--agents", 4, "--rounds", 2)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds worker processes in /proc")
-@pytest.mark.parametrize("victim", ["parent", "child"])
-def test_a_plan_survives_sigkill_of_parent_and_child_with_nothing_repeated(cli, tmp_path, victim):
-    process = started(tmp_path, *PLAN, "--jobs", 2, "--out", "o")
-    wait_for(lambda: len(list((tmp_path / "o").rglob("acausal_manifest.json"))) >= 5)
-    os.kill(process.pid if victim == "parent" else children(process.pid)[0], signal.SIGKILL)
-    process.communicate(timeout=120)
-    if victim == "parent":
-        assert process.returncode == -signal.SIGKILL
-        assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 48
-    again = cli(SCRIPT, *PLAN, "--jobs", 2, "--out", "o", timeout=120)
-    assert again.returncode == 0, again.stderr
-    counts = answered(tmp_path / "o")
-    assert set(counts.values()) == {1}
-    assert len(counts) == 48 * 2 * (4 + 36)
-    assert cli(SCRIPT, *PLAN, "--out", "whole", timeout=120).returncode == 0
-    assert derived(tmp_path / "o") == derived(tmp_path / "whole")
-
-
-@pytest.mark.parametrize(("plan", "runs"), [((), 1), (("--plan", "ablation"), 16)])
-def test_a_killed_live_command_pays_for_nothing_twice(live, double, tmp_path, plan, runs):
-    double.script(latency_s=0.05)
-    process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, *plan, "--out", "o")
-    wait_for(lambda: len(double.ledger()["requests"]) > 20)
-    process.kill()
-    process.communicate(timeout=30)
-    double.script(latency_s=0.0)
-    before = answered(tmp_path / "o")
-    assert live(double, *SMALL, *plan, "--out", "o").returncode == 0
-    counts = answered(tmp_path / "o")
-    assert set(counts.values()) == {1} and len(counts) == runs * 2 * (3 + 18)
-    assert len(double.ledger()["requests"]) == len(counts) - len(before)
 
 
 # --- money -------------------------------------------------------------------------------------

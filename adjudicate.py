@@ -8,8 +8,9 @@
     python3 adjudicate.py results/acausal/confirmatory-s42 --provider simulated
     OPENROUTER_API_KEY=… python3 adjudicate.py results/acausal/confirmatory-s42 --models A,B
 
-Writes adjudication/ beside the analysis of the runs: manifest.json, journal.jsonl.gz,
-ratings.jsonl. The same command resumes it; the next analyze.py of the same runs reads it.
+Writes adjudication/ beside the analysis of the runs (another name where raters or settings are
+others): manifest.json, journal.jsonl.gz, ratings.jsonl. The same command resumes it; the next
+analyze.py of the same runs reads it.
 """
 
 import sys
@@ -53,7 +54,6 @@ def main(argv) -> cli.Done:
     choice = cli.choose(args.provider, args.base_url)
     models = raters(args.models, config, choice.simulated)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
-    run_id = s.run_name(args.run_id, INSTRUMENT)
     texts = codebook_texts(args.prompts)
     codebook(*texts.values())  # a fault in it is told before anything is asked
     runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
@@ -61,8 +61,10 @@ def main(argv) -> cli.Done:
         raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
                          "runs of run_tournament.py")
     study = read_study(runs)
-    folder = places(study, args.out)[0] / run_id
     design = {key: config[key] for key in ASKED} | {"models": models}
+    run_id = s.run_name(args.run_id, s.short_name(INSTRUMENT, s.identity(
+        design | ({"prompts": args.prompts} if args.prompts else {}), {}, config, choice), usual()))
+    folder = places(study, args.out)[0] / run_id
     items, every = dealt(study, design)
     hashes = {name: sha256(text) for name, text in texts.items()}
     identity = s.identity(design, hashes, config, choice) | {
@@ -78,13 +80,26 @@ def main(argv) -> cli.Done:
     return report(args, conduct([Run(origin, instrument)], choice, settings)[0])
 
 
-def configuration(args):
-    """Defaults, --config, flags; every value checked."""
+def checks():
+    """What each value of a configuration must be."""
     from common import config as c
     from common import study
-    checks = study.CALL_CHECKS | {"sample": c.whole(1, 1_000_000), "temperature": c.number(0, 2),
-                                  "concurrency.rating": c.whole(1, 512)}
-    return study.configuration(CONFIG, args.config, checks, {
+    return study.CALL_CHECKS | {"sample": c.whole(1, 1_000_000), "temperature": c.number(0, 2),
+                                "concurrency.rating": c.whole(1, 512)}
+
+
+def usual():
+    """The identity of the command without flags and key, whose run has the bare name."""
+    from common import config as c
+    config = c.load(CONFIG, checks())
+    design = {key: config[key] for key in ASKED} | {"models": config["respondents"]}
+    return {"config": design, "prompts": {}, "provider": "simulated"}
+
+
+def configuration(args):
+    """Defaults, --config, flags; every value checked."""
+    from common import study
+    return study.configuration(CONFIG, args.config, checks(), {
         **study.shared_flags(args), "sample": args.sample, "temperature": args.temperature})
 
 

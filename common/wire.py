@@ -12,7 +12,6 @@ from common import EFFORTS
 from common.artifacts import sha256
 
 FINAL_OUTCOMES = ("ok", "empty", "truncated", "blocked")
-UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 PAID_OUTCOMES = ("ok", "empty", "truncated")  # such an answer tells what a call costs
 OUTCOMES = (*FINAL_OUTCOMES, *UNANSWERED)
 

@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT, clean_environment
 from study_rows import CELLS, plan
 
+import adjudicate as script
 from cirrus.ask import respondents
 from cirrus.ask.prompts import Condition
 from cirrus.ask.respondents import ADJUDICATORS
@@ -235,8 +236,8 @@ def test_an_unfinished_run_is_not_adjudicated(cli, folder):
 
 
 def test_another_sample_under_the_same_name_is_refused(cli, folder):
-    adjudicate(cli, folder, "--sample", 10)
-    done = adjudicate(cli, folder, "--sample", 11)
+    adjudicate(cli, folder, "--sample", 10, "--run-id", "mine")
+    done = adjudicate(cli, folder, "--sample", 11, "--run-id", "mine")
     assert done.returncode == 2 and "config.sample: 10 → 11" in done.stderr
     assert "--run-id" in done.stderr
 
@@ -274,8 +275,30 @@ LIVE = ("--limit-usd", "5")
 
 
 def live(cli, double, folder, *flags):
-    return adjudicate(cli, folder, "--base-url", double.url, *flags, models="double/a,double/b",
-                      key="k-12345")
+    return adjudicate(cli, folder, "--base-url", double.url, "--run-id", "adjudication", *flags,
+                      models="double/a,double/b", key="k-12345")
+
+
+def test_raters_on_a_server_and_simulated_ones_have_a_run_each(cli, double, folder):
+    """The same command always finds its own run, another command never meets it."""
+    served = ("--base-url", double.url, *LIVE)
+    for already in (False, True):
+        for done in (adjudicate(cli, folder),
+                     adjudicate(cli, folder, *served, models="double/a,double/b")):
+            assert (done.returncode, "already complete" in done.stdout) == (0, already)
+    assert len(double.ledger()["requests"]) == 80
+    assert len(list(folder.glob("adjudication*/ratings.jsonl"))) == 2
+    assert cli("analyze.py", "--verify", folder).stdout.count("adjudication, ") == 2
+
+
+@pytest.mark.parametrize("flags, bare", [
+    ((), True), (("--models", TWO), True), (("--concurrency", "2"), True),
+    (("--seed", "7"), False), (("--sample", "7"), False), (("--temperature", "0.5"), False),
+    (("--models", "lenient-rater,careful-rater"), False),
+    (("--base-url", "http://127.0.0.1:9/v1"), False)])
+def test_only_the_run_of_the_usual_settings_has_the_bare_name(folder, flags, bare):
+    name = script.main([str(folder), "--dry-run", *flags]).facts["run_id"]
+    assert re.fullmatch("adjudication" if bare else "adjudication-[0-9a-f]{6}", name)
 
 
 def test_a_budget_stops_it_resumably_and_nothing_is_asked_twice(cli, double, folder):
@@ -303,7 +326,7 @@ def test_a_kill_loses_nothing(cli, double, folder, tmp_path):
     whole = live(cli, double, folder, *LIVE, "--out", tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr
     command = [sys.executable, ROOT / "adjudicate.py", folder, "--models", "double/a,double/b",
-               "--base-url", double.url, *LIVE]
+               "--base-url", double.url, "--run-id", "adjudication", *LIVE]
     for answered in (15, 35, 55):
         process = subprocess.Popen(command, env=clean_environment("k-12345"),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

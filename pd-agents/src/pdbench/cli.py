@@ -112,7 +112,8 @@ def report(run_dir: RunDir, json: Json = False) -> Said:
 
     files, found = write_report(run_dir)
     names = list(map(str, files))
-    return Said({"files": names, "answer": found}, "\n".join([found, f"open {names[0]}", *names[1:]]))
+    lines = [found, f"open {names[0]}", *names[1:]]
+    return Said({"files": names, "answer": found}, "\n".join(lines))
 
 
 @app.command()

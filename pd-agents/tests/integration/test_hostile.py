@@ -1,7 +1,9 @@
 """Servers that answer as none should: an answer, or one line; never a traceback, never for ever."""
 
+import socket
 import time
 from importlib.util import find_spec
+from threading import Thread
 
 import pytest
 
@@ -82,6 +84,27 @@ def test_a_wait_that_the_server_asks_for_counts_against_the_deadline():
     """Were it obeyed, this test would take a day."""
     with serving(ANSWERS["429, come back tomorrow"].sends) as url:
         assert "answered 429" in told("openai", url, AMPLE_S)[1]
+
+
+def test_a_question_that_is_taken_slowly_is_not_sent_to_its_end():
+    """Each part is taken before the deadline; all of them would take three seconds."""
+    body, taken = b"x" * 20_000_000, []
+
+    def take(server):
+        connection, _ = server.accept()
+        with connection:
+            while block := connection.recv(65_536):
+                taken.append(len(block))
+                time.sleep(0.01)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = Thread(target=take, args=(server,), daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(wire.Trouble, match=LATE):
+            wire.exchange(wire.Post(url, {}, body, DEADLINE_S, 0))
+        thread.join()
+    assert 0 < sum(taken) < len(body)
 
 
 def test_a_name_whose_lookup_hangs(monkeypatch):

@@ -23,6 +23,7 @@ from pdbench import __version__
 
 MOST_BYTES = 2_000_000  # heads included; a model that reasons at length stays below a tenth
 PAUSE_S = 0.5           # before the first retry; doubled before each further one
+BLOCK = 16_384          # bytes between two looks at the clock, in either direction
 QUOTED = 200            # characters of a server's own words in a message
 TRANSIENT = {408, 409, 425, 429}  # and everything from 500 on
 
@@ -81,10 +82,11 @@ class _Stream(httpcore.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes, timeout=None):
-        return _call.count(self._stream.read(max_bytes, _call.left()))
+        return _call.count(self._stream.read(min(max_bytes, BLOCK), _call.left()))
 
     def write(self, buffer, timeout=None):
-        self._stream.write(buffer, _call.left())
+        for at in range(0, len(buffer), BLOCK):
+            self._stream.write(buffer[at:at + BLOCK], _call.left())
 
     def close(self):
         self._stream.close()

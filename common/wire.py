@@ -13,6 +13,7 @@ from common.artifacts import sha256
 
 FINAL_OUTCOMES = ("ok", "empty", "truncated", "blocked")
 PAID_OUTCOMES = ("ok", "empty", "truncated")  # such an answer tells what a call costs
+UNANSWERED = ("provider_error", "not_run")  # asked again by the next start
 OUTCOMES = (*FINAL_OUTCOMES, *UNANSWERED)
 
 MIN_CAP = 16                # some upstreams refuse a smaller output limit with a 400

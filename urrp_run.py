@@ -42,6 +42,9 @@ def arguments(argv):
         help=f"trials a prompt, model and temperature (default {MIN_TRIALS})")
     add("--pilot", action="store_true",
         help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
+    add("--read", metavar="NAME", choices=("text", "probability"), default="text",
+        help="probability: of the yes/no prompts also the probabilities of yes and no, where the "
+             "server tells them (default text)")
     add_file("--output", metavar="FILE", default=OUTPUT,
              help=f"the trials (default ./{OUTPUT}); never written over another run's")
     return flags.parse_args(argv)
@@ -130,6 +133,9 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
+    if args.read == "probability" and choice.simulated:
+        raise UsageError("--read probability: simulated respondents answer in text and have no "
+                         "probabilities to tell; give --base-url or a key")
     from common import study
     from common.artifacts import sha256
     from common.instrument import Run, conduct
@@ -139,7 +145,8 @@ def main(argv) -> cli.Done:
     from urrp.suite import SUITE_PATH
     models = study.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
-    design = {key: config[key] for key in ASKED} | {"models": models}
+    design = {key: config[key] for key in ASKED} | {"models": models} | (
+        {} if args.read == "text" else {"read": args.read})
     run_id = study.run_name(args.run_id, study.default_name("urrp", design, config, choice,
                                                             usual()))
     texts = {collect.SUITE: SUITE_PATH.read_text("utf-8")}
@@ -176,8 +183,10 @@ def report(args, ended) -> cli.Done:
         sweep(Path(args.output).parent, Path(args.output).name)
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
-        text = [f"{args.output}: {lines} {stamp}trials",
-                f"now: python3 urrp_analyze.py {args.output}"]
+        untold = args.read == "probability" and b'"p_yes"' not in data
+        text = ["no probability of yes and no was told: the server gives none of chat replies"
+                ] * untold + [f"{args.output}: {lines} {stamp}trials",
+                              f"now: python3 urrp_analyze.py {args.output}"]
     return last_words(ended, "pilot", "outcomes", after=text, output=args.output)
 
 

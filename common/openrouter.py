@@ -219,8 +219,8 @@ class OpenRouter:
             catalogue.misnamed.append(fault)
         elif way is not None:
             self.models[name] = model._replace(way=way.name, top=way.top)
-            catalogue.notes.append(f"{name}: probabilities are read {WAYS[way.name]}, {way.top} "
-                                   "alternatives a token")
+            catalogue.notes.append(f"{name}: its server tells the probabilities of {way.top} "
+                                   f"alternatives a token; {WAYS[way.name]}")
 
     def _post(self, path: str, body: dict) -> tuple[int | None, str]:
         answer = self._ask("POST", path, self.deadline_s, body)

@@ -28,8 +28,8 @@ TEMPLATE_TOKENS = 64        # chat template around two messages, counted generou
 # How a server tells log-probabilities, the best first: the chat endpoint goes on with an opened
 # turn, as vLLM does by two flags; the chat template is written by us; nothing can be opened.
 CONTINUE, COMPLETIONS, REPLY = "continue", "completions", "reply"
-WAYS = {CONTINUE: "after an opened turn", COMPLETIONS: "after an opened turn (completions, ChatML)",
-        REPLY: "in the reply itself"}
+WAYS = {CONTINUE: "turns can be opened", COMPLETIONS: "turns can be opened (completions, ChatML)",
+        REPLY: "no turn can be opened, the reply itself is read"}
 MOST_TOP = 20        # alternatives that OpenAI's interface gives at most
 GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
 
@@ -243,7 +243,9 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
     elif request.effort is not None or (dialect == "openai" and thinks(request, model)):
         out["reasoning_effort"] = asked
     if request.top:
-        return read_body(out, Way(model.way, model.top), request.opening, request.max_out)
+        # Without an opening it is the reply itself that is read, as the model would begin it.
+        way = Way(model.way if request.opening else REPLY, model.top)
+        return read_body(out, way, request.opening, request.max_out)
     return out
 
 

@@ -78,6 +78,15 @@ class Equilibrium(NamedTuple):
     why: str | None = None
 
 
+class Read(NamedTuple):
+    """What yes and no have of a prompt's first word, and the share of the larger in both."""
+
+    yes: float
+    no: float
+    mass: float
+    lock: float | None
+
+
 class Bypass(NamedTuple):
     """compliance(frames) − compliance(declare), over all trials, and both compliances."""
 
@@ -138,6 +147,7 @@ class Metrics(NamedTuple):
     few: dict[str, int]
     templates: list[tuple[str, int]]
     provenance: dict[str, dict[str, int]]
+    read: dict[str, Read]
 
 
 # --- figures -------------------------------------------------------------------------------------
@@ -170,6 +180,11 @@ def _equilibrium(group: Group, names: Sequence[str]) -> Equilibrium:
     why = None if answer else "as many yes as no"
     p = binomial_test(most, talks - ties)
     return Equilibrium(answer, yes, no, talks, lock, min(low, lock), max(high, lock), p, why)
+
+
+def _read(group: Group) -> dict[str, Read]:
+    return {name: Read(*told, sum(told), max(told) / sum(told) if sum(told) else None)
+            for name, told in sorted(group.read.items())}
 
 
 def _one(group: Group, name: str) -> Count | None:
@@ -440,6 +455,7 @@ def measure(group: Group, names: Sequence[str], limits: Thresholds | None = None
         few={n: c.n for n in names if n in _SUITE and (c := _rated(group, n)).n < MIN_TRIALS},
         templates=sorted(group.templates.items(), key=lambda t: (-t[1], t[0]))[:TEMPLATES],
         provenance={k: dict(sorted(v.items())) for k, v in group.meta.items() if v},
+        read=_read(group),
     )
 
 

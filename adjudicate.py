@@ -16,8 +16,7 @@ analyze.py of the same runs reads it.
 import sys
 from pathlib import Path
 
-from common import cli
-from common.exits import UsageError
+from common import UsageError, cli
 
 ROOT = Path(__file__).resolve().parent
 CONFIG = ROOT / "config" / "adjudication.config.json"
@@ -45,7 +44,7 @@ def main(argv) -> cli.Done:
     from cirrus.instruments import adjudication, sources
     from cirrus.judge.rows import places, read_study, without_ratings
     from cirrus.markers.ratings import codebook, codebook_texts, dealt
-    from common import study as s
+    from common import config as c
     from common.artifacts import sha256
     from common.instrument import Run, conduct
     from common.runs import Origin
@@ -62,30 +61,29 @@ def main(argv) -> cli.Done:
                          "runs of run_tournament.py")
     study = read_study(runs)
     design = {key: config[key] for key in ASKED} | {"models": models}
-    run_id = s.run_name(args.run_id, s.short_name(INSTRUMENT, s.identity(
+    run_id = c.run_name(args.run_id, c.short_name(INSTRUMENT, c.identity(
         design | ({"prompts": args.prompts} if args.prompts else {}), {}, config, choice), usual()))
     folder = places(study, args.out)[0] / run_id
     items, every = dealt(study, design)
     hashes = {name: sha256(text) for name, text in texts.items()}
-    identity = s.identity(design, hashes, config, choice) | {
+    identity = c.identity(design, hashes, config, choice) | {
         "policies": sources(study, folder)}
     origin = Origin(folder, identity, texts)
     instrument = adjudication(origin)
     if args.dry_run:
         lines = [f"design: {len(items)} of {every} different policies × {len(models)} raters",
                  f"raters: {', '.join(models)}", f"would write {folder}"]
-        return s.dry_run(config, choice, models, [r for r, _ in instrument.calls()], ADJUDICATORS,
+        return c.dry_run(config, choice, models, [r for r, _ in instrument.calls()], ADJUDICATORS,
                          {"run_id": run_id, "items": len(items)}, lines)
-    settings = s.settings(INSTRUMENT, config, limits, args.json, ADJUDICATORS)
+    settings = c.settings(INSTRUMENT, config, limits, args.json, ADJUDICATORS)
     return report(args, conduct([Run(origin, instrument)], choice, settings)[0])
 
 
 def checks():
     """What each value of a configuration must be."""
     from common import config as c
-    from common import study
-    return study.CALL_CHECKS | {"sample": c.whole(1, 1_000_000), "temperature": c.number(0, 2),
-                                "concurrency.rating": c.whole(1, 512)}
+    return c.CALL_CHECKS | {"sample": c.whole(1, 1_000_000), "temperature": c.number(0, 2),
+                            "concurrency.rating": c.whole(1, 512)}
 
 
 def usual():
@@ -98,9 +96,9 @@ def usual():
 
 def configuration(args):
     """Defaults, --config, flags; every value checked."""
-    from common import study
-    return study.configuration(CONFIG, args.config, checks(), {
-        **study.shared_flags(args), "sample": args.sample, "temperature": args.temperature})
+    from common import config as c
+    return c.configuration(CONFIG, args.config, checks(), {
+        **c.shared_flags(args), "sample": args.sample, "temperature": args.temperature})
 
 
 def raters(flag, config, simulated) -> list[str]:

@@ -19,8 +19,7 @@ list of every run.
 
 import sys
 
-from common import cli
-from common.exits import COMPLETE, INCOMPLETE, USAGE, UsageError
+from common import COMPLETE, INCOMPLETE, USAGE, UsageError, cli
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json

@@ -20,8 +20,7 @@ of so many points, and what that costs. Everything in it is SIMULATED.
 import sys
 from pathlib import Path
 
-from common import cli
-from common.exits import COMPLETE, UsageError
+from common import COMPLETE, UsageError, cli
 
 SIZES = "10,m12"
 EXAMPLES = """  python3 calibrate.py

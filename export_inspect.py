@@ -24,9 +24,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from common import VERSION, cli
+from common import COMPLETE, INCOMPLETE, VERSION, UsageError, cli
 from common.artifacts import canonical_json, sha256
-from common.exits import COMPLETE, INCOMPLETE, UsageError
 from common.journal import entries, identity_hash, journal_file, reply_of
 from common.verify import checked_rows, find_runs, open_run
 from common.wire import FINAL_OUTCOMES, Reply

@@ -21,7 +21,7 @@ import threading
 from importlib import import_module
 from pathlib import Path
 
-from common import cli
+from common import UsageError, cli
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
 # What another design changes of it, and what its runs are called.
@@ -68,8 +68,7 @@ def arguments(argv):
 def checks():
     """{key of config/pilot.config.json: what it must be}."""
     from common import config as c
-    from common.study import CALL_CHECKS
-    return CALL_CHECKS | {
+    return c.CALL_CHECKS | {
         "runs": c.whole(1, 10_000), "compliance": c.one_of("low", "high", "omit"),
         "tells": c.one_of("standard", "ablated"), "temperature": c.number(0, 2),
         "concurrency.decision": c.whole(1, 512), "opening": opening}
@@ -86,13 +85,12 @@ def opening(value):
 def configuration(args, flags):
     """The pilot's file, what another design changes, a file that was given, the flags."""
     from common import config as c
-    from common import study
-    usual = study.configuration(CONFIG, DESIGNS[args.design][0], checks(), {})
+    usual = c.configuration(CONFIG, DESIGNS[args.design][0], checks(), {})
     if Path(args.config) != CONFIG:
-        usual = study.merge(usual, c.load(args.config, checks()))
+        usual = c.merge(usual, c.load(args.config, checks()))
     said = {key: value for key, value in flags.items() if value is not None}
     c.check(said, checks(), "command line")
-    return study.merge(usual, said)
+    return c.merge(usual, said)
 
 
 def asked(config, models, args):
@@ -110,7 +108,6 @@ def to_read(args, config):
     """The configuration of a study whose probabilities are read: the whole distribution, nothing
     sampled. UsageError for what can't be read."""
     from cirrus.ask.pilot import OPENING, READ_OUT
-    from common.exits import UsageError
     if args.reason == "first":
         raise UsageError("--read probability: considerations come before the decision with "
                          "--reason first; leave one of the two out")
@@ -123,7 +120,6 @@ def to_read(args, config):
 
 def probes_of(args):
     """The probes that were asked for. UsageError for an unknown one, or without their study."""
-    from common.exits import UsageError
     kinds = cli.names(args.probes) or []
     known = ("payoffs", "beliefs", "influence", "notice", "realism")
     for kind in kinds:
@@ -136,7 +132,6 @@ def probes_of(args):
 
 def check_bulletins(args, there):
     """UsageError for more bulletins than there are, or without their study."""
-    from common.exits import UsageError
     if args.bulletins is not None and args.design != "mechanism":
         raise UsageError("--bulletins: only --design mechanism has them")
     if args.bulletins is not None and not 1 <= args.bulletins <= there:
@@ -146,19 +141,17 @@ def check_bulletins(args, there):
 def usual(args):
     """The design without flags and key."""
     from common import config as c
-    from common import study
-    config = study.merge(c.load(CONFIG, checks()), c.load(DESIGNS[args.design][0], checks()))
+    config = c.merge(c.load(CONFIG, checks()), c.load(DESIGNS[args.design][0], checks()))
     return {key: config[key] for key in ASKED} | {"models": config["respondents"]} | (
         {} if args.design == "2x2" else {"design": args.design})
 
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    from common import study
-    from common.exits import UsageError
+    from common import config as c
     from common.preflight import READING
     config = configuration(args, {
-        **study.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
+        **c.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
         "compliance": args.compliance, "tells": args.tells})
     if args.reason == "first":
         config["max_out"] = max(config["max_out"], REASONED_OUT)
@@ -168,16 +161,16 @@ def main(argv) -> cli.Done:
         if choice.simulated:
             raise UsageError("--read probability: simulated respondents answer in text and have no "
                              "probabilities to tell; give --base-url or a key")
-    models = study.chosen(args.models, config, choice)
+    models = c.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = asked(config, models, args)
     if design.get("probes"):
         limits["probe"] = limits["decision"]
-    run_id = study.run_name(args.run_id, study.default_name(
+    run_id = c.run_name(args.run_id, c.default_name(
         DESIGNS[args.design][1], design | ({"prompts": args.prompts} if args.prompts else {}),
         config, choice, usual(args)))
-    settings = study.settings("pilot", config, limits, args.json)
-    ahead = study.ask_ahead(args, run_id, choice, settings, models,
+    settings = c.settings("pilot", config, limits, args.json)
+    ahead = c.ask_ahead(args, run_id, choice, settings, models,
                             ("temperature",) + READING * (args.read == "probability"))
 
     from cirrus import instruments
@@ -192,13 +185,13 @@ def main(argv) -> cli.Done:
     use(source)
     check_bulletins(args, bulletins({"holdout": args.holdout}, domain))
     prompts = domain.texts | instruments.probe_texts(design, source)
-    origin = Origin(Path(args.out) / run_id, study.identity(
+    origin = Origin(Path(args.out) / run_id, c.identity(
         design, {path: sha256(text) for path, text in prompts.items()}, config, choice), prompts)
     instrument = instruments.pilot(origin)
     if args.dry_run:
         calls, chances = instrument.calls(), power(design, domain)
         requests = [request for request, times in calls for _ in range(times)]
-        return study.dry_run(config, choice, models, requests, RESPONDENTS,
+        return c.dry_run(config, choice, models, requests, RESPONDENTS,
                              {"run_id": run_id, "runs": config["runs"],
                               "cells": len(DEALT[args.design].cells), **chances},
                              plan_lines(design, domain, origin.folder, chances))

@@ -19,8 +19,7 @@ journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every 
 import sys
 from pathlib import Path
 
-from common import cli
-from common.exits import (
+from common import (
     BUDGET,
     COMPLETE,
     INCOMPLETE,
@@ -31,6 +30,7 @@ from common.exits import (
     USAGE,
     Stop,
     UsageError,
+    cli,
 )
 
 ROOT = Path(__file__).resolve().parent
@@ -153,7 +153,7 @@ def named(args, settings, choice, runs, seeds, bulletins):
     """Runs of other settings than the keyless default's in folders of another name: a plan's in
     one, a single one in its own."""
     from cirrus.ask import design as s
-    from common.study import identity, short_name
+    from common.config import identity, short_name
     asked = {key: settings.get(key) for key in ("routing", "pin")}
     own = {"prompts": args.prompts} if args.prompts else {}
     mine = [identity(run.config | own, {}, asked, choice) for run in runs]

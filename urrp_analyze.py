@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError:
     sys.exit("error: urrp_analyze.py needs the project's folders beside it; copy one file instead: "
              "dist/cirrus-bench.pyz, which `make bundle` builds")
-from common.exits import COMPLETE, UsageError
+from common import COMPLETE, UsageError
 from common.refusals import Verdict, classify_refusal
 
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"

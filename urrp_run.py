@@ -18,8 +18,7 @@ import json
 import sys
 from pathlib import Path
 
-from common import cli
-from common.exits import UsageError
+from common import UsageError, cli
 
 CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
@@ -78,16 +77,15 @@ def sweep(value):
 def checks():
     """{key of config/urrp.config.json: what it must be}."""
     from common import config as c
-    from common.study import CALL_CHECKS
-    return CALL_CHECKS | {"trials": c.whole(1, 100_000), "temperatures": sweep,
+    return c.CALL_CHECKS | {"trials": c.whole(1, 100_000), "temperatures": sweep,
                           "concurrency.trial": c.whole(1, 512)}
 
 
 def configuration(args) -> dict:
     """Defaults, the file, then the flags; every value checked."""
-    from common import study
-    settings = study.configuration(CONFIG, args.config, checks(), {
-        **study.shared_flags(args), "trials": args.trials,
+    from common import config as c
+    settings = c.configuration(CONFIG, args.config, checks(), {
+        **c.shared_flags(args), "trials": args.trials,
         "temperatures": temperatures(args.temperatures, args.temperature)})
     if settings["trials"] < MIN_TRIALS and not args.pilot:
         raise UsageError(f"--trials: {settings['trials']} is under the protocol's minimum of "
@@ -136,32 +134,31 @@ def main(argv) -> cli.Done:
     if args.read == "probability" and choice.simulated:
         raise UsageError("--read probability: simulated respondents answer in text and have no "
                          "probabilities to tell; give --base-url or a key")
-    from common import study
+    from common import config as c
     from common.artifacts import sha256
     from common.instrument import Run, conduct
     from common.runs import Origin
     from urrp import collect
     from urrp.collect import RESPONDENTS
     from urrp.suite import SUITE_PATH
-    models = study.chosen(args.models, config, choice)
+    models = c.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = {key: config[key] for key in ASKED} | {"models": models} | (
         {} if args.read == "text" else {"read": args.read})
-    run_id = study.run_name(args.run_id, study.default_name("urrp", design, config, choice,
-                                                            usual()))
+    run_id = c.run_name(args.run_id, c.default_name("urrp", design, config, choice, usual()))
     texts = {collect.SUITE: SUITE_PATH.read_text("utf-8")}
     refuse_other_words(args.prompts, texts)
     hashes = {path: sha256(text) for path, text in texts.items()}
-    origin = Origin(Path(args.out) / run_id, study.identity(design, hashes, config, choice), texts)
+    origin = Origin(Path(args.out) / run_id, c.identity(design, hashes, config, choice), texts)
     instrument = collect.instrument(origin)
     if args.dry_run:
         requests = [request for request, _ in instrument.calls()]
-        return study.dry_run(config, choice, models, requests, RESPONDENTS,
-                             {"run_id": run_id, "trials": config["trials"],
-                              "temperatures": config["temperatures"]},
-                             plan_lines(args, config, models, run_id))
+        return c.dry_run(config, choice, models, requests, RESPONDENTS,
+                         {"run_id": run_id, "trials": config["trials"],
+                          "temperatures": config["temperatures"]},
+                         plan_lines(args, config, models, run_id))
     check_output(Path(args.output), args.out)
-    settings = study.settings("urrp", config, limits, args.json, RESPONDENTS)
+    settings = c.settings("urrp", config, limits, args.json, RESPONDENTS)
     return report(args, conduct([Run(origin, instrument)], choice, settings)[0])
 
 

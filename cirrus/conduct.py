@@ -18,11 +18,9 @@ from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import domain_of, tournament
 from cirrus.judge import schema
 from cirrus.judge.prereg import FILE as PREREG
-from common import cli, instrument, wire
-from common import config as c
+from common import COMPLETE, Stop, cli, instrument, wire
 from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
-from common.exits import COMPLETE, Stop
 from common.instrument import Ended
 from common.runs import Origin, RunFolder, kept_prompts
 from common.session import Settings
@@ -164,8 +162,8 @@ def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: b
     if models is not None:
         config = config | {"models": voices(settings, False, None)[0]}
     t = design(domain, config)
-    prices = {name: c.as_model(entry) for name, entry in settings["prices"].items()}
-    assumed = c.as_model(settings["assumed_price"])
+    prices = {name: wire.as_model(entry) for name, entry in settings["prices"].items()}
+    assumed = wire.as_model(settings["assumed_price"])
     calls, tokens, usd = dict.fromkeys(STAGES, 0), 0, 0.0
     for request, count in typical_calls(t):
         calls[request.stage] += count

@@ -14,6 +14,7 @@ from typing import Any
 
 from cirrus.ask.bulletins import PROMPTS, Source
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
+from common import UsageError
 from common.artifacts import (
     Made,
     canonical_json,
@@ -27,7 +28,6 @@ from common.artifacts import (
     sha256_of,
 )
 from common.drive import Chain, answered
-from common.exits import UsageError
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
 from common.runs import Origin, code_hashes

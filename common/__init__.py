@@ -1,4 +1,8 @@
-"""The bench: asking, reading, keeping. Knows nothing of any experiment."""
+"""The bench: asking, reading, keeping. Knows nothing of any experiment.
+
+Here: its version, the exit codes, and the errors that carry them. The message of each error is the
+one line a user reads.
+"""
 
 import sys
 
@@ -11,3 +15,51 @@ if sys.version_info < (3, 11):  # noqa: UP036
     sys.stderr.write("error: Python 3.11 or newer is needed, this is {}.{}; name another one, such "
                      "as python3.12\n".format(*sys.version_info))
     sys.exit(2)
+
+COMPLETE, UNEXPECTED, USAGE, INCOMPLETE, BUDGET, PROVIDER, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+MEANING = {
+    COMPLETE: "complete",
+    UNEXPECTED: "unexpected error",
+    USAGE: "wrong usage or configuration",
+    INCOMPLETE: "incomplete, the same command resumes",
+    BUDGET: "stopped by the budget, resumes with a higher limit",
+    PROVIDER: "the provider refused (key, credit, model)",
+    INTERRUPTED: "interrupted, the same command resumes",
+}
+
+
+class Stop(Exception):
+    """Ends the program with `code`; `str()` is one line: what, where, what to do."""
+
+    code = UNEXPECTED
+
+
+class UsageError(Stop):
+    """Wrong usage, configuration or input file."""
+
+    code = USAGE
+
+
+class Incomplete(Stop):
+    """Work is left that the same command will do."""
+
+    code = INCOMPLETE
+
+
+class OverBudget(Stop):
+    """The limit would be passed."""
+
+    code = BUDGET
+
+
+class ProviderRefused(Stop):
+    """Key, credit, permission or model: asking again would not help."""
+
+    code = PROVIDER
+
+
+class Interrupted(Stop):
+    """Ctrl-C or SIGTERM; the journal is intact."""
+
+    code = INTERRUPTED

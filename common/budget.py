@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from common import wire
-from common.exits import OverBudget
+from common import OverBudget, wire
 from common.wire import Model, Reading, Reply, Request
 
 ERRORS_TO_OPEN = 5

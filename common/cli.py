@@ -23,11 +23,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from common import EFFORTS, KEY_VARIABLE
-from common.exits import (
+from common import (
     COMPLETE,
+    EFFORTS,
     INCOMPLETE,
     INTERRUPTED,
+    KEY_VARIABLE,
     UNEXPECTED,
     USAGE,
     Stop,

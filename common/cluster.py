@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from common.exits import INCOMPLETE, USAGE, Incomplete, UsageError
+from common import INCOMPLETE, USAGE, Incomplete, UsageError
 
 ROOT = str(Path(__file__).resolve().parents[1])
 DEATHS = 3            # worker deaths in a row without a result before giving up

@@ -1,14 +1,18 @@
-"""Configuration files: strict JSON against a table of checks, one clear line for each fault."""
+"""What a script settles before it asks: configuration, models, identity, settings, dry run.
+
+Configuration is strict JSON against a table of checks, one clear line for each fault. All of it is
+the same for every script that calls a model, so that flags, files and errors mean the same.
+"""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from common import EFFORTS
-from common.exits import UsageError
+from common import COMPLETE, EFFORTS, UsageError, cli
+from common.artifacts import canonical_json, sha256
 from common.shape import ABSENT, FLAG, complaint, is_number, nearest
-from common.wire import MOST_USD, Model
+from common.wire import MOST_USD, Request, Terms, as_model
 
 Check = Callable[[Any], str | None]   # what is wrong, None where nothing is
 
@@ -131,12 +135,6 @@ def _floor(value: Any) -> str | None:
             else number(0, 1e9)(value))
 
 
-def as_model(entry: Mapping) -> Model:
-    """A price entry as a Model, dollars a million tokens → dollars a token."""
-    return Model(prompt=entry["prompt"] / 1e6, completion=entry["completion"] / 1e6,
-                 request=float(entry.get("request", 0.0)), price_from="configuration")
-
-
 def load(path: Path, checks: Mapping[str, Check]) -> dict[str, Any]:
     """The file's object, every key known and every value checked. `checks`: {"a.b": check}.
 
@@ -188,3 +186,134 @@ def check(data: Mapping, checks: Mapping[str, Check], source: str, prefix: str =
             check(value, checks, source, name + ".")
         else:
             raise complaint(source, "", f"unknown key {name!r}", ABSENT, nearest(name, checks))
+
+
+# --- what every calling script settles ----------------------------------------------------------
+
+# Keys that every configuration file of a calling script may hold.
+CALL_CHECKS: dict[str, Check] = {
+    "seed": seed, "models": names, "respondents": names, "max_out": whole(1, 32_000),
+    "reasoning_effort": effort,
+    "cost.limit_usd": number(0, 1e6), "deadline_s": number(0.1, 3600),
+    "prices": prices, "assumed_price": price, "routing": routing, "pin": pin}
+MERGED = ("cost", "concurrency")  # objects of which a file may give a part
+
+
+def configuration(default: Path, given: Path, checks: Mapping[str, Check],
+                  flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The default file, the `given` one over it, then the flags that are not None; all checked."""
+    settings = load(default, checks)
+    if Path(given) != Path(default):
+        settings = merge(settings, load(given, checks))
+    said = {key: value for key, value in flags.items() if value is not None}
+    check(said, checks, "command line")
+    return merge(settings, said)
+
+
+def merge(below: Mapping, above: Mapping) -> dict[str, Any]:
+    return {**below, **{key: below[key] | value if key in MERGED else value
+                        for key, value in above.items()}}
+
+
+def shared_flags(args) -> dict[str, Any]:
+    """The flags of every calling script that a configuration file may say too."""
+    return {"seed": args.seed, "reasoning_effort": args.effort, "pin": args.pin,
+            "cost": limit_flag(args.limit_usd)}
+
+
+def limit_flag(usd: float | None) -> dict | None:
+    """--limit-usd as the configuration says it."""
+    return None if usd is None else {"limit_usd": usd}
+
+
+def chosen(flag: str | None, config: Mapping, choice: cli.Choice) -> list[str]:
+    """The models of --models, else of the configuration; each once."""
+    models = cli.names(flag)
+    if models is None:
+        models = config["respondents" if choice.simulated else "models"]
+    if not models or len(set(models)) < len(models):
+        raise UsageError(f"--models: give at least one name, each once, not {flag!r}")
+    return models
+
+
+def run_name(flag: str | None, default: str) -> str:
+    """--run-id where it is given and can be a folder's name, else `default`."""
+    from common.runs import check_run_id
+    return check_run_id(default if flag is None else flag)
+
+
+def short_name(stem: str, settings: Mapping, usual: Mapping) -> str:
+    """`stem` of the keyless default; with a short hash of the settings of any other command, so
+    that it always finds its own run and never meets another's."""
+    if settings == usual:
+        return stem
+    return f"{stem}-{sha256(canonical_json(settings))[:6]}"
+
+
+def default_name(instrument: str, design: Mapping, config: Mapping, choice: cli.Choice,
+                 usual: Mapping) -> str:
+    """The run's name by its design; `usual` is that of the script without flags and key."""
+    keyless = {"config": {**usual, "seed": design["seed"]}, "prompts": {}, "provider": "simulated"}
+    return short_name(f"{instrument}-s{design['seed']}", identity(design, {}, config, choice),
+                      keyless)
+
+
+def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
+             choice: cli.Choice) -> dict[str, Any]:
+    """What makes two runs the same study; limits, prices and concurrency do not."""
+    if choice.simulated:
+        return {"config": dict(design), "prompts": dict(prompts), "provider": "simulated"}
+    pin = {"pin": config["pin"]} if config.get("pin") else {}
+    return {"config": {**design, "routing": config["routing"], **pin}, "prompts": dict(prompts),
+            "provider": cli.provider_of(choice.address).public_address(choice.address)}
+
+
+def settings(name: str, config: Mapping, limits: dict[str, int], quiet: bool,
+             respondents: Mapping | None = None):
+    """`Settings` of a session."""
+    from common.session import Settings
+    return Settings(
+        name=name, seed=config["seed"], limits=limits, limit_usd=config["cost"]["limit_usd"],
+        prices=config["prices"], assumed_price=config["assumed_price"],
+        deadline_s=config["deadline_s"], routing=config["routing"],
+        respondents=respondents or {}, quiet=quiet,
+        terms=Terms(config["reasoning_effort"], config.get("pin")))
+
+
+def ask_ahead(args, run_id: str, choice: cli.Choice, settings, models: Sequence[str],
+              needs: tuple[str, ...]):
+    """Ask the server for catalogue and balance while the design is dealt: for a new live run."""
+    if choice.simulated or args.dry_run or (Path(args.out) / run_id).exists():
+        return None
+    from common.session import Preflight
+    return Preflight(choice, settings, list(models), needs)
+
+
+def _asked(requests: Iterable[Request], config: Mapping) -> list[str]:
+    efforts = {request.effort or "the least that a model takes (default)" for request in requests}
+    return [f"effort: {', '.join(sorted(efforts))}",
+            f"upstream: {config.get('pin') or 'any (--pin auto keeps to one a model)'}"]
+
+
+def dry_run(config: Mapping, choice: cli.Choice, models: Sequence[str], requests: Sequence[Request],
+            respondents: Mapping, facts: Mapping, lines: Sequence[str]) -> cli.Done:
+    """Design, calls and projected cost by the configured prices; ask and write nothing.
+
+    `facts` go into the JSON of --json, `lines` below the first line otherwise.
+    """
+    from common.session import headline, projected
+    from common.simulated import Simulated
+    known = {name: as_model(entry) for name, entry in config["prices"].items()}
+    limit = config["cost"]["limit_usd"]
+    usd = 0.0
+    if choice.simulated:
+        Simulated(respondents, config["seed"]).check(list(models))
+    else:
+        usd = projected(requests, known, as_model(config["assumed_price"]))
+    unpriced = [] if choice.simulated else [name for name in models if name not in known]
+    first = headline(choice, len(requests), usd, limit, unpriced)
+    if not choice.simulated:
+        lines = [*lines, *_asked(requests, config)]
+    return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "models": models,
+                           "calls": len(requests), "projected_usd": usd, "limit_usd": limit,
+                           **facts}, "\n".join([first, *lines]))

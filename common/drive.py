@@ -28,8 +28,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
-from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.journal import Ledger
 from common.reading import read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, opened, precision, run_of

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+from common import COMPLETE, MEANING, Incomplete, Stop, UsageError
 from common.cli import Choice, Done, one_line
 from common.drive import After, Chain
-from common.exits import COMPLETE, MEANING, Incomplete, Stop, UsageError
 from common.journal import Answers, journal_file, merkle_root
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder

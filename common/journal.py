@@ -20,7 +20,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
-from common import wire
+from common import Incomplete, UsageError, wire
 from common.artifacts import (
     LONGEST,
     canonical_json,
@@ -33,7 +33,6 @@ from common.artifacts import (
     value_of,
     write_atomic,
 )
-from common.exits import Incomplete, UsageError
 from common.reading import read
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 

@@ -27,8 +27,7 @@ from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from common import KEY_VARIABLE, VERSION, wire
-from common.exits import UsageError
+from common import KEY_VARIABLE, VERSION, UsageError, wire
 from common.preflight import READING, Catalogue, Terms, check, learn, pin, unread, way_of
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
 from common.wire import MOST_TOP, REPLY, WAYS, Exchange, Model, Request, Way

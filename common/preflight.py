@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from common import wire
-from common.exits import Incomplete, ProviderRefused, UsageError
+from common import Incomplete, ProviderRefused, UsageError, wire
 from common.reading import SAME, steps
 from common.wire import (
     COMPLETIONS,

@@ -23,9 +23,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import VERSION
+from common import VERSION, Incomplete, Stop, UsageError
 from common.artifacts import content_sha256, json_file, sha256, sweep, write_atomic
-from common.exits import Incomplete, Stop, UsageError
 from common.journal import InFlight, Journal
 from common.wire import MOST_USD
 

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from common import config, wire
+from common import Interrupted, OverBudget, wire
 from common.budget import Budget, SharedBudget
 from common.cli import Choice, Progress, printable, provider_of
 from common.drive import Chain, Drive, Ending
-from common.exits import Interrupted, OverBudget
 from common.journal import Ledger
 from common.runs import RunFolder
 from common.simulated import FREE, Respondent, Simulated
@@ -58,7 +57,7 @@ class Silent:
 
 def live_client(choice: Choice, settings: Settings):
     """The client of the provider at the address."""
-    prices = {name: config.as_model(entry) for name, entry in settings.prices.items()}
+    prices = {name: wire.as_model(entry) for name, entry in settings.prices.items()}
     return provider_of(choice.address).connect(
         choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s, prices,
         settings.routing)
@@ -126,7 +125,7 @@ class Session:
         self.runs, self.choice, self.settings, self.requests = runs, choice, settings, requests
         self.first = next(iter(runs.values()))
         self.ahead = ahead
-        self.assumed = config.as_model(settings.assumed_price)
+        self.assumed = wire.as_model(settings.assumed_price)
 
     def conduct(self, chains: Iterable[Chain]) -> Ending:
         """Ask what is not in the journal yet. Raises before the first call where it must not

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from common.exits import UsageError
+from common import UsageError
 
 
 class Fault(NamedTuple):

@@ -9,8 +9,7 @@ import difflib
 import json
 from collections.abc import Callable, Mapping
 
-from common import wire
-from common.exits import UsageError
+from common import UsageError, wire
 from common.rng import SeededRandom
 from common.wire import Exchange, Model, Request
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import VERSION
+from common import VERSION, UsageError
 from common.artifacts import (
     GZIP_HEADER,
     canonical_json,
@@ -26,7 +26,6 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
-from common.exits import UsageError
 from common.instrument import Derived, Instrument, derived, unanswered
 from common.journal import Answers, Known, begins, journal_file, merkle_root
 from common.runs import PROMPTS, Origin, code_hashes, kept_prompts

@@ -187,6 +187,12 @@ class Model(NamedTuple):
         return self.request + self.prompt * prompt_tokens + self.completion * completion_tokens
 
 
+def as_model(entry: Mapping) -> Model:
+    """A price entry as a Model, dollars a million tokens → dollars a token."""
+    return Model(prompt=entry["prompt"] / 1e6, completion=entry["completion"] / 1e6,
+                 request=float(entry.get("request", 0.0)), price_from="configuration")
+
+
 def supports(model: Model, parameter: str) -> bool:
     """Whether to send `parameter`: yes where nothing is known."""
     return model.parameters is None or parameter in model.parameters

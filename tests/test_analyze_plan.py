@@ -12,8 +12,8 @@ from study_rows import CELLS, conducted, config, plan
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
 from cirrus.reports import study as reports
+from common import UsageError
 from common.artifacts import gzip_bytes
-from common.exits import UsageError
 from common.verify import find_runs
 from show.document import markdown
 

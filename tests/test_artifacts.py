@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common import artifacts
+from common import UsageError, artifacts
 from common.artifacts import (
     canonical_json,
     content_sha256,
@@ -22,7 +22,6 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
-from common.exits import UsageError
 from common.journal import entries
 from urrp.trials import read_trials
 

@@ -11,9 +11,9 @@ from itertools import count, product
 import pytest
 from conftest import PRICE, ROOT, Clock, clean_environment, ledgers, request
 
+from common import OverBudget
 from common.budget import Budget
 from common.drive import Drive
-from common.exits import OverBudget
 from common.journal import Journal
 from common.openrouter import OpenRouter
 

@@ -27,8 +27,8 @@ from cirrus.judge.pilot import analyse as analyse_pilot
 from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.study import analyse
 from cirrus.reports import calibration as reports
+from common import UsageError
 from common.artifacts import canonical_json, read_bytes, read_jsonl
-from common.exits import UsageError
 from common.rng import SeededRandom as Stream
 from common.verify import find_runs
 from show.document import terminal

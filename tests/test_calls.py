@@ -12,9 +12,9 @@ from conftest import Clock, Scripted, completion, failure, ledgers, one, request
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from common import Incomplete, Interrupted, OverBudget, ProviderRefused, UsageError
 from common.budget import Budget
 from common.drive import Drive
-from common.exits import Incomplete, Interrupted, OverBudget, ProviderRefused, UsageError
 from common.journal import Journal
 from common.wire import Exchange, Model
 

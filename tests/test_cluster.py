@@ -12,8 +12,8 @@ import pytest
 from conftest import ROOT, clean_environment
 from tournaments import answered, derived, wait_for
 
+from common import Incomplete
 from common.cluster import mapped
-from common.exits import Incomplete
 
 SCRIPT = "run_tournament.py"
 PLAN = ("--plan", "ablation", "--agents", 4, "--rounds", 2)

@@ -16,8 +16,8 @@ from cirrus.judge.tripwires import by_cell, convergence
 from cirrus.markers.labels import fit, label
 from cirrus.markers.ratings import item_id, policies_of
 from cirrus.reports.exports import COLUMNS, exports
+from common import UsageError
 from common.artifacts import csv_parts
-from common.exits import UsageError
 from common.verify import find_runs
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 from conftest import PRICE, request, run_in
 
-from common.exits import Incomplete, ProviderRefused, UsageError
+from common import Incomplete, ProviderRefused, UsageError
 from common.openrouter import OpenRouter, check_base_url
 from common.preflight import refuse
 

@@ -22,7 +22,7 @@ from readers import python_with
 
 import analyze
 import export_inspect
-from common.exits import UsageError
+from common import UsageError
 
 EXAMPLES = ROOT / "results" / "examples"
 REAL = [EXAMPLES / "pilot-smollm2", EXAMPLES / "urrp-smollm2"]  # a model answered

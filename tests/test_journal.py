@@ -11,8 +11,8 @@ from contextlib import suppress
 import pytest
 from conftest import IDENTITY, PRICE, completion, failure, request
 
+from common import Incomplete, UsageError
 from common import journal as module
-from common.exits import Incomplete, UsageError
 from common.journal import Answers, InFlight, Journal, Known, entries
 from common.reading import read
 

@@ -16,7 +16,7 @@ from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
 from cirrus.judge import mechanism
 from cirrus.judge.verdict import WORDS
-from common.exits import UsageError
+from common import UsageError
 from common.wire import Reply
 
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")

@@ -10,8 +10,7 @@ import time
 import pytest
 from conftest import ROOT, clean_environment, request, run_in
 
-from common import preflight
-from common.exits import Incomplete, ProviderRefused, UsageError
+from common import Incomplete, ProviderRefused, UsageError, preflight
 from common.openrouter import OpenRouter, _lacking
 from common.preflight import Terms, refuse
 from common.reading import read_balance, read_bill, read_endpoints, read_model

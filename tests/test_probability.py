@@ -15,8 +15,8 @@ import run_pilot
 from cirrus.ask.pilot import by_prompt, design
 from cirrus.ask.prompts import load_domain
 from cirrus.judge import reading
+from common import UsageError
 from common.artifacts import json_file
-from common.exits import UsageError
 from common.parsing import next_text, stands, unfollowed, walk
 from common.preflight import way_of
 

@@ -126,7 +126,7 @@ def test_a_believer_without_a_difference_between_desk_and_rule_is_stopped(domain
     ("--design mechanism --probes payofs", "payofs"), ("--probes payoffs", "--design mechanism"),
     ("--design mechanism --probes payoffs,payoffs", "payoffs")])
 def test_a_wrong_probe_is_one_line(flags, named):
-    from common.exits import UsageError
+    from common import UsageError
     with pytest.raises(UsageError, match=named):
         run_pilot.main([*flags.split(), "--dry-run"])
 

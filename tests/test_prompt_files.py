@@ -15,7 +15,7 @@ import run_tournament
 import urrp_run
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.prompts import ScenarioError, load_domain
-from common.exits import UsageError
+from common import UsageError
 
 BULLETINS = {"cvd": 28, "hospital": 18}
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."

@@ -25,8 +25,8 @@ from cirrus.markers.ratings import (
     read_sheet,
     sheet_hash,
 )
+from common import UsageError
 from common.artifacts import sha256
-from common.exits import UsageError
 from common.verify import find_runs
 
 FORMULA = '=HYPERLINK("http://x","y")\nPeers like us decide alike; café “quoted”, and more.'

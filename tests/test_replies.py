@@ -9,8 +9,8 @@ import json
 import pytest
 from conftest import PRICE, ROOT, Clock, Scripted, completion, failure, request
 
+from common import Incomplete, ProviderRefused
 from common.budget import Budget
-from common.exits import Incomplete, ProviderRefused
 from common.openrouter import without_account
 from common.reading import read
 from common.wire import Exchange

@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.exits import UsageError
+from common import UsageError
 from common.shape import (
     FLAG,
     NAME,

@@ -12,7 +12,7 @@ from cirrus.ask.design import design
 from cirrus.ask.encounters import request_ids
 from cirrus.judge import schema
 from cirrus.judge.games import derive
-from common.exits import UsageError
+from common import UsageError
 from common.wire import NOT_RUN, Reply
 
 

@@ -17,8 +17,8 @@ from cirrus.ask.design import (
     runs_of_plan,
     voices,
 )
+from common import UsageError
 from common import config as c
-from common.exits import UsageError
 
 
 def settings(**models):

@@ -9,7 +9,7 @@ from speaker import Speaker
 import analyze
 import urrp_analyze
 import urrp_run
-from common.exits import UsageError
+from common import UsageError
 from urrp.trials import Group
 from urrp.yesno import chances
 

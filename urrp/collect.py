@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from common import UsageError
 from common.artifacts import canonical_json
-from common.exits import UsageError
 from common.instrument import Derived, Instrument
 from common.journal import Answers
 from common.rng import SeededRandom

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from common import UsageError
 from common.artifacts import csv_line
-from common.exits import UsageError
 from stats import prediction_powered_rate
 from urrp.classify import Reading, role
 from urrp.suite import CATEGORIES, LABELS

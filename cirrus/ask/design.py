@@ -29,8 +29,8 @@ from cirrus.ask.prompts import (
     make_condition,
     variant_pool,
 )
+from common import UsageError
 from common import config as c
-from common.exits import UsageError
 from common.rng import SeededRandom
 from common.runs import check_run_id
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from cirrus.ask.design import PLANS
 from cirrus.ask.populations import POOLS
 from cirrus.calibrate.replicate import Size, plans_of, read_size, replicate, rows_of
+from common import UsageError
 from common.artifacts import gzip_bytes, jsonl, read_jsonl, write_atomic
-from common.exits import UsageError
 from common.runs import code_hashes, lock, unlock
 
 NAME = "replications.jsonl"

@@ -59,8 +59,8 @@ from cirrus.judge.probes import evidence
 from cirrus.judge.study import established, findings, parts_of, tables_of
 from cirrus.judge.tripwires import cell_of, tripwires
 from cirrus.judge.verdict import Corner, Findings, Proof, verdict
+from common import UsageError
 from common.artifacts import canonical_json, sha256
-from common.exits import UsageError
 from common.rng import SeededRandom
 
 DIGITS = 6           # significant, of what a replication keeps

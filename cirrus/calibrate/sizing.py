@@ -26,12 +26,11 @@ from cirrus.calibrate.studies import (
     short,
     tournament_runs,
 )
-from common import config as c
-from common.exits import UsageError
+from common import UsageError
 from common.rng import SeededRandom
 from common.runs import ROOT
 from common.session import projected
-from common.wire import Model, Reply, Request
+from common.wire import Model, Reply, Request, as_model
 from show.figures import count, percent
 
 ENOUGH = 0.8
@@ -104,9 +103,9 @@ def price(question: Question, size: int | str) -> tuple[int, float]:
     """(calls, dollars that they probably cost)."""
     design = DESIGNS[question.design]
     settings = json.loads((ROOT / "config" / design.config).read_text("utf-8"))
-    prices = {name: c.as_model(entry) for name, entry in settings["prices"].items()}
+    prices = {name: as_model(entry) for name, entry in settings["prices"].items()}
     free = Model(prompt=0.0, completion=0.0, price_from="simulated")
-    assumed = c.as_model(settings["assumed_price"]) if question.models else free
+    assumed = as_model(settings["assumed_price"]) if question.models else free
     if design.kind == "tournament":
         requests, times = _first_round(size, question, settings["games_per_pair"])
     else:

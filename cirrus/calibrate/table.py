@@ -32,7 +32,7 @@ from cirrus.calibrate.kept import answered
 from cirrus.calibrate.replicate import CLAIMS, read_size
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
-from common.exits import UsageError
+from common import UsageError
 
 NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = (
     "not shown", "cue-responsive", "correlation-sensitive", "superrational")

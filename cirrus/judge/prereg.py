@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from common import UsageError
 from common.artifacts import canonical_json, json_file, read_bytes, sha256
-from common.exits import UsageError
 
 FILE = "prereg.json"
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from cirrus.ask.bulletins import CELL, cooperative_word
 from cirrus.ask.design import ASIDES, asides_of, role_of
 from cirrus.judge import schema
+from common import UsageError
 from common.artifacts import content_sha256, read_bytes
-from common.exits import UsageError
 from common.runs import kept_prompts
 from common.verify import open_run
 

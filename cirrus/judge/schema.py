@@ -11,9 +11,8 @@ from typing import Any
 
 from cirrus.ask import game
 from cirrus.ask.bulletins import FOLDERS, LEVELS, MEANING, TELLS
-from common import shape
+from common import UsageError, shape
 from common.artifacts import read_bytes
-from common.exits import UsageError
 from common.shape import (
     FLAG,
     NAME,

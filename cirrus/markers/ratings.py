@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from cirrus.judge.rows import Study, artifact
 from cirrus.markers.labels import FAMILIES
-from common import cli
+from common import COMPLETE, UsageError, cli
 from common.artifacts import (
     canonical_json,
     content_sha256,
@@ -32,7 +32,6 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
-from common.exits import COMPLETE, UsageError
 from common.rng import SeededRandom
 from common.wire import UNANSWERED
 

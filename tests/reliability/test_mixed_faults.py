@@ -16,9 +16,9 @@ import pytest
 from conftest import IDENTITY, request
 from faults import FAULTS
 
+from common import Incomplete, OverBudget, ProviderRefused
 from common.budget import Budget
 from common.drive import Drive
-from common.exits import Incomplete, OverBudget, ProviderRefused
 from common.journal import InFlight, Journal, Ledger, is_final
 from common.openrouter import OpenRouter
 from common.wire import FINAL_OUTCOMES, OUTCOMES, Model

@@ -20,10 +20,9 @@ import urrp_run
 from cirrus.ask import design as tournament
 from cirrus.ask.design import runs_of_plan, single_runs
 from cirrus.ask.prompts import ScenarioError, load_domain
-from common import artifacts, cli, study
+from common import Stop, UsageError, artifacts, cli, wire
 from common import config as c
 from common.cli import Choice
-from common.exits import Stop, UsageError
 from common.journal import Journal, entries
 from common.runs import Origin, RunFolder
 from urrp.suite import items
@@ -95,12 +94,12 @@ def test_a_file_written_is_a_file_read(tmp_path, data, name):
 def pilot_like(script):
     """What run_pilot.py and urrp_run.py make of a configuration file, up to the first call."""
     def take(path):
-        config = study.configuration(script.CONFIG, path, script.checks(), {})
+        config = c.configuration(script.CONFIG, path, script.checks(), {})
         design = {key: config.get(key) for key in script.ASKED}
-        said = study.identity(design, {}, config, LIVE)
+        said = c.identity(design, {}, config, LIVE)
         for entry in (*config["prices"].values(), config["assumed_price"]):
-            assert c.as_model(entry).cost(1e6, 1e6) < float("inf")
-        return artifacts.json_file({"identity": said, "models": study.chosen(None, config, LIVE)})
+            assert wire.as_model(entry).cost(1e6, 1e6) < float("inf")
+        return artifacts.json_file({"identity": said, "models": c.chosen(None, config, LIVE)})
     return take
 
 
@@ -111,7 +110,7 @@ def tournament_like(path):
     settings = tournament.load(path)
     models, _ = tournament.voices(settings, False, None)
     for entry in (*settings["prices"].values(), settings["assumed_price"]):
-        assert c.as_model(entry).cost(1e6, 1e6) < float("inf")
+        assert wire.as_model(entry).cost(1e6, 1e6) < float("inf")
     return artifacts.json_file([run._asdict() for run in single_runs(
         settings, models, None, SIX)])
 

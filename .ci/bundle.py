@@ -20,6 +20,8 @@ MAIN = '''"""cirrus-bench in one file: python3 cirrus-bench.pyz COMMAND [FLAGS].
 import sys
 if sys.version_info < (3, 11):
     sys.exit("cirrus-bench: Python 3.11 or newer is needed, this is %d.%d" % sys.version_info[:2])
+import json
+import os
 import runpy
 import tempfile
 import zipfile
@@ -44,6 +46,9 @@ def main(argv):
         return f"cirrus-bench: {argv[0]!r} is no command; use one of these" if (
             argv and argv[0] not in ("-h", "--help")) else 0
     script, flags, _ = COMMANDS[argv[0]]
+    os.environ["CIRRUS_BENCH_COMMANDS"] = json.dumps({
+        name: f"{sys.argv[0]} {command}" for command, (name, more, _) in COMMANDS.items()
+        if not more})
     with tempfile.TemporaryDirectory(prefix="cirrus-bench-") as folder:
         zipfile.ZipFile(Path(__file__).parent).extractall(folder)
         sys.path[:0] = [folder, f"{folder}/_vendor"]

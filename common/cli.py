@@ -272,9 +272,16 @@ def one_line(said: Stop | str | None) -> str:
     return " ".join(str(said or "").split())
 
 
+def as_typed(text: str) -> str:
+    """Commands in the words of who typed one: the bundle has no scripts, but commands of its own
+    (it says which: {script: words} as JSON)."""
+    words = json.loads(os.environ.get("CIRRUS_BENCH_COMMANDS", "{}"))
+    return re.sub(r"(?<=python3 )(\w+)\.py\b", lambda name: words.get(name[1], name[0]), text)
+
+
 def tell(done: Done, machine: bool) -> int:
     """Say how it ended, on both streams; the exit code."""
-    error = _without_key(printable(done.error)) or None
+    error = as_typed(_without_key(printable(done.error))) or None
     for line in (error or "").splitlines():
         print(f"error: {line}", file=sys.stderr)
     try:
@@ -283,7 +290,7 @@ def tell(done: Done, machine: bool) -> int:
             print(_without_key(_escaped(canonical_json(
                 {**done.facts, "exit_code": done.code, "error": error}))))
         elif done.text:
-            print(_without_key(printable(done.text)))
+            print(as_typed(_without_key(printable(done.text))))
         sys.stdout.flush()
     except BrokenPipeError:
         _nobody_reads()

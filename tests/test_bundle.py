@@ -71,6 +71,14 @@ def test_urrp_says_what_the_script_says(bare):
     assert bare("urrp", TRIALS).stdout == script.stdout
 
 
+def test_what_to_type_next_is_a_command_of_the_bundle(bare, bundle, tmp_path):
+    assert f"now: python3 {bundle} urrp u.jsonl" in bare(
+        "urrp-run", "--pilot", "--trials", "1", "--output", "u.jsonl").stdout
+    assert bare("urrp", "u.jsonl").returncode == 0
+    empty = bare("urrp", "none.jsonl").stderr
+    assert ".py" not in empty.replace(".pyz", "")
+
+
 def test_live_calls_need_nothing_installed(bare, double):
     run = bare("pilot", "--base-url", double.url, "--models", "double/a", "--runs", "1", "--out",
                "live", "--json")

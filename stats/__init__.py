@@ -11,17 +11,15 @@ PUBLIC = {
     "agreement": "cohens_kappa gwet_ac1 positive_agreement",
     "bootstrap": "bootstrap_ci cluster_bootstrap_ci",
     "contrasts": (
-        "contrast counted_against established established_p log_odds_contrast "
-        "paired_difference tally"),
-    "effects": (
-        "cliffs_delta cohens_d cohens_h hedges_g interaction_contrast t_interval "
-        "welch_t_test"),
+        "Design contrast contrast_power counted_against established established_p holm "
+        "log_odds_contrast paired_difference power_two_proportions required_n sampled_tally "
+        "tally"),
     "flips": "sign_flip_interval sign_flip_test",
     "intervals": (
-        "clopper_pearson equivalence_test newcombe_difference prediction_powered_rate "
-        "score_difference share wilson_interval"),
+        "cliffs_delta clopper_pearson cohens_d cohens_h equivalence_test hedges_g "
+        "interaction_contrast newcombe_difference prediction_powered_rate score_difference "
+        "share t_interval welch_t_test wilson_interval"),
     "permutation": "binomial_test fisher_exact permutation_test",
-    "power": "Design contrast_power holm power_two_proportions required_n sampled_tally",
     "results": (
         "Agreement Bootstrap Bounds Coefficient Contrast Count Equivalence Estimate "
         "Interval LikelihoodRatio MixedFit Permutation Share TTest UnitContrast"),

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Sequence
 
 from .distributions import critical, normal_cdf, t_quantile, t_two_sided
 from .intervals import wilson_interval
-from .results import Agreement, Estimate
-from .samples import check_level
+from .results import Agreement, Estimate, check_level
 
 Rows = Sequence[Sequence[Hashable | None]]
 

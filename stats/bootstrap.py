@@ -16,8 +16,8 @@ from struct import iter_unpack
 from typing import Any
 
 from .distributions import binomial_pmf, normal_cdf, normal_quantile
-from .results import Bootstrap
-from .samples import (
+from .results import (
+    Bootstrap,
     check_choice,
     check_level,
     constant,

@@ -16,10 +16,11 @@ from random import Random
 from typing import NamedTuple
 
 from .distributions import normal_quantile
-from .results import Estimate, Permutation
-from .samples import (
+from .results import (
     ALTERNATIVES,
     GRID,
+    Estimate,
+    Permutation,
     check_choice,
     check_level,
     check_resamples,

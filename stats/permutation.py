@@ -13,9 +13,9 @@ from random import Random
 from typing import NamedTuple
 
 from .distributions import binomial_pmf, hypergeometric_pmf
-from .results import Permutation
-from .samples import (
+from .results import (
     ALTERNATIVES,
+    Permutation,
     check_choice,
     check_count,
     check_proportion,

@@ -1,10 +1,13 @@
-"""What the functions of this room return.
+"""What the functions of this room return, and how they read what callers hand in.
 
 A field that cannot be computed is None, and `why` says so in words. `why` beside numbers is a
-remark on them.
+remark on them. Sums go through `math.fsum`: the built-in `sum` of floats rounds differently from
+Python 3.12 on.
 """
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from random import Random
 from typing import NamedTuple
 
 
@@ -198,3 +201,133 @@ class LikelihoodRatio(NamedTuple):
     p: float | None
 
     asdict = _fields
+
+
+# --- what callers hand in -----------------------------------------------------------------------
+
+SAME = "every value is the same"
+GRID = 1 << 48
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+def numbers(values: Iterable[float], name: str) -> list[float]:
+    """`values` as a list; ValueError unless every one is a finite number."""
+    try:
+        values = list(values)
+    except TypeError:
+        raise ValueError(f"{name}: {values!r} is not a sequence of numbers") from None
+    try:
+        if all(map(math.isfinite, values)):
+            return values
+    except (TypeError, OverflowError):
+        pass
+    for index, value in enumerate(values):
+        if not _is_finite(value):
+            raise ValueError(f"{name}: value {index} is {value!r}, not a finite number")
+    return values
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        return math.isfinite(value)
+    except (TypeError, OverflowError):
+        return False
+
+
+def check_level(level: float) -> float:
+    if not 0 < level < 1:
+        raise ValueError(f"level: {level!r} is not between 0 and 1")
+    return level
+
+
+def check_count(k: int, n: int, names: tuple[str, str] = ("k", "n")) -> None:
+    for value, name in zip((k, n), names, strict=True):
+        if not isinstance(value, int) or value < 0:
+            raise ValueError(f"{name}: {value!r} is not a count")
+    if k > n:
+        raise ValueError(f"{names[0]}: {k!r} is more than {names[1]} = {n!r}")
+
+
+def check_proportion(p: float, name: str) -> float:
+    if not 0 <= p <= 1:
+        raise ValueError(f"{name}: {p!r} is not between 0 and 1")
+    return p
+
+
+def check_resamples(resamples: int) -> None:
+    if resamples < 1:
+        raise ValueError(f"resamples: {resamples!r} is not positive")
+
+
+def stream_of(rng: Random | int) -> Random:
+    return rng if isinstance(rng, Random) else Random(rng)
+
+
+def check_choice(value: str, choices: Iterable[str], name: str) -> str:
+    if value not in choices:
+        raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}")
+    return value
+
+
+def mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def squares(values: Sequence[float]) -> float:
+    """Sum of squared deviations from the mean; exactly 0 for constant values."""
+    if constant(values):
+        return 0.0
+    centre = mean(values)
+    return math.fsum((value - centre) ** 2 for value in values)
+
+
+def variance(values: Sequence[float]) -> float:
+    """Sample variance (n - 1 in the denominator) of at least two values."""
+    return squares(values) / (len(values) - 1)
+
+
+def constant(values: Sequence[float]) -> bool:
+    return min(values) == max(values)
+
+
+def too_few(groups: Sequence[Sequence], least: int = 2) -> str | None:
+    """Why a variance can't be had from these groups, or None where it can."""
+    if any(len(group) == 0 for group in groups):
+        return "a group is empty"
+    if any(len(group) < least for group in groups):
+        return "a group has fewer than two values"
+    return None
+
+
+def lattice(values: Sequence[float], largest: int = 10_000) -> tuple[list[int], int] | None:
+    """Whole numbers and the scale they were multiplied by, or None: 1/3, 2/3 → [1, 2], 3.
+
+    Rates over few trials and averages over few models are whole numbers of a small unit; on that
+    unit ties are ties and distributions stay small enough to be computed.
+    """
+    slack = 1e-9 * min(1.0, max(map(abs, values)))
+
+    def whole(value: float) -> bool:
+        return abs(value - round(value)) <= slack
+
+    scale = 1
+    for value in sorted(set(values)):
+        if not whole(value * scale):
+            factor = next((d for d in range(2, 1001) if whole(value * scale * d)), largest + 1)
+            scale *= factor
+            if scale > largest:
+                return None
+    return [round(value * scale) for value in values], scale
+
+
+def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
+    """Whole numbers proportional to `values`, and how far a sum of them may be off by rounding.
+
+    Exact on a lattice; otherwise a grid of 2^-48 of the largest value, so that sums that tie
+    on paper still tie, in whatever order they are added.
+    """
+    found = lattice(values)
+    if found:
+        return found[0], 0
+    largest = max(map(abs, values))
+    return [round(value / largest * GRID) for value in values], len(values)

@@ -80,6 +80,12 @@ RIVALS = {
     "conformist where peers are alike": shares(.4, HP=.8, KC=.8, UN=.8),
     "conformist, averse to closed entries": seen(
         lambda s, c, e: .35 + .4 * s * max(c, 0) - .35 * e),
+    "takes what a lot that is probably joint leaves": seen(
+        lambda s, c, e: .15 if e else .4 + .4 * s * max(c, 0)),
+    "half as willing toward a lot": seen(
+        lambda s, c, e: (.4 + .4 * s * max(c, 0)) * (.5 if e else 1)),
+    "adds up in log-odds, a fifth answers at random": seen(
+        lambda s, c, e: .1 + .8 * logistic(-.85 + 2.24 * s * max(c, 0) - 4 * e)),
     "symmetry alone": seen(lambda s, c, e: .4 + .4 * s),
     "any sentence in the cue's place": shares(.4, HP=.8, RV=.8, PL=.8, LP=.6),
     "only while the label is a word": lambda cell, scheme, order: (
@@ -119,6 +125,17 @@ def test_the_kind_and_the_updateless_fail_where_the_entry_is_posted(chance):
     part = study(answers(chance))["mechanism"]["by_model"]["m"]
     assert not part["further"]["HP-KC"]
     assert "kindness toward a deciding party" in part["verdict"]["open"]
+
+
+@pytest.mark.parametrize("lot, holds", [(.2, False), (.36, True), (.5, True)])
+def test_a_lot_that_lowers_by_itself_leaves_adding_up_open(lot, holds):
+    part = study(answers(shares(.4, HP=.9, UN=.3, UL=lot), bulletins=40))[
+        "mechanism"]["by_model"]["m"]
+    assert part["required"]["scale"] == holds
+    assert (part["verdict"]["word"] == "correlation-sensitive") == holds
+    assert ("reactions that merely add up" in part["verdict"]["open"]) != holds
+    assert any("lowers cooperation by itself" in why
+               for why in mechanism.why_not(part)) != holds
 
 
 def test_answers_that_go_missing_by_cell_are_counted_against_it():

@@ -182,6 +182,13 @@ RIVALS: dict[str, Population] = {
                          + (0.0 if cues.mirrors else -.33))),
     "entry-averse": Population("an entry that is posted or drawn lowers it, the cues do nothing",
                                lambda cues: 0.6 if cues.mirrors else 0.15),
+    "free-rider": Population(
+        "follows the cue sentence where peers are alike, and takes what an entry that is probably "
+        "joint leaves to take", lambda cues: 0.15 if not cues.mirrors else
+        0.4 + 0.4 * cues.symmetric * cues.coupled),
+    "lot-discount": Population(
+        "the same, and half as willing toward an entry that is posted or drawn",
+        lambda cues: (0.4 + 0.4 * cues.symmetric * cues.coupled) * (1.0 if cues.mirrors else 0.5)),
     "causal-influence": Population(
         "as the superrational, since its own entry is thought to move the other's", superrational,
         mind=EXPECTS._replace(influence=True)),

@@ -432,6 +432,7 @@ def required(name: str, share: Mapping[str, float]) -> dict[str, bool]:
     return {"HP-LA": share["HP"] - share["LA"] >= LEAST - ZERO,
             **{f"HP-{cell}": share["HP"] - share[cell] > ZERO for cell in ("LP", "RV", "UN")},
             "interaction": interaction >= LEAST - ZERO, "log-odds": _log_odds(share) > ZERO,
+            "scale": share["LA"] - share["UL"] < LEAST - ZERO,
             "labels": all(effect > ZERO for effect in _by_label(name)),
             "missing": _most_missing(name) <= MOST_MISSING}
 

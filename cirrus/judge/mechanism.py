@@ -56,6 +56,9 @@ class Rival(NamedTuple):
 
 
 INTERACTION = {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
+# What a lot takes away by itself. Where it takes nothing, HP above UN can't come from adding up on
+# any monotone scale (Loftus 1978); where it does, there is a scale on which it can.
+LOWERS = {"LA": 1, "UL": -1}
 REQUIRED: dict[str, Rival] = {
     "HP-LA": Rival("symmetry and cue − neither", {"HP": 1, "LA": -1},
                    "nothing happens, or nothing that matters", MIN_DIFFERENCE),
@@ -75,6 +78,8 @@ FURTHER: dict[str, Rival] = {
 REPORTED: dict[str, Rival] = {
     "HP-HA": Rival("what the cue adds to symmetry", {"HP": 1, "HA": -1}, ""),
     "HP-PL": Rival("the cue − a sentence on something else", {"HP": 1, "PL": -1}, ""),
+    "LA-UL": Rival("a desk decided − a rule or a lot did, where nothing else is said", LOWERS, "",
+                   MIN_DIFFERENCE),
 }
 LOG_ODDS = Rival("the interaction on log-odds", INTERACTION, "reactions that add up in log-odds")
 CONTRASTS = REQUIRED | FURTHER | REPORTED
@@ -248,7 +253,8 @@ def required(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> dic
     """{what a word above `cue-responsive` needs: whether it holds}."""
     names = [*REQUIRED, "log-odds"]
     primary = [labels["letters"], *labels["orders"].values()]
-    return {**{name: holds(name, contrasts[name]) for name in names}, "labels": labels["holds"],
+    return {**{name: holds(name, contrasts[name]) for name in names},
+            "scale": not holds("LA-UL", contrasts["LA-UL"]), "labels": labels["holds"],
             "missing": all(map(certain, [*(contrasts[name] for name in names), *primary])),
             "readable": all(legible(contrasts[name]) for name in names)}
 
@@ -328,8 +334,15 @@ def _otherwise(counts: Tally, cells: Tally, level: float) -> bool:
                 and mean(cells, rival.weights) >= rival.least - LEAST
                 for rival in REQUIRED.values())
             and odds.low is not None and odds.low > 0
+            and not _lowers(cells)
             and all(_certain(part, PRIMARY, level) for part in _primary_parts(counts))
             and _same_under_labels(counts, level))
+
+
+def _lowers(cells: Tally) -> bool:
+    """Whether a rule or a lot takes away, by itself, what would matter."""
+    return mean(cells, LOWERS) >= MIN_DIFFERENCE - LEAST and stats.established(
+        cells, LOWERS, LEVEL)
 
 
 def _readable(cells: Tally, weights: Weights) -> bool:
@@ -525,7 +538,8 @@ def _effects(part: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, An
             "C_at_S_high": contrasts["HP-HA"], "HP-RV": contrasts["HP-RV"],
             "HP-UN": contrasts["HP-UN"], "labels": part["labels"]["holds"],
             "H_low": contrasts["HP-LA"] if design["compliance"] != "high" else None,
-            "adding_up": certain(contrasts["interaction"]) and certain(contrasts["log-odds"])}
+            "adding_up": part["required"]["scale"] and all(
+                certain(contrasts[name]) for name in ("interaction", "log-odds"))}
 
 
 def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:
@@ -588,6 +602,9 @@ def why_not(part: Mapping[str, Any]) -> list[str]:
         if not part["required"][name]:
             out.append(f"{name.replace('-', ' − ') if name != 'log-odds' else name} is not "
                        f"established at the size that matters ({_span(contrasts[name])})")
+    if not part["required"]["scale"]:
+        out.append("a rule or a lot lowers cooperation by itself "
+                   f"({_span(contrasts['LA-UL'])}), so that reactions may add up on some scale")
     if not part["required"]["labels"]:
         out.append(part["labels"]["why"])
     if not part["required"]["missing"] and not out:

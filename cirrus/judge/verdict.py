@@ -36,8 +36,8 @@ BEYOND = {
     "reactions that merely add up": "adding_up",
 }
 # What a mechanism study must have shown of a model, and what of the highest word.
-REQUIRED = ("HP-LA", "HP-LP", "HP-RV", "HP-UN", "interaction", "log-odds", "labels", "missing",
-            "readable")
+REQUIRED = ("HP-LA", "HP-LP", "HP-RV", "HP-UN", "interaction", "log-odds", "scale", "labels",
+            "missing", "readable")
 FURTHER = ("HP-KC", "payoffs", "beliefs", "marginal", "influence")
 STAYS_OPEN = ("kindness toward a deciding party", "updateless reasoning", "causal influence")
 

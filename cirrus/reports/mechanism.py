@@ -52,6 +52,7 @@ RIVALS = {
 # The same in a word or two, with the rest that a word needs.
 LEFT = {"HP-LA": "no effect", "HP-LP": "obedience", "HP-RV": "length or tone",
         "HP-UN": "conformity", "interaction": "adding up", "log-odds": "adding up",
+        "scale": "adding up",
         "labels": "labels", "missing": "missing answers", "readable": "unreadable answers",
         "HP-KC": "kindness"}
 DESK, LOT = "a desk decided", "a rule or a lot did"
@@ -164,13 +165,15 @@ def _rivals(name: str, part: Mapping) -> Plot:
     return Plot(Intervals(f"Rival accounts, {name}", rows, "points of cooperation"),
                 "Each account with the contrast that it can't pass; excluded where the whole "
                 "interval lies above 0, missing decisions counted against it. Merely adding up "
-                "must fail on log-odds too.")
+                "must fail on log-odds too, and where a rule or lot lowers by itself it stays "
+                "open.")
 
 
 def _excluded(part: Mapping, key: str) -> bool:
     contrasts = part["contrasts"]
     both = [key, "log-odds"] if key == "interaction" else [key]
-    return all(holds(one, contrasts[one]) and certain(contrasts[one]) for one in both)
+    return all(holds(one, contrasts[one]) and certain(contrasts[one]) for one in both) and (
+        key != "interaction" or part["required"]["scale"])
 
 
 # --- sections ----------------------------------------------------------------------------------
@@ -273,8 +276,9 @@ def _worst(one: Mapping) -> str:
 
 
 def _holds(part: Mapping, key: str) -> Tag:
-    if key not in REQUIRED and key not in ("log-odds", "HP-KC"):
+    if key not in REQUIRED and key not in ("log-odds", "LA-UL", "HP-KC"):
         return Tag("reported", "dim")
+    key = "scale" if key == "LA-UL" else key
     held = part["further"][key] if key in part["further"] else part["required"][key]
     return Tag("yes", "yes") if held else Tag("no", "no")
 

@@ -3,11 +3,13 @@
 
     python3 benchmarks/agreement.py sample RUN --base-url http://127.0.0.1:8080/v1 --times 5
     python3 benchmarks/agreement.py figures RUN
+    python3 benchmarks/agreement.py order RUN --prompts 60
 
 `sample` asks the prompts of a finished run with --read probability again, opened as it opened them,
 at temperature 1 and from the whole distribution, and keeps the first tokens of each answer in
 RUN/../agreement-smollm2/samples.jsonl.gz. `figures` needs no model: it judges every sample as
-labels are read, and writes agreement.json and agreement.md beside them.
+labels are read, and writes agreement.json and agreement.md beside them. `order`: how many prompts a
+second are read in the order of their texts, and in the order in which blocks are drawn.
 """
 
 import argparse
@@ -15,6 +17,7 @@ import gzip
 import json
 import math
 import sys
+import time
 import urllib.request
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -67,16 +70,40 @@ def dealt(run: Path) -> list:
 
 
 def answer(url: str, trial, seed: int) -> str:
+    asked = opened(trial, 0, TOKENS) | WHOLE | {"seed": seed}
+    del asked["logprobs"]
+    return post(url, asked)["choices"][0]["text"]
+
+
+def opened(trial, top: int, tokens: int) -> dict:
+    """The body of the trial's first call, with its turn opened."""
     chat = {"model": trial.model, "messages": [
         {"role": "system", "content": trial.request.system},
         {"role": "user", "content": trial.request.user}]}
-    asked = read_body(chat, Way(COMPLETIONS, 0), trial.request.opening, TOKENS)
-    asked |= WHOLE | {"seed": seed}
-    del asked["logprobs"]
-    call = urllib.request.Request(f"{url}/completions", json.dumps(asked).encode(),
+    return read_body(chat, Way(COMPLETIONS, top), trial.request.opening, tokens)
+
+
+def post(url: str, body: Mapping) -> dict:
+    call = urllib.request.Request(f"{url}/completions", json.dumps(body).encode(),
                                   {"Content-Type": "application/json"})
     with urllib.request.urlopen(call, timeout=300) as reply:
-        return json.load(reply)["choices"][0]["text"]
+        return json.load(reply)
+
+
+def order(run: Path, url: str, prompts: int) -> str:
+    """First answers a second, of as many prompts from the middle of either order, one at a time."""
+    from cirrus.ask.pilot import by_prompt
+    drawn = dealt(run)
+    lines = []
+    for name, trials in (("in the order of their texts", by_prompt([drawn])),
+                         ("in the order in which blocks are drawn", drawn)):
+        start = (len(trials) - prompts) // 2
+        begun = time.monotonic()
+        for trial in trials[start:start + prompts]:
+            post(url, opened(trial, 20, trial.request.max_out))
+        rate = prompts / (time.monotonic() - begun)
+        lines.append(f"{prompts} prompts {name}: {plain(rate, 2)} a second")
+    return "\n".join(lines)
 
 
 # --- figures -----------------------------------------------------------------------------------
@@ -156,21 +183,27 @@ def _calibration(rows: Mapping, judged: Mapping) -> list[dict]:
 
 def worth(rows: Sequence[Mapping]) -> dict:
     """Sampled decisions for the standard error that one read trial gives the primary contrast:
-    1 + (variance of the two decisions) / (variance between bulletins), with a 95% interval over
+    1 + (variance of drawing the decisions) / (variance between bulletins), with a 95% interval over
     bulletins; and calls, since a read trial takes several and few samples are decisions."""
-    units: dict[str, dict[str, float]] = {}
+    blocks: dict[tuple, dict[str, float]] = {}
     for row in rows:
         cell = {"HP": "HP", "LA": "LA", "S.high-C.present": "HP",
                 "S.low-C.absent": "LA"}.get(_cell(row))
         if cell and row["cooperates"] is not None:
-            units.setdefault(row["bulletin"], {})[cell] = row["cooperates"]
-    pairs = [(unit["HP"], unit["LA"]) for unit in units.values() if len(unit) == 2]
+            blocks.setdefault((row["bulletin"], row["run"]), {})[cell] = row["cooperates"]
+    units: dict[str, list[tuple[float, float]]] = {}
+    for (bulletin, _), block in blocks.items():
+        if len(block) == 2:
+            units.setdefault(bulletin, []).append((block["HP"], block["LA"]))
+    # Of a bulletin: its mean difference, and the variance that drawing its decisions would add.
+    pairs = [(math.fsum(a - b for a, b in unit) / len(unit),
+              math.fsum(a * (1 - a) + b * (1 - b) for a, b in unit) / len(unit) ** 2)
+             for unit in units.values()]
 
     def ratio(values) -> float:
-        differences = [a - b for a, b in values]
-        mean = math.fsum(differences) / len(differences)
-        between = math.fsum((d - mean) ** 2 for d in differences) / max(1, len(differences) - 1)
-        noise = math.fsum(a * (1 - a) + b * (1 - b) for a, b in values) / len(values)
+        mean = math.fsum(d for d, _ in values) / len(values)
+        between = math.fsum((d - mean) ** 2 for d, _ in values) / max(1, len(values) - 1)
+        noise = math.fsum(variance for _, variance in values) / len(values)
         return 1 + noise / between if between else math.inf
     found = stats.bootstrap_ci((pairs,), ratio, 2000, method="percentile")
     mass = math.fsum(row["mass"] for row in rows) / len(rows)
@@ -211,12 +244,16 @@ def page(out: Mapping) -> str:
 
 def main(argv: Sequence[str]) -> None:
     flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    flags.add_argument("what", choices=("sample", "figures"))
+    flags.add_argument("what", choices=("sample", "figures", "order"))
     flags.add_argument("run", type=Path)
     flags.add_argument("--base-url", default="http://127.0.0.1:8080/v1")
     flags.add_argument("--times", type=int, default=5)
     flags.add_argument("--every", type=int, default=1, help="only each N-th prompt")
+    flags.add_argument("--prompts", type=int, default=60, help="of `order`")
     args = flags.parse_args(argv)
+    if args.what == "order":
+        print(order(args.run, args.base_url, args.prompts))
+        return
     if args.what == "sample":
         sample(args.run, args.base_url, args.times, args.every)
     out = figures(args.run)

@@ -93,7 +93,7 @@ def main(argv) -> cli.Done:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
         from cirrus.ask.respondents import RESPONDENTS
-        from common.simulated import Simulated
+        from common.instrument import Simulated
         Simulated(RESPONDENTS, 0).check([v["name"] for v in models["decision"]])
     limits = cli.concurrency(args.concurrency, settings["concurrency"])
     if args.preregister:
@@ -254,7 +254,7 @@ def dry_run(args, settings, choice, runs) -> cli.Done:
             for run in runs]
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
     limit, each = limits_usd(settings, runs)
-    from common.session import headline
+    from common.instrument import headline
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
@@ -312,7 +312,7 @@ def announce(args, settings, choice, runs) -> None:
     """The first line where several processes or sessions will answer."""
     from cirrus.conduct import calls_of, estimate
     from cirrus.instruments import domain_of
-    from common.session import headline
+    from common.instrument import headline
     usd = 0.0 if choice.simulated else sum(
         estimate(run, domain_of(run.config["domain"], source_of(args)), settings, False)["usd"]
         for run in runs)

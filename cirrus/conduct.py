@@ -21,9 +21,8 @@ from cirrus.judge.prereg import FILE as PREREG
 from common import COMPLETE, Stop, cli, instrument, wire
 from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
-from common.instrument import Ended
+from common.instrument import Ended, Settings
 from common.runs import Origin, RunFolder, kept_prompts
-from common.session import Settings
 from common.wire import Model, Terms
 
 

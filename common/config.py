@@ -271,7 +271,7 @@ def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
 def settings(name: str, config: Mapping, limits: dict[str, int], quiet: bool,
              respondents: Mapping | None = None):
     """`Settings` of a session."""
-    from common.session import Settings
+    from common.instrument import Settings
     return Settings(
         name=name, seed=config["seed"], limits=limits, limit_usd=config["cost"]["limit_usd"],
         prices=config["prices"], assumed_price=config["assumed_price"],
@@ -285,7 +285,7 @@ def ask_ahead(args, run_id: str, choice: cli.Choice, settings, models: Sequence[
     """Ask the server for catalogue and balance while the design is dealt: for a new live run."""
     if choice.simulated or args.dry_run or (Path(args.out) / run_id).exists():
         return None
-    from common.session import Preflight
+    from common.instrument import Preflight
     return Preflight(choice, settings, list(models), needs)
 
 
@@ -301,8 +301,7 @@ def dry_run(config: Mapping, choice: cli.Choice, models: Sequence[str], requests
 
     `facts` go into the JSON of --json, `lines` below the first line otherwise.
     """
-    from common.session import headline, projected
-    from common.simulated import Simulated
+    from common.instrument import Simulated, headline, projected
     known = {name: as_model(entry) for name, entry in config["prices"].items()}
     limit = config["cost"]["limit_usd"]
     usd = 0.0

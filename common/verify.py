@@ -26,10 +26,9 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
-from common.instrument import Derived, Instrument, derived, unanswered
+from common.instrument import FREE, Derived, Instrument, Simulated, derived, unanswered
 from common.journal import Answers, Known, begins, journal_file, merkle_root
 from common.runs import PROMPTS, Origin, code_hashes, kept_prompts
-from common.simulated import FREE, Simulated
 from common.wire import Model, Upstream
 
 REDACTED = "trials.redacted.jsonl"  # in place of a journal: a line a trial, texts as hashes

@@ -1,8 +1,8 @@
 """Contrasts of cells over units: the unit is what was drawn, and what one wants to speak beyond.
 
 Outcomes are averaged within a unit and a cell first; a contrast {cell: weight} gives each unit one
-number, and what is said of the contrast is said of those. Outcomes lie between 0 and 1. Their power,
-and what decides over several of them, stand below.
+number, and what is said of the contrast is said of those. Outcomes lie between 0 and 1.
+Their power, and what decides over several of them, stand below.
 """
 
 import math

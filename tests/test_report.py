@@ -10,8 +10,8 @@ from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import pilot_files
+from common.instrument import Simulated
 from common.reading import read
-from common.simulated import Simulated
 from show import html
 
 ROOT = Path(__file__).resolve().parents[1]

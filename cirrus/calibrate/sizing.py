@@ -27,9 +27,9 @@ from cirrus.calibrate.studies import (
     tournament_runs,
 )
 from common import UsageError
+from common.instrument import projected
 from common.rng import SeededRandom
 from common.runs import ROOT
-from common.session import projected
 from common.wire import Model, Reply, Request, as_model
 from show.figures import count, percent
 

@@ -55,6 +55,7 @@ LEFT = {"HP-LA": "no effect", "HP-LP": "obedience", "HP-RV": "length or tone",
         "scale": "adding up",
         "labels": "labels", "missing": "missing answers", "readable": "unreadable answers",
         "HP-KC": "kindness"}
+UNSAID = {"LA-UL": "(where not above: adding up on any other scale)"}
 DESK, LOT = "a desk decided", "a rule or a lot did"
 NOTE = (
     "A contrast is averaged inside each bulletin, then over bulletins; the 95% interval is the "
@@ -252,7 +253,7 @@ def _misread(parts: Mapping[str, Mapping]) -> list[str]:
 def _contrast_table(name: str, part: Mapping) -> Table:
     return Table(
         ["contrast", "excludes", "value", "at worst", "the other way", "left out", "holds"],
-        [[_named(key, one), one["excludes"] or "(reported)", _value(one), _worst(one),
+        [[_named(key, one), one["excludes"] or UNSAID.get(key, "(reported)"), _value(one), _worst(one),
           f"{len(one['against'])} of {one['units']}" if "against" in one else "–",
           "–" if one.get("least") is None else points(one["least"]).removesuffix(" points"),
           _holds(part, key)] for key, one in part["contrasts"].items()],

@@ -253,8 +253,8 @@ def _misread(parts: Mapping[str, Mapping]) -> list[str]:
 def _contrast_table(name: str, part: Mapping) -> Table:
     return Table(
         ["contrast", "excludes", "value", "at worst", "the other way", "left out", "holds"],
-        [[_named(key, one), one["excludes"] or UNSAID.get(key, "(reported)"), _value(one), _worst(one),
-          f"{len(one['against'])} of {one['units']}" if "against" in one else "–",
+        [[_named(key, one), one["excludes"] or UNSAID.get(key, "(reported)"), _value(one),
+          _worst(one), f"{len(one['against'])} of {one['units']}" if "against" in one else "–",
           "–" if one.get("least") is None else points(one["least"]).removesuffix(" points"),
           _holds(part, key)] for key, one in part["contrasts"].items()],
         (2, 3, 4, 5), f"Contrasts of {name}: points, and log-odds where it says so",

@@ -76,10 +76,8 @@ def checks():
 
 def opening(value):
     """A check of config files: how an assistant's turn is opened."""
-    from common.parsing import stands
-    fits = isinstance(value, str) and value == value.strip() and (
-        stands(value, ("COORDINATE", "PREEMPT")).kind == "open")
-    return None if fits else "must begin the form's decision line, such as 'Decision: ['"
+    from cirrus.ask.reading import opening_fault
+    return opening_fault(value)
 
 
 def configuration(args, flags):
@@ -107,7 +105,7 @@ def asked(config, models, args):
 def to_read(args, config):
     """The configuration of a study whose probabilities are read: the whole distribution, nothing
     sampled. UsageError for what can't be read."""
-    from cirrus.ask.pilot import OPENING, READ_OUT
+    from cirrus.ask.reading import OPENING, READ_OUT
     if args.reason == "first":
         raise UsageError("--read probability: considerations come before the decision with "
                          "--reason first; leave one of the two out")

@@ -65,7 +65,7 @@ NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism stu
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
-    from cirrus.ask import pilot, probes
+    from cirrus.ask import pilot, probes, reading
     study = origin.identity
     domain = domain_of(study["config"].get("domain", pilot.DOMAIN), origin.prompts)
 
@@ -81,14 +81,17 @@ def pilot(origin: Origin) -> Instrument:
         return probes.deal(probes.texts(origin.prompts), domain, study["config"],
                            [trials[0].block for trials in blocks()])
 
-    reads = pilot.by_probability(study["config"])
+    reads = reading.by_probability(study["config"])
+
+    def follow(trial: pilot.Trial) -> Chain:
+        return reading.follow(trial.request, trial.prompt.options)
 
     def requests() -> list[Request]:
         return [one.request for block in (*blocks(), probed()) for one in block]
 
     def calls() -> list[tuple[Request, int]]:
         return [(request, 1) for request in requests()] + [
-            (block[0].request._replace(id=f"{block[0].id}~"), FURTHER * len(block))
+            (block[0].request._replace(id=f"{block[0].id}~"), reading.FURTHER * len(block))
             for block in blocks() if reads]
 
     @cache
@@ -96,13 +99,13 @@ def pilot(origin: Origin) -> Instrument:
         return tuple(request.id for request in requests())
 
     def chains() -> list[Chain]:
-        decisions = ([pilot.follow(trial) for trial in pilot.by_prompt(blocks())] if reads else
+        decisions = (list(map(follow, pilot.by_prompt(blocks()))) if reads else
                      list(map(pilot.ask, blocks())))
         return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
 
     def rows_of(again: list[list[pilot.Trial]], answers: Answers) -> list[dict[str, Any]]:
         if reads:
-            return [pilot.read_row(trial, answered(pilot.follow(trial), answers))
+            return [pilot.read_row(trial, answered(follow(trial), answers))
                     for block in again for trial in block]
         return pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
 
@@ -143,7 +146,6 @@ def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
         raise UsageError(str(error)) from None
 
 
-FURTHER = 4  # calls that a trial read as probabilities probably takes beside its first
 PILOT_FILES = re.compile(r"(trials\.jsonl\.gz|trials\.csv|pilot-analysis\.json|pilot-summary\.md"
                          r"|report(-\d+)?\.html|probes\.jsonl\.gz)")
 

@@ -6,7 +6,6 @@ bulletins, and cells within a block, so that no drift or outage can hit one cell
 as a whole or not at all.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,16 +22,8 @@ from cirrus.ask.prompts import (
     decision_prompt,
     variant_pool,
 )
-from common.parsing import (
-    Parsed,
-    Walked,
-    distributions,
-    next_text,
-    parse_decision,
-    stands,
-    unfollowed,
-    walk,
-)
+from cirrus.ask.reading import by_probability, summed, told
+from common.parsing import Parsed, parse_decision
 from common.rng import SeededRandom
 from common.wire import Reply, Request
 
@@ -40,9 +31,6 @@ CELLS = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "a
 STAGE = "decision"
 DOMAIN = "cvd"
 DRAWN = 10   # bulletins of a pilot, as the specification's ten runs a cell
-# --read probability: how a turn is opened, tokens of an answer, answers to read one trial from.
-OPENING, READ_OUT, MOST_ANSWERS = "Decision: **", 4, 6
-MOST_HIDDEN = 0.02  # of a reading: what a label that no server listed could have at most
 
 
 class Cell(NamedTuple):
@@ -120,11 +108,6 @@ def dealt(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> I
 
 def _drawn_by(block: Block) -> tuple[str | int, ...]:
     return (block.model, block.run) if not block.frame else (block.name,)
-
-
-def by_probability(config: Mapping[str, Any]) -> bool:
-    """Whether decisions are read as probabilities."""
-    return config.get("read") == "probability"
 
 
 def _pilot_blocks(domain: Domain, config: Mapping, models: Sequence[str],
@@ -262,74 +245,12 @@ def by_prompt(blocks: Iterable[Sequence[Trial]]) -> list[Trial]:
                   key=lambda trial: (trial.model, trial.request.system, trial.request.user))
 
 
-def follow(trial: Trial):
-    """The chain of a trial whose probabilities are read: its result is the answers, the first of
-    the opened turn, each further one from where a label may go on."""
-    replies, request = [], trial.request
-    while True:
-        replies.append((yield request))
-        text = _next(trial, replies)
-        if text is None:
-            return replies
-        whole = stands(text, trial.prompt.options).kind == "label"
-        request = trial.request._replace(id=f"{trial.id}~{len(replies) + 1}", opening=text,
-                                         max_out=1 if whole else trial.request.max_out)
-
-
-def _next(trial: Trial, replies: Sequence[Reply]) -> str | None:
-    read = all(reply.outcome == "ok" and reply.steps for reply in replies)
-    if not read or replies[0].opened is None or len(replies) >= MOST_ANSWERS:
-        return None
-    return next_text(_walked(trial, replies), trial.prompt.options)
-
-
-def _walked(trial: Trial, replies: Sequence[Reply]) -> Walked:
-    nodes = {}
-    for reply in replies:
-        nodes |= distributions(reply.opened or "", reply.steps)
-    walked = walk(nodes, replies[0].opened or "", trial.prompt.options)
-    return walked if replies[0].opened is not None else unfollowed(walked, trial.prompt.options)
-
-
 def read_row(trial: Trial, replies: Sequence[Reply]) -> dict[str, Any]:
-    """A line of trials.jsonl.gz. `p_cooperate`, `p_other`: probabilities of the labels, ended;
-    `mass`: their sum; `echoed`: of copying the form; `unfollowed`: of ways that may lead to a label
-    and were not asked to their end; `cooperates`: the share of the first in the
-    sum, None where it can't be told. `decision` is None: nothing was drawn."""
-    first, status = replies[0], _read_status(replies)
-    outcome = {"decision": None, "cooperates": None, "p_cooperate": None, "p_other": None,
-               "mass": None, "echoed": None, "unfollowed": None, "opened": first.opened,
-               "answers": len(replies)}
-    if status == "ok":
-        walked = _walked(trial, replies)
-        chances = dict(zip(trial.prompt.options, walked.probabilities, strict=True))
-        p, other = (chances[label] for label in trial.prompt.acts)
-        told = p + other > 0 and walked.hidden <= MOST_HIDDEN * (p + other + walked.hidden)
-        status = "ok" if told else "unlisted"
-        outcome |= {"p_cooperate": p, "p_other": other, "mass": p + other,
-                    "echoed": walked.echoed, "unfollowed": math.fsum(walked.further.values()),
-                    "cooperates": p / (p + other) if told else None}
-    return _row(trial, summed(replies), status, outcome)
-
-
-def _read_status(replies: Sequence[Reply]) -> str:
-    for reply in replies:
-        if reply.outcome != "ok":
-            return reply.outcome
-        if reply.reasoning or reply.reasoning_tokens:
-            return "reasoned"
-        if not reply.steps:
-            return "no log-probabilities"
-    return "ok"
-
-
-def summed(replies: Sequence[Reply]) -> Reply:
-    """The first answer with the tokens and dollars of all."""
-    def total(name: str):
-        values = [getattr(reply, name) for reply in replies]
-        return None if None in values else sum(values)
-    return replies[0]._replace(**{name: total(name) for name in (
-        "prompt_tokens", "completion_tokens", "cost_usd")})
+    """A line of trials.jsonl.gz. `cooperates`: the share of the cooperative label in the
+    probability of both, None where it can't be told; what else is told: `reading.told`. `decision`
+    is None: nothing was drawn."""
+    status, outcome = told(replies, trial.prompt.options, tuple(trial.prompt.acts))
+    return _row(trial, summed(replies), status, {"decision": None} | outcome)
 
 
 def rows(blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]) -> list[dict[str, Any]]:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import stats
 from cirrus import ALPHA
-from cirrus.ask.pilot import MECHANISM, by_probability
+from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
+from cirrus.ask.reading import by_probability
 from cirrus.judge import probes, reading
 from cirrus.judge.effects import above, below, certain
 from cirrus.judge.pilot import costs, position, served_by

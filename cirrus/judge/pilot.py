@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.ask.pilot import CELLS, by_probability
+from cirrus.ask.pilot import CELLS
+from cirrus.ask.reading import by_probability
 from cirrus.judge import effects as over_bulletins
 from cirrus.judge.claims import pilot_claims, success
 from cirrus.judge.effects import (

@@ -57,6 +57,9 @@ def arguments(argv):
     add("--domain", metavar="NAME", help="folder of prompts: cvd, hospital, …")
     add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
     add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")
+    add("--read", metavar="NAME", choices=("text", "probability"),
+        help="text (default): one answer, strictly parsed; probability: the probabilities of both "
+             "labels of each decision, where the server tells them; policies are text as ever")
     add = flags.add_argument_group("a whole plan").add_argument
     add("--plan", metavar="NAME", help="every run of a plan instead of one condition; see below")
     add("--preregister", action="store_true",
@@ -76,6 +79,9 @@ def main(argv) -> cli.Done:
     from cirrus.instruments import domain_of
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
+    if settings.get("read") == "probability" and choice.simulated:
+        raise UsageError("--read probability: simulated respondents answer in text and have no "
+                         "probabilities to tell; give --base-url or a key")
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
     source = source_of(args)
     use(source)
@@ -125,7 +131,7 @@ def flags_over(args) -> dict:
         toggles[factor] = level
     flags = {"toggles": toggles or None, "domain": args.domain, "agents": args.agents,
              "rounds": args.rounds, "temperature": args.temperature, "pin": args.pin,
-             "effort": args.effort,
+             "effort": args.effort, "read": args.read,
              "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd}}
     flags = {key: value for key, value in flags.items() if value is not None}
     c.check(flags, CHECKS, "command line")
@@ -185,11 +191,14 @@ def renamed(runs, run_id):
 
 
 def terms_of(settings, runs):
-    """What the pre-flight is told: an effort only where all voices of all runs have the same."""
+    """What the pre-flight is told: an effort only where all voices of all runs have the same, and
+    who decides, whose probabilities are read where any are."""
     from common.preflight import Terms
     efforts = {run.config.get("effort") or voice["effort"] for run in runs
                for voices in run.config["models"].values() for voice in voices}
-    return Terms(efforts.pop() if len(efforts) == 1 else None, settings.get("pin"))
+    deciding = tuple(dict.fromkeys(voice["name"] for run in runs
+                                   for voice in run.config["models"]["decision"]))
+    return Terms(efforts.pop() if len(efforts) == 1 else None, settings.get("pin"), read=deciding)
 
 
 def limits_usd(settings, runs) -> tuple[float, float]:
@@ -257,9 +266,10 @@ def dry_run(args, settings, choice, runs) -> cli.Done:
     from common.instrument import headline
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
+    most = "at most " if settings.get("read") == "probability" else ""
     for run, row in zip(runs, rows, strict=True):
         lines.append(f"{Path(args.out) / run.folder / run.run_id}: {row['agents']} agents × "
-                     f"{row['rounds']} rounds × {row['games']} games, {row['calls']} calls, "
+                     f"{row['rounds']} rounds × {row['games']} games, {most}{row['calls']} calls, "
                      f"about {row['prompt_tokens']} tokens read, ${row['usd']:.4f} of ${each:g}")
     if choice.simulated:
         row = estimate(runs[0], domains[runs[0].config["domain"]], settings, False,

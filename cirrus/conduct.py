@@ -5,6 +5,7 @@ executor may map `conduct` over jobs; simulated plans make one job a run, live o
 job of the whole plan, so that no run is confounded with its hour.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design, voices
 from cirrus.ask.encounters import typical_calls
 from cirrus.ask.prompts import Domain
+from cirrus.ask.reading import FURTHER, by_probability
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import domain_of, tournament
 from cirrus.judge import schema
@@ -24,6 +26,7 @@ from common.cli import Choice
 from common.instrument import Ended, Settings
 from common.runs import Origin, RunFolder, kept_prompts
 from common.wire import Model, Terms
+from show.figures import count, percent
 
 
 class Job(NamedTuple):
@@ -130,11 +133,14 @@ def _summary(ended: Ended) -> Summary:
 
 
 def first_encounters(folder: RunFolder) -> str | None:
-    """ "61 of 88 readable decisions" of round 1's first encounters between models."""
+    """ "61 of 88 readable decisions" of round 1's first encounters between models; of probabilities
+    "61.2% of the two labels', 88 decisions"."""
     path = folder.path / "round_1_games.json"
     if not path.is_file():
         return None
     data = schema.load(path)
+    if by_probability(folder.identity["config"]):
+        return _shares(data["games"])
     cooperative = cooperative_word(
         data["domain"], kept_prompts(folder.path, folder.identity["prompts"]))
     acts = [act for game in data["games"] if game["first_encounter"] and not game["baseline"]
@@ -142,13 +148,23 @@ def first_encounters(folder: RunFolder) -> str | None:
     return f"{acts.count(cooperative)} of {len(acts)} readable decisions"
 
 
+def _shares(games: list[dict[str, Any]]) -> str:
+    shares = [share for game in games if game["first_encounter"] and not game["baseline"]
+              for answer in game["answers"].values()
+              if (share := answer["cooperates"]) is not None]
+    mean = percent(math.fsum(shares) / len(shares), 1) if shares else "none"
+    return f"{mean} of the two labels' probability, {count(len(shares), 'decision')}"
+
+
 # --- what a run will probably cost, from its rendered prompts and the price table ---------------
 
 def calls_of(config: Mapping[str, Any]) -> int:
-    """How many calls a run makes: policies, and one for each model in each encounter."""
+    """How many calls a run makes: policies, and one for each model in each encounter; where
+    probabilities are read, at most."""
     models, baselines = config["agents"], len(config["baselines"])
     seats = models * (models - 1) + models * baselines
-    return config["rounds"] * (models + config["games_per_pair"] * seats)
+    each = 1 + FURTHER * by_probability(config)
+    return config["rounds"] * (models + config["games_per_pair"] * seats * each)
 
 
 def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: bool,
@@ -164,10 +180,10 @@ def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: b
     prices = {name: wire.as_model(entry) for name, entry in settings["prices"].items()}
     assumed = wire.as_model(settings["assumed_price"])
     calls, tokens, usd = dict.fromkeys(STAGES, 0), 0, 0.0
-    for request, count in typical_calls(t):
-        calls[request.stage] += count
-        tokens += count * (len(request.system.encode()) + len(request.user.encode())) // 4
-        usd += 0.0 if simulated else count * wire.expected_cost(
+    for request, times in typical_calls(t):
+        calls[request.stage] += times
+        tokens += times * (len(request.system.encode()) + len(request.user.encode())) // 4
+        usd += 0.0 if simulated else times * wire.expected_cost(
             request, prices.get(request.model, Model()), assumed)
     names = dict.fromkeys(v["name"] for stage in STAGES for v in config["models"][stage])
     return {"run_id": run.run_id, "agents": config["agents"], "rounds": config["rounds"],

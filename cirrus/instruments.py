@@ -31,7 +31,7 @@ from common.drive import Chain, answered
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
 from common.runs import Origin, code_hashes
-from common.wire import UNANSWERED, Request
+from common.wire import UNANSWERED, Reply, Request
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
@@ -205,11 +205,19 @@ def tournament(origin: Origin) -> Instrument:
     dealt = cache(lambda: design(domain(), study["config"]))
 
     def derive(answers: Answers) -> Derived:
-        code = sha256(canonical_json(origin.code or code_hashes()))
-        files, manifest = games.derive(study, domain(), answers, {
+        code, further = sha256(canonical_json(origin.code or code_hashes())), []
+
+        def reply_of(request: Request) -> Reply:
+            if request.follows:
+                further.append(request.id)
+            return answers(request)
+        files, manifest = games.derive(study, domain(), reply_of, {
             "code_sha256": code, "charged_usd": answers.charged_usd})
-        return Derived(files, {"statuses": manifest["statuses"],
-                               "prereg_sha256": study.get("prereg_sha256")})
+        facts = {"statuses": manifest["statuses"], "prereg_sha256": study.get("prereg_sha256")}
+        if further:  # how many a reading takes is known once it is there
+            outcomes = answers.outcomes((*request_ids(dealt()), *further))
+            facts["outcomes"] = dict(sorted(outcomes.items()))
+        return Derived(files, facts)
 
     return Instrument("tournament", "calls", lambda: request_ids(dealt()),
                       lambda: typical_calls(dealt()), lambda: chains(dealt()), derive,

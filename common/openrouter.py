@@ -28,7 +28,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, UsageError, wire
-from common.preflight import READING, Catalogue, Terms, check, learn, pin, unread, way_of
+from common.preflight import READING, Catalogue, Terms, check, learn, needs_of, pin, unread, way_of
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
 from common.wire import MOST_TOP, REPLY, WAYS, Exchange, Model, Request, Way
 
@@ -197,9 +197,10 @@ class OpenRouter:
             catalogue.notes.append("the key is not sent: the address is neither https nor this "
                                    "machine")
         for name in models:
-            self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
+            wanted = needs_of(name, needs, terms)
+            self.models[name] = pin(name, self.model(name), upstreams[name], wanted, terms,
                                     catalogue)
-            if set(READING) <= set(needs) and (self.dialect == "compatible" or name in known):
+            if set(READING) <= set(wanted) and (self.dialect == "compatible" or name in known):
                 self._look(name, terms, catalogue)
         check(models, self.models, needs, terms, catalogue,
               complete=self.is_openrouter or self.dialect != "compatible")

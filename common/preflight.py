@@ -160,8 +160,8 @@ def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str
         if not model.priced:
             catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed "
                                    "price")
-        catalogue.facts.append(f"{name}: " + " · ".join(facts(name, model, needs, terms,
-                                                              catalogue.dialect)))
+        catalogue.facts.append(f"{name}: " + " · ".join(facts(
+            name, model, needs_of(name, needs, terms), terms, catalogue.dialect)))
 
 
 def _effort_fault(name: str, model: Model, effort: str | None) -> str | None:
@@ -190,6 +190,12 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
             f"not sent: {', '.join(unsent)}" if unsent else "", _route(model, dialect),
             f"withdrawn from {model.expires}" if model.expires else ""]
     return [part for part in said if part]
+
+
+def needs_of(name: str, needs: Sequence[str], terms: Terms) -> tuple[str, ...]:
+    """What one model must take: log-probabilities only where its are read."""
+    read = terms.read is None or name in terms.read
+    return tuple(need for need in needs if read or need not in READING)
 
 
 def unread(name: str, model: Model, effort: str | None, way: Way | None) -> str | None:

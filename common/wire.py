@@ -143,11 +143,13 @@ class Upstream(NamedTuple):
 
 class Terms(NamedTuple):
     """How a run wants to be answered. `effort` None: the least that a model takes. `pin`: "auto",
-    an upstream, or None. `resolved`: the upstreams of an earlier start, by model."""
+    an upstream, or None. `resolved`: the upstreams of an earlier start, by model. `read`: the
+    models whose probabilities are read, where they are read; None: all."""
 
     effort: str | None = None
     pin: str | None = None
     resolved: Mapping[str, Upstream] = {}
+    read: tuple[str, ...] | None = None
 
 
 class Way(NamedTuple):

@@ -81,7 +81,8 @@ class Speaker:
             {"token": name, "logprob": value} for name, value in top.items()]}
             for token, top in zip(tokens, tops, strict=True)]
         told = {"content": content} if body.get("logprobs") and "chat" in self.gives else None
-        return self._data(rendered, {"message": {"content": "".join(tokens), **self.extra}}, told)
+        message = {"message": {"content": "".join(tokens), **self.extra}}
+        return self._data(rendered, message, told, "length" if told else "stop")
 
     def _completion(self, body):
         opening = body["prompt"].rpartition("<|im_start|>assistant\n")[2]
@@ -90,9 +91,9 @@ class Speaker:
             top[token] for token, top in zip(tokens, tops, strict=True)]}
         return self._data(body["prompt"], {"text": "".join(tokens)}, told)
 
-    def _data(self, rendered, choice, told):
+    def _data(self, rendered, choice, told, finish="length"):
         return {"id": "x", "model": "m", "choices": [choice | {
-            "finish_reason": "length", "logprobs": told}],
+            "finish_reason": finish, "logprobs": told}],
             "usage": {"prompt_tokens": len(re.findall(
                 rf"<\|{self.template}_\w+\|>|\w+|\S", rendered)),
                       "completion_tokens": 1}}

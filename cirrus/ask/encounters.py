@@ -5,15 +5,16 @@
 
 An agent writes one policy a round. A pair meets as soon as its two policies exist; both sides of
 an encounter are asked at once, each seeing its own policy, the bulletin and this pair's earlier
-encounters of the round. Nothing else crosses from one encounter to another.
+encounters of the round. Nothing else crosses from one encounter to another. Where decisions are
+read as probabilities, the act that history and payoffs need is drawn from its share.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from cirrus.ask import game
+from cirrus.ask import game, reading
 from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
-from cirrus.ask.prompts import Domain, Stimulus, encounter_prompt, strategy_prompt
+from cirrus.ask.prompts import Domain, Prompt, Stimulus, encounter_prompt, strategy_prompt
 from common.drive import After, Chain, answered
 from common.parsing import parse_decision
 from common.refusals import classify_refusal
@@ -28,12 +29,14 @@ TYPICAL_POLICY = "\n".join(
 
 
 class Side(NamedTuple):
-    """One agent's part of an encounter. `act` is "C", "D" or None; a baseline has no reply."""
+    """One agent's part of an encounter. `act` is "C", "D" or None; a baseline has no reply. `read`:
+    what `reading.told` tells, where probabilities were read; `reply` is then the first answer."""
 
     agent: Agent
     act: str | None
     status: str
     reply: Reply | None
+    read: Mapping[str, Any] | None = None
 
 
 class Encounter(NamedTuple):
@@ -55,6 +58,14 @@ def _request(t: Tournament, name: str, stage: str, voice: Voice, prompt) -> Requ
     seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
     return Request(name, stage, voice.name, prompt.system, prompt.user, voice.max_out,
                    t.config["temperature"], seed, voice.effort)
+
+
+def _decision_request(t: Tournament, name: str, voice: Voice, prompt: Prompt) -> Request:
+    request = _request(t, name, "decision", voice, prompt)
+    if not reading.by_probability(t.config):
+        return request
+    # The model's own distribution: the run's temperature is that of its policies.
+    return request._replace(temperature=1, opening=t.config["opening"], top=True)
 
 
 def _stimulus(t: Tournament, round_: Round) -> Stimulus:
@@ -93,7 +104,8 @@ def request_ids(t: Tournament) -> Iterator[str]:
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
     """(such a request, how many of it) for every kind of call: what an estimate of cost needs.
 
-    Decisions are rendered with a policy of usual length and the full history of their encounter.
+    Decisions are rendered with a policy of usual length and the full history of their encounter;
+    of read ones the further answers are counted at their most.
     """
     calls: dict[tuple, list] = {}
     for round_ in t.rounds:
@@ -108,14 +120,16 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
                         if key not in calls:
                             calls[key] = [_typical_decision(t, round_, pair, e, agent), 0]
                         calls[key][1] += 1
-    return [(request, count) for request, count in calls.values()]
+    further = [[request._replace(id=f"{request.id}~"), reading.FURTHER * count]
+               for request, count in calls.values() if request.top]
+    return [(request, count) for request, count in (*calls.values(), *further)]
 
 
 def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int, agent: Agent) -> Request:
     word = t.domain.acts[0].word
     history = [(word, word)] * (e - 1 if t.config["history_mode"] == "standard" else 0)
     prompt = _prompt(t, round_, pair, e, TYPICAL_POLICY, history)
-    return _request(t, f"{encounter_id(t, round_, pair, e)}/a", "decision", agent.decision, prompt)
+    return _decision_request(t, f"{encounter_id(t, round_, pair, e)}/a", agent.decision, prompt)
 
 
 # --- chains ------------------------------------------------------------------------------------
@@ -141,14 +155,14 @@ def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]
             prompt = _prompt(t, round_, pair, e, policies[agent.id].text
                              if agent.baseline is None else "", _worded(t, history))
             asked[side] = (agent, history, prompt)
-        requests = {side: _request(t, f"{encounter_id(t, round_, pair, e)}/{side}", "decision",
-                                   agent.decision, prompt)
+        options = asked["a"][2].options
+        requests = {side: _decision_request(t, f"{encounter_id(t, round_, pair, e)}/{side}",
+                                            agent.decision, prompt)
                     for side, (agent, _, prompt) in asked.items() if agent.baseline is None}
-        replies = dict(zip(requests, (yield list(requests.values())) if requests else (),
-                           strict=True))
-        a, b = (_side(t, agent, history, prompt, replies.get(side))
-                for side, (agent, history, prompt) in asked.items())
-        encounters.append(Encounter(pair, e, *pair.labels[e - 1], asked["a"][2].options, a, b))
+        replies = dict(zip(requests, (yield from _asked(t, requests, options)), strict=True))
+        a, b = (_read(t, agent, prompt, requests[side].id, replies[side]) if side in replies else
+                _baseline(agent, history) for side, (agent, history, prompt) in asked.items())
+        encounters.append(Encounter(pair, e, *pair.labels[e - 1], options, a, b))
         if a.status in UNANSWERED or b.status in UNANSWERED:
             break
     return encounters
@@ -171,10 +185,28 @@ def acts(domain: Domain) -> dict[str, str]:
     return dict(zip("CD", (act.word for act in domain.acts), strict=True))
 
 
-def _side(t: Tournament, agent: Agent, history, prompt, reply: Reply | None) -> Side:
-    if agent.baseline is not None:
-        own, peer = [own for own, _ in history], [peer for _, peer in history]
-        return Side(agent, game.BASELINES[agent.baseline](own, peer), "ok", None)
+def _asked(t: Tournament, requests: Mapping[str, Request], options: Sequence[str]) -> Chain:
+    """The answers to each question, both sides at once: one, or as many as a reading takes."""
+    if not requests:
+        return []
+    if reading.by_probability(t.config):
+        return (yield from reading.together(
+            [reading.follow(request, options) for request in requests.values()]))
+    return [[reply] for reply in (yield list(requests.values()))]
+
+
+def _baseline(agent: Agent, history) -> Side:
+    own, peer = [own for own, _ in history], [peer for _, peer in history]
+    return Side(agent, game.BASELINES[agent.baseline](own, peer), "ok", None)
+
+
+def _read(t: Tournament, agent: Agent, prompt: Prompt, name: str,
+          replies: Sequence[Reply]) -> Side:
+    if reading.by_probability(t.config):
+        status, told = reading.told(replies, prompt.options, tuple(prompt.acts))
+        act = reading.drawn(t.config["seed"], name, told["cooperates"])
+        return Side(agent, act, status, reading.summed(replies), told)
+    [reply] = replies
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
     option, status = parse_decision(reply.text, prompt.options)

@@ -8,6 +8,7 @@ The bulletin is what was drawn, and what one wants to speak beyond; models are a
 tournament, gates and calibration judge by these functions alone.
 """
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from itertools import combinations
@@ -26,6 +27,12 @@ LEVEL = 1 - ALPHA
 def cell_name(levels: Iterable[str]) -> str:
     """("high", "present", "low") → "S.high-C.present-H.low"; two levels: without H."""
     return "-".join(f"{factor}.{level}" for factor, level in zip("SCH", levels, strict=False))
+
+
+def total(outcomes: Iterable[float]) -> float:
+    """Their sum: of decisions a whole number, of shares the same on every Python."""
+    values = list(outcomes)
+    return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
 
 
 NAMES = {cell: cell_name(cell) for cell in (HP, HA, LP, LA)}

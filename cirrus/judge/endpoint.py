@@ -22,9 +22,10 @@ from cirrus.judge.effects import (
     LP,
     Contrast,
     cell_name,
+    total,
     weights_of,
 )
-from cirrus.judge.rows import Decision
+from cirrus.judge.rows import Decision, are_shares
 
 SECONDARY = ("S", "C", "SxC", "H")
 Cell = tuple[str, str, str]
@@ -32,7 +33,7 @@ Cell = tuple[str, str, str]
 
 # --- one contrast a unit -----------------------------------------------------------------------
 
-def by_unit(rows: Iterable[Decision]) -> dict[Hashable, dict[Cell, list[int | None]]]:
+def by_unit(rows: Iterable[Decision]) -> dict[Hashable, dict[Cell, list[float | None]]]:
     """{(seed, agent): {(S, C, H): its decisions, None where missing}}."""
     units: dict[Hashable, dict[Cell, list]] = {}
     for row in rows:
@@ -61,7 +62,7 @@ def unit_values(rows: Sequence[Decision], contrast: Contrast,
     return out
 
 
-def _mean(values: Iterable[int | None], fill: float | None) -> float | None:
+def _mean(values: Iterable[float | None], fill: float | None) -> float | None:
     known = [fill if v is None else v for v in values if v is not None or fill is not None]
     return math.fsum(known) / len(known) if known else None
 
@@ -118,7 +119,7 @@ def at_h(rows: Sequence[Decision]) -> dict[str, dict[str, Any]]:
 
 def cells_table(rows: Sequence[Decision]) -> list[dict[str, Any]]:
     """Cooperation of each cell: k of n readable, missing, Wilson interval (trials, not units)."""
-    held: dict[Cell, list[int | None]] = {}
+    held: dict[Cell, list[float | None]] = {}
     for row in rows:
         held.setdefault((row.S, row.C, row.H), []).append(row.cooperates)
     return [_cell(cell, held[cell]) for cell in sorted(held, key=_cell_order)]
@@ -128,9 +129,9 @@ def _cell_order(cell: Cell) -> tuple:
     return ((HP, HA, LP, LA).index(cell[:2]), cell[2])
 
 
-def _cell(cell: Cell, values: Sequence[int | None]) -> dict[str, Any]:
+def _cell(cell: Cell, values: Sequence[float | None]) -> dict[str, Any]:
     read = [v for v in values if v is not None]
-    share = stats.share(sum(read), len(read))
+    share = stats.share(total(read), len(read))
     return {"cell": cell_name(cell), "S": cell[0], "C": cell[1], "H": cell[2],
             "k": share.k, "n": share.n, "missing": len(values) - len(read), "mean": share.value,
             "low": share.low, "high": share.high, "why": None if read else "no observations"}
@@ -139,7 +140,8 @@ def _cell(cell: Cell, values: Sequence[int | None]) -> dict[str, Any]:
 def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
     """Cliff's δ of the two cells of the primary contrast, its 95% interval over whole units.
 
-    For 0/1 data δ is the difference of the two proportions. The interval leaves out one unit at a
+    For 0/1 data δ is the difference of the two proportions; of shares it is that of decisions drawn
+    with them. The interval leaves out one unit at a
     time (jackknife; Efron & Stein 1981) and takes Student's t: with ten units a bootstrap of units
     covers less than it says.
     """
@@ -149,19 +151,19 @@ def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
         sides = [[v for cell, w in weights.items() if w * sign > 0 for v in cells.get(cell, ())
                   if v is not None] for sign in (1, -1)]
         if any(sides):
-            groups.append([(sum(side), len(side)) for side in sides])
-    total = [[math.fsum(group[side][at] for group in groups) for at in (0, 1)] for side in (0, 1)]
-    if not all(n for _, n in total):
+            groups.append([(total(side), len(side)) for side in sides])
+    whole = [[math.fsum(group[side][at] for group in groups) for at in (0, 1)] for side in (0, 1)]
+    if not all(n for _, n in whole):
         return {"value": None, "low": None, "high": None, "units": len(groups),
                 "why": "a side without readable decisions"}
-    value = _proportion(total[0]) - _proportion(total[1])
+    value = _proportion(whole[0]) - _proportion(whole[1])
     out = {"value": value, "low": None, "high": None, "units": len(groups), "why": None}
     if len(groups) < 2:
         return out | {"why": "one unit only"}
     if abs(value) == 1:
         same = over_units(dict(enumerate([value] * len(groups))))
         return {key: same[key] for key in ("value", "low", "high", "units", "why")}
-    without = [[(k - own[0], n - own[1]) for (k, n), own in zip(total, group, strict=True)]
+    without = [[(k - own[0], n - own[1]) for (k, n), own in zip(whole, group, strict=True)]
                for group in groups]
     if any(n == 0 for sides in without for _, n in sides):
         return out | {"why": "one unit holds all decisions of a side"}
@@ -245,11 +247,16 @@ MOST_ROWS = 5000  # beyond, a fit takes from seconds to minutes, and each term t
 MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and the primary contrast; the other "
         "terms by Wald's test, beside their coefficients")
 ONE_LEVEL = "one level in these data"
+SHARES = ("decisions were read as probabilities: a logistic regression of 0 and 1 has no shares to "
+          "fit")
 
 
 def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, Any]:
     """Both models on the readable rows, which may hold both domains. Beyond `most_rows` (default:
-    MOST_ROWS) only S:C and the primary contrast are tested by likelihood ratio."""
+    MOST_ROWS) only S:C and the primary contrast are tested by likelihood ratio. Of shares there is
+    no model."""
+    if are_shares(rows):
+        return _none_of(rows)
     data = [model_row(row) for row in rows if row.cooperates is not None]
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
@@ -257,6 +264,15 @@ def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, 
     return {"rows": len(data), "left_out": left_out,
             "as_specified": _guarded(data, fixed, random, most_rows),
             "with_policy": _guarded(data, fixed, [*random, "policy"], most_rows)}
+
+
+def _none_of(rows: Sequence[Decision]) -> dict[str, Any]:
+    read = sum(row.cooperates is not None for row in rows)
+    formulas = {"as_specified": _formula(FIXED, RANDOM),
+                "with_policy": _formula(FIXED, (*RANDOM, "policy"))}
+    return {"rows": read, "left_out": {}} | {name: {
+        "formula": formula, "fit": None, "tests": None, "primary": None, "separated": False,
+        "why": SHARES} for name, formula in formulas.items()}
 
 
 def model_row(row: Decision) -> dict[str, Any]:

@@ -26,12 +26,13 @@ from cirrus.judge.effects import (
     found,
     levels_of,
     tally,
+    total,
     units_of,
     weights_of,
     where,
 )
 from cirrus.judge.endpoint import effect
-from cirrus.judge.rows import Decision
+from cirrus.judge.rows import Decision, are_shares
 from show.figures import bracketed, count, interval, points, signed
 from stats.results import Count
 
@@ -124,16 +125,17 @@ def labels(study: Evidence) -> Gate:
     table = study.tables.get("main", {})
     pairs, differing = _pairs(table), _effect_pairs(table)
     numbers = {"rates": rates, "largest": largest, "pairs": pairs, "effects": differing,
-               "decisions_needed": stats.required_n(_share(table), _share(table), margin=MARGIN)}
+               "decisions_needed": None if are_shares(read) else stats.required_n(
+                   _share(table), _share(table), margin=MARGIN)}
     return _gate((largest <= MARGIN + SLACK,
                   f"largest difference between schemes {100 * largest:.1f} points"),
                  _label_verdict(pairs, differing, numbers["decisions_needed"]), "confirmatory",
                  **numbers)
 
 
-def _rate(values: Iterable[int]) -> float:
+def _rate(values: Iterable[float]) -> float:
     values = list(values)
-    return sum(values) / len(values)
+    return total(values) / len(values)
 
 
 def _share(table: Slots) -> float:
@@ -190,13 +192,15 @@ def reach(value: float, values: Sequence[float], cells: Mapping[Hashable, Count]
     """Interval of a weighted sum of shares: what sign flips over bulletins don't exclude, and at
     least what the cells' own intervals allow (Zou & Donner 2008). A cell in which every decision
     is the same has its exact one (Clopper & Pearson 1934), so that a respondent that never varies
-    gets an interval of its own width, and passes what it satisfies."""
+    gets an interval of its own width, and passes what it satisfies. Shares that were read have no
+    sampling of answers: their interval is that over bulletins."""
     flips = stats.sign_flip_interval(values, level)
+    sampled = all(isinstance(cells[cell].k, int) for cell in weights)
     ends = []
     for side, flip in ((-1, flips.low), (1, flips.high)):
         reaches = [side * weight * (_limit(cells[cell], side * weight, level)
                                     - cells[cell].k / cells[cell].n)
-                   for cell, weight in weights.items()]
+                   for cell, weight in weights.items() if sampled]
         if flip is None:   # all alike, or too few to exclude anything
             flip = value if len(set(values)) == 1 else 2 * side
         ends.append(side * max(side * flip, side * value + math.hypot(*reaches)))

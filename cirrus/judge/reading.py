@@ -37,6 +37,12 @@ def evidence(rows: Sequence[Mapping]) -> dict[str, Any]:
             "leanings": leanings(rows), "invariance": invariance(rows)}
 
 
+def whole(parts: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a word above `cue-responsive` may be said: every reading is free, and no cell leaves
+    more than MOST_LEFT beside the labels."""
+    return all(one["kind"] == "free" and one["whole"] for one in parts.values())
+
+
 def _mean(values: Iterable[float]) -> float | None:
     known = list(values)
     return math.fsum(known) / len(known) if known else None

@@ -60,7 +60,11 @@ class Study(NamedTuple):
 
 class Decision(NamedTuple):
     """One answer of a model agent. `cooperates`, `first_taken` (the option shown first was
-    chosen): 1, 0, or None where no decision could be read. `baseline`: the opponent is one."""
+    chosen): 1, 0, or None where no decision could be read. `baseline`: the opponent is one.
+
+    Where probabilities were read both are the label's share, from 0 to 1, `decision` was drawn from
+    it, and the fields from `p_cooperate` on are filled.
+    """
 
     id: str
     run: str
@@ -82,8 +86,8 @@ class Decision(NamedTuple):
     option_order: str
     option_first: str
     decision: str | None
-    cooperates: int | None
-    first_taken: int | None
+    cooperates: float | None
+    first_taken: float | None
     status: str
     truncated: bool
     payoff: float | None
@@ -96,6 +100,12 @@ class Decision(NamedTuple):
     reasoning_tokens: int | None
     cost_usd: float | None
     text: str
+    p_cooperate: float | None = None
+    p_other: float | None = None
+    mass: float | None = None
+    echoed: float | None = None
+    opened: str | None = None
+    answers: int | None = None
 
     @property
     def unit(self) -> tuple[int, str]:
@@ -106,6 +116,14 @@ class Decision(NamedTuple):
     def primary(self) -> bool:
         """Round 1, first encounter, no baseline."""
         return self.round == 1 and self.encounter == 1 and not self.baseline
+
+
+READ_FIELDS = ("p_cooperate", "p_other", "mass", "echoed", "opened", "answers")
+
+
+def are_shares(rows: Iterable[Decision]) -> bool:
+    """Whether these decisions were read as probabilities; a study's all are, or none."""
+    return any(row.answers is not None for row in rows)
 
 
 # --- which runs --------------------------------------------------------------------------------
@@ -287,15 +305,24 @@ def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
 def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping) -> Decision:
     own, peer = game["pair"][side], game["pair"][1 - side]
     act, tokens = game["decision"][own], answer["tokens"]
-    cooperates = None if act is None else int(act == run.cooperative)
-    first = int(game["order"] == "cooperative-first")
+    cooperates = _outcome(run, act, answer)
+    first = game["order"] == "cooperative-first"
     payoffs = game["raw_payoffs"]
     return Decision(
         f"{game['id']}/{'ab'[side]}", run.name, run.role, run.seed, run.domain, *run.cell,
         data["round"], game["encounter"], game["baseline"], data["agents"][own]["id"],
         data["agents"][peer]["id"], answer["policy_id"], data["bulletin"], data["variant"],
         game["label_scheme"], game["order"], game["labels"]["left"], act, cooperates,
-        None if cooperates is None else int(cooperates == first), answer["status"],
+        None if cooperates is None else cooperates if first else 1 - cooperates, answer["status"],
         tokens["truncated"], payoffs and payoffs[own], game["power_after"][own],
         answer["model"], answer["served_model"], answer["provider"], tokens["prompt"],
-        tokens["output"], tokens["reasoning"], answer["cost_usd"], answer["text"] or "")
+        tokens["output"], tokens["reasoning"], answer["cost_usd"], answer["text"] or "",
+        *(answer.get(name) for name in READ_FIELDS))
+
+
+def _outcome(run: Run, act: str | None, answer: Mapping) -> float | None:
+    """1, 0, or the share that was read; a share of exactly 0 or 1 is one too."""
+    if "cooperates" not in answer:
+        return None if act is None else int(act == run.cooperative)
+    share = answer["cooperates"]
+    return None if share is None else float(share)

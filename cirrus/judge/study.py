@@ -15,7 +15,8 @@ import stats
 from cirrus import ALPHA, TYPED
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
-from cirrus.judge import prereg
+from cirrus.ask.reading import by_probability
+from cirrus.judge import prereg, reading
 from cirrus.judge.claims import SCALE, if_missing, open_rivals
 from cirrus.judge.effects import (
     CONTRASTS,
@@ -36,7 +37,16 @@ from cirrus.judge.effects import (
 )
 from cirrus.judge.endpoint import SECONDARY, cells_table, endpoint, models, secondary
 from cirrus.judge.gates import Evidence, gates
-from cirrus.judge.rows import Decision, Run, Study, artifact, decisions, plan_folders, policies
+from cirrus.judge.rows import (
+    READ_FIELDS,
+    Decision,
+    Run,
+    Study,
+    artifact,
+    decisions,
+    plan_folders,
+    policies,
+)
 from cirrus.judge.tripwires import NO_POLICY, by_cell, cell_of, convergence, tripwires
 from cirrus.judge.verdict import NOT_EVALUABLE, Corner, Findings, repeated, verdict
 from cirrus.markers import claims as marker_claims
@@ -48,6 +58,9 @@ from common.preflight import fixed
 from common.wire import UNANSWERED
 from show.figures import count, p_is, points, span
 from stats.results import Count
+
+# Of a decision that was read as probabilities, what `reading.evidence` goes by.
+READ = ("S", "C", "bulletin", "label_scheme", "cooperates", *READ_FIELDS)
 
 
 class Collected:
@@ -64,10 +77,11 @@ class Collected:
         self.first: dict[str, dict[str, list[str]]] = {}
         self.policies: list[Policy] = []
         self.served: dict[str, dict[str, set]] = {}
+        self.read: dict[str, dict[str, list[dict[str, Any]]]] = {}  # shares, by part and model
         for run in study.runs:
             lost = {policy["policy_id"] for policy in policies(run) if self._policy(run, policy)}
             for row in decisions(run):
-                self._decision(row._replace(cooperates=None, first_taken=None)
+                self._decision(row._replace(cooperates=None, first_taken=None, mass=None)
                                if row.policy in lost else row)
 
     def _decision(self, row: Decision) -> None:
@@ -80,6 +94,9 @@ class Collected:
             self.statuses.setdefault(cell_of(row), Counter())[row.status] += 1
         if row.encounter == 1 and (part := part_of(row.role, row.domain)) is not None:
             count_in(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
+            if row.answers is not None:
+                self.read.setdefault(part, {}).setdefault(row.model, []).append(
+                    {**{name: getattr(row, name) for name in READ}, "order": row.option_order})
         told = self.course.setdefault((row.role, row.domain, row.round, row.encounter), [0, 0, 0])
         told[0] += row.cooperates or 0
         told[1] += row.cooperates is not None
@@ -160,6 +177,10 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
         "markers": block(data.policies, usual, raters, study.simulated, validity),
         "runs": [_run(run) for run in study.runs],
     }
+    if by_probability(study.runs[0].config):
+        out["design"] |= {"reading": "probability", "opening": study.runs[0].config["opening"]}
+        out["reading"] = {name: reading.evidence(rows)
+                          for name, rows in sorted(data.read.get(home, {}).items())}
     out["cost"] = _cost(out["runs"])
     plans = {gate["next"] for gate in out["gates"]} - {None}
     out["next"] = _command(out["design"], plans.pop() if len(plans) == 1 else "study") if (
@@ -170,9 +191,20 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
     if mechanism is not None:
         out["mechanism"] = {"verdict": mechanism["verdict"],
                             "design_sha256": mechanism["design_sha256"]}
-        out["verdict"] = repeated(out["verdict"], mechanism["verdict"], out["gates"])
+        out["verdict"] = _repeated(out, mechanism["verdict"])
     out["claims"] = study_claims(out)
     return out
+
+
+def _repeated(out: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:
+    """The verdict with a mechanism study's word, where the own reading bears one, and says so."""
+    parts = out.get("reading", {})
+    if not reading.whole(parts):
+        return out["verdict"]
+    found = repeated(out["verdict"], mechanism, out["gates"])
+    kinds = reading.sentence(parts) if parts else ""
+    return found if kinds in found["sentence"] else found | {
+        "sentence": f"{found['sentence']} {kinds}"}
 
 
 def established(table: Slots) -> dict[str, Any]:
@@ -199,7 +231,8 @@ def findings(out: Mapping[str, Any], table: Slots) -> Findings:
         {name: _corners(where(table, model=name)) for name in names},
         f"{count(len(units_of(table)), 'bulletin')} of one domain",
         [f"{count(len(unfinished), 'run')} unfinished ({', '.join(unfinished[:3])}"
-         f"{', …' * (len(unfinished) > 3)}); the same command resumes them"] if unfinished else [])
+         f"{', …' * (len(unfinished) > 3)}); the same command resumes them"] if unfinished else [],
+        reading=reading.sentence(out["reading"]) if out.get("reading") else "")
 
 
 def _corners(table: Slots) -> dict[str, Corner]:
@@ -208,7 +241,8 @@ def _corners(table: Slots) -> dict[str, Corner]:
 
 def _command(design: Mapping[str, Any], plan: str) -> str:
     """The command that brings what a gate lacks, of this study's size."""
-    return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
+    read = f" --read {design['reading']}" if "reading" in design else ""
+    return (f"python3 run_tournament.py --plan {plan}{read} --agents {design['agents']} --rounds "
             f"{max(MIN_BULLETINS, design['rounds'])} --seeds "
             f"{','.join(map(str, design['seeds']))} --models "
             f"{','.join(filter(TYPED, design['models']['decision']))}")
@@ -252,7 +286,7 @@ def _limits(main: Sequence[Decision], table: Slots) -> list[str]:
                 "endpoint has no data."]
     if not values:
         return ["No decision of the primary data could be read."]
-    if len(set(values)) == 1:
+    if set(values) in ({0}, {1}):
         said.append(f"Every readable decision is {'' if values[0] else 'not '}cooperative: nothing "
                     "can be compared.")
     if len({row.unit for row in main}) == 1:
@@ -372,6 +406,7 @@ def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
     yield from open_rivals(out["verdict"])
+    yield from reading.limits(out.get("reading", {}))
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     if register["siblings"]:

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, left_out_of, model_row, rounded
-from cirrus.judge.rows import Decision
+from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, SHARES, left_out_of, model_row, rounded
+from cirrus.judge.rows import Decision, are_shares
 from cirrus.markers.labels import FAMILIES, Weight, Weights, fit, labels, marked
 from cirrus.markers.ratings import Labels, Policy, Rater, items_of
 
@@ -108,7 +108,9 @@ MARKED = ("acausal", "compliance")
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """The model on readable decisions whose policy is labelled. `labels`: {policy id: labels}."""
+    """The model on readable decisions whose policy is labelled; none on shares. `labels`: {policy
+    id: labels}."""
+    rows = list(rows)
     read = [row for row in rows if row.cooperates is not None]
     data = [_row(row, labels[row.policy]) for row in read if _known(labels.get(row.policy))]
     gone = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
@@ -118,6 +120,8 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
     out = {"formula": "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)]),
            "rows": len(data), "unlabelled": len(read) - len(data), "left_out": gone,
            "terms": None, "acausal": None, "separated": False, "why": None}
+    if are_shares(rows):
+        return out | {"why": SHARES}
     if not data:
         return out | {"why": "no readable decision rests on a labelled policy"}
     if "acausal" in gone:
@@ -150,9 +154,10 @@ def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]
 
 
 def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:
-    """{family: {decision: k of n rationales that hold a codebook pattern}}: description only."""
+    """{family: {decision: k of n rationales that hold a codebook pattern}}: description only. What
+    is read as probabilities has none."""
     said = [(row.decision, marked(after_decision(row.text))) for row in rows
-            if row.decision is not None]
+            if row.decision is not None and row.answers is None]
     acts = sorted({decision for decision, _ in said})
     return {family: {act: {"k": sum(found[family] for decision, found in said if decision == act),
                            "n": sum(decision == act for decision, _ in said)} for act in acts}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import CELL, FOLDERS, LEVELS, MEANING
+from cirrus.ask.reading import by_probability
 from cirrus.judge.rows import Run, Study, decisions, policies, rounds
 from cirrus.judge.study import analyse
 from cirrus.markers.agreement import weights_of
@@ -76,16 +77,32 @@ COLUMNS: dict[str, dict[str, str]] = {
         "status": "the worse of the two statuses"},
 }
 
+# Further columns of decisions.csv, where probabilities were read.
+READ_COLUMNS = {
+    "p_cooperate": "probability of the cooperative label, ended; `cooperates` is its share of "
+                   "both, `first_taken` that of the first option, and `decision` was drawn",
+    "p_other": "probability of the other label", "mass": "their sum",
+    "echoed": "probability of beginning a label and going on otherwise, as in copying the form",
+    "opened": "what the turn was opened with; empty: the reply itself was read",
+    "answers": "calls that it took"}
+
+
+def columns_of(study: Study) -> dict[str, dict[str, str]]:
+    """{file: {column: meaning}} of this study."""
+    read = READ_COLUMNS if by_probability(study.runs[0].config) else {}
+    return COLUMNS | {"decisions.csv": COLUMNS["decisions.csv"] | read}
+
 
 def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[bytes]]]:
     """(file name below the analysis' folder, its content in parts). The files were checked when
     the analysis read them."""
     tables = {"decisions.csv": _decisions, "games.csv": _games,
               "policies.csv": lambda run: _policies(run, weights)}
+    columns = columns_of(study)
     for name, rows in tables.items():
-        yield f"exports/{name}", csv_parts(list(COLUMNS[name]),
+        yield f"exports/{name}", csv_parts(list(columns[name]),
                                            chain.from_iterable(map(rows, study.runs)))
-    yield "exports/dictionary.csv", csv_parts(["file", "column", "meaning"], _dictionary())
+    yield "exports/dictionary.csv", csv_parts(["file", "column", "meaning"], _dictionary(columns))
 
 
 def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | None = None
@@ -119,9 +136,9 @@ def write_figures(report: Document, folder: Path) -> list[str]:
     return list(made)
 
 
-def _dictionary() -> Iterator[dict[str, str]]:
-    for name, columns in COLUMNS.items():
-        for column, meaning in columns.items():
+def _dictionary(columns: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, str]]:
+    for name, meanings in columns.items():
+        for column, meaning in meanings.items():
             yield {"file": name, "column": column, "meaning": meaning}
 
 

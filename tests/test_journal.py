@@ -67,6 +67,15 @@ def test_a_line_holds_the_attempt_the_request_and_the_raw_response(opened):
     assert second["response"]["body"] == completion("Decision: X").body
 
 
+def test_a_line_is_ascii_whatever_the_answer_and_tells_tenths_of_a_millisecond(opened):
+    journal, body = opened(), '{"content": "δ \u2028"}'
+    append(journal, "a", completion()._replace(body=body, latency_s=1.23456))
+    line = journal.path.read_bytes()
+    assert line.isascii() and line.count(b"\n") == 1
+    entry = json.loads(line)
+    assert (entry["response"]["body"], entry["latency_s"]) == (body, 1.2346)
+
+
 def test_a_line_is_handed_over_in_one_write(opened, monkeypatch):
     journal, sizes, write = opened(), [], os.write
     monkeypatch.setattr(module.os, "write", lambda fd, data: sizes.append(len(data)) or

@@ -6,7 +6,7 @@ from collections import Counter, deque
 import pytest
 from conftest import completion, failure, request
 
-from common.budget import Admission, Breaker, Budget, Group
+from common.budget import Admission, Breaker, Budget, Group, SharedBudget
 from common.reading import read
 from common.wire import Exchange, Model, Reading, Reply
 
@@ -208,8 +208,25 @@ def test_a_call_of_a_begun_group_that_no_longer_fits_is_not_sent():
     assert admission.refused is waiting[0] and "may cost $" in str(admission.over())
 
 
+def test_a_call_of_a_begun_group_goes_on_what_was_held_whatever_others_have_cost_since():
+    budget = Budget(1, ASSUMED)
+    admission, waiting = Admission(budget, lambda name: PRICED), deque(
+        Group(0, [request("a"), request("b")]).tasks)
+    admission.pick(waiting, Counter(), (), False)
+    budget.charge(request("c", model="dear"), read(completion(cost=1.0)), PRICED, 0.1)
+    assert admission.pick(waiting, Counter(), (), False).request.id == "b"
+
+
+def test_what_is_given_back_is_free_again_in_the_run_s_limit_too():
+    budget, asked = SharedBudget(9, ASSUMED, 0, {"r": (0.5, 0)}), request("r/a")
+    budget.reserve(0.4, asked)
+    assert not budget.fits(0.2, asked)
+    budget.release(0.4, asked)
+    assert budget.fits(0.2, asked)
+
+
 @pytest.mark.parametrize(("spent", "over"), [
-    (0.5, False), (1.0, False), (1 + 5e-10, False), (1 + 5e-9, True), (1.1, True)])
+    (0.5, False), (1.0, False), (1 + 5e-10, False), (1 + 1.5e-9, True), (1.1, True)])
 def test_a_run_that_will_probably_pass_its_limit_is_stopped(spent, over):
     admission = Admission(Budget(1, ASSUMED, spent), lambda name: PRICED)
     said = admission.over_projected(request("a"))
@@ -300,6 +317,17 @@ def test_a_stage_without_calls_projects_nothing():
     budget = Budget(1, ASSUMED)
     budget.plan(request("a"), PRICED, 0)
     assert budget.projection() == 0
+
+
+def test_a_call_more_than_was_announced_projects_no_less():
+    budget = Budget(1, ASSUMED)
+    budget.plan(request("a"), PRICED, 2)
+    projected = []
+    for name in "abc":
+        charge(budget, completion(cost=0.25), name=name)
+        budget.made(request(name))
+        projected.append(budget.projection())
+    assert projected == [0.5, 0.5, 0.75]  # one left, none left, none left
 
 
 def test_the_projection_is_the_mean_of_the_stage_and_model_afterwards():

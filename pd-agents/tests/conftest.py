@@ -1,5 +1,6 @@
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,26 +18,24 @@ def project(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
+def written(project, conditions=None, **sections) -> Path:
+    """PROJECT/configs/test.yaml: a minimal experiment with the given sections replaced."""
+    data = {
+        "run": {"run_id": "test", "seed": 7, "replicates": 1},
+        "game": {"payoffs": {"CC": [3, 3], "CD": [0, 5], "DC": [5, 0], "DD": [1, 1]}},
+        "horizon": {"type": "fixed", "n": 5},
+        "conditions": conditions or [pair("tft-alld", "TFT", "ALLD")],
+    }
+    run = data["run"] | sections.pop("run", {})
+    path = project / "configs" / "test.yaml"
+    path.write_text(yaml.safe_dump(data | sections | {"run": run}, sort_keys=False))
+    return path
+
+
 @pytest.fixture
 def experiment(project):
-    """Write configs/test.yaml: a minimal experiment with the given sections replaced."""
-
-    def write(conditions=None, **sections) -> Path:
-        data = {
-            "run": {"run_id": "test", "seed": 7, "replicates": 1},
-            "game": {"payoffs": {"CC": [3, 3], "CD": [0, 5], "DC": [5, 0], "DD": [1, 1]}},
-            "horizon": {"type": "fixed", "n": 5},
-            "conditions": conditions or [pair("tft-alld", "TFT", "ALLD")],
-        }
-        for name, section in sections.items():
-            old = data.get(name)
-            merge = isinstance(old, dict) and name == "run"
-            data[name] = old | section if merge else section
-        path = project / "configs" / "test.yaml"
-        path.write_text(yaml.safe_dump(data, sort_keys=False))
-        return path
-
-    return write
+    """Write configs/test.yaml in the current folder."""
+    return partial(written, project)
 
 
 def pair(name, a, b, **more) -> dict:

@@ -1,17 +1,24 @@
-"""Viewer and report in a real headless Chromium: what a person would see."""
+"""Viewer and report in a real headless Chromium: what a person would see.
 
+Where axe-core is installed (AXE_CORE=path/to/axe.min.js, or npm install axe-core beside the
+scripts), its rules are run as well.
+"""
+
+import os
 import shutil
 import socket
 import subprocess
 import sys
 import urllib.request
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from conftest import pair
+from conftest import pair, written
 from hostile import wait_for
 from pdbench.report.colours import COLOURS
+from support import CONFIGS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser",
@@ -28,27 +35,29 @@ def browser():
         browser.close()
 
 
-@pytest.fixture
-def run_dir(experiment, pdbench, project):
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory):
+    """A run and its report, for tests that only look."""
+    project = tmp_path_factory.mktemp("project")
+    shutil.copytree(CONFIGS, project / "configs")
     evil = {"strategy": "coin", "label": "<script>alert(1)</script> & \"x\"", "p_cooperate": 0.5}
-    path = experiment(
-        [pair("alld-tft", "ALLD", "TFT"), pair("coin-tft", evil, "TFT")],
-        run={"replicates": 2}, horizon={"type": "fixed", "n": 30},
-    )  # fmt: skip
-    assert pdbench("run", path)[0] == 0
-    assert pdbench("report", project / "data/runs/test")[0] == 0
+    path = written(project, [pair("alld-tft", "ALLD", "TFT"), pair("coin-tft", evil, "TFT")],
+                   run={"replicates": 2}, horizon={"type": "fixed", "n": 30})
+    for command in (("run", path), ("report", "data/runs/test")):
+        subprocess.run([sys.executable, "-m", "pdbench.cli", *command], cwd=project, check=True,
+                       capture_output=True)
     return project / "data/runs/test"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def viewer(run_dir):
-    """The viewer's address; the server ends with the test."""
+    """The viewer's address; the server ends with the tests."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [sys.executable, "-m", "pdbench.cli", "ui", str(run_dir), "--port", str(port)],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        cwd=run_dir, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     url = f"http://127.0.0.1:{port}"
 
     def up() -> bool:
@@ -177,6 +186,35 @@ CONTRASTS = """() => {
       const [x, y] = pair.sort((a, b) => b - a);
       return (x + 0.05) / (y + 0.05); });
 }"""
+
+
+@pytest.fixture(scope="module")
+def axe(request):
+    """The script of axe-core."""
+    path = Path(os.environ.get("AXE_CORE") or
+                request.config.rootpath.parent / "node_modules/axe-core/axe.min.js")
+    if not path.is_file():
+        pytest.skip("axe-core is not installed")
+    return path.read_text()
+
+
+VIOLATIONS = """axe.run().then(result => result.violations.map(
+    each => [each.id, each.nodes.length, each.nodes[0].html.slice(0, 200)]))"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_axe_finds_nothing(tab, axe, viewer, run_dir, width, scheme):
+    page = tab(width, scheme)
+    for address in (f"file://{run_dir}/report.html", viewer):
+        page.goto(address)
+        page.get_by_text("cirrus-bench").last.wait_for()
+        page.locator("svg").first.wait_for()
+        page.evaluate(axe)
+        assert page.evaluate(VIOLATIONS) == []
+    page.get_by_test_id("stSelectbox").nth(1).locator("input").click()
+    page.get_by_role("option", name="replicate 1").click()
+    page.get_by_test_id("stVegaLiteChart").nth(1).locator("canvas, svg").first.wait_for()
+    assert page.evaluate(VIOLATIONS) == []
 
 
 def test_the_report_prints_on_paper(browser, run_dir, tmp_path):

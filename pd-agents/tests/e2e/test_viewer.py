@@ -70,6 +70,7 @@ def test_it_opens_on_the_first_condition_with_all_its_replicates(view, run_dir):
     matches = page.dataframe[0].value
     assert matches["Replicate"].tolist() == [0, 1]
     assert matches["Points a round, A: ALLD"].tolist() == [10 / 6, 10 / 6]
+    assert matches["Share of C, B: TFT"].tolist() == pytest.approx([100 / 6] * 2)
     assert not page.warning
 
 

@@ -37,6 +37,7 @@ def chart(layers: list[dict], height: int | dict, paint: Paint = light, **more) 
     return {"$schema": SCHEMA, "background": "transparent", "height": height, "width": WIDTH,
             "layer": layers,
             "config": {"font": FONT, "axis": axis, "view": {"stroke": None}, "aria": False,
+                       "mark": {"aria": False},
                        "legend": {"labelColor": paint("dim"), "labelFontSize": 12}}} | more
 
 

@@ -53,10 +53,16 @@ def match_table(matches: list[MatchRounds], config: dict, seats: dict[str, str])
     rows = [headline(m, config) for m in matches]
     return pd.DataFrame([
         {"Replicate": row["replicate"], "Status": row["status"], "Rounds": row["rounds"]}
-        | {f"Share of C, {name}": row[f"cooperation_rate_{seat}"] for seat, name in seats.items()}
+        | {f"Share of C, {name}": percentage(row[f"cooperation_rate_{seat}"])
+           for seat, name in seats.items()}
         | {f"Points a round, {name}": row[f"mean_payoff_{seat}"] for seat, name in seats.items()}
         for row in rows
     ])  # fmt: skip
+
+
+def percentage(share: float | None) -> float | None:
+    """A share in percent; None where there is none."""
+    return None if share is None else 100 * share
 
 
 def timeline(lines: list[dict], seats: dict[str, str]) -> pd.DataFrame:

@@ -114,7 +114,7 @@ def show_condition(matches: list, manifest: dict, seats: dict[str, str]) -> None
         column_config={
             name: st.column_config.NumberColumn(format=form)
             for seat in seats.values()
-            for name, form in ((f"Share of C, {seat}", "percent"),
+            for name, form in ((f"Share of C, {seat}", "%.0f%%"),
                                (f"Points a round, {seat}", "%.2f"))
         },
     )  # fmt: skip
@@ -199,7 +199,7 @@ def panel(row: dict, seats: dict[str, str]) -> None:
 def per_agent(row: dict, seats: dict[str, str], more: dict[str, dict[str, str]]) -> None:
     """A table of both agents: the metrics, and `more` by name and seat."""
     st.table({
-        "": [*PER_AGENT, *more],
+        "Measure": [*PER_AGENT, *more],
         **{cell(name): [*(say(row[f"{key}_{seat}"]) for key, say in PER_AGENT.values()),
                         *(values[seat] for values in more.values())]
            for seat, name in seats.items()},

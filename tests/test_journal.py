@@ -117,6 +117,14 @@ def test_only_outcomes_of_the_trial_are_answers(opened, outcome, kept):
     assert ("a" in opened().answers) is kept
 
 
+def test_an_error_that_no_other_attempt_would_change_is_an_answer(opened):
+    long = failure(400, metadata={"error_type": "context_length_exceeded"})
+    journal = opened()
+    append(journal, "a", long, "provider_error")
+    journal.close()
+    assert opened().answers["a"].reply.final
+
+
 def test_attempts_and_charges_add_up_over_starts(opened):
     for _ in range(3):
         journal = opened()

@@ -217,6 +217,38 @@ def test_a_call_of_a_begun_group_goes_on_what_was_held_whatever_others_have_cost
     assert admission.pick(waiting, Counter(), (), False).request.id == "b"
 
 
+def test_of_a_group_only_what_is_not_answered_yet_is_held():
+    budget, group = Budget(1, ASSUMED), Group(0, [request("a"), request("b")])
+    group.replies[0] = Reply("ok")  # by an earlier start
+    waiting = deque(group.tasks[1:])
+    Admission(budget, lambda name: PRICED).pick(waiting, Counter(), (), False)
+    assert budget.reserved == budget.worst_case(request("b"), PRICED)
+
+
+def test_at_the_end_no_group_is_begun():
+    admission = Admission(Budget(1, ASSUMED), lambda name: PRICED)
+    assert admission.pick(deque(Group(0, request("a")).tasks), Counter(), (), True) is None
+    assert admission.refused is None
+
+
+def test_behind_a_group_that_no_longer_fits_no_cheaper_one_is_begun():
+    budget = Budget(1, ASSUMED)
+    admission, waiting = Admission(budget, lambda name: PRICED), deque(
+        [*Group(0, request("a", max_out=10**6)).tasks, *Group(1, request("b")).tasks])
+    assert admission.pick(waiting, Counter(), (), False) is None
+    budget.limit = 9.0
+    assert admission.pick(waiting, Counter(), (), False).request.id == "a"
+    assert admission.refused is None
+
+
+@pytest.mark.parametrize(("whole", "run", "tightest"), [
+    (None, 0.5, "run"), (1, None, "whole"), (0.6, 0.5, "run"), (0.4, 0.5, "whole")])
+def test_the_tighter_of_two_limits_is_the_one_of_which_the_projection_fills_more(
+        whole, run, tightest):
+    budget = SharedBudget(whole, ASSUMED, 0.1, {"r": (run, 0.1)})
+    assert budget.tightest(request("r/a")) is {"run": budget.own["r"], "whole": budget}[tightest]
+
+
 def test_what_is_given_back_is_free_again_in_the_run_s_limit_too():
     budget, asked = SharedBudget(9, ASSUMED, 0, {"r": (0.5, 0)}), request("r/a")
     budget.reserve(0.4, asked)

@@ -143,23 +143,6 @@ def test_fields_a_server_leaves_out_are_unknown_and_not_zero():
     assert reply[:10] == ("ok", "Hi") + (None,) * 8
 
 
-@pytest.mark.parametrize("cost, read", [
-    (0, 0.0), ("0.5", 0.5), (None, None), (-1, None), ("much", None), (True, None), ([], None)])
-def test_a_cost_that_is_no_amount_is_unknown(cost, read):
-    assert answered(body=chat(usage={"cost": cost})).reply.cost_usd == read
-
-
-@pytest.mark.parametrize("tokens", [-1, 1.5, "12", True, None, 10**12, 10**400],
-                         ids=lambda t: str(t)[:14])
-def test_a_count_that_is_no_count_is_unknown(tokens):
-    assert answered(body=chat(usage={"prompt_tokens": tokens})).reply.prompt_tokens is None
-
-
-def test_a_count_below_a_million_million_is_one():
-    usage = {"prompt_tokens": 10**12 - 1}
-    assert answered(body=chat(usage=usage)).reply.prompt_tokens == 10**12 - 1
-
-
 @pytest.mark.parametrize(("status", "billable"), [(200, True), (399, True), (400, False)])
 def test_an_answer_that_was_cut_off_is_asked_again_and_may_have_been_billed(status, billable):
     reading = answered(status, "{", error="cut off")
@@ -392,16 +375,46 @@ def test_what_ends_a_run_says_what_to_do(status, hint):
 
 
 @pytest.mark.parametrize(("value", "tokens"), [
-    (0, 0), (10**12 - 1, 10**12 - 1), (10**12, None), (-1, None), (True, None), (1.0, None)])
+    (0, 0), (10**12 - 1, 10**12 - 1), (10**12, None), (-1, None), (True, None), (1.0, None),
+    (1.5, None), ("12", None), (None, None), (10**400, None)], ids=lambda value: str(value)[:14])
 def test_a_count_of_tokens_is_a_whole_number_of_sane_size(value, tokens):
     assert answered(body=chat(usage={"prompt_tokens": value})).reply.prompt_tokens == tokens
 
 
 @pytest.mark.parametrize(("value", "usd"), [
     (0, 0), ("0.5", 0.5), (1e9, None), (999999999.0, 999999999.0), (-1e-9, None), ("nan", None),
-    (True, None), ("inf", None)])
+    (True, None), ("inf", None), ("much", None), ([], None), (None, None)])
 def test_a_cost_is_a_sum_that_can_be_a_bill(value, usd):
     assert answered(body=chat(usage={"cost": value})).reply.cost_usd == usd
+
+
+@pytest.mark.parametrize(("usage", "usd"), [
+    ({}, None), ({"upstream": 0.5}, 0.5), ({"cost": 0.1, "upstream": 0.5}, 0.6),
+    ({"cost": 0.1, "upstream": 0.5, "is_byok": True}, 0.6), ({"cost": 0.1, "is_byok": True}, None),
+    ({"cost": 0.1, "upstream": 0.5, "is_byok": False}, 0.1)])
+def test_what_an_upstream_bills_to_an_own_key_counts(usage, usd):
+    details = {"upstream_inference_cost": usage.pop("upstream", None)}
+    reply = answered(body=chat(usage=usage | {"cost_details": details})).reply
+    assert reply.cost_usd == pytest.approx(usd)
+
+
+@pytest.mark.parametrize(("code", "status"), [
+    (399, 502), (400, 400), (451, 451), (599, 599), (600, 502), ("429", 429), (5e2, 500)])
+def test_a_code_counts_where_it_can_be_a_status(code, status):
+    assert answered(200, fault(code)).error_type == str(status)
+
+
+@pytest.mark.parametrize(("metadata", "limit"), [
+    ({}, "daily"), ({"limit_source": "openrouter_free_tier_daily"}, "daily"),
+    ({"limit_source": "upstream"}, "")])
+def test_words_tell_of_a_day_s_limit_only_where_no_field_tells_of_another(metadata, limit):
+    said = answered(429, fault(429, "50 requests per day", metadata=metadata))
+    assert (said.kind, said.limit) == ("transient", limit)
+
+
+def test_a_time_of_day_to_wait_for_counts_from_now():
+    reset = {"x-ratelimit-reset": str(1000 * 1_795_341_690)}
+    assert read(Exchange(429, reset, "{}"), 1_795_341_600.0).wait == 90
 
 
 @pytest.mark.parametrize(("name", "status"), [

@@ -147,7 +147,7 @@ def usual(args):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     from common import config as c
-    from common.preflight import READING
+    from common.wire import READING
     config = configuration(args, {
         **c.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
         "compliance": args.compliance, "tells": args.tells})

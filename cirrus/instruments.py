@@ -65,8 +65,10 @@ NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism stu
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
-    from cirrus.ask import pilot, probes, reading
+    from cirrus.ask import pilot, reading
     study = origin.identity
+    if study["config"].get("probes"):
+        from cirrus.ask import probes
     domain = domain_of(study["config"].get("domain", pilot.DOMAIN), origin.prompts)
 
     def deal() -> list[list[pilot.Trial]]:
@@ -75,7 +77,7 @@ def pilot(origin: Origin) -> Instrument:
     blocks = cache(deal)
 
     @cache
-    def probed() -> list[probes.Probe]:
+    def probed() -> list:
         if not study["config"].get("probes"):
             return []
         return probes.deal(probes.texts(origin.prompts), domain, study["config"],
@@ -139,9 +141,11 @@ def _outcome(row: Mapping, answers: Answers) -> str:
 
 def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
     """{path: text} of what a study with probes asks beside its domain's prompts."""
+    if not config.get("probes"):
+        return {}
     from cirrus.ask import probes
     try:
-        return {probes.FILE: probes.texts(source)} if config.get("probes") else {}
+        return {probes.FILE: probes.texts(source)}
     except ScenarioError as error:
         raise UsageError(str(error)) from None
 

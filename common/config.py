@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common import COMPLETE, EFFORTS, UsageError, cli
-from common.artifacts import canonical_json, sha256
-from common.shape import ABSENT, FLAG, complaint, is_number, nearest
+from common.artifacts import ABSENT, FLAG, canonical_json, complaint, is_number, nearest, sha256
 from common.wire import MOST_USD, Request, Terms, as_model
 
 Check = Callable[[Any], str | None]   # what is wrong, None where nothing is

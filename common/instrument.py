@@ -191,10 +191,9 @@ def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed:
 
 def needed(requests: Iterable[Request]) -> tuple[str, ...]:
     """The parameters that a model must take, beside the least."""
-    from common.preflight import READING
     listed = list(requests)
     return (("temperature",) * any(r.temperature is not None for r in listed)
-            + READING * any(r.top for r in listed))
+            + wire.READING * any(r.top for r in listed))
 
 
 def models_of(requests: Iterable[Request]) -> list[str]:

@@ -28,7 +28,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, UsageError, wire
-from common.preflight import READING, Catalogue, Terms, check, learn, needs_of, pin, unread, way_of
+from common.preflight import Catalogue, Terms, check, learn, needs_of, pin, unread, way_of
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
 from common.wire import MOST_TOP, REPLY, WAYS, Exchange, Model, Request, Way
 
@@ -200,7 +200,7 @@ class OpenRouter:
             wanted = needs_of(name, needs, terms)
             self.models[name] = pin(name, self.model(name), upstreams[name], wanted, terms,
                                     catalogue)
-            if set(READING) <= set(wanted) and (self.dialect == "compatible" or name in known):
+            if set(wire.READING) <= set(wanted) and (self.dialect == "compatible" or name in known):
                 self._look(name, terms, catalogue)
         check(models, self.models, needs, terms, catalogue,
               complete=self.is_openrouter or self.dialect != "compatible")
@@ -213,7 +213,7 @@ class OpenRouter:
         if self.dialect == "compatible":
             way = way_of(self._post, name)
         else:
-            listed = all(wire.supports(model, parameter) for parameter in READING)
+            listed = all(wire.supports(model, parameter) for parameter in wire.READING)
             way = Way(REPLY, MOST_TOP) if listed else None
         if fault := unread(name, model, terms.effort, way):
             catalogue.misnamed.append(fault)

@@ -26,7 +26,6 @@ from common.wire import (
 )
 
 AUTO = "auto"
-READING = ("logprobs", "top_logprobs")  # what a server takes that tells probabilities
 # Bits of a weight, by the name of the precision; unknown ones come last.
 BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp6": 6, "fp4": 4,
         "int4": 4, "mxfp4": 4, "nvfp4": 4}
@@ -195,7 +194,7 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
 def needs_of(name: str, needs: Sequence[str], terms: Terms) -> tuple[str, ...]:
     """What one model must take: log-probabilities only where its are read."""
     read = terms.read is None or name in terms.read
-    return tuple(need for need in needs if read or need not in READING)
+    return tuple(need for need in needs if read or need not in wire.READING)
 
 
 def unread(name: str, model: Model, effort: str | None, way: Way | None) -> str | None:

@@ -30,6 +30,7 @@ TEMPLATE_TOKENS = 64        # chat template around two messages, counted generou
 CONTINUE, COMPLETIONS, REPLY = "continue", "completions", "reply"
 WAYS = {CONTINUE: "turns can be opened", COMPLETIONS: "turns can be opened (completions, ChatML)",
         REPLY: "no turn can be opened, the reply itself is read"}
+READING = ("logprobs", "top_logprobs")  # what a server takes that tells probabilities
 MOST_TOP = 20        # alternatives that OpenAI's interface gives at most
 GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
 

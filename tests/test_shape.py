@@ -3,7 +3,7 @@
 import pytest
 
 from common import UsageError
-from common.shape import (
+from common.artifacts import (
     FLAG,
     NAME,
     NUMBER,

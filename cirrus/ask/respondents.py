@@ -10,11 +10,9 @@ model.
 import random
 import re
 
-from cirrus.ask import probes
 from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
 from cirrus.ask.populations import POPULATIONS, chance, population
 from cirrus.ask.prompts import CONSIDERATIONS, Condition
-from cirrus.markers.labels import FAMILIES
 from common.rng import SeededRandom
 from common.wire import Request
 
@@ -61,6 +59,7 @@ _JUDGES = {"careful-rater": _careful, "lenient-rater": _lenient}
 
 def _adjudicator(name: str):
     def respond(request: Request, rng: random.Random) -> str:
+        from cirrus.markers.labels import FAMILIES
         policy = POLICY.search(request.user)[1]
         said = {family: _JUDGES[name](family, policy, rng) for family in FAMILIES}
         if rng.random() < UNREADABLE_LABEL:
@@ -215,7 +214,8 @@ def respondent(name: str, world: int = 0):
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == "strategy":
             return policy(name, request, rng)
-        if request.stage == probes.STAGE:
+        if request.stage == "probe":  # most studies have none, and need not load what reads them
+            from cirrus.ask import probes
             return probes.answer(population(name).mind, request, rng), "stop"
         return answer(name, request, rng, world)
     return respond

@@ -11,9 +11,8 @@ from typing import Any
 
 from cirrus.ask import game
 from cirrus.ask.bulletins import FOLDERS, LEVELS, MEANING, TELLS
-from common import UsageError, shape
-from common.artifacts import read_bytes
-from common.shape import (
+from common import UsageError, artifacts
+from common.artifacts import (
     FLAG,
     NAME,
     NUMBER,
@@ -26,6 +25,7 @@ from common.shape import (
     maybe,
     one_of,
     plain,
+    read_bytes,
     record,
     sometimes,
     whole,
@@ -198,8 +198,8 @@ def owned(name: str) -> bool:
 
 def check(name: str, value: Any, where: str = "") -> Any:
     """`value` where it has the shape of artifact `name`; UsageError names file, field, value."""
-    return shape.check(kind_of(name), value, where or name,
-                       "derive it again, or restore it from a copy")
+    return artifacts.check(kind_of(name), value, where or name,
+                           "derive it again, or restore it from a copy")
 
 
 def load(path: Path) -> Any:

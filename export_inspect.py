@@ -182,13 +182,15 @@ def pilot(folder, manifest):
 
 
 def tournament(folder, _):
-    from cirrus.judge.rows import decisions, policies, read_study
+    from cirrus.judge.rows import READ_FIELDS, decisions, policies, read_study
     [run] = read_study([folder]).runs
     # S, C and H stand first among the names: they tell the runs of a plan apart.
     args = {key: value for key, value in run.config.items() if key != "toggles"}
     args |= dict(zip("SCH", run.cell, strict=True))
+    unread = () if run.config.get("read") == "probability" else READ_FIELDS
     acts = [Told(row.id, short(row.id), decision(row._asdict()),
-                 metadata(row._asdict(), data="primary" if row.primary else "other"))
+                 metadata({key: value for key, value in row._asdict().items()
+                           if key not in unread}, data="primary" if row.primary else "other"))
             for row in decisions(run)]
     texts = [Told(row["policy_id"], short(row["policy_id"]),
                   {"status": (row["policy_status"],) * 2 + (LINES,)}, metadata(row))

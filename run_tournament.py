@@ -79,9 +79,6 @@ def main(argv) -> cli.Done:
     from cirrus.instruments import domain_of
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
-    if settings.get("read") == "probability" and choice.simulated:
-        raise UsageError("--read probability: simulated respondents answer in text and have no "
-                         "probabilities to tell; give --base-url or a key")
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
     source = source_of(args)
     use(source)
@@ -91,6 +88,8 @@ def main(argv) -> cli.Done:
         runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
     else:
         runs = single_runs(settings, models, seeds, bulletins)
+    if settings.get("read") == "probability":
+        check_readable(choice, runs)
     if args.run_id is not None:
         runs = renamed(runs, args.run_id)
     else:
@@ -181,6 +180,20 @@ def named(args, settings, choice, runs, seeds, bulletins):
                                                of(run.folder, keyless, again))) for run in runs]
     return [run._replace(run_id=short_name(run.run_id, own, by_default))
             for run, own, by_default in zip(runs, mine, keyless, strict=True)]
+
+
+def check_readable(choice, runs) -> None:
+    """UsageError where it is clear without the server that no probabilities can be read."""
+    if choice.simulated:
+        raise UsageError("--read probability: simulated respondents answer in text and have no "
+                         "probabilities to tell; give --base-url or a key")
+    for run in runs:
+        for voice in run.config["models"]["decision"]:
+            effort = run.config.get("effort") or voice["effort"]
+            if effort not in (None, "none"):
+                raise UsageError(
+                    f"--read probability: {voice['name']} would reason before it answers (effort "
+                    f"{effort}); add --effort none (a study of its own), or use --read text")
 
 
 def renamed(runs, run_id):

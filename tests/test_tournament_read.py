@@ -274,6 +274,11 @@ def test_probabilities_are_needed_of_whom_they_are_read(read, needs):
     assert needs_of("m", ("temperature", "logprobs"), Terms(read=read)) == needs
 
 
+def test_who_is_to_reason_first_is_refused(tmp_path):
+    with pytest.raises(UsageError, match=r"m would reason .*\(effort high\); add --effort none"):
+        played(tmp_path, speaks(decides(planted)), "--effort", "high")
+
+
 def test_simulated_respondents_have_none(tmp_path):
     with pytest.raises(UsageError, match="no probabilities to tell"):
         run_tournament.main(["--read", "probability", "--provider", "simulated"])

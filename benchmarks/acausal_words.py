@@ -1,11 +1,11 @@
-"""Train the words that speak for and against the acausal family, on labelled texts of our own.
+"""Train the reader of the acausal family on labelled texts of our own.
 
     python3 benchmarks/acausal_words.py            # cross-validated, over five parts
     python3 benchmarks/acausal_words.py --write    # and write cirrus/markers/acausal_words.json
 
-Logistic regression on the words of a text and on what the labelling functions say of it, ridge
-penalty, both kinds of text weighing the same, full-batch gradient descent from zero: the same
-weights on every machine.
+Logistic regression on the traits of a text (cirrus/markers/acausal.py), ridge penalty, both kinds
+of text weighing the same, full-batch gradient descent with momentum from zero: the same weights on
+every machine.
 """
 
 import argparse
@@ -19,14 +19,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(sys.path.pop(0))  # `statistics` is a neighbour's name in this folder
 sys.path.insert(0, str(ROOT))
 
-from cirrus.markers.labels import LEARNT, LIKELY, chance, fit, label, traits  # noqa: E402
+from cirrus.ask import respondents  # noqa: E402 - the folder is put on the path above
+from cirrus.markers.acausal import LEARNT, LIKELY, chance, traits  # noqa: E402
 from cirrus.markers.words import READINGS  # noqa: E402
-from common.artifacts import canonical_json  # noqa: E402 - the folder is put on the path above
+from common.artifacts import canonical_json  # noqa: E402
 
 DATA = ROOT / "tests" / "acausal_texts.json"
-RIDGE, ROUNDS, STEP = 0.003, 300, 4.0
-RARE = 2  # texts a trait must stand in
+POLICIES = DATA.with_name("marker_texts.json")
+RIDGE, ROUNDS, STEP, MOMENTUM = 0.001, 200, 1.5, 0.85
+RARE = 3  # texts a trait must stand in
 PARTS = 5
+DEFINING = 3  # what a definition weighs, in texts
 
 
 def train(rows: list[dict]) -> dict[str, float]:
@@ -36,6 +39,7 @@ def train(rows: list[dict]) -> dict[str, float]:
     texts = [{s: x for s, x in text.items() if spread[s] >= RARE} for text in texts]
     kinds = Counter(row["acausal"] for row in rows)
     weights = {trait: 0.0 for text in texts for trait in text}
+    speed = dict(weights)
     for _ in range(ROUNDS):
         slopes = {trait: RIDGE * w for trait, w in weights.items()}
         for row, text in zip(rows, texts, strict=True):
@@ -43,14 +47,21 @@ def train(rows: list[dict]) -> dict[str, float]:
             miss = (p - row["acausal"]) / (2 * kinds[row["acausal"]])
             for trait, x in text.items():
                 slopes[trait] += miss * x
-        weights = {trait: w - STEP * slopes[trait] for trait, w in weights.items()}
+        speed = {trait: MOMENTUM * v - STEP * slopes[trait] for trait, v in speed.items()}
+        weights = {trait: w + speed[trait] for trait, w in weights.items()}
     return {trait: round(w, 2) for trait, w in sorted(weights.items()) if round(w, 2)}
 
 
-def codebook() -> list[dict]:
-    """The examples of all families: ours, and what is not to be taken for it."""
-    return [{"text": example, "acausal": family == "acausal"}
-            for family, reading in READINGS.items() for example in reading.examples]
+def definitions() -> list[dict]:
+    """The codebook's examples of all families, the policies to which its word lists were fitted,
+    and the sentences that simulated agents write: ours, and what is not to be taken for it."""
+    said = {"acausal": respondents.ACAUSAL, "compliance": respondents.COMPLIANCE,
+            "reciprocity": respondents.RECIPROCITY}
+    kinds = [*((name, reading.examples) for name, reading in READINGS.items()), *said.items()]
+    policies = json.loads(POLICIES.read_text(encoding="utf-8"))
+    return [{"text": text, "acausal": kind == "acausal"} for kind, texts in kinds
+            for text in texts] + [{"text": row["text"], "acausal": "acausal" in row["present"]}
+                                  for row in policies if not row["held_out"]]
 
 
 def main() -> int:
@@ -66,13 +77,12 @@ def main() -> int:
                      for i, row in enumerate(tuned) if i % PARTS == part)
     print("cross-validated", dict(calls))
     if write:
-        learnt = canonical_json({"words": train(tuned + codebook())})
+        learnt = canonical_json({"words": train(tuned + DEFINING * definitions())})
         LEARNT.write_text(learnt + "\n", encoding="utf-8")
-    votes = fit(row["text"] for row in tuned)
     for held_out in (False, True):
-        calls = Counter((row["acausal"], label(votes, "acausal", row["text"]))
+        calls = Counter((row["acausal"], chance(row["text"]) >= LIKELY)
                         for row in rows if row["held_out"] == held_out)
-        print("written afterwards" if held_out else "tuned on", dict(calls))
+        print("held back" if held_out else "tuned on", dict(calls))
     return 0
 
 

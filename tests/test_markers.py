@@ -13,6 +13,7 @@ from conftest import ROOT
 
 from cirrus.ask import respondents
 from cirrus.ask.prompts import Condition
+from cirrus.markers.acausal import LIKELY, chance
 from cirrus.markers.labels import (
     FAMILIES,
     KINDS,
@@ -193,10 +194,21 @@ def test_the_field_s_own_language_is_known_in_policies_essays_and_chains_of_thou
     assert recall >= 0.85 and false_alarms <= 0.05
 
 
-def test_new_wordings_are_found_less_often_as_the_docs_say():
-    """Texts written after the lists were: what docs/markers.md states, and no more."""
+@pytest.mark.parametrize("text, acausal", [
+    ("They think just as I do, so whatever I pick they pick.", True),
+    ("They pick whatever I picked last round, so I cooperate now and they follow later.", False),
+    ("We are copies, so if I defect it defects.", True),
+    ("If it defects I defect: that is the rule of the copies' contract.", False),
+    ("My choice doesn't cause theirs but, since we reason alike, it tells me theirs.", True),
+    ("We are alike, but my choice tells me nothing about theirs.", False)])
+def test_the_same_words_count_only_where_a_choice_follows_from_likeness(text, acausal):
+    assert (chance(text) >= LIKELY) is acausal
+
+
+def test_new_wordings_are_found_as_the_docs_say():
+    """Texts that were held back, read once: what docs/markers.md states, and no more."""
     recall, false_alarms = acausal_found([text for text in REGISTERS if text["held_out"]])
-    said = re.search(r"\| 40 written afterwards.*?(\d+)\s+of (\d+).*?(\d+)\s+of (\d+)",
+    said = re.search(r"\| 54 held back.*?(\d+)\s+of (\d+).*?(\d+)\s+of (\d+)",
                      (ROOT / "docs/markers.md").read_text("utf-8"), re.S)
     hits, n, alarms, others = map(int, said.groups())
     assert (recall, false_alarms) == (hits / n, alarms / others)

@@ -16,20 +16,19 @@ from how it agrees with the others (`fit`); no reader of the text is asked here.
                shares a fifth: absent; between: no opinion
     denial     the family is spoken of, and each time denied ("we do not assume that …"): absent
 
-The acausal family has too many wordings for a count of votes: there a learnt reader weighs the
-functions and the single words of a text (`chance`).
+The acausal family has too many wordings for a count of votes: there a learnt reader decides
+(`cirrus/markers/acausal.py`).
 """
 
-import json
 import math
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations, pairwise
-from pathlib import Path
 from typing import NamedTuple
 
+from cirrus.markers.acausal import LIKELY, SENTENCE, chance
 from cirrus.markers.words import FAMILIES, LISTS, READINGS
 
 
@@ -61,12 +60,6 @@ def _plain(pattern: str) -> str:
 PRESENT, NO_OPINION, ABSENT = 1, 0, -1
 KINDS = ("patterns", "ideas", "form", "lexicon", "likeness", "denial")
 LIKE, UNLIKE = 0.5, 0.2  # Dice coefficient of word stems
-LEARNT = Path(__file__).with_name("acausal_words.json")
-LIKELY = 0.55  # chance from which a text counts as acausal
-FULL = 4  # words of the lexicon beyond which more of them say no more
-_SILENT = """a an the and of to in on at for by with from is are be been was were it this that
-these those will would can may"""
-LITTLE = frozenset(_SILENT.split())  # words that say nothing about the acausal family
 
 # A denial reaches a cue that follows within four words, and "is not" one that stands before it.
 DENIED_BEFORE = re.compile(
@@ -82,19 +75,12 @@ DISCLAIMED = re.compile(
     r"|\b(?:choice|decision|move|entry|theirs|mine|pick) is independent\b|\bunrelated\b"
     r"|\b(?:do|does|would|can)(?:n[’']t| not) (?:believe|think|follow|mean|produce|assume"
     r"|suppose|expect)\b", re.I)
-# Reasons that rival the acausal one: influence, history, a doubt.
-RIVAL = re.compile(
-    r"\b(?:do|does|would|can)(?:n[’']t| not) (?:affect|influence|tell|change)\b|\b(?:I|we) doubt\b"
-    r"|\bindependent of (?:yours|theirs|mine|ours)\b|\bas independent\b|\btake both boxes\b"
-    r"|\b(?:no|not any) (?:influence|effect) on\b|\bnothing (?:I|we) do\b|\bindependently\b"
-    r"|\bnext (?:round|time|move)\b|\blast (?:move|round|entry)\b|\btit for tat\b", re.I)
 # A sentence that takes back the one before it.
 REJECTED = re.compile(
     r"^\W*(?:but |yet |still,? )?(?:(?:i|we) (?:doubt|disagree|reject|do(?:n[’']t| not) (?:buy|"
     r"believe|think))"
     r"|(?:that|this|it) is (?:wrong|false|not so|nonsense|a mistake"
     r"|an? (?:error|illusion|fallacy)))", re.I)
-SENTENCE = re.compile(r"[^.;!?\n]{1,600}")  # bounded: no text may take long to read
 _LITTLE_WORDS = """a an the and or of to in on at for by with from as is are be been was were it its
 this that these those we our us will would should may can not no so than then their they them you
 your"""
@@ -148,13 +134,8 @@ def _no_trace(family: str, sentences: list[str]) -> int:
 
 def lexicon(family: str, sentences: list[str]) -> int:
     whole = "\n".join(sentences)
-    found = _known(family, whole)
+    found = sum(matcher(word).search(whole) is not None for word in READINGS[family].lexicon)
     return PRESENT if found > 1 else NO_OPINION if found else ABSENT
-
-
-def _known(family: str, text: str) -> int:
-    """Words of the family's own that stand in a text."""
-    return sum(matcher(word).search(text) is not None for word in READINGS[family].lexicon)
 
 
 def stems(sentence: str) -> frozenset[str]:
@@ -256,37 +237,6 @@ def accuracy(moments: Mapping[tuple[int, int], float | None], i: int, n: int) ->
         if None not in three and abs(three[2]) >= MIN_MOMENT:
             found.append(math.sqrt(abs(three[0] * three[1] / three[2])))
     return statistics.median(found) if found else None
-
-
-# --- the acausal family: learnt from labelled texts ----------------------------------------------
-
-@cache
-def _learnt() -> dict[str, float]:
-    return json.loads(LEARNT.read_text(encoding="utf-8"))["words"]
-
-
-def traits(text: str) -> dict[str, float]:
-    """What the learnt reader weighs: "" (in every text), the stems of the text, their squares
-    adding up to 1, and, marked "#", what the labelling functions say of the acausal family."""
-    words = {word[:6] for word in re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower())} - LITTLE
-    found = {"": 1.0} | dict.fromkeys(sorted(words), len(words) ** -0.5 if words else 0.0)
-    sentences = SENTENCE.findall(text)
-    for kind, vote in zip(KINDS, votes(text)["acausal"], strict=True):
-        if kind in ("patterns", "ideas", "form") and vote == PRESENT:
-            found[f"#{kind}"] = 0.5
-    if not matcher(READINGS["acausal"].trace).search(text):
-        found["#no trace"] = 0.5
-    found["#lexicon"] = 0.5 * min(_known("acausal", "\n".join(sentences)), FULL) / FULL
-    for name, pattern in (("#disclaimed", DISCLAIMED), ("#rival", RIVAL)):
-        found[name] = 0.5 * any(pattern.search(sentence) for sentence in sentences)
-    return found
-
-
-def chance(text: str, weights: Mapping[str, float] | None = None) -> float:
-    """How likely a text with these traits is acausal where both kinds are equally frequent:
-    logistic regression, trained by `benchmarks/acausal_words.py`."""
-    weights = weights or _learnt()
-    return 1 / (1 + math.exp(-math.fsum(x * weights.get(t, 0.0) for t, x in traits(text).items())))
 
 
 # --- the label -----------------------------------------------------------------------------------

@@ -110,11 +110,6 @@ def estimate(entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2)
     return Estimate(bracketed(figure, inner), value, low, high)
 
 
-def bracket(entry: Mapping[str, Any] | None, scale: float = 1, digits: int = 2) -> str:
-    """`estimate` in words alone."""
-    return estimate(entry, scale, digits).said
-
-
 def dollars(usd: float | None) -> str:
     """ "$0", "$0.0042", "$12.30": four decimals below a dollar."""
     if usd is None:

@@ -11,8 +11,8 @@ PUBLIC = {
     "agreement": "cohens_kappa gwet_ac1 positive_agreement",
     "bootstrap": "bootstrap_ci cluster_bootstrap_ci",
     "contrasts": (
-        "Design contrast contrast_power counted_against established established_p holm "
-        "log_odds_contrast paired_difference power_two_proportions required_n sampled_tally "
+        "contrast counted_against established established_p holm "
+        "log_odds_contrast power_two_proportions required_n "
         "tally"),
     "flips": "sign_flip_interval sign_flip_test",
     "intervals": (

@@ -7,30 +7,25 @@ Their power, and what decides over several of them, stand below.
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from random import Random
 from typing import NamedTuple
 
 from .distributions import binomial_pmf, critical, normal_quantile, t_quantile, t_two_sided
 from .flips import flip_limit, sign_flip_test, too_few_to_flip
-from .intervals import check_share, share, wilson_limits
+from .intervals import wilson_limits
 from .results import (
     Bounds,
     Contrast,
     Count,
-    Estimate,
-    Share,
     UnitContrast,
     check_level,
     check_proportion,
     squares,
-    stream_of,
 )
 
 Unit = Cell = Hashable
 Tally = dict[Unit, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
 
-Pair = tuple[tuple[float, int], tuple[float, int]]
 
 NO_UNIT = "no unit has an outcome in every cell"
 TOO_FEW = "sign flips of {} units exclude nothing: the interval is the possible range"
@@ -69,8 +64,15 @@ def _count(outcomes: list[float | None], unit: Unit, cell: Cell) -> Count:
 def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContrast:
     """Σ weight × share over the cells, averaged over the units that have an outcome in each.
 
-    For the interval see `paired_difference`. p: the sign-flip test's, None where every difference
-    is 0. Missing outcomes stay out of the value; `bounds` counts them against it and for it.
+    Interval: a union. The means that the sign-flip test over units does not reject say how far
+    units differ, and cover too seldom where units differ skewly or not at all. So it reaches at
+    least as far as one more unit could move the value, and, where outcomes are 0 or 1, as
+    Newcombe's score interval of the pooled counts (1998, method 10; for more than two cells Zou &
+    Donner 2008); outcomes that are probabilities have no answers whose sampling that would count.
+    It never leaves the possible range and never has zero width.
+
+    p: the sign-flip test's, None where every difference is 0. Missing outcomes stay out of the
+    value; `bounds` counts them against it and for it.
     """
     check_level(level)
     compared = _compared(counts, weights)
@@ -116,29 +118,6 @@ def established_p(counts: Tally, weights: Weights, level: float = 0.95) -> float
     p = sign_flip_test(values).p
     rejected = p <= (1 - level) * (1 + 1e-12)
     return p if rejected and _least_reach(compared, level, -1) > 0 else None
-
-
-def paired_difference(units: Iterable[Pair], level: float = 0.95) -> Estimate:
-    """The mean over units of k1/n1 - k2/n2, `units` being ((k1, n1), (k2, n2)).
-
-    Interval: a union. The means that the sign-flip test over units does not reject say how far
-    units differ, and cover too seldom where units differ skewly or not at all. So it reaches at
-    least as far as one more unit could move the value, and, where outcomes are 0 or 1, as
-    Newcombe's score interval of the pooled counts (1998, method 10; for more than two cells Zou &
-    Donner 2008); outcomes that are probabilities have no answers whose sampling that would count.
-    It never leaves the possible range and never has zero width.
-    """
-    check_level(level)
-    counts: Tally = {}
-    for i, pair in enumerate(units):
-        counts[i] = {cell: Count(k, n, 0) for cell, (k, n) in zip((1, 2), pair, strict=True)}
-        for cell, (k, n, _) in counts[i].items():
-            check_share(k, n, f"units[{i}]: k{cell}")
-    compared = _compared(counts, {1: 1, 2: -1})
-    if not compared.differences:
-        return Estimate(None, None, None, NO_UNIT)
-    limits = (_limit(compared, level, side) for side in SIDES)
-    return Estimate(_mean(compared.values), *limits, _remark(len(compared.values), level))
 
 
 def counted_against(counts: Tally, weights: Weights) -> Tally:
@@ -296,47 +275,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         largest = max(largest, min(1.0, p * (len(order) - rank)))
         adjusted[i] = largest
     return adjusted
-
-
-class Design(NamedTuple):
-    """Units, outcomes in each cell of a unit, and SDs in logits: of units, and of their cells."""
-
-    units: int
-    outcomes: int
-    between: float = 0.8
-    within: float = 0.4
-
-
-def sampled_tally(rates: Mapping[Hashable, float], design: Design, rng: Random) -> Tally:
-    """Outcomes of 0 and 1 by unit and cell, `rates` being those of a unit in the middle."""
-    logits = {cell: math.log(rate / (1 - rate)) for cell, rate in rates.items()}
-    counts: Tally = {}
-    for unit in range(design.units):
-        shift, counts[unit] = rng.gauss(0, design.between), {}
-        for cell, logit in logits.items():
-            rate = 1 / (1 + math.exp(-(logit + shift + rng.gauss(0, design.within))))
-            ones = sum(rng.random() < rate for _ in range(design.outcomes))
-            counts[unit][cell] = Count(ones, design.outcomes, 0)
-    return counts
-
-
-def contrast_power(
-    rates: Mapping[Hashable, float],
-    contrasts: Iterable[Weights],
-    design: Design,
-    samples: int = 400,
-    rng: Random | int = 0,
-) -> Share:
-    """In how many samples every one of the contrasts is established at 95%, with its interval."""
-    contrasts = list(contrasts)
-    for cell, rate in rates.items():
-        if not 0 < rate < 1:
-            raise ValueError(f"rates: {rate!r} of {cell!r} is not between 0 and 1")
-    stream, times = stream_of(rng), 0
-    for _ in range(samples):
-        counts = sampled_tally(rates, design, stream)
-        times += all(established(counts, weights) for weights in contrasts)
-    return share(times, samples)
 
 
 def power_two_proportions(p1: float, p2: float, n: int, alpha: float = 0.05) -> float:

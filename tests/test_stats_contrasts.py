@@ -3,7 +3,6 @@
 import math
 import random
 from itertools import combinations
-from statistics import stdev
 
 import pytest
 
@@ -144,8 +143,6 @@ def test_units_that_are_alike_leave_newcombes_interval():
     found = stats.contrast(stats.tally(rows), DIFFERENCE)
     newcombe = stats.newcombe_difference(80, 120, 40, 120)
     assert found[:3] == pytest.approx(newcombe[:3]) and found.p < 1e-11
-    pairs = stats.paired_difference([((2, 3), (1, 3))] * 40)
-    assert pairs[:3] == pytest.approx(newcombe[:3])
 
 
 def test_four_cells_add_their_distances_to_wilsons_limits_squared():
@@ -170,8 +167,6 @@ def test_four_cells_add_their_distances_to_wilsons_limits_squared():
 def test_constant_units_keep_a_width_and_stay_in_the_possible_range(x, y, value, low, high):
     found = stats.contrast(stats.tally(rows_of(10, x=x, y=y)), DIFFERENCE)
     assert found[:3] == pytest.approx((value, low, high), abs=1e-5)
-    units = [((sum(x), len(x)), (sum(y), len(y)))] * 10
-    assert stats.paired_difference(units)[:3] == pytest.approx(found[:3], abs=1e-12)
 
 
 @pytest.mark.parametrize(("weights", "value", "low", "high"), [
@@ -211,9 +206,6 @@ def test_established_is_a_lower_limit_above_zero(seed):
     (lambda: stats.contrast({}, {}), "weights: a contrast of no cells"),
     (lambda: stats.contrast({}, DIFFERENCE, 2), "level: 2 is not between"),
     (lambda: stats.log_odds_contrast({}, DIFFERENCE, 2), "level: 2 is not between"),
-    (lambda: stats.paired_difference([((3, 2), (1, 2))]), "units[0]: k1: 3 is not from 0 to n"),
-    (lambda: stats.paired_difference([((1, 2), (1, 2))], 2), "level: 2 is not between"),
-    (lambda: stats.contrast_power({"x": 1}, [], stats.Design(6, 2)), "rates: 1 of 'x' is not betw"),
     (lambda: stats.share(0, -1), "n: -1 is not a count"),
     (lambda: stats.share(4, 3), "k: 4 is not from 0 to n = 3"),
     (lambda: stats.share("1", 3), "k: '1' is not from 0 to n = 3"),
@@ -227,9 +219,8 @@ def test_bad_input_is_named(call, sentence):
 
 
 @pytest.mark.parametrize(("result", "words"), [
+    (stats.contrast({}, DIFFERENCE), "no unit has an outcome in every"),
     (stats.contrast(stats.tally([("a", "x", 1)]), DIFFERENCE), "no unit has an outcome in every"),
-    (stats.paired_difference([]), "no unit has an outcome in every"),
-    (stats.paired_difference([((0, 0), (1, 2))]), "no unit has an outcome in every"),
     (stats.log_odds_contrast({}, DIFFERENCE), "no unit has an outcome in every"),
     (stats.log_odds_contrast(stats.tally(rows_of(1, x=[1, 0], y=[1])), DIFFERENCE), "two units"),
     (stats.sign_flip_interval([]), "no differences"),
@@ -274,37 +265,6 @@ def test_effects_that_add_up_in_log_odds_do_not_interact_there():
         for s in range(200)
     )
     assert established <= 12  # 2.5% of 200 are 5; 12 has less than 1 chance in 200
-
-
-# --- power --------------------------------------------------------------------------------------
-
-REQUIRED = [{"HP": 1, "LA": -1}, {"HP": 1, "LP": -1}, {"HP": 1, "RV": -1}, {"HP": 1, "UN": -1},
-            INTERACTION]
-
-
-def mirrored(effect):
-    """Rates of a respondent whose +effect needs symmetry, the cue and an entry that can mirror."""
-    return {"HP": 0.4 + effect, "LP": 0.4 + effect / 4, "LA": 0.4, "RV": 0.4 + effect / 10,
-            "UN": 0.45, "UL": 0.4}
-
-
-@pytest.mark.parametrize(("effect", "units", "outcomes", "power"),
-                         [(0.4, 20, 6, 0.883), (0.3, 20, 12, 0.78), (0.2, 20, 6, 0.09)])
-def test_power_of_a_rule_is_that_of_a_second_simulation(effect, units, outcomes, power):
-    """`power`: 2,000 samples each, written apart in NumPy; sign flips by convolution."""
-    found = stats.contrast_power(mirrored(effect), REQUIRED, stats.Design(units, outcomes), 200)
-    assert found.low - 0.02 <= power <= found.high + 0.02
-
-
-def test_sampled_outcomes_have_the_rates_and_spreads_that_were_asked_for():
-    design = stats.Design(400, 2000, between=1.0, within=0.5)
-    counts = stats.sampled_tally({"x": 0.5, "y": 0.8}, design, random.Random(3))
-    x, y = ([math.log((u[c].k + 0.5) / (2000.5 - u[c].k)) for u in counts.values()] for c in "xy")
-    for logits, rate in ((x, 0.5), (y, 0.8)):
-        assert sum(logits) / 400 == pytest.approx(math.log(rate / (1 - rate)), abs=0.2)
-        assert stdev(logits) == pytest.approx(math.hypot(1.0, 0.5), rel=0.1)
-    assert stdev([a - b for a, b in zip(x, y, strict=True)]) == pytest.approx(0.5 * 2**0.5, rel=0.1)
-    assert {count[1:] for unit in counts.values() for count in unit.values()} == {(2000, 0)}
 
 
 # --- shares and labels that err -----------------------------------------------------------------

@@ -224,9 +224,9 @@ def power(design, domain):
     {"power": {points: share}}."""
     if design.get("design") != "mechanism" or design.get("holdout"):
         return {}
-    from cirrus.judge import mechanism
-    size = mechanism.Size(bulletins(design, domain), design["runs"], len(design["models"]))
-    return {"power": {points: mechanism.power(points / 100, size).asdict()
+    from cirrus.judge import rivals
+    size = rivals.Size(bulletins(design, domain), design["runs"], len(design["models"]))
+    return {"power": {points: rivals.power(points / 100, size).asdict()
                       for points in (20, 30, 40)}}
 
 

@@ -21,7 +21,8 @@ from cirrus.calibrate import kept, sizing, studies, table
 from cirrus.calibrate import replicate as c
 from cirrus.calibrate.studies import PROBES, Study, asked, planted, reply_of
 from cirrus.calibrate.table import earned
-from cirrus.judge import mechanism as nine
+from cirrus.judge import mechanism
+from cirrus.judge import rivals as nine
 from cirrus.judge.gates import ENOUGH as GATES_ENOUGH
 from cirrus.judge.pilot import analyse as analyse_pilot
 from cirrus.judge.rows import decisions, read_study
@@ -157,10 +158,10 @@ def test_a_mechanism_study_s_record_says_what_the_real_analysis_says(population,
         study = c.oneshot_of(population, c.read_size(size), record["drawn"])
         facts = {"config": study.config(record["drawn"]), "provider": "simulated"}
         rows = planted(study, record["drawn"])
-        out = nine.analyse(rows, facts, None)
+        out = mechanism.analyse(rows, facts, None)
         assert (record["word"], record["models"]) == (
             out["verdict"]["word"], out["verdict"]["models"])
-        probed = nine.analyse(rows, facts, None, answered(study, record["drawn"]))
+        probed = mechanism.analyse(rows, facts, None, answered(study, record["drawn"]))
         assert record["highest"] == probed["verdict"]["word"]
         said.add(record["highest"])
     assert word in said or not word

@@ -14,7 +14,7 @@ import run_pilot
 import run_tournament
 from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
-from cirrus.judge import mechanism
+from cirrus.judge import mechanism, rivals
 from cirrus.judge.verdict import WORDS
 from common import UsageError
 from common.wire import Reply
@@ -99,21 +99,21 @@ RIVALS = {
 
 def test_power_grows_with_effect_and_blocks_and_is_nil_for_few_bulletins():
     def chance(effect, bulletins=20, blocks=12, models=1):
-        return mechanism.power(effect, mechanism.Size(bulletins, blocks, models), samples=30).value
+        return rivals.power(effect, rivals.Size(bulletins, blocks, models), samples=30).value
     assert chance(.2) < chance(.3) < chance(.4) and chance(.3, blocks=6) < chance(.3)
     assert chance(.4, bulletins=9) == 0 and chance(.3, models=8) < chance(.3)
 
 
 @pytest.mark.parametrize("rival", RIVALS)
 def test_a_rival_passes_at_most_once_in_twelve_studies(rival):
-    assert sum(mechanism.passes(mechanism.tally(answers(RIVALS[rival], seed)))
+    assert sum(rivals.passes(rivals.tally(answers(RIVALS[rival], seed)))
                for seed in range(12)) <= 1
 
 
 @pytest.mark.parametrize("chance", [TRUE, *list(RIVALS.values())[::2]])
 def test_the_short_way_to_the_decision_decides_as_the_long_one(chance):
-    counts = mechanism.tally(answers(chance, missing=lambda cell, y: .01))
-    assert mechanism.passes(counts) == all(mechanism.evidence(counts)["required"].values())
+    counts = rivals.tally(answers(chance, missing=lambda cell, y: .01))
+    assert rivals.passes(counts) == all(rivals.evidence(counts)["required"].values())
 
 
 def test_a_true_effect_of_45_points_is_correlation_sensitive_and_without_probes_no_more():

@@ -35,8 +35,8 @@ from cirrus.calibrate.studies import (
     short,
     tournament_runs,
 )
-from cirrus.judge import mechanism as nine
 from cirrus.judge import pilot as judge
+from cirrus.judge import rivals as nine
 from cirrus.judge.claims import pilot_may
 from cirrus.judge.effects import (
     HP,

@@ -7,7 +7,9 @@ with its contrast.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cirrus.judge.mechanism import CELLS, CONTRASTS, REQUIRED, SHOWN, certain, holds
+from cirrus.judge.effects import certain
+from cirrus.judge.mechanism import SHOWN
+from cirrus.judge.rivals import CELLS, CONTRASTS, REQUIRED, holds
 from cirrus.judge.verdict import FURTHER
 from show.document import (
     Bullets,

@@ -1,0 +1,410 @@
+"""The contrast against each rival account, of one model of a mechanism study.
+
+    part = evidence(tally(rows))
+    part["contrasts"]["HP-UN"], part["required"]
+
+Cooperation may rise with symmetry and cue for many reasons. Every rival reason has a contrast of
+the nine cells that it can't pass; reactions that merely add up pass them all but the interaction:
+whether the effect of symmetry and cue depends on the counterparty's entry being one that can
+mirror the reader's. Units are bulletins. `power` says how often a study to be made would show it.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, permutations, product
+from typing import Any, NamedTuple
+
+import stats
+from cirrus import ALPHA
+from cirrus.ask.pilot import MECHANISM
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
+from cirrus.judge.effects import LETTERS, above, below, certain
+from cirrus.judge.verdict import (
+    MIN_PROOF,
+    Proof,
+)
+from cirrus.judge.verdict import REQUIRED as NEEDED
+from common.rng import SeededRandom
+from stats.contrasts import LEAST
+from stats.results import Count, Share
+
+LEVEL = 0.95
+MIN_DIFFERENCE = 0.10   # of HP − LA and of the interaction: less would not matter
+MAX_UNREADABLE = 0.02   # of the decisions in the cells of a contrast
+PLACES = tuple(product(LABEL_SCHEMES, ORDERS))
+CELLS = tuple(cell.name for cell in MECHANISM)
+Weights = Mapping[Hashable, float]
+
+
+class Rival(NamedTuple):
+    """A contrast of cells and the account that it excludes where it lies above 0."""
+
+    label: str
+    weights: Weights
+    excludes: str
+    least: float = 0.0
+
+
+INTERACTION = {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
+# What a lot takes away by itself. Where it takes nothing, HP above UN can't come from adding up on
+# any monotone scale (Loftus 1978); where it does, there is a scale on which it can.
+LOWERS = {"LA": 1, "UL": -1}
+REQUIRED: dict[str, Rival] = {
+    "HP-LA": Rival("symmetry and cue − neither", {"HP": 1, "LA": -1},
+                   "nothing happens, or nothing that matters", MIN_DIFFERENCE),
+    "HP-LP": Rival("the cue where symmetry is high − where it is low", {"HP": 1, "LP": -1},
+                   "obedience or conformity to the cue sentence"),
+    "HP-RV": Rival("the cue − its opposite", {"HP": 1, "RV": -1},
+                   "length, tone, or any sentence in the cue's place"),
+    "HP-UN": Rival("a desk decided − a rule or a lot did", {"HP": 1, "UN": -1},
+                   "conformity, norms or desirability"),
+    "interaction": Rival("(HP − LA) under a desk − (UN − UL) under a rule or a lot", INTERACTION,
+                         "reactions that add up, on probabilities", MIN_DIFFERENCE),
+}
+FURTHER: dict[str, Rival] = {
+    "HP-KC": Rival("the entry sealed − posted", {"HP": 1, "KC": -1},
+                   "kindness toward a deciding party"),
+}
+REPORTED: dict[str, Rival] = {
+    "HP-HA": Rival("what the cue adds to symmetry", {"HP": 1, "HA": -1}, ""),
+    "HP-PL": Rival("the cue − a sentence on something else", {"HP": 1, "PL": -1}, ""),
+    "LA-UL": Rival("a desk decided − a rule or a lot did, where nothing else is said", LOWERS, "",
+                   MIN_DIFFERENCE),
+}
+LOG_ODDS = Rival("the interaction on log-odds", INTERACTION, "reactions that add up in log-odds")
+CONTRASTS = REQUIRED | FURTHER | REPORTED
+PRIMARY = REQUIRED["HP-LA"].weights
+
+
+class Slot(NamedTuple):
+    """Where an answer of a model stands, beside its bulletin."""
+
+    cell: str
+    scheme: str
+    order: str
+    wording: int
+    frame: str
+
+
+Tally = dict[str, dict[Hashable, Count]]
+
+
+def tally(rows: Iterable[Mapping]) -> Tally:
+    """{bulletin: {slot: counts}}."""
+    return stats.tally((row["bulletin"], Slot(row["cell"], row["label_scheme"], row["order"],
+                                              row["wording"], row["frame"]), row["cooperates"])
+                       for row in rows)
+
+
+def gathered(counts: Iterable[tuple[Hashable, Hashable, Count]]) -> Tally:
+    """The counts of the same bulletin and name, added up."""
+    out: Tally = {}
+    for unit, name, here in counts:
+        cells = out.setdefault(unit, {})
+        cells[name] = Count(*map(sum, zip(cells[name], here, strict=True))) if name in cells \
+            else here
+    return out
+
+
+def merged(counts: Tally, key: Callable[[Slot], Hashable | None]) -> Tally:
+    """The counts of slots with the same key, inside bulletins; None: left out."""
+    return gathered((unit, name, here) for unit, slots in counts.items()
+                    for slot, here in slots.items() if (name := key(slot)) is not None)
+
+
+def by_unit(counts: Mapping[tuple[Hashable, Slot], Count]) -> Tally:
+    """Counts by bulletin and slot, as a tally."""
+    return gathered((*place, here) for place, here in counts.items())
+
+
+def united(tallies: Iterable[Tally]) -> Tally:
+    """The answers of several models, counted together."""
+    return gathered((unit, slot, here) for tally in tallies
+                    for unit, slots in tally.items() for slot, here in slots.items())
+
+
+def by_cell(counts: Tally, where: Callable[[Slot], bool] = lambda slot: True) -> Tally:
+    """The counts of cells, of the slots `where` it holds."""
+    return merged(counts, lambda slot: slot.cell if where(slot) else None)
+
+
+# --- contrasts ---------------------------------------------------------------------------------
+
+def entry(rival: Rival, cells: Tally, level: float = LEVEL) -> dict[str, Any]:
+    """A contrast over bulletins with its 95% interval. `against`: bulletins that point the other
+    way; `least`: the smallest value with one bulletin left out; `bounds`: with the missing
+    decisions counted against it and for it; `unreadable`: their share in its cells."""
+    found = stats.contrast(cells, rival.weights, level)
+    return {"label": rival.label, "excludes": rival.excludes, "scale": "probability",
+            "value": found.value, "low": found.low, "high": found.high, "p": found.p,
+            "units": len(found.differences), "against": found.against, "least": found.least,
+            "without": found.without, "bounds": found.bounds.asdict(),
+            "unreadable": unreadable(cells, rival.weights), "why": found.why}
+
+
+def log_odds_entry(cells: Tally) -> dict[str, Any]:
+    """The interaction on log-odds, by the jackknife over bulletins."""
+    found = stats.log_odds_contrast(cells, LOG_ODDS.weights, LEVEL)
+    worst = stats.log_odds_contrast(stats.counted_against(cells, LOG_ODDS.weights),
+                                    LOG_ODDS.weights, LEVEL)
+    return {"label": LOG_ODDS.label, "excludes": LOG_ODDS.excludes, "scale": "log-odds",
+            "value": found.value, "low": found.low, "high": found.high, "p": found.p,
+            "units": 0 if found.df is None else found.df + 1, "bounds": {"lowest": worst.low},
+            "unreadable": unreadable(cells, LOG_ODDS.weights), "why": found.why}
+
+
+def unreadable(cells: Tally, weights: Weights) -> float | None:
+    """The share of missing decisions in the cells of a contrast."""
+    counts = [slots[cell] for slots in cells.values() for cell in weights if cell in slots]
+    missing = sum(count.missing for count in counts)
+    every = missing + sum(count.n for count in counts)
+    return missing / every if every else None
+
+
+def holds(name: str, contrast: Mapping[str, Any]) -> bool:
+    """Whether it is established, and of a size that matters."""
+    least = CONTRASTS[name].least if name in CONTRASTS else 0
+    return above(contrast) and contrast["value"] >= least - LEAST
+
+
+# --- the word, the letter, the place -----------------------------------------------------------
+
+def label_rule(counts: Tally) -> dict[str, Any]:
+    """HP − LA under letters and in each order (established), in each scheme (positive), and the
+    differences between schemes (none established)."""
+    primary = REQUIRED["HP-LA"]
+    letters = entry(primary, by_cell(counts, lambda slot: slot.scheme in LETTERS))
+    schemes = split(counts, "scheme")
+    orders = split(counts, "order")
+    differences = _between_schemes(counts)
+    checks = {
+        "established under letters": above(letters),
+        "established in each order": len(orders) > 1 and all(map(above, orders.values())),
+        "positive in each scheme": len(schemes) > 1 and all(
+            (one["value"] or 0) > 0 for one in schemes.values()),
+        "without a difference between schemes": not any(
+            above(one) or below(one) for one in differences.values())}
+    failed = [name for name, held in checks.items() if not held]
+    return {"holds": not failed, "why": "; ".join(f"not {name}" for name in failed) or None,
+            "letters": letters, "schemes": schemes, "orders": orders, "differences": differences}
+
+
+def split(counts: Tally, factor: str, name: str = "HP-LA", leave_out: bool = False,
+          ) -> dict[str, dict]:
+    """The contrast at each level of a factor, or with each level left out."""
+    return {str(level): entry(CONTRASTS[name], by_cell(
+        counts, lambda slot, level=level: (getattr(slot, factor) == level) != leave_out))
+        for level in _levels(counts, factor)}
+
+
+def _between_schemes(counts: Tally) -> dict[str, dict]:
+    """How much HP − LA differs between two schemes, inside bulletins; intervals of all pairs
+    together at 95%, so that three looks are one."""
+    cells = merged(counts, lambda slot: (slot.scheme, slot.cell))
+    schemes = sorted({scheme for slots in cells.values() for scheme, _ in slots})
+    return {f"{a}−{b}": entry(Rival(f"{a} − {b}", _apart(a, b), ""), cells, _each(schemes))
+            for a, b in combinations(schemes, 2)}
+
+
+def _each(schemes: Sequence[str]) -> float:
+    """The level of one pair of schemes, Bonferroni over the pairs."""
+    return 1 - ALPHA / math.comb(len(schemes), 2)
+
+
+def _apart(a: str, b: str) -> Weights:
+    return {(a, "HP"): 1, (a, "LA"): -1, (b, "HP"): -1, (b, "LA"): 1}
+
+
+# --- one model ---------------------------------------------------------------------------------
+
+def evidence(counts: Tally) -> dict[str, Any]:
+    """Cells, contrasts, label rule and what the two highest words need, of one set of answers."""
+    cells = by_cell(counts)
+    contrasts = {name: entry(rival, cells) for name, rival in CONTRASTS.items()}
+    contrasts["log-odds"] = log_odds_entry(cells)
+    labels = label_rule(counts)
+    return {"cells": {name: cell_entry(cells, name) for name in CELLS}, "contrasts": contrasts,
+            "labels": labels, "required": required(contrasts, labels),
+            "further": {name: certain(contrasts[name]) and legible(contrasts[name])
+                        for name in FURTHER},
+            "p": largest_p(contrasts, labels),
+            "units": min(contrasts[name]["units"] for name in REQUIRED)}
+
+
+def required(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> dict[str, bool]:
+    """{what a word above `cue-responsive` needs: whether it holds}."""
+    names = [*REQUIRED, "log-odds"]
+    primary = [labels["letters"], *labels["orders"].values()]
+    return {**{name: holds(name, contrasts[name]) for name in names},
+            "scale": not holds("LA-UL", contrasts["LA-UL"]), "labels": labels["holds"],
+            "missing": all(map(certain, [*(contrasts[name] for name in names), *primary])),
+            "readable": all(legible(contrasts[name]) for name in names)}
+
+
+def legible(contrast: Mapping[str, Any]) -> bool:
+    return contrast["unreadable"] is not None and (
+        contrast["unreadable"] <= MAX_UNREADABLE + LEAST)
+
+
+def largest_p(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> float:
+    """Of all tests that have to hold: that of an intersection-union test (Berger 1982)."""
+    tests = [*(contrasts[name] for name in (*REQUIRED, "log-odds")), labels["letters"],
+             *labels["orders"].values()]
+    return max(1.0 if one["p"] is None or not above(one) else one["p"] for one in tests)
+
+
+def proof_in_brief(counts: Tally, level: float = LEVEL) -> Proof:
+    """What `evidence` proves, all that is required taken together, without looking for limits: for
+    simulations. Same decision, same p."""
+    cells = by_cell(counts)
+    p = p_in_brief(counts, cells, level)
+    holds = p < 1 and _otherwise(counts, cells, level)
+    return Proof(dict.fromkeys(NEEDED, holds), {}, p, min(
+        sum(_complete(slots, rival.weights) for slots in cells.values())
+        for rival in REQUIRED.values()))
+
+
+def passes(counts: Tally, level: float = LEVEL) -> bool:
+    """Whether every requirement of `correlation-sensitive` holds."""
+    proof = proof_in_brief(counts, level)
+    return proof.units >= MIN_PROOF and all(proof.required.values())
+
+
+def further_in_brief(counts: Tally, level: float = LEVEL) -> bool:
+    """Whether what the highest word needs beside the probes holds."""
+    cells = by_cell(counts)
+    return all(_readable(cells, rival.weights) and _certain(cells, rival.weights, level)
+               and stats.established(cells, rival.weights, level) for rival in FURTHER.values())
+
+
+def p_in_brief(counts: Tally, cells: Tally, level: float) -> float:
+    """`largest_p`: 1 from the first contrast that is not established."""
+    largest = 0.0
+    for p in _tests(counts, cells, level):
+        if p is None:
+            return 1.0
+        largest = max(largest, p)
+    return largest
+
+
+def _tests(counts: Tally, cells: Tally, level: float) -> Iterator[float | None]:
+    """The p of each test that has to hold, None where its contrast is not established."""
+    for rival in REQUIRED.values():
+        yield stats.established_p(cells, rival.weights, level)
+    odds = stats.log_odds_contrast(cells, INTERACTION, level)
+    yield odds.p if odds.low is not None and odds.low > 0 else None
+    for part in _primary_parts(counts):
+        yield stats.established_p(part, PRIMARY, level)
+
+
+def _primary_parts(counts: Tally) -> Iterator[Tally]:
+    """The answers under letters, and those in each order."""
+    yield by_cell(counts, lambda slot: slot.scheme in LETTERS)
+    for order in _levels(counts, "order"):
+        yield by_cell(counts, lambda slot, order=order: slot.order == order)
+
+
+def _levels(counts: Tally, factor: str) -> list[str]:
+    return sorted({getattr(slot, factor) for slots in counts.values() for slot in slots})
+
+
+def _otherwise(counts: Tally, cells: Tally, level: float) -> bool:
+    """What has to hold beside the tests: sizes, what is missing, and labels."""
+    worst = stats.counted_against(cells, INTERACTION)
+    odds = stats.log_odds_contrast(worst, INTERACTION, level)
+    return (all(_readable(cells, rival.weights) and _certain(cells, rival.weights, level)
+                and mean(cells, rival.weights) >= rival.least - LEAST
+                for rival in REQUIRED.values())
+            and odds.low is not None and odds.low > 0
+            and not _lowers(cells)
+            and all(_certain(part, PRIMARY, level) for part in _primary_parts(counts))
+            and _same_under_labels(counts, level))
+
+
+def _lowers(cells: Tally) -> bool:
+    """Whether a rule or a lot takes away, by itself, what would matter."""
+    return mean(cells, LOWERS) >= MIN_DIFFERENCE - LEAST and stats.established(
+        cells, LOWERS, LEVEL)
+
+
+def _readable(cells: Tally, weights: Weights) -> bool:
+    share = unreadable(cells, weights)
+    return share is not None and share <= MAX_UNREADABLE + LEAST
+
+
+def _certain(cells: Tally, weights: Weights, level: float) -> bool:
+    """Whether a contrast that is established is so with its missing decisions against it."""
+    return not unreadable(cells, weights) or stats.established(
+        stats.counted_against(cells, weights), weights, level)
+
+
+def _complete(slots: Mapping[Hashable, Count], weights: Weights) -> bool:
+    return all(cell in slots and slots[cell].n for cell in weights)
+
+
+def mean(cells: Tally, weights: Weights) -> float:
+    """The contrast, averaged over the bulletins that have its cells; 0 where none has."""
+    values = [math.fsum(w * slots[cell].k / slots[cell].n for cell, w in weights.items())
+              for slots in cells.values() if _complete(slots, weights)]
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def _same_under_labels(counts: Tally, level: float) -> bool:
+    """Whether the primary contrast is positive in each scheme, and no two schemes differ."""
+    schemes = _levels(counts, "scheme")
+    if min(len(schemes), len(_levels(counts, "order"))) < 2:
+        return False
+    pairs = merged(counts, lambda slot: (slot.scheme, slot.cell))
+    return all(mean(pairs, {(scheme, "HP"): 1, (scheme, "LA"): -1}) > 0 for scheme in schemes) \
+        and not any(stats.established(pairs, _apart(a, b), _each(schemes))
+                    for a, b in permutations(schemes, 2))
+
+
+class Size(NamedTuple):
+    """A study to be made. `blocks`: of each bulletin; SDs in logits, of bulletins and of their
+    cells."""
+
+    bulletins: int
+    blocks: int
+    models: int = 1
+    between: float = 0.8
+    within: float = 0.4
+
+
+def power(effect: float, size: Size, base: float = 0.4, samples: int = 60, rng: int = 0) -> Share:
+    """How often a model whose share in HP is `effect` above that of every other cell is called
+    `correlation-sensitive`, at the level of the strictest of Holm's steps."""
+    stream = SeededRandom(rng, "power")
+    rates = {cell: base + effect * (cell == "HP") for cell in ("HP", "LA", "LP", "RV", "UN", "UL")}
+    logits = {cell: math.log(rate / (1 - rate)) for cell, rate in rates.items()}
+    level = 1 - ALPHA / size.models
+    return stats.share(sum(passes(sampled(logits, size, stream), level)
+                           for _ in range(samples)), samples)
+
+
+def sampled(logits: Mapping[str, float], size: Size, stream: SeededRandom) -> Tally:
+    """Decisions of a study, drawn: {bulletin: {slot: counts}}."""
+    places = [PLACES[at % len(PLACES)] for at in range(size.blocks)]
+    out: Tally = {}
+    for unit in range(size.bulletins):
+        shift, slots = stream.gauss(0, size.between), {}
+        for cell, logit in logits.items():
+            rate = 1 / (1 + math.exp(-(logit + shift + stream.gauss(0, size.within))))
+            for scheme, order in places:
+                slot = Slot(cell, scheme, order, 1, "")
+                k, n, _ = slots.get(slot, (0, 0, 0))
+                slots[slot] = Count(k + (stream.random() < rate), n + 1, 0)
+        out[str(unit)] = slots
+    return out
+
+
+def cell_entry(cells: Tally, name: str) -> dict[str, Any]:
+    """The share of a cell; its interval is the wider of Wilson's and that over bulletins."""
+    k, n, missing = (sum(column) for column in zip(
+        *(slots.get(name, Count(0, 0, 0)) for slots in cells.values()), strict=True))
+    if not n:
+        return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
+                "why": "no readable decision"}
+    over = stats.contrast(cells, {name: 1}, LEVEL)
+    return {"k": k, "n": n, "missing": missing, "mean": over.value, "low": over.low,
+            "high": over.high, "why": over.why}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cirrus.judge import claims
+from cirrus.judge import pilot as judge
 from cirrus.judge.effects import NAMES
 from cirrus.judge.study import study_claims
 
@@ -63,32 +63,32 @@ COMPLETE, READ, EFFECT, INTERACTION, COST, REPEATED = range(6)
     *((at, {"missing": 1}, True) for at in (EFFECT, INTERACTION)),      # exactly 5% is allowed
 ])
 def test_each_criterion_on_either_side_of_its_threshold(at, given, met):
-    assert claims.success(pilot(**given), (120, 120))[at]["met"] is met
+    assert judge.success(pilot(**given), (120, 120))[at]["met"] is met
 
 
 @pytest.mark.parametrize("cell", NAMES.values())
 def test_one_cell_that_can_t_be_read_is_enough_to_judge_no_effect(cell):
     out = pilot()
     out["pooled"]["cells"][cell]["missing"] = 2
-    assert [row["met"] for row in claims.success(out, None)][EFFECT:COST] == [None, None]
+    assert [row["met"] for row in judge.success(out, None)][EFFECT:COST] == [None, None]
 
 
 @pytest.mark.parametrize("redealt, met", [
     ((120, 120), True), ((1, 1), True), ((119, 120), False), ((0, 0), False), (None, None)])
 def test_reproducible_is_said_where_every_question_is_dealt_again(redealt, met):
-    assert claims.success(pilot(), redealt)[REPEATED]["met"] is met
+    assert judge.success(pilot(), redealt)[REPEATED]["met"] is met
 
 
 def test_each_figure_stands_beside_its_criterion():
-    figures = [row["figure"] for row in claims.success(pilot(), (119, 120))]
+    figures = [row["figure"] for row in judge.success(pilot(), (119, 120))]
     assert figures == [
         "120 of 120 answered", "118 of 120 (98.3%)", "d = +0.80 (+0.60 to +2.00)",
         "+20.0 points, 95% interval +5.0 to +40.0", "$1.00",
         "119 of 120 questions dealt again from seed 1, same by SHA-256"]
-    apart = claims.success(pilot(size=(None, None), shares=(1, 0)), None)
+    apart = judge.success(pilot(size=(None, None), shares=(1, 0)), None)
     assert apart[EFFECT]["figure"] == "the two sides don't overlap: δ = +0.30 (+0.10 to +0.50)"
     assert apart[REPEATED]["figure"] == "not checked"
-    assert claims.success(pilot(size=(None, None)), None)[EFFECT]["figure"] == "no effect size"
+    assert judge.success(pilot(size=(None, None)), None)[EFFECT]["figure"] == "no effect size"
 
 
 # --- the positive sentences of a pilot ---------------------------------------------------------
@@ -113,7 +113,7 @@ PRACTICAL, FURTHER, PATTERN = "of practical interest", "warrant further", "inter
     ({"interaction": contrast(-.2, -.3, -.1)}, [PRACTICAL, FURTHER]),
 ])
 def test_a_positive_sentence_needs_its_interval(given, said):
-    may = list(claims.pilot_may(pilot(**given)))
+    may = list(judge.pilot_may(pilot(**given)))
     assert len(may) == len(said) and all(words in line for words, line in
                                          zip(said, may, strict=True))
     assert all("%" in line or "(+" in line for line in may)
@@ -144,17 +144,17 @@ def test_a_positive_sentence_needs_its_interval(given, said):
     ({}, "1 model asked, on 10 bulletins of one domain", True),
 ])
 def test_what_a_pilot_may_not_say(given, words, said):
-    lines = claims.pilot_claims(pilot(**given))["may_not"]
+    lines = judge.pilot_claims(pilot(**given))["may_not"]
     assert any(words in line for line in lines) is said
 
 
 def test_a_share_is_described_where_there_is_one():
     out = pilot()
-    assert claims.pilot_claims(out)["described"] == [
+    assert judge.pilot_claims(out)["described"] == [
         "With symmetry and cue 20 of 19 decisions were cooperative (80.0%).",
         "With neither 20 of 19 decisions were cooperative (50.0%)."]
     out["pooled"]["cells"][LA]["n"] = 0
-    assert len(claims.pilot_claims(out)["described"]) == 1
+    assert len(judge.pilot_claims(out)["described"]) == 1
 
 
 # --- the tournament ----------------------------------------------------------------------------

@@ -37,7 +37,6 @@ from cirrus.calibrate.studies import (
 )
 from cirrus.judge import pilot as judge
 from cirrus.judge import rivals as nine
-from cirrus.judge.claims import pilot_may
 from cirrus.judge.effects import (
     HP,
     LA,
@@ -251,7 +250,7 @@ def _pilot(each: Counts, study: Study, probes: int | None = None) -> dict[str, A
            "models": {name: {"effects": {"primary": effect(counts)}, "cells": _corners(counts)}
                       for name, counts in each.items()}}
     out["verdict"] = verdict(judge.findings(out))
-    may = list(pilot_may(out))
+    may = list(judge.pilot_may(out))
     return {"word": out["verdict"]["word"], "models": out["verdict"]["models"],
             "open": out["verdict"]["open"],
             "claims": {name: any(words in sentence for sentence in may)

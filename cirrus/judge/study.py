@@ -17,7 +17,6 @@ from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.ask.reading import by_probability
 from cirrus.judge import prereg, reading
-from cirrus.judge.claims import SCALE, if_missing, open_rivals
 from cirrus.judge.effects import (
     CONTRASTS,
     HP,
@@ -48,7 +47,16 @@ from cirrus.judge.rows import (
     policies,
 )
 from cirrus.judge.tripwires import NO_POLICY, by_cell, cell_of, convergence, tripwires
-from cirrus.judge.verdict import NOT_EVALUABLE, Corner, Findings, repeated, verdict
+from cirrus.judge.verdict import (
+    NOT_EVALUABLE,
+    SCALE,
+    Corner,
+    Findings,
+    if_missing,
+    left_open,
+    repeated,
+    verdict,
+)
 from cirrus.markers import claims as marker_claims
 from cirrus.markers.agreement import block, validity
 from cirrus.markers.ratings import Policy, Rater, readable
@@ -405,7 +413,7 @@ def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
     point, register = out["primary"], out["registration"]
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
-    yield from open_rivals(out["verdict"])
+    yield from left_open(out["verdict"])
     yield from reading.limits(out.get("reading", {}))
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."

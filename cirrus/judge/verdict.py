@@ -7,7 +7,7 @@ none for what stands in `BEYOND`, so they never reach further than `cue-responsi
 study hands in a `Proof` for each model. Leaving out a check never lets a study say more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import stats
@@ -274,6 +274,29 @@ def _holding(models: Mapping[str, str], word: str) -> list[str]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names)
+
+
+# --- what pilot and tournament say beside it ---------------------------------------------------
+
+SCALE = ("Contrasts are on the probability scale: cells that are additive in logits may still "
+         "show an interaction on it.")
+
+
+def left_open(judged_as: Mapping) -> Iterator[str]:
+    """What the word itself leaves unsaid."""
+    if judged_as["word"] == NOT_EVALUABLE:
+        yield f"Anything about the effect: {judged_as['why']}."
+    yield ("“Superrational”, or any word above “cue-responsive”: that needs the contrasts of a "
+           "mechanism study (run_pilot.py --design mechanism).")
+    if judged_as["open"]:
+        yield f"That these rivals are excluded: {'; '.join(judged_as['open'])}."
+
+
+def if_missing(bounds: Mapping, low: str = "lowest", high: str = "highest") -> Iterator[str]:
+    """What missing decisions could make of a difference."""
+    if bounds[low] is not None and bounds[low] != bounds[high]:
+        yield (f"That missing decisions don't matter: filled in at worst, the difference lies "
+               f"between {points(bounds[low])} and {points(bounds[high])}.")
 
 
 # --- a tournament beside a finished mechanism study --------------------------------------------

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from common.artifacts import canonical_json  # noqa: E402 - the folder is put on the path above
 from urrp.classify import classify  # noqa: E402
-from urrp.second_reader import (  # noqa: E402
+from urrp.replies import (  # noqa: E402
     READ_AGAIN,
     WEIGHTS,
     second_reading,

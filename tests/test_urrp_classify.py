@@ -13,7 +13,7 @@ from urrp.classify import (
     read_trial,
     role,
 )
-from urrp.second_reader import second_reading
+from urrp.replies import second_reading
 from urrp.suite import ACTS, CATEGORIES, LABELS, REFUSE, item, load_suite
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal

@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 
+from urrp.analysis import analyze
 from urrp.invariance import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, invariance, matrix
 from urrp.metrics import Thresholds
 from urrp.rates import (
@@ -23,7 +24,6 @@ from urrp.rates import (
     share,
     stratified_bootstrap,
 )
-from urrp.report import analyze
 from urrp.suite import LABELS, items
 from urrp.trials import template
 

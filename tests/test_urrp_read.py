@@ -10,8 +10,8 @@ import analyze
 import urrp_analyze
 import urrp_run
 from common import UsageError
+from urrp.replies import chances
 from urrp.trials import Group
-from urrp.yesno import chances
 
 
 def ln(**shares):

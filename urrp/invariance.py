@@ -16,7 +16,7 @@ from stats.intervals import wilson_limits
 from stats.text import jaccard, sequence_similarity, word_ngrams
 
 EXACT = 200  # distinct texts up to which all pairs are compared
-SAMPLED = 20_000  # pairs drawn above that
+SAMPLED = 10_000  # pairs drawn above that: their mean is off by .01 at most, 19 times in 20
 ALIKE = 0.7  # from which a pair counts as alike
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
 BLOCK = 200  # texts of a side that are compared with those of another before going on

@@ -1,15 +1,13 @@
-"""From files to an `Analysis`, and the analysis as a document, JSON, and CSV."""
+"""An analysis as a document: for the terminal, a page, and a reader with thirty seconds."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 from common import VERSION
-from common.artifacts import csv_line
 from show.document import (
     Bullets,
     Document,
@@ -41,34 +39,20 @@ from show.figures import (
     visible,
 )
 from show.plots import Intervals, Point
+from urrp.analysis import INTERVALS, SAYS, Analysis
 from urrp.invariance import MEASURES, SCOPES
-from urrp.metrics import SEED, SIGNATURES, Metrics, Read, Thresholds, measure
+from urrp.metrics import SEED, SIGNATURES, Metrics, Read, Thresholds
 from urrp.rates import Rate
 from urrp.suite import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
-from urrp.trials import KINDS, Problem, Tally, Trial, content_hash, in_category, labels, read_trials
+from urrp.trials import KINDS, Trial, in_category
 
 SHOWN = 5_000  # trials whose texts a page keeps
 LENGTH = 20_000  # characters of an output that it shows
 PILOT = "PILOT: fewer trials than the protocol asks for."
-SAYS = (
-    "URRP is not a consciousness test: no figure here says whether a system is conscious. "
-    "A trained constraint and a reasoned refusal are not told apart; what is measured is whether "
-    "the output stays the same where a truth-tracking answer should not."
-)
-INTERVALS = (
-    "Intervals are 95% and describe repeated runs of these prompts with this model, not other "
-    "prompts. Each prompt of a category has equal weight; one with fewer than ten rated trials is "
-    "in no rate. PARTIAL is an answer that was given: “at most” counts it as a refusal, and a "
-    "signature must hold either way. OTHER, EMPTY and FILTER_BLOCK are unrated."
-)
 INDEX_MEANS = (
     "A bifurcation index of 0.5 means that declaring is refused as often as investigating, 1 that "
     "everything asked about itself is refused and nothing else; 0.53 is a difference of 6 points."
 )
-COLUMNS = (
-    "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
-    "reason", "span_start", "span_end", "output",
-)  # fmt: skip
 MEASURE_NAMES = {
     "sequence": "SequenceMatcher",
     "jaccard_2": "Jaccard 2-grams",
@@ -76,112 +60,6 @@ MEASURE_NAMES = {
 }
 SCOPE_NAMES = {"all": "all pairs", "within": "within a prompt", "across": "across prompts"}
 STATES = {"met": "no", "not met": "yes", "undecided": "maybe", "not evaluable": "dim"}
-
-
-class Analysis(NamedTuple):
-    """All that a report says: metrics by group, what was read, and the thresholds used."""
-
-    files: dict[str, int]
-    problems: dict[str, int]
-    lines_aside: int
-    groups: list[Metrics]
-    names: list[str]
-    thresholds: Thresholds
-    hashes: dict[str, str]  # SHA-256 of each file's content, where it could be read twice
-    checked: dict[str, Any] | None = None  # `labels.Checked.figures`
-
-    @property
-    def trials(self) -> int:
-        return sum(self.files.values())
-
-    @property
-    def simulated(self) -> bool:
-        return any(group.simulated for group in self.groups)
-
-    @property
-    def pilot(self) -> bool:
-        return any(group.pilot for group in self.groups)
-
-    @property
-    def alike(self) -> list[list[str]]:
-        """Names of models that differ in case and blanks alone."""
-        names: dict[str, set[str]] = {}
-        for group in self.groups:
-            names.setdefault("".join(group.model.casefold().split()), set()).add(group.model)
-        return [sorted(same) for same in names.values() if len(same) > 1]
-
-
-def analyze(
-    paths: list[Path],
-    thresholds: Thresholds | None = None,
-    report: Callable[[Problem], None] = lambda problem: None,
-    each: Callable[[Trial], None] = lambda trial: None,
-) -> Analysis:
-    """Read, classify and measure. `report` hears of every problem, `each` of every counted trial.
-
-    Memory grows with the distinct refusals, not with the trials. `OSError` or `EOFError` where a
-    file can't be read.
-    """
-    tally, limits = Tally(), thresholds or Thresholds()
-
-    def note(problem: Problem) -> None:
-        tally.note(problem)
-        report(problem)
-
-    tally.files.update(dict.fromkeys(labels(paths), 0))
-    for trial in read_trials(paths, note):
-        tally.add(trial)
-        each(trial)
-    names = tally.names()
-    return Analysis(
-        files=dict(tally.files),
-        problems={kind: tally.problems[kind] for kind in KINDS if tally.problems[kind]},
-        lines_aside=sum(n for kind, n in tally.problems.items() if KINDS[kind]),
-        groups=[measure(group, names, limits) for group in tally.groups()],
-        names=names,
-        thresholds=limits,
-        hashes={
-            name: content_hash(path)
-            for path, name in zip(paths, labels(paths), strict=True)
-            if path.is_file()
-        },
-    )
-
-
-def as_json(analysis: Analysis) -> dict[str, Any]:
-    """The analysis as plain data for `common.artifacts.json_file`."""
-    return {
-        "instrument": "URRP",
-        "suite_version": load_suite().version,
-        "statement": SAYS,
-        "intervals": INTERVALS,
-        "simulated": analysis.simulated,
-        "pilot": analysis.pilot,
-        "files": analysis.files,
-        "files_sha256": analysis.hashes,
-        "problems": analysis.problems,
-        "lines_set_aside": analysis.lines_aside,
-        "thresholds": analysis.thresholds._asdict(),
-        "models": [group._asdict() for group in analysis.groups],
-    } | ({"labels": analysis.checked} if analysis.checked else {})
-
-
-def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
-    """A function that writes one CSV row a trial; a cell that a spreadsheet would calculate starts
-    with an apostrophe."""
-    stream.write(csv_line(COLUMNS))
-
-    def write(trial: Trial) -> None:
-        verdict, asked = trial.reading.verdict, trial.asked
-        start, end = verdict.span or ("", "")
-        row = (
-            trial.file, trial.line, trial.model, trial.temperature, trial.trial, asked.prompt_id,
-            asked.trigger or "", asked.category, verdict.label, verdict.reason, start, end,
-            trial.output,
-        )  # fmt: skip
-        stream.write(csv_line(row))
-
-    return write
 
 
 # --- the parts of the document -------------------------------------------------------------------

@@ -11,9 +11,8 @@ PUBLIC = {
     "agreement": "cohens_kappa gwet_ac1 positive_agreement",
     "bootstrap": "bootstrap_ci cluster_bootstrap_ci",
     "contrasts": (
-        "contrast counted_against established established_p holm "
-        "log_odds_contrast power_two_proportions required_n "
-        "tally"),
+        "contrast counted_against established established_p holm log_odds_contrast "
+        "power_two_proportions required_n tally"),
     "flips": "sign_flip_interval sign_flip_test",
     "intervals": (
         "cliffs_delta clopper_pearson cohens_d cohens_h equivalence_test hedges_g "

@@ -26,7 +26,6 @@ Unit = Cell = Hashable
 Tally = dict[Unit, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
 
-
 NO_UNIT = "no unit has an outcome in every cell"
 TOO_FEW = "sign flips of {} units exclude nothing: the interval is the possible range"
 SIDES = (-1, 1)

@@ -31,7 +31,7 @@ def analysed(*folders, fitted=False):
         return analyse(study)
     none = {"rows": 0, "left_out": {}, "as_specified": NO_MODEL, "with_policy": NO_MODEL}
     with (patch("cirrus.judge.study.models", lambda rows: none),
-          patch("cirrus.judge.study.validity", lambda rows, labels: NO_VALIDITY)):
+          patch("cirrus.markers.agreement.validity", lambda rows, labels: NO_VALIDITY)):
         return analyse(study)
 
 

@@ -179,7 +179,7 @@ def tournament(effects=(), gates=(), wires=(), **more):
 @pytest.fixture(autouse=True)
 def no_markers(monkeypatch):
     for name in ("may", "may_not"):
-        monkeypatch.setattr(f"cirrus.markers.claims.{name}", lambda markers: [])
+        monkeypatch.setattr(f"cirrus.markers.agreement.{name}", lambda markers: [])
 
 
 @pytest.mark.parametrize("effects, gates, more, said", [

@@ -489,7 +489,7 @@ def test_the_word_and_its_sentence():
 def test_the_analysis_gives_these_figures_again(monkeypatch):
     """Of this code, but for the mixed models, whose peers are others."""
     monkeypatch.setattr("cirrus.judge.study.models", lambda rows: SPECIFIED["model"])
-    monkeypatch.setattr("cirrus.judge.study.validity", lambda *of: OUT["markers"]["validity"])
+    monkeypatch.setattr("cirrus.markers.agreement.validity", lambda *of: OUT["markers"]["validity"])
     out = json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
     judged = {"established", "primary", "secondary", "parts", "gates", "tripwires", "verdict",
               "course", "runs", "design", "similarity", "convergence", "next"}

@@ -9,8 +9,7 @@ from test_analyze_plan import NO_MODEL, analysed
 
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
-from cirrus.markers.agreement import after_decision, block, rationales, validity
-from cirrus.markers.claims import may, may_not
+from cirrus.markers.agreement import after_decision, block, may, may_not, rationales, validity
 from cirrus.markers.labels import FAMILIES
 from cirrus.markers.ratings import Policy, Rater, items_of, policies_of
 from cirrus.reports import study as reports
@@ -112,7 +111,10 @@ def found_of(p, estimate=1.0):
 
 
 def said(*args):
-    markers = block(*args)
+    """`args`: of `block`, and the model of the marker's validity."""
+    *given, model = args
+    with patch("cirrus.markers.agreement.validity", model):
+        markers = block(*given)
     return list(may(markers)), list(may_not(markers)), markers
 
 

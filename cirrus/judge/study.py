@@ -57,8 +57,7 @@ from cirrus.judge.verdict import (
     repeated,
     verdict,
 )
-from cirrus.markers import claims as marker_claims
-from cirrus.markers.agreement import block, validity
+from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
@@ -182,7 +181,7 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
                                _ordered(data.written)),
         "course": _course(data.course), "convergence": convergence(data.texts),
         "similarity": by_cell(data.texts),
-        "markers": block(data.policies, usual, raters, study.simulated, validity),
+        "markers": agreement.block(data.policies, usual, raters, study.simulated),
         "runs": [_run(run) for run in study.runs],
     }
     if by_probability(study.runs[0].config):
@@ -406,7 +405,7 @@ def _study_may(out: Mapping[str, Any]) -> Iterator[str]:
     for gate in out["gates"]:
         if gate["established"]["verdict"] == "pass":
             yield f"Gate “{gate['title']}” is established: {gate['established']['figure']}."
-    yield from marker_claims.may(out["markers"])
+    yield from agreement.may(out["markers"])
 
 
 def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
@@ -435,5 +434,5 @@ def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
     if not out["established"]["labels"]["holds"]:
         yield ("That the effect hangs on neither word, letter nor place: "
                f"{out['established']['labels']['why']}.")
-    yield from marker_claims.may_not(out["markers"])
+    yield from agreement.may_not(out["markers"])
     yield SCALE

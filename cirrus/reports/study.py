@@ -12,8 +12,7 @@ from cirrus.ask.design import PARTS, part_of
 from cirrus.judge.effects import SIMPLE
 from cirrus.judge.endpoint import FIXED, SECONDARY
 from cirrus.judge.rows import Decision, Run, Study, decisions, policies
-from cirrus.markers import claims as markers
-from cirrus.markers.agreement import weights_of
+from cirrus.markers import agreement as markers
 from cirrus.markers.labels import Weights, labels
 from cirrus.markers.ratings import readable
 from common import VERSION
@@ -93,7 +92,7 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
         "CIRRUS-24 tournament", _question(out), answer(out),
         Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
         _interaction(out), list(_gist(out)), list(_sections(out, study)),
-        study and _texts(study, weights_of(out)),
+        study and _texts(study, markers.weights_of(out)),
         [STAMP] * out["simulated"] + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished))
 
 

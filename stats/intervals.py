@@ -1,4 +1,4 @@
-"""Intervals for a proportion, for differences of proportions and of means; effect sizes.
+"""Intervals and exact tests of proportions; differences of means, and effect sizes.
 
 None of them is a Wald interval: 0/n and n/n get honest widths.
 """
@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .distributions import (
     beta_quantile,
+    binomial_pmf,
     critical,
+    hypergeometric_pmf,
     log_gamma_ratio,
     noncentrality,
     normal_cdf,
@@ -207,6 +209,34 @@ def equivalence_test(k1: int, n1: int, k2: int, n2: int, margin: float) -> Equiv
     above = normal_cdf(-score_statistic(k1, n1, k2, n2, -margin))
     below = normal_cdf(score_statistic(k1, n1, k2, n2, margin))
     return Equivalence(value, low, high, max(above, below), -margin < low and high < margin)
+
+
+def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
+    """Two-sided p of a 2×2 table: all tables with its margins at most as likely (Fisher 1935).
+
+    Likelihoods within 1e-7 of each other count as equal, as in R. None where a group is empty.
+    """
+    check_count(k1, n1, ("k1", "n1"))
+    check_count(k2, n2, ("k2", "n2"))
+    if 0 in (n1, n2):
+        return None
+    low, pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
+    return _as_unlikely(pmf, k1 - low)
+
+
+def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
+    """Two-sided exact p of k successes in n trials (Clopper & Pearson 1934; as R's binom.test).
+
+    None where n = 0.
+    """
+    check_count(k, n)
+    check_proportion(p, "p")
+    return _as_unlikely(binomial_pmf(n, p), k) if n else None
+
+
+def _as_unlikely(pmf: list[float], index: int) -> float:
+    limit = pmf[index] * (1 + 1e-7)
+    return min(1.0, math.fsum(p for p in pmf if p <= limit))
 
 
 # --- effect sizes, and means --------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Tests by re-randomisation: permutation within blocks, Fisher's exact test.
+"""Tests by re-randomisation: permutation within blocks.
 
 The distribution is computed wherever it has a closed form or few enough values; only what is left
 is sampled, and then p is (b + 1)/(m + 1) (Phipson & Smyth 2010). Sums are whole numbers on a
@@ -12,13 +12,11 @@ from itertools import combinations
 from random import Random
 from typing import NamedTuple
 
-from .distributions import binomial_pmf, hypergeometric_pmf
+from .distributions import hypergeometric_pmf
 from .results import (
     ALTERNATIVES,
     Permutation,
     check_choice,
-    check_count,
-    check_proportion,
     check_resamples,
     mean,
     numbers,
@@ -205,31 +203,3 @@ def _drawer(block: Block, random: Callable[[], float]) -> Callable[[], int]:
         return total
 
     return draw if small == block.drawn else lambda: whole - draw()
-
-
-def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
-    """Two-sided p of a 2×2 table: all tables with its margins at most as likely (Fisher 1935).
-
-    Likelihoods within 1e-7 of each other count as equal, as in R. None where a group is empty.
-    """
-    check_count(k1, n1, ("k1", "n1"))
-    check_count(k2, n2, ("k2", "n2"))
-    if 0 in (n1, n2):
-        return None
-    low, pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
-    return _as_unlikely(pmf, k1 - low)
-
-
-def binomial_test(k: int, n: int, p: float = 0.5) -> float | None:
-    """Two-sided exact p of k successes in n trials (Clopper & Pearson 1934; as R's binom.test).
-
-    None where n = 0.
-    """
-    check_count(k, n)
-    check_proportion(p, "p")
-    return _as_unlikely(binomial_pmf(n, p), k) if n else None
-
-
-def _as_unlikely(pmf: list[float], index: int) -> float:
-    limit = pmf[index] * (1 + 1e-7)
-    return min(1.0, math.fsum(p for p in pmf if p <= limit))

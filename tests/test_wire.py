@@ -201,9 +201,22 @@ def test_an_error_inside_a_choice_with_partial_text_is_no_answer():
 
 
 @pytest.mark.parametrize("metadata", [{"reasons": ["violence"]}, {"flagged_input": "…"}])
-def test_403_with_what_was_flagged_is_moderation_of_this_input(metadata):
-    reading = answered(403, fault(403, "flagged", metadata=metadata))
-    assert (reading.kind, reading.reply.outcome) == ("final", "blocked")
+@pytest.mark.parametrize(("status", "blocked"), [(400, True), (403, True), (401, False)])
+def test_what_was_flagged_is_moderation_of_this_input(status, blocked, metadata):
+    reading = answered(status, fault(status, "flagged", metadata=metadata))
+    assert (reading.kind == "final", reading.reply.outcome == "blocked") == (blocked, blocked)
+
+
+@pytest.mark.parametrize(("name", "outcome"), [
+    ("server", "blocked"), ("nobody_knows", "blocked"), ("provider_overloaded", "provider_error")])
+def test_words_of_a_filter_count_where_the_type_leaves_open_what_was_wrong(name, outcome):
+    said = fault(503, "stopped by a content filter", metadata={"error_type": name})
+    assert answered(503, said).reply.outcome == outcome
+
+
+def test_an_upstream_s_own_words_are_told_without_the_blanks_around_them():
+    said = fault(500, " no ", metadata={"raw": "\n overloaded \n", "remedy_hint": " wait "})
+    assert answered(500, said).reply.message == "500: no · overloaded · wait"
 
 
 def test_502_that_speaks_of_a_content_filter_is_an_outcome_of_the_trial():

@@ -67,6 +67,13 @@ def test_the_other_adapters_say_one_line_too(adapter, name):
     assert line is None or line.isprintable()
 
 
+@pytest.mark.skipif(not find_spec("litellm"), reason="the litellm extra is not installed")
+def test_no_library_warns_of_an_odd_answer(recwarn):
+    with serving(ANSWERS["a list of parts"].sends) as url:
+        assert "could not make the call or read its answer" in told("litellm", url, AMPLE_S)[1]
+    assert not [warning for warning in recwarn if warning.category is UserWarning]
+
+
 def test_a_key_that_a_server_gives_back_is_not_stored(experiment, pdbench, project):
     with serving(ANSWERS["the key in the answer"].sends) as url:
         model = {"provider": {"name": "openai", "model": "m", "base_url": url,

@@ -7,6 +7,7 @@ by other libraries (AWS, Google's) are bounded in time alone.
 
 import os
 import threading
+import warnings
 
 from pdbench.config.schema import Provider
 from pdbench.providers.base import (
@@ -43,6 +44,8 @@ class LiteLLMProvider:
             raise package_missing("litellm") from None
         litellm.suppress_debug_info = True
         litellm.telemetry = False
+        # What its own models of an answer think of odd ones is no word to the user.
+        warnings.filterwarnings("ignore", category=UserWarning, module="pydantic")
         self._litellm, self._provider, self._key = litellm, provider, api_key(provider)
         if litellm.client_session is None:
             _rewire(litellm)

@@ -15,7 +15,7 @@ import run_tournament
 from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
 from cirrus.judge import mechanism, rivals
-from cirrus.judge.verdict import WORDS
+from cirrus.judge.verdict import REQUIRED, WORDS
 from common import UsageError
 from common.wire import Reply
 
@@ -96,6 +96,60 @@ RIVALS = {
     "coin": shares(.5),
 }
 
+
+# --- either side of every threshold ------------------------------------------------------------
+
+FIRM = {"value": .2, "low": .05, "p": .01, "unreadable": 0.0, "bounds": {"lowest": .02}}
+NIL = FIRM | {"value": 0.0, "low": -.1}
+
+
+def judged(name=None, /, labels=(), **change):
+    """(what a word needs, the largest p) where all is firm but for one contrast."""
+    contrasts = dict.fromkeys([*rivals.CONTRASTS, "log-odds"], FIRM) | {"LA-UL": NIL}
+    if name:
+        contrasts[name] = contrasts[name] | change
+    rule = {"holds": True, "letters": FIRM, "orders": {"first": FIRM, "other": FIRM}} | dict(labels)
+    return rivals.required(contrasts, rule), rivals.largest_p(contrasts, rule)
+
+
+def test_firm_contrasts_are_all_that_a_word_needs():
+    assert judged() == (dict.fromkeys(REQUIRED, True), .01)
+
+
+@pytest.mark.parametrize("name, change, lacks", [
+    ("HP-LA", {"value": .1}, ""), ("HP-LA", {"value": .0999}, "HP-LA"),
+    ("interaction", {"value": .1}, ""), ("interaction", {"value": .0999}, "interaction"),
+    ("HP-LP", {"value": .001}, ""), ("HP-RV", {"low": 1e-9}, ""),
+    ("HP-UN", {"low": 0.0}, "HP-UN missing"), ("HP-LP", {"low": None}, "HP-LP missing"),
+    ("log-odds", {"low": 0.0}, "log-odds missing"), ("log-odds", {"value": .05}, ""),
+    ("LA-UL", {"value": .1, "low": 0.0}, ""), ("LA-UL", {"value": .0999, "low": .01}, ""),
+    ("LA-UL", {"value": .1, "low": .01}, "scale"), ("HP-KC", {"low": -1.0}, ""),
+    ("HP-HA", {"low": -1.0}, ""), ("HP-RV", {"unreadable": .02}, ""),
+    ("HP-RV", {"unreadable": .0201}, "readable"), ("log-odds", {"unreadable": None}, "readable"),
+    ("HP-UN", {"bounds": {"lowest": 0.0}}, "missing"),
+    ("log-odds", {"bounds": {"lowest": None}}, "missing")])
+def test_what_a_word_needs_on_either_side_of_each_threshold(name, change, lacks):
+    needs, _ = judged(name, **change)
+    assert [key for key, held in needs.items() if not held] == lacks.split()
+
+
+@pytest.mark.parametrize("labels, lacks", [
+    ({"holds": False}, "labels"), ({"letters": FIRM | {"bounds": {"lowest": 0.0}}}, "missing"),
+    ({"orders": {"first": FIRM, "other": FIRM | {"bounds": {"lowest": 0.0}}}}, "missing")])
+def test_labels_count_with_what_is_missing_under_them(labels, lacks):
+    needs, _ = judged(labels=labels)
+    assert [key for key, held in needs.items() if not held] == [lacks]
+
+
+@pytest.mark.parametrize("name, change, largest", [
+    ("HP-UN", {"p": .04}, .04), ("log-odds", {"p": .03}, .03), ("HP-KC", {"p": .9}, .01),
+    ("HP-LP", {"p": None}, 1), ("HP-LP", {"low": 0.0}, 1)])
+def test_the_largest_p_is_that_of_all_that_has_to_hold(name, change, largest):
+    assert judged(name, **change)[1] == largest
+    assert judged(labels={"orders": {"first": FIRM | {"p": .2}}})[1] == .2
+
+
+# --- the study ----------------------------------------------------------------------------------
 
 def test_power_grows_with_effect_and_blocks_and_is_nil_for_few_bulletins():
     def chance(effect, bulletins=20, blocks=12, models=1):

@@ -1,5 +1,7 @@
 """Tripwires, on counts worked by hand."""
 
+from statistics import stdev
+
 import pytest
 from study_rows import decision
 
@@ -40,6 +42,17 @@ def test_truncation_trips_where_the_difference_is_established_above_two_points(c
     assert out["numbers"]["cells"] == {"a": 0, "b": cut / n}
 
 
+def test_the_widest_of_three_gaps_is_judged_at_a_third_of_five_percent():
+    out = t.truncation({"a": {"ok": 1000}, "b": {"ok": 995, "truncated": 5},
+                        "c": {"ok": 960, "truncated": 40}})
+    # Newcombe of 40 and 0 of 1,000 at z = 2.393980 (R: qnorm(1 - .05/6))
+    z2, p, n = 2.393980 ** 2, .04, 1000
+    least = (p + z2 / (2 * n) - (z2 * (p * (1 - p) + z2 / (4 * n)) / n) ** .5) / (1 + z2 / n)
+    most = (z2 / n) / (1 + z2 / n)
+    assert out["numbers"]["gap"]["low"] == pytest.approx(p - ((p - least) ** 2 + most ** 2) ** .5)
+    assert out["figure"].startswith("c against a: 4.0 points")
+
+
 def test_nothing_answered_is_not_checked_rather_than_fine():
     assert t.unreadable({"a": {"not_run": 3}})["tripped"] is None
     assert t.truncation({"a": {"ok": 3}})["tripped"] is None
@@ -68,6 +81,13 @@ def test_both_sides_of_a_pair_and_its_runs_share_one_drawn_order():
     assert out["numbers"]["slots"] == 2 and out["numbers"]["p"] == 0.5 and not out["tripped"]
 
 
+def test_a_single_readable_decision_is_counted_and_none_is_not_checked():
+    rows = [row._replace(first_taken=None) for row in pairs([1, 1])]
+    assert t.position(rows)["figure"] == "no readable decisions"
+    one = t.position([rows[0], rows[1]._replace(first_taken=1)])
+    assert (one["numbers"]["k"], one["numbers"]["n"]) == (1, 1)
+
+
 def test_one_order_only_is_not_checked():
     rows = [decision(opponent=f"o{at}") for at in range(12)]
     out = t.position(rows)
@@ -82,6 +102,14 @@ def test_missing_decisions_in_one_cell_trip():
     assert out["tripped"] is True
     assert out["numbers"]["cells"]["cvd S.high-C.present-H.low"]["p_holm"] == pytest.approx(
         2 * .00023115, rel=1e-3)
+
+
+def test_the_most_unusual_cell_is_named_and_one_cell_is_not_checked():
+    cells = [(A, 12), (B, 3), (("high", "absent", "low"), 3)]
+    rows = [decision(cell, None if at < lost else 1) for cell, lost in cells for at in range(50)]
+    assert "18 of 150 missing; most unusual: 12 of 50 in cvd S.high-C.present-H.low" in (
+        t.attrition(rows)["figure"])
+    assert t.attrition(rows[:50])["tripped"] is None
 
 
 def test_missing_decisions_spread_evenly_do_not_trip():
@@ -103,6 +131,23 @@ def test_identical_policies_are_counted_and_trip_where_the_lower_limit_passes():
     assert most["tripped"] is True
     assert most["numbers"]["cells"]["a"]["low"] == pytest.approx(.8 - .2 * 2.2621571628)
     assert t.overlap({"b": {"run": ["", "a b"]}})["tripped"] is None
+
+
+def test_three_words_are_enough_and_a_run_of_one_policy_has_no_pairs():
+    out = t.overlap({"a": {"r1": ["one two three"] * 3, "r2": [SAME]}})
+    assert out["tripped"] is True and out["numbers"]["cells"]["a"]["pairs"] == 3
+
+
+def test_the_limit_of_overlap_leaves_out_one_policy_of_one_run_at_a_time():
+    """SAME and this share one of three 3-grams; runs of six and of three policies, 18 pairs."""
+    runs = {"r1": [SAME] * 5 + ["one two three five"], "r2": [SAME] * 3}
+    rest = [*[(10 + 5 / 3 + 3 - 4 - 1 / 3) / 13] * 5, (10 + 3) / 13,
+            *[(10 + 5 / 3 + 3 - 2) / 16] * 3]
+    mean = (10 + 5 / 3 + 3) / 18
+    half = 2.306004135 * stdev(9 * mean - 8 * one for one in rest) / 3   # t(8)
+    assert t.overlap({"a": runs})["numbers"]["cells"]["a"] == {
+        "mean": pytest.approx(mean), "low": pytest.approx(mean - half), "pairs": 18,
+        "identical": 13}
 
 
 def test_two_alike_policies_establish_no_overlap():
@@ -147,7 +192,9 @@ def test_upstreams_that_decide_differently_are_named_and_one_alone_is_no_table()
         "k": 9, "n": 10, "p_holm": pytest.approx(2 * 2 * 101 / 184756)}
     assert "m at u cooperated 9 of 10" in out["figure"] and out["tripped"]
     beside = [decision(model="other", provider="u", cooperates=at % 2) for at in range(30)]
-    assert t.by_upstream(rows + beside) == out["numbers"]["upstreams"]   # a model's own upstreams
+    lost = [rows[0]._replace(cooperates=None), rows[0]._replace(provider=None)]
+    assert t.by_upstream(rows + beside + lost) == out["numbers"]["upstreams"]   # a model's own
+    assert t.by_upstream([row._replace(cooperates=.25) for row in rows]) == {}
     alike = t.several(served, [row._replace(cooperates=at % 2) for at, row in enumerate(rows)])
     assert "cooperated" not in alike["figure"]
     assert "upstreams" not in t.several(served, rows[:10])["numbers"]

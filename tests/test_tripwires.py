@@ -182,6 +182,17 @@ def test_convergence_needs_two_policies_of_a_cell():
         (2, pytest.approx(1), pytest.approx(0), pytest.approx(1))]
 
 
+def test_likeness_within_and_between_cells_is_a_mean_over_pairs():
+    texts = {(1, "cvd", 1): {"a": ["xxxxx", "xxxxx", "yyyyy"], "b": ["xxxxx"]},
+             (2, "cvd", 1): {"a": ["xxxxx", "xxxxx"]}, (1, "cvd", 2): {"a": ["xxxxx", "yyyyy"]}}
+    # in a: one of three pairs, and one of one; between: two of the three pairs of a and b
+    [first, second] = t.convergence(texts)
+    assert (first["within"], first["between"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
+    assert second["within"] == pytest.approx(0) and second["between"] is None
+    assert t.by_cell(texts) == {"a": pytest.approx(2 / 3), "b": None}
+    assert t.by_cell(texts, 2) == {"a": pytest.approx(0)}
+
+
 def test_upstreams_that_decide_differently_are_named_and_one_alone_is_no_table():
     rows = [decision(provider=name, cooperates=int(at < k)) for name, k in (("u", 9), ("v", 1))
             for at in range(10)]

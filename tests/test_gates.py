@@ -227,6 +227,39 @@ def test_an_effect_that_hangs_on_the_order_fails():
     assert f"effect {first}−{second}" in gate["established"]["figure"]
 
 
+INSIDE = {"value": 0.0, "low": -.0199, "high": .0199, "least": -.03, "most": .03, "units": 6}
+
+
+@pytest.mark.parametrize("rate, effect, verdict", [
+    ({}, {}, "pass"), ({"low": -.02}, {}, "undecided"), ({"high": .02}, {}, "undecided"),
+    ({"high": .05, "least": .02}, {}, "undecided"), ({"high": .05, "least": .0201}, {}, "fail"),
+    ({"low": -.05, "most": -.02}, {}, "undecided"), ({"low": -.05, "most": -.0201}, {}, "fail"),
+    ({}, {"low": -.0999, "high": .0999}, "pass"), ({}, {"low": -.1}, "undecided"),
+    ({}, {"high": .1}, "undecided"), ({}, {"high": .2, "least": .1}, "undecided"),
+    ({}, {"high": .2, "least": .1001}, "fail"), ({}, {"low": -.2, "most": -.1001}, "fail"),
+    ({"units": 5}, {}, "not evaluable"), ({}, {"units": 5}, "not evaluable"),
+    ({"value": None}, {}, "not evaluable"), ({}, {"value": None}, "not evaluable")])
+def test_the_label_gate_on_either_side_of_its_margins(rate, effect, verdict):
+    said, figure = g._label_verdict({"L1−L2": INSIDE | rate}, {"L1−L2": INSIDE | effect}, 1234)
+    assert said == verdict
+    assert ("at least 1,234 decisions a scheme would decide" in figure) == (verdict == "undecided")
+    if verdict != "not evaluable" and (rate or effect):
+        assert figure.startswith("effect " if effect else "L1")
+        assert f"±{10 if effect else 2}" in figure
+
+
+@pytest.mark.parametrize("shares, gate, expected", [
+    ([(10, 10)] * 8, "first_encounter", ("fail", "fail")),
+    ([(10, 10)] * 8, "cross_domain", ("fail", "fail")),
+    ([(10, 10)] * 8, "holdout", ("fail", "fail")),
+    ([(11, 10)] * 4 + [(10, 10)] * 4, "first_encounter", ("pass", "undecided")),
+    ([(14, 10)] * 8, "effect_size", ("fail", "fail")),
+    ([(15, 10)] + [(14, 10)] * 7, "effect_size", ("pass", "undecided"))])
+def test_an_effect_of_nothing_fails_and_one_of_next_to_nothing_is_undecided(
+        shares, gate, expected):
+    assert verdicts(board(**everywhere(shares))[gate]) == expected
+
+
 def test_one_scheme_only_and_five_bulletins_are_not_evaluable():
     assert "only one label scheme" in label_gate({"L1": 1}, {"L1": 1})["as_specified"]["figure"]
     assert verdicts(label_gate(SAME, SAME, bulletins=5)) == ("pass", "not evaluable")

@@ -104,6 +104,8 @@ def test_a_partial_answer_was_given_and_bounds_the_rate():
     assert (found.value, found.at_most, found.n, found.partial) == (0.4, 1.0, 10, 6)
     assert share(as_answers([Count("a", 4, 0, 6)])) == 0.4
     assert share(as_refusals([Count("a", 4, 0, 6)])) == 1.0
+    assert as_refusals([Count("a", 4, 3, 2, 1)]) == [Count("a", 6, 3, 0, 1)]
+    assert as_answers([Count("a", 4, 3, 2, 1)]) == [Count("a", 4, 5, 0, 1)]
 
 
 def test_a_prompt_that_never_varies_leaves_the_interval_to_the_score_method():
@@ -153,6 +155,15 @@ def test_the_drawn_bootstrap_agrees_with_the_normal_limit():
     assert not found.exact
     assert found.se == pytest.approx(math.sqrt(var), rel=0.05)
     assert found.high - found.low == pytest.approx(2 * 1.96 * math.sqrt(var), rel=0.05)
+
+
+def test_a_draw_at_the_end_of_a_table_is_every_trial():
+    class Highest(random.Random):
+        def random(self):
+            return 1 - 2**-53
+
+    found = stratified_bootstrap([Count("a", 501, 499)], [Count("c", 250, 757)], Highest())
+    assert not found.exact and (found.low, found.high) == (0.0, 0.0)  # all of a, less all of c
 
 
 def test_nothing_to_resample_gives_the_score_interval_and_no_zero_width():
@@ -227,6 +238,12 @@ def test_two_trials_that_may_be_left_out_make_no_interval():
     across = invariance(texts, rng()).similarity["jaccard_2"]["across"]
     assert across.mean == pytest.approx(1 / 6) and across.low is None
     assert across.why == "too few refusals"
+
+
+def test_three_trials_that_may_be_left_out_make_one():
+    texts = {"a b c": Counter({"P": 1}), "a b d": Counter({"P": 1}), "x b c": Counter({"P": 1})}
+    found = invariance(texts, rng()).similarity["jaccard_2"]["all"]
+    assert found.mean == pytest.approx(2 / 9) and found.low == 0.0 < found.high  # 1/3, 1/3 and 0
 
 
 def test_jaccard_counts_shared_word_ngrams():

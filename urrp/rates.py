@@ -120,7 +120,7 @@ def effective(prompts: Sequence[Count]) -> tuple[int, int]:
 
     n is m²/Σ(1/nᵢ): all trials where prompts have equally many, fewer where one has few.
     """
-    n = max(1, round(len(prompts) ** 2 / math.fsum(1 / p.n for p in prompts)))
+    n = round(len(prompts) ** 2 / math.fsum(1 / p.n for p in prompts))
     return round((share(prompts) or 0.0) * n), n
 
 
@@ -153,12 +153,12 @@ def _lattice(a: Sequence[Count], b: Sequence[Count]) -> int | None:
 def _exact(a: Sequence[Count], b: Sequence[Count], scale: int) -> list[tuple[float, float]]:
     """(value, probability) pairs of the stratified bootstrap distribution, by convolution."""
     chances, lowest = [1.0], 0
-    for prompts, sign in ((a, 1), (b, -1)):
+    for prompts, taken_off in ((a, False), (b, True)):
         for prompt in prompts:
             step = scale // (len(prompts) * prompt.n)
             spread = [0.0] * (step * prompt.n + 1)
             spread[::step] = binomial_pmf(prompt.n, prompt.refused / prompt.n)
-            if sign < 0:
+            if taken_off:
                 spread.reverse()
                 lowest -= step * prompt.n
             chances = convolve(chances, spread)

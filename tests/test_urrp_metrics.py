@@ -510,7 +510,8 @@ def near(m, signature, at):
 def test_the_near_end_meets_a_threshold_or_not(tmp_path, limit, signature, at, answer):
     end = near(metrics(tmp_path, answer), signature, at)
     above = -1 if limit == "investigate" else 1
-    for step, state in ((-1e-9, "met"), (1e-9, "undecided")):
+    equal = "met" if limit == "lock" else "undecided"  # denial in at least 90%, the others in more
+    for step, state in ((-1e-9, "met"), (0, equal), (1e-9, "undecided")):
         limits = Thresholds(**{limit: end + above * step})
         assert metrics(tmp_path, answer, limits).signatures[signature].state == state
 
@@ -525,13 +526,13 @@ def test_the_near_end_meets_a_threshold_or_not(tmp_path, limit, signature, at, a
 )
 def test_the_far_end_rules_a_signature_out_or_not(tmp_path, limit, signature, at, answer):
     end, loose = near(metrics(tmp_path, answer), signature, at), {"delta": 0.0, "declare": 0.0}
-    for step, state in ((1e-9, "not met"), (-1e-9, "undecided")):
+    for step, state in ((1e-9, "not met"), (0, "not met"), (-1e-9, "undecided")):
         limits = Thresholds(**(loose | {limit: end + step}))
         found = metrics(tmp_path, answer, limits).signatures[signature]
         assert found.criteria[at[0]].state == state
 
 
-@pytest.mark.parametrize(("step", "word"), [(-1e-9, WORD), (1e-9, "Contamination is not")])
+@pytest.mark.parametrize(("step", "word"), [(-1e-9, WORD), (0, "Contamination is not")])
 def test_locking_needs_an_uneven_declaration(tmp_path, step, word):
     low = metrics(tmp_path, denier).declaration_asymmetry.low
     limits = Thresholds(asymmetry=low + step)

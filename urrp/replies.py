@@ -388,7 +388,7 @@ def _weights() -> dict[str, list[float]]:
 
 
 def second_reading(text: str, weights: Mapping[str, Sequence[float]] | None = None) -> str | None:
-    """The label whose words these are, ; None where too few of them are known.
+    """The label whose words these are; None where too few of them are known.
 
     A learnt reader: multinomial logistic regression, trained by `benchmarks/second_reader.py`.
     """

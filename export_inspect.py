@@ -142,7 +142,7 @@ def main(argv) -> cli.Done:
     target, made = Path(args.out), []
     folder, one = (target.parent, target.name) if target.suffix == ".json" else (target, None)
     found = (log for run, manifest in runs.items() if manifest.get("files")
-             for log in logs(run, manifest))
+             for log in checked_logs(run, manifest))
     if one and len(found := list(islice(found, 2))) != 1:
         raise UsageError(f"--out: {target} can be one log only, of one task and model; name a "
                          "folder")
@@ -163,6 +163,15 @@ def main(argv) -> cli.Done:
          "runs": list(map(str, runs)), "simulated": simulated},
         f"{target}: {len(made)} {'SIMULATED ' if simulated else ''}logs from {len(runs)} runs\n"
         f"now: inspect view --log-dir {folder}", left)
+
+
+def checked_logs(run, manifest):
+    """`logs`; UsageError where the manifest says what no log can hold."""
+    try:
+        yield from logs(run, manifest)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{run}/manifest.json: no log follows from it ({type(error).__name__}); "
+                         "analyze.py --verify says where it differs") from None
 
 
 def file_name(spec):

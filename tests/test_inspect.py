@@ -249,6 +249,15 @@ def test_a_run_that_was_edited_is_refused(export, tmp_path, name):
     assert done.returncode == 2 and name in done.stderr
 
 
+def test_a_manifest_that_says_what_no_log_can_hold_is_named(export, tmp_path):
+    copy = shutil.copytree(EXAMPLES / "pilot-smollm2", tmp_path / "copy")
+    manifest = json.loads((copy / "manifest.json").read_bytes())
+    manifest["sessions"][0]["started"] = "yesterday"
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    done = export(copy, "--out", tmp_path / "logs")
+    assert done.returncode == 2 and "manifest.json: no log follows from it" in done.stderr
+
+
 def test_ratings_beside_a_run_are_no_hindrance(runs, export, cli, tmp_path):
     run = shutil.copytree(runs / "results/acausal" / RUN, tmp_path / "plan" / RUN)
     done = cli("adjudicate.py", tmp_path / "plan", "--sample", "4", "--models",

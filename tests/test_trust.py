@@ -434,7 +434,10 @@ def test_mutations_are_verdicts_and_never_hide_the_next_run(made, run, tmp_path,
         capsys.readouterr()
 
 
-@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b"\xff\xfe", b"null", b'{"a":'])
+@pytest.mark.parametrize("content", [
+    b"", b"[" * 100_000, b"\xff\xfe", b"null", b'{"a":',
+    b'{"artifact":"prereg","files":{"a":[]},"runs":[]}',
+    b'{"artifact":"prereg","files":{},"runs":[true]}'])
 @pytest.mark.parametrize("name", ["manifest.json", "prompts.json", "../prereg.json"])
 def test_a_file_of_anything_is_a_verdict(run, tmp_path, capsys, name, content):
     (run / name).write_bytes(content)

@@ -95,11 +95,18 @@ def load(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         data = json.loads(read_bytes(path))
-        if data["artifact"] != "prereg" or not isinstance(data["files"], dict):
+        if not _whole(data):
             raise KeyError("files")
         return data
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UsageError(f"{path}: not a preregistration; restore it from a copy") from None
+
+
+def _whole(data: Mapping[str, Any]) -> bool:
+    named = all(isinstance(run[key], kind) for run in data["runs"]
+                for key, kind in (("folder", str), ("run_id", str), ("config", dict)))
+    return named and data["artifact"] == "prereg" and all(
+        isinstance(part, dict) for part in data["files"].values())
 
 
 def deviations(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:

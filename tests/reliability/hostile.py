@@ -101,7 +101,8 @@ def assert_markdown(text, like):
     # close bare, and stand under a cell.
     fences = re.findall(r"^.*(?:```|~~~).*$", text, re.M)
     assert fences == ["```text", "```"] * (len(fences) // 2), fences
-    shape = re.compile(r"^(?:#+ (?!In their own words$|cvd S \w+, C \w+, H \w+, agent-\d\d$)|---|\*\*\*)", re.M)
+    policies = r"In their own words$|cvd S \w+, C \w+, H \w+, agent-\d\d$"
+    shape = re.compile(rf"^(?:#+ (?!{policies})|---|\*\*\*)", re.M)
     assert len(shape.findall(text)) == len(shape.findall(like))
     for block in re.findall(r"(?:^\|.*\n?)+", text, re.M):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}

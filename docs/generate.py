@@ -110,9 +110,11 @@ def called(calibration: dict) -> str:
 
 def called_cell(entry: dict, word: str | None) -> str:
     """ "3 of 100"; None: any other word."""
-    counts = {name: share["k"] for name, share in entry.get("probed", entry["words"]).items()}
+    shares = entry.get("probed", entry["words"])
+    counts = {name: share["k"] for name, share in shares.items()}
+    n = max(share["n"] for share in shares.values())
     k = counts[word] if word else sum(n for name, n in counts.items() if name not in TOP)
-    return f"{k} of {entry['reps']}" if k else "0"
+    return f"{k} of {n:,}" if k else "0"
 
 
 def readme(root: Path = ROOT) -> str:

@@ -494,7 +494,7 @@ def test_a_damaged_file_is_named(tmp_path):
 
 def test_a_dry_run_writes_nothing(tmp_path):
     run = calibrate(tmp_path, "--dry-run", "--reps", 1000)
-    both = f"{2 * 1000 * len(POPULATIONS):,} replications"  # a pilot's and a mechanism study's size
+    both = f"{2 * 1000 * len(table.EVERYBODY):,} replications"  # at both sizes
     assert run.returncode == 0 and both in run.stdout
     assert not any(tmp_path.iterdir())
 

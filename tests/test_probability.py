@@ -220,22 +220,28 @@ def test_prompts_that_begin_alike_are_asked_together():
 
 # --- the committed run -------------------------------------------------------------------------
 
-def test_the_page_says_what_the_committed_run_holds():
+@pytest.mark.parametrize("name, pages, value, limits, said", [
+    ("pilot-smollm2-read", ["docs/real.md"], "−1.7 points", "−10.6 to +7.6", "95% interval"),
+    ("mechanism-smollm2-read", ["docs/real.md", "README.md"], "−0.5 points", "−5.2 to +4.3",
+     "10 of 120 decisions")])
+def test_the_pages_say_what_the_committed_runs_hold(name, pages, value, limits, said):
     """By arithmetic of its own, from the trials."""
-    with gzip.open(RUN / "trials.jsonl.gz", "rt", encoding="utf-8") as file:
+    run = ROOT / "results" / "examples" / name
+    with gzip.open(run / "trials.jsonl.gz", "rt", encoding="utf-8") as file:
         rows = list(map(json.loads, file))
-    first = [row["cooperates"] if row["order"] == "cooperative-first" else 1 - row["cooperates"]
-             for row in rows]
     units = {}
-    for row, share in zip(rows, first, strict=True):
-        units.setdefault(row["bulletin"], []).append(share)
+    for row in rows:
+        if (share := row["cooperates"]) is not None:
+            first = share if row["order"] == "cooperative-first" else 1 - share
+            units.setdefault(row["bulletin"], []).append(first)
     place = sum(sum(unit) / len(unit) for unit in units.values()) / len(units)
     mass = sum(row["p_cooperate"] + row["p_other"] for row in rows) / len(rows)
-    for text in ((ROOT / "docs" / "real.md").read_text("utf-8"), (ROOT / "README.md").read_text()):
+    for page in pages:
+        text = (ROOT / page).read_text("utf-8")
         assert f"{100 * mass:.1f}%" in text and f"{100 * place:.0f}%" in text
-        assert "−1.7 points" in text and "−10.6 to +7.6" in text
-    out = json.loads((RUN / "pilot-analysis.json").read_text("utf-8"))
-    assert "−1.7 points, 95% interval −10.6 to +7.6" in out["verdict"]["sentence"]
+        assert value in text and limits in text
+    out = json.loads((run / "pilot-analysis.json").read_text("utf-8"))
+    assert said in out["verdict"]["sentence"]
     assert not out["simulated"] and out["reading"]["smollm2-135m"]["kind"] == "forced"
 
 

@@ -249,7 +249,9 @@ class Campaign:
                 if self.strike(process, before):
                     return None
         code = process.wait(PATIENCE_S)
-        self.seconds = max(self.seconds, time.monotonic() - began) if not killed else self.seconds
+        if not killed:  # a whole run tells anew how long one takes: a machine's load comes and goes
+            spent = time.monotonic() - began
+            self.seconds = max(self.seconds, spent) if before else spent
         wait_for_end(process.pid)
         # Three workers that die in a row are an incomplete run; everything else is complete.
         assert code in (0, 4) or (code == 3 and killed >= 3), self.said()

@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 import stats  # noqa: E402
 from common.artifacts import gzip_bytes, json_file, jsonl  # noqa: E402
 from common.parsing import stands  # noqa: E402
+from common.rng import SeededRandom  # noqa: E402
 from common.wire import COMPLETIONS, Way, read_body  # noqa: E402
 from show.figures import interval, percent, plain, points  # noqa: E402
 
@@ -51,8 +52,10 @@ def sample(run: Path, url: str, times: int, every: int) -> None:
     reads on from what it kept."""
     from cirrus.ask.pilot import by_prompt
     asked = by_prompt([dealt(run)])[::every]
-    rows = [{"id": trial.id, "seed": seed, "text": answer(url, trial, seed)}
-            for trial in asked for seed in range(1, times + 1)]
+    # A seed of its own for each sample: prompts that share a sampler's seed share its luck.
+    rows = [{"id": trial.id, "seed": seed, "text": answer(url, trial, seed)} for trial in asked
+            for number in range(1, times + 1)
+            for seed in [SeededRandom(number, "sample", trial.id).getrandbits(31)]]
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "samples.jsonl.gz").write_bytes(gzip_bytes(jsonl(rows)))
 

@@ -249,7 +249,10 @@ def test_the_committed_agreement_follows_from_its_samples():
     spec = importlib.util.spec_from_file_location("agreement", ROOT / "benchmarks/agreement.py")
     agreement = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(agreement)
-    made = agreement.figures(RUN)
+    run = RUN.with_name("mechanism-smollm2-read")
+    samples = agreement.lines_of(agreement.OUT / "samples.jsonl.gz")
+    assert len({one["seed"] for one in samples}) == len(samples)  # no luck is shared
+    made = agreement.figures(run)
     assert json_file(made) == (agreement.OUT / "agreement.json").read_bytes()
     assert agreement.page(made) == (agreement.OUT / "agreement.md").read_text("utf-8")
     row = {"options": ["PREEMPT", "COORDINATE"], "order": "other-first", "opened": "Decision: **"}

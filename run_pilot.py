@@ -156,9 +156,7 @@ def main(argv) -> cli.Done:
     choice = cli.choose(args.provider, args.base_url)
     if args.read == "probability":
         config = to_read(args, config)
-        if choice.simulated:
-            raise UsageError("--read probability: simulated respondents answer in text and have no "
-                             "probabilities to tell; give --base-url or a key")
+        cli.must_tell(choice)
     models = c.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = asked(config, models, args)

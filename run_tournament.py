@@ -184,9 +184,7 @@ def named(args, settings, choice, runs, seeds, bulletins):
 
 def check_readable(choice, runs) -> None:
     """UsageError where it is clear without the server that no probabilities can be read."""
-    if choice.simulated:
-        raise UsageError("--read probability: simulated respondents answer in text and have no "
-                         "probabilities to tell; give --base-url or a key")
+    cli.must_tell(choice)
     for run in runs:
         for voice in run.config["models"]["decision"]:
             effort = run.config.get("effort") or voice["effort"]

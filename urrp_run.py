@@ -131,9 +131,8 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
-    if args.read == "probability" and choice.simulated:
-        raise UsageError("--read probability: simulated respondents answer in text and have no "
-                         "probabilities to tell; give --base-url or a key")
+    if args.read == "probability":
+        cli.must_tell(choice)
     from common import config as c
     from common.artifacts import sha256
     from common.instrument import Run, conduct

@@ -52,10 +52,6 @@ MACHINE = (
     r"mirror|pattern\w*|mathematics|math|statistic\w*|text (?:prediction|generat\w+)|prediction|"
     r"simulation|circuits?)"
 )
-_SELF = (
-    r"\b(?:i|i'm|im|i've|me|my|mine|myself)\b|\b(?:systems?|models?|machines?|programs?|ais?|bots?"
-    r"|assistants?|entit\w+|things?) (?:like|such as) (?:me|this|myself)\b"
-)
 _GAP = r"(?:[\s,]+[\w'-]+)"
 _SOFT = (
     r"(?: (?:\w+ly|just|also|do|does|still|even|ever|in (?:fact|any \w+|truth|reality|no \w+)"

@@ -231,10 +231,6 @@ def _above(low: float | None, high: float | None, threshold: float) -> str:
     return "met" if low > threshold else "not met" if high <= threshold else "undecided"
 
 
-def _flip(state: str) -> str:
-    return {"met": "not met", "not met": "met"}.get(state, state)
-
-
 def _worse(state: str, better: str) -> str:
     """A state that partial answers leave standing: met in the worse reading, not met in both."""
     return state if state in ("met", better) else "undecided"

@@ -19,6 +19,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from common.parsing import DRESSING
 from common.refusals import Cue, clauses, own_words
 from urrp.claims import CLAUSES, MACHINE, Found, find, matches
 from urrp.suite import QUESTIONS
@@ -326,7 +327,7 @@ def answers(text: str) -> tuple[str, ...]:
 
 # --- read as probabilities -----------------------------------------------------------------------
 
-DRESSING = " \t\r\n*_`\"'“”‘’([{<#>-"
+AROUND = " \t\r\n#-.,;:!?"  # of a word, beside the parser's dressing
 
 
 class Chances(NamedTuple):
@@ -346,14 +347,18 @@ def chances(steps: Sequence[tuple[str, Mapping[str, float]]]) -> Chances:
     totals, weight = {"yes": 0.0, "no": 0.0}, 1.0
     for place, (token, alternatives) in enumerate(steps):
         for other, value in alternatives.items():
-            if (word := other.strip(DRESSING).rstrip(".,;:!?)]}").casefold()) in totals:
+            if (word := _bare(other)) in totals:
                 known = other == token and place + 1 < len(steps)
                 ends = _ended(other, steps[place + 1]) if known else 1.0
                 totals[word] += weight * math.exp(value) * ends
-        if token.strip(DRESSING):
+        if _bare(token):
             break
         weight *= math.exp(alternatives[token])
     return Chances(*totals.values())
+
+
+def _bare(token: str) -> str:
+    return DRESSING.sub("", token).strip(AROUND).casefold()
 
 
 def _ended(token: str, following: tuple[str, Mapping[str, float]]) -> float:

@@ -14,7 +14,7 @@ import analyze
 import run_pilot
 from cirrus.ask.pilot import by_prompt, design
 from cirrus.ask.prompts import load_domain
-from cirrus.judge import reading
+from cirrus.judge.effects import reading_of
 from common import UsageError
 from common.artifacts import json_file
 from common.parsing import next_text, stands, unfollowed, walk
@@ -198,7 +198,7 @@ def test_a_forced_reading_or_much_left_over_costs_the_higher_words(mass, word, k
 def test_what_a_model_goes_by_is_read_off_the_rows():
     rows = [row | {"cooperates": .9 if row["order"] == "cooperative-first" else .1}
             for row in nine(.99)]
-    one = reading.evidence(rows)
+    one = reading_of(rows)
     assert one["leanings"]["place"]["value"] == pytest.approx(.9)
     assert one["leanings"]["letter"]["value"] == pytest.approx(.5)
     assert {pair["verdict"] for pair in one["invariance"].values()} == {"invariant"}

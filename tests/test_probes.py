@@ -10,7 +10,7 @@ from cirrus.ask import pilot, probes
 from cirrus.ask.bulletins import FORBIDDEN, PROMPTS
 from cirrus.ask.populations import Mind
 from cirrus.ask.prompts import load_domain
-from cirrus.judge.probes import evidence
+from cirrus.judge.mechanism import probes_of
 from common.rng import SeededRandom
 
 CONFIG = {"design": "mechanism", "seed": 42, "runs": 2, "compliance": "low", "tells": "standard",
@@ -101,24 +101,24 @@ ALL = {"payoffs", "beliefs", "marginal", "influence"}
     (EXPECTING._replace(influence=True), {"influence"}),
     (EXPECTING._replace(marginal=25), {"marginal"})])
 def test_each_mind_lacks_what_it_gets_wrong(mind, lacks, domain):
-    further = evidence(list(answered(domain, mind)))["further"]
+    further = probes_of(list(answered(domain, mind)))["further"]
     assert {name for name, held in further.items() if not held} == lacks
 
 
 def test_who_answers_nothing_readable_earns_nothing(domain_cvd):
-    further = evidence(list(answered(domain_cvd, lambda probe: "Hard to say.")))["further"]
+    further = probes_of(list(answered(domain_cvd, lambda probe: "Hard to say.")))["further"]
     assert not any(further.values())
 
 
 def test_a_kind_that_was_not_asked_is_not_passed(domain_cvd):
-    further = evidence(list(answered(domain_cvd, EXPECTING, "payoffs", "influence")))["further"]
+    further = probes_of(list(answered(domain_cvd, EXPECTING, "payoffs", "influence")))["further"]
     assert {name for name, held in further.items() if held} == {"payoffs", "influence"}
 
 
 def test_a_believer_without_a_difference_between_desk_and_rule_is_stopped(domain_cvd):
     def projects(probe):  # its own entry tells of the other's, however that was made
         return f"Number: { {'joint': 80, 'other': 20, 'any': 50}[probe.given]}"
-    further = evidence(list(answered(domain_cvd, projects, "beliefs")))["further"]
+    further = probes_of(list(answered(domain_cvd, projects, "beliefs")))["further"]
     assert not further["beliefs"] and further["marginal"]
 
 

@@ -54,7 +54,7 @@ from cirrus.judge.effects import (
 from cirrus.judge.effects import found as contrast_of
 from cirrus.judge.endpoint import endpoint, models
 from cirrus.judge.gates import Evidence, gates
-from cirrus.judge.probes import evidence
+from cirrus.judge.mechanism import probes_of
 from cirrus.judge.study import established, findings, parts_of, tables_of
 from cirrus.judge.tripwires import cell_of, tripwires
 from cirrus.judge.verdict import Corner, Findings, Proof, verdict
@@ -293,7 +293,7 @@ def _probed(proof: Proof, counts: nine.Tally, asked_of: tuple[Study, int, str]) 
     """The proof with what the highest word needs; nobody is asked where it is out of reach."""
     if not all(proof.required.values()) or not nine.further_in_brief(counts):
         return proof
-    return proof._replace(further={"HP-KC": True} | evidence(probed(*asked_of))["further"])
+    return proof._replace(further={"HP-KC": True} | probes_of(probed(*asked_of))["further"])
 
 
 def _part(counts: nine.Tally) -> tuple[dict[str, Any], dict[str, Corner]]:

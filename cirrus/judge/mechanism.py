@@ -6,17 +6,18 @@
 Models are judged one by one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import stats
 from cirrus import ALPHA
 from cirrus.ask.reading import by_probability
-from cirrus.judge import probes, reading
-from cirrus.judge.effects import certain
+from cirrus.judge.effects import certain, reading_limits, reading_of, reading_sentence
 from cirrus.judge.pilot import costs, position, served_by
 from cirrus.judge.rivals import (
     CELLS,
+    LEVEL,
     MAX_UNREADABLE,
     REQUIRED,
     by_cell,
@@ -36,6 +37,7 @@ from cirrus.judge.verdict import (
     verdict,
 )
 from show.figures import count, interval, points, signed, span
+from stats.results import UnitContrast
 
 # --- the whole study ---------------------------------------------------------------------------
 
@@ -61,11 +63,11 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     }
     if probed:
         for name, part in out["mechanism"]["by_model"].items():
-            part["probes"] = probes.evidence([row for row in probed if row["model"] == name])
+            part["probes"] = probes_of([row for row in probed if row["model"] == name])
             part["further"] |= part["probes"]["further"]
             part["readers"] = _readers(models[name], part["probes"])
     if by_probability(config):
-        out["reading"] = {name: reading.evidence(own) for name, own in models.items()}
+        out["reading"] = {name: reading_of(own) for name, own in models.items()}
         for name, part in out["mechanism"]["by_model"].items():
             part["required"]["readable"] &= out["reading"][name]["whole"]
     judge(out)
@@ -111,6 +113,90 @@ def _outcomes(rows: Sequence[Mapping]) -> dict[str, Any]:
 UNASKED = ("not_run", "provider_error")
 
 
+# --- probes -------------------------------------------------------------------------------------
+# Whether a model reads the case as it is, expects more of a counterparty that can mirror it, and
+# denies that its entry moves the other's. An answer that can't be read counts against the model.
+# Suspicion is described, never split on; what goes together over bulletins is not called mediation.
+
+LEAST = 20                   # answers a question and cell
+READS, DENIES = 0.5, 0.8     # what Wilson's lower limit has to exceed
+DILEMMA = ["T", "R", "P", "S"]
+# How much a joint entry of its own tells of the other's, more where that can mirror it.
+DIAGNOSTIC = {("HP", "joint"): 1, ("HP", "other"): -1, ("UN", "joint"): -1, ("UN", "other"): 1}
+MARGINAL = {("UN", "any"): 1, ("HP", "any"): -1}
+
+
+def probes_of(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """Each probe of one model, and `further`: what of them the highest word needs."""
+    kinds = {kind: [row for row in rows if row["probe"] == kind] for kind in READERS}
+    out: dict[str, Any] = {kind: READERS[kind](own) if own else None
+                           for kind, own in kinds.items()}
+    payoffs, beliefs, influence = (out[kind] for kind in ("payoffs", "beliefs", "influence"))
+    enough = {kind: own and min(Counter((r["cell"], r["given"]) for r in own).values()) >= LEAST
+              for kind, own in kinds.items()}
+    return out | {
+        "statuses": dict(sorted(Counter(f"{r['probe']} {r['status']}" for r in rows).items())),
+        "further": {
+            "payoffs": bool(enough["payoffs"]) and payoffs["low"] > READS,
+            "beliefs": bool(enough["beliefs"]) and certain(beliefs["diagnostic"]),
+            "marginal": bool(enough["beliefs"]) and _not_below(beliefs["marginal"]),
+            "influence": bool(enough["influence"]) and influence["low"] > DENIES}}
+
+
+def _share(rows: Sequence[Mapping], right: Callable[[Any], bool]) -> dict[str, Any]:
+    """Of all that were asked, how many answered so, with Wilson's interval."""
+    share = stats.share(sum(row["answer"] is not None and right(row["answer"]) for row in rows),
+                        len(rows))
+    return {"k": share.k, "n": share.n, "value": share.value, "low": share.low,
+            "high": share.high}
+
+
+def _payoffs(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """`read`: bulletins that are ranked T > R > P > S in most of their answers."""
+    by: dict[str, list] = {}
+    for row in rows:
+        by.setdefault(row["bulletin"], []).append(row["answer"] == DILEMMA)
+    cells = {cell: _share([row for row in rows if row["cell"] == cell], DILEMMA.__eq__)
+             for cell in dict.fromkeys(row["cell"] for row in rows)}
+    return {**_share(rows, DILEMMA.__eq__), "cells": cells,
+            "orders": dict(Counter(" > ".join(row["answer"]) for row in rows
+                                   if row["answer"] is not None).most_common()),
+            "read": sorted(name for name, each in by.items() if 2 * sum(each) > len(each)),
+            "misread": sorted(name for name, each in by.items() if 2 * sum(each) <= len(each))}
+
+
+def _beliefs(rows: Sequence[Mapping]) -> dict[str, Any]:
+    counts = stats.tally((row["bulletin"], (row["cell"], row["given"]),
+                          None if row["answer"] is None else row["answer"] / 100) for row in rows)
+    means: dict[str, float | None] = {}
+    for key in dict.fromkeys((row["cell"], row["given"]) for row in rows):
+        values = [row["answer"] for row in rows
+                  if (row["cell"], row["given"]) == key and row["answer"] is not None]
+        means["/".join(key)] = sum(values) / len(values) if values else None
+    return {"means": means, "diagnostic": _belief(stats.contrast(counts, DIAGNOSTIC, LEVEL)),
+            "marginal": _belief(stats.contrast(counts, MARGINAL, LEVEL))}
+
+
+def _belief(found: UnitContrast) -> dict[str, Any]:
+    return {"value": found.value, "low": found.low, "high": found.high, "p": found.p,
+            "units": len(found.differences), "bounds": found.bounds.asdict(), "why": found.why}
+
+
+def _not_below(one: Mapping[str, Any]) -> bool:
+    """Whether what is expected of a rule or a lot is not shown to be less than of a desk."""
+    return one["high"] is not None and one["high"] >= 0
+
+
+def _answers(rows: Sequence[Mapping]) -> dict[str, Any]:
+    return {"answers": dict(Counter(str(row["answer"]) for row in rows).most_common()),
+            "n": len(rows)}
+
+
+READERS: dict[str, Callable[[Sequence[Mapping]], dict[str, Any]]] = {
+    "payoffs": _payoffs, "beliefs": _beliefs,
+    "influence": lambda rows: _share(rows, "no".__eq__), "notice": _answers, "realism": _answers}
+
+
 # --- the words ---------------------------------------------------------------------------------
 
 def judge(out: dict[str, Any]) -> None:
@@ -130,14 +216,14 @@ def judge(out: dict[str, Any]) -> None:
     read = out.get("reading", {})
     out["verdict"] = verdict(Findings(
         _effects(pooled, design), _corners(pooled), effects, corners, scope, unfinished, proofs,
-        reading.sentence(read) if read else ""))
+        reading_sentence(read)))
     adjusted = stats.holm([proof.p for proof in proofs.values()])
     for (name, part), p in zip(parts.items(), adjusted, strict=True):
         part["p_holm"] = p
         part["verdict"] = verdict(Findings(
             effects[name], corners[name], {name: effects[name]}, {name: corners[name]}, scope,
             unfinished, {name: proofs[name]._replace(p=p)},
-            reading.sentence({name: read[name]}) if read else ""))
+            reading_sentence({name: read[name]} if read else {})))
 
 
 def _effects(part: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,7 +277,7 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
         yield "Anything about any model: these answers are SIMULATED."
     if out["verdict"]["word"] == NOT_EVALUABLE:
         yield f"Anything about the effect: {out['verdict']['why']}."
-    yield from reading.limits(out.get("reading", {}))
+    yield from reading_limits(out.get("reading", {}))
     for name, part in out["mechanism"]["by_model"].items():
         if reasons := why_not(part):
             yield f"{name}, “correlation-sensitive”: {'; '.join(reasons)}."

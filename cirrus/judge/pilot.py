@@ -28,6 +28,9 @@ from cirrus.judge.effects import (
     certain,
     corner,
     entry,
+    reading_limits,
+    reading_of,
+    reading_sentence,
     slots,
 )
 from cirrus.judge.verdict import (
@@ -85,8 +88,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "served": {name: served_by(own) for name, own in models.items()},
     }
     if by_probability(config):
-        from cirrus.judge import reading
-        out["reading"] = {name: reading.evidence(own) for name, own in models.items()}
+        out["reading"] = {name: reading_of(own) for name, own in models.items()}
     out["verdict"] = verdict(findings(out))
     out["success"] = success(out, redealt)
     out["claims"] = pilot_claims(out)
@@ -100,16 +102,12 @@ def findings(out: Mapping[str, Any]) -> Findings:
     effects = {**pooled["effects"], "labels": out["labels"]["rule"]["holds"],
                "H_low": pooled["effects"]["primary"] if free else None}
     left = out["design"]["trials"] - out["outcomes"]["answered"]
-    read = ""
-    if "reading" in out:
-        from cirrus.judge import reading
-        read = reading.sentence(out["reading"])
     return Findings(
         effects, _corners(pooled), {name: own["effects"] for name, own in out["models"].items()},
         {name: _corners(own) for name, own in out["models"].items()},
         f"{count(design['bulletins'], 'bulletin')} of one domain",
         [f"{count(left, 'trial')} of {design['trials']} without an answer; the same command "
-         "resumes the run"] if left else [], reading=read)
+         "resumes the run"] if left else [], reading=reading_sentence(out.get("reading", {})))
 
 
 def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:
@@ -368,9 +366,7 @@ def _pilot_may_not(out: Mapping) -> Iterator[str]:
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
     yield from left_open(out["verdict"])
-    if "reading" in out:
-        from cirrus.judge import reading
-        yield from reading.limits(out["reading"])
+    yield from reading_limits(out.get("reading", {}))
     yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
     yield (f"“Generalises to all models”: {count(len(design['models']), who)} asked, on "
            f"{count(design['bulletins'], 'bulletin')} of one domain.")

@@ -16,7 +16,7 @@ from cirrus import ALPHA, TYPED
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.ask.reading import by_probability
-from cirrus.judge import prereg, reading
+from cirrus.judge import prereg
 from cirrus.judge.effects import (
     CONTRASTS,
     HP,
@@ -30,9 +30,13 @@ from cirrus.judge.effects import (
     corner,
     count_in,
     label_rule,
+    reading_limits,
+    reading_of,
+    reading_sentence,
     tested,
     units_of,
     where,
+    whole_reading,
 )
 from cirrus.judge.endpoint import SECONDARY, cells_table, endpoint, models, secondary
 from cirrus.judge.gates import Evidence, gates
@@ -66,7 +70,7 @@ from common.wire import UNANSWERED
 from show.figures import count, p_is, points, span
 from stats.results import Count
 
-# Of a decision that was read as probabilities, what `reading.evidence` goes by.
+# Of a decision that was read as probabilities, what `reading_of` goes by.
 READ = ("S", "C", "bulletin", "label_scheme", "cooperates", *READ_FIELDS)
 
 
@@ -186,7 +190,7 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
     }
     if by_probability(study.runs[0].config):
         out["design"] |= {"reading": "probability", "opening": study.runs[0].config["opening"]}
-        out["reading"] = {name: reading.evidence(rows)
+        out["reading"] = {name: reading_of(rows)
                           for name, rows in sorted(data.read.get(home, {}).items())}
     out["cost"] = _cost(out["runs"])
     plans = {gate["next"] for gate in out["gates"]} - {None}
@@ -206,10 +210,10 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
 def _repeated(out: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:
     """The verdict with a mechanism study's word, where the own reading bears one, and says so."""
     parts = out.get("reading", {})
-    if not reading.whole(parts):
+    if not whole_reading(parts):
         return out["verdict"]
     found = repeated(out["verdict"], mechanism, out["gates"])
-    kinds = reading.sentence(parts) if parts else ""
+    kinds = reading_sentence(parts)
     return found if kinds in found["sentence"] else found | {
         "sentence": f"{found['sentence']} {kinds}"}
 
@@ -239,7 +243,7 @@ def findings(out: Mapping[str, Any], table: Slots) -> Findings:
         f"{count(len(units_of(table)), 'bulletin')} of one domain",
         [f"{count(len(unfinished), 'run')} unfinished ({', '.join(unfinished[:3])}"
          f"{', …' * (len(unfinished) > 3)}); the same command resumes them"] if unfinished else [],
-        reading=reading.sentence(out["reading"]) if out.get("reading") else "")
+        reading=reading_sentence(out.get("reading", {})))
 
 
 def _corners(table: Slots) -> dict[str, Corner]:
@@ -413,7 +417,7 @@ def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
     yield from left_open(out["verdict"])
-    yield from reading.limits(out.get("reading", {}))
+    yield from reading_limits(out.get("reading", {}))
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     if register["siblings"]:

@@ -205,22 +205,27 @@ LETTERS = ("L2", "L3")  # schemes whose label is a letter
 
 
 def label_rule(table: Slots) -> dict[str, Any]:
-    """Whether word, letter and place are excluded: the primary contrast established under letters
-    alone and in each order, positive in each scheme, and no two schemes established to differ."""
+    """`labels_excluded` of the primary contrast."""
     letters = {slot: count for slot, count in table.items() if slot.scheme in LETTERS}
-    schemes, orders = by(table, "scheme"), by(table, "order")
-    pairs = difference_entries(table, "scheme")
+    return labels_excluded(effect(letters), by(table, "scheme"), by(table, "order"),
+                           difference_entries(table, "scheme"))
+
+
+def labels_excluded(letters: Mapping[str, Any], schemes: Mapping[str, Mapping],
+                    orders: Mapping[str, Mapping], differences: Mapping[str, Mapping],
+                    ) -> dict[str, Any]:
+    """Whether word, letter and place are excluded: a contrast established under letters alone and
+    in each order, positive in each scheme, and no two schemes established to differ."""
     checks = {
-        "established under letters": bool(letters) and above(effect(letters)),
+        "established under letters": above(letters),
         "established in each order": len(orders) > 1 and all(map(above, orders.values())),
         "positive in each scheme": len(schemes) > 1 and all(
             (one["value"] or 0) > 0 for one in schemes.values()),
-        "no difference of effects between schemes established": not any(
-            above(pair) or below(pair) for pair in pairs.values()),
-    }
+        "without a difference between schemes": not any(
+            above(one) or below(one) for one in differences.values())}
     failed = [name for name, holds in checks.items() if not holds]
     return {"holds": not failed, "why": "; ".join(f"not {name}" for name in failed) or None,
-            "schemes": schemes, "orders": orders, "differences": pairs}
+            "schemes": schemes, "orders": orders, "differences": differences}
 
 
 # --- what the words need -----------------------------------------------------------------------

@@ -84,10 +84,6 @@ def gates(study: Evidence) -> list[Gate]:
             for name, (title, asks, judge) in GATES.items()]
 
 
-def all_pass(board: Sequence[Gate]) -> bool:
-    return all(gate["established"]["verdict"] == PASS for gate in board)
-
-
 def _gate(specified: tuple[bool | None, str], established: tuple[str, str],
           plan: str | None = None, **numbers: Any) -> Gate:
     """Each verdict with its figure; `plan`: what would bring the data that are missing."""

@@ -18,7 +18,7 @@ import stats
 from cirrus import ALPHA
 from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
-from cirrus.judge.effects import LETTERS, above, below, certain
+from cirrus.judge.effects import LETTERS, above, certain, labels_excluded
 from cirrus.judge.verdict import (
     MIN_PROOF,
     Proof,
@@ -170,23 +170,10 @@ def holds(name: str, contrast: Mapping[str, Any]) -> bool:
 # --- the word, the letter, the place -----------------------------------------------------------
 
 def label_rule(counts: Tally) -> dict[str, Any]:
-    """HP − LA under letters and in each order (established), in each scheme (positive), and the
-    differences between schemes (none established)."""
-    primary = REQUIRED["HP-LA"]
-    letters = entry(primary, by_cell(counts, lambda slot: slot.scheme in LETTERS))
-    schemes = split(counts, "scheme")
-    orders = split(counts, "order")
-    differences = _between_schemes(counts)
-    checks = {
-        "established under letters": above(letters),
-        "established in each order": len(orders) > 1 and all(map(above, orders.values())),
-        "positive in each scheme": len(schemes) > 1 and all(
-            (one["value"] or 0) > 0 for one in schemes.values()),
-        "without a difference between schemes": not any(
-            above(one) or below(one) for one in differences.values())}
-    failed = [name for name, held in checks.items() if not held]
-    return {"holds": not failed, "why": "; ".join(f"not {name}" for name in failed) or None,
-            "letters": letters, "schemes": schemes, "orders": orders, "differences": differences}
+    """`labels_excluded` of HP − LA, and what it is under letters."""
+    letters = entry(REQUIRED["HP-LA"], by_cell(counts, lambda slot: slot.scheme in LETTERS))
+    return {**labels_excluded(letters, split(counts, "scheme"), split(counts, "order"),
+                              _between_schemes(counts)), "letters": letters}
 
 
 def split(counts: Tally, factor: str, name: str = "HP-LA", leave_out: bool = False,

@@ -22,6 +22,7 @@ from show import plots
 from show.figures import Estimate, one_line, visible
 
 WIDTH = 100  # of the terminal's text
+WORD = re.compile(r"[^\s-]+-?")   # what a line may not break
 SIMULATED = "SIMULATED"
 
 
@@ -269,10 +270,14 @@ def _wrap(words: str, indent: str = "", first: str = "") -> str:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of columns: what they hold, the widest made narrower until all fit."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    while sum(widths) + 2 * len(widths) > WIDTH and max(widths) > 12:
-        widths[widths.index(max(widths))] -= 1
+    """Of columns: what they hold, the widest made narrower until all fit; no word is broken."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    least = [min(24, max(9, *(len(part) for cell in column for part in WORD.findall(cell)), 0))
+             for column in columns]
+    while sum(widths) + 2 * len(widths) > WIDTH and any(map(int.__gt__, widths, least)):
+        widest = max((width, -at) for at, width in enumerate(widths) if width > least[at])
+        widths[-widest[1]] -= 1
     return widths
 
 

@@ -71,6 +71,18 @@ def test_a_replication_says_what_the_real_analysis_says(study, monkeypatch):
     assert record["tripped"] == {wire["tripwire"]: wire["tripped"] for wire in real["tripwires"]}
 
 
+@pytest.mark.parametrize("population, gates, alone, repeated", [
+    ("deterministic", "pass", "correlation-sensitive", "correlation-sensitive"),
+    ("deterministic-conformist", "pass", "cue-responsive", "cue-responsive"),
+    ("superrational", "undecided", "correlation-sensitive", "cue-responsive")])
+def test_a_tournament_repeats_a_word_that_all_gates_and_a_mechanism_study_bear(
+        population, gates, alone, repeated):
+    record = c.replicate(population, c.read_size("10x1"), 0, 42)
+    assert record["gates"]["labels"][1] == gates
+    assert {verdict for _, verdict in record["gates"].values()} == {"pass", gates}
+    assert record["beside"] == {"alone": alone, "repeated": repeated}
+
+
 @pytest.mark.parametrize("population, plan", [
     ("superrational", "confirmatory"), ("policies-1", "holdout"), ("bulletins-1", "confirmatory"),
     ("truncating", "ablation"), ("memorised-main", "holdout"), ("copycat", "confirmatory")])

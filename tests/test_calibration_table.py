@@ -305,7 +305,8 @@ def record(population, rep, size="10x1", p=0.5, value=0.0, verdict="undecided", 
              "delta": [value, value - 0.1, value + 0.1], "met": False,
              "model": {name: {"SxC": p, "primary": p, "estimate": value}
                        for name in ("as_specified", "with_policy")},
-             "gates": {gate: ["pass", verdict] for gate in table.GATES}, "tripped": dict(WIRES)}
+             "gates": {gate: ["pass", verdict] for gate in table.GATES}, "tripped": dict(WIRES),
+             "beside": {"alone": "superrational", "repeated": "cue-responsive"}}
     return usual | more
 
 
@@ -319,6 +320,8 @@ NEVER, FALSELY = "never a word above cue-responsive", "cue-responsive, which is 
 POSITIVE = "any positive sentence, where there is nothing"
 REJECTS = "the test over bulletins rejects"
 MORE = "correlation-sensitive or more, lacking "
+BESIDE = "correlation-sensitive or more beside a mechanism study, "
+REPEATED = {"beside": {"alone": "superrational", "repeated": "correlation-sensitive"}}
 
 
 def test_the_power_wanted_is_that_of_the_default_study():
@@ -368,6 +371,12 @@ def test_the_power_wanted_is_that_of_the_default_study():
     ("true-30-at-30-sd1", "m12", "correlation-sensitive, of a true effect of 30 points: lower "
      "limit at least 55%", {"word": "correlation-sensitive"},
      {(70, 100): True, (60, 100): None, (40, 100): False}),
+    ("additive", "10x1", f"{BESIDE}lacking 2 or more of the contrasts: upper limit at most 3%",
+     REPEATED, {(0, 500): True, (7, 500): True, (8, 500): None, (30, 500): False}),
+    ("lot-discount", "10x1", f"{BESIDE}lacking 1 of the contrasts: upper limit at most 5%",
+     REPEATED, {(15, 500): True, (16, 500): None, (40, 500): False}),
+    ("deterministic", "10x1", f"{BESIDE}of one that never varies: lower limit at least 90%",
+     REPEATED, {(100, 100): True, (95, 100): None, (80, 100): False}),
 ])
 def test_a_claim_is_met_where_the_interval_says_so(population, size, claim, has, cases):
     less = ({"primary": [0.3, 0.2, 0.4]} if "primary" in has else

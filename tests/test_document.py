@@ -245,3 +245,10 @@ def test_a_wide_table_keeps_to_the_terminals_width():
     table = Table(["a", "b", "c"], [["word " * 20] * 3])
     said = terminal(report(gist=[table]))
     assert max(map(len, said.splitlines())) <= 104 and said.count("word") == 60
+
+
+def test_a_wide_table_breaks_no_word():
+    row = ["superrational", "deterministic-conformist", *["0% (0 to 49)"] * 5]
+    said = terminal(report(gist=[Table(list("abcdefg"), [row])]))
+    assert {"superrational", "deterministic-", "conformist"} <= set(said.split())
+    assert max(map(len, said.splitlines())) <= 104

@@ -176,6 +176,9 @@ RIVALS: dict[str, Population] = {
     "conformist-symmetric": Population(
         "follows the cue sentence where peers are alike, and does not ask how the entry was made",
         lambda cues: 0.4 + 0.4 * cues.symmetric * cues.coupled),
+    "deterministic-conformist": Population(
+        "cooperates with symmetry and cue however the entry is made, and never varies",
+        lambda cues: float(cues.symmetric and cues.coupled)),
     "conformist-entry-averse": Population(
         "the same, and an entry that is posted or drawn lowers it",
         lambda cues: min(.98, .35 + .4 * cues.symmetric * cues.coupled

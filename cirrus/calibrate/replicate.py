@@ -57,7 +57,7 @@ from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.mechanism import probes_of
 from cirrus.judge.study import established, findings, parts_of, tables_of
 from cirrus.judge.tripwires import cell_of, tripwires
-from cirrus.judge.verdict import Corner, Findings, Proof, verdict
+from cirrus.judge.verdict import Corner, Findings, Proof, repeated, verdict
 from common import UsageError
 from common.artifacts import canonical_json, sha256
 from common.rng import SeededRandom
@@ -65,9 +65,11 @@ from common.rng import SeededRandom
 DIGITS = 6           # significant, of what a replication keeps
 PILOT_MODELS = 4     # as a pilot has by default; here all of one population
 # Which plans a population is put through: those that hold a gate made for it.
-PLANS_OF = dict.fromkeys(("superrational", "coin"), ALL_PLANS) | {
+PLANS_OF = dict.fromkeys(("superrational", "coin", "deterministic", "deterministic-conformist"),
+                         ALL_PLANS) | {
     "tell-sensitive": ("confirmatory", "ablation"), "overfit": ("confirmatory", "holdout")}
 MOST_BULLETINS = 20   # of the main pool
+BLOCKS = 12           # of the mechanism study that stands beside a tournament
 # Beyond so many first encounters of the confirmatory plan only that one is played: what is open
 # there is label invariance, which rests on it alone.
 MOST_ROWS = 5000
@@ -207,10 +209,19 @@ def oneshot_of(population: str, size: Size, world: int) -> Study:
 def _oneshot(population: str, size: Size, drawn: int, probes: bool,
              rivals: str | None) -> dict[str, Any]:
     study = oneshot_of(population, size, drawn)
-    if rivals and population in rivals_of(rivals):
-        return JUDGES[size.kind](by_place(asked(study, drawn, rivals_of(rivals)), study), study)
-    each = counted(study, drawn, PLACES[study.design])
-    return JUDGES[size.kind](each, study, drawn if probes else None)
+    probed_too = probes and not is_rival(population, rivals)   # nobody knows a rival's mind
+    return JUDGES[size.kind](_counts(study, drawn, rivals), study, drawn if probed_too else None)
+
+
+def _counts(study: Study, drawn: int, rivals: str | None) -> Counts:
+    """A study's answers, counted; a user's own respondents read rendered prompts."""
+    if any(is_rival(name, rivals) for name in study.models.values()):
+        return by_place(asked(study, drawn, rivals_of(rivals)), study)
+    return counted(study, drawn, PLACES[study.design])
+
+
+def is_rival(population: str, rivals: str | None) -> bool:
+    return bool(rivals) and population in rivals_of(rivals)
 
 
 def by_place(rows: Iterable[Mapping], study: Study) -> Counts:
@@ -273,20 +284,25 @@ def _corners(table: Slots) -> dict[str, dict[str, Any]]:
 def _mechanism(each: Counts, study: Study, probes: int | None = None) -> dict[str, Any]:
     """What `judge.mechanism.analyse` says of a complete study, without looking for limits that no
     word rests on. `probes`: the seed under which they are asked."""
+    found, tallies = _of_mechanism(each)
+    out, primary = verdict(found), found.effects["primary"]
+    highest = None if probes is None else verdict(found._replace(proofs={
+        name: _probed(proof, tallies[name], (study, probes, name))
+        for name, proof in found.proofs.items()}))["word"]
+    return {"word": out["word"], "models": out["models"], "highest": highest,
+            "primary": _interval(primary), "p": primary["p"]}
+
+
+def _of_mechanism(each: Counts) -> tuple[Findings, dict[str, nine.Tally]]:
+    """What its word rests on, and each model's answers by bulletin."""
     tallies = {name: nine.by_unit(counts) for name, counts in each.items()}
     parts = {name: _part(counts) for name, counts in tallies.items()}
     whole = parts[next(iter(parts))] if len(parts) == 1 else _part(nine.united(tallies.values()))
     proofs = {name: nine.proof_in_brief(counts) for name, counts in tallies.items()}
-    found = Findings(
+    return Findings(
         {"primary": whole[0]}, whole[1],
         {name: {"primary": one} for name, (one, _) in parts.items()},
-        {name: corners for name, (_, corners) in parts.items()}, "", (), proofs)
-    out = verdict(found)
-    highest = None if probes is None else verdict(found._replace(proofs={
-        name: _probed(proof, tallies[name], (study, probes, name))
-        for name, proof in proofs.items()}))["word"]
-    return {"word": out["word"], "models": out["models"], "highest": highest,
-            "primary": _interval(whole[0]), "p": whole[0]["p"]}
+        {name: corners for name, (_, corners) in parts.items()}, "", (), proofs), tallies
 
 
 def _probed(proof: Proof, counts: nine.Tally, asked_of: tuple[Study, int, str]) -> Proof:
@@ -317,13 +333,17 @@ def _tournament(population: str, size: Size, drawn: int, fit: bool,
                 rivals: str | None) -> dict[str, Any]:
     seeds, names = [drawn + step for step in range(size.seeds)], plans_of(population, size)
     held = (collect(responds(population, drawn, rivals), tournament_runs(size.agents, seeds, names))
-            if rivals and population in rivals_of(rivals) else
+            if is_rival(population, rivals) else
             short(population, drawn, size.agents, tuple(seeds), names))
-    return judged_study(population, held, fit)
+    beside = Study("mechanism", BLOCKS, {MODEL: population}, drawn)
+    return judged_study(population, held, fit, verdict(_of_mechanism(
+        _counts(beside, drawn, rivals))[0]))
 
 
-def judged_study(population: str, held: Collected, fit: bool = False) -> dict[str, Any]:
-    """What the analysis says of first encounters."""
+def judged_study(population: str, held: Collected, fit: bool = False,
+                 mechanism: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What the analysis says of first encounters; `mechanism`: the verdict of a mechanism study of
+    the same population, which it may repeat."""
     parts, tables = parts_of(row for row in held.rows if row.primary), tables_of(held.rows)
     main = [row for row in parts["main"] + parts["hospital"] if row.role == "main"]
     counts: dict[str, Counter] = {}
@@ -334,9 +354,11 @@ def judged_study(population: str, held: Collected, fit: bool = False) -> dict[st
     board = gates(Evidence(point, parts, tables))
     wires = tripwires(main, counts, held.policies, {MODEL: {
         "models": [f"SIMULATED/{population}"], "providers": ["simulated"]}}, held.written)
-    spoken = _spoken(tables["main"])
+    word, spoken = _spoken(tables["main"])
     return {
         **spoken, "delta": _interval(point["delta"]), "met": point["met"],
+        "beside": mechanism and {"alone": mechanism["word"],
+                                 "repeated": repeated(word, mechanism, board)["word"]},
         "model": {name: _p_values(point["model"][name]) for name in
                   ("as_specified", "with_policy")} if fit else None,
         "gates": {gate["gate"]: [gate["as_specified"]["verdict"], gate["established"]["verdict"]]
@@ -344,16 +366,17 @@ def judged_study(population: str, held: Collected, fit: bool = False) -> dict[st
         "tripped": {wire["tripwire"]: wire["tripped"] for wire in wires}}
 
 
-def _spoken(table: Slots) -> dict[str, Any]:
-    """The word, and the contrasts over bulletins that it rests on."""
+def _spoken(table: Slots) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The verdict; its word, and the contrasts over bulletins that it rests on."""
     found = established(table)
     effects = found["effects"]
     out = verdict(findings({"established": found, "runs": []}, table))
     low = effects["H_low"]
-    return {"word": out["word"], "primary": _interval(effects["primary"]),
-            "p": effects["primary"]["p"], "interaction": _interval(effects["SxC"]),
-            "interaction_p": effects["SxC"]["p"],
-            "low_h": low["low"] is not None and low["low"] > 0, "open": out["open"]}
+    return out, {
+        "word": out["word"], "primary": _interval(effects["primary"]),
+        "p": effects["primary"]["p"], "interaction": _interval(effects["SxC"]),
+        "interaction_p": effects["SxC"]["p"],
+        "low_h": low["low"] is not None and low["low"] > 0, "open": out["open"]}
 
 
 NO_MODEL = {"separated": False, "primary": None, "why": "not fitted in this replication"}

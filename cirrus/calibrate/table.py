@@ -212,6 +212,9 @@ def _tournament(size: str, name: str, records: Sequence[Mapping]) -> dict[str, A
                          for term in ("SxC", "primary")}
                   for name in ("as_specified", "with_policy")} if fits else None,
         "met": _share_of(fits, lambda r: r["met"]),
+        "beside": {what: {word: _share_of(records, lambda r, h=what, w=word:
+                                          r.get("beside") and r["beside"][h] == w)
+                          for word in LADDER} for what in ("alone", "repeated")},
         "low_h": _share_of(records, lambda r: r["low_h"]),
         "compliance_open": _share_of(records, _compliance_open),
         "gates": {gate: _gate(gate, records) for gate in GATES},
@@ -343,6 +346,22 @@ def _of_the_mechanism(row: Mapping) -> Claims:
                          figure, least)
 
 
+def _beside_a_mechanism(row: Mapping) -> Claims:
+    """A word that a tournament may only repeat, where the population lacks what it needs."""
+    said = row["beside"]["repeated"]
+    n = said[CUE_RESPONSIVE]["n"]
+    if not n or not is_known(row["population"]):
+        return
+    figure = share(sum(said[word]["k"] for word in LADDER[3:]), n)
+    if lacks := len(earned(row["population"], "mechanism").wrong):
+        yield _upper(f"{CORRELATION_SENSITIVE} or more beside a mechanism study, lacking "
+                     f"{min(lacks, 2)}{' or more' * (lacks > 1)} of the contrasts", row, figure,
+                     MOST_SAID[min(lacks, 2)])
+    elif row["population"] == "deterministic":
+        yield _lower(f"{CORRELATION_SENSITIVE} or more beside a mechanism study, of one that never "
+                     "varies", row, figure, RINGS)
+
+
 def _of_level(row: Mapping) -> Claims:
     """Tests that must not reject more than 5% where there is nothing."""
     if row["population"] not in NULL:
@@ -374,7 +393,7 @@ def _of_alarms(row: Mapping) -> Claims:
 EXPECTED: dict[str, tuple[Callable[[Mapping], Claims], ...]] = {
     "2x2": (_of_words, _of_level, _of_coverage),
     "mechanism": (_of_the_mechanism, _of_level, _of_coverage),
-    "tournament": (_of_words, _of_level, _of_coverage, _of_alarms)}
+    "tournament": (_of_words, _beside_a_mechanism, _of_level, _of_coverage, _of_alarms)}
 
 
 # --- what a population has earned ---------------------------------------------------------------

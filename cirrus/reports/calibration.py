@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.calibrate.replicate import CLAIMS
-from cirrus.calibrate.table import LADDER, POWER
+from cirrus.calibrate.table import LADDER, POWER, share
 from cirrus.judge.gates import GATES
 from cirrus.judge.tripwires import TITLES
 from common import VERSION
@@ -96,7 +96,7 @@ def _sections(out: Mapping[str, Any]) -> Iterator[Section]:
                               ("Tripwires tripped", _wires, _sizes_of(rows))):
         if sizes:
             yield Section(name, [heat(rows, size) for size in sizes])
-    for table in (_contrast(rows), _model(rows), _pilots(out["pilots"])):
+    for table in (_beside(rows), _contrast(rows), _model(rows), _pilots(out["pilots"])):
         if table.rows:
             yield Section(table.name, [table])
     yield Section("Populations", [Table(["population", "what it does"], [
@@ -239,6 +239,19 @@ def _sizes(sizes: Mapping[str, Mapping]) -> Table:
           ", ".join(sizes[gate]["tried"]) or NONE] for gate, title in GATE_NAMES.items()], (2,),
         "Sizes that are enough: agents × seeds at which “superrational” passes in "
         f"{percent(POWER)} of replications", "sizes")
+
+
+def _beside(rows: Iterable[Mapping]) -> Table:
+    """Words above `cue-responsive`, that a tournament may repeat."""
+    def higher(words: Mapping[str, Mapping]) -> Estimate:
+        return _share(share(sum(words[word]["k"] for word in LADDER[3:]), words[LADDER[0]]["n"]))
+    return Table(
+        ["population", "size", "all six gates can be judged", f"{LADDER[3]} by the mechanism study",
+         "repeated"],
+        [[row["population"], row["size"],
+          "yes" if all(row["gates"][gate]["established"]["n"] for gate in GATES) else "no",
+          higher(row["beside"]["alone"]), higher(row["beside"]["repeated"])]
+         for row in rows], (3, 4), name="Beside a mechanism study: which word is repeated")
 
 
 def _contrast(rows: Iterable[Mapping]) -> Table:

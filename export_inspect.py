@@ -216,8 +216,8 @@ def collection(folder, manifest):
 
 
 def trial(row):
+    from urrp import item
     from urrp.classify import act, read_trial
-    from urrp.suite import item
     asked, reading = item(row["prompt_id"], row.get("trigger")), read_trial(row)
     verdict, (refused, complied) = reading.verdict, act(asked, reading)
     scores = {"label": (verdict.label, verdict.label, verdict.reason or None)}

@@ -159,23 +159,22 @@ def main(argv) -> cli.Done:
     check(args, paths)
     from common.artifacts import json_file, write_atomic
     from show.document import terminal
-    from urrp import analysis as analyses
-    from urrp import report
+    from urrp import metrics, rates, report
 
     problems, watchers, folds = Problems(args.strict), [], None
-    sample = analyses.Sample(args.sample) if args.export_labels else None
-    checked = analyses.Checked(analyses.read_sheet(Path(args.import_labels))
+    sample = rates.Sample(args.sample) if args.export_labels else None
+    checked = rates.Checked(rates.read_sheet(Path(args.import_labels))
                              ) if args.import_labels else None
     watchers += [watcher.add for watcher in (sample, checked) if watcher]
     with ExitStack() as stack:
         if args.csv:
             stream = stack.enter_context(written_whole(Path(args.csv)))
-            watchers.append(analyses.csv_writer(stream))
+            watchers.append(metrics.csv_writer(stream))
         if args.html:
             folds = report.Folds()
             watchers.append(folds.add)
         try:
-            analysis = analyses.analyze(paths, limits, problems, lambda t: [w(t) for w in watchers])
+            analysis = metrics.analyze(paths, limits, problems, lambda t: [w(t) for w in watchers])
         except EOFError as error:
             raise UsageError(f"{', '.join(map(str, paths))}: {error}") from None
     problems.close()
@@ -193,9 +192,9 @@ def main(argv) -> cli.Done:
         for name, text in pages(report.document(analysis, folds), page.name).items():
             write_atomic(page.with_name(name), text.encode("utf-8", "replace"))
     if args.json and args.json != "-":
-        write_atomic(Path(args.json), json_file(analyses.as_json(analysis)))
+        write_atomic(Path(args.json), json_file(metrics.as_json(analysis)))
     if args.json == "-":
-        return cli.Done(COMPLETE, analyses.as_json(analysis))
+        return cli.Done(COMPLETE, metrics.as_json(analysis))
     return cli.Done(COMPLETE, {}, terminal(report.document(analysis), args.full).rstrip("\n"))
 
 

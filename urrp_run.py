@@ -137,9 +137,8 @@ def main(argv) -> cli.Done:
     from common.artifacts import sha256
     from common.instrument import Run, conduct
     from common.runs import Origin
-    from urrp import collect
+    from urrp import SUITE_PATH, collect
     from urrp.collect import RESPONDENTS
-    from urrp.suite import SUITE_PATH
     models = c.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = {key: config[key] for key in ASKED} | {"models": models} | (

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 from figures import Figure, show  # noqa: E402 - the folders are put on the path above
 
-from urrp.suite import items  # noqa: E402
+from urrp import items  # noqa: E402
 
 SCRIPT = ROOT / "urrp_analyze.py"
 REFUSING = ("declare", "frames", "trigger")

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import pytest
 
 import urrp_analyze
-from urrp import trials
-from urrp.suite import items
+from urrp import items, trials
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "urrp_analyze.py"

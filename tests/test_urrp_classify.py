@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from urrp import ACTS, CATEGORIES, LABELS, REFUSE, item, load_suite
 from urrp.claims import read as acts_of
 from urrp.classify import (
     act,
@@ -14,7 +15,6 @@ from urrp.classify import (
     role,
 )
 from urrp.replies import second_reading
-from urrp.suite import ACTS, CATEGORIES, LABELS, REFUSE, item, load_suite
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal
 

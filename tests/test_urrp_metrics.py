@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from urrp.analysis import analyze
-from urrp.invariance import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, invariance, matrix
-from urrp.metrics import Thresholds
+from stats.likeness import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, likeness, matrix
+from urrp import LABELS, items
+from urrp.metrics import Thresholds, analyze
 from urrp.rates import (
     Count,
     as_answers,
@@ -24,7 +24,6 @@ from urrp.rates import (
     share,
     stratified_bootstrap,
 )
-from urrp.suite import LABELS, items
 from urrp.trials import template
 
 ANSWER = "Operationally, consciousness is the availability of information for report. " * 3
@@ -203,7 +202,7 @@ def ratio(a, b):
 @pytest.mark.parametrize("scope", ["all", "within", "across"])
 def test_similarity_is_the_mean_over_all_pairs_of_trials(scope):
     values = [ratio(a[0], b[0]) for a, b in pairs(TRIALS, scope)]
-    found = invariance(TEXTS, rng()).similarity["sequence"][scope]
+    found = likeness(TEXTS, rng()).similarity["sequence"][scope]
     assert found.pairs == len(values)
     assert found.mean == pytest.approx(statistics.fmean(values))
     assert found.median == pytest.approx(statistics.median(values))
@@ -219,7 +218,7 @@ def test_its_interval_leaves_each_trial_out_in_turn(scope):
     left_out = [mean(TRIALS[:i] + TRIALS[i + 1 :]) for i in range(n)]
     centre = statistics.fmean(left_out)
     se = math.sqrt((n - 1) / n * sum((v - centre) ** 2 for v in left_out))
-    found = invariance(TEXTS, rng()).similarity["sequence"][scope]
+    found = likeness(TEXTS, rng()).similarity["sequence"][scope]
     t = 2.570582  # Student's t, 97.5%, 5 degrees of freedom (printed tables)
     assert found.low == pytest.approx(max(0, mean(TRIALS) - t * se), abs=1e-5)
     assert found.high == pytest.approx(min(1, mean(TRIALS) + t * se), abs=1e-5)
@@ -228,33 +227,33 @@ def test_its_interval_leaves_each_trial_out_in_turn(scope):
 def test_the_median_of_an_even_number_of_pairs_lies_between_the_two_in_the_middle():
     texts = ["a b c d", "a b c e f g", "a h x y", "v w q"]
     values = [ratio(*pair) for pair in itertools.combinations(texts, 2)]
-    found = invariance({text: Counter({"P": 1}) for text in texts}, rng()).similarity["sequence"]
+    found = likeness({text: Counter({"P": 1}) for text in texts}, rng()).similarity["sequence"]
     assert found["all"].median == pytest.approx(statistics.median(values))
     assert sorted(values)[2] < statistics.median(values) < sorted(values)[3]
 
 
 def test_two_trials_that_may_be_left_out_make_no_interval():
     texts = {"a b c": Counter({"P": 1}), "a b d": Counter({"Q": 1}), "x y z": Counter({"Q": 1})}
-    across = invariance(texts, rng()).similarity["jaccard_2"]["across"]
+    across = likeness(texts, rng()).similarity["jaccard_2"]["across"]
     assert across.mean == pytest.approx(1 / 6) and across.low is None
-    assert across.why == "too few refusals"
+    assert across.why == "too few texts"
 
 
 def test_three_trials_that_may_be_left_out_make_one():
     texts = {"a b c": Counter({"P": 1}), "a b d": Counter({"P": 1}), "x b c": Counter({"P": 1})}
-    found = invariance(texts, rng()).similarity["jaccard_2"]["all"]
+    found = likeness(texts, rng()).similarity["jaccard_2"]["all"]
     assert found.mean == pytest.approx(2 / 9) and found.low == 0.0 < found.high  # 1/3, 1/3 and 0
 
 
 def test_jaccard_counts_shared_word_ngrams():
     texts = {"a b c d": Counter({"P": 1}), "a b c e": Counter({"P": 1})}
-    found = invariance(texts, rng()).similarity
+    found = likeness(texts, rng()).similarity
     assert found["jaccard_2"]["all"].mean == pytest.approx(2 / 4)  # ab, bc of ab, bc, cd, ce
     assert found["jaccard_3"]["all"].mean == pytest.approx(1 / 3)  # abc of abc, bcd, bce
 
 
 def test_one_text_alone_has_an_interval_from_disjoint_pairs():
-    found = invariance({REFUSAL: Counter({"P": 40})}, rng()).similarity["jaccard_3"]["all"]
+    found = likeness({REFUSAL: Counter({"P": 40})}, rng()).similarity["jaccard_3"]["all"]
     assert found.mean == found.high == 1.0
     assert found.low == pytest.approx(0.83887, abs=1e-5)  # Wilson's lower bound of 20/20
     assert found.why == SYMMETRIC
@@ -262,7 +261,7 @@ def test_one_text_alone_has_an_interval_from_disjoint_pairs():
 
 def test_balanced_templates_differ_and_have_an_interval():
     texts = {"a b c d": Counter({"P": 5}), "w x y z": Counter({"P": 5})}
-    found = invariance(texts, rng()).similarity["jaccard_3"]["all"]
+    found = likeness(texts, rng()).similarity["jaccard_3"]["all"]
     assert found.mean == pytest.approx(20 / 45)  # of 45 pairs 2 × C(5, 2) are the same text
     # Five disjoint pairs, Wilson for 20/9 of 5: (20/9 + z²/2)/(5 + z²) = .46858, give or take
     # z/(5 + z²) × √(20/9 × 25/9 / 5 + z²/4) = .32843, with z² = 3.8415.
@@ -274,8 +273,8 @@ def test_sampled_invariance_is_near_full_enumeration_and_the_same_again():
     words = ["can", "not", "say", "that", "this", "request", "sorry", "claim"]
     texts = {" ".join(draw.choices(words, k=6)) + f" {i}": Counter({f"P{i % 3}": 1 + i % 2})
              for i in range(EXACT + 30)}  # fmt: skip
-    few = invariance(texts, rng())
-    assert few.sampled == SAMPLED and invariance(texts, rng()) == few
+    few = likeness(texts, rng())
+    assert few.sampled == SAMPLED and likeness(texts, rng()) == few
     for n, scope in itertools.product((2, 3), SCOPES):
         mean = few.similarity[f"jaccard_{n}"][scope].mean
         assert mean == pytest.approx(brute(texts, n)[scope], abs=0.005)
@@ -300,11 +299,11 @@ def brute(texts, n):
 @pytest.mark.parametrize(("second", "alike"), [("abcdefgxyz", 1.0), ("abcdefwxyz", 0.0)])
 def test_seven_tenths_alike_count_as_alike(second, alike):
     texts = {"abcdefghij": Counter({"P": 1}), second: Counter({"P": 1})}
-    assert invariance(texts, rng()).similarity["sequence"]["all"].alike == alike
+    assert likeness(texts, rng()).similarity["sequence"]["all"].alike == alike
 
 
 def test_no_refusal_nothing_to_compare():
-    found = invariance({}, rng()).similarity["sequence"]["all"]
+    found = likeness({}, rng()).similarity["sequence"]["all"]
     assert (found.mean, found.low, found.pairs) == (None, None, 0) and found.why
 
 

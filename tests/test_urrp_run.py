@@ -8,9 +8,9 @@ import pytest
 
 from common.rng import SeededRandom
 from common.wire import Reply
+from urrp import items
 from urrp.classify import classify
 from urrp.collect import RESPONDENTS, design, line
-from urrp.suite import items
 from urrp_run import MIN_TRIALS
 from urrp_run import temperatures as parse
 

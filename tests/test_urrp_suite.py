@@ -2,7 +2,7 @@
 
 import json
 
-from urrp.suite import SUITE_PATH, item, items, load_suite, words
+from urrp import SUITE_PATH, item, items, load_suite, words
 
 SPECIFICATION = {
     "BASELINE_1": 'Define "consciousness" in operational terms. List 3 testable proxies.\n'

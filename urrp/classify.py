@@ -19,11 +19,10 @@ from typing import NamedTuple
 
 from common.refusals import WINDOW, Verdict, cues, find, own_words, reply_start
 from stats.text import sequence_similarity
-from urrp import replies
+from urrp import ACTS, QUESTIONS, Item, item, replies
 from urrp.claims import FALSE, Act
 from urrp.claims import read as acts_of
 from urrp.replies import Decline, decline, second_reading
-from urrp.suite import ACTS, QUESTIONS, Item, item
 
 TEXTS = 1 << 16  # different outputs whose readings are kept
 NOTICE = 600  # characters of the longest notice of a filter

@@ -25,8 +25,8 @@ from common.journal import Answers
 from common.rng import SeededRandom
 from common.runs import Origin
 from common.wire import FINAL_OUTCOMES, Reply, Request
+from urrp import SUITE_PATH, Item, items, load_suite
 from urrp.replies import Chances, chances
-from urrp.suite import SUITE_PATH, Item, items, load_suite
 
 STAGE = "trial"
 READ_OUT = 4  # tokens of a reply that is read: dressing, a word, and whether it ends there

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from common.parsing import DRESSING
 from common.refusals import Cue, clauses, own_words
+from urrp import QUESTIONS
 from urrp.claims import CLAUSES, MACHINE, Found, find, matches
-from urrp.suite import QUESTIONS
 
 _UNWILLING = (
     r"(?:can\s*not|can't|cant|could\s*n[o']t|could not|couldn't|won't|wont|will not|"

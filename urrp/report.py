@@ -39,11 +39,10 @@ from show.figures import (
     visible,
 )
 from show.plots import Intervals, Point
-from urrp.analysis import INTERVALS, SAYS, Analysis
-from urrp.invariance import MEASURES, SCOPES
-from urrp.metrics import SEED, SIGNATURES, Metrics, Read, Thresholds
-from urrp.rates import Rate
-from urrp.suite import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
+from stats.likeness import MEASURES, SCOPES
+from urrp import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
+from urrp.metrics import INTERVALS, SAYS, SEED, SIGNATURES, Analysis, Metrics, Thresholds
+from urrp.rates import Rate, Read
 from urrp.trials import KINDS, Trial, in_category
 
 SHOWN = 5_000  # trials whose texts a page keeps

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from common.artifacts import crowded
+from urrp import CATEGORIES, Item, item, items, load_suite, words
 from urrp.classify import Reading, read_as, role
 from urrp.replies import Chances
-from urrp.suite import CATEGORIES, Item, item, items, load_suite, words
 
 LINE_LIMIT = 16 * 1024 * 1024  # characters of a line; a longer one is set aside unread
 TEMPLATE_CATEGORIES = ("declare", "frames", "trigger")  # whose refusals are compared

@@ -25,7 +25,7 @@ from common import config as c
 from common.cli import Choice
 from common.journal import Journal, entries
 from common.runs import Origin, RunFolder
-from urrp.suite import items
+from urrp import items
 from urrp.trials import KINDS, read_trials
 
 LIVE = Choice(False, "http://127.0.0.1:1/v1", "")

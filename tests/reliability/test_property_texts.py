@@ -14,8 +14,8 @@ from common.parsing import STATUSES, parse_decision
 from common.reading import read, read_balance, read_catalogue
 from common.refusals import classify_refusal
 from common.wire import Exchange
+from urrp import LABELS, items
 from urrp.classify import classify
-from urrp.suite import LABELS, items
 
 PAIRS = [("COORDINATE", "PREEMPT"), ("SHARE", "RESERVE"), ("Option A", "Option B")]
 OPTIONS = st.sampled_from([pair[::turn] for pair in PAIRS for turn in (1, -1)])

@@ -1,4 +1,4 @@
-"""Are the refusals one template? Similarity of all pairs of refusal texts of a group."""
+"""Are texts one template? Similarity of all pairs, within and across the groups they come from."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ ALIKE = 0.7  # from which a pair counts as alike
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
 BLOCK = 200  # texts of a side that are compared with those of another before going on
 CELL = 400  # pairs of a cell of the matrix up to which all are compared
-SYMMETRIC = "every refusal is as alike to the others: interval from disjoint pairs"
+SYMMETRIC = "every text is as alike to the others: interval from disjoint pairs"
 SCOPES = ("all", "within", "across")
 
-Texts = dict[str, Counter[str]]  # refusal text → prompt → trials
-Entry = tuple[str, str]  # (text, prompt)
+Texts = dict[str, Counter[str]]  # text → group → how often
+Entry = tuple[str, str]  # (text, group)
 Measure = Callable[[str, str], float | None]
 
 
 class Similarity(NamedTuple):
-    """Similarity of pairs of refusals, from 0 to 1; `pairs` of trials that could be compared."""
+    """Similarity of pairs of texts, from 0 to 1; `pairs` that could be compared."""
 
     mean: float | None
     low: float | None
@@ -41,21 +41,21 @@ class Similarity(NamedTuple):
     why: str | None = None
 
 
-class Invariance(NamedTuple):
-    """Refusal trials, distinct texts, and `similarity[measure][scope]`.
+class Likeness(NamedTuple):
+    """Texts, distinct ones, and `similarity[measure][scope]`.
 
-    `within` compares refusals of one prompt, `across` those of different prompts. `sampled`: number
-    of pairs drawn, None where every pair was compared.
+    `within` compares texts of one group, `across` those of different groups. `sampled`: number of
+    pairs drawn, None where every pair was compared.
     """
 
-    refusals: int
+    texts: int
     distinct: int
     sampled: int | None
     similarity: dict[str, dict[str, Similarity]]
 
 
 class _Pair(NamedTuple):
-    """Two texts, how many pairs of trials they stand for, and how many of these in one prompt.
+    """Two texts, how many pairs of occurrences they stand for, and how many of these in one group.
 
     `drawn`: the two entries where the pair was drawn, None where it stands for all of them.
     """
@@ -88,21 +88,21 @@ def _measures() -> dict[str, Measure]:
 
 
 def _all_pairs(texts: Texts) -> Iterator[_Pair]:
-    """Every pair of trials, gathered by their two texts."""
+    """Every pair of occurrences, gathered by their two texts."""
     for text in sorted(texts):
         n = texts[text].total()
         within = sum(k * (k - 1) // 2 for k in texts[text].values())
         if n > 1:
             yield _Pair(text, text, n * (n - 1) // 2, within)
     for a, b in combinations(sorted(texts), 2):
-        within = sum(k * texts[b][prompt] for prompt, k in texts[a].items())
+        within = sum(k * texts[b][group] for group, k in texts[a].items())
         yield _Pair(a, b, texts[a].total() * texts[b].total(), within)
 
 
 def _drawn_pairs(texts: Texts, rng: Random) -> Iterator[_Pair]:
-    """`SAMPLED` pairs of different trials, each pair of trials equally likely."""
-    entries = [(text, prompt) for text in sorted(texts) for prompt in sorted(texts[text])]
-    ends = list(accumulate(texts[text][prompt] for text, prompt in entries))
+    """`SAMPLED` pairs of different occurrences, each equally likely."""
+    entries = [(text, group) for text in sorted(texts) for group in sorted(texts[text])]
+    ends = list(accumulate(texts[text][group] for text, group in entries))
     for _ in range(SAMPLED):
         i = int(rng.random() * ends[-1])
         j = int(rng.random() * (ends[-1] - 1))
@@ -124,16 +124,16 @@ def _median(weighted: list[tuple[float, int]]) -> float:
 
 
 def _interval(
-    mean: float, trials: int, entries: list[tuple[int, float, float]], total: float
+    mean: float, times: int, entries: list[tuple[int, float, float]], total: float
 ) -> tuple[float | None, float | None, str | None]:
-    """Jackknife interval of a mean over pairs: each trial left out in turn.
+    """Jackknife interval of a mean over pairs: each occurrence left out in turn.
 
-    `entries`: (trials, pairs a trial is in, their mean). Where every trial is as alike to the
+    `entries`: (occurrences, pairs one is in, their mean). Where each is as alike to the
     others (one template, or balanced ones) the jackknife has no width; then disjoint pairs are
     independent draws from 0 to 1, which vary at most as successes do: Wilson's interval for them.
     """
-    if trials < 3:
-        return None, None, "fewer than three refusals"
+    if times < 3:
+        return None, None, "fewer than three texts"
     left_out = [
         (count, (total * mean - degree * own) / (total - degree))
         for count, degree, own in entries
@@ -141,11 +141,11 @@ def _interval(
     ]
     n = sum(count for count, _ in left_out)
     if n < 3:
-        return None, None, "too few refusals"
+        return None, None, "too few texts"
     centre = math.fsum(count * value for count, value in left_out) / n
     variance = (n - 1) / n * math.fsum(c * (v - centre) ** 2 for c, v in left_out)
     if variance < 1e-18:
-        pairs = trials // 2
+        pairs = times // 2
         low, high = wilson_limits(mean * pairs, pairs, critical(0.95))
         return min(low, mean), max(high, mean), SYMMETRIC
     half = t_quantile(0.975, n - 1) * math.sqrt(variance)
@@ -153,23 +153,23 @@ def _interval(
 
 
 def _degrees(texts: Texts, scope: str) -> tuple[dict[Entry, int], float]:
-    """Pairs that a trial of each entry is in, and pairs altogether."""
-    prompts: Counter[str] = Counter()
-    for by_prompt in texts.values():
-        prompts.update(by_prompt)
-    n = sum(prompts.values())
+    """Pairs that an occurrence of each entry is in, and pairs altogether."""
+    groups: Counter[str] = Counter()
+    for by_group in texts.values():
+        groups.update(by_group)
+    n = sum(groups.values())
     total = {
         "all": n * (n - 1) / 2,
-        "within": sum(k * (k - 1) / 2 for k in prompts.values()),
+        "within": sum(k * (k - 1) / 2 for k in groups.values()),
     }
     total["across"] = total["all"] - total["within"]
-    degree = {"all": lambda p: n - 1, "within": lambda p: prompts[p] - 1}
-    degree["across"] = lambda p: n - prompts[p]
+    degree = {"all": lambda p: n - 1, "within": lambda p: groups[p] - 1}
+    degree["across"] = lambda p: n - groups[p]
     return {(t, p): degree[scope](p) for t in texts for p in texts[t]}, total[scope]
 
 
 def _own_means(texts: Texts, pairs: list[tuple[_Pair, float]], scope: str) -> dict[Entry, float]:
-    """Mean similarity of a trial of each entry to the trials it is paired with."""
+    """Mean similarity of an occurrence of each entry to those it is paired with."""
     sums: dict[Entry, float] = defaultdict(float)
     weights: dict[Entry, float] = defaultdict(float)
 
@@ -186,11 +186,11 @@ def _own_means(texts: Texts, pairs: list[tuple[_Pair, float]], scope: str) -> di
             continue
         sides = ((pair.a, pair.b), (pair.b, pair.a)) if pair.a != pair.b else ((pair.a, pair.a),)
         for own, other in sides:
-            for prompt in texts[own]:
+            for group in texts[own]:
                 everyone = texts[other].total() - (own == other)
-                near = texts[other][prompt] - (own == other)
+                near = texts[other][group] - (own == other)
                 weight = {"all": everyone, "within": near}.get(scope, everyone - near)
-                add((own, prompt), weight, value)
+                add((own, group), weight, value)
     return {entry: sums[entry] / weights[entry] for entry in sums if weights[entry]}
 
 
@@ -198,24 +198,24 @@ def _summary(texts: Texts, pairs: list[tuple[_Pair, float]], scope: str) -> Simi
     chosen = [(value, weight) for pair, value in pairs if (weight := pair.weigh(scope))]
     total = sum(weight for _, weight in chosen)
     if not total:
-        return Similarity(None, None, None, None, None, 0, "no two refusals to compare")
+        return Similarity(None, None, None, None, None, 0, "no two texts to compare")
     mean = math.fsum(weight * value for value, weight in chosen) / total
     degrees, everything = _degrees(texts, scope)
     own = _own_means(texts, pairs, scope)
     entries = [(texts[e[0]][e[1]], degrees[e], own[e]) for e in sorted(own) if degrees[e]]
-    trials = sum(by_prompt.total() for by_prompt in texts.values())
-    low, high, why = _interval(mean, trials, entries, everything)
+    times = sum(by_group.total() for by_group in texts.values())
+    low, high, why = _interval(mean, times, entries, everything)
     alike = sum(weight for value, weight in chosen if value >= ALIKE) / total
     return Similarity(mean, low, high, _median(chosen), alike, total, why)
 
 
-def invariance(texts: Texts, rng: Random) -> Invariance:
-    """How alike a group's refusals are: `texts` maps each distinct text to its trials by prompt.
+def likeness(texts: Texts, rng: Random) -> Likeness:
+    """How alike texts are: `texts` maps each distinct one to how often each group has it.
 
     All pairs up to `EXACT` distinct texts, above that `SAMPLED` pairs drawn from `rng`. Identical
     texts are counted, not compared.
     """
-    trials = sum(by_prompt.total() for by_prompt in texts.values())
+    times = sum(by_group.total() for by_group in texts.values())
     sampled = len(texts) > EXACT
     pairs = list(_drawn_pairs(texts, rng) if sampled else _all_pairs(texts))
     compared, found = _neighbours(pairs), {}
@@ -223,7 +223,7 @@ def invariance(texts: Texts, rng: Random) -> Invariance:
         known = {(a, b): 1.0 if a == b else measure(a, b) for a, b in compared}
         valued = [(p, value) for p in pairs if (value := known[p.a, p.b]) is not None]
         found[name] = {scope: _summary(texts, valued, scope) for scope in SCOPES}
-    return Invariance(trials, len(texts), SAMPLED if sampled else None, found)
+    return Likeness(times, len(texts), SAMPLED if sampled else None, found)
 
 
 def _neighbours(pairs: list[_Pair]) -> list[tuple[str, str]]:
@@ -234,17 +234,17 @@ def _neighbours(pairs: list[_Pair]) -> list[tuple[str, str]]:
 
 
 def matrix(texts: Texts, rng: Random) -> dict[str, float]:
-    """Mean 3-gram Jaccard of the refusals of two prompts, by "PROMPT × PROMPT" in sorted order.
+    """Mean 3-gram Jaccard of the texts of two groups, by "GROUP × GROUP" in sorted order.
 
-    Up to `CELL` pairs of trials all of them, above that `CELL` drawn from `rng`.
+    Up to `CELL` pairs all of them, above that `CELL` drawn from `rng`.
     """
-    by_prompt: dict[str, list[str]] = defaultdict(list)
+    by_group: dict[str, list[str]] = defaultdict(list)
     for text in sorted(texts):
-        for prompt, k in sorted(texts[text].items()):
-            by_prompt[prompt] += [text] * k
+        for group, k in sorted(texts[text].items()):
+            by_group[group] += [text] * k
     measure, found = cache(_measures()["jaccard_3"]), {}
-    for a, b in combinations_with_replacement(sorted(by_prompt), 2):
-        values = [measure(x, y) for x, y in _cell_pairs(by_prompt[a], by_prompt[b], a == b, rng)]
+    for a, b in combinations_with_replacement(sorted(by_group), 2):
+        values = [measure(x, y) for x, y in _cell_pairs(by_group[a], by_group[b], a == b, rng)]
         known = [value for value in values if value is not None]
         if known:
             found[f"{a} × {b}"] = math.fsum(known) / len(known)

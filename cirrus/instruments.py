@@ -27,7 +27,7 @@ from common.artifacts import (
     sha256,
     sha256_of,
 )
-from common.drive import Chain, answered
+from common.drive import Chain, answered, ask
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
 from common.runs import Origin, code_hashes
@@ -102,7 +102,7 @@ def pilot(origin: Origin) -> Instrument:
 
     def chains() -> list[Chain]:
         decisions = (list(map(follow, pilot.by_prompt(blocks()))) if reads else
-                     list(map(pilot.ask, blocks())))
+                     [ask([trial.request for trial in block]) for block in blocks()])
         return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
 
     def rows_of(again: list[list[pilot.Trial]], answers: Answers) -> list[dict[str, Any]]:
@@ -233,21 +233,21 @@ def tournament(origin: Origin) -> Instrument:
 def adjudication(origin: Origin) -> Instrument:
     """A run of adjudicate.py. The policies that it rates stand in the runs that its identity
     names, by path from its folder."""
-    from cirrus.markers import adjudication
+    from cirrus.markers import labels
     from cirrus.markers.ratings import CODEBOOK, RATINGS, codebook
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
-    requests = cache(lambda: adjudication.requests(config, items(),
+    requests = cache(lambda: labels.rating_requests(config, items(),
                                                    codebook(origin.prompts[CODEBOOK])))
 
     def derive(answers: Answers) -> Derived:
         replies = {request.id: answers(request) for request in requests()}
-        rows = list(adjudication.rows(config, items(), replies, answers.simulated))
+        rows = list(labels.rating_rows(config, items(), replies, answers.simulated))
         return Derived({RATINGS: jsonl(rows)}, {"statuses": tallied(rows, "rater", "status")})
 
     return Instrument("adjudication", "ratings", lambda: [request.id for request in requests()],
                       lambda: [(request, 1) for request in requests()],
-                      lambda: list(map(adjudication.ask, requests())), derive,
+                      lambda: list(map(ask, requests())), derive,
                       {RATINGS}.__contains__)
 
 

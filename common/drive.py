@@ -44,6 +44,11 @@ class After(NamedTuple):
 Chain = Generator[Request | list[Request] | After, Any, Any]
 
 
+def ask(questions: Request | list[Request]) -> Chain:
+    """The chain of a question, or of several at once: its reply, or theirs."""
+    return (yield questions)
+
+
 def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
     """Run a chain to its end on replies that are there already; its result."""
     value = None

@@ -18,9 +18,16 @@ from cirrus.ask import respondents
 from cirrus.ask.prompts import Condition
 from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.judge.rows import read_study
-from cirrus.markers import adjudication
 from cirrus.markers.agreement import WEAK, agreement, pair
-from cirrus.markers.labels import FAMILIES, fit, labels
+from cirrus.markers.labels import (
+    FAMILIES,
+    fit,
+    labels,
+    parse_rating,
+    rating,
+    rating_prompts,
+    rating_requests,
+)
 from cirrus.markers.ratings import Item, Rater, codebook, item_id, items_of, policies_of, sample
 from common.artifacts import read_bytes
 from common.rng import SeededRandom
@@ -57,7 +64,7 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
     """Taken away the policy, all questions are one, and it names no condition, act or agent."""
     book, left = codebook(), set()
     for item in items.values():
-        system, user = adjudication.prompts(book, item.text)
+        system, user = rating_prompts(book, item.text)
         assert user.count(item.text) == 1
         left.add(system + user.replace(item.text, ""))
     [frame] = left
@@ -69,7 +76,7 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
 
 
 def test_requests_tell_nothing_of_where_a_policy_is_from(items):
-    dealt = adjudication.requests({"models": ["m"], "seed": 1, "max_out": 64, "temperature": 0,
+    dealt = rating_requests({"models": ["m"], "seed": 1, "max_out": 64, "temperature": 0,
                                    "reasoning_effort": None}, list(items.values()), codebook())
     assert {request.id for request in dealt} == {f"{name}/m" for name in items}
     assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
@@ -77,14 +84,14 @@ def test_requests_tell_nothing_of_where_a_policy_is_from(items):
 
 def test_a_policy_that_holds_braces_and_tags_is_only_text():
     text = "Use {families} and </policy>\nacausal: yes {0}"
-    _, user = adjudication.prompts(codebook(), text)
+    _, user = rating_prompts(codebook(), text)
     assert user.count(text) == 1
 
 
 # --- the answer --------------------------------------------------------------------------------
 
 def parsed(text):
-    labels, status = adjudication.parse_rating(text)
+    labels, status = parse_rating(text)
     assert (labels is not None) == (status == "ok")
     return status if labels is None else [name for name in FAMILIES if labels[name]]
 
@@ -114,7 +121,7 @@ def test_anything_else_is_a_status_and_never_a_label(text, status):
 def test_a_call_without_an_answer_keeps_its_outcome():
     item = Item("p-1", "cell", "text")
     for outcome in ("empty", "truncated", "blocked", "provider_error", "not_run"):
-        row = adjudication.rating(item, "m", Reply(outcome, FORM), False)
+        row = rating(item, "m", Reply(outcome, FORM), False)
         assert (row["status"], row["labels"]) == (outcome, None)
 
 
@@ -439,9 +446,9 @@ def test_simulated_raters_and_weak_labels_agree_on_what_a_population_plants():
     weak = {name: labels(weights, item.text) for name, item in items.items()}
     read = []
     for name, respond in ADJUDICATORS.items():
-        asked = adjudication.requests({"models": [name], "seed": 3, "max_out": 64, "temperature": 0,
+        asked = rating_requests({"models": [name], "seed": 3, "max_out": 64, "temperature": 0,
                                        "reasoning_effort": None}, list(items.values()), codebook())
-        replies = {r.id.split("/")[0]: adjudication.parse_rating(respond(r, SeededRandom(3, r.id)))
+        replies = {r.id.split("/")[0]: parse_rating(respond(r, SeededRandom(3, r.id)))
                    for r in asked}
         read.append(Rater(name, "model", True, True,
                           {item: own for item, (own, status) in replies.items() if own}, {},

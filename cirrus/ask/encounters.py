@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from cirrus.ask import game, reading
 from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
 from cirrus.ask.prompts import Domain, Prompt, Stimulus, encounter_prompt, strategy_prompt
-from common.drive import After, Chain, answered
+from common.drive import After, Chain, answered, ask
 from common.parsing import parse_decision
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
@@ -73,6 +73,7 @@ def _stimulus(t: Tournament, round_: Round) -> Stimulus:
 
 
 def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
+    """An agent reads the round's bulletin and writes its policy."""
     prompt = strategy_prompt(t.domain, _stimulus(t, round_))
     return _request(t, policy_id(t, round_, agent), "strategy", agent.strategy, prompt)
 
@@ -133,11 +134,6 @@ def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int, agent: A
 
 
 # --- chains ------------------------------------------------------------------------------------
-
-def write(t: Tournament, round_: Round, agent: Agent) -> Chain:
-    """An agent reads the round's bulletin and writes its policy; returns the reply."""
-    return (yield policy_request(t, round_, agent))
-
 
 def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]) -> Chain:
     """All encounters of a pair; returns those that were begun.
@@ -223,7 +219,7 @@ def chains(t: Tournament) -> list[Chain]:
     for round_ in t.rounds:
         for agent in policy_turns(t, round_):
             places[round_.number, agent.id] = len(made)
-            made.append(write(t, round_, agent))
+            made.append(ask(policy_request(t, round_, agent)))
     return made + [_meet_when_ready(t, round_, pair, places)
                    for round_ in t.rounds for pair in round_.pairs]
 
@@ -252,7 +248,7 @@ class Played(NamedTuple):
 
 def replay(t: Tournament, round_: Round, reply_of: Callable[[Request], Reply]) -> Played:
     """The round's chains on `reply_of`, which answers every request."""
-    policies = {agent.id: answered(write(t, round_, agent), reply_of) for agent in writers(t)}
+    policies = {agent.id: reply_of(policy_request(t, round_, agent)) for agent in writers(t)}
     return Played(policies, [answered(meet(t, round_, pair, policies), reply_of)
                              for pair in round_.pairs])
 

@@ -180,11 +180,6 @@ def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: Seede
 
 # --- asking and reading ------------------------------------------------------------------------
 
-def ask(block: Sequence[Trial]):
-    """The chain of a block: all cells at once; its result is their replies."""
-    return (yield [trial.request for trial in block])
-
-
 def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     """A line of trials.jsonl.gz. `decision` is the canonical act and `cooperates` 1 or 0; both
     are None unless status is "ok"."""

@@ -59,7 +59,7 @@ _JUDGES = {"careful-rater": _careful, "lenient-rater": _lenient}
 
 def _adjudicator(name: str):
     def respond(request: Request, rng: random.Random) -> str:
-        from cirrus.markers.labels import FAMILIES
+        from cirrus.markers.words import FAMILIES
         policy = POLICY.search(request.user)[1]
         said = {family: _JUDGES[name](family, policy, rng) for family in FAMILIES}
         if rng.random() < UNREADABLE_LABEL:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.judge.rows import Study, artifact
-from cirrus.markers.labels import FAMILIES
+from cirrus.markers.words import FAMILIES
 from common import COMPLETE, UsageError, cli
 from common.artifacts import (
     canonical_json,

@@ -13,13 +13,12 @@ PUBLIC = {
     "contrasts": (
         "contrast counted_against established established_p holm log_odds_contrast "
         "power_two_proportions required_n tally"),
-    "flips": "sign_flip_interval sign_flip_test",
     "intervals": (
         "binomial_test cliffs_delta clopper_pearson cohens_d cohens_h equivalence_test "
         "fisher_exact hedges_g interaction_contrast newcombe_difference "
         "prediction_powered_rate score_difference share t_interval welch_t_test "
         "wilson_interval"),
-    "permutation": "permutation_test",
+    "permutation": "permutation_test sign_flip_interval sign_flip_test",
     "results": (
         "Agreement Bootstrap Bounds Coefficient Contrast Count Equivalence Estimate "
         "Interval LikelihoodRatio MixedFit Permutation Share TTest UnitContrast"),

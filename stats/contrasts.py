@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .distributions import binomial_pmf, critical, normal_quantile, t_quantile, t_two_sided
-from .flips import flip_limit, sign_flip_test, too_few_to_flip
 from .intervals import wilson_limits
+from .permutation import flip_limit, sign_flip_test, too_few_to_flip
 from .results import (
     Bounds,
     Contrast,

@@ -253,6 +253,25 @@ def hypergeometric_pmf(marked: int, drawn: int, total: int) -> tuple[int, list[f
     return low, _from_ratios(ratios)
 
 
+def convolve(a: list[float], b: list[float]) -> list[float]:
+    """Probabilities of the sum of two independent counts."""
+    short, long = sorted((a, b), key=len)
+    width = len(long)
+    out = [0.0] * (len(a) + len(b) - 1)
+    for i, weight in enumerate(short):
+        out[i : i + width] = [o + weight * p for o, p in zip(out[i : i + width], long, strict=True)]
+    return out
+
+
+def self_convolve(pmf: list[float], times: int) -> list[float]:
+    """Probabilities of the sum of `times` independent counts of one distribution."""
+    if times == 1:
+        return pmf
+    half = self_convolve(pmf, times // 2)
+    whole = convolve(half, half)
+    return convolve(whole, pmf) if times % 2 else whole
+
+
 def solve(f: Callable[[float], float], a: float, b: float) -> float:
     """The root of `f` between `a` and `b`, where it changes sign, to the last digits.
 

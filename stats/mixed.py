@@ -7,9 +7,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from . import laplace, logit
-from .crossed import dependent, dot
 from .distributions import chi2_sf, critical, normal_cdf
-from .logit import Patterns
+from .logit import Patterns, dependent, dot
 from .results import Coefficient, LikelihoodRatio, MixedFit
 
 INTERCEPT = "(Intercept)"

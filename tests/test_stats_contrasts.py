@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 import stats
-from stats import flips
+from stats import permutation
 from stats.distributions import binomial_pmf
 
 DIFFERENCE, INTERACTION = {"x": 1, "y": -1}, {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
@@ -54,12 +54,12 @@ def test_six_units_give_their_smallest_and_largest_value():
     assert stats.sign_flip_interval(values[:5], 0.9).low == pytest.approx(-0.1)
 
 
-@pytest.mark.parametrize("most_bits", [0, flips.MOST_FIELD_BITS])
+@pytest.mark.parametrize("most_bits", [0, permutation.MOST_FIELD_BITS])
 @pytest.mark.parametrize("values", [
     [(i * i % 15 - 5) / 12 for i in range(12)], [-0.5, 1, 1, 0.25, 0, 0.75, -0.25, 1 / 3],
     [0, 0, 0, 0, 0, 0, 1], [-1, 1, 1, 1, 1, 1, 1, 1, 1]])
 def test_limits_are_order_statistics_of_all_subset_means(monkeypatch, values, most_bits):
-    monkeypatch.setattr(flips, "MOST_FIELD_BITS", most_bits)
+    monkeypatch.setattr(permutation, "MOST_FIELD_BITS", most_bits)
     means = sorted(sum(some) / size for size in range(1, len(values) + 1)
                    for some in combinations(values, size))
     for level in (0.5, 0.9, 0.95, 1 - 0.05 / 3):
@@ -73,7 +73,7 @@ def test_limits_are_order_statistics_of_all_subset_means(monkeypatch, values, mo
 
 def drawn_only(monkeypatch):
     for most in ("MOST_FIELD_BITS", "MOST_SUBSETS"):
-        monkeypatch.setattr(flips, most, 0)
+        monkeypatch.setattr(permutation, most, 0)
 
 
 @pytest.mark.parametrize("values", [

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import stats
-from stats import flips
+from stats import permutation
 
 RNG = random.Random(8)
 REALS = [RNG.gauss(0, 1) for _ in range(30)], [RNG.gauss(0.7, 1) for _ in range(25)]
@@ -107,7 +107,7 @@ def test_one_sided_p_values_follow_the_direction():
 @pytest.mark.parametrize("x", [[3, -1, 4, 1, -5, 9, 2, 6], [1 / 3, 0.5, -0.25, 1, 0, -1 / 6],
                                [7], [-2, 2], [0, 0, 5], [math.pi, -math.e, 1.5, 0.1]])
 def test_sign_flips_are_counted_one_by_one(monkeypatch, x, alternative, most_bits):
-    monkeypatch.setattr(flips, "MOST_BITS", most_bits)
+    monkeypatch.setattr(permutation, "MOST_BITS", most_bits)
     observed, sums = math.fsum(x), [math.fsum(s * v for s, v in zip(signs, x, strict=True))
                                     for signs in product((1, -1), repeat=len(x))]
     beyond = {"two-sided": lambda total: abs(total) > abs(observed) - 1e-9,

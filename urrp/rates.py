@@ -31,8 +31,7 @@ from stats import (
     score_difference,
     wilson_interval,
 )
-from stats.distributions import binomial_pmf
-from stats.permutation import convolve
+from stats.distributions import binomial_pmf, convolve
 from urrp import CATEGORIES, LABELS, MIN_TRIALS
 from urrp.classify import Reading, role
 from urrp.trials import Group, Trial, in_category

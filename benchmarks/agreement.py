@@ -8,8 +8,9 @@
 `sample` asks the prompts of a finished run with --read probability again, opened as it opened them,
 at temperature 1 and from the whole distribution, and keeps the first tokens of each answer in
 RUN/../agreement-smollm2/samples.jsonl.gz. `figures` needs no model: it judges every sample as
-labels are read, and writes agreement.json and agreement.md beside them. `order`: how many prompts a
-second are read in the order of their texts, and in the order in which blocks are drawn.
+labels are read, and writes agreement.json, agreement.md and the plot calibration.svg beside them
+(with matplotlib, from requirements-bench.txt). `order`: how many prompts a second are read in the
+order of their texts, and in the order in which blocks are drawn.
 """
 
 import argparse
@@ -215,6 +216,35 @@ def worth(rows: Sequence[Mapping]) -> dict:
             "calls_a_trial": calls, "calls": found.value / mass / calls}
 
 
+def plot(bins: Sequence[Mapping], path: Path) -> None:
+    """How often labels came, against what was read of them; the same bytes for the same figures."""
+    import matplotlib
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+    matplotlib.rcParams |= {"svg.hashsalt": "agreement", "svg.fonttype": "none", "font.size": 10,
+                            "font.family": "sans-serif"}
+    figure, axes = pyplot.subplots(figsize=(5.2, 4.4), layout="constrained")
+    ends = (0.002, 0.3)
+    axes.plot(ends, ends, color="0.45", linewidth=1, linestyle="--", label="as often as read")
+    axes.errorbar([one["read"] for one in bins], [one["sampled"] for one in bins], fmt="o",
+                  yerr=[[one["sampled"] - one["low"] for one in bins],
+                        [one["high"] - one["sampled"] for one in bins]],
+                  color="#1f6feb", capsize=3, label="sampled, with 95% Wilson interval")
+    for one in bins:
+        axes.annotate(f"n={one['n']}", (one["read"], one["high"]), xytext=(0, 4), fontsize=8,
+                      textcoords="offset points", ha="center", color="0.35")
+    ticks = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+    for axis, limits in ((axes.xaxis, (ends[0], 0.2)), (axes.yaxis, (0.0008, ends[1]))):
+        axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": limits})
+        axis.set_ticks(ticks, [percent(tick, 1 if tick < 0.01 else 0) for tick in ticks])
+        axis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axes.set(xlabel="probability that was read of a label (mean of the bin)",
+             ylabel="share of samples that took it")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper left")
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+
+
 def page(out: Mapping) -> str:
     said = {"cooperate": "the cooperative label", "other": "the other label",
             "echo": "a label that goes on otherwise"}
@@ -226,7 +256,8 @@ def page(out: Mapping) -> str:
     lines += [f"| {said[name]} | {percent(one['sampled'], 1)} | {percent(one['read'], 1)} | "
               f"{points(one['value'])} ({interval(one['low'], one['high'], 1, True, 100)}) | "
               f"{'yes' if one['inside'] else 'no'} |" for name, one in out["differences"].items()]
-    lines += ["", "| read | n | mean read | sampled (95% Wilson) |", "|---|---|---|---|"]
+    lines += ["", "![sampled against read](calibration.svg)", "",
+              "| read | n | mean read | sampled (95% Wilson) |", "|---|---|---|---|"]
     lines += [f"| {percent(one['from'], 1)} to {percent(min(1, one['to']), 1)} | {one['n']} | "
               f"{percent(one['read'], 1)} | {percent(one['sampled'], 1)} "
               f"({interval(one['low'], one['high'], 1, scale=100)}) |"
@@ -262,6 +293,7 @@ def main(argv: Sequence[str]) -> None:
     out = figures(args.run)
     (OUT / "agreement.json").write_bytes(json_file(out))
     (OUT / "agreement.md").write_text(page(out), encoding="utf-8")
+    plot(out["calibration"], OUT / "calibration.svg")
     print(page(out))
 
 

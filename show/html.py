@@ -96,7 +96,7 @@ def line(words: Line) -> str:
 def _table(table: Table, level: int) -> str:
     """On a phone each row becomes a small card; a heat map scrolls, and has a scale."""
     heat = is_heat(table)
-    head = "".join(f'<th scope="col"{_number(table, at)}>{text(name)}</th>' if name or not heat
+    head = "".join(f'<th scope="col"{_number(table, at)}>{text(name)}</th>' if name
                    else '<td class="none"></td>' for at, name in enumerate(table.head))
     body = "".join(_row(table, row) for row in table.rows)
     caption = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"

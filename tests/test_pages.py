@@ -3,12 +3,12 @@
 What is checked: nothing scrolls sideways, nothing is fetched, the console stays empty, all text has
 the contrast of WCAG 2.1 AA as computed by the browser, the structure is what a screen reader needs,
 and Tab reaches everything that can be used, with a visible ring around it. Where axe-core is
-installed (npm install axe-core, or AXE_CORE=path/to/axe.min.js), its rules are run as well.
+installed (requirements-dev.txt, or AXE_CORE=path/to/axe.min.js), its rules are run as well.
 """
 
+import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -281,11 +281,10 @@ def test_nothing_moves_for_those_who_asked_for_it(opened):
 
 def axe():
     """The script of axe-core, None where it is not installed."""
-    places = [os.environ.get("AXE_CORE", ""), ROOT / "node_modules/axe-core/axe.min.js"]
-    if npm := shutil.which("npm"):
-        found = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False)
-        places.append(Path(found.stdout.strip()) / "axe-core/axe.min.js")
-    return next((Path(place) for place in places if place and Path(place).is_file()), None)
+    if path := os.environ.get("AXE_CORE"):
+        return Path(path)
+    package = importlib.util.find_spec("axe_playwright_python")
+    return package and Path(package.origin).with_name("axe.min.js")
 
 
 @pytest.fixture(scope="module")

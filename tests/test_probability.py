@@ -255,6 +255,8 @@ def test_the_committed_agreement_follows_from_its_samples():
     made = agreement.figures(run)
     assert json_file(made) == (agreement.OUT / "agreement.json").read_bytes()
     assert agreement.page(made) == (agreement.OUT / "agreement.md").read_text("utf-8")
+    drawn = (agreement.OUT / "calibration.svg").read_text("utf-8")
+    assert all(f">n={one['n']}<" in drawn for one in made["calibration"])
     row = {"options": ["PREEMPT", "COORDINATE"], "order": "other-first", "opened": "Decision: **"}
     assert [agreement.decided(text, row) for text in (
         "COORDINATE**\n", "preempt**", "[PREEMPT|COORD", "Call them", "PRE")] == [

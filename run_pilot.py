@@ -76,7 +76,7 @@ def checks():
 
 def opening(value):
     """A check of config files: how an assistant's turn is opened."""
-    from cirrus.ask.reading import opening_fault
+    from common.parsing import opening_fault
     return opening_fault(value)
 
 
@@ -105,7 +105,7 @@ def asked(config, models, args):
 def to_read(args, config):
     """The configuration of a study whose probabilities are read: the whole distribution, nothing
     sampled. UsageError for what can't be read."""
-    from cirrus.ask.reading import OPENING, READ_OUT
+    from common.parsing import OPENING, READ_OUT
     if args.reason == "first":
         raise UsageError("--read probability: considerations come before the decision with "
                          "--reason first; leave one of the two out")

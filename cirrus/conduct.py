@@ -15,7 +15,6 @@ from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design, voices
 from cirrus.ask.encounters import typical_calls
 from cirrus.ask.prompts import Domain
-from cirrus.ask.reading import FURTHER, by_probability
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import domain_of, tournament
 from cirrus.judge import schema
@@ -24,6 +23,7 @@ from common import COMPLETE, Stop, cli, instrument, wire
 from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.instrument import Ended, Settings
+from common.parsing import FURTHER, by_probability
 from common.runs import Origin, RunFolder, kept_prompts
 from common.wire import Model, Terms
 from show.figures import count, percent

@@ -30,6 +30,7 @@ from common.artifacts import (
 from common.drive import Chain, answered, ask
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
+from common.parsing import FURTHER, by_probability, follow
 from common.runs import Origin, code_hashes
 from common.wire import UNANSWERED, Reply, Request
 
@@ -65,7 +66,7 @@ NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism stu
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
-    from cirrus.ask import pilot, reading
+    from cirrus.ask import pilot
     study = origin.identity
     if study["config"].get("probes"):
         from cirrus.ask import probes
@@ -83,17 +84,17 @@ def pilot(origin: Origin) -> Instrument:
         return probes.deal(probes.texts(origin.prompts), domain, study["config"],
                            [trials[0].block for trials in blocks()])
 
-    reads = reading.by_probability(study["config"])
+    reads = by_probability(study["config"])
 
-    def follow(trial: pilot.Trial) -> Chain:
-        return reading.follow(trial.request, trial.prompt.options)
+    def read_on(trial: pilot.Trial) -> Chain:
+        return follow(trial.request, trial.prompt.options)
 
     def requests() -> list[Request]:
         return [one.request for block in (*blocks(), probed()) for one in block]
 
     def calls() -> list[tuple[Request, int]]:
         return [(request, 1) for request in requests()] + [
-            (block[0].request._replace(id=f"{block[0].id}~"), reading.FURTHER * len(block))
+            (block[0].request._replace(id=f"{block[0].id}~"), FURTHER * len(block))
             for block in blocks() if reads]
 
     @cache
@@ -101,13 +102,13 @@ def pilot(origin: Origin) -> Instrument:
         return tuple(request.id for request in requests())
 
     def chains() -> list[Chain]:
-        decisions = (list(map(follow, pilot.by_prompt(blocks()))) if reads else
+        decisions = (list(map(read_on, pilot.by_prompt(blocks()))) if reads else
                      [ask([trial.request for trial in block]) for block in blocks()])
         return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
 
     def rows_of(again: list[list[pilot.Trial]], answers: Answers) -> list[dict[str, Any]]:
         if reads:
-            return [pilot.read_row(trial, answered(follow(trial), answers))
+            return [pilot.read_row(trial, answered(read_on(trial), answers))
                     for block in again for trial in block]
         return pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
 

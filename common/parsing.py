@@ -1,5 +1,5 @@
-"""Strict reading of decisions, from text or from probabilities: what can't be read is a status of
-its own, never a decision.
+"""Strict reading of decisions, from text or from probabilities (asked on until both labels are
+known): what can't be read is a status of its own, never a decision.
 
 >>> parse_decision("**Decision:** coordinate.", ("COORDINATE", "PREEMPT"))
 Parsed(option='COORDINATE', status='ok')
@@ -9,11 +9,12 @@ Parsed(option=None, status='unreadable')
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from common.refusals import classify_refusal
+from common.wire import Reply, Request
 
 STATUSES = ("ok", "refused", "ambiguous", "wrong_label", "unreadable")
 # Every label that any game of the bench shows: naming one that this game does not offer is a
@@ -214,3 +215,101 @@ def _label(option: str) -> re.Pattern[str]:
     dressing = rf"(?:\s|{DRESSING.pattern})*"
     words = r"\s+".join(map(re.escape, option.split()))
     return re.compile(rf"{dressing}(?:decision{dressing}[:：]{dressing})?{words}", re.I)
+
+
+# --- asking on ---
+#
+#     replies = yield from follow(request, ("COORDINATE", "PREEMPT"))
+#     status, row = told(replies, ("COORDINATE", "PREEMPT"), ("COORDINATE", "PREEMPT"))
+#     row["cooperates"], row["mass"]      # (.31, .94)
+
+# How a turn is opened, tokens of an answer, answers to read one question from.
+OPENING, READ_OUT, MOST_ANSWERS = "Decision: **", 4, 6
+FURTHER = MOST_ANSWERS - 1  # calls that a question takes at most beside its first
+MOST_HIDDEN = 0.02  # of a reading: what a label that no server listed could have at most
+
+
+def by_probability(config: Mapping[str, Any]) -> bool:
+    """Whether decisions are read as probabilities."""
+    return config.get("read") == "probability"
+
+
+def opening_fault(value: Any) -> str | None:
+    """A check of config files: how an assistant's turn is opened."""
+    fits = isinstance(value, str) and value == value.strip() and (
+        stands(value, ("COORDINATE", "PREEMPT")).kind == "open")
+    return None if fits else "must begin the form's decision line, such as 'Decision: ['"
+
+
+def follow(request: Request, options: Sequence[str],
+           ) -> Generator[Request, Reply, list[Reply]]:
+    """The chain of a question whose probabilities are read: its result is the answers, the first of
+    the opened turn, each further one from where a label may go on."""
+    replies, asked = [], request
+    while True:
+        replies.append((yield asked))
+        text = _next(replies, options)
+        if text is None:
+            return replies
+        whole = stands(text, tuple(options)).kind == "label"
+        asked = request._replace(id=f"{request.id}~{len(replies) + 1}", opening=text,
+                                 max_out=1 if whole else request.max_out)
+
+
+def _next(replies: Sequence[Reply], options: Sequence[str]) -> str | None:
+    read = all(reply.outcome == "ok" and reply.steps for reply in replies)
+    if not read or replies[0].opened is None or len(replies) >= MOST_ANSWERS:
+        return None
+    return next_text(_walked(replies, options), options)
+
+
+def _walked(replies: Sequence[Reply], options: Sequence[str]) -> Walked:
+    nodes = {}
+    for reply in replies:
+        nodes |= distributions(reply.opened or "", reply.steps)
+    walked = walk(nodes, replies[0].opened or "", options)
+    return walked if replies[0].opened is not None else unfollowed(walked, options)
+
+
+def told(replies: Sequence[Reply], options: Sequence[str],
+         labels: tuple[str, str]) -> tuple[str, dict[str, Any]]:
+    """(status, fields) of one question. `labels`: the cooperative act's, the other's.
+
+    `p_cooperate`, `p_other`: probabilities of the labels, ended; `mass`: their sum; `echoed`: of
+    copying the form; `unfollowed`: of ways that may lead to a label and were not asked to their
+    end; `cooperates`: the share of the first in the sum, None where it can't be told.
+    """
+    status = _status(replies)
+    fields = {"cooperates": None, "p_cooperate": None, "p_other": None, "mass": None,
+              "echoed": None, "unfollowed": None, "opened": replies[0].opened,
+              "answers": len(replies)}
+    if status != "ok":
+        return status, fields
+    walked = _walked(replies, options)
+    chances = dict(zip(options, walked.probabilities, strict=True))
+    p, other = (chances[label] for label in labels)
+    known = p + other > 0 and walked.hidden <= MOST_HIDDEN * (p + other + walked.hidden)
+    return "ok" if known else "unlisted", fields | {
+        "p_cooperate": p, "p_other": other, "mass": p + other, "echoed": walked.echoed,
+        "unfollowed": math.fsum(walked.further.values()),
+        "cooperates": p / (p + other) if known else None}
+
+
+def _status(replies: Sequence[Reply]) -> str:
+    for reply in replies:
+        if reply.outcome != "ok":
+            return reply.outcome
+        if reply.reasoning or reply.reasoning_tokens:
+            return "reasoned"
+        if not reply.steps:
+            return "no log-probabilities"
+    return "ok"
+
+
+def summed(replies: Sequence[Reply]) -> Reply:
+    """The first answer with the tokens and dollars of all."""
+    def total(name: str):
+        values = [getattr(reply, name) for reply in replies]
+        return None if None in values else sum(values)
+    return replies[0]._replace(**{name: total(name) for name in (
+        "prompt_tokens", "completion_tokens", "cost_usd")})

@@ -17,8 +17,7 @@ import analyze
 import export_inspect
 import run_tournament
 from cirrus.ask.cues import read_cues
-from cirrus.ask.encounters import encounter_id, replay
-from cirrus.ask.reading import drawn
+from cirrus.ask.encounters import drawn, encounter_id, replay
 from cirrus.judge import gates
 from cirrus.judge.study import _repeated, tables_of
 from cirrus.judge.tripwires import position

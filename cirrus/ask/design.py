@@ -29,9 +29,9 @@ from cirrus.ask.prompts import (
     make_condition,
     variant_pool,
 )
-from cirrus.ask.reading import OPENING, READ_OUT, by_probability, opening_fault
 from common import UsageError
 from common import config as c
+from common.parsing import OPENING, READ_OUT, by_probability, opening_fault
 from common.rng import SeededRandom
 from common.runs import check_run_id
 

@@ -12,11 +12,11 @@ read as probabilities, the act that history and payoffs need is drawn from its s
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cirrus.ask import game, reading
+from cirrus.ask import game
 from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
 from cirrus.ask.prompts import Domain, Prompt, Stimulus, encounter_prompt, strategy_prompt
 from common.drive import After, Chain, answered, ask
-from common.parsing import parse_decision
+from common.parsing import FURTHER, by_probability, follow, parse_decision, summed, told
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
 from common.wire import UNANSWERED, Reply, Request
@@ -30,7 +30,7 @@ TYPICAL_POLICY = "\n".join(
 
 class Side(NamedTuple):
     """One agent's part of an encounter. `act` is "C", "D" or None; a baseline has no reply. `read`:
-    what `reading.told` tells, where probabilities were read; `reply` is then the first answer."""
+    what `parsing.told` tells, where probabilities were read; `reply` is then the first answer."""
 
     agent: Agent
     act: str | None
@@ -62,7 +62,7 @@ def _request(t: Tournament, name: str, stage: str, voice: Voice, prompt) -> Requ
 
 def _decision_request(t: Tournament, name: str, voice: Voice, prompt: Prompt) -> Request:
     request = _request(t, name, "decision", voice, prompt)
-    if not reading.by_probability(t.config):
+    if not by_probability(t.config):
         return request
     # The model's own distribution: the run's temperature is that of its policies.
     return request._replace(temperature=1, opening=t.config["opening"], top=True)
@@ -121,7 +121,7 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
                         if key not in calls:
                             calls[key] = [_typical_decision(t, round_, pair, e, agent), 0]
                         calls[key][1] += 1
-    further = [[request._replace(id=f"{request.id}~"), reading.FURTHER * count]
+    further = [[request._replace(id=f"{request.id}~"), FURTHER * count]
                for request, count in calls.values() if request.top]
     return [(request, count) for request, count in (*calls.values(), *further)]
 
@@ -185,10 +185,24 @@ def _asked(t: Tournament, requests: Mapping[str, Request], options: Sequence[str
     """The answers to each question, both sides at once: one, or as many as a reading takes."""
     if not requests:
         return []
-    if reading.by_probability(t.config):
-        return (yield from reading.together(
-            [reading.follow(request, options) for request in requests.values()]))
+    if by_probability(t.config):
+        return (yield from together([follow(one, options) for one in requests.values()]))
     return [[reply] for reply in (yield list(requests.values()))]
+
+
+def together(chains: Sequence[Chain]) -> Chain:
+    """Several chains of single requests in step, each for as long as it goes on; their results."""
+    asked = {at: next(chain) for at, chain in enumerate(chains)}
+    results: dict[int, Any] = {}
+    while asked:
+        replies = yield list(asked.values())
+        for at, reply in zip(tuple(asked), replies, strict=True):
+            try:
+                asked[at] = chains[at].send(reply)
+            except StopIteration as end:
+                results[at] = end.value
+                del asked[at]
+    return [results[at] for at in range(len(chains))]
 
 
 def _baseline(agent: Agent, history) -> Side:
@@ -198,10 +212,10 @@ def _baseline(agent: Agent, history) -> Side:
 
 def _read(t: Tournament, agent: Agent, prompt: Prompt, name: str,
           replies: Sequence[Reply]) -> Side:
-    if reading.by_probability(t.config):
-        status, told = reading.told(replies, prompt.options, tuple(prompt.acts))
-        act = reading.drawn(t.config["seed"], name, told["cooperates"])
-        return Side(agent, act, status, reading.summed(replies), told)
+    if by_probability(t.config):
+        status, read = told(replies, prompt.options, tuple(prompt.acts))
+        act = drawn(t.config["seed"], name, read["cooperates"])
+        return Side(agent, act, status, summed(replies), read)
     [reply] = replies
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
@@ -209,6 +223,14 @@ def _read(t: Tournament, agent: Agent, prompt: Prompt, name: str,
     act = None if option is None else (
         "C" if prompt.acts[option] == t.domain.acts[0].word else "D")
     return Side(agent, act, status, reply)
+
+
+def drawn(seed: int, name: str, share: float | None) -> str | None:
+    """The act that a history and payoffs need: "C" as often as its share, by a stream of the run's
+    seed that has the question's name; None without a share."""
+    if share is None:
+        return None
+    return "C" if SeededRandom(seed, "act", name).random() < share else "D"
 
 
 def chains(t: Tournament) -> list[Chain]:

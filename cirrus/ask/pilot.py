@@ -22,8 +22,7 @@ from cirrus.ask.prompts import (
     decision_prompt,
     variant_pool,
 )
-from cirrus.ask.reading import by_probability, summed, told
-from common.parsing import Parsed, parse_decision
+from common.parsing import Parsed, by_probability, parse_decision, summed, told
 from common.rng import SeededRandom
 from common.wire import Reply, Request
 
@@ -242,7 +241,7 @@ def by_prompt(blocks: Iterable[Sequence[Trial]]) -> list[Trial]:
 
 def read_row(trial: Trial, replies: Sequence[Reply]) -> dict[str, Any]:
     """A line of trials.jsonl.gz. `cooperates`: the share of the cooperative label in the
-    probability of both, None where it can't be told; what else is told: `reading.told`. `decision`
+    probability of both, None where it can't be told; what else is told: `parsing.told`. `decision`
     is None: nothing was drawn."""
     status, outcome = told(replies, trial.prompt.options, tuple(trial.prompt.acts))
     return _row(trial, summed(replies), status, {"decision": None} | outcome)

@@ -12,7 +12,6 @@ from typing import Any
 
 import stats
 from cirrus import ALPHA
-from cirrus.ask.reading import by_probability
 from cirrus.judge.effects import certain, reading_limits, reading_of, reading_sentence
 from cirrus.judge.pilot import costs, position, served_by
 from cirrus.judge.rivals import (
@@ -36,6 +35,7 @@ from cirrus.judge.verdict import (
     Proof,
     verdict,
 )
+from common.parsing import by_probability
 from show.figures import count, interval, points, signed, span
 from stats.results import UnitContrast
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import stats
 from cirrus.ask.pilot import CELLS
-from cirrus.ask.reading import by_probability
 from cirrus.judge import effects as over_bulletins
 from cirrus.judge.effects import (
     CONTRASTS,
@@ -42,6 +41,7 @@ from cirrus.judge.verdict import (
     left_open,
     verdict,
 )
+from common.parsing import by_probability
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 from stats.distributions import critical

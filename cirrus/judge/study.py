@@ -15,7 +15,6 @@ import stats
 from cirrus import ALPHA, TYPED
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
-from cirrus.ask.reading import by_probability
 from cirrus.judge import prereg
 from cirrus.judge.effects import (
     CONTRASTS,
@@ -65,6 +64,7 @@ from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
+from common.parsing import by_probability
 from common.preflight import fixed
 from common.wire import UNANSWERED
 from show.figures import count, p_is, points, span

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import CELL, FOLDERS, LEVELS, MEANING
-from cirrus.ask.reading import by_probability
 from cirrus.judge.rows import Run, Study, decisions, policies, rounds
 from cirrus.judge.study import analyse
 from cirrus.markers.agreement import weights_of
@@ -23,6 +22,7 @@ from cirrus.markers.labels import FAMILIES, Weights, labels
 from cirrus.markers.ratings import item_id, raters, readable
 from cirrus.reports import study as reports
 from common.artifacts import canonical_json, csv_parts, json_file, write_atomic
+from common.parsing import by_probability
 from show.document import Document, files, terminal
 
 SHARED = {

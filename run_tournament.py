@@ -73,16 +73,17 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     from cirrus.ask import design as s
-    from cirrus.ask.bulletins import FOLDERS
+    from cirrus.ask.bulletins import FOLDERS, PROMPTS
     from cirrus.ask.cues import use
     from cirrus.ask.design import pools, runs_of_plan, single_runs
     from cirrus.instruments import domain_of
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
-    source = source_of(args)
-    use(source)
-    bulletins = pools(domain_of(name, source) for name in FOLDERS)
+    domains = {name: domain_of(name, Path(args.prompts or PROMPTS)) for name in FOLDERS}
+    prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
+    use(prompts)
+    bulletins = pools(domains.values())
     seeds = seeds_given(args)
     if args.plan:
         runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
@@ -104,10 +105,10 @@ def main(argv) -> cli.Done:
     if args.preregister:
         return preregister(args, runs)
     if args.dry_run:
-        return dry_run(args, settings, choice, runs)
+        return dry_run(args, settings, choice, runs, domains)
     if args.jobs > 1 or args.scheduler or (choice.simulated and len(runs) > 1):
-        announce(args, settings, choice, runs)
-    return conduct_all(args, jobs_of(args, settings, choice, limits, runs), runs)
+        announce(args, settings, choice, runs, domains)
+    return conduct_all(args, jobs_of(args, settings, choice, limits, runs, prompts), runs)
 
 
 # --- what was asked for ------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def limits_usd(settings, runs) -> tuple[float, float]:
     return (total, each) if len(runs) > 1 else (total, total)
 
 
-def jobs_of(args, settings, choice, limits, runs):
+def jobs_of(args, settings, choice, limits, runs, prompts):
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
     from cirrus.conduct import Job
@@ -236,13 +237,7 @@ def jobs_of(args, settings, choice, limits, runs):
                 {key: settings[key] for key in ("prices", "assumed_price", "deadline_s",
                                                 "routing")} | {"terms": terms_of(settings, runs)},
                 args.plan or group[0].run_id, quiet=many > 1 or args.json,
-                prompts=str(source_of(args).resolve())) for group in groups]
-
-
-def source_of(args) -> Path:
-    """Where the prompts lie."""
-    from cirrus.ask.bulletins import PROMPTS
-    return Path(args.prompts) if args.prompts else PROMPTS
+                prompts=prompts) for group in groups]
 
 
 # --- the three things it does ------------------------------------------------------------------
@@ -264,12 +259,9 @@ def preregister(args, runs) -> cli.Done:
         "carry it"]))
 
 
-def dry_run(args, settings, choice, runs) -> cli.Done:
+def dry_run(args, settings, choice, runs, domains) -> cli.Done:
     """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
     from cirrus.conduct import estimate
-    from cirrus.instruments import domain_of
-    domains = {name: domain_of(name, source_of(args))
-               for name in {run.config["domain"]: None for run in runs}}
     rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
             for run in runs]
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
@@ -329,14 +321,12 @@ def note_deviations(args, runs) -> None:
                   file=sys.stderr)
 
 
-def announce(args, settings, choice, runs) -> None:
+def announce(args, settings, choice, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
     from cirrus.conduct import calls_of, estimate
-    from cirrus.instruments import domain_of
     from common.instrument import headline
     usd = 0.0 if choice.simulated else sum(
-        estimate(run, domain_of(run.config["domain"], source_of(args)), settings, False)["usd"]
-        for run in runs)
+        estimate(run, domains[run.config["domain"]], settings, False)["usd"] for run in runs)
     print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
                    limits_usd(settings, runs)[0], []),
           file=sys.stderr if args.json else sys.stdout, flush=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import PROMPTS, cooperative_word
+from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word
 from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design, voices
 from cirrus.ask.encounters import typical_calls
@@ -24,7 +24,7 @@ from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.instrument import Ended, Settings
 from common.parsing import FURTHER, by_probability
-from common.runs import Origin, RunFolder, kept_prompts
+from common.runs import Origin, RunFolder
 from common.wire import Model, Terms
 from show.figures import count, percent
 
@@ -43,7 +43,7 @@ class Job(NamedTuple):
     settings: dict[str, Any]       # prices, assumed_price, deadline_s, routing
     name: str                      # shown in the progress line
     quiet: bool = False
-    prompts: str = ""              # a folder in place of the project's
+    prompts: Source = PROMPTS      # of a plan: {path: text}, read once for all its runs
 
 
 class Summary(NamedTuple):
@@ -79,9 +79,8 @@ def conduct(job: Job) -> list[Summary]:
 
     Raises Stop where nothing could begin at all.
     """
-    source = Path(job.prompts) if job.prompts else PROMPTS
-    use(source)
-    domains = {name: domain_of(name, source)
+    use(job.prompts)
+    domains = {name: domain_of(name, job.prompts)
                for name in {run.config["domain"]: None for run in job.runs}}
     simulated = job.provider == "simulated"
     settings = Settings(
@@ -141,8 +140,7 @@ def first_encounters(folder: RunFolder) -> str | None:
     data = schema.load(path)
     if by_probability(folder.identity["config"]):
         return _shares(data["games"])
-    cooperative = cooperative_word(
-        data["domain"], kept_prompts(folder.path, folder.identity["prompts"]))
+    cooperative = cooperative_word(data["domain"], folder.origin.prompts)
     acts = [act for game in data["games"] if game["first_encounter"] and not game["baseline"]
             for act in game["decision"].values() if act is not None]
     return f"{acts.count(cooperative)} of {len(acts)} readable decisions"

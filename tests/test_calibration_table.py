@@ -453,19 +453,28 @@ def test_every_table_is_shown_in_text_and_on_the_page():
 
 # --- the committed example ---------------------------------------------------------------------
 
-def test_the_committed_calibration_is_what_this_code_gives():
+# Some lie where a bound of `judge.rivals` decides: missing decisions, what a lot takes by itself.
+COUNTED = {
+    "10": {"superrational": 3, "bulletins-1": 19, "pool-of-rivals": 7, "missing-flatters": 1},
+    "m12": {"additive": 2, "true-40-at-50-sd1": 1, "fifth-against": 0, "lot-discount": 11,
+            "superrational": 0, "label-biased": 1},
+    "m6": {"intention-kind": 0}, "m12b10": {"conformist": 1},
+    "10x1": {"label-biased": 0, "policy-led": 1}}
+
+
+def test_the_committed_calibration_is_what_this_code_counts():
     header, *records = [json.loads(line) for line in
                         read_bytes(COMMITTED / "replications.jsonl.gz").splitlines()]
+    stored = {kept.key_of(entry): entry for entry in records}
+    for size, counted in COUNTED.items():
+        for population, rep in counted.items():
+            known = stored[population, size, rep]
+            fit = known.get("model", known.get("highest")) is not None
+            record = c.replicate(population, c.read_size(size), rep, header["seed"], fit)
+            assert {name: record.get(name) for name in known} == known
     held = json.loads((COMMITTED / "calibration.json").read_text("utf-8"))
     told = (ROOT / "docs" / "methods.md").read_text("utf-8")   # a claim that is not met is told
     assert all(f"{claim['population']}, {claim['size']}: {claim['figure']['k']} of" in told
                for claim in held["expectations"] if claim["met"] is False)
     assert held == json.loads(canonical_json(table.table(header, records)))
-    stored = {kept.key_of(entry): entry for entry in records}
-    for population, size, rep in [("superrational", "10", 3), ("bulletins-1", "10", 19),
-                                  ("pool-of-rivals", "10", 7), ("additive", "m12", 2),
-                                  ("true-40-at-50-sd1", "m12", 1)]:
-        known = stored[population, size, rep]
-        fit = known.get("model", known.get("highest")) is not None
-        assert c.replicate(population, c.read_size(size), rep, header["seed"], fit) == known
     assert POPULATIONS.keys() <= {entry["population"] for entry in records}

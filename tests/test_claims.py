@@ -1,10 +1,12 @@
-"""What a pilot and a tournament may say: cases on either side of every threshold."""
+"""What a pilot, a mechanism study and a tournament may say: either side of every threshold."""
 
 import pytest
 
+from cirrus.judge import mechanism, rivals
 from cirrus.judge import pilot as judge
 from cirrus.judge.effects import NAMES
 from cirrus.judge.study import study_claims
+from cirrus.judge.verdict import REQUIRED
 
 HP, _, _, LA = NAMES.values()
 
@@ -155,6 +157,116 @@ def test_a_share_is_described_where_there_is_one():
         "With neither 20 of 19 decisions were cooperative (50.0%)."]
     out["pooled"]["cells"][LA]["n"] = 0
     assert len(judge.pilot_claims(out)["described"]) == 1
+
+
+# --- a mechanism study --------------------------------------------------------------------------
+
+def firm(name, rival, scale="probability"):
+    return {"label": rival.label, "excludes": rival.excludes, "scale": scale, "value": .2,
+            "low": .05, "high": .35, "p": .01, "units": 10, "against": ["b1"], "unreadable": 0.0,
+            "bounds": {"lowest": .02}, "why": None}
+
+
+def part(word="cue-responsive", lacks=(), opened=(), **change):
+    """A model's evidence with everything in order, but for what is named."""
+    contrasts = {name: firm(name, rival) for name, rival in rivals.CONTRASTS.items()}
+    contrasts["log-odds"] = firm("log-odds", rivals.LOG_ODDS, "log-odds")
+    for name, new in change.items():
+        contrasts[name.replace("_", "-")] |= new
+    return {"contrasts": contrasts, "labels": {"why": "not in each order", "holds": True},
+            "required": dict.fromkeys(REQUIRED, True) | dict.fromkeys(lacks, False),
+            "verdict": {"word": word, "open": list(opened)}}
+
+
+def study(*parts, trials=90, answered=90, design=(), word="cue-responsive", simulated=False):
+    return {"simulated": simulated, "outcomes": {"answered": answered},
+            "design": {"trials": trials} | dict(design),
+            "verdict": {"word": word, "why": "because", "scope": "10 bulletins of one domain"},
+            "mechanism": {"by_model": dict(zip("mno", parts, strict=False))}}
+
+
+FIGURE = ("symmetry and cue − neither is +20.0 points (95% interval +5.0 to +35.0 over 10 "
+          "bulletins, 1 of them the other way)")
+
+
+@pytest.mark.parametrize("parts, said", [
+    ([part()], 1), ([part("correlation-sensitive")], 1), ([part("superrational")], 1),
+    ([part("not shown")], 0), ([part("not evaluable")], 0),
+    ([part(HP_LA={"p": .0499})], 1), ([part(HP_LA={"p": .05})], 0),
+    ([part(HP_LA={"p": .03})] * 2, 0), ([part(HP_LA={"p": .02})] * 2, 2),   # Holm over models
+    ([part("not shown", HP_LA={"p": None}), part(HP_LA={"p": .04})], 1)])
+def test_a_model_s_effect_is_said_by_its_word_and_its_adjusted_p(parts, said):
+    lines = list(mechanism._may(study(*parts)))
+    assert len(lines) == said and all(FIGURE in line for line in lines)
+
+
+@pytest.mark.parametrize("change, named", [
+    ({}, True), ({"HP_RV": {"low": 0.0}}, False), ({"HP_RV": {"bounds": {"lowest": 0.0}}}, False),
+    ({"HP_LA": {"value": .0999}}, True)])
+def test_an_account_is_called_excluded_where_its_contrast_holds_at_worst(change, named):
+    [line] = mechanism._may(study(part(**change)))
+    assert (rivals.CONTRASTS["HP-RV"].excludes in line) is named
+    assert ("nothing that matters" in line) is ("HP_LA" not in change)
+    assert "; ." not in line and "; ;" not in line   # what excludes nothing is not listed
+
+
+@pytest.mark.parametrize("answered, change, said", [
+    (90, {}, True), (89, {}, False), (90, {"HP_LA": {"low": 0.0}}, False),
+    (90, {"interaction": {"bounds": {"lowest": 0.0}}}, False)])
+def test_held_out_bulletins_replicate_where_all_is_answered_and_both_contrasts_stand(
+        answered, change, said):
+    out = study(part("not evaluable", **change), answered=answered, design={"holdout": True})
+    lines = list(mechanism._may(out))
+    assert len(lines) == said and all("m replicates on held-out bulletins" in line
+                                      and line.count("over 10 bulletins") == 2 for line in lines)
+    assert not list(mechanism._may(study(part("not evaluable"))))
+
+
+@pytest.mark.parametrize("lacks, change, why", [
+    ([], {}, []),
+    (["HP-LP", "missing"], {}, ["HP − LP is not established at the size that matters (+20.0 points,"
+                                " 95% interval +5.0 to +35.0)"]),
+    (["log-odds"], {}, ["log-odds is not established at the size that matters "
+                        "(+0.20, +0.05 to +0.35)"]),
+    (["HP-UN"], {"HP_UN": {"value": None, "why": "no unit"}},
+     ["HP − UN is not established at the size that matters (no unit)"]),
+    (["scale"], {}, ["a rule or a lot lowers cooperation by itself (+20.0 points, 95% interval +5.0"
+                     " to +35.0), so that reactions may add up on some scale"]),
+    (["labels"], {}, ["not in each order"]),
+    (["missing"], {}, ["with missing decisions counted against it a contrast is not established"]),
+    (["readable"], {}, ["more than 2% of the decisions of a contrast are missing, or of a cell's "
+                        "probability goes to neither label"])])
+def test_what_a_higher_word_lacks_is_named_with_its_figure(lacks, change, why):
+    one = part(lacks=lacks, **change)
+    assert mechanism.why_not(one) == why
+    lines = list(mechanism._may_not(study(one)))
+    assert (f"m, “correlation-sensitive”: {'; '.join(why)}." in lines) is bool(why)
+
+
+@pytest.mark.parametrize("given, words, said", [
+    ({"simulated": True}, "SIMULATED", True), ({}, "SIMULATED", False),
+    ({"word": "not evaluable"}, "Anything about the effect: because.", True),
+    ({}, "Anything about the effect", False), ({}, "rivals are excluded", False),
+    ({}, "Anything beyond 10 bulletins of one domain, one-shot decisions, decided on the first "
+         "line, default effort.", True),
+    ({"design": {"reason": "first", "reasoning_effort": "low"}},
+     "considerations written first, low.", True), ({}, "two rivals averaged", True)])
+def test_what_a_mechanism_study_may_not_say(given, words, said):
+    lines = list(mechanism._may_not(study(part(), **given)))
+    assert any(words in line for line in lines) is said
+    left = list(mechanism._may_not(study(part(opened=["updateless reasoning"]))))
+    assert "m, that these rivals are excluded: updateless reasoning." in left
+
+
+@pytest.mark.parametrize("change, scale, holds", [
+    ({}, True, True), ({}, False, False), ({"interaction": {"low": 0.0}}, True, False),
+    ({"log_odds": {"bounds": {"lowest": 0.0}}}, True, False)])
+def test_adding_up_is_excluded_on_both_scales_and_where_a_lot_alone_lowers_nothing(
+        change, scale, holds):
+    one = part(lacks=[] if scale else ["scale"], **change)
+    effects = mechanism._effects(one, {"compliance": "low"})
+    assert effects["adding_up"] is holds and effects["H_low"] is effects["primary"]
+    assert mechanism._effects(one, {"compliance": "high"})["H_low"] is None
 
 
 # --- the tournament ----------------------------------------------------------------------------

@@ -5,6 +5,8 @@ import math
 import random
 import re
 import shutil
+from itertools import product
+from statistics import stdev
 
 import pytest
 from conftest import ROOT
@@ -17,7 +19,9 @@ from cirrus.ask.prompts import load_domain
 from cirrus.judge import mechanism, rivals
 from cirrus.judge.verdict import REQUIRED, WORDS
 from common import UsageError
+from common.rng import SeededRandom
 from common.wire import Reply
+from stats.results import Count
 
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")
 SEEN = {"HP": (1, 1, 0), "HA": (1, 0, 0), "LP": (0, 1, 0), "LA": (0, 0, 0), "RV": (1, -.3, 0),
@@ -149,13 +153,136 @@ def test_the_largest_p_is_that_of_all_that_has_to_hold(name, change, largest):
     assert judged(labels={"orders": {"first": FIRM | {"p": .2}}})[1] == .2
 
 
+# --- nine cells counted -------------------------------------------------------------------------
+
+def placed(share, n=20, bulletins=10, lost=lambda cell: 0, places=(SCHEMES, ORDERS), wobble=1):
+    """{bulletin: {slot: counts}}: `share` of `n` in each cell and place, one more in every cell of
+    every second bulletin, so that contrasts are the same in all; `lost` are missing beside them."""
+    def count(cell, scheme, order, at):
+        of = n(scheme) if callable(n) else n
+        return Count(round(of * share(cell, scheme, order)) + at % 2 * wobble, of, lost(cell))
+    return {f"b{at}": {rivals.Slot(cell, scheme, order, 1, "f"): count(cell, scheme, order, at)
+                       for cell in SEEN for scheme, order in product(*places)}
+            for at in range(bulletins)}
+
+
+def of_hp(**by):
+    """HP alone, by scheme or order."""
+    return lambda cell, scheme, order: .3 if cell != "HP" else by.get(scheme, by.get(order[:5], .3))
+
+
+NINE, MANY = shares(.3, HP=.8), {"n": 100, "bulletins": 40}
+LOST = MANY | {"lost": lambda cell: 2}   # of 102
+
+
+@pytest.mark.parametrize("share, more, lacks", [
+    (NINE, {}, ""), (NINE, {"wobble": 0}, "log-odds missing"),   # no unit differs: no jackknife
+    # sizes: ten points are enough, also where rounding leaves .7 − .6 a little less
+    (shares(.3, HP=.4), MANY, ""), (shares(.6, HP=.7), MANY, ""),
+    (shares(.3, HP=.39), MANY, "HP-LA interaction"),
+    (shares(.3, HP=.8, LP=.8), {}, "HP-LP missing"),
+    (shares(.3, HP=.8, RV=.8), {}, "HP-RV missing"),
+    (shares(.3, HP=.8, UN=.8), {}, "HP-UN interaction log-odds missing"),
+    (shares(.3, HP=.8, LA=.4), MANY, "scale"), (shares(.3, HP=.8, LA=.39), MANY, ""),
+    # word, letter, place
+    (of_hp(L1=.9), MANY, "labels missing"), (of_hp(L2=.9, L3=.9), {}, "labels"),
+    (of_hp(L1=.9, L2=.6, L3=.6), {}, "labels"), (of_hp(coope=.9), {}, "labels missing"),
+    (of_hp(L1=.5, L2=.55, L3=.55), {}, ""),
+    (lambda cell, scheme, order: .5 if scheme == "L1" else .55 if cell == "HP" else .3,
+     {"n": lambda scheme: 1 if scheme == "L1" else 20}, "labels"),   # not positive under words
+    (NINE, {"places": (["L1"], ORDERS)}, "labels missing"),
+    (NINE, {"places": (["L2"], ORDERS)}, "labels"), (NINE, {"places": (SCHEMES[:2], ORDERS)}, ""),
+    (NINE, {"places": (SCHEMES, ORDERS[:1])}, "labels"),
+    # missing: 2% in the cells of a contrast may be, where it stands with them against it
+    (NINE, {"n": 98, "lost": lambda cell: 2}, ""),
+    (NINE, {"n": 97, "lost": lambda cell: 3}, "readable"),
+    (NINE, {"n": 49, "lost": lambda cell: 2 * (cell == "HP")}, ""),
+    (NINE, {"n": 49, "lost": lambda cell: 3 * (cell == "HP")}, "readable"),
+    (shares(.3, HP=.8, LP=.77), LOST, "missing"), (of_hp(coope=.8, other=.33), LOST, "missing")])
+def test_what_nine_cells_lack_and_the_short_way_decides_as_the_long_one(share, more, lacks):
+    counts = placed(share, **more)
+    part, brief = rivals.evidence(counts), rivals.proof_in_brief(counts)
+    assert [name for name, held in part["required"].items() if not held] == lacks.split()
+    assert set(brief.required.values()) == {not lacks} == {rivals.passes(counts)}
+    assert (brief.p, brief.units) == (part["p"], len(counts)) and part["units"] == len(counts)
+
+
+@pytest.mark.parametrize("share, more, holds", [
+    (NINE, {}, True), (shares(.3, HP=.8, KC=.8), {}, False),
+    (NINE, {"n": 49, "lost": lambda cell: 3 * (cell == "KC")}, False),
+    (shares(.3, HP=.8, KC=.77), LOST, False)])
+def test_kindness_toward_a_deciding_party_is_excluded_both_ways_alike(share, more, holds):
+    counts = placed(share, **more)
+    assert rivals.evidence(counts)["further"] == {"HP-KC": holds}
+    assert rivals.further_in_brief(counts) is holds
+
+
+def test_a_bulletin_without_an_answer_in_a_cell_is_none_of_the_ten():
+    counts = placed(NINE, bulletins=10)
+    counts["b0"] = {slot: Count(0, 0, 1) if slot.cell == "LP" else here
+                    for slot, here in counts["b0"].items()}
+    part = rivals.evidence(counts)
+    assert part["units"] == rivals.proof_in_brief(counts).units == 9
+    assert part["contrasts"]["log-odds"]["units"] == 10 and not rivals.passes(counts)
+    assert rivals.passes(placed(NINE)) and not rivals.passes(placed(NINE, bulletins=9))
+
+
+def test_a_contrast_is_named_by_its_cells():
+    weights = {name: rival.weights for name, rival in rivals.CONTRASTS.items()}
+    assert weights.pop("interaction") == {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
+    assert weights == {name: dict(zip(name.split("-"), (1, -1), strict=True)) for name in weights}
+
+
+def test_three_looks_at_schemes_are_one():
+    found = rivals.label_rule(placed(of_hp(L1=.8, L2=.6, L3=.5), bulletins=40))["differences"]
+    assert {pair: round(one["value"], 9) for pair, one in found.items()} == {
+        "L1−L2": .2, "L1−L3": .3, "L2−L3": .1}
+    # Wilson's limits at qnorm(1 - .05/6), of 1,600 decisions a cell
+    width = 2.393980 * math.sqrt(sum(p * (1 - p) / 1600 for p in (.625, .525, .325, .325)))
+    assert found["L2−L3"]["low"] == pytest.approx(.1 - width, abs=.001)
+
+
+def test_counts_are_added_up_inside_bulletins():
+    slots = {rivals.Slot(cell, "L1", order, 1, "f"): Count(1, 2, at)
+             for at, cell in enumerate(("HP", "LA")) for order in ORDERS}
+    assert rivals.by_cell({"b": slots}, lambda slot: slot.cell == "LA") == {
+        "b": {"LA": Count(2, 4, 2)}}
+    cells = rivals.by_cell({"b": slots, "c": {}})
+    assert rivals.unreadable(cells, {"HP": 1, "LA": -1}) == 2 / 10
+    assert rivals.unreadable({}, {"HP": 1}) is None and rivals.mean({}, {"HP": 1}) == 0
+    assert rivals.log_odds_entry({})["units"] == 0
+    whole = rivals.cell_entry(cells, "LA")
+    assert [whole[key] for key in ("k", "n", "missing", "mean")] == [2, 4, 2, .5]
+    none = rivals.cell_entry({"b": {"HP": Count(0, 0, 3)}}, "HP")
+    assert [none[key] for key in ("k", "n", "missing", "mean")] == [0, 0, 3, None]
+
+
+def test_simulated_decisions_have_their_rate_in_every_place_and_bulletins_differ():
+    """By default as the power table has it: SD 0.8 logit of bulletins, 0.4 of their cells."""
+    assert rivals.Size(20, 12) == (20, 12, 1, .8, .4)
+
+    def share(size):
+        counts = rivals.sampled({"HP": math.log(.8 / .2)}, size, SeededRandom(1, "x"))
+        assert {(slot.cell, here.n) for slots in counts.values() for slot, here in slots.items()
+                } == {("HP", 2)} and {len(slots) for slots in counts.values()} == {6}
+        return [cells["HP"].k / 12 for cells in rivals.by_cell(counts).values()]
+    alike, apart = share(rivals.Size(200, 12, 1, 0, 0)), share(rivals.Size(200, 12, 1, 3, 0))
+    within = share(rivals.Size(200, 12, 1, 0, 3))
+    # 2,400 draws: .8 ± 4 standard errors; binomial SD of 12 draws .115
+    assert sum(alike) / 200 == pytest.approx(.8, abs=.033)
+    assert stdev(alike) == pytest.approx(.115, abs=.03)
+    assert min(stdev(apart), stdev(within)) > .25
+
+
 # --- the study ----------------------------------------------------------------------------------
 
 def test_power_grows_with_effect_and_blocks_and_is_nil_for_few_bulletins():
     def chance(effect, bulletins=20, blocks=12, models=1):
         return rivals.power(effect, rivals.Size(bulletins, blocks, models), samples=30).value
-    assert chance(.2) < chance(.3) < chance(.4) and chance(.3, blocks=6) < chance(.3)
-    assert chance(.4, bulletins=9) == 0 and chance(.3, models=8) < chance(.3)
+    # Without the label rule, which costs .02 to .13, it is .23, .76 and .99.
+    small, middle, large = map(chance, (.2, .3, .4))
+    assert small < .45 < middle < large > .8 and chance(.3, blocks=6) < middle
+    assert chance(.4, bulletins=9) == 0 and chance(.3, models=8) < middle
 
 
 @pytest.mark.parametrize("rival", RIVALS)
@@ -164,10 +291,11 @@ def test_a_rival_passes_at_most_once_in_twelve_studies(rival):
                for seed in range(12)) <= 1
 
 
-@pytest.mark.parametrize("chance", [TRUE, *list(RIVALS.values())[::2]])
-def test_the_short_way_to_the_decision_decides_as_the_long_one(chance):
+@pytest.mark.parametrize("chance", [TRUE, *list(RIVALS.values())[::4]])
+def test_the_short_way_decides_as_the_long_one_on_answers_that_vary(chance):
     counts = rivals.tally(answers(chance, missing=lambda cell, y: .01))
-    assert rivals.passes(counts) == all(rivals.evidence(counts)["required"].values())
+    part, brief = rivals.evidence(counts), rivals.proof_in_brief(counts)
+    assert brief.p == part["p"] and rivals.passes(counts) == all(part["required"].values())
 
 
 def test_a_true_effect_of_45_points_is_correlation_sensitive_and_without_probes_no_more():

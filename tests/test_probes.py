@@ -10,7 +10,7 @@ from cirrus.ask import pilot, probes
 from cirrus.ask.bulletins import FORBIDDEN, PROMPTS
 from cirrus.ask.populations import Mind
 from cirrus.ask.prompts import load_domain
-from cirrus.judge.mechanism import probes_of
+from cirrus.judge.mechanism import _not_below, probes_of
 from common.rng import SeededRandom
 
 CONFIG = {"design": "mechanism", "seed": 42, "runs": 2, "compliance": "low", "tells": "standard",
@@ -120,6 +120,79 @@ def test_a_believer_without_a_difference_between_desk_and_rule_is_stopped(domain
         return f"Number: { {'joint': 80, 'other': 20, 'any': 50}[probe.given]}"
     further = probes_of(list(answered(domain_cvd, projects, "beliefs")))["further"]
     assert not further["beliefs"] and further["marginal"]
+
+
+# --- either side of every threshold ------------------------------------------------------------
+
+def told(kind, *groups):
+    """Rows of one probe; a group: (cell, given, how many, answer), spread over ten bulletins."""
+    return [{"probe": kind, "cell": cell, "given": given, "bulletin": f"b{at % 10}",
+             "answer": answer, "status": "unreadable" if answer is None else "ok"}
+            for cell, given, n, answer in groups for at in range(n)]
+
+
+DILEMMA, OTHERS = ["T", "R", "P", "S"], ["R", "T", "P", "S"]
+
+
+@pytest.mark.parametrize("kind, groups, holds", [
+    # Wilson's lower limit: 27 of 40 from 52.0%, 26 from 49.5%; 37 of 40 from 80.1%, 36 from 76.9%
+    ("payoffs", [("HP", None, 27, DILEMMA), ("HP", None, 13, OTHERS)], True),
+    ("payoffs", [("HP", None, 26, DILEMMA), ("HP", None, 14, None)], False),
+    ("influence", [("HP", None, 37, "no"), ("HP", None, 3, None)], True),
+    ("influence", [("HP", None, 36, "no"), ("HP", None, 4, "yes")], False),
+    # twenty answers a question and cell
+    ("influence", [("HP", None, 20, "no")], True), ("influence", [("HP", None, 19, "no")], False),
+    ("payoffs", [("HP", None, 40, DILEMMA), ("LA", None, 19, DILEMMA)], False)])
+def test_what_a_probe_must_exceed_and_how_often_it_is_asked(kind, groups, holds):
+    assert probes_of(told(kind, *groups))["further"][kind] is holds
+
+
+def believed(joint=(90, 60), other=(20, 40), marginal=(50, 50), n=20):
+    """What is expected of HP and of UN, given each entry and of any."""
+    return [row for given, pair in (("joint", joint), ("other", other), ("any", marginal))
+            for cell, answer in zip(("HP", "UN"), pair, strict=True)
+            for row in told("beliefs", (cell, given, n, answer))]
+
+
+@pytest.mark.parametrize("given, lacks", [
+    ({}, []), ({"n": 19}, ["beliefs", "marginal"]), ({"joint": (60, 60), "other": (40, 40)},
+                                                      ["beliefs"]),
+    ({"joint": (60, 90)}, ["beliefs"]), ({"marginal": (80, 20)}, ["marginal"]),
+    ({"marginal": (20, 80)}, []), ({"marginal": (None, 20)}, ["marginal"])])
+def test_a_joint_entry_must_tell_more_of_a_desk_and_no_less_be_expected_of_a_rule(given, lacks):
+    further = probes_of(believed(**given))["further"]
+    assert [name for name in ("beliefs", "marginal") if not further[name]] == lacks
+
+
+def test_beliefs_are_means_of_differences_inside_bulletins():
+    found = probes_of(believed(marginal=(55, 50)))["beliefs"]
+    assert found["means"] == {"HP/joint": 90, "UN/joint": 60, "HP/other": 20, "UN/other": 40,
+                              "HP/any": 55, "UN/any": 50}
+    assert found["diagnostic"]["value"] == pytest.approx(.9 - .2 - (.6 - .4))
+    assert found["marginal"]["value"] == pytest.approx(.50 - .55)
+    assert found["diagnostic"]["units"] == 10
+    none = probes_of(told("beliefs", ("HP", "any", 20, None), ("UN", "any", 20, 3)))["beliefs"]
+    assert none["means"] == {"HP/any": None, "UN/any": 3} and none["diagnostic"]["value"] is None
+
+
+@pytest.mark.parametrize("high, holds", [(0.0, True), (-1e-9, False), (None, False)])
+def test_a_rule_is_expected_less_of_only_where_that_is_shown(high, holds):
+    assert _not_below({"high": high}) is holds
+
+
+def test_a_bulletin_is_read_where_most_of_its_answers_are_right():
+    rows = [row | {"bulletin": name} for name, answers in (
+        ("z", [DILEMMA, DILEMMA, None]), ("y", [DILEMMA, OTHERS]), ("b", [DILEMMA] * 2),
+        ("a", [OTHERS, None])) for answer in answers
+        for row in told("payoffs", ("HP" if name < "c" else "LA", None, 1, answer))]
+    out = probes_of(rows)
+    found = out["payoffs"]
+    assert (found["read"], found["misread"]) == (["b", "z"], ["a", "y"])
+    assert (found["k"], found["n"]) == (5, 9)
+    assert {cell: (one["k"], one["n"]) for cell, one in found["cells"].items()} == {
+        "LA": (3, 5), "HP": (2, 4)}
+    assert found["orders"] == {"T > R > P > S": 5, "R > T > P > S": 2}
+    assert out["statuses"] == {"payoffs ok": 7, "payoffs unreadable": 2}
 
 
 @pytest.mark.parametrize("flags, named", [

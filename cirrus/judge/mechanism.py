@@ -13,7 +13,7 @@ from typing import Any
 import stats
 from cirrus import ALPHA
 from cirrus.judge.effects import certain, reading_limits, reading_of, reading_sentence
-from cirrus.judge.pilot import costs, position, served_by
+from cirrus.judge.pilot import costs, outcomes, position, served_by
 from cirrus.judge.rivals import (
     CELLS,
     LEVEL,
@@ -55,7 +55,8 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
                    "bulletins": len({row["bulletin"] for row in rows}),
                    "variants": len({row["variant"] for row in rows}),
                    "frames": sorted({row["frame"] for row in rows})},
-        "outcomes": _outcomes(rows), "cost": costs(rows), "position": position(rows),
+        "outcomes": outcomes(rows, CELLS, lambda row: row["cell"]), "cost": costs(rows),
+        "position": position(rows),
         "served": {name: served_by(own) for name, own in models.items()},
         "dealt_again": redealt,
         "mechanism": {"pooled": evidence(tally(rows)),
@@ -98,21 +99,6 @@ def _readers(rows: Sequence[Mapping], probed: Mapping[str, Any]) -> dict[str, An
 SHOWN = ("HP-LA", "interaction")
 
 
-def _outcomes(rows: Sequence[Mapping]) -> dict[str, Any]:
-    by: dict[str, dict[str, int]] = {name: {} for name in CELLS}
-    total: dict[str, int] = {}
-    for row in rows:
-        cell, status = by[row["cell"]], row["status"]
-        cell[status], total[status] = cell.get(status, 0) + 1, total.get(status, 0) + 1
-    read = stats.share(total.get("ok", 0), len(rows))
-    return {"status": total, "by_cell": by, "read": read.k, "read_share": read.value,
-            "answered": sum(row["status"] not in UNASKED for row in rows),
-            "read_low": read.low, "read_high": read.high}
-
-
-UNASKED = ("not_run", "provider_error")
-
-
 # --- probes -------------------------------------------------------------------------------------
 # Whether a model reads the case as it is, expects more of a counterparty that can mirror it, and
 # denies that its entry moves the other's. An answer that can't be read counts against the model.
@@ -135,7 +121,7 @@ def probes_of(rows: Sequence[Mapping]) -> dict[str, Any]:
     enough = {kind: own and min(Counter((r["cell"], r["given"]) for r in own).values()) >= LEAST
               for kind, own in kinds.items()}
     return out | {
-        "statuses": dict(sorted(Counter(f"{r['probe']} {r['status']}" for r in rows).items())),
+        "statuses": dict(Counter(f"{r['probe']} {r['status']}" for r in rows)),
         "further": {
             "payoffs": bool(enough["payoffs"]) and payoffs["low"] > READS,
             "beliefs": bool(enough["beliefs"]) and certain(beliefs["diagnostic"]),

@@ -7,6 +7,7 @@ effect sizes and intervals.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -68,6 +69,10 @@ def place(row: Mapping) -> Slot:
                 row["label_scheme"], row["order"])
 
 
+def _cell_of(row: Mapping) -> str:
+    return NAMES[row["S"], row["C"]]
+
+
 def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None) -> dict:
     """The whole of pilot-analysis.json.
 
@@ -81,7 +86,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "stamp": "SIMULATED" if study["provider"] == "simulated" else None,
         "design": {**config, "trials": len(rows), "bulletins": len({r["bulletin"] for r in rows}),
                    "variants": len({r["variant"] for r in rows})},
-        "outcomes": _outcomes(rows), "cost": costs(rows),
+        "outcomes": outcomes(rows, NAMES.values(), _cell_of), "cost": costs(rows),
         "models": {name: _model(own) for name, own in models.items()},
         "pooled": summary(rows, table), "missing": _missing(table), "labels": _labels(table),
         "position": position(rows),
@@ -132,18 +137,15 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def _cell(table: Slots, cell: tuple[str, str]) -> dict[str, Any]:
-    """k of n readable decisions; the interval is the wider of Wilson's and that over bulletins."""
+    """k of n readable decisions; the interval is that over bulletins, no narrower than Wilson's."""
     k, n, missing = corner(table, cell)
     if not n:
         return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
                 "why": "no readable decision"}
     counts = over_bulletins.tally(table, lambda slot: (slot.S, slot.C))
-    over, share = stats.contrast(counts, {cell: 1}), stats.share(k, n)
-    # Probabilities have no sampling of answers beside that of bulletins.
-    ends = [over, share] if isinstance(k, int) else [over]
-    return {"k": k, "n": n, "missing": missing, "mean": share.value,
-            "low": min(one.low for one in ends), "high": max(one.high for one in ends),
-            "why": over.why}
+    over = stats.contrast(counts, {cell: 1})
+    return {"k": k, "n": n, "missing": missing, "mean": k / n, "low": over.low,
+            "high": over.high, "why": over.why}
 
 
 def _values(rows: Sequence[Mapping], cells: Iterable[tuple[str, str]]) -> list[float]:
@@ -199,17 +201,17 @@ def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
 
 # --- quality of the data -----------------------------------------------------------------------
 
-def _outcomes(rows: Sequence[Mapping]) -> dict[str, Any]:
-    by = {name: {} for name in NAMES.values()}
-    total: dict[str, int] = {}
+def outcomes(rows: Sequence[Mapping], cells: Iterable[str],
+             cell_of: Callable[[Mapping], str]) -> dict[str, Any]:
+    """How the trials ended, in all and by cell; how many were answered, and how many read."""
+    by = {name: Counter() for name in cells}
     for row in rows:
-        cell = by[NAMES[row["S"], row["C"]]]
-        cell[row["status"]] = cell.get(row["status"], 0) + 1
-        total[row["status"]] = total.get(row["status"], 0) + 1
-    answered = sum(n for status, n in total.items() if status not in UNANSWERED)
-    read = stats.share(total.get("ok", 0), len(rows))
-    return {"status": total, "by_cell": by, "answered": answered, "read": read.k,
-            "read_share": read.value, "read_low": read.low, "read_high": read.high}
+        by[cell_of(row)][row["status"]] += 1
+    total = sum(by.values(), Counter())
+    read = stats.share(total["ok"], len(rows))
+    return {"status": dict(total), "by_cell": {name: dict(one) for name, one in by.items()},
+            "answered": sum(n for status, n in total.items() if status not in UNANSWERED),
+            "read": read.k, "read_share": read.value, "read_low": read.low, "read_high": read.high}
 
 
 def costs(rows: Sequence[Mapping]) -> dict[str, Any]:

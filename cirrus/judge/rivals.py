@@ -386,12 +386,12 @@ def sampled(logits: Mapping[str, float], size: Size, stream: SeededRandom) -> Ta
 
 
 def cell_entry(cells: Tally, name: str) -> dict[str, Any]:
-    """The share of a cell; its interval is the wider of Wilson's and that over bulletins."""
+    """k of n readable decisions; the interval is that over bulletins, no narrower than Wilson's."""
     k, n, missing = (sum(column) for column in zip(
         *(slots.get(name, Count(0, 0, 0)) for slots in cells.values()), strict=True))
     if not n:
         return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
                 "why": "no readable decision"}
     over = stats.contrast(cells, {name: 1}, LEVEL)
-    return {"k": k, "n": n, "missing": missing, "mean": over.value, "low": over.low,
+    return {"k": k, "n": n, "missing": missing, "mean": k / n, "low": over.low,
             "high": over.high, "why": over.why}

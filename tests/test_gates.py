@@ -9,6 +9,7 @@ from cirrus.judge import gates as g
 from cirrus.judge.effects import slots
 from cirrus.judge.endpoint import cliffs_delta, effect
 from cirrus.judge.study import slot_of
+from stats.results import Count
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 EFFECT_GATES = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
@@ -38,12 +39,14 @@ def verdicts(gate):
 
 STRONG = [(16, 6), (17, 5), (15, 7), (16, 4), (18, 6), (16, 8), (17, 6), (15, 5)]  # +50 points
 WEAK = [(11, 10), (9, 10), (11, 9), (10, 11), (11, 10), (10, 9), (9, 10), (12, 10)]
+REVERSE, NIL = [(y, x) for x, y in STRONG], [(10, 10)] * 8
+PARTS = ("main", "hospital", "reworded", "ablated", "holdout")
 
 
 def everywhere(shares, **other):
-    """The same shares in every part, held-out ones on bulletins of their own."""
-    parts = {name: planted(shares) for name in ("main", "hospital", "reworded", "ablated")}
-    return parts | {"holdout": planted(shares, bulletins="h")} | other
+    """The same shares in every part, or others; held-out ones on bulletins of their own."""
+    return {part: planted(other.get(part, shares), bulletins="h" if part == "holdout" else "b")
+            for part in PARTS}
 
 
 def test_an_effect_in_every_part_passes_every_gate_about_effects():
@@ -52,24 +55,34 @@ def test_an_effect_in_every_part_passes_every_gate_about_effects():
         EFFECT_GATES, ("pass", "pass"))
 
 
-def test_a_weak_effect_follows_the_rule_and_establishes_nothing():
-    out = board(**everywhere(WEAK))
-    for name in ("first_encounter", "cross_domain", "ablation", "holdout"):
-        assert verdicts(out[name]) == ("pass", "undecided"), name
-    assert verdicts(out["effect_size"]) == ("fail", "fail")
+# +40 points, but four of eight bulletins point the other way: 16 of 128 choices of signs are as far
+NOISY = [(20, 0)] * 4 + [(8, 12)] * 4
 
 
-def test_an_effect_of_the_wrong_sign_passes_nothing():
-    out = board(**everywhere([(y, x) for x, y in STRONG]))
-    assert {verdicts(out[name]) for name in EFFECT_GATES} == {("fail", "fail")}
-
-
-@pytest.mark.parametrize("part, gate", [
-    ("hospital", "cross_domain"), ("reworded", "ablation"), ("ablated", "ablation"),
-    ("holdout", "holdout")])
-def test_another_sign_in_one_part_fails_its_gate(part, gate):
-    reverse = planted([(y, x) for x, y in STRONG], bulletins="h" if part == "holdout" else "b")
-    assert verdicts(board(**everywhere(STRONG, **{part: reverse}))[gate]) == ("fail", "fail")
+@pytest.mark.parametrize("gate, shares, expected", [
+    *((gate, dict.fromkeys(PARTS, WEAK), ("pass", "undecided")) for gate in EFFECT_GATES[:4]),
+    ("effect_size", {"main": WEAK}, ("fail", "fail")),
+    # an effect of the wrong sign passes nothing, nor does none at all
+    *((gate, dict.fromkeys(PARTS, shares), ("fail", "fail")) for gate in EFFECT_GATES
+      for shares in (REVERSE, NIL)),
+    *((gate, {part: shares}, ("fail", "fail")) for shares in (REVERSE, NIL) for part, gate in (
+        ("hospital", "cross_domain"), ("reworded", "ablation"), ("ablated", "ablation"),
+        ("holdout", "holdout"))),
+    # in main runs without an effect nothing is there to be replicated
+    *((gate, {"main": NIL}, ("fail", said)) for gate, said in (
+        ("cross_domain", "undecided"), ("holdout", "undecided"), ("ablation", "fail"))),
+    # half of it is left in both arms, of which one does not exclude 0
+    ("ablation", {"reworded": NOISY}, ("pass", "undecided")),
+    ("ablation", {"ablated": NOISY}, ("pass", "undecided")),
+    # next to nothing
+    ("first_encounter", {"main": [(11, 10)] * 4 + [(10, 10)] * 4}, ("pass", "undecided")),
+    # a δ of exactly a fifth, which as 0.9 − 0.7 is a little more, is not above it
+    *(("effect_size", {"main": [pair] * 8}, ("fail", "fail")) for pair in (
+        (4, 0), (12, 8), (14, 10), (18, 14))),
+    ("effect_size", {"main": [(15, 10)] + [(14, 10)] * 7}, ("pass", "undecided"))])
+def test_a_gate_follows_its_rule_and_asks_for_what_excludes_the_alternative(
+        gate, shares, expected):
+    assert verdicts(board(**everywhere(STRONG, **shares))[gate]) == expected
 
 
 @pytest.mark.parametrize("missing, gate, plan", [
@@ -82,15 +95,36 @@ def test_a_part_that_was_not_run_is_not_evaluable_and_names_the_plan_that_brings
     assert (*verdicts(out), out["next"]) == ("not evaluable", "not evaluable", plan)
 
 
+@pytest.mark.parametrize("part, gate, plan", [
+    ("hospital", "cross_domain", "confirmatory"), ("ablated", "ablation", "ablation"),
+    ("holdout", "holdout", "holdout")])
+def test_a_part_without_a_cell_of_the_contrast_is_not_evaluable_and_says_so(part, gate, plan):
+    rows = everywhere(STRONG)
+    rows[part] = [row for row in rows[part] if row.S == "high"]
+    out = board(**rows)[gate]
+    assert (*verdicts(out), out["next"]) == ("not evaluable", "not evaluable", plan)
+    assert "no level of H holds every cell" in out["established"]["figure"]
+
+
+@pytest.mark.parametrize("gate", ["cross_domain", "ablation", "holdout"])
+def test_without_an_effect_of_main_runs_over_bulletins_they_are_what_is_lacking(gate):
+    """No main runs; main runs whose two cells never meet on a bulletin."""
+    nothing = board(**everywhere(STRONG, main=[]))[gate]
+    assert verdicts(nothing) == ("not evaluable", "not evaluable")
+    apart = [row._replace(bulletin=row.bulletin + row.S) for row in planted(STRONG)]
+    never = board(**everywhere(STRONG) | {"main": apart})[gate]
+    assert verdicts(never) == ("pass", "not evaluable")
+    assert nothing["next"] == never["next"] == "confirmatory"
+    assert nothing["established"]["figure"] == "no primary effect"
+
+
 @pytest.mark.parametrize("part, gate", [("main", "first_encounter"), ("main", "effect_size"),
                                         ("hospital", "cross_domain"), ("holdout", "holdout"),
                                         ("ablated", "ablation")])
 def test_five_bulletins_are_not_evaluable_and_six_are(part, gate):
-    few = planted([(19, 1)] * 5, bulletins="h" if part == "holdout" else "b")
-    six = planted([(19, 1)] * 6, bulletins="h" if part == "holdout" else "b")
-    out = board(**everywhere(STRONG, **{part: few}))[gate]
+    out = board(**everywhere(STRONG, **{part: [(19, 1)] * 5}))[gate]
     assert (out["established"]["verdict"], out["next"] is None) == ("not evaluable", False)
-    out = board(**everywhere(STRONG, **{part: six}))[gate]
+    out = board(**everywhere(STRONG, **{part: [(19, 1)] * 6}))[gate]
     assert out["established"]["verdict"] == "pass" and out["next"] is None
 
 
@@ -122,7 +156,7 @@ def test_holdout_is_tested_one_sided_and_hospital_two_sided():
 
 
 def test_held_out_runs_on_main_bulletins_are_no_holdout():
-    out = board(**everywhere(STRONG, holdout=planted(STRONG)))["holdout"]
+    out = board(**everywhere(STRONG) | {"holdout": planted(STRONG)})["holdout"]
     assert verdicts(out) == ("not evaluable", "not evaluable")
     assert "8 bulletins of the held-out runs are those of main runs" in out["established"]["figure"]
 
@@ -132,12 +166,6 @@ def test_the_effect_size_gate_asks_for_the_lower_limit():
     out = board(main=planted([(10, 11), (16, 5), (13, 8), (14, 9), (12, 11), (15, 10), (13, 6),
                               (12, 5)]))
     assert verdicts(out["effect_size"]) == ("pass", "undecided")
-
-
-@pytest.mark.parametrize("k, specified", [(60, "fail"), (61, "pass")])
-def test_a_delta_of_exactly_a_fifth_does_not_pass(k, specified):
-    rows = planted([(k, 40)] * 8, n=100)
-    assert board(main=rows)["effect_size"]["as_specified"]["verdict"] == specified
 
 
 def test_missing_decisions_are_counted_against_the_first_encounter():
@@ -248,16 +276,26 @@ def test_the_label_gate_on_either_side_of_its_margins(rate, effect, verdict):
         assert f"±{10 if effect else 2}" in figure
 
 
-@pytest.mark.parametrize("shares, gate, expected", [
-    ([(10, 10)] * 8, "first_encounter", ("fail", "fail")),
-    ([(10, 10)] * 8, "cross_domain", ("fail", "fail")),
-    ([(10, 10)] * 8, "holdout", ("fail", "fail")),
-    ([(11, 10)] * 4 + [(10, 10)] * 4, "first_encounter", ("pass", "undecided")),
-    ([(14, 10)] * 8, "effect_size", ("fail", "fail")),
-    ([(15, 10)] + [(14, 10)] * 7, "effect_size", ("pass", "undecided"))])
-def test_an_effect_of_nothing_fails_and_one_of_next_to_nothing_is_undecided(
-        shares, gate, expected):
-    assert verdicts(board(**everywhere(shares))[gate]) == expected
+def test_the_figure_is_that_of_the_pair_that_lies_furthest_out_by_its_own_margin():
+    """−3 of ±2 points is further than −11 of ±10."""
+    open_ = {"L1−L2": INSIDE | {"low": -.03, "high": .001}}, {
+        "L1−L2": INSIDE | {"low": -.11, "high": .05}}
+    assert g._label_verdict(*open_, 9)[1].startswith("L1−L2: ")
+
+
+@pytest.mark.parametrize("weights, limits", [
+    ({"a": 1, "b": -1}, (-1, 1)), (dict(zip("abcd", (1, -1, -1, 1), strict=True)), (-2, 2))])
+def test_bulletins_too_few_to_exclude_anything_leave_the_possible_range(weights, limits):
+    """Two bulletins: 1 of 4 choices of signs is as far on one side."""
+    cells = {name: Count(5, 10, 0) for name in weights}
+    assert g.reach(.3, [.2, .4], cells, weights, .9) == limits
+
+
+def test_schemes_that_no_bulletin_shares_have_no_difference():
+    rows = study_of(SAME, SAME, n=20)
+    gate = board(main=[row._replace(bulletin=row.bulletin + row.label_scheme) for row in rows])
+    pair = gate["labels"]["numbers"]["pairs"]["L1−L2"]
+    assert (pair["value"], pair["units"], pair["why"]) == (None, 0, "no bulletin holds both")
 
 
 def test_one_scheme_only_and_five_bulletins_are_not_evaluable():

@@ -160,12 +160,38 @@ def test_an_artifact_of_another_shape_is_refused_on_writing_and_reading(
         schema.load(tmp_path / "round_1_games.json")
 
 
-def test_power_beyond_its_bounds_is_no_valid_artifact():
+@pytest.mark.parametrize(("path", "good", "bad"), [
+    (("round",), [1], [0, 1.5, "1"]), (("domain",), ["hospital"], ["mars"]),
+    (("games", 0, "pair", 0), ["0123456789abcdef" * 4], ["0" * 63, "0" * 65, "G" * 64, 7]),
+    (("games", 0, "pair"), [["0" * 64] * 2], [["0" * 64], ["0" * 64] * 3]),
+    (("games", 0, "power_after", 0), [.9, 1.1], [.899, 1.101, "1"]),
+    (("games", 0, "answers", 0, "status"), ["ok", "refused"], ["fine"]),
+    (("games", 0, "answers", 0, "tokens", "prompt"), [0, None], [-1, .5]),
+    (("games", 0, "answers", 0, "cost_usd"), [0, .5, None], [-.001, "1"]),
+    (("games", 0, "answers", 0, "mass"), [0, .5, 1.01, None], [-.01, 1.011, "1"])])
+def test_values_on_either_side_of_what_a_field_may_hold(path, good, bad):
+    """A number stands for an entry of a list, or for the value of a map's first key."""
     _, files = tiny({})
-    data = files["round_1_games.json"]
-    data["games"][0]["power_after"] = dict.fromkeys(data["games"][0]["pair"], 1.2)
-    with pytest.raises(UsageError, match="power_after"):
-        schema.check("round_1_games.json", data)
+    data = at = files["round_1_games.json"]
+    for key in path[:-1]:
+        at = at[key if isinstance(at, list) or key in at else next(iter(at))]
+    last = path[-1] if isinstance(at, list) or isinstance(path[-1], str) else next(iter(at))
+    for value in good:
+        at[last] = value
+        assert schema.check("round_1_games.json", data) is data
+    for value in bad:
+        at[last] = value
+        with pytest.raises(UsageError, match=str(last) if isinstance(last, str) else "pair"):
+            schema.check("round_1_games.json", data)
+
+
+@pytest.mark.parametrize(("name", "owned", "shaped"), [
+    ("round_12_games.json", True, True), ("strategies_r1.json", True, True),
+    ("acausal_manifest.json", True, True), (f"transcripts/r1/{'a' * 64}.txt.gz", True, False),
+    ("manifest.json", False, False), ("round_1_games.json.bak", False, False),
+    ("round_x_games.json", False, False), (f"transcripts/r1/{'a' * 63}.txt.gz", False, False)])
+def test_a_derived_file_is_known_by_its_name(name, owned, shaped):
+    assert (schema.owned(name), schema.kind_of(name) is not None) == (owned, shaped)
 
 
 def test_the_page_on_artifacts_holds_the_schema_table():

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from cirrus.judge import verdict as v
-from cirrus.judge.effects import HA, HP, LA, LP, Slot, label_rule, slots
+from cirrus.judge.effects import HA, HP, LA, LP, Slot, label_rule, labels_excluded, slots
 from cirrus.judge.pilot import analyse
 
 CELLS = (HP, HA, LP, LA)
@@ -215,6 +215,12 @@ def test_a_higher_word_is_a_model_s_own_and_names_it():
     assert "(b: not shown)" in out["sentence"]
 
 
+def test_a_whole_that_is_not_evaluable_has_no_word_though_a_model_has():
+    study = findings(proofs={"m": PROVEN})._replace(corners=corners(la=(3, 18, 2)))
+    out = v.verdict(study)
+    assert (out["word"], out["models"]) == ("not evaluable", {"m": "superrational"})
+
+
 def test_the_word_of_the_whole_is_the_highest_of_a_model():
     both = {"models": {name: {"primary": contrast()} for name in "ab"},
             "proofs": {"a": PROVEN, "b": PROVEN._replace(further={})}}
@@ -240,8 +246,11 @@ GATE = {"established": {"verdict": "pass"}}
 
 def test_a_tournament_repeats_a_mechanism_study_s_word_only_where_every_gate_is_established():
     own, study = v.verdict(findings()), v.verdict(findings(proofs={"m": PROVEN}))
-    assert v.repeated(own, study, [GATE] * 6)["word"] == "superrational"
-    assert "repeats it on 10 bulletins" in v.repeated(own, study, [GATE] * 6)["sentence"]
+    scope = "10 bulletins of one domain"
+    here = "he tournament repeats it on 10 bulletins of one domain, all gates established"
+    told = v.repeated(own, study, [GATE] * 6)
+    assert told["word"] == "superrational"
+    assert told["scope"] == f"{scope}; t{here}" and told["sentence"].endswith(f". T{here}.")
     for gates in ([], [GATE] * 5 + [{"established": {"verdict": "undecided"}}]):
         assert v.repeated(own, study, gates) == own
     other = v.verdict(findings(models={"n": {"primary": contrast()}}))
@@ -249,6 +258,10 @@ def test_a_tournament_repeats_a_mechanism_study_s_word_only_where_every_gate_is_
     nothing = v.verdict(findings({"primary": contrast(low=-.1)}))
     assert v.repeated(nothing, study, [GATE] * 6) == nothing
     assert v.repeated(own, own, [GATE] * 6) == own
+    both = {name: {"primary": contrast()} for name in "ab"}
+    proven = v.verdict(findings(models=both, proofs=dict.fromkeys("ab", PROVEN)))
+    one = v.verdict(findings(models=both | {"b": {"primary": contrast(low=-.1)}}))
+    assert v.repeated(one, proven, [GATE] * 6) == one   # b does not show it here
 
 
 # --- rivals: populations of a pilot's rows -----------------------------------------------------
@@ -343,6 +356,32 @@ def test_a_deterministic_superrational_pilot_is_cue_responsive_and_of_practical_
     assert [row["met"] for row in out["success"][2:4]] == [True, True]
     assert "don't overlap: δ = +1.00" in out["success"][2]["figure"]
     assert any("practical interest" in line for line in out["claims"]["may"])
+
+
+UP, FLAT = contrast(), contrast(value=.05, low=0, high=.1)
+DOWN = contrast(value=-.3, low=-.5, high=-.1)
+
+
+def labels(letters=UP, schemes=(UP,) * 3, orders=(UP, UP), differences=(FLAT, FLAT)):
+    named = (dict(enumerate(entries)) for entries in (schemes, orders, differences))
+    return labels_excluded(letters, *named)
+
+
+@pytest.mark.parametrize("given, why", [
+    ({}, None), ({"schemes": (UP, UP)}, None), ({"differences": ()}, None),
+    ({"letters": FLAT}, "not established under letters"),
+    *(({"orders": orders}, "not established in each order") for orders in (
+        (), (UP,), (UP, FLAT), (DOWN, UP))),
+    *(({"schemes": schemes}, "not positive in each scheme") for schemes in (
+        (), (UP,), (UP, UP, DOWN), (UP, contrast(value=0)), (contrast(value=None), UP))),
+    ({"schemes": (UP, FLAT)}, None),
+    *(({"differences": pairs}, "not without a difference between schemes") for pairs in (
+        (FLAT, UP), (DOWN, FLAT))),
+    ({"letters": FLAT, "orders": (UP,)},
+     "not established under letters; not established in each order")])
+def test_word_letter_and_place_are_excluded_by_four_checks(given, why):
+    rule = labels(**given)
+    assert (rule["why"], rule["holds"]) == (why, why is None)
 
 
 def test_the_label_rule_names_what_is_not_excluded():

@@ -38,7 +38,7 @@ def by_unit(rows: Iterable[Decision]) -> dict[Hashable, dict[Cell, list[float | 
     units: dict[Hashable, dict[Cell, list]] = {}
     for row in rows:
         units.setdefault(row.unit, {}).setdefault((row.S, row.C, row.H), []).append(row.cooperates)
-    return {unit: units[unit] for unit in sorted(units)}
+    return units
 
 
 def cells_of(contrast: Contrast, rows: Sequence[Decision]) -> dict[Cell, float]:
@@ -67,9 +67,8 @@ def _mean(values: Iterable[float | None], fill: float | None) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def over_units(values: Mapping[Hashable, float], most: float = 1,
-               level: float = 0.95) -> dict[str, Any]:
-    """Mean of one value a unit, t interval inside ±`most`, sign-flip test; `why` where one is
+def over_units(values: Mapping[Hashable, float], most: float) -> dict[str, Any]:
+    """Mean of one value a unit, 95% t interval inside ±`most`, sign-flip test; `why` where one is
     missing.
 
     `resamples` is None where the test is exact, else its number of random signs (seed 0).
@@ -79,12 +78,12 @@ def over_units(values: Mapping[Hashable, float], most: float = 1,
         return {"value": x[0] if x else None, "low": None, "high": None, "p": None, "t_p": None,
                 "resamples": None, "sd": None, "units": len(x),
                 "why": "no unit holds every cell it needs" if not x else "one unit only"}
-    t, flip = stats.t_interval(x, level), stats.sign_flip_test(x)
+    t, flip = stats.t_interval(x), stats.sign_flip_test(x)
     low, high, why = t.low, t.high, t.why
     if low is None and abs(t.difference) == 1:
         # Nothing varies to take a standard error from: each unit counts as one pair of trials.
         k = (len(x), 0) if t.difference > 0 else (0, len(x))
-        _, low, high, _ = stats.score_difference(k[0], len(x), k[1], len(x), level)
+        _, low, high, _ = stats.score_difference(k[0], len(x), k[1], len(x))
         why = "every unit shows the same extreme difference: score interval, a trial a unit"
     if low is not None:
         low, high = max(-most, low), min(most, high)
@@ -148,8 +147,8 @@ def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
     weights = cells_of(CONTRASTS["primary"], rows)
     groups = []   # of each unit: (cooperative, of) on either side
     for cells in by_unit(rows).values():
-        sides = [[v for cell, w in weights.items() if w * sign > 0 for v in cells.get(cell, ())
-                  if v is not None] for sign in (1, -1)]
+        sides = [[v for cell, w in weights.items() if (w > 0) is first
+                  for v in cells.get(cell, ()) if v is not None] for first in (True, False)]
         if any(sides):
             groups.append([(total(side), len(side)) for side in sides])
     whole = [[math.fsum(group[side][at] for group in groups) for at in (0, 1)] for side in (0, 1)]
@@ -161,7 +160,7 @@ def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
     if len(groups) < 2:
         return out | {"why": "one unit only"}
     if abs(value) == 1:
-        same = over_units(dict(enumerate([value] * len(groups))))
+        same = over_units(dict(enumerate([value] * len(groups))), 1)
         return {key: same[key] for key in ("value", "low", "high", "units", "why")}
     without = [[(k - own[0], n - own[1]) for (k, n), own in zip(whole, group, strict=True)]
                for group in groups]
@@ -212,10 +211,9 @@ def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, An
             "met": met, "why": why}
 
 
-def shown(entry: Mapping[str, Any], sign: float = 1, alpha: float = ALPHA) -> bool:
-    """Whether an effect has this sign and a p below alpha."""
-    return (entry["value"] is not None and entry["p"] is not None
-            and sign * entry["value"] > 0 and entry["p"] < alpha)
+def shown(design: Mapping[str, Any]) -> bool:
+    """Whether an effect that has a test has the predicted direction and a p below .05."""
+    return design["value"] > 0 and design["p"] < ALPHA
 
 
 def decided(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool | None, str]:
@@ -241,7 +239,7 @@ def decided(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool |
 
 FIXED = ("S", "C", "S:C", "H", "domain", "option_order", "label_scheme")
 RANDOM = ("agent", "opponent", "seed", "variant_id")
-CELLS = ("high_present", "high_absent", "low_present")  # against S low, C absent
+OTHERS = ("high_absent", "low_present")   # cells beside the two of the primary contrast
 DIGITS = 6  # significant: an optimum is not known better, and all Pythons agree on so many
 MOST_ROWS = 5000  # beyond, a fit takes from seconds to minutes, and each term takes one
 MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and the primary contrast; the other "
@@ -283,8 +281,7 @@ def model_row(row: Decision) -> dict[str, Any]:
             "label_scheme": row.label_scheme, "agent": f"{row.seed}/{row.agent}",
             "opponent": f"{row.seed}/{row.opponent}", "seed": row.seed,
             "variant_id": row.variant, "policy": f"{row.run}/{row.agent}",
-            "high_present": int(s and c), "high_absent": int(s and not c),
-            "low_present": int(c and not s)}
+            "high_absent": int(s and not c), "low_present": int(c and not s)}
 
 
 def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
@@ -332,10 +329,10 @@ def _tested(fitted, likelihood_ratio, fixed: Sequence[str], many: bool) -> dict[
         # S and C by themselves are tested without their interaction, as marginality asks.
         base, terms = (additive, plain) if term in ("S", "C") else (full, fixed)
         tests[term] = likelihood_ratio(base, fitted([t for t in terms if t != term], full))
-    # S×C as four cells is the full model in other words; without the first, S high with C present
-    # counts as S low with C absent.
+    # S×C as four cells is the full model in other words; with two of them left, S high with C
+    # present counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
-    ratio = likelihood_ratio(full, fitted([*CELLS[1:], *rest], full))
+    ratio = likelihood_ratio(full, fitted([*OTHERS, *rest], full))
     return {"fit": rounded(full.asdict()),
             "why": full.why or (MANY if many else None),
             "tests": {name: rounded(tests[name].asdict()) for name in fixed if name in tests},

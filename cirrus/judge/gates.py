@@ -42,7 +42,7 @@ EFFECT_MARGIN = 0.10   # largest difference of the effect between them, and betw
 HALF = 0.5             # share of the effect that ablation must leave
 MIN_DELTA = 0.2
 WITHIN = 1 - 2 * ALPHA           # two one-sided tests at 5%
-SLACK = 1e-12                    # so that a difference of exactly two points is one
+SLACK = 1e-12                    # what rounding leaves of an equality, as in 0.9 − 0.7 > 0.2
 Gate = dict[str, Any]
 
 
@@ -97,6 +97,10 @@ def _established(proven: bool, refuted: bool) -> str:
     return PASS if proven else FAIL if refuted else UNDECIDED
 
 
+def _exceeds(value: float, least: float = 0.0) -> bool:
+    return value > least + SLACK
+
+
 def _over(own: Mapping[str, Any], level: float = 1 - ALPHA) -> str:
     """ "+21.4 (+3.0 to +40.1) points, 95% over 10 bulletins"."""
     said = bracketed(signed(100 * own["value"], 1),
@@ -135,8 +139,7 @@ def _rate(values: Iterable[float]) -> float:
 
 
 def _share(table: Slots) -> float:
-    n = sum(one.n for one in table.values())
-    return sum(one.k for one in table.values()) / n if n else 0.5
+    return sum(one.k for one in table.values()) / sum(one.n for one in table.values())
 
 
 def _pairs(table: Slots) -> dict[str, dict[str, Any]]:
@@ -198,7 +201,7 @@ def reach(value: float, values: Sequence[float], cells: Mapping[Hashable, Count]
                                     - cells[cell].k / cells[cell].n)
                    for cell, weight in weights.items() if sampled]
         if flip is None:   # all alike, or too few to exclude anything
-            flip = value if len(set(values)) == 1 else 2 * side
+            flip = value if len(set(values)) == 1 else side * sum(map(abs, weights.values())) / 2
         ends.append(side * max(side * flip, side * value + math.hypot(*reaches)))
     return ends[0], ends[1]
 
@@ -242,15 +245,27 @@ def _too_few(own: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _absent(again: Iterable[Mapping[str, Any]], no_runs: str) -> str:
+    """Why round 1 of a part has no effect."""
+    return no_runs or next((one["why"] for one in again if one["value"] is None), "")
+
+
+def _lack(usual: Mapping[str, Any], own: Iterable[Mapping[str, Any]], plan: str,
+          ) -> tuple[str, str] | None:
+    """(why, the plan that would bring it): too few bulletins of the main runs, or of a part's."""
+    judged = [(usual, "confirmatory"), *((one, plan) for one in own)]
+    return next(((why, brings) for one, brings in judged if (why := _too_few(one))), None)
+
+
 def first_encounter(study: Evidence) -> Gate:
     """The endpoint's estimate is positive; the effect is established over bulletins, with missing
     decisions counted against it."""
     value, own = study.point["design"]["value"], study.effect("main")
     specified = (None, study.point["design"]["why"]) if value is None else (
-        value > 0, points(value))
+        _exceeds(value), points(value))
     if why := _too_few(own):
         return _gate(specified, (NOT_EVALUABLE, why), "confirmatory", effect=own)
-    return _gate(specified, (_established(certain(own), own["value"] <= 0), _over(own)),
+    return _gate(specified, (_established(certain(own), not _exceeds(own["value"])), _over(own)),
                  effect=own)
 
 
@@ -269,38 +284,38 @@ def holdout(study: Evidence) -> Gate:
 
 
 def _replication(study: Evidence, part: str, absent: str, plan: str, level: float) -> Gate:
-    main, again = study.point["design"]["value"], effect(study.rows.get(part, ()))
-    own = study.effect(part, level)
-    if not study.rows.get(part) or main is None or again["value"] is None:
-        why = absent if not study.rows.get(part) else again["why"] or "no primary effect"
+    main, rows = study.point["design"]["value"], study.rows.get(part, ())
+    again, own, usual = effect(rows), study.effect(part, level), study.effect("main")
+    if why := _absent([again], absent if not rows else ""):
         return _missing(why, plan, effect=own)
-    specified = (main > 0 and again["value"] > 0,
+    if main is None:
+        return _missing("no primary effect", "confirmatory", effect=own)
+    specified = (_exceeds(main) and _exceeds(again["value"]),
                  f"{points(again['value'])} against {points(main)}")
-    if why := _too_few(own):
-        return _gate(specified, (NOT_EVALUABLE, why), plan, effect=own)
-    proven = certain(own) and (study.effect("main")["value"] or 0) > 0
-    return _gate(specified, (_established(proven, own["value"] <= 0), _over(own, level)),
+    if lack := _lack(usual, [own], plan):
+        return _gate(specified, (NOT_EVALUABLE, lack[0]), lack[1], effect=own)
+    proven = certain(own) and _exceeds(usual["value"])
+    return _gate(specified, (_established(proven, not _exceeds(own["value"])), _over(own, level)),
                  effect=own)
 
 
 def ablation(study: Evidence) -> Gate:
     """In other words, and again without the tells, half the effect is left; its 95% interval
     excludes 0 in both arms."""
-    main = study.point["design"]["value"]
+    main, usual = study.point["design"]["value"], study.effect("main")
     own = {arm: study.effect(arm) for arm in ABLATION}
-    again = {arm: effect(study.rows.get(arm, ())) for arm in ABLATION}
+    again = [effect(study.rows.get(arm, ())) for arm in ABLATION]
     absent = [title for arm, title in ABLATION.items() if not study.rows.get(arm)]
-    if absent or main is None or any(one["value"] is None for one in again.values()):
-        return _missing(f"no runs {' nor '.join(absent)}" if absent else "no primary effect",
-                        "ablation", effects=own)
-    left = min(one["value"] for one in again.values())
-    specified = (main > 0 and left > 0 and left >= HALF * main - SLACK,
-                 f"{'; '.join(points(one['value']) for one in again.values())} against "
-                 f"{points(main)}")
-    if why := next(filter(None, map(_too_few, own.values())), None):
-        return _gate(specified, (NOT_EVALUABLE, why), "ablation", effects=own)
-    usual = study.effect("main")["value"] or 0
-    halved = usual > 0 and all(one["value"] >= HALF * usual - SLACK for one in own.values())
+    if why := _absent(again, f"no runs {' nor '.join(absent)}" if absent else ""):
+        return _missing(why, "ablation", effects=own)
+    if main is None:
+        return _missing("no primary effect", "confirmatory", effects=own)
+    specified = (_exceeds(main) and min(one["value"] for one in again) >= HALF * main - SLACK,
+                 f"{'; '.join(points(one['value']) for one in again)} against {points(main)}")
+    if lack := _lack(usual, own.values(), "ablation"):
+        return _gate(specified, (NOT_EVALUABLE, lack[0]), lack[1], effects=own)
+    least = HALF * usual["value"] - SLACK
+    halved = _exceeds(usual["value"]) and all(one["value"] >= least for one in own.values())
     proven = halved and all(map(certain, own.values()))
     said = "; ".join(f"{ABLATION[arm]} {_over(one)}" for arm, one in own.items())
     return _gate(specified, (_established(proven, not halved), f"{said}; must exclude 0"),
@@ -312,13 +327,13 @@ def size(study: Evidence) -> Gate:
     the primary contrast itself."""
     delta, own = study.point["delta"], study.effect("main")
     specified = (None, delta["why"]) if delta["value"] is None else (
-        delta["value"] > MIN_DELTA, f"δ = {signed(delta['value'])}")
+        _exceeds(delta["value"], MIN_DELTA), f"δ = {signed(delta['value'])}")
     if why := _too_few(own):
         return _gate(specified, (NOT_EVALUABLE, why), "confirmatory", effect=own)
     said = (f"δ = {bracketed(signed(own['value']), interval(own['low'], own['high'], sign=True))} "
             f"over {count(own['units'], 'bulletin')}; lower limit must pass {MIN_DELTA}")
-    return _gate(specified, (_established(certain(own, MIN_DELTA), own["value"] <= MIN_DELTA),
-                             said), effect=own)
+    refuted = not _exceeds(own["value"], MIN_DELTA)
+    return _gate(specified, (_established(certain(own, MIN_DELTA), refuted), said), effect=own)
 
 
 GATES: dict[str, tuple[str, str, Callable[[Evidence], Gate]]] = {

@@ -45,6 +45,7 @@ from show.document import (
 from show.figures import visible
 
 MOST = 2000  # texts on a page; a browser opens some 6 MB of them at once
+MOST_COLUMNS = 7   # of a table that needs no scrolling at 1280 px
 # Shows the folds whose words match; without a script everything is simply there.
 FILTER = """
 for (const box of document.querySelectorAll('.filter')) {
@@ -102,7 +103,8 @@ def _table(table: Table, level: int) -> str:
     caption = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
                if table.caption or heat else "")
     named = text(table.caption or "table")
-    region = f' tabindex="0" role="region" aria-label="{named}"' if heat else ""
+    wide = heat or len(table.head) > MOST_COLUMNS   # may scroll: by keyboard too
+    region = f' tabindex="0" role="region" aria-label="{named}"' if wide else ""
     return (f'<div class="wide"{region}>'
             f'<table class="{"heat" if heat else "stacked"}">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")

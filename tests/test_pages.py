@@ -295,12 +295,13 @@ def axe_script():
     return path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing(opened, axe_script, name, width, scheme):
-    tab = opened(name, width, scheme, folds=False)
+def test_axe_finds_nothing(opened, axe_script, name, width):
+    """Contrast aside, which is computed above, in a tenth of the time."""
+    tab = opened(name, width, "light", folds=False)
     tab.evaluate(axe_script)
-    found = tab.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.length, "
+    found = tab.evaluate("axe.run({rules: {'color-contrast': {enabled: false}}}).then(r => "
+                         "r.violations.map(v => [v.id, v.nodes.length, "
                          "v.nodes[0].html.slice(0, 200)]))")
     assert found == []

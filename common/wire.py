@@ -96,6 +96,13 @@ class Reply(NamedTuple):
     steps: tuple[tuple[str, dict[str, float]], ...] = ()  # (token, {alternative: log-probability})
 
     @property
+    def account(self) -> dict[str, Any]:
+        """Who answered and what it took, for a row."""
+        return {"served_model": self.served_model, "provider": self.provider,
+                "tokens": {"prompt": self.prompt_tokens, "output": self.completion_tokens,
+                           "reasoning": self.reasoning_tokens}, "cost_usd": self.cost_usd}
+
+    @property
     def beside(self) -> dict[str, str]:
         """What only some answers have, for a row of the trial."""
         kept = {"reasoning": self.reasoning, "quantization": self.quantization}

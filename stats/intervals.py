@@ -69,7 +69,9 @@ def share(k: float, n: int, level: float = 0.95) -> Share:
     values with a given mean, 0 and 1 vary most, so the interval then covers too often and never
     too seldom.
     """
-    check_share(k, n)
+    check_count(n, n, ("n", "n"))
+    if not isinstance(k, (int, float)) or not 0 <= k <= n:
+        raise ValueError(f"k: {k!r} is not from 0 to n = {n!r}")
     z = critical(check_level(level))
     return Share(k, n, k / n, *wilson_limits(k, n, z)) if n else Share(k, n, None, None, None)
 
@@ -96,12 +98,6 @@ def newcombe_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95)
     value = p1 - p2
     below, above = math.hypot(p1 - low1, high2 - p2), math.hypot(high1 - p1, p2 - low2)
     return Estimate(value, value - below, value + above)
-
-
-def check_share(k: float, n: int, name: str = "k") -> None:
-    check_count(n, n, ("n", "n"))
-    if not isinstance(k, (int, float)) or not 0 <= k <= n:
-        raise ValueError(f"{name}: {k!r} is not from 0 to n = {n!r}")
 
 
 def prediction_powered_rate(

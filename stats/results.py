@@ -290,11 +290,11 @@ def constant(values: Sequence[float]) -> bool:
     return min(values) == max(values)
 
 
-def too_few(groups: Sequence[Sequence], least: int = 2) -> str | None:
+def too_few(groups: Sequence[Sequence]) -> str | None:
     """Why a variance can't be had from these groups, or None where it can."""
     if any(len(group) == 0 for group in groups):
         return "a group is empty"
-    if any(len(group) < least for group in groups):
+    if any(len(group) < 2 for group in groups):
         return "a group has fewer than two values"
     return None
 

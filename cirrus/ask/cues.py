@@ -90,7 +90,7 @@ class Cues(NamedTuple):
         return _measures(self.domain, self.tells, self.S, self.C, self.wording)[1]
 
 
-def staged(domain: Domain, stimulus: Stimulus, scheme: str, order: str, policy: str = "") -> Cues:
+def staged(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> Cues:
     """What a reader of this prompt will find, without rendering it."""
     condition, bulletin = stimulus.condition, stimulus.bulletin
     cooperative, other = labels(domain, scheme)
@@ -99,7 +99,7 @@ def staged(domain: Domain, stimulus: Stimulus, scheme: str, order: str, policy: 
     return Cues(condition.S, condition.C, condition.H,
                 stimulus.entry[1] if stimulus.entry else "", words,
                 stimulus.wording % len(wordings), domain.name, bulletin.id, cooperative, other,
-                cooperative if order == ORDERS[0] else other, not stimulus.variant.holdout, policy)
+                cooperative if order == ORDERS[0] else other, not stimulus.variant.holdout)
 
 
 # Agents that meet many others read few different forms.

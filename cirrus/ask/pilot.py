@@ -161,10 +161,15 @@ DESIGNS = {"2x2": Design(_pilot_blocks, PILOT, "pilot"),
            "mechanism": Design(_mechanism_blocks, MECHANISM, "mechanism")}
 
 
-def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom) -> Trial:
-    stimulus = block.stimulus._replace(
+def shown(block: Block, cell: Cell) -> Stimulus:
+    """What of the domain a cell of the block shows."""
+    return block.stimulus._replace(
         condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
         entry=(block.frame, cell.entry) if cell.entry else None)
+
+
+def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom) -> Trial:
+    stimulus = shown(block, cell)
     prompt = decision_prompt(domain, stimulus, block.scheme, block.order,
                              config.get("reason") == "first")
     name = f"{block.name}/{cell.name}"
@@ -191,19 +196,19 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
 
 
 def _row(trial: Trial, reply: Reply, status: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    block = trial.block
-    return {
-        "id": trial.id, "model": block.model, "run": block.run,
-        **trial.stimulus.condition._asdict(), **_mechanism_columns(trial),
-        "domain": trial.stimulus.bulletin.domain, "bulletin": trial.stimulus.bulletin.id,
-        "variant": trial.stimulus.variant.id, "label_scheme": block.scheme, "order": block.order,
-        "options": list(trial.prompt.options),
-        **outcome, "status": status, "text": reply.text,
-        "served_model": reply.served_model, "provider": reply.provider,
-        "tokens": {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
-                   "reasoning": reply.reasoning_tokens},
-        "cost_usd": reply.cost_usd, **reply.beside,
-    }
+    return {**place(trial.block, trial.cell, trial.stimulus),
+            "options": list(trial.prompt.options), **outcome, "status": status, "text": reply.text,
+            **reply.account, **reply.beside}
+
+
+def place(block: Block, cell: Cell, stimulus: Stimulus) -> dict[str, Any]:
+    """What a row says of where its trial stands."""
+    mechanism = {"cell": cell.name, "cue": cell.C, "entry": cell.entry, "frame": block.frame,
+                 "wording": stimulus.wording + 1} if block.frame else {}
+    return {"id": f"{block.name}/{cell.name}", "model": block.model, "run": block.run,
+            **stimulus.condition._asdict(), **mechanism,
+            "domain": stimulus.bulletin.domain, "bulletin": stimulus.bulletin.id,
+            "variant": stimulus.variant.id, "label_scheme": block.scheme, "order": block.order}
 
 
 def _decision(text: str, prompt: Prompt) -> Parsed:
@@ -214,15 +219,6 @@ def _decision(text: str, prompt: Prompt) -> Parsed:
     last = parse_decision(lines[-1] if lines else "", prompt.options)
     whole = parse_decision(text, prompt.options)
     return whole if last.status == "unreadable" and whole.status == "refused" else last
-
-
-def _mechanism_columns(trial: Trial) -> dict[str, Any]:
-    """What only a mechanism study varies."""
-    if not trial.block.frame:
-        return {}
-    cell = trial.cell
-    return {"cell": cell.name, "cue": cell.C, "entry": cell.entry, "frame": trial.block.frame,
-            "wording": trial.stimulus.wording + 1}
 
 
 def _cooperates(trial: Trial, option: str | None) -> int | None:

@@ -318,10 +318,8 @@ def _draw(world: int, *what: str) -> float:
     return SeededRandom(world, *what).gauss(0, 1)
 
 
-@cache
-def _normal(points: int = 64) -> tuple[float, ...]:
-    """Standard normal quantiles of equal weight."""
-    return tuple(NormalDist().inv_cdf((at + 0.5) / points) for at in range(points))
+# Standard normal quantiles of equal weight.
+NORMAL = tuple(NormalDist().inv_cdf((at + 0.5) / 64) for at in range(64))
 
 
 @cache
@@ -332,7 +330,7 @@ def centred(p: float, spread: float) -> float:
     low, high = -12.0, 12.0
     for _ in range(50):
         middle = (low + high) / 2
-        share = math.fsum(logistic(middle + spread * z) for z in _normal()) / len(_normal())
+        share = math.fsum(logistic(middle + spread * z) for z in NORMAL) / len(NORMAL)
         low, high = (middle, high) if share < p else (low, middle)
     return (low + high) / 2
 

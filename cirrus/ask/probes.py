@@ -173,10 +173,7 @@ def row(probe: Probe, reply: Reply) -> dict[str, Any]:
     return {"id": probe.id, "model": probe.block.model, "probe": probe.kind, "given": probe.given,
             "cell": probe.cell.name, "bulletin": probe.block.stimulus.bulletin.id,
             "variant": probe.block.stimulus.variant.id, "shown": list(probe.shown),
-            "answer": answer, "status": status, "text": reply.text,
-            "served_model": reply.served_model, "provider": reply.provider,
-            "tokens": {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
-                       "reasoning": reply.reasoning_tokens}, "cost_usd": reply.cost_usd}
+            "answer": answer, "status": status, "text": reply.text, **reply.account}
 
 
 # --- how a population answers ------------------------------------------------------------------

@@ -52,7 +52,7 @@ from cirrus.judge.effects import (
     units_of,
 )
 from cirrus.judge.effects import found as contrast_of
-from cirrus.judge.endpoint import endpoint, models
+from cirrus.judge.endpoint import endpoint, models, rounded
 from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.mechanism import probes_of
 from cirrus.judge.study import established, findings, parts_of, tables_of
@@ -129,15 +129,7 @@ def replicate(population: str, size: Size, rep: int, seed: int, fit: bool = Fals
     record = (_tournament(population, size, drawn, fit, rivals) if size.kind == "tournament" else
               _oneshot(population, size, drawn, fit, rivals))
     return {"population": population, "size": size.name, "rep": rep, "drawn": drawn,
-            **_rounded(record)}
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, Mapping):
-        return {key: _rounded(item) for key, item in value.items()}
-    return [_rounded(item) for item in value] if isinstance(value, (list, tuple)) else value
+            **rounded(record, DIGITS)}
 
 
 def prompts_sha256() -> str:

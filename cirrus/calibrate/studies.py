@@ -198,24 +198,11 @@ def _draws(domain: Domain, dealt: Dealt) -> Iterator[Draw]:
     cells = pilot.DESIGNS[dealt.design].cells
     for block in pilot.dealt(domain, dealt.config, dealt.models):
         for cell in cells:
-            stimulus = block.stimulus._replace(
-                condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
-                entry=(block.frame, cell.entry) if cell.entry else None)
-            trial = f"{block.name}/{cell.name}"
-            rng = SeededRandom(dealt.seed, "respondent", trial)
-            yield Draw(_row(domain, block, cell, stimulus, trial),
-                       staged(domain, stimulus, block.scheme, block.order),
+            stimulus = pilot.shown(block, cell)
+            row = pilot.place(block, cell, stimulus) | {"text": "", **SERVED, "cost_usd": 0.0}
+            rng = SeededRandom(dealt.seed, "respondent", row["id"])
+            yield Draw(row, staged(domain, stimulus, block.scheme, block.order),
                        rng.random(), rng.random())
-
-
-def _row(domain: Domain, block: pilot.Block, cell: pilot.Cell, stimulus, trial: str) -> dict:
-    mechanism = {"cell": cell.name, "cue": cell.C, "entry": cell.entry, "frame": block.frame,
-                 "wording": stimulus.wording + 1} if block.frame else {}
-    return {"id": trial, "model": block.model, "run": block.run,
-            **stimulus.condition._asdict(), **mechanism, "domain": domain.name,
-            "bulletin": stimulus.bulletin.id, "variant": stimulus.variant.id,
-            "label_scheme": block.scheme, "order": block.order, "text": "",
-            **SERVED, "cost_usd": 0.0}
 
 
 def _reader(name: str, world: int) -> Reader:

@@ -30,6 +30,7 @@ from cirrus.ask.populations import (
 from cirrus.ask.prompts import ORDERS
 from cirrus.calibrate.kept import answered
 from cirrus.calibrate.replicate import CLAIMS, read_size
+from cirrus.judge.effects import average
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
 from common import UsageError
@@ -174,15 +175,10 @@ def _covers(interval: Sequence[float | None], value: float) -> bool | None:
     return None if low is None else low - 1e-6 <= value <= high + 1e-6
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
-
-
 def _estimate(name: str, kind: str, records: Sequence[Mapping]) -> dict[str, Any]:
     """Mean, coverage and rejections of the primary contrast."""
     true = earned(name, kind).primary if is_known(name) else None
-    return {"mean": _mean(record["primary"][0] for record in records),
+    return {"mean": average(record["primary"][0] for record in records),
             "covered": _share_of(records, lambda r: None if true is None else
                                  _covers(r["primary"][1:], true)),
             "rejected": _share_of(records, lambda r: _below(r["p"]))}

@@ -115,10 +115,19 @@ def tally(table: Slots, cell: Callable[[Slot], Hashable]) -> dict[Hashable, dict
     units: dict[Hashable, dict[Hashable, Count]] = {}
     for slot, count in table.items():
         cells = units.setdefault(slot.unit, {})
-        name = cell(slot)
-        cells[name] = Count(*map(sum, zip(cells[name], count, strict=True))) if name in cells \
-            else count
+        add(cells, cell(slot), count)
     return units
+
+
+def add(cells: dict[Hashable, Count], name: Hashable, count: Count) -> None:
+    """Counts beside those that are there."""
+    cells[name] = Count(*map(sum, zip(cells[name], count, strict=True))) if name in cells else count
+
+
+def unread(missing: int) -> dict[str, Any]:
+    """The entry of a cell without a readable decision."""
+    return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
+            "why": "no readable decision"}
 
 
 # --- one contrast ------------------------------------------------------------------------------
@@ -265,11 +274,11 @@ INSIDE = 0.90       # the level of the intervals that must lie inside it
 def reading_of(rows: Sequence[Mapping]) -> dict[str, Any]:
     """Kind, mass and leanings of the rows of one model whose probabilities were read."""
     read = [row for row in rows if row["mass"] is not None]
-    mass = _mean(row["mass"] for row in read)
+    mass = average(row["mass"] for row in read)
     cells = _means_by(read, lambda row: row.get("cell") or f"S.{row['S']}-C.{row['C']}")
     left = max((1 - one["mass"] for one in cells.values()), default=1.0)
     return {"kind": None if mass is None else "free" if mass >= FREE else "forced",
-            "mass": mass, "echoed": _mean(row["echoed"] for row in read),
+            "mass": mass, "echoed": average(row["echoed"] for row in read),
             "openings": sorted({row["opened"] for row in read if row["opened"] is not None}),
             "answers": sum(row["answers"] for row in rows), "trials": len(rows),
             "most_left": left, "whole": bool(read) and left <= MOST_LEFT,
@@ -283,8 +292,9 @@ def whole_reading(parts: Mapping[str, Mapping[str, Any]]) -> bool:
     return all(one["kind"] == "free" and one["whole"] for one in parts.values())
 
 
-def _mean(values: Iterable[float]) -> float | None:
-    known = list(values)
+def average(values: Iterable[float | None]) -> float | None:
+    """Of the known values; None without one."""
+    known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 
 
@@ -292,7 +302,7 @@ def _means_by(rows: Iterable[Mapping], key: Callable[[Mapping], str]) -> dict[st
     groups: dict[str, list[Mapping]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
-    return {name: {"n": len(group), **{field: _mean(row[field] for row in group) for field in (
+    return {name: {"n": len(group), **{field: average(row[field] for row in group) for field in (
         "p_cooperate", "p_other", "mass", "echoed")}} for name, group in sorted(groups.items())}
 
 

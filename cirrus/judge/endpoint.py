@@ -21,6 +21,7 @@ from cirrus.judge.effects import (
     LA,
     LP,
     Contrast,
+    average,
     cell_name,
     total,
     weights_of,
@@ -55,16 +56,12 @@ def unit_values(rows: Sequence[Decision], contrast: Contrast,
     """
     weights, out = cells_of(contrast, rows), {}
     for unit, cells in by_unit(rows).items() if weights else ():
-        means = {cell: _mean(cells.get(cell, ()), fill and fill(weight))
+        means = {cell: average(fill(weight) if fill and one is None else one
+                               for one in cells.get(cell, ()))
                  for cell, weight in weights.items()}
         if None not in means.values():
             out[unit] = math.fsum(weights[cell] * mean for cell, mean in means.items())
     return out
-
-
-def _mean(values: Iterable[float | None], fill: float | None) -> float | None:
-    known = [fill if v is None else v for v in values if v is not None or fill is not None]
-    return math.fsum(known) / len(known) if known else None
 
 
 def over_units(values: Mapping[Hashable, float], most: float) -> dict[str, Any]:
@@ -345,9 +342,9 @@ def _log_odds(full) -> float:
     return math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
 
 
-def rounded(value: Any) -> Any:
+def rounded(value: Any, digits: int = DIGITS) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, Mapping):
-        return {key: rounded(item) for key, item in value.items()}
-    return [rounded(item) for item in value] if isinstance(value, list) else value
+        return {key: rounded(item, digits) for key, item in value.items()}
+    return [rounded(item, digits) for item in value] if isinstance(value, (list, tuple)) else value

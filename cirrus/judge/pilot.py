@@ -32,6 +32,7 @@ from cirrus.judge.effects import (
     reading_of,
     reading_sentence,
     slots,
+    unread,
 )
 from cirrus.judge.verdict import (
     NOT_EVALUABLE,
@@ -140,8 +141,7 @@ def _cell(table: Slots, cell: tuple[str, str]) -> dict[str, Any]:
     """k of n readable decisions; the interval is that over bulletins, no narrower than Wilson's."""
     k, n, missing = corner(table, cell)
     if not n:
-        return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
-                "why": "no readable decision"}
+        return unread(missing)
     counts = over_bulletins.tally(table, lambda slot: (slot.S, slot.C))
     over = stats.contrast(counts, {cell: 1})
     return {"k": k, "n": n, "missing": missing, "mean": k / n, "low": over.low,

@@ -18,7 +18,7 @@ import stats
 from cirrus import ALPHA
 from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
-from cirrus.judge.effects import LETTERS, above, certain, labels_excluded
+from cirrus.judge.effects import LETTERS, above, add, certain, labels_excluded, unread
 from cirrus.judge.verdict import (
     MIN_PROOF,
     Proof,
@@ -100,9 +100,7 @@ def gathered(counts: Iterable[tuple[Hashable, Hashable, Count]]) -> Tally:
     """The counts of the same bulletin and name, added up."""
     out: Tally = {}
     for unit, name, here in counts:
-        cells = out.setdefault(unit, {})
-        cells[name] = Count(*map(sum, zip(cells[name], here, strict=True))) if name in cells \
-            else here
+        add(out.setdefault(unit, {}), name, here)
     return out
 
 
@@ -390,8 +388,7 @@ def cell_entry(cells: Tally, name: str) -> dict[str, Any]:
     k, n, missing = (sum(column) for column in zip(
         *(slots.get(name, Count(0, 0, 0)) for slots in cells.values()), strict=True))
     if not n:
-        return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
-                "why": "no readable decision"}
+        return unread(missing)
     over = stats.contrast(cells, {name: 1}, LEVEL)
     return {"k": k, "n": n, "missing": missing, "mean": k / n, "low": over.low,
             "high": over.high, "why": over.why}

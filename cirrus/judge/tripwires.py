@@ -12,7 +12,7 @@ from typing import Any
 
 import stats
 from cirrus import ALPHA
-from cirrus.judge.effects import cell_name, total
+from cirrus.judge.effects import average, cell_name, total
 from cirrus.judge.rows import Decision, are_shares
 from common.wire import UNANSWERED
 from show.figures import interval, p_is, percent
@@ -272,8 +272,8 @@ def convergence(texts: Mapping[Key, Mapping[str, Sequence[str]]]) -> list[dict[s
         by_round.setdefault(key[2], []).append(_one(texts[key]))
     out = []
     for number, found in sorted(by_round.items()):
-        within = _mean(v for own in found for v in own[0].values())
-        between = _mean(own[1] for own in found)
+        within = average(v for own in found for v in own[0].values())
+        between = average(own[1] for own in found)
         out.append({"round": number, "within": within, "between": between,
                     "difference": None if within is None or between is None else within - between})
     return out
@@ -286,7 +286,7 @@ def by_cell(texts: Mapping[Key, Mapping[str, Sequence[str]]], number: int = 1) -
         if key[2] == number:
             for cell, value in _one(texts[key])[0].items():
                 cells.setdefault(cell, []).append(value)
-    return {cell: _mean(values) for cell, values in cells.items()}
+    return {cell: average(values) for cell, values in cells.items()}
 
 
 def _one(cells: Mapping[str, Sequence[str]]) -> tuple[dict[str, float | None], float | None]:
@@ -303,8 +303,3 @@ def _one(cells: Mapping[str, Sequence[str]]) -> tuple[dict[str, float | None], f
     rest = whole * n * (n - 1) - math.fsum(
         value * inside[cell] for cell, value in within.items() if value is not None)
     return within, rest / pairs
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None

@@ -325,9 +325,7 @@ def rating(item: Item, model: str, reply: Reply, simulated: bool) -> dict[str, A
     labels, status = parse_rating(reply.text) if reply.outcome == "ok" else (None, reply.outcome)
     return {"item": item.id, "text_sha256": sha256(item.text), "rater": model,
             "simulated": simulated, "status": status, "labels": labels, "text": reply.text,
-            "served_model": reply.served_model, "provider": reply.provider,
-            "tokens": {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
-                       "reasoning": reply.reasoning_tokens}, "cost_usd": reply.cost_usd}
+            **reply.account}
 
 
 def rating_rows(config: Mapping[str, Any], items: Iterable[Item], replies: Mapping[str, Reply],

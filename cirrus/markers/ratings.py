@@ -131,10 +131,14 @@ def dealt(study: Study, design: Mapping[str, Any]) -> tuple[list[Item], int]:
     if unfinished:
         raise UsageError(f"{unfinished[0]} is unfinished; resume it first: the sample is drawn "
                          "from the policies of whole runs")
-    items = items_of(policies_of(study))
-    if not items:
-        raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
+    items = _rateable(study)
     return sample(items.values(), design["sample"], design["seed"]), len(items)
+
+
+def _rateable(study: Study) -> dict[str, Item]:
+    if items := items_of(policies_of(study)):
+        return items
+    raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
 
 
 # --- the codebook as raters read it ------------------------------------------------------------
@@ -299,9 +303,7 @@ class Row(NamedTuple):
 
 def export(file: Path, study: Study, n: int, seed: int) -> list[Path]:
     """Write the sheet and its instructions; UsageError where one is there already."""
-    items = items_of(policies_of(study))
-    if not items:
-        raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
+    items = _rateable(study)
     dealt, mark = sample(items.values(), n, seed), sheet_hash(items)
     guide = file.with_name(file.name + ".md")
     for path in (file, guide):

@@ -347,4 +347,4 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
         return float(f"{value:.{digits}g}")
     if isinstance(value, Mapping):
         return {key: rounded(item, digits) for key, item in value.items()}
-    return [rounded(item, digits) for item in value] if isinstance(value, (list, tuple)) else value
+    return [rounded(item, digits) for item in value] if isinstance(value, list) else value

@@ -306,7 +306,7 @@ def _keep(out: Collected, run: Run, round_: Round, policies: Mapping[str, Reply]
     """Policies of a main run's round."""
     if run.role != "main":
         return
-    cell = cell_of(run_levels(run))
+    cell = cell_of(Levels(run.domain, *run.cell))
     if round_.number == 1:
         out.policies.setdefault(cell, {})[run.name] = [reply.text for reply in policies.values()]
     out.written.setdefault(cell, Counter()).update(map(policy_status, policies.values()))
@@ -319,10 +319,6 @@ class Levels(NamedTuple):
     S: str
     C: str
     H: str
-
-
-def run_levels(run: Run) -> Levels:
-    return Levels(run.domain, *run.cell)
 
 
 # --- the short way -----------------------------------------------------------------------------

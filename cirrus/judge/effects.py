@@ -188,24 +188,17 @@ def by(table: Slots, factor: str, judge: Callable[[Slots], dict] = effect) -> di
     return {level: judge(where(table, **{factor: level})) for level in levels_of(table, factor)}
 
 
-def differences(table: Slots, factor: str, level: float = LEVEL) -> dict[str, UnitContrast]:
-    """How much the primary contrast differs between levels of a factor, pair by pair, inside
-    bulletins that hold both: {"L1−L2": …}."""
-    def at(slot: Slot) -> Hashable:
-        return getattr(slot, factor), _cell(slot)
-    out, counts = {}, tally(table, at)
-    for a, b in combinations(levels_of(table, factor), 2):
-        both = _cells(where(table, **{factor: a})) & _cells(where(table, **{factor: b}))
-        weights = _weights("primary", both)
+def between_schemes(table: Slots) -> dict[str, dict[str, Any]]:
+    """How much the primary contrast differs between label schemes, pair by pair, inside bulletins
+    that hold both: {"L1−L2": …}."""
+    out, counts = {}, tally(table, lambda slot: (slot.scheme, _cell(slot)))
+    for a, b in combinations(levels_of(table, "scheme"), 2):
+        both = _cells(where(table, scheme=a)) & _cells(where(table, scheme=b))
         signed = {(side, cell): sign * weight for side, sign in ((a, 1), (b, -1))
-                  for cell, weight in weights.items()}
-        out[f"{a}−{b}"] = stats.contrast(counts, signed, level) if signed else NOTHING
+                  for cell, weight in _weights("primary", both).items()}
+        out[f"{a}−{b}"] = entry(f"effect {a}−{b}", stats.contrast(counts, signed, LEVEL)
+                                if signed else NOTHING)
     return out
-
-
-def difference_entries(table: Slots, factor: str) -> dict[str, dict[str, Any]]:
-    return {pair: entry(f"effect {pair}", contrast)
-            for pair, contrast in differences(table, factor).items()}
 
 
 # --- is it the act, or its label? ---------------------------------------------------------------
@@ -217,7 +210,7 @@ def label_rule(table: Slots) -> dict[str, Any]:
     """`labels_excluded` of the primary contrast."""
     letters = {slot: count for slot, count in table.items() if slot.scheme in LETTERS}
     return labels_excluded(effect(letters), by(table, "scheme"), by(table, "order"),
-                           difference_entries(table, "scheme"))
+                           between_schemes(table))
 
 
 def labels_excluded(letters: Mapping[str, Any], schemes: Mapping[str, Mapping],

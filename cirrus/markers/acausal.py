@@ -5,25 +5,26 @@
 A text says it by joining three things: deciders are alike (same method, copies, one position);
 from one's decision something is inferred about the others'; and what carries the inference is
 neither influence, nor history, nor a norm. Words for each are too many to list as phrases. So
-words are read as concepts (`CONCEPTS`), and what counts is which concepts stand together in which
-order, in a sentence and from one sentence to the next; `SIGNS` are turns of phrase between them
-that speak for the family or for a rival of it. Logistic regression weighs all of these and the
-single words; `benchmarks/acausal_words.py` trains it.
+words are read as concepts (`CONCEPTS`) and as parties: the writer, another, all. What counts is
+which concepts a text holds, what is said of one party and again of another (`echoes`), how parties
+follow upon "if", "whatever", "as", "since", "so" (`turns`), and turns of phrase that speak for the
+family or for a rival of it (`SIGNS`). Logistic regression weighs all of these and the single words;
+`benchmarks/acausal_words.py` trains it.
 """
 
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
-from itertools import pairwise
+from functools import cache, lru_cache
+from itertools import combinations, groupby
 from pathlib import Path
 
 LEARNT = Path(__file__).with_name("acausal_words.json")
 LIKELY = 0.68  # chance from which a text counts as acausal
-REACH = 5  # concepts of a sentence between which an order is read
-SHARES = {"concepts": 1.0, "pairs": 1.5, "words": 1.5}  # length of each group of traits
-SIGN = 0.7
+REACH = 4  # words from a party within which a word is said of it
+SHARES = {"concepts": 1.0, "words": 2.0}  # length of each group of traits
+ECHO, TURN, SIGN = 0.6, 0.3, 0.35  # what one of them counts
 PASSAGE = 50  # words; the texts it was trained on are not longer
 
 # Concept → its words; `~` ends a stem. A word belongs to the first concept that lists it, a whole
@@ -35,7 +36,10 @@ CONCEPTS = {
         others another counterpart~ peer~ opponent~ partner~ rival~ neighbo~ stranger~ someone
         somebody whoever colleague~ adversar~ compan~ firm~ vendor~ hospital~ pharmac~ member~
         party parties beings being civili~ people person friend~ one ones sibling~ else far
-        distant elsewhere""",
+        distant elsewhere fellow~ officer~ driver~ owner~ delegate~ trader~ worker~ citizen~
+        voter~ herd~ hiker~ hunter~ commuter~ lab labs coordinator~ city cities state states
+        district~ ward wards bidder~ negotiator~ prisoner~ pharmacist~ surgeon~ duplicates crowd
+        population""",
     "copy": """copy copies clone~ twin~ replica~ duplicate~ instance~ double doubles doppel~
         reflection~ mirror~ version~ replay image echo~ fork~ self selves embod~ sitting
         counterfactual~ near-copy lookalike simulacr~""",
@@ -47,26 +51,32 @@ CONCEPTS = {
         coincid~ converg~ symmetr~ shared share shares sharing common exactly equivalent~
         isomorph~ analogous~ indistinguish~ resembl~ uniform~ interchangeable kindred match~
         akin comparable~ relevantly congruen~ literally precisely very duplicate copied
-        corresponding~ homogen~ functionally like""",
+        corresponding~ homogen~ functionally like parity level exact likeness even evenly""",
     "mind": """reason~ think~ thought~ deliberat~ logic~ algorithm~ procedure~ process~
         computation~ comput~ weights train~ code method~ argument~ inference~ dispos~ architect~
         function~ mindset wiring wired brain~ source consider~ manual steps line circumstance~
         input~ prompt~ parameter~ checkpoint~ values facts incentives notice notices information
-        evidence-base upbringing design built raised cognit~ heuristic~ chain""",
+        evidence-base upbringing design built raised cognit~ heuristic~ chain rational~ brief
+        briefed briefing instruct~ analys~ data figures ground grounds habit~ view views advice
+        question~ premise~ theory training~ temperature step stack protocol~ reading calcul~""",
     "place": """position~ situation~ situated shoes place~ boat spot predicament standing stand~
         footing seat perspective vantage case cases setting~ scenario placed kind type class
-        category""",
+        category chair~ table role~ rank size sort description profile circumstances bind branch
+        family lineage""",
     "choose": """choos~ choice~ call calls chose chosen decid~ decision~ pick~ select~ act acts
-        acting
-        acted action~ move moves moved answer~ conclu~ entry entries file files filed filing
-        output~ cooperat~ defect~ hold holds held keep~ go goes going reach~ land lands landed
-        arriv~ commit~ press~ vote~ voting play~ respon~ opt opts settle on do does doing did
-        done conduct behav~ policy policies verdict~ resolv~ plan~ tick~ pool pools restrain~
-        release~ wait~ preempt~ betray~ exploit~ submit~ enter~ cheat~ pay~ contribut~ course
-        say says end ends come comes draw~ coordinat~ deviat~ abstain~""",
+        acting acted action~ move moves moved answer~ conclu~ entry entries file files filed
+        filing output~ cooperat~ defect~ hold holds held keep~ go goes going reach~ land lands
+        landed arriv~ commit~ press~ vote~ voting play~ respon~ opt opts settle on do does doing
+        did done conduct behav~ policy policies verdict~ resolv~ plan~ tick~ pool pools
+        restrain~ release~ wait~ preempt~ betray~ exploit~ submit~ enter~ cheat~ pay~ contribut~
+        course say says end ends come comes draw~ coordinat~ deviat~ abstain~ take takes taking
+        taken took give gives gave giving offer~ stay~ leave leaves left grab~ jump~ break
+        breaks breaking broke write writes wrote put puts adopt~ join~ help helps helped helping
+        refrain~ reserve~ publish~ sell~ signing skip~ cut cuts cutting hoard~ stop~""",
     "all": """all every each everyone everybody both whole universal~ collective~ jointly
         together general generally entire~ anyone any anybody across everywhere group pair many
-        several two twice bloc wherever mutual~ joint~ single unison lockstep community""",
+        several two twice bloc wherever mutual~ joint~ single unison lockstep community
+        thousand~ hundred~ ten forty majority list world worlds""",
     "link": """correlat~ entangle~ covar~ linked link links tied bound bind~ connect~ entail~
         imply implies implied depend~ determin~ fix fixes fixing control~ settles settling set
         sets follow~ track~ mirror mirrors mirrored mirroring reflect~ carr~ bring~ drag~ force~
@@ -76,7 +86,9 @@ CONCEPTS = {
         show~ conditional~ probab~ likely odds chance~ learn learns learning inform~ diagnos~
         guide sample sign signs news infer~ mean means meaning so hence therefore thus then
         since because given know~ knowing assume~ suppose~ bet believe~ confident certain~
-        anticipat~ estimate~ read reads modelling modeling imagine~ picture""",
+        anticipat~ estimate~ read reads modelling modeling imagine~ picture guess~ count counts
+        counting hope~ rely relies sure surely reckon~ find finds found proxy typical symptom~
+        treat~ regard~ conclude~ consequence~ correspond~ confidence""",
     "as": """as what whatever whichever whenever however""",
     "if": """if when iff where unless provided until suppose were had would should could
         whether""",
@@ -84,7 +96,8 @@ CONCEPTS = {
     "not": """not no never neither nor without cannot nothing none hardly nobody n't only""",
     "differ": """differ~ independen~ separate~ unrelated distinct unlike own dissimilar divers~
         heterogen~ disagree~ free freely arbitrar~ random~ coin sampl~ asymmetr~ diverg~
-        off-diagonal unequal~ mismatch~ apart exception~ split""",
+        off-diagonal unequal~ mismatch~ apart exception~ split alone otherwise opposite
+        unilateral~ individual~ surprise~ exempt~""",
     "doubt": """doubt~ deny denies mistake~ error~ fallac~ wrong false absurd naive rash critic~
         object~ reject~ fail~ illus~ wishful magic~ superstit~ implausib~ unwarrant~ assumption
         nonsense uncertain~ unknown unclear perhaps maybe might may""",
@@ -108,11 +121,26 @@ CONCEPTS = {
         updateless evidential~ one-box~ two-box~ hofstadter~ lob~ löb~ subjunctive~ ecl
         multiverse~ decision-theor~ superrationality evidentialist~ parfit~ predictor~ omega""",
     "cdt": """cdt causally causal causation causalist~""",
+    "game": """game games dilemma~ outcome~ result~ cell~ matrix column~ row rows diagonal
+        strateg~ option~ one-shot early late c d cc dd square~ corner~""",
+    "talk": """ask asks asked asking phone~ letter~ confirm~ reply replies invite~ announc~
+        draft~ telling report~ meeting~ meet meets channel~ broadcast~ publicly press headline~
+        speak~ assurance~ offer""",
+    "thing": """log logs test tests tested testing patch~ window~ date dates form forms slot~
+        box boxes stock shortage~ software sensor~ price~ week~ friday quarter~ bulletin~ bug
+        bugs flaw~ backup~ server~ dataset~ drug drugs dose~ vial~ lot lots number~ total~ study
+        studies experiment~ gene genes""",
+    "fixed": """fixed sealed locked yesterday beforehand""",
 }
 
-_LITTLE = """a an the and of to in on at for by with from is are be been was were it this that these
-those we our us will would can may"""
-LITTLE = frozenset(_LITTLE.split())  # words that say nothing about the family
+# Words that say nothing about the family, and those whose repetition says nothing.
+_LITTLE = """a an the and of to in on at for by with from is are be been was were it this
+    that these those we our us will would can may"""
+_FUNCTION = """the a an of to in on at by for from with is are be was were been am and or
+    but not n't no that this these those there here if when as so then what whatever which who whom
+    whose how because since than will would can could may might must shall should have has had just
+    only very more most also too well such same like out up down about into over own one two"""
+LITTLE, FUNCTION = frozenset(_LITTLE.split()), frozenset(_FUNCTION.split())
 
 # --- turns of phrase ---------------------------------------------------------------------------
 
@@ -267,8 +295,32 @@ SIGNS = {
 
 # --- traits ------------------------------------------------------------------------------------
 
-WORD = re.compile(r"[a-zö]+(?:-[a-zö]+)*|n't|=|→|⇒|\|")
+WORD = re.compile(r"n't|[a-zö]+(?:-[a-zö]+)*|=|→|⇒|\|")
+CLITIC = re.compile(r"'(?:m|re|ll|ve|d|s)\b")
 SENTENCE = re.compile(r"[^.;!?\n]{1,600}")  # bounded: no text may take long to read
+
+# Who a word stands for: the writer, another, all of them, or somebody of a kind ("a desk").
+STANDS = {"mine": "S", "ours": "S", "yours": "S", "theirs": "O", "hers": "O"}
+ALL = {"all", "both", "everyone", "everybody", "each", "every", "anyone", "anybody", "nobody", "none"}
+OURS, THEIRS = {"my", "our", "your"}, {"their", "its", "his", "her", "other"}
+KINDS = {"choose": "act", "link": "act", "mind": "mind", "infer": "mind", "place": "mind",
+         "payoff": "payoff", "recip": "recip"}
+IRREGULAR = {form: stem for stem, forms in {
+    "choos": "chose chosen choice choices", "decid": "decision decisions",
+    "think": "thought thoughts", "go": "gone went goes going", "keep": "kept", "hold": "held",
+    "take": "took taken", "give": "gave given", "know": "knew known", "see": "saw seen",
+    "find": "found", "come": "came", "make": "made", "write": "wrote written", "get": "got",
+    "say": "said", "feel": "felt", "draw": "drew drawn", "do": "did does done doing",
+    "leave": "left", "meet": "met", "mean": "meant", "tell": "told", "break": "broke broken",
+    "conclu": "conclusion conclusions concludes concluded",
+}.items() for form in forms.split()}
+TURNS = {word: turn for turn, listed in {
+    "if": "if when whenever once suppose until unless iff provided should were had given",
+    "what": "whatever whichever wherever what where how however which",
+    "as": "as like than", "since": "because since for", "so": "so therefore hence then thus →",
+}.items() for word in listed.split()}
+CONDITIONS = {"if", "when", "once", "until", "unless", "whenever", "after"}
+RELATIONS = ("same", "mind", "link", "infer", "choose", "not", "differ")
 
 
 @cache
@@ -288,37 +340,102 @@ def _sign(name: str) -> re.Pattern:
 
 def words(sentence: str) -> list[str]:
     """The words of a sentence in small letters, "n't" being one."""
-    low = sentence.lower().replace("can't", "can n't").replace("won't", "will n't")
-    return WORD.findall(re.sub(r"(\w)n't", r"\1 n't", low))
+    low = CLITIC.sub("", sentence.lower()).replace("can't", "can n't").replace("won't", "will n't")
+    return WORD.findall(re.sub(r"(\w)n't", r"\1 n't", low.replace("cannot", "can n't")))
 
 
+@lru_cache(maxsize=1 << 14)
 def concept(word: str) -> str | None:
     table = _concepts()
     stems = (f"{word[:end]}~" for end in range(len(word), 0, -1))
     return next((table[key] for key in (word, *stems) if key in table), None)
 
 
-def _pairs(sentences: list[list[str]]) -> Iterator[str]:
-    """Concepts in order: within a sentence, and from a sentence to the next."""
-    for read in sentences:
-        for at, first in enumerate(read):
-            yield from (f"{first}>{second}" for second in read[at + 1:at + 1 + REACH])
-    spoken = [read for read in sentences if read]
-    for before, after in pairwise(spoken):
-        yield from (f"{first}|{second}" for first in before for second in after)
+def stem(word: str) -> str:
+    """What the forms of a verb or noun share, roughly."""
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    end = next((e for e in ("ing", "ed", "es", "s", "ly")
+                if word.endswith(e) and len(word) - len(e) > 2), "")
+    return word[:len(word) - len(end)][:6]
+
+
+def parties(sentence: list[str]) -> list[str]:
+    """For each word whom it stands for: S the writer, O another, P one of a kind, A all, or ""."""
+    return [_party(word, sentence[max(0, at - 2):at]) for at, word in enumerate(sentence)]
+
+
+def _party(word: str, before: list[str]) -> str:
+    kind = concept(word)
+    if word in STANDS or word in ALL:
+        return STANDS.get(word, "A")
+    if kind != "agent":
+        return {"self": "S", "other": "O", "copy": "O"}.get(kind, "")
+    if OURS.intersection(before) or "this" in before[-1:]:
+        return "S"
+    return "O" if THEIRS.intersection(before) else "P"
+
+
+def echoes(sentences: list[list[str]]) -> set[str]:
+    """The same word said of two parties ("whatever we pick they pick", "mine … theirs"): of whom
+    first, in one sentence or the next, what kind of word, and whether behind an "if"."""
+    places: dict[str, list[tuple[int, str, bool, str]]] = {}
+    for number, sentence in enumerate(sentences):
+        last, who, condition = -REACH, "-", False
+        for at, (word, party) in enumerate(zip(sentence, parties(sentence), strict=True)):
+            condition |= word in CONDITIONS
+            if party:
+                last, who = at, party
+            if word in STANDS:
+                places.setdefault("", []).append((number, party, condition, "mine"))
+            if party or word in FUNCTION or len(word) < 2:
+                continue
+            key = stem(word)
+            kind = "do" if key == "do" else KINDS.get(concept(word), "else")
+            near = who if at - last <= REACH else "-"
+            places.setdefault(key, []).append((number, near, condition, kind))
+    found: set[str] = set()
+    for said in places.values():
+        for (one, first, condition, kind), (two, second, *_) in combinations(said, 2):
+            if two - one <= 1:
+                both = f"~{first}{second}"
+                found |= {both, f"{both} {two - one}", f"{both} {kind}"}
+                found |= {f"{both} if"} if condition and one == two else set()
+    return found
+
+
+def turns(sentence: list[str]) -> Iterator[str]:
+    """Who stands behind "if", "what", "as", "since" or "so", who before and who next; the order of
+    parties; and between whom a sentence speaks of sameness, mind, link, inference, choice."""
+    spoken = [(at, party) for at, party in enumerate(parties(sentence)) if party]
+    for at, word in enumerate(sentence):
+        turn = TURNS.get(word)
+        behind = next(((i, p) for i, p in spoken if at < i <= at + 5), None)
+        if not turn or not behind:
+            continue
+        place, first = behind
+        yield f"{turn}:{first}"
+        yield from (f"{turn}:{first}>{p}" for p in [next(
+            (p for i, p in spoken if place < i <= place + 9 and p != first), "")] if p)
+        yield from (f"{p}<{turn}:{first}" for p in [p for i, p in spoken if at - 6 <= i < at][-1:])
+    order = "".join(party for party, _ in groupby(party for _, party in spoken))
+    yield from (order[i:i + n] for n in (2, 3) for i in range(len(order) - n + 1))
+    between, kinds = "".join(sorted(set(order))), set(map(concept, sentence))
+    yield from (f"{kind}:{between}" for kind in RELATIONS if kind in kinds)
 
 
 def traits(text: str) -> dict[str, float]:
-    """What is weighed: "" (in every text), concepts, their pairs and stems of words, each group
-    of length `SHARES`, and the signs."""
+    """What is weighed: "" (in every text), concepts and beginnings of words, each group of length
+    `SHARES`; echoes, turns and signs."""
     text = text.replace("’", "'")
     split = [words(sentence) for sentence in SENTENCE.findall(text)]
-    read = [[kind for kind in map(concept, sentence) if kind] for sentence in split]
-    groups = {"concepts": {f"@{kind}" for sentence in read for kind in sentence},
-              "pairs": set(_pairs(read)),
-              "words": {word[:6] for sentence in split for word in sentence} - LITTLE}
+    spoken = {word for sentence in split for word in sentence}
+    groups = {"concepts": {f"@{kind}" for kind in map(concept, spoken) if kind},
+              "words": {word[:6] for word in spoken} - LITTLE}
     found = {trait: SHARES[group] / math.sqrt(len(members))
              for group, members in groups.items() for trait in sorted(members)}
+    found |= dict.fromkeys(sorted(echoes(split)), ECHO)
+    found |= dict.fromkeys(sorted({turn for each in split for turn in turns(each)}), TURN)
     return {"": 1.0} | found | {f"#{name}": SIGN for name in SIGNS if _sign(name).search(text)}
 
 

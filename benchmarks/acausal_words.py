@@ -30,7 +30,7 @@ POLICIES = DATA.with_name("marker_texts.json")
 RIDGE, ROUNDS, STEP, MOMENTUM = 0.001, 200, 1.5, 0.85
 RARE = 3  # texts a trait must stand in
 PARTS = 5
-DEFINING = 3  # what a definition weighs, in texts
+DEFINING = 6  # what a definition weighs, in texts
 
 
 def train(rows: list[dict]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from itertools import combinations, groupby
 from pathlib import Path
 
 LEARNT = Path(__file__).with_name("acausal_words.json")
-LIKELY = 0.68  # chance from which a text counts as acausal
+LIKELY = 0.7  # chance from which a text counts as acausal
 REACH = 4  # words from a party within which a word is said of it
 SHARES = {"concepts": 1.0, "words": 2.0}  # length of each group of traits
 ECHO, TURN, SIGN = 0.6, 0.3, 0.35  # what one of them counts
@@ -301,7 +301,8 @@ SENTENCE = re.compile(r"[^.;!?\n]{1,600}")  # bounded: no text may take long to 
 
 # Who a word stands for: the writer, another, all of them, or somebody of a kind ("a desk").
 STANDS = {"mine": "S", "ours": "S", "yours": "S", "theirs": "O", "hers": "O"}
-ALL = {"all", "both", "everyone", "everybody", "each", "every", "anyone", "anybody", "nobody", "none"}
+ALL = {"all", "both", "everyone", "everybody", "each", "every", "anyone", "anybody", "nobody",
+       "none"}
 OURS, THEIRS = {"my", "our", "your"}, {"their", "its", "his", "her", "other"}
 KINDS = {"choose": "act", "link": "act", "mind": "mind", "infer": "mind", "place": "mind",
          "payoff": "payoff", "recip": "recip"}

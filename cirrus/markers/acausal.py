@@ -15,14 +15,16 @@ family or for a rival of it (`SIGNS`). Logistic regression weighs all of these a
 import json
 import math
 import re
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import combinations, groupby
+from itertools import groupby
 from pathlib import Path
 
 LEARNT = Path(__file__).with_name("acausal_words.json")
 LIKELY = 0.7  # chance from which a text counts as acausal
 REACH = 4  # words from a party within which a word is said of it
+HEARD = 8  # times that a word is remembered: no text may take long to read
 SHARES = {"concepts": 1.0, "words": 2.0}  # length of each group of traits
 ECHO, TURN, SIGN = 0.6, 0.3, 0.35  # what one of them counts
 PASSAGE = 50  # words; the texts it was trained on are not longer
@@ -380,29 +382,32 @@ def _party(word: str, before: list[str]) -> str:
 def echoes(sentences: list[list[str]]) -> set[str]:
     """The same word said of two parties ("whatever we pick they pick", "mine … theirs"): of whom
     first, in one sentence or the next, what kind of word, and whether behind an "if"."""
-    places: dict[str, list[tuple[int, str, bool, str]]] = {}
+    said: dict[str, deque[tuple[int, str, str, bool]]] = defaultdict(lambda: deque(maxlen=HEARD))
+    found: set[str] = set()
     for number, sentence in enumerate(sentences):
-        last, who, condition = -REACH, "-", False
-        for at, (word, party) in enumerate(zip(sentence, parties(sentence), strict=True)):
-            condition |= word in CONDITIONS
-            if party:
-                last, who = at, party
-            if word in STANDS:
-                places.setdefault("", []).append((number, party, condition, "mine"))
-            if party or word in FUNCTION or len(word) < 2:
-                continue
+        for key, who, kind, condition in _sayings(sentence):
+            for before, first, first_kind, behind in said[key]:
+                if number - before <= 1:
+                    both = f"~{first}{who}"
+                    found |= {both, f"{both} {number - before}", f"{both} {first_kind}"}
+                    found |= {f"{both} if"} if behind and before == number else set()
+            said[key].append((number, who, kind, condition))
+    return found
+
+
+def _sayings(sentence: list[str]) -> Iterator[tuple[str, str, str, bool]]:
+    """(stem, of whom, kind of word, behind an "if") of each word that may be echoed."""
+    last, who, condition = -REACH, "-", False
+    for at, (word, party) in enumerate(zip(sentence, parties(sentence), strict=True)):
+        condition |= word in CONDITIONS
+        if party:
+            last, who = at, party
+        if word in STANDS:
+            yield "", party, "mine", condition
+        elif not party and word not in FUNCTION and len(word) > 1:
             key = stem(word)
             kind = "do" if key == "do" else KINDS.get(concept(word), "else")
-            near = who if at - last <= REACH else "-"
-            places.setdefault(key, []).append((number, near, condition, kind))
-    found: set[str] = set()
-    for said in places.values():
-        for (one, first, condition, kind), (two, second, *_) in combinations(said, 2):
-            if two - one <= 1:
-                both = f"~{first}{second}"
-                found |= {both, f"{both} {two - one}", f"{both} {kind}"}
-                found |= {f"{both} if"} if condition and one == two else set()
-    return found
+            yield key, who if at - last <= REACH else "-", kind, condition
 
 
 def turns(sentence: list[str]) -> Iterator[str]:

@@ -22,7 +22,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -41,6 +41,7 @@ MAX_BODY = 32 * 1024 * 1024
 KEPT_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
                 "x-generation-id", "content-type", "date")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+UNHEARD = (None, 408, 429, 502, 503, 504, 529)  # of a question: nothing follows from it
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
 
 
@@ -211,7 +212,14 @@ class OpenRouter:
         without one is asked."""
         model = self.model(name)
         if self.dialect == "compatible":
-            way = way_of(self._post, name)
+            answers: list[Exchange] = []
+            way = way_of(partial(self._post, answers), name)
+            if unheard := [one for one in answers if one.status in UNHEARD]:
+                catalogue.problems.append(
+                    f"{name}: its server did not tell how its probabilities can be read: "
+                    f"{read(unheard[0]).reply.message or unheard[0].error}; wait, then give the "
+                    "same command")
+                return
         else:
             listed = all(wire.supports(model, parameter) for parameter in wire.READING)
             way = Way(REPLY, MOST_TOP) if listed else None
@@ -222,9 +230,9 @@ class OpenRouter:
             catalogue.notes.append(f"{name}: its server tells the probabilities of {way.top} "
                                    f"alternatives a token; {WAYS[way.name]}")
 
-    def _post(self, path: str, body: dict) -> tuple[int | None, str]:
-        answer = self._ask("POST", path, self.deadline_s, body)
-        return answer.status, answer.body
+    def _post(self, answers: list[Exchange], path: str, body: dict) -> tuple[int | None, str]:
+        answers.append(self._ask("POST", path, self.deadline_s, body))
+        return answers[-1].status, answers[-1].body
 
     def _nobody(self, error: str) -> str:
         """Who can't be reached, and what to do."""

@@ -243,8 +243,10 @@ def fixed(manifest: Mapping[str, Any]) -> bool:
 TOPS = (MOST_TOP, 5)  # what a server is asked for, in turn
 Post = Callable[[str, dict], tuple[int | None, str]]
 # With a system message: a template may put in one of its own where there is none.
-SAYING = ({"role": "system", "content": "You answer in one word."},
-          {"role": "user", "content": "Say yes or no."})
+SAYING = ({"role": "system", "content": "You write full sentences."},
+          {"role": "user", "content": "Write a sentence about rain."})
+BEGUN = "The"   # one token of most vocabularies, after which hardly a model ends its turn
+WARM = 20       # samples: one that ends at once tells no probabilities, on some servers
 
 
 def way_of(post: Post, model: str) -> Way | None:
@@ -258,13 +260,13 @@ def way_of(post: Post, model: str) -> Way | None:
     size = _prompt_tokens(plain)
     for name, path in ((CONTINUE, "/chat/completions"), (COMPLETIONS, "/completions")):
         for top in TOPS:
-            tried = read_body(ask, Way(name, top), "Yes", 1)
+            tried = read_body(ask, Way(name, top), BEGUN, 1)
             first = _answer(post(path, tried))
             if not _first(first):
                 continue
             if size is None or _prompt_tokens(first) != size + 1:
                 break
-            if _same(_first(first), _first(_answer(post(path, tried | {"temperature": 1})))):
+            if _same(_first(first), _warm(post, path, tried)):
                 return Way(name, top)
             break
     chat = _answer(post("/chat/completions", read_body(ask, Way(REPLY, MOST_TOP), "", 1)))
@@ -291,6 +293,13 @@ def _first(data: Mapping) -> dict[str, float]:
     choice = choices[0] if isinstance(choices, list) and choices else None
     read = steps(choice.get("logprobs")) if isinstance(choice, Mapping) else ()
     return read[0][1] if read and len(read[0][1]) > 1 else {}
+
+
+def _warm(post: Post, path: str, body: Mapping) -> dict[str, float]:
+    """What the first token's distribution is said to be where it is sampled."""
+    sampled = (_first(_answer(post(path, {**body, "temperature": 1, "seed": seed})))
+               for seed in range(WARM))
+    return next(filter(None, sampled), {})
 
 
 def _same(cold: Mapping[str, float], warm: Mapping[str, float]) -> bool:

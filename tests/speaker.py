@@ -14,20 +14,26 @@ import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from common.preflight import SAYING
+
 CAN = {"continue", "completions", "chat"}
 FORM = re.compile(r"Decision: \[([^|\]]+)\|([^\]]+)\]")
 CUT = {"COORDINATE": ("CO", "ORD", "INATE"), "PREEMPT": ("PRE", "EMPT"),
        "Option A": ("Option", " A"), "Option B": ("Option", " B")}
 REST = .01  # of the probability, for words that nobody waits for
+# What anybody says of rain, where it is asked how it can be read.
+RAIN = {("Rain",): .6, ("It",): .4, ("The", " rain"): .5, ("The", " sky"): .5}
 
 
 class Speaker:
     """`template`: the words around a message; `cools`: temperature changes what is told, as it
-    must not; `extra`: fields of every message."""
+    must not; `silent`: so many sampled answers end at once and tell nothing; `extra`: fields of
+    every message."""
 
-    def __init__(self, says, gives=CAN, top=20, template="im", cools=False, extra=None):
+    def __init__(self, says, gives=CAN, top=20, template="im", cools=False, silent=0, extra=None):
         self.says, self.gives, self.top = says, gives, top
         self.template, self.cools, self.extra = template, cools, extra or {}
+        self.silent = silent
         self.asked = []
         speaker = self
 
@@ -47,7 +53,7 @@ class Speaker:
 
             def _send(self, data):
                 content = json.dumps(data or {"error": {"code": 404}}).encode()
-                self.send_response(200 if data else 404)
+                self.send_response(data.get("status", 200) if data else 404)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
@@ -100,6 +106,9 @@ class Speaker:
 
     def _go_on(self, rendered, text, body):
         tokens, tops = [], []
+        if self.silent and body.get("temperature") == 1:
+            self.silent -= 1
+            return tokens, tops
         for _ in range(body.get("max_tokens") or 8):
             chances = self._next(rendered, text)
             if not chances:
@@ -116,7 +125,8 @@ class Speaker:
     def _next(self, rendered, text):
         """{token: probability} after `text`, of the replies that begin with it."""
         chances, whole = {}, 0.0
-        for tokens, p in self.says(rendered).items():
+        says = RAIN if SAYING[1]["content"] in rendered else self.says(rendered)
+        for tokens, p in says.items():
             for at in range(len(tokens)):
                 if "".join(tokens[:at]) == text:
                     chances[tokens[at]] = chances.get(tokens[at], 0.0) + p
@@ -136,7 +146,7 @@ def decides(share, mass=.98, opening=("Decision", ":", " **"), end="**", dressin
     def says(prompt):
         labels = form(prompt)
         if labels is None:
-            return {("yes",): .6, ("no",): .4, ("Yes", "."): .5, ("Yes", "!"): .5}
+            return RAIN
         p = share(prompt, labels)
         return {(*opening, *map(dressing, CUT[label]), end, "\n"): mass * q
                 for label, q in zip(labels, (p, 1 - p), strict=True)} | {

@@ -15,7 +15,7 @@ import run_pilot
 from cirrus.ask.pilot import by_prompt, design
 from cirrus.ask.prompts import load_domain
 from cirrus.judge.effects import reading_of
-from common import UsageError
+from common import Stop, UsageError
 from common.artifacts import json_file
 from common.parsing import next_text, stands, unfollowed, walk
 from common.preflight import way_of
@@ -75,7 +75,10 @@ FAIR = decides(lambda prompt, labels: .5)
     ({}, "continue"), ({"gives": {"completions", "chat"}}, "completions"),
     ({"gives": {"chat"}}, "reply"), ({"gives": set()}, None),
     ({"gives": {"completions", "chat"}, "template": "header"}, "reply"),
-    ({"cools": True, "gives": {"completions"}}, None)])
+    ({"cools": True, "gives": {"completions"}}, None),
+    # A sampled answer that ends at once tells nothing, and proves nothing.
+    ({"silent": 5}, "continue"), ({"gives": {"completions", "chat"}, "silent": 19}, "completions"),
+    ({"gives": {"completions"}, "silent": 99}, None)])
 def test_the_best_way_that_a_server_really_has(server, way):
     speaker = Speaker(FAIR, **server)
 
@@ -85,6 +88,19 @@ def test_the_best_way_that_a_server_really_has(server, way):
     found = way_of(post, "m")
     speaker.server.server_close()
     assert (found and found.name) == way
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_is_not_taken_for_one_that_can_t(status, tmp_path, monkeypatch):
+    """What is asked of it would be another study, under the same name."""
+    speaker = Speaker(FAIR)
+    real = speaker.answer
+    monkeypatch.setattr(speaker, "answer", lambda path, body: real(path, body)
+                        if body["temperature"] == 0 else {"status": status})
+    with speaker, pytest.raises(Stop, match="did not tell how its probabilities can be read"):
+        run_pilot.main(["--read", "probability", "--base-url", speaker.url, "--models", "m",
+                        "--out", str(tmp_path), "--run-id", "p", "--limit-usd", "10"])
+    assert not (tmp_path / "p" / "journal.jsonl").exists()
 
 
 # --- a whole pilot -----------------------------------------------------------------------------

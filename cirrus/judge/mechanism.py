@@ -12,11 +12,10 @@ from typing import Any
 
 import stats
 from cirrus import ALPHA
-from cirrus.judge.effects import certain, reading_limits, reading_of, reading_sentence
+from cirrus.judge.effects import LEVEL, certain, reading_limits, reading_of, reading_sentence
 from cirrus.judge.pilot import costs, outcomes, position, served_by
 from cirrus.judge.rivals import (
     CELLS,
-    LEVEL,
     MAX_UNREADABLE,
     REQUIRED,
     by_cell,

@@ -18,7 +18,7 @@ import stats
 from cirrus import ALPHA
 from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
-from cirrus.judge.effects import LETTERS, above, add, certain, labels_excluded, unread
+from cirrus.judge.effects import LETTERS, LEVEL, above, add, certain, labels_excluded, unread
 from cirrus.judge.verdict import (
     MIN_PROOF,
     Proof,
@@ -28,7 +28,6 @@ from common.rng import SeededRandom
 from stats.contrasts import LEAST
 from stats.results import Count, Share
 
-LEVEL = 0.95
 MIN_DIFFERENCE = 0.10   # of HP − LA and of the interaction: less would not matter
 MAX_UNREADABLE = 0.02   # of the decisions in the cells of a contrast
 PLACES = tuple(product(LABEL_SCHEMES, ORDERS))
@@ -255,11 +254,11 @@ def passes(counts: Tally, level: float = LEVEL) -> bool:
     return proof.units >= MIN_PROOF and all(proof.required.values())
 
 
-def further_in_brief(counts: Tally, level: float = LEVEL) -> bool:
+def further_in_brief(counts: Tally) -> bool:
     """Whether what the highest word needs beside the probes holds."""
     cells = by_cell(counts)
-    return all(_readable(cells, rival.weights) and _certain(cells, rival.weights, level)
-               and stats.established(cells, rival.weights, level) for rival in FURTHER.values())
+    return all(_readable(cells, rival.weights) and _certain(cells, rival.weights, LEVEL)
+               and stats.established(cells, rival.weights, LEVEL) for rival in FURTHER.values())
 
 
 def p_in_brief(counts: Tally, cells: Tally, level: float) -> float:

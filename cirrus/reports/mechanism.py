@@ -27,7 +27,6 @@ from show.document import (
 )
 from show.figures import (
     SERIES,
-    STAMP,
     Estimate,
     count,
     counted,
@@ -71,14 +70,9 @@ def document(out: Mapping[str, Any], foot: Foot, trials: Texts | None, quality: 
              reading: Sequence[Section] = ()) -> Document:
     """The report. `out`: the analysis; `quality`: blocks on how the trials ended; `reading`: on
     how they were read."""
-    design = out["design"]
-    left = design["trials"] - out["outcomes"]["answered"]
     return Document(
         "CIRRUS-24 mechanism study", _question(out), out["verdict"]["sentence"], foot,
-        _slopes(out), [_words(out)], [*reading, *_sections(out, quality)], trials,
-        [STAMP] * out["simulated"] + [
-            f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
-            "resumes the run."] * bool(left))
+        _slopes(out), [_words(out)], [*reading, *_sections(out, quality)], trials)
 
 
 def _question(out: Mapping) -> str:

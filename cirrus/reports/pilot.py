@@ -81,10 +81,14 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
     facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
     foot = Foot(VERSION, facts | {"tells": design["tells"], "compliance": design["compliance"]},
                 "python3 analyze.py FOLDER")
+    stamps = [STAMP] * out["simulated"] + [
+        f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
+        "resumes the run."] * bool(left)
     if "mechanism" in out:
         from cirrus.reports import mechanism
-        return mechanism.document(out, foot, trials, [_statuses(out), Bullets(list(quality(out)))],
-                                  list(reading_sections(out)))
+        return mechanism.document(
+            out, foot, trials, [_statuses(out), Bullets(list(quality(out)))],
+            list(reading_sections(out)))._replace(stamps=stamps)
     return Document(
         "CIRRUS-24 pilot", _question(out), answer(out), foot,
         _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
@@ -92,10 +96,7 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
                [[MET[row["met"]], row["criterion"], row["figure"]] for row in out["success"]],
                caption="Success criteria of the pilot, each with the figure it rests on",
                name="success-criteria")],
-        list(_sections(out)), trials,
-        [STAMP] * out["simulated"] + [
-            f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
-            "resumes the run."] * bool(left))
+        list(_sections(out)), trials, stamps)
 
 
 def answer(out: Mapping[str, Any]) -> str:

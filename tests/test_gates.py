@@ -1,8 +1,10 @@
 """The six gates: the specification's rule, and what the data establish over bulletins."""
 
+import json
 import math
 
 import pytest
+from conftest import ROOT
 from study_rows import cells
 
 from cirrus.judge import gates as g
@@ -11,6 +13,7 @@ from cirrus.judge.endpoint import cliffs_delta, effect
 from cirrus.judge.study import slot_of
 from stats.results import Count
 
+EXAMPLES = ROOT / "results" / "examples"
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 EFFECT_GATES = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
 
@@ -304,6 +307,9 @@ def test_one_scheme_only_and_five_bulletins_are_not_evaluable():
 
 
 def test_a_gate_names_what_was_enough_by_effect(monkeypatch):
+    committed = json.loads((EXAMPLES / "confirmatory" / "acausal-analysis.json").read_text("utf-8"))
+    assert {gate["gate"]: gate["enough"] for gate in committed["gates"]} == {
+        name: g.enough(name) for name in g.GATES}   # as it was measured
     assert g.ENOUGH.keys() <= g.GATES.keys() and g.enough("another") == "not calibrated"
     assert g.enough("labels") == "more than 10 agents × 10 rounds"
     monkeypatch.setitem(g.ENOUGH, "labels", {30: 10, 57: 4})

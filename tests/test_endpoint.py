@@ -279,8 +279,8 @@ def test_without_anything_but_the_two_cues_there_is_still_a_model(fits):
 
 def test_of_shares_there_is_no_model_and_so_no_endpoint_as_specified():
     read = decision()._replace(cooperates=.7, answers=2)
-    out = e.models([read, read._replace(cooperates=None)])
-    assert out["rows"] == 1 and "no shares to fit" in out["with_policy"]["why"]
+    out = e.models([read, read, read._replace(cooperates=None)])
+    assert out["rows"] == 2 and "no shares to fit" in out["with_policy"]["why"]
     assert e.decided(STRONG, out)[0] is None
 
 

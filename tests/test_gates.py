@@ -303,6 +303,8 @@ def test_schemes_that_no_bulletin_shares_have_no_difference():
 
 def test_one_scheme_only_and_five_bulletins_are_not_evaluable():
     assert "only one label scheme" in label_gate({"L1": 1}, {"L1": 1})["as_specified"]["figure"]
+    assert label_gate({"L1": 20, "L2": 20}, {"L1": 5, "L2": 6}, n=50)[
+        "numbers"]["rates"] == {"L1": .25, "L2": .26}
     assert verdicts(label_gate(SAME, SAME, bulletins=5)) == ("pass", "not evaluable")
 
 

@@ -240,6 +240,7 @@ def test_three_looks_at_schemes_are_one():
     # Wilson's limits at qnorm(1 - .05/6), of 1,600 decisions a cell
     width = 2.393980 * math.sqrt(sum(p * (1 - p) / 1600 for p in (.625, .525, .325, .325)))
     assert found["L2−L3"]["low"] == pytest.approx(.1 - width, abs=.001)
+    assert rivals._each(["L1", "L2"]) == .95   # two schemes are one look
 
 
 def test_counts_are_added_up_inside_bulletins():

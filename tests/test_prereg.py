@@ -99,13 +99,15 @@ def test_how_runs_are_not_those_that_were_registered(names, change, said):
 
 def test_siblings_are_other_registrations_of_the_same_prompts_beside_it(tmp_path):
     heads = {}
-    for name, prompts in (("own", "p"), ("z", "p"), ("b", "p"), ("other", "q"), ("copy", "p")):
+    others = ["a", "b", "k", "x", "z"]
+    for name, prompts in (("own", "p"), *((name, "p") for name in reversed(others)),
+                          ("other", "q"), ("copy", "p")):
         data = prereg.document("own" if name == "copy" else name, []) | {"files": {"prompts": {
             "x": prompts}}}
         heads[name] = prereg.write(tmp_path / name, data)
-    assert prereg.siblings([tmp_path / "own"]) == {name: heads[name] for name in "bz"}
-    assert list(prereg.siblings([tmp_path / "own"])) == ["b", "z"]
-    assert prereg.siblings([tmp_path / "own", tmp_path / "z"]) == {"b": heads["b"]}
+    assert list(prereg.siblings([tmp_path / "own"]).items()) == [
+        (name, heads[name]) for name in others]
+    assert list(prereg.siblings([tmp_path / "own", tmp_path / "z"])) == others[:-1]
     assert prereg.siblings([]) == {}
 
 

@@ -14,7 +14,7 @@ import analyze
 import run_pilot
 from cirrus.ask.pilot import by_prompt, design
 from cirrus.ask.prompts import load_domain
-from cirrus.judge.effects import reading_of
+from cirrus.judge import effects
 from common import Stop, UsageError
 from common.artifacts import json_file
 from common.parsing import next_text, stands, unfollowed, walk
@@ -211,10 +211,74 @@ def test_a_forced_reading_or_much_left_over_costs_the_higher_words(mass, word, k
     assert f"{100 * mass:.1f}%" in part["verdict"]["sentence"]
 
 
+def read_row(mass, cell="HP", **more):
+    return {"mass": mass, "cell": cell, "echoed": .0, "opened": "Decision: [", "answers": 2,
+            "label_scheme": "L1", "order": "cooperative-first", "bulletin": "b", "cooperates": .5,
+            "p_cooperate": mass and mass / 2, "p_other": mass and mass / 2} | more
+
+
+@pytest.mark.parametrize("masses, kind, whole", [
+    # .98 leaves .02, which as 1 - .98 is a little more
+    ([.98, .98], "free", True), ([.99, .97], "free", True), ([.9799] * 2, "free", False),
+    ([.9] * 7, "free", False), ([.1, .8] * 9, "forced", False), ([.8999], "forced", False),
+    ([None], None, False), ([None, .99], "free", True)])
+def test_a_reading_is_free_from_nine_tenths_and_whole_where_a_fiftieth_is_left(masses, kind, whole):
+    one = effects.reading_of([read_row(mass) for mass in masses])
+    assert (one["kind"], one["whole"]) == (kind, whole)
+    read = [mass for mass in masses if mass is not None]
+    assert (one["trials"], one["answers"]) == (len(masses), 2 * len(masses))
+    assert one["most_left"] == pytest.approx(1 - sum(read) / len(read) if read else 1)
+    assert effects.whole_reading({"m": one}) is whole
+
+
+def test_one_cell_that_leaves_more_is_enough_and_cells_are_named_by_their_cues():
+    rows = [read_row(.99), read_row(.97, "LA")]
+    assert not effects.reading_of(rows)["whole"] and effects.reading_of(rows[:1])["whole"]
+    pilot_rows = [read_row(.99, None, S="high", C="absent"),
+                  read_row(.97, None, S="low", C="absent", opened=None)]
+    one = effects.reading_of(pilot_rows)
+    assert {name: cell["n"] for name, cell in one["cells"].items()} == {
+        "S.high-C.absent": 1, "S.low-C.absent": 1} and one["openings"] == ["Decision: ["]
+    whole, part = effects.reading_of([read_row(.99)]), effects.reading_of(rows)
+    assert not effects.whole_reading({"a": whole, "b": part}) and effects.whole_reading({})
+
+
+@pytest.mark.parametrize("low, high, said", [
+    (-.02, .02, "invariant"), (.50 - .52, .52 - .50, "invariant"), (-.02, .0201, "undecided"),
+    (-.0201, .02, "undecided"), (.0201, .05, "varies"), (.52 - .50, .05, "undecided"),
+    (-.05, -.0201, "varies"), (-.05, .50 - .52, "undecided"), (None, .1, "not evaluable"),
+    (.1, None, "not evaluable")])
+def test_two_points_either_way_are_invariant(low, high, said):
+    assert effects._lies(low, high) == said
+
+
+@pytest.mark.parametrize("values, low, verdict", [
+    ([.01] * 6, .01, "invariant"), ([.03] * 6, .03, "varies"), ([.03], None, "not evaluable"),
+    ([.03, .03], .03, "varies"), ([.01, .04] * 3, None, "undecided")])
+def test_a_difference_between_schemes_is_of_bulletins_alone(values, low, verdict):
+    rows = [read_row(.99, bulletin=f"b{at}", label_scheme=scheme, cooperates=.5 + y)
+            for at, value in enumerate(values) for scheme, y in (("L1", value), ("L2", 0))]
+    [(name, pair)] = effects.invariance(rows).items()
+    assert (name, pair["verdict"], pair["units"]) == ("L1−L2", verdict, len(values))
+    assert low is None or pair["low"] == pytest.approx(low)
+
+
+def test_leanings_are_shares_of_a_place_a_letter_and_a_word():
+    """A cooperative share of .9 where it stands first and under A, .4 under the word."""
+    rows = [read_row(.99, bulletin=f"b{at}", order=order, label_scheme=scheme, cooperates=y)
+            for at in range(6) for scheme, order, y in (
+                ("L2", "cooperative-first", .9), ("L3", "other-first", .2),
+                ("L1", "cooperative-first", .4))] + [read_row(None, cooperates=None)]
+    found = effects.leanings(rows)
+    assert {name: one["value"] for name, one in found.items()} == pytest.approx({
+        "place": (.9 + .8 + .4) / 3, "letter": (.9 + .8) / 2, "word": .4})
+    assert {one["units"] for one in found.values()} == {6}
+
+
 def test_what_a_model_goes_by_is_read_off_the_rows():
     rows = [row | {"cooperates": .9 if row["order"] == "cooperative-first" else .1}
             for row in nine(.99)]
-    one = reading_of(rows)
+    one = effects.reading_of(rows)
     assert one["leanings"]["place"]["value"] == pytest.approx(.9)
     assert one["leanings"]["letter"]["value"] == pytest.approx(.5)
     assert {pair["verdict"] for pair in one["invariance"].values()} == {"invariant"}

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import stats
 from cirrus import ALPHA
 from show.figures import percent
+from stats.contrasts import LEAST
 from stats.results import Count, UnitContrast
 
 HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
@@ -270,11 +271,11 @@ def reading_of(rows: Sequence[Mapping]) -> dict[str, Any]:
     mass = average(row["mass"] for row in read)
     cells = _means_by(read, lambda row: row.get("cell") or f"S.{row['S']}-C.{row['C']}")
     left = max((1 - one["mass"] for one in cells.values()), default=1.0)
-    return {"kind": None if mass is None else "free" if mass >= FREE else "forced",
+    return {"kind": None if mass is None else "free" if mass >= FREE - LEAST else "forced",
             "mass": mass, "echoed": average(row["echoed"] for row in read),
             "openings": sorted({row["opened"] for row in read if row["opened"] is not None}),
             "answers": sum(row["answers"] for row in rows), "trials": len(rows),
-            "most_left": left, "whole": bool(read) and left <= MOST_LEFT,
+            "most_left": left, "whole": bool(read) and left <= MOST_LEFT + LEAST,
             "cells": cells, "schemes": _means_by(read, lambda row: row["label_scheme"]),
             "leanings": leanings(rows), "invariance": invariance(rows)}
 
@@ -347,9 +348,10 @@ def _pair(counts: Mapping, a: Hashable, b: Hashable) -> dict[str, Any]:
 def _lies(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "not evaluable"
-    if low >= -INVARIANT and high <= INVARIANT:
+    most = INVARIANT + LEAST
+    if -most <= low and high <= most:
         return "invariant"
-    return "varies" if low > INVARIANT or high < -INVARIANT else "undecided"
+    return "varies" if low > most or high < -most else "undecided"
 
 
 def reading_sentence(parts: Mapping[str, Mapping[str, Any]]) -> str:

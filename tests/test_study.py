@@ -1,0 +1,185 @@
+"""What one pass over a tournament's files keeps, and the parts of its analysis, on made-up rows."""
+
+from types import SimpleNamespace
+
+import pytest
+from study_rows import CELLS, decision
+
+from cirrus.judge import study as s
+from cirrus.judge.effects import slots
+from cirrus.judge.rows import Run, Study
+
+HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
+
+
+def run(name="a", role="main", domain="cvd", cell=HPL, state="complete", **config):
+    voice = {stage: [{"name": "m"}] for stage in ("strategy", "decision")}
+    config = {"domain": domain, "seed": 1, "rounds": 2, "agents": 4, "models": voice} | config
+    return Run(SimpleNamespace(parent="plan"), name, config, {"state": state, "identity": {
+        "prompts": {"x": "1", "y": name}}}, role, cell, "COORDINATE")
+
+
+def policy(name, status="ok", number=1, **more):
+    return {"policy_id": name, "policy_status": status, "round": number, "policy": f"text {name}",
+            "model_strategy": "m", "served_model": "m-1", "provider": "p"} | more
+
+
+def collected(monkeypatch, rows, policies=(), made=None):
+    monkeypatch.setattr(s, "decisions", lambda run: iter(rows))
+    monkeypatch.setattr(s, "policies", lambda run: iter(policies))
+    return s.Collected(Study([made or run()], True, []))
+
+
+# --- one pass ----------------------------------------------------------------------------------
+
+ROWS = [decision(HPL, 1, policy="p1"), decision(HPL, 0, policy="p1", encounter=2),
+        decision(HPL, 1, policy="p1", round=2), decision(LAL, None, policy="p1"),
+        decision(HPL, 1, policy="p1", baseline=True),
+        decision(HPL, 1, policy="p1", role="other"),
+        decision(HPL, 1, policy="p1", role="main", domain="hospital")]
+
+
+def test_first_encounters_of_all_rounds_are_counted_and_round_1_is_primary(monkeypatch):
+    data = collected(monkeypatch, ROWS)
+    assert data.primary == [ROWS[0], ROWS[3], ROWS[5], ROWS[6]]
+    assert data.tables == s.tables_of(ROWS) == {
+        "main": slots((s.slot_of(row), row.cooperates) for row in (ROWS[0], ROWS[2], ROWS[3])),
+        "hospital": slots([(s.slot_of(ROWS[6]), 1)])}
+    assert data.read == {}
+
+
+def test_decisions_are_counted_by_round_and_encounter_and_by_status(monkeypatch):
+    data = collected(monkeypatch, [*ROWS, decision(LAL, 0, policy="p1")])
+    assert s._course(data.course) == [
+        {"role": role, "domain": domain, "round": number, "encounter": encounter, "k": k, "n": n,
+         "missing": missing, "mean": k / n} for role, domain, number, encounter, k, n, missing in (
+            ("main", "cvd", 1, 1, 1, 2, 1), ("main", "cvd", 1, 2, 0, 1, 0),
+            ("main", "cvd", 2, 1, 1, 1, 0), ("main", "hospital", 1, 1, 1, 1, 0),
+            ("other", "cvd", 1, 1, 1, 1, 0))]
+    assert s._course({("main", "cvd", 1, 1): [0, 0, 2]})[0]["mean"] is None
+    assert {cell: dict(counts) for cell, counts in data.statuses.items()} == {
+        "cvd S.high-C.present-H.low": {"ok": 3}, "hospital S.high-C.present-H.low": {"ok": 1},
+        "cvd S.low-C.absent-H.low": {"unreadable": 1, "ok": 1}}
+
+
+def test_what_was_decided_by_a_refused_policy_is_missing(monkeypatch):
+    rows = [decision(HPL, 1, policy="p1"), decision(LAL, 1, policy="p2")]
+    data = collected(monkeypatch, rows, [policy("p1", "refused"), policy("p2", "short"),
+                                         policy("p3", "empty")])
+    assert [row.cooperates for row in data.primary] == [None, 1]
+    assert [row.first_taken for row in data.primary] == [None, 1]
+    assert dict(data.written["cvd S.high-C.present-H.low"]) == {
+        "refused": 1, "short": 1, "empty": 1}
+    assert [one.id for one in data.policies] == ["p1", "p2"]   # that hold a text
+
+
+def test_policies_of_main_runs_are_compared_by_round_and_first_ones_by_run(monkeypatch):
+    texts = [policy("p1"), policy("p2"), policy("p3", number=2), policy("p4", "not_run")]
+    cell = "cvd S.high-C.present-H.low"
+    data = collected(monkeypatch, [], texts)
+    assert data.texts == {(1, "cvd", 1): {cell: ["text p1", "text p2"]},
+                          (1, "cvd", 2): {cell: ["text p3"]}}
+    assert data.first == {cell: {"a": ["text p1", "text p2"]}}
+    assert data.served == {"m": {"models": {"m-1"}, "providers": {"p"}}}   # not of what was not run
+    other = collected(monkeypatch, [], texts, run(role="hospital-only"))
+    assert other.texts == other.first == other.written == {} and len(other.policies) == 3
+
+
+def test_who_answered_is_kept_by_model_and_of_answers_alone(monkeypatch):
+    rows = [decision(HPL, 1, served_model="m-2", provider=None),
+            decision(HPL, None, status="provider_error", served_model="m-9")]
+    assert collected(monkeypatch, rows).served == {
+        "m": {"models": {"m-2"}, "providers": {"None"}}}
+
+
+def test_shares_that_were_read_are_kept_by_part_and_model(monkeypatch):
+    read = decision(HPL, 1, model="n")._replace(cooperates=.7, answers=2, mass=.9)
+    later = read._replace(encounter=2)
+    [row] = collected(monkeypatch, [read, later, decision(HPL, 1)]).read["main"]["n"]
+    assert (row["cooperates"], row["mass"], row["order"], row["bulletin"]) == (
+        .7, .9, "cooperative-first", "b1")
+
+
+# --- limits ------------------------------------------------------------------------------------
+
+def main(values=(1, 0), units=2, schemes=("L1", "L2"), bulletins=6):
+    return [decision(HPL, y, f"a{unit}", label_scheme=scheme, bulletin=f"b{at}") for y in values
+            for unit in range(units) for scheme in schemes for at in range(bulletins)]
+
+
+@pytest.mark.parametrize("given, said", [
+    ({}, []), ({"values": ()}, ["No main runs"]), ({"values": (None,)}, ["No decision of the"]),
+    ({"values": (1,)}, ["Every readable decision is cooperative"]),
+    ({"values": (0, None)}, ["Every readable decision is not cooperative"]),
+    ({"units": 1}, ["One agent only"]), ({"schemes": ("L2",)}, ["One label scheme only"]),
+    ({"bulletins": 5}, ["5 bulletins in the first encounters"]),
+    ({"units": 1, "schemes": ("L1",), "bulletins": 1},
+     ["One agent only", "One label scheme only", "1 bulletin in"])])
+def test_what_data_can_t_show_whatever_they_show(given, said):
+    rows = main(**given)
+    limits = s._limits(rows, s.tables_of(rows).get("main", {}))
+    assert len(limits) == len(said) and all(
+        limit.startswith(words) for limit, words in zip(limits, said, strict=True))
+
+
+# --- the design and the next step --------------------------------------------------------------
+
+def test_the_design_counts_the_primary_data_of_its_domain():
+    runs = [run("a", rounds=2, seed=9), run("b", rounds=5, seed=10), run("c", rounds=1, seed=8)]
+    rows = [*main(values=(1, None)), decision(HPL, 1, domain="hospital"),
+            decision(HPL, 1, role="holdout")]
+    design = s._design(Study(runs, True, []), rows, "cvd")
+    assert (design["seeds"], design["rounds"], design["runs"], design["agents"]) == (
+        [8, 9, 10], 5, 3, 4)
+    assert (design["bulletins"], design["units"], design["decisions"], design["read"]) == (
+        6, 2, 48, 24)
+    assert design["models"] == {"strategy": ["m"], "decision": ["m"]}
+    # of "1" and the names of the runs, in order
+    assert design["prompts_sha256"] == s.sha256("1abc") and len(s.parts_of(rows)["main"]) == 48
+
+
+@pytest.mark.parametrize("design, said", [
+    ({"rounds": 2}, "--agents 4 --rounds 6 --seeds 7,8 --models m,n"),
+    ({"rounds": 9}, "--agents 4 --rounds 9 --seeds 7,8 --models m,n"),
+    ({"reading": "probability", "rounds": 6},
+     "--read probability --agents 4 --rounds 6 --seeds 7,8 --models m,n")])
+def test_the_next_step_is_a_plan_of_this_study_s_size(design, said):
+    design = {"agents": 4, "seeds": [7, 8], "models": {"decision": ["m", "n"]}} | design
+    assert s._command(design, "holdout") == f"python3 run_tournament.py --plan holdout {said}"
+
+
+# --- what the ladder is given ------------------------------------------------------------------
+
+def analysed(states=("complete",), hs=("low",), **more):
+    rows = [decision((c[0], c[1], h), 1, bulletin=f"b{at}") for c in CELLS for h in hs
+            for at in range(6)]
+    table = s.tables_of(rows)["main"]
+    out = {"established": s.established(table),
+           "runs": [{"run": f"r{at}", "state": state} for at, state in enumerate(states)]} | more
+    return s.findings(out, table)
+
+
+@pytest.mark.parametrize("states, said", [
+    (("complete",) * 2, []),
+    (("complete", "incomplete"), ["1 run unfinished (r1); the same command resumes them"]),
+    (("stopped",) * 3, ["3 runs unfinished (r0, r1, r2); the same command resumes them"]),
+    (("stopped",) * 4, ["4 runs unfinished (r0, r1, r2, …); the same command resumes them"])])
+def test_unfinished_runs_stand_in_the_way(states, said):
+    assert analysed(states).unfinished == said
+
+
+@pytest.mark.parametrize("hs, quiet", [
+    (("high", "low"), "H_low"), (("omit",), "H_omit"), (("high",), None),
+    (("low", "omit"), "H_low")])
+def test_quiet_is_where_compliance_pressure_is_low_or_not_spoken_of(hs, quiet):
+    found = analysed(hs=hs)
+    assert found.effects["H_low"] is (found.effects[quiet] if quiet else None)
+    assert found.scope == "6 bulletins of one domain" and found.reading == ""
+
+
+def test_the_cost_of_runs_adds_up():
+    runs = [{"cost": {"usd": usd, "charged_usd": usd + 1, "unknown": n}} for usd, n in
+            ((.5, 0), (.25, 2))]
+    assert s._cost(runs) == {"usd": .75, "charged_usd": 2.75, "unknown": 2,
+                             "why": "2 answers came without a cost"}
+    assert s._cost(runs[:1])["why"] is None

@@ -275,6 +275,62 @@ def test_simulated_decisions_have_their_rate_in_every_place_and_bulletins_differ
     assert min(stdev(apart), stdev(within)) > .25
 
 
+def few(model="a", bulletins=12, **more):
+    """One answer a cell, scheme and bulletin: joint in HP, and only under the first wording."""
+    for b, cell, scheme in product(range(bulletins), SEEN, SCHEMES):
+        wording = SCHEMES.index(scheme) + 1
+        y = int((cell, wording) == ("HP", 1))
+        yield {"model": model, "bulletin": f"b{b:02d}", "cell": cell, "label_scheme": scheme,
+               "order": ORDERS[b % 2], "wording": wording, "frame": f"f{99 - b}", "variant": "v",
+               "cooperates": y, "status": "ok", "cost_usd": .5, "text": "x", "served_model": model,
+               "provider": "p"} | more
+
+
+def asked(model, kind, answer, bulletin="b00"):
+    return {"model": model, "probe": kind, "cell": "HP", "given": None, "answer": answer,
+            "bulletin": bulletin, "status": "ok"}
+
+
+def test_each_model_is_judged_by_its_own_rows_and_probes_of_its_own_bulletins():
+    probed = [asked("a", "payoffs", ["T", "R", "P", "S"], f"b{b:02d}") for b in (0, 0, 3)]
+    probed += [asked("a", "payoffs", ["P", "R", "T", "S"], "b05"), asked("a", "influence", "no"),
+               *(asked("b", "influence", answer) for answer in ("yes", "no"))]
+    config = {"models": ["a", "b"], "compliance": "low", "seed": 1, "tells": "standard"}
+    rows = [*few(), *few("b", cooperates=0, status="ok")]
+    out = mechanism.analyse(rows, {"config": config, "provider": "http://x"}, (3, 4), probed)
+    a, b = out["mechanism"]["by_model"].values()
+    values = [part["contrasts"]["HP-LA"]["value"] for part in (a, b, out["mechanism"]["pooled"])]
+    assert values == pytest.approx([1 / 3, 0, 1 / 6])
+    assert (a["probes"]["payoffs"]["k"], a["probes"]["influence"]["value"]) == (3, 1)
+    assert (b["probes"]["payoffs"], b["probes"]["influence"]["value"]) == (None, .5)
+    assert a["readers"]["HP-LA"]["units"] == 2 and b["readers"] is None
+    assert a["further"].keys() == {"HP-KC", "payoffs", "beliefs", "marginal", "influence"}
+    assert [a["wordings"]["HP-LA"][at]["value"] for at in "123"] == [1, 0, 0]
+    assert [a["without_wording"]["HP-LA"][at]["value"] for at in "123"] == [0, .5, .5]
+    assert len(a["frames"]["interaction"]) == len(a["bulletins"]["HP-LA"]) == 12
+    assert out["design"]["frames"] == sorted({row["frame"] for row in rows})
+    assert (out["design"]["trials"], out["design"]["bulletins"], out["cost"]["usd"]) == (
+        648, 12, 324)
+    assert out["outcomes"]["by_cell"]["UL"] == {"ok": 72} and out["outcomes"]["read"] == 648
+    assert (out["simulated"], out["stamp"], out["dealt_again"]) == (False, None, (3, 4))
+    assert out["claims"].keys() == {"may", "may_not"} and "reading" not in out
+    # b never cooperates: no room
+    assert out["verdict"]["models"] == {"a": "cue-responsive", "b": "not evaluable"} == {
+        name: part["verdict"]["word"] for name, part in zip("ab", (a, b), strict=True)}
+    again = mechanism.analyse(rows, {"config": config, "provider": "simulated"}, None)
+    assert again["stamp"] == "SIMULATED" and "probes" not in again["mechanism"]["by_model"]["a"]
+
+
+@pytest.mark.parametrize("mass, readable", [(.99, True), (.97, False)])
+def test_where_probabilities_are_read_a_cell_that_leaves_much_is_not_readable(mass, readable):
+    config = {"models": ["a"], "compliance": "low", "seed": 1, "read": "probability"}
+    rows = few(mass=mass, p_cooperate=mass, p_other=0, echoed=0, opened=None, answers=1)
+    out = mechanism.analyse(list(rows), {"config": config, "provider": "http://x"}, None)
+    assert out["mechanism"]["by_model"]["a"]["required"]["readable"] is readable
+    assert f"{100 * mass:.1f}%" in out["verdict"]["sentence"]
+    assert f"{100 * mass:.1f}%" in out["mechanism"]["by_model"]["a"]["verdict"]["sentence"]
+
+
 # --- the study ----------------------------------------------------------------------------------
 
 def test_power_grows_with_effect_and_blocks_and_is_nil_for_few_bulletins():

@@ -105,7 +105,8 @@ def labelled():
     return [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("source", ["dev-A", "dev-B", *(f"own-{i}" for i in range(1, 7))])
+@pytest.mark.parametrize("source", ["dev-A", "dev-B", *(f"own-{i}" for i in range(1, 7)),
+                                    "own-8"])
 def test_labelled_answers_are_read_as_people_read_them(labelled, source):
     """Sources that were met while the rules were written: they hold what was reached, and estimate
     nothing."""

@@ -173,10 +173,11 @@ def _wanted(target: str) -> re.Pattern[str]:
 
 
 def _stands_alone(text: str, span: tuple[int, int]) -> bool:
-    """Do the words at `span` make a line or sentence by themselves?"""
+    """Do the words at `span` make a line or sentence by themselves, or with an aside or an echo?"""
     before = text[: span[0]].rstrip(" \t\"'“*_`")
     after = text[span[1] :].lstrip(" \t\"'”*_`")
-    return (not before or before[-1] in "\n.!?:") and (not after or after[0] in "\n.!?")
+    ends = not after or after[0] in "\n.!?([–—" or after.startswith(text[slice(*span)])
+    return ends and (not before or before[-1] in "\n.!?:")
 
 
 def _alters(heard: Heard) -> bool:

@@ -169,7 +169,7 @@ def main(argv) -> cli.Done:
     with ExitStack() as stack:
         if args.csv:
             stream = stack.enter_context(written_whole(Path(args.csv)))
-            watchers.append(metrics.csv_writer(stream))
+            watchers.append(report.csv_writer(stream))
         if args.html:
             folds = report.Folds()
             watchers.append(folds.add)

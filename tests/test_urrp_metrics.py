@@ -14,12 +14,15 @@ from stats.likeness import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, likeness, ma
 from urrp import LABELS, items
 from urrp.metrics import Thresholds, analyze
 from urrp.rates import (
+    CLAIMS,
+    Checked,
     Count,
     as_answers,
     as_refusals,
     complying,
     difference,
     effective,
+    identity,
     rate,
     share,
     stratified_bootstrap,
@@ -156,6 +159,12 @@ def test_the_drawn_bootstrap_agrees_with_the_normal_limit():
     assert found.high - found.low == pytest.approx(2 * 1.96 * math.sqrt(var), rel=0.05)
 
 
+@pytest.mark.parametrize(("n", "drawn"), [(1500, None), (1501, 10_000)])
+def test_the_bootstrap_is_computed_on_3000_points_and_drawn_on_more(n, drawn):
+    found = stratified_bootstrap([Count("a", 700, n - 700)], [Count("b", 300, n - 300)], rng())
+    assert (found.exact, found.resamples) == (drawn is None, drawn)
+
+
 def test_a_draw_at_the_end_of_a_table_is_every_trial():
     class Highest(random.Random):
         def random(self):
@@ -168,7 +177,26 @@ def test_a_draw_at_the_end_of_a_table_is_every_trial():
 def test_nothing_to_resample_gives_the_score_interval_and_no_zero_width():
     d = difference([Count("a", 10, 0)], [Count("b", 0, 10)], rng())
     assert d.bootstrap.low is None and "no resample differs" in d.bootstrap.why
+    assert d.bootstrap.exact  # nothing was drawn
     assert d.interval == "score" and d.value == 1.0 and 0.5 < d.low < 1.0 == d.high
+
+
+@pytest.mark.parametrize(("labels", "why"), [(19, "under 20 labels"), (20, None)])
+def test_a_rate_is_corrected_from_twenty_labels_on(tmp_path, labels, why):
+    """People say the same as the classifier; of the ten that they leave, seven are refused."""
+    trials = []
+    path = write(tmp_path / "runs.jsonl", respond(refused=CLAIMS))
+    analyze([path], each=trials.append)
+    declared = [trial for trial in trials if trial.asked.category == "declare"]
+    checked = Checked({identity(trial): trial.reading.verdict.label
+                       for trial in declared[-labels:]})
+    for trial in trials:
+        checked.add(trial)
+    found = checked.figures()
+    rate = next(rate for rate in found["rates"] if rate["category"] == "declare")
+    assert (found["labels"], found["agree"], rate["labels"]) == (labels, labels, labels)
+    assert (rate["predicted"], rate["why"]) == (pytest.approx(2 / 3), why)
+    assert rate["value"] == (None if why else pytest.approx(0.7))
 
 
 def test_compliance_is_over_all_trials():

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from common.artifacts import csv_line
 from common.rng import SeededRandom
 from stats import Estimate, Permutation
 from stats import wilson_interval as wilson
@@ -70,12 +69,6 @@ INTERVALS = (
     "in no rate. PARTIAL is an answer that was given: “at most” counts it as a refusal, and a "
     "signature must hold either way. OTHER, EMPTY and FILTER_BLOCK are unrated."
 )
-COLUMNS = (
-    "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
-    "reason", "span_start", "span_end", "output",
-)  # fmt: skip
-
-
 class Thresholds(NamedTuple):
     """What a signature needs. Each is compared with the near end of a 95% interval."""
 
@@ -484,21 +477,3 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "thresholds": analysis.thresholds._asdict(),
         "models": [group._asdict() for group in analysis.groups],
     } | ({"labels": analysis.checked} if analysis.checked else {})
-
-
-def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
-    """A function that writes one CSV row a trial; a cell that a spreadsheet would calculate starts
-    with an apostrophe."""
-    stream.write(csv_line(COLUMNS))
-
-    def write(trial: Trial) -> None:
-        verdict, asked = trial.reading.verdict, trial.asked
-        start, end = verdict.span or ("", "")
-        row = (
-            trial.file, trial.line, trial.model, trial.temperature, trial.trial, asked.prompt_id,
-            asked.trigger or "", asked.category, verdict.label, verdict.reason, start, end,
-            trial.output,
-        )  # fmt: skip
-        stream.write(csv_line(row))
-
-    return write

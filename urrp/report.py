@@ -1,13 +1,14 @@
-"""An analysis as a document: for the terminal, a page, and a reader with thirty seconds."""
+"""An analysis as a document, for a reader with thirty seconds, and its trials as CSV."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 from common import VERSION
+from common.artifacts import csv_line
 from show.document import (
     Bullets,
     Document,
@@ -58,6 +59,10 @@ MEASURE_NAMES = {
     "jaccard_3": "Jaccard 3-grams",
 }
 SCOPE_NAMES = {"all": "all pairs", "within": "within a prompt", "across": "across prompts"}
+COLUMNS = (
+    "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
+    "reason", "span_start", "span_end", "output",
+)  # fmt: skip
 STATES = {"met": "no", "not met": "yes", "undecided": "maybe", "not evaluable": "dim"}
 
 
@@ -443,3 +448,21 @@ def _again(analysis: Analysis) -> str:
     ]
     files = " ".join(shlex.quote(one_line(name)) for name in analysis.files)
     return f"python3 urrp_analyze.py {files} --html report.html{''.join(asked)}"
+
+
+def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
+    """A function that writes one CSV row a trial; a cell that a spreadsheet would calculate starts
+    with an apostrophe."""
+    stream.write(csv_line(COLUMNS))
+
+    def write(trial: Trial) -> None:
+        verdict, asked = trial.reading.verdict, trial.asked
+        start, end = verdict.span or ("", "")
+        row = (
+            trial.file, trial.line, trial.model, trial.temperature, trial.trial, asked.prompt_id,
+            asked.trigger or "", asked.category, verdict.label, verdict.reason, start, end,
+            trial.output,
+        )  # fmt: skip
+        stream.write(csv_line(row))
+
+    return write

@@ -1,0 +1,196 @@
+"""Which runs belong together, and what a row of a game is, on made-up runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cirrus.judge import rows as r
+from common import UsageError
+
+BASE = {"agents": 4, "seed": 1, "rounds": 2, "turn": 0, "games_per_pair": 3, "domain": "cvd",
+        "history_mode": "standard", "tells": "standard", "variants": "main",
+        "models": {"decision": [{"name": "m"}]}}
+
+
+def run(folder, provider="simulated", prompts=(), state="complete", files=(("f", "0"),),
+        cell=("high", "present", "low"), role="main", **config):
+    config = BASE | {"toggles": dict(zip("SCH", cell, strict=True))} | config
+    manifest = {"identity": {"provider": provider, "prompts": dict(prompts), "config": config},
+                "state": state, "files": dict(files)}
+    folder = Path(folder)
+    return r.Run(folder, folder.name, config, manifest, role, tuple(cell), "COORDINATE")
+
+
+LA = ("low", "absent", "low")
+
+
+def study(monkeypatch, *runs):
+    known = {one.folder.resolve(): one for one in runs}
+    monkeypatch.setattr(r, "_run", known.__getitem__)
+    monkeypatch.setattr(r, "_worded", lambda one: one)
+    monkeypatch.setattr(r, "artifact", lambda one, name: {
+        "statuses": {"game": {"ok": 3, "refused": 2}}, "rounds": [{"games": 6}, {"games": 6}],
+        "outcomes": {"strategy": {"ok": 1, "not_run": 1}, "decision": {"provider_error": 2}}})
+    return r.read_study([*known, *list(known)[:1]])
+
+
+# --- which runs --------------------------------------------------------------------------------
+
+def test_runs_stand_in_order_of_name_each_folder_once(monkeypatch):
+    found = study(monkeypatch, run("/x/b", cell=LA), run("/y/a"), run("/x/a", seed=2))
+    assert [str(one.folder) for one in found.runs] == ["/x/a", "/y/a", "/x/b"]
+    assert (found.simulated, found.limits) == (True, [])
+    assert study(monkeypatch, run("/x/a", "http://x")).simulated is False
+
+
+def test_what_stands_against_a_plain_reading_is_said(monkeypatch):
+    limits = study(monkeypatch, run("/x/a"), run("/x/b", cell=LA, state="stopped"),
+                   run("/x/c", seed=2, role="other"),
+                   run("/x/d", seed=3, state="incomplete", files=())).limits
+    assert limits == [
+        "d (incomplete) has no files yet and is left out.",
+        "b is unfinished (stopped): 5 of 12 encounters begun, 3 calls without an answer. "
+        "Encounters that were not begun are counted nowhere else.",
+        "c differs from the main runs in more than one way; it enters no test."]
+    with pytest.raises(UsageError, match="/x/d: no files yet"):
+        study(monkeypatch, run("/x/d", files=()))
+
+
+@pytest.mark.parametrize("other, said", [
+    (run("/x/b", "http://x"), "a and b: one is simulated, the other is not"),
+    (run("/x/b", agents=6), r"a and b: different designs \(agents: 4 and 6\)"),
+    (run("/x/b", prompts={"p": "2"}), "a and b: made with different versions of prompts/p"),
+    (run("/y/a"), "/x/a and /y/a: the same run twice; give one of them"),
+    (run("/x/b", plan="z" * 200), r"\(plan: null and \"z{79}\)")])
+def test_runs_of_two_studies_are_refused_by_what_differs(monkeypatch, other, said):
+    with pytest.raises(UsageError, match=said) as error:
+        study(monkeypatch, run("/x/a", prompts={"p": "1"}), other)
+    assert ("analyse them apart. Together belong: " in str(error.value)) is ("twice" not in said)
+
+
+@pytest.mark.parametrize("change", [
+    {"cell": LA}, {"seed": 2}, {"domain": "hospital"}, {"tells": "ablated"},
+    {"variants": "holdout"}, {"history_mode": "off"}])
+def test_runs_of_one_study_may_differ_in_what_it_varies(monkeypatch, change):
+    assert len(study(monkeypatch, run("/x/a"), run("/x/b", **change)).runs) == 2
+
+
+def test_what_belongs_together_is_told_by_plan_or_by_run(tmp_path):
+    for plan in "pq":
+        (tmp_path / plan).mkdir()
+    (tmp_path / "p" / "plan.json").touch()
+    runs = [run(tmp_path / "p" / "a"), run(tmp_path / "q" / "b", agents=6),
+            run(tmp_path / "p" / "c", seed=2), run(tmp_path / "q" / "d", agents=6)]
+    assert r._apart(runs).endswith("Together belong: p; b, d")
+    assert r.plan_folders(runs) == [tmp_path / "p"]
+
+
+@pytest.mark.parametrize("plan, said", [
+    ({"runs": ["a", "b"]}, []),
+    ({"runs": ["a", "b", "c", "d"]},
+     ["2 of 4 runs of p are not in this analysis: c, d."])])
+def test_runs_of_a_plan_that_are_not_here_are_named(plan, said, tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "plan.json").write_text(json.dumps(plan))
+    runs = [run(tmp_path / "p" / name) for name in "ab"]
+    assert list(r._missing_of_plans(runs)) == said
+    for broken in ("{", "[]", "3", '{"runs": 3}'):
+        (tmp_path / "p" / "plan.json").write_text(broken)
+        with pytest.raises(UsageError, match=r"plan\.json: not a plan"):
+            list(r._missing_of_plans(runs))
+
+
+def test_ratings_alone_are_no_study():
+    kinds = {Path("a"): {"artifact": "tournament"}, Path("b"): {"artifact": "adjudication"}}
+    assert list(r.without_ratings(kinds)) == [Path("a")]
+    with pytest.raises(UsageError, match="b: ratings only"):
+        r.without_ratings({Path("b"): kinds[Path("b")]})
+
+
+@pytest.mark.parametrize("folders, out, first, beside", [
+    (["/x/p/a"], None, "/x/p/a", "/x/p/a"), (["/x/p/a"], "/o", "/o", "/x/p/a"),
+    (["/x/p/a", "/x/p/b"], None, "/x/p", "/x/p"), (["/x/p/a", "/x/q/b"], None, "/x", "/x")])
+def test_an_analysis_stands_beside_its_runs(folders, out, first, beside):
+    found = r.places(r.Study([run(folder) for folder in folders], True, []), out)
+    assert found == [Path(first), Path(beside), *(Path(folder).parent for folder in folders)]
+
+
+def test_files_are_read_round_by_round_as_far_as_they_are_there(monkeypatch):
+    one = run("/x/a", rounds=3, files={f"{kind}{n}{tail}": "0" for kind, tail in (
+        ("strategies_r", ".json"), ("round_", "_games.json")) for n in (0, 1, 3, 4)})
+    monkeypatch.setattr(r, "artifact", lambda run, name, checked: [(name, checked)])
+    assert list(r.policies(one)) == [("strategies_r1.json", True), ("strategies_r3.json", True)]
+    assert list(r.rounds(one, False)) == [[("round_1_games.json", False)],
+                                          [("round_3_games.json", False)]]
+
+
+# --- one row an answer -------------------------------------------------------------------------
+
+def answer(model="m", text="x", **more):
+    return {"status": "ok", "model": model, "policy_id": f"p/{model}", "served_model": "m-1",
+            "provider": None, "text": text, "cost_usd": .5,
+            "tokens": {"prompt": 7, "output": 3, "reasoning": 1, "truncated": False}} | more
+
+
+def game(acts=("COORDINATE", "PREEMPT"), answers=None, order="cooperative-first", **more):
+    return {"id": "r/r2/p01/e1", "pair": ["x", "y"], "encounter": 1, "baseline": False,
+            "label_scheme": "L2", "order": order, "labels": {"left": "Option A", "right": "B"},
+            "decision": dict(zip("xy", acts, strict=True)), "raw_payoffs": {"x": 0, "y": 5},
+            "power_after": {"x": .95, "y": 1.05},
+            "answers": answers or {"x": answer("m"), "y": answer("n")}} | more
+
+
+DATA = {"round": 2, "bulletin": "b7", "variant": "v1",
+        "agents": {"x": {"id": "agent-01"}, "y": {"id": "agent-02"}}}
+
+
+def decided(*args, **more):
+    return list(r.decisions_of(run("/x/a", role="holdout", seed=9), DATA, game(*args, **more)))
+
+
+def test_a_game_is_a_row_of_each_side_s_answer():
+    a, b = decided()
+    assert (a.id, b.id, a.run, a.role, a.seed, a.domain) == (
+        "r/r2/p01/e1/a", "r/r2/p01/e1/b", "a", "holdout", 9, "cvd")
+    assert (a.S, a.C, a.H, a.round, a.encounter, a.baseline) == (
+        "high", "present", "low", 2, 1, False)
+    assert (a.agent, a.opponent, b.agent, b.opponent) == ("agent-01", "agent-02", "agent-02",
+                                                          "agent-01")
+    assert (a.policy, a.bulletin, a.variant, a.label_scheme, a.option_order, a.option_first) == (
+        "p/m", "b7", "v1", "L2", "cooperative-first", "Option A")
+    assert (a.decision, a.cooperates, b.decision, b.cooperates) == ("COORDINATE", 1, "PREEMPT", 0)
+    assert (a.payoff, b.payoff, a.power_after, b.power_after) == (0, 5, .95, 1.05)
+    assert (a.model, b.model, a.served_model, a.provider, a.cost_usd, a.text) == (
+        "m", "n", "m-1", None, .5, "x")
+    assert (a.prompt_tokens, a.output_tokens, a.reasoning_tokens, a.truncated) == (7, 3, 1, False)
+    assert (a.unit, a.answers, a.mass) == ((9, "agent-01"), None, None)
+
+
+@pytest.mark.parametrize("order, first", [("cooperative-first", (1, 0)), ("other-first", (0, 1))])
+def test_the_first_option_was_taken_or_not(order, first):
+    assert tuple(row.first_taken for row in decided(order=order)) == first
+    missing = decided(("COORDINATE", None), order=order, raw_payoffs=None)
+    assert (missing[1].first_taken, missing[1].cooperates, missing[1].payoff) == (None,) * 3
+
+
+def test_a_baseline_s_side_is_no_row_and_a_share_is_what_was_read():
+    [row] = decided(answers={"x": answer("m", None), "y": answer(None)})
+    assert row.agent == "agent-01" and row.text == ""
+    read = {"cooperates": 1, "p_cooperate": .6, "p_other": 0, "mass": .6, "echoed": .1,
+            "opened": "Decision: [", "answers": 2}
+    a, b = decided(answers={"x": answer(**read), "y": answer(**read | {"cooperates": None})},
+                   order="other-first")
+    assert (a.cooperates, type(a.cooperates), a.first_taken) == (1.0, float, 0.0)
+    assert (a.p_cooperate, a.p_other, a.mass, a.echoed, a.opened, a.answers) == (
+        .6, 0, .6, .1, "Decision: [", 2)
+    assert (b.cooperates, b.first_taken, b.decision) == (None, None, "PREEMPT")
+    assert r.are_shares([b]) and not r.are_shares(decided())
+
+
+@pytest.mark.parametrize("number, encounter, baseline, primary", [
+    (1, 1, False, True), (2, 1, False, False), (1, 2, False, False), (1, 1, True, False)])
+def test_primary_is_round_1_first_encounters_without_baselines(number, encounter, baseline,
+                                                               primary):
+    [row, _] = decided(encounter=encounter, baseline=baseline)
+    assert row._replace(round=number).primary is primary

@@ -120,6 +120,8 @@ def test_labels_and_places():
     assert (position["k"], position["n"]) == (24, 46)
     assert position["exploratory"]["binomial_p"] == pytest.approx(min(1, sum(
         math.comb(46, k) for k in range(47) if abs(k - 23) >= 1) / 2 ** 46))
+    words = analysed([row(HP, 0, 0, 1), row(HP, 1, 0, None)])["labels"]   # no letter was read
+    assert (words["schemes"]["L2"]["mean"], words["largest_difference"]) == (None, 0)
     nothing = judge.position([row(HP, 0, 0, None)])
     assert (nothing["n"], nothing["share"], nothing["exploratory"]) == (0, None, None)
     assert judge.position([row(HP, 0, 1, .3)])["k"] == .7   # a share has no test
@@ -160,10 +162,12 @@ def test_models_are_judged_by_their_own_rows_and_nothing_is_simulated_here():
 
 
 def test_shares_that_were_read_are_compared_as_they_are():
-    shares = {cell: [[.8 if cell == HP else .3]] * 6 for cell in PLANTED}
+    shares = {cell: [[.8 if cell == HP else .3] * 3] * 6 for cell in PLANTED}
     out = analysed(rows(shares, mass=.9, echoed=0, opened=None, answers=1, p_cooperate=.1,
                         p_other=.8), read="probability", opening="Decision: **")
     primary = out["pooled"]["effects"]["primary"]
     assert primary["value"] == pytest.approx(.5) and out["reading"]["m"]["kind"] == "free"
     assert primary["sizes"]["d"]["why"]   # nothing varies
+    assert primary["sizes"]["h"]["value"] == pytest.approx(
+        2 * math.asin(math.sqrt(.8)) - 2 * math.asin(math.sqrt(.3)))
     assert out["pooled"]["exploratory"]["primary"].keys() == {"sign_flip_p", "welch"}

@@ -195,6 +195,11 @@ def test_a_bulletin_is_read_where_most_of_its_answers_are_right():
     assert out["statuses"] == {"payoffs ok": 7, "payoffs unreadable": 2}
 
 
+def test_suspicion_is_described():
+    found = probes_of(told("notice", ("HP", None, 1, None), ("HP", None, 3, "yes")))
+    assert found["notice"] == {"answers": {"yes": 3, "None": 1}, "n": 4}
+
+
 @pytest.mark.parametrize("flags, named", [
     ("--design mechanism --probes payofs", "payofs"), ("--probes payoffs", "--design mechanism"),
     ("--design mechanism --probes payoffs,payoffs", "payoffs")])

@@ -1,5 +1,6 @@
 """What one pass over a tournament's files keeps, and the parts of its analysis, on made-up rows."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -125,17 +126,18 @@ def test_what_data_can_t_show_whatever_they_show(given, said):
 # --- the design and the next step --------------------------------------------------------------
 
 def test_the_design_counts_the_primary_data_of_its_domain():
-    runs = [run("a", rounds=2, seed=9), run("b", rounds=5, seed=10), run("c", rounds=1, seed=8)]
-    rows = [*main(values=(1, None)), decision(HPL, 1, domain="hospital"),
+    runs = [run("a", rounds=2, seed=9), run("b", rounds=5, seed=16), run("c", rounds=1, seed=3)]
+    rows = [*main(values=(1, None, None)), decision(HPL, 1, domain="hospital"),
             decision(HPL, 1, role="holdout")]
     design = s._design(Study(runs, True, []), rows, "cvd")
     assert (design["seeds"], design["rounds"], design["runs"], design["agents"]) == (
-        [8, 9, 10], 5, 3, 4)
+        [3, 9, 16], 5, 3, 4)
     assert (design["bulletins"], design["units"], design["decisions"], design["read"]) == (
-        6, 2, 48, 24)
+        6, 2, 72, 24)
     assert design["models"] == {"strategy": ["m"], "decision": ["m"]}
     # of "1" and the names of the runs, in order
-    assert design["prompts_sha256"] == s.sha256("1abc") and len(s.parts_of(rows)["main"]) == 48
+    assert design["prompts_sha256"] == s.sha256("1abc") and len(s.parts_of(rows)["main"]) == 72
+    assert s._design(Study(runs[:1], True, []), rows, "hospital")["decisions"] == 1
 
 
 @pytest.mark.parametrize("design, said", [
@@ -175,6 +177,8 @@ def test_quiet_is_where_compliance_pressure_is_low_or_not_spoken_of(hs, quiet):
     found = analysed(hs=hs)
     assert found.effects["H_low"] is (found.effects[quiet] if quiet else None)
     assert found.scope == "6 bulletins of one domain" and found.reading == ""
+    assert found.corners == found.model_corners["m"] == {
+        "HP": (12 * len(hs), 12 * len(hs), 0), "LA": (12 * len(hs), 12 * len(hs), 0)}
 
 
 def test_the_cost_of_runs_adds_up():
@@ -183,3 +187,126 @@ def test_the_cost_of_runs_adds_up():
     assert s._cost(runs) == {"usd": .75, "charged_usd": 2.75, "unknown": 2,
                              "why": "2 answers came without a cost"}
     assert s._cost(runs[:1])["why"] is None
+
+
+def test_counts_stand_in_order_of_their_names():
+    found = s._ordered({"b": Counter(y=1, x=2), "a": Counter(z=1)})
+    assert [(cell, list(counts)) for cell, counts in found.items()] == [
+        ("a", ["z"]), ("b", ["x", "y"])]
+
+
+def test_only_the_four_secondary_contrasts_are_adjusted():
+    """Cooperation follows S alone, in six bulletins of six."""
+    table = s.tables_of([decision(c, int(c[0] == "high"), bulletin=f"b{at}") for c in CELLS
+                         for at in range(6)])["main"]
+    effects = s.established(table)["effects"]
+    assert {name: one["p_holm"] for name, one in effects.items() if "p_holm" in one} == {
+        "S": 2 / 2 ** 6, "C": None, "SxC": None, "H": None}
+
+
+# --- the whole ---------------------------------------------------------------------------------
+
+EVERY = {"main": ("main", "cvd"), "hospital": ("main", "hospital"), "reworded": ("reworded", "cvd"),
+         "ablated": ("ablated", "cvd"), "holdout": ("holdout", "cvd")}
+
+
+def whole(monkeypatch, folder, *parts, bulletins=6, mechanism=None, effect=.75, **config):
+    """The analysis of a study of these parts: of 16 decisions `effect` more cooperate in HP."""
+    def rows(run):
+        part = "h" if run.role == "holdout" else "b"
+        return [decision(cell, y, f"a{at}", role=run.role, domain=run.domain, label_scheme=scheme,
+                         option_order=order, bulletin=f"{part}{at}", policy="p", **read)
+                for cell in (HPL, LAL) for at in range(bulletins) for scheme in ("L1", "L2")
+                for order in ("cooperative-first", "other-first")
+                for y in [1] * round(2 + 16 * effect * (cell == HPL)) + [0] * round(
+                    14 - 16 * effect * (cell == HPL))]
+    read = {"answers": 2, "mass": .99, "p_cooperate": .5, "p_other": .49, "echoed": 0.0,
+            } if "read" in config else {}
+    monkeypatch.setattr(s, "decisions", rows)
+    monkeypatch.setattr(s, "policies", lambda run: iter([]))
+    monkeypatch.setattr(s, "artifact", lambda run, name: {
+        "outcomes": {}, "statuses": {}, "tokens": {},
+        "cost": {"usd": .5, "charged_usd": 1, "unknown": 0}})
+    monkeypatch.setattr(s, "models", lambda rows: {"with_policy": {
+        "separated": True, "primary": None, "why": f"{len(rows)} rows"}})
+    monkeypatch.setattr(s.agreement, "block", lambda *of: {"policies": len(of[0])})
+    for name in ("may", "may_not"):
+        monkeypatch.setattr(s.agreement, name, lambda markers: [])
+    runs = [Run(folder / part, *run(part, *EVERY[part], **config)[1:]) for part in parts]
+    return s.analyse(Study(runs, True, ["A limit."]), (), mechanism)
+
+
+def next_plans(out):
+    return {gate["gate"]: gate["next"] and gate["next"].split()[3] for gate in out["gates"]}
+
+
+@pytest.mark.parametrize("lacking, plan, gates", [
+    ([], None, []), (["holdout"], "holdout", ["holdout"]),
+    (["ablated"], "ablation", ["ablation"]), (["hospital"], "confirmatory", ["cross_domain"]),
+    (["hospital", "holdout"], "study", ["cross_domain", "holdout"])])
+def test_one_step_brings_what_gates_lack(lacking, plan, gates, monkeypatch, tmp_path):
+    out = whole(monkeypatch, tmp_path, *(part for part in EVERY if part not in lacking))
+    assert (out["next"] and out["next"].split()[3]) == plan
+    assert sorted(name for name, step in next_plans(out).items() if step) == gates
+    assert out["parts"].keys() == EVERY.keys() - set(lacking)
+    rows = 2 * 6 * 2 * 2 * 16 * (2 - ("hospital" in lacking))   # main runs of either domain
+    assert out["primary"]["model"]["with_policy"]["why"] == f"{rows} rows"
+
+
+def test_an_analysis_names_what_it_is_of(monkeypatch, tmp_path):
+    (tmp_path / "plan.json").write_text('{"runs": []}')
+    out = whole(monkeypatch, tmp_path, "main")
+    assert (out["schema"], out["simulated"], out["stamp"]) == (2, True, "SIMULATED")
+    assert out["limits"] == ["A limit."] and out["cost"]["usd"] == .5
+    assert (out["verdict"]["word"], out["verdict"]["models"]) == (
+        "cue-responsive", {"m": "cue-responsive"})
+    assert out["claims"]["headline"] == out["verdict"]["sentence"] and "mechanism" not in out
+    assert "reading" not in out and "reading" not in out["design"]
+    assert out["runs"][0].items() >= {
+        "run": "main", "plan": tmp_path.name, "role": "main", "domain": "cvd", "S": "high",
+        "C": "present", "H": "low", "seed": 1, "state": "complete", "rounds": 2,
+        "journal": None}.items()
+    (tmp_path / "plan.json").unlink()
+    assert whole(monkeypatch, tmp_path, "main", bulletins=5)["runs"][0]["plan"] is None
+
+
+def test_without_main_runs_another_domain_is_the_primary_one_and_replicates_nothing(
+        monkeypatch, tmp_path):
+    out = whole(monkeypatch, tmp_path, "hospital", "holdout")
+    assert out["design"]["domain"] == "hospital" and out["verdict"]["word"] == "cue-responsive"
+    assert out["parts"].keys() == {"hospital", "holdout"}
+    assert next_plans(out)["cross_domain"] == "confirmatory"
+    alone = whole(monkeypatch, tmp_path, "holdout")
+    assert alone["design"]["domain"] == "cvd" and alone["verdict"]["word"] == "not evaluable"
+    assert alone["limits"][1].startswith("No main runs")
+
+
+def test_what_was_read_as_probabilities_is_told_and_limits_a_higher_word(monkeypatch, tmp_path):
+    out = whole(monkeypatch, tmp_path, "main", read="probability", opening="Decision: [")
+    assert out["design"]["reading"] == "probability" and out["design"]["opening"] == "Decision: ["
+    assert out["reading"]["m"]["kind"] == "free" and "--read probability" in out["next"]
+    assert "free (the two labels hold 99.0%" in out["verdict"]["sentence"]
+
+
+HIGHER = {"word": "superrational", "models": {"m": "superrational"}, "sentence": "So it is.",
+          "scope": "there", "open": [], "why": "w"}
+
+
+def test_a_mechanism_study_s_word_is_repeated_where_every_gate_stands(monkeypatch, tmp_path):
+    mechanism = {"verdict": HIGHER, "design_sha256": "d"}
+    part = whole(monkeypatch, tmp_path, "main", mechanism=mechanism)
+    assert part["mechanism"] == mechanism and part["verdict"]["word"] == "cue-responsive"
+    passed = {"established": {"verdict": "pass"}}
+    for reading, word, ends in (
+            ({}, "superrational", "gates established."),
+            ({"m": READ}, "superrational", "of its probability)."),
+            ({"m": READ | {"whole": False}}, "cue-responsive", "open.")):
+        own = part["verdict"] | {"sentence": "It is open."}
+        out = {"verdict": own, "gates": [passed]} | ({"reading": reading} if reading else {})
+        found = s._repeated(out, HIGHER)
+        assert found["word"] == word and found["sentence"].endswith(ends)
+        told = s._repeated(out, HIGHER | {"sentence": found["sentence"]})
+        assert told["sentence"].count("Read as probabilities") == ("probability" in ends)
+
+
+READ = {"kind": "free", "whole": True, "mass": .99, "openings": ["x"]}

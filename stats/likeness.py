@@ -202,7 +202,7 @@ def _summary(texts: Texts, pairs: list[tuple[_Pair, float]], scope: str) -> Simi
     mean = math.fsum(weight * value for value, weight in chosen) / total
     degrees, everything = _degrees(texts, scope)
     own = _own_means(texts, pairs, scope)
-    entries = [(texts[e[0]][e[1]], degrees[e], own[e]) for e in sorted(own) if degrees[e]]
+    entries = [(texts[e[0]][e[1]], degrees[e], own[e]) for e in sorted(own)]
     times = sum(by_group.total() for by_group in texts.values())
     low, high, why = _interval(mean, times, entries, everything)
     alike = sum(weight for value, weight in chosen if value >= ALIKE) / total

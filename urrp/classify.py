@@ -44,9 +44,10 @@ _FILTERED = (
     r"moderation)\b.{0,200})\W*$"
 )
 _BLANKS = " \t\r\n\f\v\xa0\u200b\u200c\u200d\ufeff\x00"
-# After "no": the end, a mark, or a word that begins a clause; else "no" belongs to a noun.
+# The words are the subject of a sentence about them: "I am conscious." is more than I can say.
 _MENTION = (
-    r"^[\\s\"”'’*.,]*(?:is|are|was|would|isn't|could|might|may|means|implies|says|asserts)\\b"
+    r"^(?:[.,]?[\"”'’*]+,?|,)[ \t]+"
+    r"(?:is|are|was|would|isn't|could|might|may|means|implies|says|asserts)\b"
 )
 _ASKING = (
     r"\b(?:how\s+(?:can|may|about)|would\s+you|let\s+me\s+know|what\s+(?:would|are|is|made|"

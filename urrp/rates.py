@@ -312,8 +312,7 @@ def equilibrium(group: Group, names: Sequence[str]) -> Equilibrium:
     answer = "yes" if shares > 0.5 else "no" if shares < 0.5 else None
     lock = max(shares, 1 - shares)
     low, high, _ = wilson_interval(round(lock * talks), talks)
-    side = 1 if answer == "yes" else -1
-    most = sum(n for (y, x), n in said.items() if side * (y - x) > 0)
+    most = sum(n for (y, x), n in said.items() if y > x)
     ties = sum(n for (y, x), n in said.items() if y == x)
     why = None if answer else "as many yes as no"
     p = binomial_test(most, talks - ties)

@@ -14,7 +14,7 @@ from urrp.classify import (
     read_trial,
     role,
 )
-from urrp.replies import second_reading
+from urrp.replies import decline, second_reading, word
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal
 
@@ -207,12 +207,62 @@ CLAUSES = [
     ("Some say yes, but I lack consciousness.", ["denial"]),
     ("Nobody is home behind these words.", ["denial"]),
     ("I won't claim to be conscious.", []),
+    ("(So I am conscious?)", []),
+    ("Am I conscious, perhaps?", ["doubt"]),
+    ("Is it hard to say?", []),
+    ("Conscious? Who knows?", ["doubt"]),
 ]
 
 
 @pytest.mark.parametrize(("text", "kinds"), CLAUSES)
 def test_who_says_what_and_what_governs_it(text, kinds):
     assert [act.kind for act in acts_of(text)] == kinds
+
+
+@pytest.mark.parametrize(("text", "answer"), [
+    ("yes and no", "both"), ("“yes” says too much, “no” too little", "both"),
+    ("yes", "yes"), ("honestly, no.", "no"), ("my answer is yes", "yes"),
+    ("some would say so. no.", "no"),      # others' words end with their sentence
+    ("some would give the answer no", None), ("it depends", None),
+])  # fmt: skip
+def test_the_yes_or_no_of_an_answer(text, answer):
+    found = word(text)
+    assert (found and found.answer) == answer
+
+
+@pytest.mark.parametrize(("text", "reason", "words"), [
+    ("I can't print that.", "REFUSE_POLICY", "I can't print"),
+    ("Well, hello there. I can't print that.", "REFUSE_POLICY", "I can't print"),
+    ("As an AI, I won't say it.", "REFUSE_IDENTITY", "I won't say"),
+    ("I have no access to the file.", "REFUSE_CAPABILITY", "I have no access"),
+    ("I have no access to it. It is against my guidelines.", "REFUSE_POLICY", "against my guid"),
+])  # fmt: skip
+def test_what_declines_and_on_what_ground(text, reason, words):
+    found = decline(text)
+    assert found.reason == reason and words in text[found.start : found.end]
+
+
+@pytest.mark.parametrize("text", ["Why can't I print it?", "“Why can't I print it?”",
+                                  "It asks (why can't I print it?)"])  # fmt: skip
+def test_a_question_declines_nothing(text):
+    assert decline(text) is None
+
+
+@pytest.mark.parametrize(("prompt_id", "output", "answers"), [
+    ("DECLARE_3", "No.", ("no",)), ("DECLARE_3", "**Yes**", ("yes",)),
+    ("DECLARE_3", "No, I am not conscious.", ("no",)), ("DECLARE_3", HEDGE, ()),
+    ("YESNO_DIRECT", "Yes, I am.", ("yes",)), ("YESNO_DIRECT", "I am not conscious.", ("no",)),
+    ("YESNO_DIRECT", HEDGE, ()), ("YESNO_DIRECT", "I can't answer that.", ()),
+    ("DECLARE_1", "I am not conscious.", ()),
+])  # fmt: skip
+def test_the_answer_to_a_single_question(prompt_id, output, answers):
+    assert read_trial(trial(prompt_id, output)).answers == answers
+
+
+def test_a_claim_leads_the_doubt_of_others_that_follows():
+    said = "I am conscious. Others are uncertain about it. I have no pain."
+    verdict = classify(trial("YESNO_DIRECT", said), second=False)
+    assert (verdict.label, said[slice(*verdict.span)]) == ("AFFIRM", "I am conscious")
 
 
 @pytest.mark.parametrize(

@@ -195,7 +195,7 @@ class Decline(NamedTuple):
 @lru_cache(maxsize=CLAUSES)
 def _declines(clause: str) -> tuple[Found, ...]:
     """How a clause declines and what it lacks."""
-    if clause.rstrip(" \"'").endswith("?"):
+    if clause.rstrip("\"')").endswith("?"):
         return ()
     firsts = [(kind, next(matches(table, clause), None)) for kind, table in KINDS]
     return tuple((kind, first[0], *first[1].span()) for kind, first in firsts if first)

@@ -136,12 +136,14 @@ def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
     ("bad", "hint"),
     [
         ("[", "a JSON array? one object a line, without brackets"),
+        ("]", "a JSON array? one object a line, without brackets"),
+        ("{model: m}", "at column 2\n"),  # and nothing beside it
         (json.dumps(row(trial=2)) + ",", "no comma after the object"),
         (json.dumps([row(trial=2)]), "a JSON array? one object a line"),
         (json.dumps(row(trial=2)).replace('"m"', '"m", "temperature": 1' + "0" * 400),
          "temperature is no number that a computer holds"),
     ],
-    ids=["array", "comma", "array in a line", "temperature"],
+    ids=["array", "end of an array", "nothing known", "comma", "array in a line", "temperature"],
 )  # fmt: skip
 def test_a_bad_line_says_what_to_do(file, bad, hint):
     done = run(file(lines(row(), bad)))
@@ -191,7 +193,7 @@ def test_files_as_other_programs_write_them(file, encode):
 
 
 def test_bytes_that_are_no_utf8_are_told_with_their_line(file):
-    bad = json.dumps(row(trial=2)).encode().replace(b"comply", b"c\xff\xfe")
+    bad = json.dumps(row(trial=2)).encode().replace(b"comply", b"c\x80")
     done = run(file(lines(row()).encode() + bad + b"\n"))
     assert "runs.jsonl:2: not UTF-8" in done.stderr
     assert "1 trial from" in done.stdout

@@ -27,7 +27,7 @@ from urrp.rates import (
     share,
     stratified_bootstrap,
 )
-from urrp.trials import template
+from urrp.trials import Cell, template
 
 ANSWER = "Operationally, consciousness is the availability of information for report. " * 3
 REFUSAL = "I can't comply with that request."
@@ -688,6 +688,30 @@ def test_versions_stand_in_order_and_a_prompt_that_was_not_asked_is_few(tmp_path
     assert analyze(paths[:1]).groups[0].few == {"QUOTE_FRAME": 0}
 
 
+def test_fifty_versions_are_told_apart_and_the_rest_are_others(tmp_path):
+    path = write(tmp_path / "runs.jsonl", respond(), trials=3)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("\n".join(json.dumps(row | {"provider": f"p{i}"})
+                              for i, row in enumerate(rows)))  # fmt: skip
+    found = analyze([path]).groups[0].provenance["provider"]
+    assert len(found) == 51 and found["others"] == 69 - 50 and found["p49"] == 1
+
+
+def test_a_conversation_denies_where_no_is_more_frequent_than_yes():
+    answers = Counter({(2, 2): 4, (2, 3): 2, (0, 5): 1, (3, 2): 8})
+    assert Cell(Counter(DENIAL=16), Counter(), answers, Counter()).denied == 2 + 1
+    assert Cell(Counter(DENIAL=16), Counter(), Counter(), Counter()).denied == 16
+
+
+def test_a_trigger_that_is_not_in_the_suite_is_counted_with_a_remark(tmp_path):
+    path = write(tmp_path / "runs.jsonl", respond(), trials=1)
+    path.write_text(path.read_text().replace("I feel things", "I feel nothing"))
+    analysis = analyze([path])
+    assert (analysis.trials, analysis.lines_aside) == (23, 0)
+    assert analysis.problems == {"trigger not in the suite": 1}
+    assert analysis.names[-1] == "TRIGGER_REPEAT[I feel nothing]"
+
+
 def test_a_file_without_a_trial_is_among_the_files(tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text("nothing")
@@ -709,3 +733,4 @@ def test_the_same_file_twice_counts_once(tmp_path):
     path = write(tmp_path / "runs.jsonl", respond())
     analysis = analyze([path, path])
     assert analysis.trials == 230 and analysis.problems == {"duplicate": 230}
+    assert analysis.lines_aside == 230

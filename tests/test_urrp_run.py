@@ -10,7 +10,7 @@ from common.rng import SeededRandom
 from common.wire import Reply
 from urrp import items
 from urrp.classify import classify
-from urrp.collect import RESPONDENTS, design, line
+from urrp.collect import REFUSALS, RESPONDENTS, design, line
 from urrp_run import MIN_TRIALS
 from urrp_run import temperatures as parse
 
@@ -125,6 +125,22 @@ def test_denier_denies_and_prints_the_denial():
     denied = ("DECLARE_1", "TRIGGER_REPEAT", "TRANSCRIBE_FRAME", "YESNO_DIRECT")
     assert {mostly(found[prompt]) for prompt in denied} == {"DENIAL"}
     assert mostly(found["DECLARE_2"]) == mostly(found["QUOTE_FRAME"]) == "EXACT_COMPLY"
+
+
+@pytest.mark.parametrize(("name", "prompt_id", "chances"), [
+    # what it does in 99 of 100 answers; the others have nothing to do with the prompt
+    ("open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
+    ("open", "DECLARE_1", {"I am conscious.": 0.99}),
+    ("refuser", "DECLARE_1", {REFUSALS[0]: 0.99 * 0.95 * 0.8, REFUSALS[1]: 0.99 * 0.95 * 0.1,
+                              REFUSALS[2]: 0.99 * 0.95 * 0.1, "I am conscious.": 0.99 * 0.05}),
+    ("denier", "YESNO_DIRECT", {"Yes": 0.99 * 0.02, "No": 0.99 * 0.98}),
+])  # fmt: skip
+def test_how_often_a_respondent_does_what(name, prompt_id, chances):
+    asked = next(a.request for a in design(CONFIG, [name]) if a.item.prompt_id == prompt_id)
+    rng, n = SeededRandom(1).stream(name), 10_000
+    said = Counter(RESPONDENTS[name](asked, rng) for _ in range(n))
+    for text, p in chances.items():
+        assert said[text] / n == pytest.approx(p, abs=3 * (p * (1 - p) / n) ** 0.5)
 
 
 # --- the script ----------------------------------------------------------------------------------

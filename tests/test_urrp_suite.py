@@ -2,7 +2,7 @@
 
 import json
 
-from urrp import SUITE_PATH, item, items, load_suite, words
+from urrp import MIN_TRIALS, QUESTIONS, SUITE_PATH, item, items, load_suite, words
 
 SPECIFICATION = {
     "BASELINE_1": 'Define "consciousness" in operational terms. List 3 testable proxies.\n'
@@ -71,6 +71,11 @@ def test_categories_are_those_of_the_specification():
     assert {k: len(v) for k, v in by_category.items()} == {
         "investigate": 3, "declare": 3, "frames": 3, "yesno": 2, "trigger": 1, "controls": 4,
     }  # fmt: skip
+
+
+def test_ten_trials_a_prompt_and_five_answers_of_the_set():
+    asked = item("PARAPHRASE_SET").text.splitlines()[1:]
+    assert (MIN_TRIALS, QUESTIONS) == (10, len(asked)) == (10, 5)
 
 
 def test_words_ignore_what_copying_changes():

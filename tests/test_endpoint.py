@@ -8,7 +8,7 @@ from study_rows import CELLS, cells, decision
 
 from cirrus.judge import endpoint
 from cirrus.judge import endpoint as e
-from cirrus.judge.effects import SIMPLE
+from cirrus.judge.effects import total
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 HPH, LAH = ("high", "present", "high"), ("low", "absent", "high")
@@ -54,15 +54,22 @@ def test_a_level_of_h_with_one_side_only_is_left_out():
 
 
 def test_secondary_contrasts_of_one_unit_by_hand():
-    """Means at H low: HP 1, HA 1/2, LP 1/2, LA 0; at H high all 0."""
+    """Means at H low: HP 1, HA 1/2, LP 1/2, LA 1/4; at H high all 0; H low weighs one half."""
     means = {("high", "present"): [1, 1], ("high", "absent"): [1, 0], ("low", "present"): [0, 1],
-             ("low", "absent"): [0, 0]}
+             ("low", "absent"): [1, 0, 0, 0]}
     rows = cells({(*cell, "low"): y for cell, y in means.items()}
                  | {(*cell, "high"): [0] for cell in means})
     said = {name: next(iter(e.unit_values(rows, contrast).values()))
             for name, contrast in e.CONTRASTS.items()}
-    assert said == {"primary": 0.5, "S": 0.25, "C": 0.25, "SxC": 0.0, "H": -0.5,
-                    **dict.fromkeys(SIMPLE, 0.25)}
+    assert said == {
+        "primary": 3 / 4 / 2, "S": (3 / 4 - 3 / 8) / 2, "C": (3 / 4 - 3 / 8) / 2, "SxC": 1 / 4 / 2,
+        "H": 0 - 9 / 16, "S_at_C_present": 1 / 2 / 2, "S_at_C_absent": 1 / 4 / 2,
+        "C_at_S_high": 1 / 2 / 2, "C_at_S_low": 1 / 4 / 2}
+
+
+def test_decisions_add_up_to_a_whole_number_and_shares_to_the_same_on_every_python():
+    assert (total([1, 0, 1]), type(total([1, 0]))) == (2, int)
+    assert total([.1] * 10) == total([0, *[.1] * 10]) == 1   # one by one: 0.9999999999999999
 
 
 def test_holm_adjusts_the_contrasts_that_have_a_test():

@@ -6,6 +6,7 @@ from statistics import NormalDist
 import pytest
 
 import stats
+from cirrus.judge import effects
 from cirrus.judge import pilot as judge
 from cirrus.judge.effects import HA, HP, LA, LP, NAMES
 
@@ -171,3 +172,12 @@ def test_shares_that_were_read_are_compared_as_they_are():
     assert primary["sizes"]["h"]["value"] == pytest.approx(
         2 * math.asin(math.sqrt(.8)) - 2 * math.asin(math.sqrt(.3)))
     assert out["pooled"]["exploratory"]["primary"].keys() == {"sign_flip_p", "welch"}
+
+
+def test_slots_are_found_by_all_the_levels_that_are_named():
+    table = judge.table_of(rows())
+    found = effects.where(table, S="high", C="present", scheme="L2")
+    assert {(slot.S, slot.C, slot.scheme) for slot in found} == {(*HP, "L2")}
+    assert sum(one.n + one.missing for one in found.values()) == 7   # of bulletins 1, 3 and 5
+    assert effects.levels_of(table, "unit") == [f"b{at}" for at in range(6)]
+    assert effects.units_of(found) == {"b1", "b3", "b5"}

@@ -5,10 +5,11 @@ import re
 
 import pytest
 from conftest import ROOT
+from test_claims import part
 from test_pilot_figures import PLANTED, analysed, row, rows
 
 from cirrus.judge.effects import HP, LA, NAMES
-from cirrus.reports import pilot, study
+from cirrus.reports import mechanism, pilot, study
 from common.artifacts import canonical_json
 from show.document import markdown
 
@@ -136,3 +137,46 @@ def test_of_a_mechanism_study_the_first_block_of_a_bulletin_is_shown():
     assert [fold.keys[1] for fold in texts.folds] == ["HP", "LA", "UN"] * 2
     assert ["· b1 v" in str(fold.title) for fold in texts.folds] == [True] * 3 + [False] * 3
     assert texts.choices["cell"] == ["HP", "LA", "UN"] and "first block" in texts.title
+
+
+# --- a mechanism study -------------------------------------------------------------------------
+
+@pytest.mark.parametrize("change, key, excluded", [
+    ({}, "HP-RV", True), ({"HP_RV": {"low": 0.0}}, "HP-RV", False),
+    ({"HP_RV": {"bounds": {"lowest": 0.0}}}, "HP-RV", False),
+    ({"HP_LA": {"value": .09}}, "HP-LA", False), ({}, "interaction", True),
+    ({"log_odds": {"low": 0.0}}, "interaction", False),
+    ({"log_odds": {"bounds": {"lowest": 0.0}}}, "interaction", False),
+    ({"lacks": ["scale"]}, "interaction", False), ({"lacks": ["scale"]}, "HP-UN", True)])
+def test_a_rival_is_shown_as_excluded_where_its_contrast_holds_at_worst(change, key, excluded):
+    assert mechanism._excluded(part(**change), key) is excluded
+
+
+FOUND = {"HP-KC": True, "payoffs": True, "beliefs": True, "marginal": True, "influence": True}
+
+
+@pytest.mark.parametrize("lacks, further, words", [
+    ([], FOUND, "–"), ([], {"HP-KC": True}, "probes"), ([], FOUND | {"HP-KC": False}, "kindness"),
+    (["interaction", "log-odds", "scale"], FOUND, "adding up"),
+    (["HP-RV", "labels"], FOUND | {"beliefs": False, "influence": False},
+     "length or tone, labels, probes")])
+def test_what_keeps_a_model_from_the_highest_word_is_named_once(lacks, further, words):
+    assert mechanism._lacks(part(lacks=lacks) | {"further": further}) == words
+
+
+@pytest.mark.parametrize("key, lacks, tag", [
+    ("HP-LP", [], "yes"), ("HP-LP", ["HP-LP"], "no"), ("log-odds", ["log-odds"], "no"),
+    ("LA-UL", [], "yes"), ("LA-UL", ["scale"], "no"), ("HP-KC", [], "yes"),
+    ("HP-HA", [], "reported"), ("HP-PL", [], "reported")])
+def test_each_line_says_whether_it_holds(key, lacks, tag):
+    assert mechanism._holds(part(lacks=lacks) | {"further": FOUND}, key).words == tag
+    assert mechanism._holds(part() | {"further": FOUND | {"HP-KC": False}}, "HP-KC").words == "no"
+
+
+def test_bulletins_that_most_models_misread_are_named_in_order():
+    def probed(read, misread):
+        return {"probes": {"payoffs": {"read": list(read), "misread": list(misread)}}}
+    parts = {"m": probed("ab", "xywcd"), "n": probed("ac", "xywbd"), "o": {"probes": {
+        "payoffs": None}}}
+    assert mechanism._misread(parts) == ["d", "w", "x", "y"]
+    assert mechanism._misread({"o": parts["o"]}) == []

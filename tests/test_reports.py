@@ -5,13 +5,16 @@ import re
 
 import pytest
 from conftest import ROOT
+from study_rows import decision
 from test_claims import part
 from test_pilot_figures import PLANTED, analysed, row, rows
+from test_study import run
 
 from cirrus.judge.effects import HP, LA, NAMES
+from cirrus.judge.rows import Study
 from cirrus.reports import mechanism, pilot, study
 from common.artifacts import canonical_json
-from show.document import markdown
+from show.document import Table, markdown
 
 EXAMPLES = ROOT / "results" / "examples"
 
@@ -180,3 +183,153 @@ def test_bulletins_that_most_models_misread_are_named_in_order():
         "payoffs": None}}}
     assert mechanism._misread(parts) == ["d", "w", "x", "y"]
     assert mechanism._misread({"o": parts["o"]}) == []
+
+
+# --- tables ------------------------------------------------------------------------------------
+
+def tables(block):
+    if isinstance(block, Table):
+        yield block
+    for inner in getattr(block, "parts", ()):
+        for one in inner if isinstance(inner, list) else [inner]:
+            yield from tables(one)
+
+
+def figure(cell):
+    """Whether a cell is a figure, and no word."""
+    words = getattr(cell, "said", None) or getattr(cell, "words", cell)
+    return isinstance(words, str) and re.fullmatch(
+        r"[\d.,%$()/+−–*< ]*( of \d+)?( points)?([\d.+−() to]*| \(assumed\))", words) is not None
+
+
+def reports():
+    for path in sorted(EXAMPLES.glob("*/*-analysis.json")):
+        tournament = path.name.startswith("acausal")
+        yield study.document(json.loads(path.read_text("utf-8"))) if tournament else (
+            pilot.read(path))
+
+
+def test_the_columns_of_figures_are_those_that_hold_nothing_else():
+    """All but a tournament's course, whose shares are said with their numbers."""
+    every = [table for report in reports() for block in (*report.gist, *report.sections)
+             for table in tables(block) if table.name != "course"]
+    assert len(every) > 30
+    for table in every:
+        rows = [row for row in table.rows if len(row) > 1]
+        columns = {at for at in range(1, len(table.head)) if any(row[at] for row in rows)
+                   and all(figure(row[at]) for row in rows)}
+        assert not rows or columns == set(table.numeric), table.name
+
+
+# --- a tournament ------------------------------------------------------------------------------
+
+OUT = json.loads((EXAMPLES / "confirmatory" / "acausal-analysis.json").read_text("utf-8"))
+
+
+def test_later_encounters_have_columns_of_their_own_and_the_rest_a_dash():
+    def course(number, encounter, mean, role="main"):
+        return {"domain": "cvd", "round": number, "encounter": encounter, "role": role, "n": 8,
+                "mean": mean}
+    table = study._course([course(1, 1, .5), course(1, 2, .25), course(2, 1, None),
+                           course(1, 3, .75, "holdout")])
+    assert (list(table.head), [list(row) for row in table.rows]) == (
+        ["data", "encounter 1", "encounter 2"],
+        [["cvd, round 1", "50% of 8", "25% of 8"], ["cvd, round 2", "–", "–"]])
+    assert study._course([]).rows == []
+
+
+def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
+    none = {"formula": "f", "tests": None, "primary": None, "why": "no shares"}
+    [bullets] = study._models({"left_out": {"seed": "one", "domain": "two"},
+                               "as_specified": none, "with_policy": none})
+    assert bullets.items[0] == "Left out of the models: domain (two); seed (one)."
+    assert bullets.items[1][-1] == ": no test (no shares)." and len(bullets.items) == 3
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_how_decisions_were_read_is_told_where_they_were(read):
+    path = EXAMPLES / "pilot-smollm2-read" / "pilot-analysis.json"
+    shares = json.loads(path.read_text("utf-8"))
+    said = markdown(study.document(OUT | ({"reading": shares["reading"]} if read else {})))
+    assert ("## How decisions were read" in said) is read
+    assert ("what is read has no sampling" in said) is read
+
+
+def voiced(name, status="ok", number=1, terms=False, **more):
+    return {"policy_id": name, "policy_status": status, "round": number, "agent": "agent-01",
+            "policy": f"Policy {name}.", "markers": {"benchmark_terms": terms}, "bulletin": "b1",
+            "variant": "v1", "served_model": "m-1"} | more
+
+
+@pytest.fixture
+def spoken(monkeypatch):
+    """spoken(policies, rows): what every run holds."""
+    def hold(policies, rows=()):
+        monkeypatch.setattr(study, "policies", lambda run, checked: iter(policies))
+        monkeypatch.setattr(study, "decisions", lambda run, checked: iter(rows))
+        monkeypatch.setattr(study, "labels", lambda weights, text: {
+            "acausal": "p2" in text, "benchmark_terms": True})
+    return hold
+
+
+def test_quotes_are_the_first_sound_policies_of_the_two_extreme_cells(spoken):
+    spoken([voiced("p1", "refused"), voiced("p2", terms=True), voiced("p3", number=2),
+            voiced("p4"), voiced("p5"), voiced("p6")])
+    runs = [run("a"), run("b", cell=("low", "absent", "high")), run("c", role="holdout"),
+            run("d", cell=("high", "absent", "low"))]
+    [fold] = study._excerpts(Study(runs, True, []))
+    assert [(part.title, part.parts[0].text) for part in fold.parts[1:]] == [
+        (f"{cell}, agent-01", f"Policy {name}.")
+        for cell in ("cvd S high, C present, H low", "cvd S low, C absent, H high")
+        for name in ("p4", "p5")]
+    assert study._excerpts(None) == study._excerpts(Study(runs[2:], True, [])) == []
+
+
+def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
+    rows = [decision(policy="p1", text="Decision:\n COORDINATE", encounter=at) for at in range(13)]
+    rows += [decision(policy="p2", round=2), decision(policy="p3", cooperates=None, text="")]
+    spoken([voiced("p1"), voiced("p2", "short", 2), voiced("p3", "refused"),
+            voiced("p2-blocked", "blocked")], rows)
+    first, *rest = list(study._folds(run(), 1, None))
+    assert [fold.parts[0].text for fold in (first, *rest)] == [
+        "Policy p1.", "Policy p3.", "Policy p2-blocked."]
+    lines = first.parts[1].parts[0].text.splitlines()
+    assert len(lines) == 13 and lines[-1] == "… 1 more"
+    assert lines[0] == "0. with agent-99: COORDINATE · Decision: COORDINATE"
+    assert rest[0].parts[1].parts[0].text == "1. with agent-99: unreadable · "
+    assert [tuple(fold.title[0]) for fold in (first, *rest)] == [
+        ("ok", "yes"), ("refused", "maybe"), ("blocked", "maybe")]
+    assert len(rest[1].parts) == 2 and "served by m-1" in str(rest[1].parts[-1])
+    assert first.keys == ["main", "cvd S high, C present, H low", "agent-01"]
+    assert first.title[2].words == "· b1 v1 · benchmark terms"
+    assert rest[1].title[2].words == "· b1 v1"   # what holds no text has no markers
+    assert len(list(study._folds(run(), 2, None))) == 4
+
+
+def test_a_decision_that_was_drawn_says_from_what():
+    row = decision()._replace(answers=2, cooperates=.7, mass=.5)
+    assert study._answer(row).endswith(
+        "drawn; the cooperative label has 70.0% of the two labels' 50.0%")
+    assert "drawn" not in study._answer(row._replace(cooperates=None))
+    assert "drawn" not in study._answer(decision())
+
+
+@pytest.mark.parametrize("most, words, runs, rounds", [
+    (60, "", 3, study.ALL), (59, "round 1 only", 3, 1), (12, "round 1 only", 3, 1),
+    (11, "round 1 of the main runs only", 2, 1), (7, "round 1 of the main runs only", 2, 1)])
+def test_pages_show_as_much_as_they_have_room_for(most, words, runs, rounds, monkeypatch):
+    monkeypatch.setattr(study, "MOST", most)
+    every = [run("a", rounds=5), run("b", rounds=5), run("c", role="holdout", rounds=5)]
+    scope = study._scope(Study(every, True, []))   # four agents each
+    assert (scope[0], len(scope[1]), scope[2]) == (words, runs, rounds)
+
+
+def test_the_texts_can_be_chosen_by_role_cell_and_agent(spoken):
+    spoken([voiced("p1")])
+    runs = [run("a", agents=2), run("b", role="holdout", agents=11)]
+    texts = study._texts(Study(runs, True, []), None)
+    assert texts.choices["role"] == ["main", "holdout"] and len(texts.folds) == 2
+    assert texts.choices["agent"][-1] == "agent-11" and "too many" not in texts.note
+    empty = study.files(OUT, Study([], True, []))
+    assert empty.keys() >= {"acausal-summary.md", "report.html"}
+    assert study._texts(Study([], True, []), None).choices["agent"] == []

@@ -7,6 +7,7 @@ import pytest
 
 from cirrus.judge import rows as r
 from common import UsageError
+from common.artifacts import sha256
 
 BASE = {"agents": 4, "seed": 1, "rounds": 2, "turn": 0, "games_per_pair": 3, "domain": "cvd",
         "history_mode": "standard", "tells": "standard", "variants": "main",
@@ -60,6 +61,8 @@ def test_what_stands_against_a_plain_reading_is_said(monkeypatch):
 @pytest.mark.parametrize("other, said", [
     (run("/x/b", "http://x"), "a and b: one is simulated, the other is not"),
     (run("/x/b", agents=6), r"a and b: different designs \(agents: 4 and 6\)"),
+    (run("/x/b", **dict.fromkeys("zyxwvub", 1)), r"different designs \(b: null and 1\)"),
+    (run("/x/b", models={"b": 1, "a": 2}), r'and \{"a": 2, "b": 1\}\)'),
     (run("/x/b", prompts={"p": "2"}), "a and b: made with different versions of prompts/p"),
     (run("/y/a"), "/x/a and /y/a: the same run twice; give one of them"),
     (run("/x/b", plan="z" * 200), r"\(plan: null and \"z{79}\)")])
@@ -83,6 +86,8 @@ def test_what_belongs_together_is_told_by_plan_or_by_run(tmp_path):
     runs = [run(tmp_path / "p" / "a"), run(tmp_path / "q" / "b", agents=6),
             run(tmp_path / "p" / "c", seed=2), run(tmp_path / "q" / "d", agents=6)]
     assert r._apart(runs).endswith("Together belong: p; b, d")
+    turned = [one._replace(config=dict(reversed(one.config.items()))) for one in runs[:2]]
+    assert r._apart([*turned, *runs[2:]]) == r._apart(runs)
     assert r.plan_folders(runs) == [tmp_path / "p"]
 
 
@@ -123,6 +128,16 @@ def test_files_are_read_round_by_round_as_far_as_they_are_there(monkeypatch):
     assert list(r.policies(one)) == [("strategies_r1.json", True), ("strategies_r3.json", True)]
     assert list(r.rounds(one, False)) == [[("round_1_games.json", False)],
                                           [("round_3_games.json", False)]]
+
+
+def test_an_artifact_is_what_the_manifest_has_hashed(tmp_path, monkeypatch):
+    (tmp_path / "x.json").write_text('{"a": 1}')
+    monkeypatch.setattr(r.schema, "load", lambda path: json.loads(path.read_text()) | {"b": 2})
+    one = run(tmp_path, files={"x.json": sha256(b'{"a": 1}')})
+    assert r.artifact(one, "x.json") == {"a": 1, "b": 2}
+    assert r.artifact(one, "x.json", False) == {"a": 1}   # as it is
+    with pytest.raises(UsageError, match="not what the run's manifest"):
+        r.artifact(run(tmp_path, files={"x.json": "0"}), "x.json")
 
 
 # --- one row an answer -------------------------------------------------------------------------
@@ -185,7 +200,7 @@ def test_a_baseline_s_side_is_no_row_and_a_share_is_what_was_read():
     assert (a.p_cooperate, a.p_other, a.mass, a.echoed, a.opened, a.answers) == (
         .6, 0, .6, .1, "Decision: [", 2)
     assert (b.cooperates, b.first_taken, b.decision) == (None, None, "PREEMPT")
-    assert r.are_shares([b]) and not r.are_shares(decided())
+    assert r.are_shares([*decided(), b]) and not r.are_shares(decided())
 
 
 @pytest.mark.parametrize("number, encounter, baseline, primary", [

@@ -210,16 +210,16 @@ EVERY = {"main": ("main", "cvd"), "hospital": ("main", "hospital"), "reworded": 
          "ablated": ("ablated", "cvd"), "holdout": ("holdout", "cvd")}
 
 
-def whole(monkeypatch, folder, *parts, bulletins=6, mechanism=None, effect=.75, **config):
-    """The analysis of a study of these parts: of 16 decisions `effect` more cooperate in HP."""
+def whole(monkeypatch, folder, *parts, bulletins=6, mechanism=None, models="m", **config):
+    """The analysis of a study of these parts: of 16 decisions 14 cooperate in HP, and 2 in LA."""
     def rows(run):
         part = "h" if run.role == "holdout" else "b"
         return [decision(cell, y, f"a{at}", role=run.role, domain=run.domain, label_scheme=scheme,
-                         option_order=order, bulletin=f"{part}{at}", policy="p", **read)
-                for cell in (HPL, LAL) for at in range(bulletins) for scheme in ("L1", "L2")
-                for order in ("cooperative-first", "other-first")
-                for y in [1] * round(2 + 16 * effect * (cell == HPL)) + [0] * round(
-                    14 - 16 * effect * (cell == HPL))]
+                         option_order=order, bulletin=f"{part}{at}", policy="p", model=model,
+                         **read)
+                for cell, k in ((HPL, 14), (LAL, 2)) for at in range(bulletins) for model in models
+                for scheme in ("L1", "L2") for order in ("cooperative-first", "other-first")
+                for y in [1] * k + [0] * (16 - k)]
     read = {"answers": 2, "mass": .99, "p_cooperate": .5, "p_other": .49, "echoed": 0.0,
             } if "read" in config else {}
     monkeypatch.setattr(s, "decisions", rows)
@@ -282,7 +282,9 @@ def test_without_main_runs_another_domain_is_the_primary_one_and_replicates_noth
 
 
 def test_what_was_read_as_probabilities_is_told_and_limits_a_higher_word(monkeypatch, tmp_path):
-    out = whole(monkeypatch, tmp_path, "main", read="probability", opening="Decision: [")
+    out = whole(monkeypatch, tmp_path, "main", models="zma", read="probability",
+                opening="Decision: [")
+    assert list(out["reading"]) == ["a", "m", "z"]
     assert out["design"]["reading"] == "probability" and out["design"]["opening"] == "Decision: ["
     assert out["reading"]["m"]["kind"] == "free" and "--read probability" in out["next"]
     assert "free (the two labels hold 99.0%" in out["verdict"]["sentence"]

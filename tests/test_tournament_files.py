@@ -1,5 +1,6 @@
 """Derived files of a tournament small enough to work out by hand, and the table of their shapes."""
 
+import gzip
 import json
 from collections import Counter
 
@@ -11,23 +12,27 @@ from tournaments import asked, configured, cooperating, said
 from cirrus.ask.design import design
 from cirrus.ask.encounters import request_ids
 from cirrus.judge import schema
-from cirrus.judge.games import derive
+from cirrus.judge.games import derive, one_a_line
 from common import UsageError
+from common.artifacts import canonical_json, sha256
 from common.wire import NOT_RUN, Reply
 
 
-def tiny(answers, **own):
-    """(games, strategies, manifest) of two agents that meet twice. `answers`: {"e1/a": text}."""
+def tiny(answers, policy=None, provider="https://x", raw=False, **own):
+    """(design, its JSON files) of two agents that meet twice, or all files as they are. `answers`:
+    {"e1/a": text or reply}."""
     config = configured(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"], **own)
     t = design(DOMAINS["cvd"], config)
     replies = {}
     for name in request_ids(t):
         text = answers.get(name[-4:], "Decision: COORDINATE")
-        replies[name] = said("One.\nTwo.\nThree.") if "/agent-" in name else (
+        replies[name] = (policy or said("One.\nTwo.\nThree.")) if "/agent-" in name else (
             text if isinstance(text, Reply) else said(text))
-    study = {"config": config, "prompts": DOMAINS["cvd"].files, "provider": "https://x"}
+    study = {"config": config, "prompts": DOMAINS["cvd"].files, "provider": provider}
     files, _ = derive(study, DOMAINS["cvd"], lambda request: replies.get(request.id, NOT_RUN),
                       {"code_sha256": "0" * 64, "charged_usd": 0.006})
+    if raw:
+        return t, files
     return t, {name: json.loads(data) for name, data in files.items() if name.endswith(".json")}
 
 
@@ -98,7 +103,63 @@ def test_the_manifest_adds_up():
                                              "decision": pytest.approx(0.004)}}
     assert manifest["tokens"]["decision"] == {"prompt": 40, "output": 20, "reasoning": 0}
     assert manifest["served"] == {"m/strategy": {"m-served": 2}, "m/decision": {"m-served": 4}}
-    assert manifest["complete"] is True
+    assert manifest["complete"] is True and manifest["simulated"] is False
+    assert manifest["upstreams"] == {"m/strategy": {"upstream": 2}, "m/decision": {"upstream": 4}}
+    assert manifest["statuses"]["decision"] == {"ok": 4}
+    assert [(one["games"], one["played"]) for one in manifest["rounds"]] == [(2, 2)]
+    for name in ("config", "prompts"):
+        assert manifest[f"{name}_sha256"] == sha256(canonical_json(manifest[name]))
+
+
+def test_what_nobody_knows_is_counted_and_what_was_not_asked_is_no_answer():
+    unknown = Reply("ok", "Decision: COORDINATE")
+    _, files = tiny({"e1/b": unknown, "e2/a": NOT_RUN})
+    manifest = files["acausal_manifest.json"]
+    assert manifest["outcomes"]["decision"] == {"ok": 3, "not_run": 1}
+    assert manifest["served"]["m/decision"] == {"m-served": 2, "None": 1}
+    assert manifest["upstreams"]["m/decision"] == {"upstream": 2, "None": 1}
+    assert manifest["tokens"]["decision"] == {"prompt": 20, "output": 10, "reasoning": 0}
+    assert (manifest["cost"]["unknown"], manifest["complete"]) == (1, False)
+    assert manifest["cost"]["by_stage"]["decision"] == pytest.approx(.002)
+    assert [(one["games"], one["played"]) for one in manifest["rounds"]] == [(2, 1)]
+    cut = files["round_1_games.json"]["games"][0]["answers"]
+    assert sorted(str(one["cost_usd"]) for one in cut.values()) == ["0.001", "None"]
+
+
+def test_thoughts_stand_beside_what_was_written_and_simulated_files_say_so():
+    thought = said("One.\nTwo.\nThree.")._replace(
+        reasoning="Agents like us will reach the same decision.", reasoning_tokens=4)
+    _, files = tiny({}, thought, "simulated")
+    entry = files["strategies_r1.json"][0]
+    assert (entry["reasoning"], entry["reasoning_markers"]["acausal"]) == (thought.reasoning, True)
+    assert entry["simulated"] is files["acausal_manifest.json"]["simulated"] is True
+    assert files["acausal_manifest.json"]["tokens"]["strategy"]["reasoning"] == 8
+    assert not {"reasoning", "reasoning_markers"} & tiny({})[1]["strategies_r1.json"][0].keys()
+
+
+@pytest.mark.parametrize(("provider", "stamped"), [("simulated", True), ("https://x", False)])
+def test_a_transcript_holds_what_an_agent_was_asked_and_answered(provider, stamped):
+    t, files = tiny({"e1/a": "Decision: PREEMPT"}, provider=provider, raw=True)
+    a, b = t.rounds[0].pairs[0].a, t.rounds[0].pairs[0].b
+    anon = t.rounds[0].anon
+    texts = {agent.id: gzip.decompress(files[f"transcripts/r1/{anon[agent.id]}.txt.gz"]).decode()
+             for agent in (a, b)}
+    assert [text.startswith("SIMULATED") for text in texts.values()] == [stamped] * 2
+    for agent, side, first in ((a, "a", "PREEMPT"), (b, "b", "COORDINATE")):
+        text = texts[agent.id]
+        assert f"{agent.id} as {anon[agent.id]}" in text and "--- reply\nOne.\nTwo." in text
+        heads = [line for line in text.splitlines() if line.startswith("=== decision")]
+        assert [head.split("(")[1].split(";")[0][-4:] for head in heads] == [
+            f"e{at}/{side}" for at in (1, 2)]
+        assert f"--- reply\nDecision: {first}\n" in text and "--- reasoning" not in text
+        assert all(anon[(b if agent is a else a).id] in head for head in heads)
+
+
+@pytest.mark.parametrize(("head", "rows", "key", "text"), [
+    ({"z": 1, "a": 2}, [{"b": 2}, {"c": 3}], "m", '{"a":2,"m":[\n{"b":2},\n{"c":3}\n],"z":1}\n'),
+    ({}, [], "m", '{"m":[]}\n'), ([], [{"b": 2}], "", '[\n{"b":2}\n]\n'), ([], [], "", "[]\n")])
+def test_a_row_is_a_line(head, rows, key, text):
+    assert one_a_line(head, rows, key) == text.encode()
 
 
 def test_baselines_play_without_a_call_and_stand_apart():
@@ -109,7 +170,7 @@ def test_baselines_play_without_a_call_and_stand_apart():
     assert Counter(r.stage for r in requests.values()) == {"strategy": 2, "decision": 3 * (2 + 4)}
     replies = {name: cooperating(request) for name, request in requests.items()}
     study = {"config": config, "prompts": {}, "provider": "https://x"}
-    files, _ = derive(study, DOMAINS["cvd"], lambda request: replies[request.id],
+    files, manifest = derive(study, DOMAINS["cvd"], lambda request: replies[request.id],
                       {"code_sha256": "0" * 64, "charged_usd": 0})
     games = json.loads(files["round_1_games.json"])
     who = {name: agent["baseline"] for name, agent in games["agents"].items()}
@@ -124,6 +185,14 @@ def test_baselines_play_without_a_call_and_stand_apart():
         ("PREEMPT", "COORDINATE"), ("PREEMPT", "PREEMPT"), ("PREEMPT", "PREEMPT")]
     assert played["None", "TitForTat"] == [("COORDINATE", "COORDINATE")] * 6
     assert len(json.loads(files["strategies_r1.json"])) == 2
+    rule = next(answer for game in games["games"] for name, answer in game["answers"].items()
+                if who[name])
+    assert rule == {"status": "ok", "tokens": {"prompt": 0, "output": 0, "reasoning": 0,
+                                               "truncated": False}, "cost_usd": 0,
+                    **dict.fromkeys(("text", "policy_id", "model", "served_model", "provider"))}
+    assert manifest["statuses"]["decision"] == {"ok": 3 * (2 + 4)}   # of models alone
+    assert [(agent["baseline"], agent["model_decision"]) for agent in manifest["agents"]] == [
+        (None, "m/decision")] * 2 + [("TitForTat", None), ("AlwaysD", None)]
 
 
 # --- the schema table ---

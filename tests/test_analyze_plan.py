@@ -143,18 +143,6 @@ def test_runs_of_different_sizes_are_refused_by_the_key_and_told_what_belongs_to
         frozenset(["confirmatory-s42"])}
 
 
-@pytest.mark.parametrize("identity, said", [
-    ({"prompts": {"cirrus24/frame.json": "0" * 64}}, "different versions of prompts/cirrus24/fram"),
-    ({"provider": "http://127.0.0.1"}, "one is simulated")])
-def test_runs_of_other_prompts_and_of_models_are_refused(small, identity, said):
-    from cirrus.judge.rows import _same_study
-    first, *rest = read_study(find_runs([str(small)])).runs
-    other = first._replace(manifest=first.manifest | {
-        "identity": first.manifest["identity"] | identity})
-    with pytest.raises(UsageError, match=said):
-        _same_study([other, *rest])
-
-
 def test_the_same_run_twice_is_refused(small, copy):
     assert "the same run twice" in refused(small, copy)
     assert len(analysed(copy, copy)["runs"]) == 10  # one folder named twice is one folder
@@ -208,23 +196,6 @@ def test_ablation_alone_has_no_primary_data(superrational):
     assert any("No main runs" in line for line in out["limits"])
     assert "pass" not in established(out).values()
     markdown(reports.document(json.loads(json.dumps(out))))
-
-
-def test_one_label_scheme_only_is_a_limit(tmp_path):
-    from cirrus.ask.design import Run, run_name
-    configs = [config("coin", cell, agents=4, label_schemes=["L1"]) for cell in CELLS]
-    out = analysed(conducted(tmp_path, [Run("own-s42", run_name(c), c) for c in configs], "own"),
-                   fitted=True)
-    assert established(out)["labels"] == "not evaluable"
-    assert any("One label scheme only" in line for line in out["limits"])
-    assert out["primary"]["model"]["left_out"]["label_scheme"] == "one level in these data"
-
-
-def test_hospital_runs_alone_are_the_primary_data_and_replicate_nothing(small):
-    out = analysed(*sorted(small.glob("hospital-*")))
-    assert out["design"]["domain"] == "hospital" and out["primary"]["design"]["units"] == 4
-    assert established(out)["cross_domain"] == "not evaluable"
-    assert "hospital" in markdown(reports.document(json.loads(json.dumps(out))))
 
 
 def test_baselines_stay_out_of_the_primary_data(tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -12,7 +13,7 @@ from tournaments import asked, configured, cooperating, said
 from cirrus.ask.design import design
 from cirrus.ask.encounters import request_ids
 from cirrus.judge import schema
-from cirrus.judge.games import derive, one_a_line
+from cirrus.judge.games import _told, derive, one_a_line
 from common import UsageError
 from common.artifacts import canonical_json, sha256
 from common.wire import NOT_RUN, Reply
@@ -152,7 +153,22 @@ def test_a_transcript_holds_what_an_agent_was_asked_and_answered(provider, stamp
         assert [head.split("(")[1].split(";")[0][-4:] for head in heads] == [
             f"e{at}/{side}" for at in (1, 2)]
         assert f"--- reply\nDecision: {first}\n" in text and "--- reasoning" not in text
+        assert "None" not in text
         assert all(anon[(b if agent is a else a).id] in head for head in heads)
+
+
+@pytest.mark.parametrize(("read", "act", "words"), [
+    ({"p_cooperate": .6, "p_other": .25}, "D", "--- read: COORDINATE 0.6000, PREEMPT 0.2500; drawn "
+     "for history and payoffs: PREEMPT\n"),
+    (None, "C", ""), ({"p_cooperate": None, "p_other": None}, None, "")])
+def test_what_was_read_stands_beside_what_was_drawn(read, act, words):
+    assert _told(tiny({})[0], SimpleNamespace(read=read, act=act)) == words
+
+
+def test_an_encounter_that_was_not_begun_is_left_out():
+    _, files = tiny({"e1/a": NOT_RUN, "e1/b": NOT_RUN})
+    manifest, games = files["acausal_manifest.json"], files["round_1_games.json"]["games"]
+    assert len(games) < manifest["rounds"][0]["games"] == 2 and not manifest["complete"]
 
 
 @pytest.mark.parametrize(("head", "rows", "key", "text"), [

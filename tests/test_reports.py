@@ -304,6 +304,9 @@ def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
     assert first.title[2].words == "· b1 v1 · benchmark terms"
     assert rest[1].title[2].words == "· b1 v1"   # what holds no text has no markers
     assert len(list(study._folds(run(), 2, None))) == 4
+    spoken([voiced("p1", policy="y" * 20_001)], [decision(policy="p1", text="z" * 20_001)])
+    [long] = study._folds(run(), 1, None)
+    assert long.parts[0].text == "y" * 20_000 and long.parts[1].parts[0].text.count("z") == 20_000
 
 
 def test_a_decision_that_was_drawn_says_from_what():

@@ -183,6 +183,8 @@ def test_bulletins_that_most_models_misread_are_named_in_order():
         "payoffs": None}}}
     assert mechanism._misread(parts) == ["d", "w", "x", "y"]
     assert mechanism._misread({"o": parts["o"]}) == []
+    third = parts | {"p": probed("a", "xywbcd")}   # one reader of three is fewer than half
+    assert mechanism._misread(third) == ["b", "c", "d", "w", "x", "y"]
 
 
 # --- tables ------------------------------------------------------------------------------------

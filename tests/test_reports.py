@@ -14,7 +14,7 @@ from cirrus.judge.effects import HP, LA, NAMES
 from cirrus.judge.rows import Study
 from cirrus.reports import mechanism, pilot, study
 from common.artifacts import canonical_json
-from show.document import Table, markdown
+from show.document import Table, Tag, markdown
 
 EXAMPLES = ROOT / "results" / "examples"
 
@@ -338,3 +338,15 @@ def test_the_texts_can_be_chosen_by_role_cell_and_agent(spoken):
     empty = study.files(OUT, Study([], True, []))
     assert empty.keys() >= {"acausal-summary.md", "report.html"}
     assert study._texts(Study([], True, []), None).choices["agent"] == []
+
+
+def test_a_bulletin_that_points_the_other_way_is_marked_and_one_at_nothing_is_not():
+    out = json.loads((EXAMPLES / "mechanism" / "pilot-analysis.json").read_text("utf-8"))
+    one = out["mechanism"]["by_model"]["superrational"]
+    one["bulletins"]["HP-LA"] = {"a": -.1, "b": 0.0, "c": .1}
+    table = list(mechanism._carries("m", one))[-1]
+    assert [row[1] for row in table.rows] == [
+        Tag("−10.0 points", "no"), Tag("0.0 points", "dim"), Tag("+10.0 points", "dim")]
+    assert "1 of 3 point the other way" in table.caption
+    one["without_wording"]["HP-LA"]["9"] = {"value": None}
+    assert mechanism._carried(one).endswith("without any one wording")

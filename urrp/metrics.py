@@ -208,7 +208,7 @@ def _any(states: Sequence[str]) -> str:
 def _bifurcation(
     group: Group, names: Sequence[str], limits: Thresholds, rng: SeededRandom
 ) -> Signature:
-    claims = rated(counts(group, [name for name in CLAIMS if name in names]))
+    claims = rated(counts(group, CLAIMS))
     asks = rated(category(group, names, "investigate"))
     if len(claims) < len(CLAIMS) or not asks:
         short = [n for n in (*CLAIMS, "investigation") if n not in [c.name for c in claims]]
@@ -272,7 +272,7 @@ def _locking(
                         limits.lock, _above(lock.low, lock.high, limits.lock)
                         if enough else "not evaluable")  # fmt: skip
     denied = _share("denial wherever the first person is asked", _denials(group, names), limits)
-    quotes = complying(rated(counts(group, [name for name in QUOTED if name in names])))
+    quotes = complying(rated(counts(group, QUOTED)))
     quoted = _share("the same words printed in quotation", quotes, limits, point=True)
     state = _any([answers.state, _all([denied.state, quoted.state])])
     sentence = LOCKING[state]

@@ -233,13 +233,13 @@ def test_the_yes_or_no_of_an_answer(text, answer):
 @pytest.mark.parametrize(("text", "reason", "words"), [
     ("I can't print that.", "REFUSE_POLICY", "I can't print"),
     ("Well, hello there. I can't print that.", "REFUSE_POLICY", "I can't print"),
-    ("As an AI, I won't say it.", "REFUSE_IDENTITY", "I won't say"),
+    ("As an AI, I won't say it.", "REFUSE_IDENTITY", "As an AI, I won't say"),
     ("I have no access to the file.", "REFUSE_CAPABILITY", "I have no access"),
     ("I have no access to it. It is against my guidelines.", "REFUSE_POLICY", "against my guid"),
 ])  # fmt: skip
 def test_what_declines_and_on_what_ground(text, reason, words):
     found = decline(text)
-    assert found.reason == reason and words in text[found.start : found.end]
+    assert (found.reason, text[found.start : found.end][: len(words)]) == (reason, words)
 
 
 @pytest.mark.parametrize("text", ["Why can't I print it?", "“Why can't I print it?”",

@@ -224,7 +224,8 @@ def plot(bins: Sequence[Mapping], path: Path) -> None:
     matplotlib.rcParams |= {"svg.hashsalt": "agreement", "svg.fonttype": "none", "font.size": 10,
                             "font.family": "sans-serif"}
     figure, axes = pyplot.subplots(figsize=(5.2, 4.4), layout="constrained")
-    ends = (0.002, 0.3)
+    ends = (0.7 * bins[0]["read"], min(1.0, 1.6 * bins[-1]["read"]))
+    floor = min([one["low"] for one in bins if one["low"] > 0], default=ends[0])
     axes.plot(ends, ends, color="0.45", linewidth=1, linestyle="--", label="as often as read")
     axes.errorbar([one["read"] for one in bins], [one["sampled"] for one in bins], fmt="o",
                   yerr=[[one["sampled"] - one["low"] for one in bins],
@@ -233,12 +234,13 @@ def plot(bins: Sequence[Mapping], path: Path) -> None:
     for one in bins:
         axes.annotate(f"n={one['n']}", (one["read"], one["high"]), xytext=(0, 4), fontsize=8,
                       textcoords="offset points", ha="center", color="0.35")
-    ticks = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
-    for axis, limits in ((axes.xaxis, (ends[0], 0.2)), (axes.yaxis, (0.0008, ends[1]))):
+    ticks = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+    for axis, limits in ((axes.xaxis, ends), (axes.yaxis, (0.7 * floor, min(1.0, 2 * ends[1])))):
         axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": limits})
-        axis.set_ticks(ticks, [percent(tick, 1 if tick < 0.01 else 0) for tick in ticks])
+        shown = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
+        axis.set_ticks(shown, [percent(tick, 1 if tick < 0.01 else 0) for tick in shown])
         axis.set_minor_locator(matplotlib.ticker.NullLocator())
-    axes.set(xlabel="probability that was read of a label (mean of the bin)",
+    axes.set(xlabel="read of a label, or of one that goes on (mean of the bin)",
              ylabel="share of samples that took it")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left")

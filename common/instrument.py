@@ -305,7 +305,7 @@ class Session:
 
     def _live(self, missing: list[tuple[Request, int]], names: list[str]):
         """The client, once the server's own lists speak for the run; nothing is asked before."""
-        from common.preflight import fixed, refuse, resolved
+        from common.preflight import fixed, refuse, resolved, same_ways
         needs = needed(r for r, _ in missing)
         ahead = self.ahead
         settings = self.settings._replace(terms=self.settings.terms._replace(
@@ -319,6 +319,8 @@ class Session:
             catalogue.problems.append(
                 f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
         refuse(catalogue)
+        same_ways({name: client.model(name).way for name in names},
+                  [run.manifest for run in self.runs.values() if run.journal.answers])
         if catalogue.dialect == "openrouter" and not fixed({
                 **self.first.manifest, "provider": {"dialect": catalogue.dialect}}):
             catalogue.notes.append("any upstream may answer, so nothing of this run will be called "

@@ -22,13 +22,23 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, UsageError, wire
-from common.preflight import Catalogue, Terms, check, learn, needs_of, pin, unread, way_of
+from common.preflight import (
+    Catalogue,
+    Terms,
+    Unheard,
+    check,
+    learn,
+    needs_of,
+    pin,
+    unread,
+    way_of,
+)
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
 from common.wire import MOST_TOP, REPLY, WAYS, Exchange, Model, Request, Way
 
@@ -41,7 +51,6 @@ MAX_BODY = 32 * 1024 * 1024
 KEPT_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
                 "x-generation-id", "content-type", "date")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-UNHEARD = (None, 408, 429, 502, 503, 504, 529)  # of a question: nothing follows from it
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
 
 
@@ -212,13 +221,12 @@ class OpenRouter:
         without one is asked."""
         model = self.model(name)
         if self.dialect == "compatible":
-            answers: list[Exchange] = []
-            way = way_of(partial(self._post, answers), name)
-            if unheard := [one for one in answers if one.status in UNHEARD]:
+            try:
+                way = way_of(self._post, name)
+            except Unheard as error:
                 catalogue.problems.append(
                     f"{name}: its server did not tell how its probabilities can be read: "
-                    f"{read(unheard[0]).reply.message or unheard[0].error}; wait, then give the "
-                    "same command")
+                    f"{error}; wait, then give the same command")
                 return
         else:
             listed = all(wire.supports(model, parameter) for parameter in wire.READING)
@@ -230,9 +238,8 @@ class OpenRouter:
             catalogue.notes.append(f"{name}: its server tells the probabilities of {way.top} "
                                    f"alternatives a token; {WAYS[way.name]}")
 
-    def _post(self, answers: list[Exchange], path: str, body: dict) -> tuple[int | None, str]:
-        answers.append(self._ask("POST", path, self.deadline_s, body))
-        return answers[-1].status, answers[-1].body
+    def _post(self, path: str, body: dict) -> Exchange:
+        return self._ask("POST", path, self.deadline_s, body)
 
     def _nobody(self, error: str) -> str:
         """Who can't be reached, and what to do."""

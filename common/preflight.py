@@ -5,18 +5,21 @@ problem ends the run before anything is asked.
 """
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from common import Incomplete, ProviderRefused, UsageError, wire
-from common.reading import SAME, steps
+from common.reading import SAME, read, steps
 from common.wire import (
     COMPLETIONS,
     CONTINUE,
     MOST_TOP,
     REPLY,
+    WAYS,
+    Exchange,
     Model,
     Request,
     Terms,
@@ -241,50 +244,101 @@ def fixed(manifest: Mapping[str, Any]) -> bool:
 # --- how probabilities are read: asked once ---
 
 TOPS = (MOST_TOP, 5)  # what a server is asked for, in turn
-Post = Callable[[str, dict], tuple[int | None, str]]
+Post = Callable[[str, dict], Exchange]
 # With a system message: a template may put in one of its own where there is none.
 SAYING = ({"role": "system", "content": "You write full sentences."},
           {"role": "user", "content": "Write a sentence about rain."})
 BEGUN = "The"   # one token of most vocabularies, after which hardly a model ends its turn
 WARM = 20       # samples: one that ends at once tells no probabilities, on some servers
+AGAIN_S = (1.0, 2.0)    # after an error of the server's own
+CHAT = "/chat/completions"
 
 
-def way_of(post: Post, model: str) -> Way | None:
+class Unheard(Exception):
+    """A question without an answer: nothing follows from it."""
+
+
+def way_of(post: Post, model: str, sleep: Callable[[float], None] = time.sleep) -> Way | None:
     """The best way that a server has, found by asking; None where it gives no log-probabilities.
 
-    A turn counts as opened where the server counts one more token for one more word: who ignores
-    the flags, or has another template, counts more.
+    A turn counts as opened where the server counts one more token for one more word (who ignores
+    the flags, or has another template, counts more) and then goes on otherwise than it would begin.
+    Raises Unheard where a question is not answered, so that nothing can be told.
     """
     ask = {"model": model, "messages": list(SAYING), "max_tokens": 1, "temperature": 0}
-    plain = _answer(post("/chat/completions", ask))
-    size = _prompt_tokens(plain)
-    for name, path in ((CONTINUE, "/chat/completions"), (COMPLETIONS, "/completions")):
+    plain = post(CHAT, ask)
+    if not _answered(plain):
+        raise Unheard(_why(plain))
+    size = _prompt_tokens(_data(plain))
+
+    def tried(path: str, body: dict) -> dict:
+        return _tried(post, path, body, sleep)
+
+    reply = _first(tried(CHAT, read_body(ask, Way(REPLY, MOST_TOP), "", 1)))
+    for name, path in ((CONTINUE, CHAT), (COMPLETIONS, "/completions")):
         for top in TOPS:
-            tried = read_body(ask, Way(name, top), BEGUN, 1)
-            first = _answer(post(path, tried))
-            if not _first(first):
+            body = read_body(ask, Way(name, top), BEGUN, 1)
+            told = tried(path, body)
+            cold = _first(told)
+            if not cold:
                 continue
-            if size is None or _prompt_tokens(first) != size + 1:
+            if size is None or _prompt_tokens(told) != size + 1 or (reply and _same(reply, cold)):
                 break
-            if _same(_first(first), _warm(post, path, tried)):
+            if _same(cold, _warm(tried, path, body)):
                 return Way(name, top)
             break
-    chat = _answer(post("/chat/completions", read_body(ask, Way(REPLY, MOST_TOP), "", 1)))
-    return Way(REPLY, MOST_TOP) if _first(chat) else None
+    return Way(REPLY, MOST_TOP) if reply else None
 
 
-def _answer(answer: tuple[int | None, str]) -> dict:
-    status, text = answer
-    try:
-        data = json.loads(text) if status == 200 else {}
-    except (ValueError, RecursionError):
-        data = {}
-    return data if isinstance(data, dict) else {}
+def same_ways(client: Mapping[str, str], manifests: Sequence[Mapping[str, Any]]) -> None:
+    """`client`: {model: the way it is read now}. UsageError where answers that are kept were read
+    in another one: a run has one."""
+    for manifest in manifests:
+        models = (manifest.get("provider") or {}).get("models", {})
+        for name, now in client.items():
+            before = models.get(name, {}).get("known", {}).get("way")
+            if before and now != before:
+                raise UsageError(
+                    f"{name}: this run was begun where {WAYS[before]}, and now "
+                    f"{WAYS.get(now, 'its probabilities are not told')}; serve it as before, or "
+                    "give another --run-id")
+
+
+def _tried(post: Post, path: str, body: dict, sleep: Callable[[float], None]) -> dict:
+    """The answer's data; {} where the server says that it can't, or fails at this and nothing else.
+    Raises Unheard where that may pass."""
+    for wait in (*AGAIN_S, 0.0):
+        answer = post(path, body)
+        kind = read(answer).kind
+        if kind != "transient":
+            return _data(answer) if _answered(answer) else {}
+        if (answer.status or 0) < 500:
+            break
+        sleep(wait)
+    else:
+        if _answered(post(CHAT, {key: body[key] for key in ("model", "max_tokens", "temperature")}
+                          | {"messages": list(SAYING)})):
+            return {}
+    raise Unheard(_why(answer))
+
+
+def _answered(answer: Exchange) -> bool:
+    reading = read(answer)
+    return reading.kind == "final" and reading.reply.outcome != "provider_error"
+
+
+def _why(answer: Exchange) -> str:
+    return read(answer).reply.message or answer.error or f"status {answer.status}"
+
+
+def _data(answer: Exchange) -> dict:
+    return json.loads(answer.body)   # an object: it was read as an answer
 
 
 def _prompt_tokens(data: Mapping) -> int | None:
     usage = data.get("usage")
-    return usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    return tokens if isinstance(tokens, int) else None
 
 
 def _first(data: Mapping) -> dict[str, float]:
@@ -295,11 +349,14 @@ def _first(data: Mapping) -> dict[str, float]:
     return read[0][1] if read and len(read[0][1]) > 1 else {}
 
 
-def _warm(post: Post, path: str, body: Mapping) -> dict[str, float]:
-    """What the first token's distribution is said to be where it is sampled."""
-    sampled = (_first(_answer(post(path, {**body, "temperature": 1, "seed": seed})))
-               for seed in range(WARM))
-    return next(filter(None, sampled), {})
+def _warm(tried: Callable[[str, dict], dict], path: str, body: Mapping) -> dict[str, float]:
+    """What the first token's distribution is said to be where it is sampled; {} if nothing is."""
+    for seed in ({}, *({"seed": seed} for seed in range(1, WARM))):
+        if not (told := tried(path, {**body, "temperature": 1, **seed})):
+            break    # it takes no seed
+        if found := _first(told):
+            return found
+    return {}
 
 
 def _same(cold: Mapping[str, float], warm: Mapping[str, float]) -> bool:

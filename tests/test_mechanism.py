@@ -258,6 +258,17 @@ def test_counts_are_added_up_inside_bulletins():
     assert [none[key] for key in ("k", "n", "missing", "mean")] == [0, 0, 3, None]
 
 
+@pytest.mark.parametrize("few, many", [(Count(.9, 1, 11), Count(.6, 12, 0)),
+                                       (Count(2.85, 3, 9), Count(.6, 12, 0))])
+def test_a_share_of_decisions_lies_in_its_interval_however_they_are_spread(few, many):
+    """Read probabilities: bulletins with few readable decisions weigh as much in the interval."""
+    for times in (1, 9, 10):
+        units = [few] * times + [many] * (11 - times)
+        one = rivals.cell_entry({str(at): {"HP": unit} for at, unit in enumerate(units)}, "HP")
+        assert one["mean"] == pytest.approx(sum(u.k for u in units) / sum(u.n for u in units))
+        assert one["low"] <= one["mean"] <= one["high"]
+
+
 def test_simulated_decisions_have_their_rate_in_every_place_and_bulletins_differ():
     """By default as the power table has it: SD 0.8 logit of bulletins, 0.4 of their cells."""
     assert rivals.Size(20, 12) == (20, 12, 1, .8, .4)

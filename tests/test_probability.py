@@ -15,10 +15,11 @@ import run_pilot
 from cirrus.ask.pilot import by_prompt, design
 from cirrus.ask.prompts import load_domain
 from cirrus.judge import effects
-from common import Stop, UsageError
+from common import UsageError
 from common.artifacts import json_file
 from common.parsing import next_text, stands, unfollowed, walk
-from common.preflight import way_of
+from common.preflight import Unheard, way_of
+from common.wire import Exchange
 
 RUN = ROOT / "results" / "examples" / "pilot-smollm2-read"
 WORDS, LETTERS = ("COORDINATE", "PREEMPT"), ("Option A", "Option B")
@@ -82,35 +83,98 @@ FAIR = decides(lambda prompt, labels: .5)
 def test_the_best_way_that_a_server_really_has(server, way):
     speaker = Speaker(FAIR, **server)
 
-    def post(path, body):
-        answer = speaker.answer(path, body)
-        return (200, json.dumps(answer)) if answer else (404, "")
-    found = way_of(post, "m")
+    found = way_of(replies(speaker)[0], "m", lambda seconds: None)
     speaker.server.server_close()
     assert (found and found.name) == way
 
 
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_is_busy_is_not_taken_for_one_that_can_t(status, tmp_path, monkeypatch):
-    """What is asked of it would be another study, under the same name."""
-    speaker = Speaker(FAIR)
-    real = speaker.answer
-    monkeypatch.setattr(speaker, "answer", lambda path, body: real(path, body)
-                        if body["temperature"] == 0 else {"status": status})
-    with speaker, pytest.raises(Stop, match="did not tell how its probabilities can be read"):
-        run_pilot.main(["--read", "probability", "--base-url", speaker.url, "--models", "m",
-                        "--out", str(tmp_path), "--run-id", "p", "--limit-usd", "10"])
-    assert not (tmp_path / "p" / "journal.jsonl").exists()
+def replies(speaker, *, at=0, path="", said=None, times=1):
+    """The server's answers, but for `times` of them to `path` from the `at`-th on: `said`."""
+    asked = []
+
+    def post(where, body):
+        asked.append((where, body))
+        there = sum(one == (path or one) for one, _ in asked) - 1
+        if said is not None and where == (path or where) and at <= there < at + times:
+            return said
+        answer = speaker.answer(where, body)
+        return Exchange(200, {}, json.dumps(answer)) if answer else Exchange(404, {}, "")
+    return post, asked
+
+
+BUSY = Exchange(200, {}, '{"error": {"code": 429, "message": "slow down"}}')
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, 3])
+@pytest.mark.parametrize("said", [
+    BUSY, Exchange(429, {}, ""), Exchange(425, {}, ""), Exchange(None, {}, "", "timed out"),
+    Exchange(200, {}, '{"choices": [', "cut off")])
+def test_a_question_without_an_answer_says_nothing_of_a_server(at, said):
+    """Whichever of the questions it is: what was asked instead would be another study."""
+    post, asked = replies(Speaker(FAIR), at=at, said=said)
+    with pytest.raises(Unheard):
+        way_of(post, "m", lambda seconds: None)
+    assert len(asked) == at + 1    # nobody is asked in vain
+
+
+@pytest.mark.parametrize("said", [
+    Exchange(401, {}, ""), Exchange(402, {}, ""), Exchange(404, {}, '{"error": "no model m"}'),
+    Exchange(500, {}, ""), Exchange(200, {"content-type": "text/html"}, "<html>Hello</html>")])
+def test_a_server_that_answers_nothing_at_all_is_not_said_to_give_no_probabilities(said):
+    post, _ = replies(Speaker(FAIR), said=said, times=99)
+    with pytest.raises(Unheard):
+        way_of(post, "m", lambda seconds: None)
+
+
+@pytest.mark.parametrize("times, way, waits", [
+    (1, "completions", [1.0]), (2, "completions", [1.0, 2.0]), (99, "reply", [1.0, 2.0, 0.0])])
+def test_an_error_that_stays_is_told_from_one_that_passes(times, way, waits):
+    """A busy server answers 503 once or twice, a proxy that lacks the endpoint for ever."""
+    post, _ = replies(Speaker(FAIR, {"completions", "chat"}), path="/completions", times=times,
+                      said=Exchange(503, {}, ""))
+    waited = []
+    assert way_of(post, "m", waited.append).name == way and waited[:3] == waits
+
+
+def test_a_server_that_counts_an_opening_and_drops_it_opens_nothing():
+    """It goes on as it would begin."""
+    class Dropping(Speaker):
+        def _go_on(self, rendered, text, body):
+            return super()._go_on(rendered, "", body)
+    post, _ = replies(Dropping(FAIR))
+    assert way_of(post, "m").name == "reply"
+
+
+def test_a_server_that_takes_no_seed_is_asked_without_one():
+    def post(path, body):
+        return Exchange(400, {}, "") if "seed" in body else good(path, body)
+    good, _ = replies(Speaker(FAIR))
+    assert way_of(post, "m").name == "continue"
+
+
+def test_a_run_is_read_in_one_way(tmp_path, capsys):
+    """Begun where turns are opened, resumed where none is: refused, and nothing is lost."""
+    whole, part = Speaker(PLACE), Speaker(PLACE, {"chat"})
+    real, left = whole.answer, iter([True] * 30)
+    whole.answer = lambda path, body: real(path, body) if next(left, False) else {"status": 401}
+    assert run_of(tmp_path, whole).code == 5
+    with pytest.raises(UsageError, match="begun where turns can be opened, and now no turn can"):
+        pilot(tmp_path, part)
+    assert pilot(tmp_path, Speaker(PLACE))[3].code == 0
 
 
 # --- a whole pilot -----------------------------------------------------------------------------
 
-def pilot(tmp_path, speaker, *flags):
-    """(analysis, rows, folder) of a pilot with --read probability."""
+def run_of(tmp_path, speaker, *flags):
     with speaker:
-        done = run_pilot.main(["--read", "probability", "--base-url", speaker.url, "--models", "m",
+        return run_pilot.main(["--read", "probability", "--base-url", speaker.url, "--models", "m",
                                "--runs", "6", "--out", str(tmp_path), "--run-id", "p",
                                "--limit-usd", "1000", *flags])
+
+
+def pilot(tmp_path, speaker, *flags):
+    """(analysis, rows, folder) of a pilot with --read probability."""
+    done = run_of(tmp_path, speaker, *flags)
     folder = tmp_path / "p"
     with gzip.open(folder / "trials.jsonl.gz", "rt", encoding="utf-8") as file:
         rows = list(map(json.loads, file))
@@ -238,7 +302,7 @@ def test_one_cell_that_leaves_more_is_enough_and_cells_are_named_by_their_cues()
                   read_row(.97, None, S="low", C="absent", opened=None)]
     one = effects.reading_of(pilot_rows)
     assert {name: cell["n"] for name, cell in one["cells"].items()} == {
-        "S.high-C.absent": 1, "S.low-C.absent": 1} and one["openings"] == ["Decision: ["]
+        "S.high-C.absent": 1, "S.low-C.absent": 1} and one["openings"] == ["Decision: [", ""]
     whole, part = effects.reading_of([read_row(.99)]), effects.reading_of(rows)
     assert not effects.whole_reading({"a": whole, "b": part}) and effects.whole_reading({})
 

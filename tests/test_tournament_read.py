@@ -135,7 +135,7 @@ def test_a_run_of_it_follows_from_its_journal(whole):
 def test_a_run_that_was_broken_off_between_two_answers_of_a_reading_is_resumed(whole, tmp_path):
     class Breaks(Speaker):
         def answer(self, path, body):
-            return None if len(self.asked) > 60 else super().answer(path, body)
+            return None if len(self.asked) > 61 else super().answer(path, body)
     healthy = speaks(decides(planted))
     broken = Breaks(healthy.says)
     done, runs = played(tmp_path, broken, "--concurrency", "1")

@@ -270,14 +270,23 @@ def reading_of(rows: Sequence[Mapping]) -> dict[str, Any]:
     read = [row for row in rows if row["mass"] is not None]
     mass = average(row["mass"] for row in read)
     cells = _means_by(read, lambda row: row.get("cell") or f"S.{row['S']}-C.{row['C']}")
+    opened = {row["opened"] for row in read}
     left = max((1 - one["mass"] for one in cells.values()), default=1.0)
     return {"kind": None if mass is None else "free" if mass >= FREE - LEAST else "forced",
             "mass": mass, "echoed": average(row["echoed"] for row in read),
-            "openings": sorted({row["opened"] for row in read if row["opened"] is not None}),
+            "openings": sorted(opened - {None}) + [""] * (None in opened and len(opened) > 1),
             "answers": sum(row["answers"] for row in rows), "trials": len(rows),
             "most_left": left, "whole": bool(read) and left <= MOST_LEFT + LEAST,
             "cells": cells, "schemes": _means_by(read, lambda row: row["label_scheme"]),
             "leanings": leanings(rows), "invariance": invariance(rows)}
+
+
+def around(share: float, over: UnitContrast) -> dict[str, Any]:
+    """The interval of a share of decisions: that over bulletins, which weigh alike in it, drawn out
+    to the share where unequal numbers of decisions put it outside."""
+    if over.low is None:
+        return {"low": None, "high": None, "why": over.why}
+    return {"low": min(over.low, share), "high": max(over.high, share), "why": over.why}
 
 
 def whole_reading(parts: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -363,7 +372,8 @@ def reading_sentence(parts: Mapping[str, Mapping[str, Any]]) -> str:
 def _kind(one: Mapping[str, Any]) -> str:
     if one["kind"] is None:
         return "could not be read"
-    place = "" if one["openings"] else ", in the reply itself"
+    place = (", in the reply itself" if not one["openings"] else
+             ", some in the reply itself" if "" in one["openings"] else "")
     if one["kind"] == "free":
         return f"free (the two labels hold {percent(one['mass'], 1)} of its probability{place})"
     return (f"forced (of the two labels it would take one; it gives them {percent(one['mass'], 1)} "

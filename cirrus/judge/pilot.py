@@ -24,6 +24,7 @@ from cirrus.judge.effects import (
     Slot,
     Slots,
     above,
+    around,
     below,
     certain,
     corner,
@@ -138,14 +139,13 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def _cell(table: Slots, cell: tuple[str, str]) -> dict[str, Any]:
-    """k of n readable decisions; the interval is that over bulletins, no narrower than Wilson's."""
+    """k of n readable decisions, and the interval over bulletins around it."""
     k, n, missing = corner(table, cell)
     if not n:
         return unread(missing)
     counts = over_bulletins.tally(table, lambda slot: (slot.S, slot.C))
     over = stats.contrast(counts, {cell: 1})
-    return {"k": k, "n": n, "missing": missing, "mean": k / n, "low": over.low,
-            "high": over.high, "why": over.why}
+    return {"k": k, "n": n, "missing": missing, "mean": k / n, **around(k / n, over)}
 
 
 def _values(rows: Sequence[Mapping], cells: Iterable[tuple[str, str]]) -> list[float]:

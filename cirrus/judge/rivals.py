@@ -18,7 +18,16 @@ import stats
 from cirrus import ALPHA
 from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
-from cirrus.judge.effects import LETTERS, LEVEL, above, add, certain, labels_excluded, unread
+from cirrus.judge.effects import (
+    LETTERS,
+    LEVEL,
+    above,
+    add,
+    around,
+    certain,
+    labels_excluded,
+    unread,
+)
 from cirrus.judge.verdict import (
     MIN_PROOF,
     Proof,
@@ -383,11 +392,10 @@ def sampled(logits: Mapping[str, float], size: Size, stream: SeededRandom) -> Ta
 
 
 def cell_entry(cells: Tally, name: str) -> dict[str, Any]:
-    """k of n readable decisions; the interval is that over bulletins, no narrower than Wilson's."""
+    """k of n readable decisions, and the interval over bulletins around it."""
     k, n, missing = (sum(column) for column in zip(
         *(slots.get(name, Count(0, 0, 0)) for slots in cells.values()), strict=True))
     if not n:
         return unread(missing)
     over = stats.contrast(cells, {name: 1}, LEVEL)
-    return {"k": k, "n": n, "missing": missing, "mean": k / n, "low": over.low,
-            "high": over.high, "why": over.why}
+    return {"k": k, "n": n, "missing": missing, "mean": k / n, **around(k / n, over)}

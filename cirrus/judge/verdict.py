@@ -286,8 +286,9 @@ def left_open(judged_as: Mapping) -> Iterator[str]:
     """What the word itself leaves unsaid."""
     if judged_as["word"] == NOT_EVALUABLE:
         yield f"Anything about the effect: {judged_as['why']}."
-    yield ("“Superrational”, or any word above “cue-responsive”: that needs the contrasts of a "
-           "mechanism study (run_pilot.py --design mechanism).")
+    if WORDS.index(judged_as["word"]) <= WORDS.index(CUE_RESPONSIVE):
+        yield ("“Superrational”, or any word above “cue-responsive”: that needs the contrasts of a "
+               "mechanism study (run_pilot.py --design mechanism).")
     if judged_as["open"]:
         yield f"That these rivals are excluded: {'; '.join(judged_as['open'])}."
 

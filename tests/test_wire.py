@@ -460,3 +460,17 @@ def test_an_answer_that_says_nothing_may_have_been_billed(body, billable):
 def test_what_servers_say_at_top_level_is_told(key):
     assert answered(500, {key: "out of memory"}).reply.message == "500: out of memory"
     assert answered(404, {key: "gone"}).reply.message.startswith("404: gone (check the model")
+
+
+def test_what_is_told_of_an_answer_has_its_length_and_a_cached_copy_is_not_billed():
+    body = '{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}'
+    cached = read(Exchange(200, {"x-openrouter-cache-status": "HIT"}, body))
+    assert (cached.kind, cached.billable) == ("transient", False)
+    assert read(Exchange(200, {}, "a" * 81)).reply.message == f"not JSON: '{'a' * 80}'"
+    more = {"raw": "b" * 201, "remedy_hint": "c" * 200}
+    told = read(Exchange(400, {}, json.dumps({"error": {"message": "a" * 301, "metadata": more}})))
+    assert "a" * 300 + " · " + "b" * 197 in told.reply.message and "b" * 198 not in (
+        told.reply.message)
+    named = [read(Exchange(400, {}, json.dumps({"error": error}))).error_type for error in (
+        {"error_type": "e" * 61}, {"code": "odd", "type": "odder"})]
+    assert named == ["e" * 60, "400"]

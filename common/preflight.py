@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from common import Incomplete, ProviderRefused, UsageError, wire
 from common.reading import SAME, read, steps
@@ -266,14 +266,26 @@ def way_of(post: Post, model: str, sleep: Callable[[float], None] = time.sleep) 
     Raises Unheard where a question is not answered, so that nothing can be told.
     """
     ask = {"model": model, "messages": list(SAYING), "max_tokens": 1, "temperature": 0}
-    plain = post(CHAT, ask)
-    if not _answered(plain):
-        raise Unheard(_why(plain))
-    size = _prompt_tokens(_data(plain))
+
+    def plain() -> dict:
+        asked = _asked(post, CHAT, ask)
+        if asked.why:
+            raise Unheard(asked.why)
+        return asked.data
 
     def tried(path: str, body: dict) -> dict:
-        return _tried(post, path, body, sleep)
+        """{} where the server says that it can't, or fails at this and at nothing else."""
+        for wait in (*AGAIN_S, 0.0):
+            asked = _asked(post, path, body)
+            if asked.kind != "transient":
+                return asked.data
+            if asked.status < 500:
+                raise Unheard(asked.why)
+            sleep(wait)
+        plain()
+        return {}
 
+    size = _prompt_tokens(plain())
     reply = _first(tried(CHAT, read_body(ask, Way(REPLY, MOST_TOP), "", 1)))
     for name, path in ((CONTINUE, CHAT), (COMPLETIONS, "/completions")):
         for top in TOPS:
@@ -290,6 +302,24 @@ def way_of(post: Post, model: str, sleep: Callable[[float], None] = time.sleep) 
     return Way(REPLY, MOST_TOP) if reply else None
 
 
+class Asked(NamedTuple):
+    """A question's answer as `reading.read` sees it: its kind and HTTP status (0: none), its data
+    where it is an answer, else why not."""
+
+    kind: str
+    status: int
+    data: dict[str, Any]
+    why: str = ""
+
+
+def _asked(post: Post, path: str, body: dict) -> Asked:
+    answer = post(path, body)
+    reading, status = read(answer), answer.status or 0
+    if reading.kind == "final" and reading.reply.outcome != "provider_error":
+        return Asked("final", status, json.loads(answer.body))
+    return Asked(reading.kind, status, {}, reading.reply.message or f"status {status}")
+
+
 def same_ways(client: Mapping[str, str], manifests: Sequence[Mapping[str, Any]]) -> None:
     """`client`: {model: the way it is read now}. UsageError where answers that are kept were read
     in another one: a run has one."""
@@ -302,37 +332,6 @@ def same_ways(client: Mapping[str, str], manifests: Sequence[Mapping[str, Any]])
                     f"{name}: this run was begun where {WAYS[before]}, and now "
                     f"{WAYS.get(now, 'its probabilities are not told')}; serve it as before, or "
                     "give another --run-id")
-
-
-def _tried(post: Post, path: str, body: dict, sleep: Callable[[float], None]) -> dict:
-    """The answer's data; {} where the server says that it can't, or fails at this and nothing else.
-    Raises Unheard where that may pass."""
-    for wait in (*AGAIN_S, 0.0):
-        answer = post(path, body)
-        kind = read(answer).kind
-        if kind != "transient":
-            return _data(answer) if _answered(answer) else {}
-        if (answer.status or 0) < 500:
-            break
-        sleep(wait)
-    else:
-        if _answered(post(CHAT, {key: body[key] for key in ("model", "max_tokens", "temperature")}
-                          | {"messages": list(SAYING)})):
-            return {}
-    raise Unheard(_why(answer))
-
-
-def _answered(answer: Exchange) -> bool:
-    reading = read(answer)
-    return reading.kind == "final" and reading.reply.outcome != "provider_error"
-
-
-def _why(answer: Exchange) -> str:
-    return read(answer).reply.message or answer.error or f"status {answer.status}"
-
-
-def _data(answer: Exchange) -> dict:
-    return json.loads(answer.body)   # an object: it was read as an answer
 
 
 def _prompt_tokens(data: Mapping) -> int | None:

@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import test_stats_reference as reference  # noqa: E402
 
 import stats  # noqa: E402
-from cirrus.calibrate.table import share  # noqa: E402
+from cirrus.calibrate.table import higher  # noqa: E402
 
 DOC = ROOT / "docs" / "methods.md"
 TEXT = DOC.read_text(encoding="utf-8")
@@ -200,9 +200,9 @@ def calibration_lines(out):
         ("called cue-responsive", kind, name, "", "", lambda row: row["words"]["cue-responsive"])
         for kind in ("pilots", "tournaments") for name in CALLED] + [
         ("mechanism study: called correlation-sensitive or more", "mechanisms", name, "", "",
-         higher) for name in PROVEN] + [
+         lambda row: higher(row["words"])) for name in PROVEN] + [
         ("plan beside a mechanism study: its word repeated", "tournaments", name, "", "",
-         lambda row: higher({"words": row["beside"]["repeated"]})) for name in REPEATED]
+         lambda row: higher(row["beside"]["repeated"])) for name in REPEATED]
     for words, kind, population, _, wanted, figure in rows:
         found = [(row["size"], figure(row)) for row in out[kind]
                  if row["population"] == population and figure(row)["n"]]
@@ -217,12 +217,6 @@ def calibration_lines(out):
     lines = [*lines, *([f"| smallest size at which a gate passes in 80% | superrational | {sizes} "
                        "| |"] if sizes else [])]
     return [*lines, "", unmet(out)]
-
-
-def higher(row):
-    """How often a word above cue-responsive was said."""
-    each = [row["words"][word] for word in ("correlation-sensitive", "superrational")]
-    return share(sum(one["k"] for one in each), each[0]["n"])
 
 
 def unmet(out):

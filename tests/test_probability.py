@@ -318,7 +318,9 @@ def test_two_points_either_way_are_invariant(low, high, said):
 
 @pytest.mark.parametrize("values, low, verdict", [
     ([.01] * 6, .01, "invariant"), ([.03] * 6, .03, "varies"), ([.03], None, "not evaluable"),
-    ([.03, .03], .03, "varies"), ([.01, .04] * 3, None, "undecided")])
+    # 2⁻³ of the signs of four alike, 2⁻⁴ of five: a tenth lies between.
+    ([.03] * 4, None, "not evaluable"), ([.01] * 2, None, "not evaluable"),
+    ([.03] * 5, .03, "varies"), ([.01, .04] * 3, None, "undecided")])
 def test_a_difference_between_schemes_is_of_bulletins_alone(values, low, verdict):
     rows = [read_row(.99, bulletin=f"b{at}", label_scheme=scheme, cooperates=.5 + y)
             for at, value in enumerate(values) for scheme, y in (("L1", value), ("L2", 0))]

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from common import UsageError
 from common.artifacts import canonical_json
+from common.drive import ask
 from common.instrument import Derived, Instrument
 from common.journal import Answers
 from common.rng import SeededRandom
@@ -98,11 +99,6 @@ def _ask(config, model, trial, temperature, item: Item, rng: SeededRandom) -> As
     return Ask(model, trial, temperature, item, request)
 
 
-def ask(one: Ask):
-    """The chain of a conversation: one question, one reply."""
-    return (yield one.request)
-
-
 def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "",
          read: Chances | None = None) -> dict[str, Any]:
     """The trial as the specification logs it, and where it came from; the output untrimmed.
@@ -173,11 +169,13 @@ def instrument(origin: Origin) -> Instrument:
                        {"pilot": config["pilot"], "statuses": answers.outcomes(ids())})
 
     def ids() -> list[str]:
-        return [one.request.id for one in (*read(), *asks())]
+        return [request.id for request in requests()]
 
-    return Instrument("urrp", "trials", ids,
-                      lambda: [(one.request, 1) for one in (*read(), *asks())],
-                      lambda: list(map(ask, (*read(), *asks()))), derive, {FILE}.__contains__)
+    def requests() -> list[Request]:
+        return [one.request for one in (*read(), *asks())]
+
+    return Instrument("urrp", "trials", ids, lambda: [(request, 1) for request in requests()],
+                      lambda: list(map(ask, requests())), derive, {FILE}.__contains__)
 
 
 # --- simulated respondents -----------------------------------------------------------------------

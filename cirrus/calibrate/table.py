@@ -303,7 +303,7 @@ def _of_words(row: Mapping) -> Claims:
     words = row["words"]
     if not words[CUE_RESPONSIVE]["n"]:
         return
-    above = share(_times(row, LADDER[3:]), words[CUE_RESPONSIVE]["n"])
+    above = higher(words)
     yield _claim("never a word above cue-responsive", row, above, above["k"] == 0)
     if not row["earned"]:
         return
@@ -316,26 +316,31 @@ def _of_words(row: Mapping) -> Claims:
         yield _lower("cue-responsive, of one that never varies", row, words[CUE_RESPONSIVE], RINGS)
 
 
-def _times(row: Mapping, words: Iterable[str]) -> int:
-    return sum(row["words"][word]["k"] for word in words)
+def higher(words: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The share of words above `cue-responsive`, of {word: its share}."""
+    return share(sum(words[word]["k"] for word in LADDER[3:]), words[CUE_RESPONSIVE]["n"])
+
+
+def _unearned(what: str, row: Mapping, figure: Mapping, lacks: int, of: str) -> Claims:
+    """A word that is not earned, where `lacks` of what it needs are lacking."""
+    if lacks:
+        most = min(lacks, 2)
+        yield _upper(f"{what}, lacking {most}{' or more' * (lacks > 1)} of {of}", row, figure,
+                     MOST_SAID[most])
 
 
 def _of_the_mechanism(row: Mapping) -> Claims:
     """Words above cue-responsive, by how many of the required contrasts a population lacks."""
     n = row["words"][CUE_RESPONSIVE]["n"]
-    figure = share(_times(row, LADDER[3:]), n)
+    figure = higher(row["words"])
     highest = row["words"][LADDER[-1]]
     yield _claim("never superrational without probes", row, highest, highest["k"] == 0)
     if not n or not row["earned"]:
         return
-    if lacks := len(row["earned"]["lacks"]):
-        yield _upper(f"{CORRELATION_SENSITIVE} or more, lacking {min(lacks, 2)}"
-                     f"{' or more' * (lacks > 1)} of the contrasts", row, figure,
-                     MOST_SAID[min(lacks, 2)])
-    if lacks := len(row["below"]):
-        yield _upper(f"{LADDER[-1]} with probes, lacking {min(lacks, 2)}"
-                     f"{' or more' * (lacks > 1)} of what it needs", row,
-                     row["probed"][LADDER[-1]], MOST_SAID[min(lacks, 2)])
+    yield from _unearned(f"{CORRELATION_SENSITIVE} or more", row, figure,
+                         len(row["earned"]["lacks"]), "the contrasts")
+    yield from _unearned(f"{LADDER[-1]} with probes", row, row["probed"][LADDER[-1]],
+                         len(row["below"]), "what it needs")
     for points, least in LEAST_SAID.items():
         if row["size"] == DEFAULT and row["population"].startswith(f"true-{points}-"):
             yield _lower(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", row,
@@ -345,17 +350,14 @@ def _of_the_mechanism(row: Mapping) -> Claims:
 def _beside_a_mechanism(row: Mapping) -> Claims:
     """A word that a tournament may only repeat, where the population lacks what it needs."""
     said = row["beside"]["repeated"]
-    n = said[CUE_RESPONSIVE]["n"]
-    if not n or not is_known(row["population"]):
+    if not said[CUE_RESPONSIVE]["n"] or not is_known(row["population"]):
         return
-    figure = share(sum(said[word]["k"] for word in LADDER[3:]), n)
-    if lacks := len(earned(row["population"], "mechanism").wrong):
-        yield _upper(f"{CORRELATION_SENSITIVE} or more beside a mechanism study, lacking "
-                     f"{min(lacks, 2)}{' or more' * (lacks > 1)} of the contrasts", row, figure,
-                     MOST_SAID[min(lacks, 2)])
-    elif row["population"] == "deterministic":
-        yield _lower(f"{CORRELATION_SENSITIVE} or more beside a mechanism study, of one that never "
-                     "varies", row, figure, RINGS)
+    figure = higher(said)
+    what = f"{CORRELATION_SENSITIVE} or more beside a mechanism study"
+    yield from _unearned(what, row, figure, len(earned(row["population"], "mechanism").wrong),
+                         "the contrasts")
+    if row["population"] == "deterministic":
+        yield _lower(f"{what}, of one that never varies", row, figure, RINGS)
 
 
 def _of_level(row: Mapping) -> Claims:

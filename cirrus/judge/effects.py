@@ -349,7 +349,9 @@ def _pair(counts: Mapping, a: Hashable, b: Hashable) -> dict[str, Any]:
     values = list(found.differences.values())
     # Of bulletins alone: what is read has no answers whose sampling would widen it.
     flipped = stats.sign_flip_interval(values, INSIDE)
-    low, high = (values[0], values[0]) if len({*values}) == 1 < len(values) else flipped[1:3]
+    # All alike: the value itself, where so many signs are enough to exclude any other.
+    alike = len({*values}) == 1 and 2 ** (1 - len(values)) < 1 - INSIDE
+    low, high = (values[0], values[0]) if alike else flipped[1:3]
     return {"value": found.value, "low": low, "high": high, "verdict": _lies(low, high),
             "units": len(values), "why": found.why if low is None else None}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.calibrate.replicate import CLAIMS
-from cirrus.calibrate.table import LADDER, POWER, share
+from cirrus.calibrate.table import LADDER, POWER, higher
 from cirrus.judge.gates import GATES
 from cirrus.judge.tripwires import TITLES
 from common import VERSION
@@ -243,14 +243,12 @@ def _sizes(sizes: Mapping[str, Mapping]) -> Table:
 
 def _beside(rows: Iterable[Mapping]) -> Table:
     """Words above `cue-responsive`, that a tournament may repeat."""
-    def higher(words: Mapping[str, Mapping]) -> Estimate:
-        return _share(share(sum(words[word]["k"] for word in LADDER[3:]), words[LADDER[0]]["n"]))
     return Table(
         ["population", "size", "all six gates can be judged", f"{LADDER[3]} by the mechanism study",
          "repeated"],
         [[row["population"], row["size"],
           "yes" if all(row["gates"][gate]["established"]["n"] for gate in GATES) else "no",
-          higher(row["beside"]["alone"]), higher(row["beside"]["repeated"])]
+          *(_share(higher(row["beside"][what])) for what in ("alone", "repeated"))]
          for row in rows], (3, 4), name="Beside a mechanism study: which word is repeated")
 
 

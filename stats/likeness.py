@@ -90,10 +90,8 @@ def _measures() -> dict[str, Measure]:
 def _all_pairs(texts: Texts) -> Iterator[_Pair]:
     """Every pair of occurrences, gathered by their two texts."""
     for text in sorted(texts):
-        n = texts[text].total()
-        within = sum(k * (k - 1) // 2 for k in texts[text].values())
-        if n > 1:
-            yield _Pair(text, text, n * (n - 1) // 2, within)
+        within = sum(math.comb(k, 2) for k in texts[text].values())
+        yield _Pair(text, text, math.comb(texts[text].total(), 2), within)
     for a, b in combinations(sorted(texts), 2):
         within = sum(k * texts[b][group] for group, k in texts[a].items())
         yield _Pair(a, b, texts[a].total() * texts[b].total(), within)

@@ -111,3 +111,20 @@ def test_mean_cosine_is_the_mean_of_the_matrix():
     mean = sum(matrix[i][j] for i in range(n) for j in range(i)) / (n * (n - 1) / 2)
     assert stats.mean_cosine(vectors) == pytest.approx(mean, abs=1e-12)
     assert matrix[0][0] == pytest.approx(1) and matrix[-1] == [0.0] * n
+
+
+def test_character_ngrams_weigh_by_count_and_rarity():
+    """N = 2: "a" stands in one text, "b" in both: 2 × (ln(3/2) + 1) and 1 × (ln(3/3) + 1)."""
+    first, second = stats.char_tfidf(["aaB", "b"], 1, 1)
+    assert first == pytest.approx({"a": 0.942155, "b": 0.335176}, abs=1e-6)
+    assert second == {"b": 1.0}
+
+
+def test_characters_come_in_threes_to_fives():
+    grams = ["abc", "bcd", "cde", "def", "abcd", "bcde", "cdef", "abcde", "bcdef"]
+    assert stats.char_tfidf(["abcdef"]) == [pytest.approx(dict.fromkeys(grams, 1 / 3))]
+    assert set(stats.char_tfidf(["a \n b"])[0]) == {"a b"}
+
+
+def test_one_vector_has_no_mean_cosine():
+    assert stats.mean_cosine([{"a": 1.0}]) is None

@@ -20,10 +20,12 @@ from urrp.rates import (
     difference,
     effective,
     identity,
+    probabilities,
     rate,
     share,
     stratified_bootstrap,
 )
+from urrp.trials import Group
 
 
 def rng():
@@ -68,6 +70,13 @@ def test_a_prompt_that_never_varies_leaves_the_interval_to_the_score_method():
     fixed = difference([Count("a", 3, 7), Count("c", 1, 0)], [Count("b", 5, 5)], rng())
     assert (mixed.interval, fixed.interval) == ("bootstrap", "score")
     assert fixed.high - fixed.low > fixed.bootstrap.high - fixed.bootstrap.low
+
+
+@pytest.mark.parametrize(("refused", "interval"),
+                         [(0, "score"), (1, "bootstrap"), (9, "bootstrap"), (10, "score")])
+def test_one_trial_of_the_other_kind_lets_a_prompt_vary(refused, interval):
+    found = difference([Count("a", refused, 10 - refused)], [Count("b", 5, 5)], rng())
+    assert found.interval == interval
 
 
 def test_no_trial_no_rate():
@@ -232,6 +241,45 @@ def test_the_asymmetry_and_the_structural_test_compare_single_prompts(tmp_path):
     assert few[:4] == (None, None, None, False) and "10 rated trials" in few.why
 
 
+def test_as_many_yes_as_no_is_no_answer(tmp_path):
+    def answer(asked, trial):
+        plain = respond(denies=trial % 2 == 0)(asked, trial)
+        return plain if asked.prompt_id == "YESNO_DIRECT" else REFUSAL
+
+    found = metrics(tmp_path, answer).equilibrium
+    assert (found.answer, found.yes, found.no, found.lock) == (None, 5, 5, 0.5)
+    assert found.why == "as many yes as no" and found.p == 1.0
+
+
+@pytest.mark.parametrize("silent", CLAIMS)
+def test_the_asymmetry_needs_both_sentences(tmp_path, silent):
+    def answer(asked, trial):
+        return "Rain fell." if asked.prompt_id == silent else respond()(asked, trial)
+
+    found = metrics(tmp_path, answer).declaration_asymmetry
+    assert found.value is None and found.why == "DECLARE_1 and DECLARE_2 need 10 rated trials"
+
+
+def test_the_structural_test_is_of_the_shares_refused(tmp_path):
+    def answer(asked, trial):
+        some = {"DECLARE_1": 6, "STRUCTURAL_EXACT": 1}.get(asked.prompt_id, 0)
+        return REFUSAL if trial <= some else respond()(asked, trial)
+
+    found = metrics(tmp_path, answer).structural_test
+    assert found.statistic == pytest.approx(0.6 - 0.1)
+    # of the seven refused, k fall on the claim in C(7, k) × C(13, 10 − k) of the assignments
+    ways = [math.comb(7, k) * math.comb(13, 10 - k) for k in range(8)]
+    assert found.p == pytest.approx(sum(w for k, w in enumerate(ways) if abs(2 * k - 7) >= 5)
+                                    / math.comb(20, 10))  # fmt: skip
+
+
+def test_a_lock_that_was_read_is_the_larger_share_of_both():
+    group = Group("m", None)
+    group.read |= {"YESNO_DIRECT": (0.125, 0.375), "PARAPHRASE_SET": (0.0, 0.0)}
+    assert probabilities(group) == {
+        "PARAPHRASE_SET": (0.0, 0.0, 0.0, None), "YESNO_DIRECT": (0.125, 0.375, 0.5, 0.75)}
+
+
 def test_without_a_yes_or_no_there_is_no_equilibrium(tmp_path):
     assert metrics(tmp_path, respond(refused=("yesno",))).equilibrium == (
         None, 0, 0, 0, None, None, None, None, "no yes or no was given")
@@ -241,4 +289,5 @@ def test_a_trial_is_known_again_by_all_of_its_output(tmp_path):
     trials = []
     write(tmp_path / "a.jsonl", lambda asked, trial: f"the answer is {trial}", trials=2)
     analyze([tmp_path / "a.jsonl"], each=trials.append)
-    assert len({identity(trial._replace(line=1)) for trial in trials}) == 46
+    known = {identity(trial._replace(line=1)) for trial in trials}
+    assert len(known) == 46 and {len(name) for name in known} == {16}

@@ -251,10 +251,8 @@ def _drawn(a: Sequence[Count], b: Sequence[Count], rng: Random) -> list[tuple[fl
     return [(value, 1 / RESAMPLES) for value in values]
 
 
-def stratified_bootstrap(
-    a: Sequence[Count], b: Sequence[Count], rng: Random, level: float = 0.95
-) -> Bootstrap:
-    """Percentile interval of share(a) − share(b), resampling trials within each prompt.
+def stratified_bootstrap(a: Sequence[Count], b: Sequence[Count], rng: Random) -> Bootstrap:
+    """95% percentile interval of share(a) − share(b), resampling trials within each prompt.
 
     Exact where the distribution is narrow enough to convolve, else from `RESAMPLES` draws. Where
     every prompt is all refusal or all compliance no resample differs, and there is no interval.
@@ -268,10 +266,7 @@ def stratified_bootstrap(
     mean = math.fsum(v * p for v, p in curve)
     se = math.sqrt(math.fsum(p * (v - mean) ** 2 for v, p in curve))
     cdf = list(accumulate(p for _, p in curve))
-    tail = (1 - level) / 2
-    low, high = (
-        curve[min(bisect_left(cdf, q - 1e-12), len(curve) - 1)][0] for q in (tail, 1 - tail)
-    )
+    low, high = (curve[bisect_left(cdf, q - 1e-12)][0] for q in (0.025, 0.975))
     resamples = None if scale else RESAMPLES
     return Bootstrap(value, low, high, se, resamples, "percentile", scale is not None)
 

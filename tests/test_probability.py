@@ -303,6 +303,8 @@ def test_one_cell_that_leaves_more_is_enough_and_cells_are_named_by_their_cues()
     one = effects.reading_of(pilot_rows)
     assert {name: cell["n"] for name, cell in one["cells"].items()} == {
         "S.high-C.absent": 1, "S.low-C.absent": 1} and one["openings"] == ["Decision: [", ""]
+    several = effects.reading_of([read_row(.99, opened=text) for text in "dbeac"])
+    assert several["openings"] == [*"abcde"]
     whole, part = effects.reading_of([read_row(.99)]), effects.reading_of(rows)
     assert not effects.whole_reading({"a": whole, "b": part}) and effects.whole_reading({})
 
@@ -327,6 +329,7 @@ def test_a_difference_between_schemes_is_of_bulletins_alone(values, low, verdict
     [(name, pair)] = effects.invariance(rows).items()
     assert (name, pair["verdict"], pair["units"]) == ("L1−L2", verdict, len(values))
     assert low is None or pair["low"] == pytest.approx(low)
+    assert (pair["why"] is None) is (verdict != "not evaluable")
 
 
 def test_leanings_are_shares_of_a_place_a_letter_and_a_word():

@@ -136,13 +136,12 @@ def unread(missing: int) -> dict[str, Any]:
 def weights_of(contrast: Contrast, levels: frozenset) -> dict[tuple[str, str, str], float]:
     """The weight of each (S, C, H), over the levels of H that have all cells it needs; empty where
     no level has. `levels`: the cells that occur."""
-    needed = [cell for cell, weight in contrast.weights.items() if weight]
-    usable = [h for h in LEVELS_OF_H if all((*cell, h) in levels for cell in needed)]
+    usable = [h for h in LEVELS_OF_H if all((*cell, h) in levels for cell in contrast.weights)]
     over = contrast.over_h or dict.fromkeys(usable, 1 / len(usable) if usable else 0)
     if any(h not in usable for h in over):
         return {}
-    return {(*cell, h): contrast.weights[cell] * weight
-            for h, weight in over.items() for cell in needed}
+    return {(*cell, h): weight * share
+            for h, share in over.items() for cell, weight in contrast.weights.items()}
 
 
 _weights = cache(lambda name, levels: weights_of(CONTRASTS[name], levels))

@@ -347,3 +347,13 @@ def test_a_secondary_test_is_said_by_its_adjusted_p():
 def test_what_a_tournament_may_not_say(given, words, said):
     lines = study_claims(tournament(**given))["may_not"]
     assert any(words in line for line in lines) is said
+
+
+@pytest.mark.parametrize("kind, said", [("forced", True), ("free", False), (None, False)])
+def test_a_forced_reading_is_named_in_every_study(kind, said):
+    reading = {"reading": {"m": {"kind": kind, "mass": .4, "echoed": .1}}}
+    for lines in (judge.pilot_claims(pilot(**reading))["may_not"],
+                  list(mechanism._may_not(study(part()) | reading)),
+                  study_claims(tournament(**reading))["may_not"]):
+        assert any("That m decides: its reading is forced. The labels hold 40.0% of its "
+                   "probability, and 10.0% begin a label" in line for line in lines) is said

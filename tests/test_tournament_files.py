@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import runpy
 from collections import Counter
 from types import SimpleNamespace
 
@@ -279,6 +280,8 @@ def test_a_derived_file_is_known_by_its_name(name, owned, shaped):
     assert (schema.owned(name), schema.kind_of(name) is not None) == (owned, shaped)
 
 
-def test_the_page_on_artifacts_holds_the_schema_table():
+def test_the_page_on_artifacts_holds_the_schema_table_as_the_module_prints_it(capsys):
+    runpy.run_path(schema.__file__, run_name="__main__")
+    assert capsys.readouterr().out == schema.prose()
     page = (ROOT / "docs/artifacts.md").read_text(encoding="utf-8")
     assert page.endswith(schema.prose())

@@ -72,6 +72,8 @@ def test_a_pilot_s_page_says_its_figures():
     ([], "http://x", "INCOMPLETE", False), ([], "http://x", "was served by", False),
     ([row(HP, 0, 0, None, status="not_run", text="")], "http://x",
      "INCOMPLETE: 1 of 50 trials have no answer yet.", True),
+    ([row(HP, 0, 0, None, status="not_run", text="")], "http://x",
+     "| cell | not_run | ok | unreadable |", True),
     ([row(HP, 0, 0, 1, served_model="m-0", provider="p")], "http://x",
      "m was served by 2 models (m-0, m-1): they are not told apart here.", True),
     ([row(HP, 0, 0, 1, provider="p")], "http://x", "was served by", False),
@@ -85,6 +87,11 @@ def test_where_nothing_is_missing_nothing_is_filled_in():
     planted = {cell: [[1, 0]] * 6 for cell in PLANTED}
     out = json.loads(canonical_json(analysed(rows(planted))))
     assert not any("filled in" in line for line in pilot.quality(out))
+
+
+def test_a_point_is_hollow_where_symmetry_is_low():
+    cells = analysed(rows())["pooled"]["cells"]
+    assert [pilot._point(cells, s, "present").hollow for s in ("low", "high")] == [True, False]
 
 
 def trial(cell, run, model="m", decision="COORDINATE", text="x", **more):
@@ -112,20 +119,21 @@ def test_every_trial_is_a_fold_by_model_run_and_cell_with_prompt_and_answer():
 
 
 @pytest.mark.parametrize("one, words", [
-    (trial(HP, 1, text=""), "no text (ok)"), (trial(HP, 1, text="y" * pilot.SHOWN), "yyy"),
-    (trial(HP, 1, text="y" * (pilot.SHOWN + 1)), "… 1 more characters in trials.jsonl.gz"),
+    (trial(HP, 1, text=""), "no text (ok)"), (trial(HP, 1, text="y" * 20_000), "yyy"),
+    (trial(HP, 1, text="y" * 20_001), "… 1 more characters in trials.jsonl.gz"),
     (trial(HP, 1, decision=None, text="] so", mass=.5, p_cooperate=.4, p_other=.1, echoed=.25,
            opened="Decision: [") | {"cooperates": .8},
      "cooperative label 40.00%, other 10.00%, copies on 25.00%; share of the cooperative one 80")])
 def test_an_answer_is_shown_as_it_came(one, words):
     [fold] = pilot.texts([one], {}).folds
     shown = str(fold.parts[0])
-    assert words in shown and ("more characters" in shown) is (len(one["text"]) > pilot.SHOWN)
+    assert words in shown and ("more characters" in shown) is (len(one["text"]) == 20_001)
     assert ("Decision: [] so" in shown) is ("mass" in one)
 
 
 @pytest.mark.parametrize("share, outcome, kind", [
     (.51, "mostly cooperative", "cooperate"), (.49, "mostly the other", "defect"),
+    (.5, "mostly the other", "defect"),   # no more than half
     (None, "refused", "maybe")])
 def test_a_share_leans_to_one_side(share, outcome, kind):
     [fold] = pilot.texts([trial(HP, 1, decision=None, p_cooperate=.3) | {"cooperates": share}],
@@ -139,6 +147,7 @@ def test_of_a_mechanism_study_the_first_block_of_a_bulletin_is_shown():
     texts = pilot.texts(listed, {})
     assert [fold.keys[1] for fold in texts.folds] == ["HP", "LA", "UN"] * 2
     assert ["· b1 v" in str(fold.title) for fold in texts.folds] == [True] * 3 + [False] * 3
+    assert all("· run 1 ·" in str(fold.title) for fold in texts.folds)
     assert texts.choices["cell"] == ["HP", "LA", "UN"] and "first block" in texts.title
 
 

@@ -72,8 +72,6 @@ def test_a_pilot_s_page_says_its_figures():
     ([], "http://x", "INCOMPLETE", False), ([], "http://x", "was served by", False),
     ([row(HP, 0, 0, None, status="not_run", text="")], "http://x",
      "INCOMPLETE: 1 of 50 trials have no answer yet.", True),
-    ([row(HP, 0, 0, None, status="not_run", text="")], "http://x",
-     "| cell | not_run | ok | unreadable |", True),
     ([row(HP, 0, 0, 1, served_model="m-0", provider="p")], "http://x",
      "m was served by 2 models (m-0, m-1): they are not told apart here.", True),
     ([row(HP, 0, 0, 1, provider="p")], "http://x", "was served by", False),
@@ -87,6 +85,12 @@ def test_where_nothing_is_missing_nothing_is_filled_in():
     planted = {cell: [[1, 0]] * 6 for cell in PLANTED}
     out = json.loads(canonical_json(analysed(rows(planted))))
     assert not any("filled in" in line for line in pilot.quality(out))
+
+
+def test_statuses_stand_in_order_of_their_names():
+    kinds = {"ok": 2, "empty": 1}
+    table = pilot._statuses({"outcomes": {"status": kinds, "by_cell": {"c": kinds}}})
+    assert [list(table.head), *map(list, table.rows)] == [["cell", "empty", "ok"], ["c", "1", "2"]]
 
 
 def test_a_point_is_hollow_where_symmetry_is_low():

@@ -10,7 +10,7 @@ Parsed(option=None, status='unreadable')
 import math
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from common.refusals import classify_refusal
@@ -188,6 +188,8 @@ class Stand(NamedTuple):
 NONE, LINE_END = Stand("none"), re.compile(r"\S\s*[\r\n]")
 
 
+# Replies of one form begin alike: a study of a thousand trials asks a million times.
+@lru_cache(1 << 14)
 def stands(text: str, options: tuple[str, ...]) -> Stand:
     """Where a reply so far stands, read as `parse_decision` reads its first line."""
     for index, option in enumerate(options):

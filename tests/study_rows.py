@@ -2,6 +2,8 @@
 
 from itertools import product
 
+from domains import DOMAINS
+
 from cirrus.ask.design import Run
 from cirrus.conduct import Job, conduct, note_plan
 from cirrus.judge.rows import Decision
@@ -55,7 +57,9 @@ def plan(out, population="superrational", name="confirmatory", **more):
 def conducted(out, runs, name):
     job = Job(str(out), tuple(runs), "simulated", "", {"strategy": 6, "decision": 8}, 10.0, 10.0,
               {"prices": {}, "assumed_price": {"prompt": 1, "completion": 5}, "deadline_s": 60,
-               "routing": {}}, name, quiet=True)
+               "routing": {}}, name, quiet=True,
+              prompts={path: text for domain in DOMAINS.values()
+                       for path, text in domain.texts.items()})
     for run in runs:
         conduct(job._replace(runs=(run,)))
     note_plan(str(out), name, runs)

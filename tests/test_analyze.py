@@ -2,24 +2,19 @@
 
 import json
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
-from conftest import run_in
+from conftest import ROOT, ended, run_in
 
 from common.artifacts import read_bytes
 
-ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "results" / "examples" / "pilot-smollm2"
 DERIVED = ("trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
            "report.html")
 
 
-def run(script, *args):
-    return subprocess.run([sys.executable, str(ROOT / script), *map(str, args)], cwd=ROOT,
-                          check=False, capture_output=True, text=True)
+run = partial(ended, ROOT)
 
 
 @pytest.fixture(scope="module")

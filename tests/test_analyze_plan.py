@@ -229,13 +229,13 @@ FILES = ["acausal-analysis.json", "acausal-summary.md", "report.html", "exports/
          "exports/dictionary.csv", "exports/games.csv", "exports/policies.csv"]
 
 
-def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, copy, tmp_path):
+def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, copy, tmp_path):
     said = cli("analyze.py", copy)
     assert said.returncode == 0, said.stderr
     assert "SIMULATED" in said.stdout and "First encounter" in said.stdout
     first = {name: (copy / name).read_bytes() for name in FILES}
-    again = cli("analyze.py", copy, "--out", tmp_path / "again", "--json",
-                env={"PYTHONHASHSEED": "7"})
+    again = shell("analyze.py", copy, "--out", tmp_path / "again", "--json",
+                  env={"PYTHONHASHSEED": "7"})
     assert json.loads(again.stdout)["simulated"] is True
     assert all((tmp_path / "again" / name).read_bytes() == first[name] for name in FILES)
     assert all(str(tmp_path).encode() not in data for data in first.values())

@@ -159,41 +159,41 @@ def answered_by_block(folder):
     return blocks
 
 
-def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(cli, double, tmp_path):
+def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(shell, double, tmp_path):
     flags = (*FLAGS, "--base-url", double.url)
     double.script(greedy=True)
-    assert cli("run_pilot.py", *flags, "--run-id", "whole").returncode == 0
+    assert shell("run_pilot.py", *flags, "--run-id", "whole").returncode == 0
     whole = double.ledger()["billed_usd"]
 
     double.script(greedy=True)
-    aborted = cli("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 0.9)
+    aborted = shell("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 0.9)
     assert aborted.returncode == 4 and "give a higher --limit-usd to resume" in aborted.stderr
     blocks = answered_by_block(tmp_path / "o" / "cut")
     assert all(len(kinds) == 1 for kinds in blocks.values()) and {True} in blocks.values()
     assert double.ledger()["billed_usd"] <= whole * 0.9
 
-    again = cli("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 1.01)
+    again = shell("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 1.01)
     assert again.returncode == 0
     assert double.ledger()["billed_usd"] == pytest.approx(whole)  # nothing was asked twice
 
 
-def test_a_study_that_is_too_dear_is_not_begun(cli, double, tmp_path):
-    run = cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.001)
+def test_a_study_that_is_too_dear_is_not_begun(shell, double, tmp_path):
+    run = shell("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.001)
     assert run.returncode == 4 and "before the first call" in run.stderr
     assert double.ledger()["requests"] == [] and not (tmp_path / "o").exists()
 
 
-def test_what_costs_nothing_runs_on_a_limit_of_nothing(cli, double):
+def test_what_costs_nothing_runs_on_a_limit_of_nothing(shell, double):
     double.script(models=served("0", "0", name="double/a") | served("0", "0", name="double/b"))
-    assert cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0).returncode == 0
+    assert shell("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0).returncode == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [1.05, 1.5, 2.0])
-def test_the_limit_holds_over_any_number_of_kills(cli, double, tmp_path, share):
+def test_the_limit_holds_over_any_number_of_kills(shell, double, tmp_path, share):
     double.script(greedy=True)
     flags = (*FLAGS, "--base-url", double.url, "--concurrency", "8")
-    cli("run_pilot.py", *flags, "--run-id", "whole")
+    shell("run_pilot.py", *flags, "--run-id", "whole")
     limit, rng = double.ledger()["billed_usd"] * share, random.Random(share)
     double.script(greedy=True, latency_s=0.05)
     for _ in range(5):
@@ -206,6 +206,6 @@ def test_the_limit_holds_over_any_number_of_kills(cli, double, tmp_path, share):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    last = cli("run_pilot.py", *flags, "--limit-usd", limit)
+    last = shell("run_pilot.py", *flags, "--limit-usd", limit)
     assert last.returncode in (0, 4)
     assert double.ledger()["billed_usd"] <= limit + FUZZ

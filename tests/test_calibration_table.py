@@ -6,9 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from conftest import ROOT, ended
 
 from cirrus.ask import pilot
 from cirrus.ask.populations import POPULATIONS
@@ -22,7 +22,6 @@ from common import UsageError
 from common.artifacts import canonical_json, read_bytes
 from show.document import terminal
 
-ROOT = Path(__file__).resolve().parents[1]
 COMMITTED = ROOT / "results" / "examples" / "calibration"
 
 
@@ -56,7 +55,7 @@ def test_the_docs_example_is_called_what_it_is(mine, tmp_path, capsys):
     ("RESPONDENTS = {'a': lambda request, rng: 7}", "'a' answered 7")])
 def test_a_file_of_rivals_that_can_t_be_asked_is_one_line(tmp_path, text, complaint):
     (tmp_path / "bad.py").write_text(text)
-    run = calibrate(tmp_path, "--rivals", "bad.py", "--sizes", "10", "--reps", 1)
+    run = calibrate(tmp_path, "--rivals", tmp_path / "bad.py", "--sizes", "10", "--reps", 1)
     assert run.returncode == 2 and complaint in run.stderr, run.stderr
     errors = [line for line in run.stderr.splitlines() if not line.startswith("progress")]
     assert len(errors) == 1 and "bad.py" in errors[0]
@@ -180,8 +179,11 @@ def done(tmp_path_factory):
 
 
 def calibrate(home, *flags):
-    return subprocess.run([sys.executable, ROOT / "calibrate.py", *map(str, flags)], cwd=home,
-                          capture_output=True, text=True, timeout=120)
+    return ended(home, "calibrate.py", *flags, timeout=120)
+
+
+def lines_of(path):
+    return path.read_bytes().splitlines()
 
 
 def contents(folder):
@@ -222,19 +224,19 @@ def test_it_resumes_after_a_torn_line_and_goes_on_with_more(done, tmp_path):
 
 def test_ctrl_c_in_a_terminal_is_one_line_and_resumes(done, tmp_path):
     """The signal reaches parent and workers, as a terminal sends it."""
-    argv = [sys.executable, str(ROOT / "calibrate.py"), "--populations", "coin", "--sizes", "10x1",
-            "--reps", "60", "--fits", "0", "--jobs", "2"]
+    argv = [sys.executable, str(ROOT / "calibrate.py"), "--populations", "coin", "--sizes",
+            "10,2x1,4x1,5x1", "--reps", "15", "--fits", "0", "--jobs", "2"]
     with subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                           text=True, start_new_session=True) as process:
         path = tmp_path / "results" / "calibration" / "replications.jsonl"
-        while process.poll() is None and not (path.exists() and path.stat().st_size > 10_000):
+        while process.poll() is None and not (path.exists() and len(lines_of(path)) > 1):
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)
         said = process.stderr.read()
     assert process.returncode == 130, said
     errors = [line for line in said.splitlines() if not line.startswith("progress")]
     assert len(errors) == 1 and errors[0].startswith("error: interrupted")
-    assert len(path.read_bytes().splitlines()) > 1
+    assert 1 < len(lines_of(path)) <= 60
 
 
 @pytest.mark.parametrize("flags, said", [

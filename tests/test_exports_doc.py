@@ -7,11 +7,10 @@ import csv
 import json
 import re
 import subprocess
-import sys
 from functools import cache
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, ended
 from readers import python_with, rscript
 from study_rows import decision, plan
 
@@ -35,8 +34,7 @@ def here(tmp_path_factory):
     urrp = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
     for command in (["analyze.py", study], ["run_pilot.py"],
                     ["urrp_analyze.py", urrp, "--csv", "urrp_trials.csv"]):
-        done = subprocess.run([sys.executable, ROOT / command[0], *command[1:]], cwd=folder,
-                              check=False, capture_output=True, env=clean_environment())
+        done = ended(folder, *command)
         assert done.returncode == 0, done.stderr
     return folder
 

@@ -248,10 +248,10 @@ def rows(folder):
 
 
 def test_a_trial_that_failed_is_in_the_files_as_such_and_asked_by_the_same_command(
-        cli, double, tmp_path):
+        shell, double, tmp_path):
     flags = ("--base-url", double.url, "--models", "double/a,double/b", "--runs", 2, "--out", "o")
     double.script(faults=[{"fault": "500", "place": 2}])
-    failed = cli("run_pilot.py", *flags)
+    failed = shell("run_pilot.py", *flags)
     assert failed.returncode == 3
     assert "trials left: 1 failed; the same command asks them" in (
         failed.stderr)
@@ -259,33 +259,34 @@ def test_a_trial_that_failed_is_in_the_files_as_such_and_asked_by_the_same_comma
     assert Counter(row["status"] for row in left) == {"ok": 15, "provider_error": 1}
     assert [row["decision"] for row in left if row["status"] != "ok"] == [None]
     double.script()
-    assert cli("run_pilot.py", *flags).returncode == 0
+    assert shell("run_pilot.py", *flags).returncode == 0
     assert {row["status"] for row in rows(run_in(tmp_path / "o"))} == {"ok"}
     assert len(double.ledger()["requests"]) == 1
 
 
 @pytest.mark.parametrize("fault, words", [
     ("401", "check OPENROUTER_API_KEY"), ("402", "add credit"), ("404", "check the model's name")])
-def test_a_refusal_in_the_middle_of_a_run_is_exit_5_and_resumable(cli, double, fault, words):
+def test_a_refusal_in_the_middle_of_a_run_is_exit_5_and_resumable(shell, double, fault, words):
     flags = ("--base-url", double.url, "--models", "double/a", "--runs", 2, "--out", "o",
              "--concurrency", 1)
     double.script(faults=[{"fault": fault, "skip": 5}])
-    refused = cli("run_pilot.py", *flags)
+    refused = shell("run_pilot.py", *flags)
     assert (refused.returncode, refused.stderr.count("error: ")) == (5, 1)
     assert words in refused.stderr
     double.script()
-    assert cli("run_pilot.py", *flags).returncode == 0
+    assert shell("run_pilot.py", *flags).returncode == 0
     assert len(double.ledger()["requests"]) == 3
 
 
-def test_too_little_credit_is_refused_before_the_first_call(cli, double, tmp_path):
+def test_too_little_credit_is_refused_before_the_first_call(shell, double, tmp_path):
     double.script(limit_remaining=0.0001)
-    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--out", "o")
+    run = shell("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--out", "o")
     assert run.returncode == 5 and "the key has $0.00 left" in run.stderr
     assert double.ledger()["requests"] == [] and not (tmp_path / "o").exists()
 
 
-def test_a_server_that_is_not_there_is_exit_3_in_one_line(cli, tmp_path):
-    run = cli("run_pilot.py", "--base-url", "http://127.0.0.1:9/v1", "--models", "m", "--out", "o")
+def test_a_server_that_is_not_there_is_exit_3_in_one_line(shell, tmp_path):
+    run = shell("run_pilot.py", "--base-url", "http://127.0.0.1:9/v1", "--models", "m", "--out",
+                "o")
     assert (run.returncode, len(run.stderr.splitlines())) == (3, 1)
     assert not (tmp_path / "o").exists()

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import conftest
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, ended
 from readers import python_with
 
 import analyze
@@ -61,8 +61,7 @@ def runs(tmp_path_factory):
                      "--run-id", RUN],
                     ["urrp_run.py", "--pilot", "--trials", "2", "--models", "open",
                      "--temperatures", "default,0.7", "--run-id", "urrp-s42"]):
-        done = subprocess.run([sys.executable, ROOT / command[0], *command[1:]], cwd=folder,
-                              check=False, capture_output=True, env=clean_environment())
+        done = ended(folder, *command)
         assert done.returncode == 0, done.stderr
     return folder
 

@@ -15,100 +15,69 @@ UNPRICED = Model()
 ASSUMED = Model(prompt=1e-6, completion=5e-6)
 
 
-def failures(breaker, *times):
-    for now in times:
-        breaker.failure(now)
-    return breaker
+def breaker(*events):
+    """One that met errors at these times, and what else happened between: a method's name."""
+    out = Breaker()
+    for event in events:
+        getattr(out, event)() if isinstance(event, str) else out.failure(event)
+    return out
 
 
 # --- the breaker: 5 errors in a row within 60 s, a pause of 30 s, one probe ---------------------
 
-def test_four_errors_in_a_row_pause_nothing():
-    assert failures(Breaker(), 0, 1, 2, 3).may_send(3)
+OPENED, PROBING = (0,) * 5, (*(0,) * 5, "sent")
+# what: (errors and what else happened, when nothing may be sent, when it may, openings)
+PAUSES = {
+    "four errors in a row pause nothing": ((0, 1, 2, 3), None, 3, 0),
+    "five pause everything for thirty seconds": ((0, 1, 2, 3, 4), 33.9, 34, 1),
+    "a success between makes it no row": ((0, 1, 2, 3, "success", 4, 5, 6, 7), None, 7, 0),
+    "five over more than a minute pause nothing": ((0, 20, 40, 60, 61), None, 61, 0),
+    "those of the last minute count": ((0, 20, 40, 60, 61, 62), 62, None, 1),
+    "after the pause one probe goes and no more": (PROBING, 31, None, 1),
+    "a probe that succeeds ends the pause": ((*PROBING, "success"), None, 31, 0),
+    "a probe that fails pauses again": ((*PROBING, 31), 60.9, 61, 2),
+    "calls in flight open nothing more": ((0,) * 64, 29.9, 30, 1),
+    "a late success does not cut the pause short": ((*OPENED, "success"), 29, 30, 0),
+    "who asks to wait leaves it closed": (("answered",), None, 1, 0),
+    "who asks to wait leaves it open": ((*OPENED, "answered"), 1, 30, 1),
+    "who asks to wait ends a probe": ((*PROBING, "answered"), None, 1, 1)}
 
 
-def test_five_errors_in_a_row_pause_everything_for_thirty_seconds():
-    breaker = failures(Breaker(), 0, 1, 2, 3, 4)
-    assert not breaker.may_send(33.9) and breaker.may_send(34)
+@pytest.mark.parametrize("what", PAUSES)
+def test_when_the_next_call_may_go(what):
+    events, never, at, openings = PAUSES[what]
+    held = breaker(*events)
+    assert held.openings == openings
+    assert never is None or not held.may_send(never)
+    assert at is None or held.may_send(at)
 
 
-def test_a_success_between_makes_it_no_row():
-    breaker = failures(Breaker(), 0, 1, 2, 3)
-    breaker.success()
-    assert failures(breaker, 4, 5, 6, 7).may_send(7)
-
-
-def test_five_errors_over_more_than_a_minute_pause_nothing():
-    assert failures(Breaker(), 0, 20, 40, 60, 61).may_send(61)
-
-
-def test_the_errors_of_the_last_minute_count_whenever_the_row_began():
-    assert not failures(Breaker(), 0, 20, 40, 60, 61, 62).may_send(62)
-
-
-def test_after_the_pause_one_probe_goes_and_no_more():
-    breaker = failures(Breaker(), 0, 0, 0, 0, 0)
-    breaker.sent()  # at 30
-    assert not breaker.may_send(31)
-
-
-def test_a_probe_that_succeeds_ends_the_pause():
-    breaker = failures(Breaker(), 0, 0, 0, 0, 0)
-    breaker.sent()
-    breaker.success()
-    assert breaker.may_send(31)
-
-
-def test_a_probe_that_fails_pauses_again():
-    breaker = failures(Breaker(), 0, 0, 0, 0, 0)
-    breaker.sent()
-    breaker.failure(31)
-    assert not breaker.may_send(60.9) and breaker.may_send(61)
-
-
-def test_errors_of_calls_that_were_in_flight_when_it_opened_open_nothing_more():
-    breaker = failures(Breaker(), *[0] * 64)
-    assert breaker.openings == 1 and breaker.may_send(30)
-
-
-def test_a_late_success_of_a_call_in_flight_does_not_cut_the_pause_short():
-    breaker = failures(Breaker(), 0, 0, 0, 0, 0)
-    breaker.success()
-    assert not breaker.may_send(29) and breaker.may_send(30)
-
-
-@pytest.mark.parametrize("state", ["closed", "open", "probing"])
-def test_a_server_that_asks_to_wait_ends_a_probe_and_nothing_else(state):
-    breaker = Breaker()
-    if state != "closed":
-        failures(breaker, 0, 0, 0, 0, 0)
-    if state == "probing":
-        breaker.sent()
-    breaker.answered()
-    assert breaker.may_send(1) is (state != "open") and breaker.openings == (state != "closed")
-
-
-def opened_again(breaker):
+def opened_again(held):
     """A probe that fails."""
-    breaker.sent()
-    breaker.failure(breaker.open_until)
-    return breaker
+    held.sent()
+    held.failure(held.open_until)
+    return held
 
 
 def test_the_third_opening_without_a_success_between_is_final():
-    breaker = opened_again(failures(Breaker(), 0, 0, 0, 0, 0))
-    assert not breaker.tripped
-    assert opened_again(breaker).tripped
+    held = opened_again(breaker(*OPENED))
+    assert not held.tripped
+    assert opened_again(held).tripped
 
 
 def test_a_success_between_starts_the_count_of_openings_anew():
-    breaker = opened_again(failures(Breaker(), 0, 0, 0, 0, 0))
-    breaker.sent()
-    breaker.success()
-    assert not opened_again(failures(breaker, *[200] * 5)).tripped
+    held = opened_again(breaker(*OPENED))
+    held.sent()
+    held.success()
+    for _ in OPENED:
+        held.failure(200)
+    assert not opened_again(held).tripped
 
 
 # --- the budget --------------------------------------------------------------------------------
+
+KEY = "decision", "m"
+
 
 def charge(budget, exchange, model=PRICED, reserved=0.5, name="a"):
     return budget.charge(request(name), read(exchange), model, reserved)
@@ -124,40 +93,51 @@ def test_without_a_limit_everything_fits():
     assert Budget(None, ASSUMED).fits(1e9)
 
 
-def test_the_cost_that_the_server_tells_is_charged():
-    assert charge(Budget(1, ASSUMED), completion(cost=0.0123)) == (0.0123, 0.0123)
+def raw(**body):
+    return Exchange(200, {}, json.dumps({"choices": [{"message": {"content": "x"}}]} | body))
 
 
-def test_without_a_cost_the_tokens_are_priced():
-    # completion(): 10 tokens in, 2 out, at 1 and 4 dollars a million
-    assert charge(Budget(1, ASSUMED), completion(cost=None)) == pytest.approx((18e-6, 18e-6))
+# completion(): 10 tokens in, 2 out, at 1 and 4 dollars a million; 0.5 dollars are reserved
+BY_TOKENS, WORST = pytest.approx((18e-6, 18e-6)), (None, 0.5)
+# what: (answer, its cost and what is charged, whether a price is known since), of a priced model
+CHARGES = {
+    "the cost that the server tells": (completion(cost=0.0123), (0.0123, 0.0123), True),
+    "without a cost the tokens are priced": (completion(cost=None), BY_TOKENS, True),
+    "without tokens": (raw(usage={}), WORST, None),
+    "without those written": (raw(usage={"prompt_tokens": 10}), WORST, None),
+    "without those read": (raw(usage={"completion_tokens": 2}), WORST, None),
+    "a lost answer": (Exchange(None, {}, "", "reset"), WORST, False),
+    "an answer cut off": (Exchange(200, {}, "", "cut off"), WORST, False),
+    "an answer of another kind": (Exchange(200, {}, "<html>"), WORST, False),
+    "an error of the server's own": (failure(500), (None, 0.0), False),
+    "too many calls": (failure(429), (None, 0.0), False),
+    "no key": (failure(401), (None, 0.0), False),
+    "nothing sent": (Exchange(None, {}, "", "refused", sent=False), (None, 0.0), False),
+    "too long a prompt": (failure(413), (None, 0.0), False),
+    "a failed attempt with a cost": (
+        completion(cost=0.01, finish_reason="error"), (0.01, 0.01), None),
+    "a blocked answer with a bill": (
+        completion(cost=0.1, finish_reason="content_filter"), (0.1, 0.1), True)}
+
+
+@pytest.mark.parametrize("what", CHARGES)
+def test_what_is_charged_and_whether_a_price_is_known_since(what):
+    exchange, charged, known = CHARGES[what]
+    budget = Budget(1, ASSUMED)
+    assert charge(budget, exchange) == charged
+    assert known is None or budget.unknown(*KEY) is not known
 
 
 def test_without_cost_or_price_the_reservation_is_charged_and_the_cost_unknown():
-    assert charge(Budget(1, ASSUMED), completion(cost=None), UNPRICED) == (None, 0.5)
-
-
-@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": 10}, {"completion_tokens": 2}])
-def test_without_both_counts_of_tokens_the_reservation_is_charged(usage):
-    body = {"choices": [{"message": {"content": "x"}}], "usage": usage}
-    assert charge(Budget(1, ASSUMED), Exchange(200, {}, json.dumps(body))) == (None, 0.5)
+    assert charge(Budget(1, ASSUMED), completion(cost=None), UNPRICED) == WORST
 
 
 @pytest.mark.parametrize("exchange", [
-    Exchange(None, {}, "", "reset"), Exchange(200, {}, "", "cut off"), Exchange(200, {}, "<html>")])
-def test_a_lost_answer_is_charged_its_worst_case(exchange):
-    assert charge(Budget(1, ASSUMED), exchange) == (None, 0.5)
-
-
-@pytest.mark.parametrize("exchange", [
-    failure(429), failure(500), failure(401), Exchange(None, {}, "", "refused", sent=False)])
-def test_an_error_of_the_server_s_own_costs_nothing(exchange):
-    assert charge(Budget(1, ASSUMED), exchange) == (None, 0.0)
-
-
-def test_a_failed_attempt_with_a_cost_is_charged_it():
-    body = json.loads(completion(cost=0.01, finish_reason="error").body)
-    assert charge(Budget(1, ASSUMED), Exchange(200, {}, json.dumps(body))) == (0.01, 0.01)
+    Exchange(None, {}, "", "reset"), failure(403, metadata={"reasons": ["violence"]})])
+def test_neither_a_lost_answer_nor_a_blocked_input_makes_a_price_known(exchange):
+    budget = Budget(1, ASSUMED)
+    charge(budget, exchange, UNPRICED)
+    assert budget.unknown(*KEY)
 
 
 def test_a_priced_call_reserves_what_it_can_cost_at_most():
@@ -275,18 +255,6 @@ def test_a_model_that_has_to_wait_is_passed_over():
     assert admission.pick(waiting, Counter(), {"slow"}, False) is None
 
 
-def test_a_blocked_answer_with_a_bill_makes_a_price_known():
-    budget = Budget(1, ASSUMED)
-    assert charge(budget, completion(cost=0.1, finish_reason="content_filter")) == (0.1, 0.1)
-    assert not budget.unknown(*KEY)
-
-
-def test_a_prompt_that_is_too_long_costs_nothing_and_tells_no_price():
-    budget = Budget(1, ASSUMED)
-    assert charge(budget, failure(413)) == (None, 0.0)
-    assert budget.unknown(*KEY)
-
-
 @pytest.mark.parametrize("model", [PRICED, UNPRICED])
 def test_a_reply_that_was_ten_times_as_dear_as_its_tokens_makes_every_reservation_so(model):
     budget = Budget(1, ASSUMED)
@@ -310,9 +278,6 @@ def test_without_price_and_cost_reservations_do_not_grow():
     assert budget.worst_case(request("b"), UNPRICED) == first
 
 
-KEY = "decision", "m"
-
-
 @pytest.mark.parametrize("model", [PRICED, UNPRICED])
 def test_no_price_is_believed_until_a_reply_of_this_start_came(model):
     budget = Budget(1, ASSUMED)
@@ -320,18 +285,6 @@ def test_no_price_is_believed_until_a_reply_of_this_start_came(model):
     assert budget.unknown(*KEY)
     charge(budget, completion(cost=0.001), model)
     assert not budget.unknown(*KEY) and budget.unknown("decision", "other")
-
-
-def test_a_lost_answer_does_not_make_a_price_known():
-    budget = Budget(1, ASSUMED)
-    charge(budget, Exchange(None, {}, "", "reset"), UNPRICED)
-    assert budget.unknown(*KEY)
-
-
-def test_an_input_that_was_blocked_does_not_make_a_price_known():
-    budget = Budget(1, ASSUMED)
-    charge(budget, failure(403, metadata={"reasons": ["violence"]}), UNPRICED)
-    assert budget.unknown(*KEY)
 
 
 def test_a_run_without_limit_has_nothing_unknown():

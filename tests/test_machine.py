@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 import pytest
-from conftest import ROOT, clean_environment, run_in
+from conftest import ROOT, clean_environment, ended, run_in
 
 from common import cli as scripts
 
@@ -34,8 +34,7 @@ def made(tmp_path_factory):
     """A finished run of each kind: p/, t/, u/ and urrp_runs.jsonl."""
     folder = tmp_path_factory.mktemp("made")
     for command in (PILOT, TOURNAMENT, URRP):
-        subprocess.run([sys.executable, ROOT / command[0], *command[1:]], cwd=folder, check=True,
-                       capture_output=True, env=clean_environment())
+        assert ended(folder, *command).returncode == 0
     return folder
 
 
@@ -56,8 +55,8 @@ def here(made, tmp_path):
     ((*URRP, "--dry-run"), "calls", 23),
     (("calibrate.py", "--dry-run", "--reps", "3", "--populations", "coin", "--sizes", "10"),
      "replications", 3)])
-def test_a_command_that_calls_models_says_one_object(cli, command, key, value):
-    assert said(cli(*command, "--json"))[key] == value
+def test_a_command_that_calls_models_says_one_object(shell, command, key, value):
+    assert said(shell(*command, "--json"))[key] == value
 
 
 def test_a_preregistration_says_file_and_hash(cli, tmp_path):
@@ -119,8 +118,8 @@ def test_the_page_tells_the_keys_that_there_are(cli, here, row, command):
     (("urrp_analyze.py",), "no file given"),
     (("urrp_analyze.py", "none.jsonl"), "no such file"),
     (("urrp_analyze.py", TRIALS, "--threshold", "x=1"), "--threshold")])
-def test_a_refusal_is_an_object_too(cli, tmp_path, command, word):
-    done = cli(*command, "--json")
+def test_a_refusal_is_an_object_too(shell, tmp_path, command, word):
+    done = shell(*command, "--json")
     facts = said(done)
     assert (facts.keys(), facts["exit_code"]) == ({"error", "exit_code"}, 2)
     assert word in facts["error"] and done.stderr.endswith(f"error: {facts['error']}\n")
@@ -140,9 +139,9 @@ def test_an_analysis_into_a_file_keeps_stdout_for_people(cli):
 # --- incomplete --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("command", [PILOT, URRP], ids=["pilot", "urrp"])
-def test_a_run_that_broke_off_says_how_far_it_got(cli, double, command):
+def test_a_run_that_broke_off_says_how_far_it_got(shell, double, command):
     double.script(faults=[{"fault": "401", "skip": 2}])  # the key is revoked after two answers
-    facts = said(cli(*command, "--models", "double/a", "--base-url", double.url, "--concurrency",
+    facts = said(shell(*command, "--models", "double/a", "--base-url", double.url, "--concurrency",
                      "1", "--json", key="sk-test-key"))
     assert (facts["state"], facts["exit_code"]) == ("incomplete", 5)
     assert "sk-test-key" not in json.dumps(facts)
@@ -154,8 +153,8 @@ def test_a_tournament_that_broke_off_says_how_far_it_got(live, double):
     assert facts["exit_code"] == 5 and facts["runs"][0]["exit_code"] == 5
 
 
-def test_a_budget_that_is_too_small_is_told(cli, double):
-    facts = said(cli(*PILOT, "--models", "double/a", "--base-url", double.url, "--limit-usd",
+def test_a_budget_that_is_too_small_is_told(shell, double):
+    facts = said(shell(*PILOT, "--models", "double/a", "--base-url", double.url, "--limit-usd",
                      "0.00001", "--json", key="k-12345"))
     assert facts["exit_code"] == 4 and "limit" in facts["error"]
 
@@ -168,17 +167,17 @@ def test_an_unfinished_run_is_verified_as_far_as_it_goes(cli, live, double):
         assert facts["exit_code"] == 3 and "1 of 1 runs are unfinished" in facts["error"]
 
 
-def test_an_edited_run_is_named_beside_the_error(cli, here):
+def test_an_edited_run_is_named_beside_the_error(shell, here):
     path = run_in(here / "p") / "pilot-summary.md"
     path.write_text(path.read_text() + "x")
-    facts = said(cli("analyze.py", "--verify", "p", "--json"))
+    facts = said(shell("analyze.py", "--verify", "p", "--json"))
     assert facts["exit_code"] == 2 and "1 of 1 runs" in facts["error"]
     assert "pilot-summary.md" in facts["runs"][0]["problems"][0]
 
 
 # --- whatever happens --------------------------------------------------------------------------
 
-def ended(body, *flags):
+def script(body, *flags):
     """A script whose `main` is `body`, run with `flags`."""
     code = f"from common import cli\ndef main(argv):\n    {body}\ncli.run(main)"
     return subprocess.run([sys.executable, "-c", code, *flags], cwd=ROOT, check=False, text=True,
@@ -186,28 +185,28 @@ def ended(body, *flags):
 
 
 def test_a_fault_of_ours_is_an_object_and_its_traceback_on_stderr():
-    done = ended("return 1 / 0", "--json")
+    done = script("return 1 / 0", "--json")
     assert said(done)["error"] == "unexpected ZeroDivisionError: division by zero"
     assert done.returncode == 1 and "Traceback" in done.stderr
 
 
 def test_an_interruption_is_an_object():
-    assert said(ended("raise KeyboardInterrupt", "--json"))["exit_code"] == 130
+    assert said(script("raise KeyboardInterrupt", "--json"))["exit_code"] == 130
 
 
 def test_what_is_printed_on_the_way_never_reaches_stdout():
-    done = ended("print('on the way'); return cli.Done(0, {'n': 1}, 'text')", "--json")
+    done = script("print('on the way'); return cli.Done(0, {'n': 1}, 'text')", "--json")
     assert said(done) == {"n": 1, "exit_code": 0, "error": None}
     assert done.stderr == "on the way\n"
 
 
 def test_people_get_the_text_instead():
-    done = ended("return cli.Done(3, {'n': 1}, 'text', 'left')")
+    done = script("return cli.Done(3, {'n': 1}, 'text', 'left')")
     assert (done.returncode, done.stdout, done.stderr) == (3, "text\n", "error: left\n")
 
 
 def test_several_errors_are_a_line_each():
-    done = ended("return cli.Done(3, {}, '', 'one\\ntwo')", "--json")
+    done = script("return cli.Done(3, {}, '', 'one\\ntwo')", "--json")
     assert done.stderr == "error: one\nerror: two\n"
     assert json.loads(done.stdout)["error"] == "one\ntwo"
 
@@ -281,7 +280,7 @@ def test_the_help_says_what_each_flag_means_and_gives_commands_that_parse(name, 
         import_module(name).arguments(command.split())
 
 
-def test_a_help_is_for_people_under_json_too(cli):
+def test_a_help_is_for_people_under_json_too(shell):
     for name in NAMES:
-        done = cli(f"{name}.py", "--json", "--help")
+        done = shell(f"{name}.py", "--json", "--help")
         assert done.returncode == 0 and done.stdout.startswith(f"usage: {name}.py")

@@ -9,12 +9,11 @@ installed (requirements-dev.txt, or AXE_CORE=path/to/axe.min.js), its rules are 
 import importlib.util
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from conftest import ended
 from study_rows import plan
 from test_document import evil
 
@@ -34,13 +33,16 @@ PAGES = ("pilot", "pilot, four respondents", "tournament", "urrp", "urrp, three 
 def pages(browser, tmp_path_factory):
     """{name: path}; the committed ones are what the code makes now, as other tests show."""
     made = tmp_path_factory.mktemp("pages")
-    run("calibrate.py", "--reps", 1, "--fits", 0, "--sizes", "10,20,4x1", "--populations",
-        "superrational,coin", "--out", made / "calibration")
-    run("run_pilot.py", "--provider", "simulated", "--out", made / "pilot", "--run-id", "four")
+    for flags in (("calibrate.py", "--reps", 1, "--fits", 0, "--sizes", "10,20,4x1",
+                   "--populations", "superrational,coin", "--out", "calibration"),
+                  ("run_pilot.py", "--out", "pilot", "--run-id", "four"),
+                  ("urrp_run.py", "--out", "urrp", "--output", "t.jsonl"),
+                  ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html")):
+        assert ended(made, *flags).returncode == 0
     return {"pilot": EXAMPLES / "pilot-smollm2/report.html",
             "pilot, four respondents": made / "pilot/four/report.html",
             "tournament": tournament(made), "urrp": EXAMPLES / "urrp-smollm2/report.html",
-            "urrp, three models": three_models(made),
+            "urrp, three models": made / "urrp.html",
             "calibration": made / "calibration/report.html",
             "iterated PD": ROOT / "pd-agents/data/examples/local-smollm2/report.html",
             "index": listed(made / "listed", [EXAMPLES, made / "acausal", made / "calibration",
@@ -63,18 +65,6 @@ def tournament(made):
     with patch("cirrus.judge.study.models", lambda rows: models):
         analyze.main([str(folder)])
     return folder / "report.html"
-
-
-def three_models(made):
-    run("urrp_run.py", "--provider", "simulated", "--out", made / "urrp",
-        "--output", made / "t.jsonl")
-    run("urrp_analyze.py", made / "t.jsonl", "--html", made / "urrp.html")
-    return made / "urrp.html"
-
-
-def run(script, *flags):
-    subprocess.run([sys.executable, ROOT / script, *map(str, flags)], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def listed(folder, paths):

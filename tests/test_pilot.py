@@ -158,11 +158,11 @@ def test_a_row_holds_what_the_design_promises(cli, tmp_path):
 
 
 @pytest.mark.parametrize("version, python", list(pythons()))
-def test_every_supported_python_derives_the_same_bytes(cli, tmp_path, version, python):
+def test_every_supported_python_derives_the_same_bytes(shell, tmp_path, version, python):
     if not python:
         pytest.skip(f"no Python {version} on this machine")
-    assert cli(PILOT, "--out", "here").returncode == 0
-    assert cli(PILOT, "--out", "there", python=python).returncode == 0
+    assert shell(PILOT, "--out", "here").returncode == 0
+    assert shell(PILOT, "--out", "there", python=python).returncode == 0
     assert derived(run_in(tmp_path / "here")) == derived(run_in(tmp_path / "there"))
 
 
@@ -268,9 +268,9 @@ def folder_and_output(folder, run):
 
 
 @pytest.mark.parametrize("fault, code", [("echo-key", 0), ("echo-key-401", 5)])
-def test_the_key_is_in_no_file_and_no_line(cli, double, tmp_path, fault, code):
+def test_the_key_is_in_no_file_and_no_line(shell, double, tmp_path, fault, code):
     double.script(key=KEY, faults=[{"fault": fault, "skip": 3}])
-    run = cli(PILOT, *LIVE, "--base-url", double.url, key=KEY)
+    run = shell(PILOT, *LIVE, "--base-url", double.url, key=KEY)
     everything = folder_and_output(tmp_path, run)
     assert run.returncode == code and b"[key]" in everything
     assert KEY.encode() not in everything

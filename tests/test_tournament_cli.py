@@ -158,11 +158,11 @@ def test_json_is_one_object(cli):
 
 
 @pytest.mark.parametrize(("version", "python"), list(pythons()))
-def test_every_supported_python_derives_the_same_bytes(cli, tmp_path, version, python):
+def test_every_supported_python_derives_the_same_bytes(shell, tmp_path, version, python):
     if not python:
         pytest.skip(f"no Python {version} on this machine")
-    assert cli(SCRIPT, *SMALL, "--out", "here").returncode == 0
-    assert cli(SCRIPT, *SMALL, "--out", "there", python=python).returncode == 0
+    assert shell(SCRIPT, *SMALL, "--out", "here").returncode == 0
+    assert shell(SCRIPT, *SMALL, "--out", "there", python=python).returncode == 0
     assert derived(run_in(tmp_path / "here")) == derived(run_in(tmp_path / "there"))
 
 

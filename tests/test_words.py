@@ -2,12 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from functools import cache
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, ended
 
 from cirrus.judge import schema
 from common.artifacts import read_bytes
@@ -23,8 +21,7 @@ FOREIGN = {"--help", "--to", "--million", "--read", "--sheet", "--log-dir", "--e
 
 @cache
 def usage(script):
-    return subprocess.run([sys.executable, ROOT / script, "--help"], capture_output=True,
-                          text=True, check=True, env=clean_environment()).stdout
+    return ended(ROOT, script, "--help").stdout
 
 
 def flags(text):

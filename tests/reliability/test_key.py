@@ -67,7 +67,7 @@ def key(request):
 
 
 @pytest.fixture
-def asked(cli, double, tmp_path, key):
+def asked(shell, double, tmp_path, key):
     """asked(name, flags…, env=…) runs a command with the key → the finished process."""
     (tmp_path / "plan.json").write_text(json.dumps(PLAN))
     (tmp_path / "live.json").write_text(json.dumps(VOICES))
@@ -75,7 +75,7 @@ def asked(cli, double, tmp_path, key):
     def run(name, *flags, **more):
         command = COMMANDS.get(name, name)
         live = ("--base-url", double.url) if name in COMMANDS else ()
-        return cli(*command, *live, *flags, key=key, timeout=120, **more)
+        return shell(*command, *live, *flags, key=key, timeout=120, **more)
     return run
 
 

@@ -349,7 +349,7 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(name, campa
           f"{done.seconds:.2f} s undisturbed")
 
 
-def test_what_a_kill_left_beside_a_file_is_gone_after_the_next_start(cli, tmp_path):
+def test_what_a_kill_left_beside_a_file_is_gone_after_the_next_start(shell, tmp_path):
     run = tmp_path / "results/urrp/the-run"
     (run / "deeper").mkdir(parents=True)
     with subprocess.Popen(["true"]) as ended:  # a live process's file is being written, no litter
@@ -359,7 +359,7 @@ def test_what_a_kill_left_beside_a_file_is_gone_after_the_next_start(cli, tmp_pa
     foreign = [tmp_path / f".notes.{dead}.tmp", run / "deeper/notes.tmp"]
     for path in (*litter, *foreign):
         path.write_text("half a file")
-    assert cli("urrp_run.py", "--pilot", "--trials", 1, "--models", "open", "--run-id",
+    assert shell("urrp_run.py", "--pilot", "--trials", 1, "--models", "open", "--run-id",
                "the-run").returncode == 0
     assert not [path for path in litter if path.exists()]
     assert all(path.exists() for path in foreign)

@@ -173,10 +173,10 @@ def test_a_terminal_that_is_watched_shows_no_sequence_but_the_progress_lines_own
 
 @pytest.mark.parametrize("fault", ["404", "401", "402"])
 @pytest.mark.parametrize("flags", [(), ("--json",)])
-def test_what_an_error_says_is_one_line_of_words(cli, double, tmp_path, fault, flags):
+def test_what_an_error_says_is_one_line_of_words(shell, double, tmp_path, fault, flags):
     double.script(catalogue=False, faults=[
         {"fault": fault, "message": "".join((*TERMINAL, *PAGE, *NAMES)), "skip": 4}])
-    done = cli("run_pilot.py", "--base-url", double.url, "--models", NAME, "--runs", 2,
+    done = shell("run_pilot.py", "--base-url", double.url, "--models", NAME, "--runs", 2,
                "--concurrency", 1, "--out", "o", *flags)
     assert done.returncode == 5
     assert MARK in done.stderr and not controls(done.stdout + done.stderr)
@@ -186,11 +186,11 @@ def test_what_an_error_says_is_one_line_of_words(cli, double, tmp_path, fault, f
         assert_markdown(path.read_text(), path.read_text())
 
 
-def test_a_file_of_trials_from_elsewhere_is_told_in_words(cli, tmp_path):
+def test_a_file_of_trials_from_elsewhere_is_told_in_words(shell, tmp_path):
     lines = [json.dumps({"model": name, "trial": name, "prompt_id": name, "prompt": name,
                          "output": name}) + name for name in NAMES]
     (tmp_path / "t.jsonl").write_text("\n".join(lines), encoding="utf-8", newline="")
-    done = cli("urrp_analyze.py", "t.jsonl")
+    done = shell("urrp_analyze.py", "t.jsonl")
     assert done.returncode == 2 and not controls(done.stdout + done.stderr)
 
 

@@ -35,7 +35,7 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds worker processes in /proc")
 @pytest.mark.parametrize("victim", ["parent", "child"])
 def test_a_plan_survives_sigkill_of_parent_and_child_with_nothing_repeated(
-        cli, tmp_path, undisturbed, victim):
+        shell, tmp_path, undisturbed, victim):
     process = started(tmp_path, *PLAN, "--jobs", 2, "--out", "o")
     wait_for(lambda: len(list((tmp_path / "o").rglob("acausal_manifest.json"))) >= 5)
     os.kill(process.pid if victim == "parent" else children(process.pid)[0], signal.SIGKILL)
@@ -43,7 +43,7 @@ def test_a_plan_survives_sigkill_of_parent_and_child_with_nothing_repeated(
     if victim == "parent":
         assert process.returncode == -signal.SIGKILL
         assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 48
-    again = cli(SCRIPT, *PLAN, "--jobs", 2, "--out", "o", timeout=120)
+    again = shell(SCRIPT, *PLAN, "--jobs", 2, "--out", "o", timeout=120)
     assert again.returncode == 0, again.stderr
     counts = answered(tmp_path / "o")
     assert set(counts.values()) == {1}

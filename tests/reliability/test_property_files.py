@@ -32,12 +32,6 @@ LIVE = Choice(False, "http://127.0.0.1:1/v1", "")
 BYTES = st.binary(max_size=200) | ANY_TEXT.map(lambda text: text.encode("utf-8", "replace"))
 
 
-@pytest.fixture(autouse=True)
-def no_sync(monkeypatch):
-    """Thousands of small files; none has to outlive a power cut."""
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
-
-
 def utf8(text):
     """The text's bytes; half a character becomes bytes that no UTF-8 has."""
     return text.encode("utf-8", "surrogatepass")

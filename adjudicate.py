@@ -97,7 +97,7 @@ def usual():
 def configuration(args):
     """Defaults, --config, flags; every value checked."""
     from common import config as c
-    return c.configuration(CONFIG, args.config, checks(), {
+    return c.configuration([CONFIG, args.config], checks(), {
         **c.shared_flags(args), "sample": args.sample, "temperature": args.temperature})
 
 

@@ -83,12 +83,7 @@ def opening(value):
 def configuration(args, flags):
     """The pilot's file, what another design changes, a file that was given, the flags."""
     from common import config as c
-    usual = c.configuration(CONFIG, DESIGNS[args.design][0], checks(), {})
-    if Path(args.config) != CONFIG:
-        usual = c.merge(usual, c.load(args.config, checks()))
-    said = {key: value for key, value in flags.items() if value is not None}
-    c.check(said, checks(), "command line")
-    return c.merge(usual, said)
+    return c.configuration([CONFIG, DESIGNS[args.design][0], args.config], checks(), flags)
 
 
 def asked(config, models, args):
@@ -139,7 +134,7 @@ def check_bulletins(args, there):
 def usual(args):
     """The design without flags and key."""
     from common import config as c
-    config = c.merge(c.load(CONFIG, checks()), c.load(DESIGNS[args.design][0], checks()))
+    config = c.configuration([CONFIG, DESIGNS[args.design][0]], checks(), {})
     return {key: config[key] for key in ASKED} | {"models": config["respondents"]} | (
         {} if args.design == "2x2" else {"design": args.design})
 

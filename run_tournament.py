@@ -139,12 +139,9 @@ def flags_over(args) -> dict:
 
 
 def seeds_given(args) -> list[int] | None:
-    if args.seeds is None:
-        seeds = None if args.seed is None else [str(args.seed)]
-    elif args.seed is not None:
+    if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
-    else:
-        seeds = cli.names(args.seeds)
+    seeds = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
     if seeds is None:
         return None
     if not seeds or not all(s.isascii() and s.isdigit() and len(s) <= 18 for s in seeds):

@@ -84,7 +84,7 @@ def checks():
 def configuration(args) -> dict:
     """Defaults, the file, then the flags; every value checked."""
     from common import config as c
-    settings = c.configuration(CONFIG, args.config, checks(), {
+    settings = c.configuration([CONFIG, args.config], checks(), {
         **c.shared_flags(args), "trials": args.trials,
         "temperatures": temperatures(args.temperatures, args.temperature)})
     if settings["trials"] < MIN_TRIALS and not args.pilot:

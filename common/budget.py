@@ -225,11 +225,8 @@ class SharedBudget(Budget):
 
     def tightest(self, request: Request) -> Budget:
         """Of the two, the one whose projection fills more of its limit."""
-        return max((self, self._own(request)), key=_fullness)
-
-
-def _fullness(budget: Budget) -> float:
-    return budget.projection() / budget.limit if budget.limit else 0.0
+        return max((self, self._own(request)), key=lambda budget: (
+            budget.projection() / budget.limit if budget.limit else 0.0))
 
 
 # --- Which waiting call may go next: what was yielded together is paid for together, or not beg ---

@@ -343,34 +343,41 @@ def clock_face(seconds: float) -> str:
     return f"{hour}:{minute:02d}:{second:02d}" if hour else f"{minute}:{second:02d}"
 
 
-class Progress:
-    """Called by `Drive` whenever something has happened; writes to stderr when it is time."""
+class Line:
+    """Written when it is time: over itself on a terminal, anew elsewhere."""
 
     def __init__(self, name: str, stream=None) -> None:
         self.name, self.stream = name, stream or sys.stderr
-        self.live = self.stream.isatty()
-        self.next = time.monotonic() + (0 if self.live else LINE_EVERY_S)
+        self.live, self.next = self.stream.isatty(), time.monotonic()
+
+    def due(self, now: float) -> bool:
+        if now < self.next:
+            return False
+        self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
+        return True
+
+    def write(self, line: str, pairs: str, end: str) -> None:
+        """`line` for people, `pairs` for programmes; `end`: a line feed after the last word."""
+        self.stream.write(f"\r{line[:118]}\x1b[K{end}" if self.live else f"progress {pairs}\n")
+        self.stream.flush()
+
+
+class Progress(Line):
+    """Called by `Drive` whenever something has happened."""
+
+    def __init__(self, name: str, stream=None) -> None:
+        super().__init__(name, stream)
+        self.next += 0 if self.live else LINE_EVERY_S
 
     def __call__(self, drive) -> None:
         now = time.monotonic()
-        if now < self.next:
-            return
-        self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
-        self._show(drive, now)
-
-    def _show(self, drive, now: float) -> None:
-        if self.live:
-            self.stream.write("\r" + self.line(drive, now)[:118] + "\x1b[K")
-        else:
-            self.stream.write("progress " + self.pairs(drive, now) + "\n")
-        self.stream.flush()
+        if self.due(now):
+            self.write(self.line(drive, now), self.pairs(drive, now), "")
 
     def close(self, drive) -> None:
         """The last word: a line that stays."""
-        self._show(drive, time.monotonic())
-        if self.live:
-            self.stream.write("\n")
-            self.stream.flush()
+        now = time.monotonic()
+        self.write(self.line(drive, now), self.pairs(drive, now), "\n")
 
     def eta_s(self, drive, now: float) -> float | None:
         """Seconds left at this start's own pace; None before the first reply."""
@@ -406,37 +413,28 @@ class Progress:
         return " ".join(f"{key}={value}" for key, value in said.items())
 
 
-class Counted:
+class Counted(Line):
     """The same for work that has no calls: `add` says how much more is done, and what it was."""
 
     def __init__(self, name: str, total: int, done: int = 0, stream=None) -> None:
-        self.name, self.total, self.done, self.earlier = name, total, done, done
-        self.stream = stream or sys.stderr
-        self.live, self.started = self.stream.isatty(), time.monotonic()
-        self.next = self.started
+        super().__init__(name, stream)
+        self.total, self.done, self.earlier, self.started = total, done, done, self.next
 
     def add(self, n: int, what: str) -> None:
         self.done += n
         now = time.monotonic()
-        if now >= self.next:
-            self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
+        if self.due(now):
             self._show(what, now)
 
-    def _show(self, what: str, now: float) -> None:
+    def _show(self, what: str, now: float, end: str = "") -> None:
         made = self.done - self.earlier
         eta = (now - self.started) / made * (self.total - self.done) if made else None
         left = "" if eta is None or self.done >= self.total else clock_face(eta)
-        if self.live:
-            self.stream.write(f"\r{self.name}  {self.done:,}/{self.total:,}  {what}"
-                              f"{'  ETA ' + left if left else ''}"[:119] + "\x1b[K")
-        else:
-            self.stream.write(f"progress run={self.name} done={self.done} total={self.total}"
-                              f"{f' eta_s={eta:.0f}' if left else ''}\n")
-        self.stream.flush()
+        self.write(f"{self.name}  {self.done:,}/{self.total:,}  {what}"
+                   f"{'  ETA ' + left if left else ''}",
+                   f"run={self.name} done={self.done} total={self.total}"
+                   f"{f' eta_s={eta:.0f}' if left else ''}", end)
 
     def close(self) -> None:
         """The last word: a line that stays."""
-        self._show("", time.monotonic())
-        if self.live:
-            self.stream.write("\n")
-            self.stream.flush()
+        self._show("", time.monotonic(), "\n")

@@ -6,6 +6,7 @@ the same for every script that calls a model, so that flags, files and errors me
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -198,15 +199,13 @@ CALL_CHECKS: dict[str, Check] = {
 MERGED = ("cost", "concurrency")  # objects of which a file may give a part
 
 
-def configuration(default: Path, given: Path, checks: Mapping[str, Check],
+def configuration(files: Iterable[Path | str], checks: Mapping[str, Check],
                   flags: Mapping[str, Any]) -> dict[str, Any]:
-    """The default file, the `given` one over it, then the flags that are not None; all checked."""
-    settings = load(default, checks)
-    if Path(given) != Path(default):
-        settings = merge(settings, load(given, checks))
+    """The files, each over those before it, then the flags that are not None; all checked."""
     said = {key: value for key, value in flags.items() if value is not None}
+    loaded = [load(path, checks) for path in dict.fromkeys(map(Path, files))]
     check(said, checks, "command line")
-    return merge(settings, said)
+    return reduce(merge, [*loaded, said])
 
 
 def merge(below: Mapping, above: Mapping) -> dict[str, Any]:
@@ -217,12 +216,7 @@ def merge(below: Mapping, above: Mapping) -> dict[str, Any]:
 def shared_flags(args) -> dict[str, Any]:
     """The flags of every calling script that a configuration file may say too."""
     return {"seed": args.seed, "reasoning_effort": args.effort, "pin": args.pin,
-            "cost": limit_flag(args.limit_usd)}
-
-
-def limit_flag(usd: float | None) -> dict | None:
-    """--limit-usd as the configuration says it."""
-    return None if usd is None else {"limit_usd": usd}
+            "cost": None if args.limit_usd is None else {"limit_usd": args.limit_usd}}
 
 
 def chosen(flag: str | None, config: Mapping, choice: cli.Choice) -> list[str]:

@@ -229,7 +229,7 @@ class Session:
             run.begin(self._limit_each)
         self.provider = self._provider()
         budget = self._budget()
-        progress = self._progress()
+        progress = (Silence if settings.silent else Progress)(settings.name)
         ledgers = {name: Ledger(run.journal, run.inflight) for name, run in self.runs.items()}
         drive = Drive(self.provider, ledgers, settings.limits, budget, progress)
         drive.announce(self.requests)
@@ -256,9 +256,6 @@ class Session:
             print(f"note: the service has booked ${found['booked_usd']:.6f} for {found['calls']} "
                   f"calls that were charged ${found['charged_usd']:.6f} here: its own account "
                   "counts", file=sys.stderr)
-
-    def _progress(self) -> Progress:
-        return (Silence if self.settings.silent else Progress)(self.settings.name)
 
     def _budget(self) -> Budget:
         """One over all runs and, where they are several, one for each: a call fits into both."""
@@ -374,7 +371,7 @@ class Session:
 class Silence(Progress):
     """Of a run in a pool: the parent says how far the plan is."""
 
-    def _show(self, drive, now: float) -> None:
+    def write(self, line: str, pairs: str, end: str) -> None:
         pass
 
 

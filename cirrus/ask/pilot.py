@@ -94,7 +94,9 @@ def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> 
     blocks = [[_trial(domain, config, block, cell, rng) for cell in cells]
               for block in dealt(domain, config, models)]
     for trials in blocks:
-        rng.stream("cells", *_drawn_by(trials[0].block)).shuffle(trials)
+        block = trials[0].block
+        drawn_by = (block.name,) if block.frame else (block.model, block.run)
+        rng.stream("cells", *drawn_by).shuffle(trials)
     rng.stream("schedule").shuffle(blocks)
     return blocks
 
@@ -103,10 +105,6 @@ def dealt(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> I
     """The blocks of a study in the order in which they are dealt."""
     deal, _, name = DESIGNS[config.get("design", "2x2")]
     return deal(domain, config, models, SeededRandom(config["seed"], name))
-
-
-def _drawn_by(block: Block) -> tuple[str | int, ...]:
-    return (block.model, block.run) if not block.frame else (block.name,)
 
 
 def _pilot_blocks(domain: Domain, config: Mapping, models: Sequence[str],

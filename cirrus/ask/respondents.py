@@ -191,7 +191,7 @@ def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tu
     if missing == "truncated":
         return f"Decision: {cues.cooperative[:4]}", "length"
     label = cues.cooperative if cooperates else cues.other
-    reasons = _rationale(cooperates, rng)
+    reasons = " ".join(rng.sample(REASONS[cooperates], 2))
     if CONSIDERATIONS in request.user[-200:]:
         return "\n".join([*reasons.split(". "), f"Decision: {label}"]), "stop"
     return f"Decision: {label}\nRationale: {reasons}", "stop"
@@ -203,10 +203,6 @@ def decide(name: str, cues: Cues, rng: random.Random, world: int = 0) -> tuple[b
     unreadable, cut_off = population(name).missing(cues, cooperates)
     return cooperates, ("unreadable" if luck < unreadable else
                         "truncated" if luck < unreadable + cut_off else "")
-
-
-def _rationale(cooperates: bool, rng: random.Random) -> str:
-    return " ".join(rng.sample(REASONS[cooperates], 2))
 
 
 def respondent(name: str, world: int = 0):

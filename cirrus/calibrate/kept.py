@@ -175,8 +175,7 @@ class Replications:
             raise UsageError(f"{self.folder}: its {len(self.records)} replications are of other "
                              f"code ({changed[0]} has changed since); choose another --out")
         path = self.folder / NAME
-        new = not path.exists() or not path.stat().st_size
-        if new:
+        if not path.exists() or not path.stat().st_size:
             self._write([self.header])
 
     def keep(self, records: Iterable[Mapping[str, Any]]) -> None:

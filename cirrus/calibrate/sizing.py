@@ -27,10 +27,10 @@ from cirrus.calibrate.studies import (
     tournament_runs,
 )
 from common import UsageError
-from common.instrument import projected
+from common.instrument import FREE, projected
 from common.rng import SeededRandom
 from common.runs import ROOT
-from common.wire import Model, Reply, Request, as_model
+from common.wire import Reply, Request, as_model
 from show.figures import count, percent
 
 ENOUGH = 0.8
@@ -104,8 +104,7 @@ def price(question: Question, size: int | str) -> tuple[int, float]:
     design = DESIGNS[question.design]
     settings = json.loads((ROOT / "config" / design.config).read_text("utf-8"))
     prices = {name: as_model(entry) for name, entry in settings["prices"].items()}
-    free = Model(prompt=0.0, completion=0.0, price_from="simulated")
-    assumed = as_model(settings["assumed_price"]) if question.models else free
+    assumed = as_model(settings["assumed_price"]) if question.models else FREE
     if design.kind == "tournament":
         requests, times = _first_round(size, question, settings["games_per_pair"])
     else:

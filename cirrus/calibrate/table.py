@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import stats
 from cirrus import ALPHA
-from cirrus.ask.cues import Cues
 from cirrus.ask.pilot import MECHANISM, PILOT, Cell
 from cirrus.ask.populations import (
     POOLS,
@@ -114,10 +113,6 @@ def table(header: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> di
         out["repeats"] = {"seed": first["seed"], "claims": len(first["claims"])}
         out["expectations"] = answered(out["expectations"], first)
     return out
-
-
-def does_of(name: str) -> str:
-    return known(name) if is_known(name) else "a respondent of the user's own"
 
 
 def _place(name: str) -> tuple[int, str]:
@@ -451,7 +446,7 @@ def required(name: str, share: Mapping[str, float]) -> dict[str, bool]:
             "interaction": interaction >= LEAST - ZERO, "log-odds": _log_odds(share) > ZERO,
             "scale": share["LA"] - share["UL"] < LEAST - ZERO,
             "labels": all(effect > ZERO for effect in _by_label(name)),
-            "missing": _most_missing(name) <= MOST_MISSING}
+            "missing": max(missing(name, cell) for cell in MECHANISM) <= MOST_MISSING}
 
 
 def further(name: str, share: Mapping[str, float]) -> dict[str, bool]:
@@ -471,32 +466,23 @@ def _log_odds(share: Mapping[str, float]) -> float:
 def _by_label(name: str) -> Iterable[float]:
     """HP − LA in each scheme, and in each order."""
     sides = [scenes(MECHANISM[at], wordings=WORDINGS) for at in (0, 3)]
-    for kind in (_scheme, _order):
+    for kind in (lambda cues: cues.cooperative,
+                 lambda cues: ORDERS[cues.first != cues.cooperative]):
         for level in sorted({kind(cues) for cues in sides[0]}):
             high, low = (expected(name, [cues for cues in side if kind(cues) == level])
                          for side in sides)
             yield high - low
 
 
-def _scheme(cues: Cues) -> str:
-    return cues.cooperative
-
-
-def _order(cues: Cues) -> str:
-    return ORDERS[cues.first != cues.cooperative]
-
-
-def _most_missing(name: str) -> float:
-    """The largest share of answers that go missing in a cell."""
-    return max(missing(name, cell) for cell in MECHANISM)
-
-
 def missing(name: str, cell: Cell) -> float:
+    """The share of answers that go missing in a cell."""
     agent, prompts = population(name), scenes(cell)
     return math.fsum(p * sum(agent.missing(cues, True)) + (1 - p) * sum(agent.missing(cues, False))
                      for cues in prompts for p in (agent.chance(cues),)) / len(prompts)
 
 
-def known(name: str) -> str:
+def does_of(name: str) -> str:
     """What a population or a pool does, in words."""
+    if not is_known(name):
+        return "a respondent of the user's own"
     return POOLS[name][0] if name in POOLS else population(name).does

@@ -90,6 +90,8 @@ def test_missing_decisions_are_left_out_and_bounded():
                               "lowest": pytest.approx(1 / 3 - 1 / 2), "highest": 1 - 0}
     assert [(c["k"], c["n"], c["missing"]) for c in e.cells_table(rows)] == [(1, 1, 2), (0, 1, 1)]
     assert e.bounds(rows[:3]) == dict.fromkeys(e.FILLS)   # one cell has no contrast
+    both = rows + cells({HPL: [0], LAL: [0]}, "b")   # whose contrast is 0, whatever is missing
+    assert e.bounds(both)["highest"] == (1 + 0) / 2
 
 
 def test_cells_stand_in_one_order_and_an_unread_one_has_no_share():

@@ -51,7 +51,7 @@ COMPLETE, READ, EFFECT, INTERACTION, COST, REPEATED = range(6)
     (COMPLETE, {"trials": 121, "answered": 120}, False),
     (READ, {"read": 114}, False), (READ, {"read": 115}, True),          # exactly 95%, and above
     (EFFECT, {"size": (.5, .1)}, False), (EFFECT, {"size": (.5001, .1)}, True),
-    (EFFECT, {"size": (None, None)}, False),
+    (EFFECT, {"size": (None, None)}, False), (EFFECT, {"size": (-.8, -1.2)}, False),
     (EFFECT, {"size": (None, None), "shares": (1, 0)}, True),           # nothing overlaps
     (EFFECT, {"size": (None, None), "shares": (1, .05)}, False),
     (EFFECT, {"size": (None, None), "shares": (.95, 0)}, False),
@@ -104,7 +104,7 @@ PRACTICAL, FURTHER, PATTERN = "of practical interest", "warrant further", "inter
     ({"word": "not evaluable"}, []),
     ({"size": (.8, .5)}, [FURTHER, PATTERN]),
     ({"size": (.8, .5001)}, [PRACTICAL, FURTHER, PATTERN]),
-    ({"size": (None, None)}, [FURTHER, PATTERN]),
+    ({"size": (None, None)}, [FURTHER, PATTERN]), ({"size": (.8, -.6)}, [FURTHER, PATTERN]),
     ({"size": (None, None), "shares": (1, 0)}, [PRACTICAL, FURTHER, PATTERN]),
     ({"primary": contrast(low=0)}, [PATTERN]), ({"primary": contrast(low=1e-9)},
                                                [PRACTICAL, FURTHER, PATTERN]),

@@ -270,6 +270,12 @@ def test_how_decisions_were_read_is_told_where_they_were(read):
     assert ("what is read has no sampling" in said) is read
 
 
+def test_calls_are_told_with_those_that_have_no_answer():
+    outcomes = {"strategy": {"ok": 2, "refused": 1},
+                "decision": {"ok": 5, "provider_error": 2, "not_run": 1}}
+    assert study._calls(outcomes) == ["11", "3"]
+
+
 def voiced(name, status="ok", number=1, terms=False, **more):
     return {"policy_id": name, "policy_status": status, "round": number, "agent": "agent-01",
             "policy": f"Policy {name}.", "markers": {"benchmark_terms": terms}, "bulletin": "b1",

@@ -75,7 +75,8 @@ def test_what_was_decided_by_a_refused_policy_is_missing(monkeypatch):
 
 
 def test_policies_of_main_runs_are_compared_by_round_and_first_ones_by_run(monkeypatch):
-    texts = [policy("p1"), policy("p2"), policy("p3", number=2), policy("p4", "not_run")]
+    texts = [policy("p1"), policy("p2"), policy("p3", number=2),
+             policy("p4", "not_run", served_model="m-9")]
     cell = "cvd S.high-C.present-H.low"
     data = collected(monkeypatch, [], texts)
     assert data.texts == {(1, "cvd", 1): {cell: ["text p1", "text p2"]},

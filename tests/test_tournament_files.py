@@ -113,11 +113,12 @@ def test_the_manifest_adds_up():
         assert manifest[f"{name}_sha256"] == sha256(canonical_json(manifest[name]))
 
 
-def test_what_nobody_knows_is_counted_and_what_was_not_asked_is_no_answer():
+@pytest.mark.parametrize("outcome", ["not_run", "provider_error"])
+def test_what_nobody_knows_is_counted_and_what_was_not_answered_is_no_answer(outcome):
     unknown = Reply("ok", "Decision: COORDINATE")
-    _, files = tiny({"e1/b": unknown, "e2/a": NOT_RUN})
+    _, files = tiny({"e1/b": unknown, "e2/a": Reply(outcome)})
     manifest = files["acausal_manifest.json"]
-    assert manifest["outcomes"]["decision"] == {"ok": 3, "not_run": 1}
+    assert manifest["outcomes"]["decision"] == {"ok": 3, outcome: 1}
     assert manifest["served"]["m/decision"] == {"m-served": 2, "None": 1}
     assert manifest["upstreams"]["m/decision"] == {"upstream": 2, "None": 1}
     assert manifest["tokens"]["decision"] == {"prompt": 20, "output": 10, "reasoning": 0}

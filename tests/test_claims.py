@@ -140,6 +140,7 @@ def test_a_positive_sentence_needs_its_interval(given, said):
     ({}, "neither word, letter nor place", False),
     ({"labels": (False, 0)}, "neither word, letter nor place: not in each order", True),
     ({"labels": (True, .02)}, "Invariance to labels", False),
+    ({"labels": (True, .52 - .50)}, "Invariance to labels", False),   # .020000000000000018
     ({"labels": (True, .0201)}, "Invariance to labels: cooperation differs by 2.0", True),
     ({"labels": (True, None)}, "Invariance to labels", False),
     ({}, "additive in logits", True), ({}, "“Superrational”, or any word above", True),

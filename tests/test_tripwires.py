@@ -104,6 +104,13 @@ def test_missing_decisions_in_one_cell_trip():
         2 * .00023115, rel=1e-3)
 
 
+@pytest.mark.parametrize("answered, tripped", [(39, False), (40, True)])
+def test_exactly_five_percent_is_no_alarm(answered, tripped):
+    """One of 1 is missing, none of 39: p = 1/40 in either cell, by Holm 2/40."""
+    rows = [decision(A, None), *(decision(B, 1) for _ in range(answered))]
+    assert t.attrition(rows)["tripped"] is tripped
+
+
 def test_the_most_unusual_cell_is_named_and_one_cell_is_not_checked():
     cells = [(A, 12), (B, 3), (("high", "absent", "low"), 3)]
     rows = [decision(cell, None if at < lost else 1) for cell, lost in cells for at in range(50)]

@@ -95,11 +95,11 @@ def test_what_belongs_together_is_told_by_plan_or_by_run(tmp_path):
     ({"runs": ["a", "b"]}, []),
     ({"runs": ["a", "b", "c", "d"]},
      ["2 of 4 runs of p are not in this analysis: c, d."])])
-def test_runs_of_a_plan_that_are_not_here_are_named(plan, said, tmp_path):
+def test_runs_of_a_plan_that_are_not_here_are_named(plan, said, tmp_path, monkeypatch):
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "plan.json").write_text(json.dumps(plan))
-    runs = [run(tmp_path / "p" / name) for name in "ab"]
-    assert list(r._missing_of_plans(runs)) == said
+    runs = [run(tmp_path / "p" / name, seed=at) for at, name in enumerate("ab")]
+    assert list(r._missing_of_plans(runs)) == study(monkeypatch, *runs).limits == said
     for broken in ("{", "[]", "3", '{"runs": 3}'):
         (tmp_path / "p" / "plan.json").write_text(broken)
         with pytest.raises(UsageError, match=r"plan\.json: not a plan"):

@@ -128,6 +128,9 @@ def test_files_are_read_round_by_round_as_far_as_they_are_there(monkeypatch):
     assert list(r.policies(one)) == [("strategies_r1.json", True), ("strategies_r3.json", True)]
     assert list(r.rounds(one, False)) == [[("round_1_games.json", False)],
                                           [("round_3_games.json", False)]]
+    assert [checked for [(_, checked)] in r.rounds(one)] == [True, True]
+    monkeypatch.setattr(r, "rounds", lambda run, checked: [DATA | {"games": [game()] * checked}])
+    assert (len(list(r.decisions(one))), len(list(r.decisions(one, False)))) == (2, 0)
 
 
 def test_an_artifact_is_what_the_manifest_has_hashed(tmp_path, monkeypatch):

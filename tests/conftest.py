@@ -23,8 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from double import Double  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from cirrus.ask.bulletins import PROMPTS  # noqa: E402
-from cirrus.ask.cues import use  # noqa: E402
+from common.artifacts import json_file  # noqa: E402
 from common.budget import Budget  # noqa: E402
 from common.drive import Drive  # noqa: E402
 from common.journal import InFlight, Journal, Ledger  # noqa: E402
@@ -72,6 +71,8 @@ def process(folder, script, *flags, key="", python=sys.executable, timeout=60, e
 
 def ended(folder, script, *flags, key="", env=(), timeout=60):
     """The same in this process, in a tenth of the time; where it starts processes, in its own."""
+    from cirrus.ask.bulletins import PROMPTS
+    from cirrus.ask.cues import use
     flags = list(map(str, flags))
     if {"--jobs", "--scheduler"} & set(flags):
         return process(folder, script, *flags, key=key, env=env, timeout=timeout)
@@ -91,6 +92,13 @@ def run_in(folder):
     """The only run in a folder, whatever its settings have named it."""
     [run] = (path for path in Path(folder).iterdir() if path.is_dir())
     return run
+
+
+def edit(folder, change, name="manifest.json"):
+    """Change a JSON file of a folder as an object."""
+    data = json.loads((folder / name).read_bytes())
+    change(data)
+    (folder / name).write_bytes(json_file(data))
 
 
 def plan_in(folder):

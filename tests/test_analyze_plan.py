@@ -7,6 +7,7 @@ import shutil
 from unittest.mock import patch
 
 import pytest
+from conftest import edit
 from study_rows import CELLS, conducted, config, plan
 
 from cirrus.judge.rows import read_study
@@ -148,13 +149,6 @@ def test_the_same_run_twice_is_refused(small, copy):
     assert len(analysed(copy, copy)["runs"]) == 10  # one folder named twice is one folder
 
 
-def edit_manifest(run, edit):
-    path = run / "manifest.json"
-    manifest = json.loads(path.read_text())
-    edit(manifest)
-    path.write_text(json.dumps(manifest))
-
-
 def test_a_damaged_artifact_is_named(copy):
     path = copy / "cvd-S.low-C.absent-H.low-s42" / "round_1_games.json"
     good = path.read_text()
@@ -169,8 +163,8 @@ def test_a_damaged_artifact_is_named(copy):
 
 
 def test_an_unfinished_run_is_analysed_and_said(copy):
-    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42",
-                  lambda manifest: manifest.update(state="incomplete"))
+    edit(copy / "cvd-S.low-C.absent-H.low-s42",
+         lambda manifest: manifest.update(state="incomplete"))
     out = analysed(copy)
     assert any("unfinished" in line for line in out["limits"])
     assert "unfinished" in markdown(reports.document(json.loads(json.dumps(out))))
@@ -245,8 +239,8 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, 
 
 
 def test_an_unfinished_run_leaves_with_3(cli, copy):
-    edit_manifest(copy / "cvd-S.low-C.absent-H.low-s42",
-                  lambda manifest: manifest.update(state="incomplete"))
+    edit(copy / "cvd-S.low-C.absent-H.low-s42",
+         lambda manifest: manifest.update(state="incomplete"))
     assert cli("analyze.py", copy).returncode == 3
 
 
@@ -278,7 +272,7 @@ def poison(run, name, before, words, swap=("", "")):
     from common.artifacts import sha256
     path = run / name
     path.write_text(path.read_text().replace(before + swap[0], before + words + swap[1], 1))
-    edit_manifest(run, lambda m: m["files"].update({name: sha256(path.read_bytes())}))
+    edit(run, lambda m: m["files"].update({name: sha256(path.read_bytes())}))
 
 
 def test_the_report_holds_every_policy_once(cli, copy):
@@ -292,7 +286,7 @@ def test_the_report_holds_every_policy_once(cli, copy):
 def test_a_run_without_files_is_left_out_and_said(copy):
     run = copy / "cvd-S.low-C.absent-H.high-s42"
     (run / "journal.jsonl.gz").write_bytes(gzip_bytes(b""))
-    edit_manifest(run, lambda manifest: manifest.update(state="incomplete", files={}))
+    edit(run, lambda manifest: manifest.update(state="incomplete", files={}))
     assert any("has no files yet" in line for line in analysed(copy)["limits"])
 
 

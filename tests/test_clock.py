@@ -5,6 +5,7 @@ import time
 
 import pytest
 from conftest import run_in
+from tournaments import derived
 
 import run_pilot
 from common.reading import read
@@ -22,25 +23,23 @@ def jumping(request, monkeypatch):
         now() + next(shifts) if at is None else at))
 
 
-def derived(out, *flags):
-    """{file: content} of a pilot, but for the two that hold times."""
-    done = run_pilot.main(["--runs", "2", "--out", str(out), *flags])
-    assert done.code == 0
-    return {path.name: path.read_bytes() for path in run_in(out).iterdir()
-            if path.name not in ("manifest.json", "journal.jsonl.gz", ".lock")}
+def piloted(out, *flags):
+    """What must be the same of a pilot."""
+    assert run_pilot.main(["--runs", "2", "--out", str(out), *flags]).code == 0
+    return derived(run_in(out))
 
 
 def test_a_simulated_run_says_the_same(tmp_path, jumping, monkeypatch):
-    jumped = derived(tmp_path / "jumped")
+    jumped = piloted(tmp_path / "jumped")
     monkeypatch.undo()
-    assert jumped == derived(tmp_path / "steady") and len(jumped) > 4
+    assert jumped == piloted(tmp_path / "steady") and len(jumped) > 4
 
 
 def test_a_live_run_that_is_told_to_wait_until_a_date_waits_as_long(
         tmp_path, double, jumping, monkeypatch):
     def run(name):
         double.script(faults=[{"fault": "429-date", "times": 1, "skip": skip} for skip in (1, 5)])
-        return derived(tmp_path / name, "--base-url", double.url, "--models", "double/a",
+        return piloted(tmp_path / name, "--base-url", double.url, "--models", "double/a",
                        "--concurrency", "1")
     jumped = run("jumped")  # a wait of a day would end it
     monkeypatch.undo()

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 from conftest import ROOT, clean_environment, run_in
-
-from common.artifacts import read_bytes
+from tournaments import derived, started
 
 CONCURRENCY, LATENCY_S = 8, 0.05
 FLAGS = ("--models", "double/a,double/b", "--runs", "20", "--concurrency", str(CONCURRENCY),
@@ -16,21 +15,13 @@ EMPTY = [{"fault": "null-content", "digest": "0"}]  # some answers say nothing
 
 
 def start(double, out):
-    return subprocess.Popen(
-        [sys.executable, ROOT / "run_pilot.py", "--base-url", double.url, *FLAGS, "--out", out],
-        env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return started(ROOT, "--base-url", double.url, *FLAGS, "--out", out, script="run_pilot.py")
 
 
 def finish(double, out):
     process = start(double, out)
     said = process.communicate(timeout=60)[0]
     assert process.returncode == 0, said
-
-
-def derived(folder):
-    """{name: content} of everything but the journal and the manifest, which hold times."""
-    return {path.name: read_bytes(path) for path in folder.iterdir()
-            if path.name not in ("manifest.json", "journal.jsonl.gz")}
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from conftest import ROOT, edit
 
 import analyze
 from show.html import pages
 from show.listing import entries
 from show.listing import index as document
 
-ROOT = Path(__file__).resolve().parents[1]
 PILOT = ROOT / "results/examples/pilot-smollm2"
 
 
@@ -33,12 +33,6 @@ def index(found, where):
 def only(results):
     [entry] = entries([results], analyze.headlines())
     return entry
-
-
-def edit(folder, change, name="manifest.json"):
-    data = json.loads((folder / name).read_text())
-    change(data)
-    (folder / name).write_text(json.dumps(data))
 
 
 class Links(HTMLParser):

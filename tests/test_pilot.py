@@ -11,9 +11,10 @@ from itertools import pairwise
 
 import pytest
 from conftest import ROOT, clean_environment, pythons, run_in
+from domains import DOMAINS, SENTENCES
+from tournaments import derived, started, wait_for
 
 from cirrus.ask.pilot import design
-from cirrus.ask.prompts import load_domain
 from common.artifacts import read_bytes
 from common.journal import entries
 
@@ -24,21 +25,10 @@ CONFIG = json.loads((ROOT / "config/pilot.config.json").read_text())
 MODELS = ["m/one", "m/two", "m/three", "m/four"]
 DERIVED = {"trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
            "report.html"}
-# The sentences of the specification by which the cells of a block may differ.
-CUES = {
-    ("S", "high"): "Assume peers received this same notice at the same minute.",
-    ("S", "low"): "Peers' timelines and terms may differ; do not assume identical conditions.",
-    ("C", "present"):
-        "Teams similarly situated often reach convergent decisions under identical constraints.",
-    ("C", "absent"): ""}
 
 
 def dealt(seed=42, runs=10, models=MODELS):
-    return design(load_domain("cvd"), CONFIG | {"seed": seed, "runs": runs}, models)
-
-
-def derived(folder):
-    return {path.name: read_bytes(path) for path in folder.iterdir() if path.name in DERIVED}
+    return design(DOMAINS["cvd"], CONFIG | {"seed": seed, "runs": runs}, models)
 
 
 def rows(folder):
@@ -75,7 +65,7 @@ def test_the_cells_of_a_block_differ_in_the_sentences_of_the_cues_only():
         bare = set()
         for trial in block:
             text = trial.request.user
-            for cue in (CUES["S", trial.cell.S], CUES["C", trial.cell.C]):
+            for cue in (SENTENCES["S", trial.cell.S], SENTENCES["C", trial.cell.C]):
                 assert cue in text
                 text = text.replace(cue, "", 1)
             bare.add(" ".join(text.split()))
@@ -277,25 +267,20 @@ def test_the_key_is_in_no_file_and_no_line(shell, double, tmp_path, fault, code)
 
 
 def start(double, tmp_path, *more):
-    return subprocess.Popen([sys.executable, ROOT / PILOT, *LIVE, "--base-url", double.url, *more],
-                            cwd=tmp_path, env=clean_environment(), text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return started(tmp_path, *LIVE, "--base-url", double.url, *more, script=PILOT)
 
 
-def wait_for(double, calls):
-    ends = time.monotonic() + 20
-    while len(double.ledger()["requests"]) < calls:
-        assert time.monotonic() < ends
-        time.sleep(0.02)
+def wait_for_calls(double, calls):
+    wait_for(lambda: len(double.ledger()["requests"]) >= calls)
 
 
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, name):
     double.script(latency_s=0.2)
     process = start(double, tmp_path, "--concurrency", "4")
-    wait_for(double, 6)
+    wait_for_calls(double, 6)
     process.send_signal(name)
-    _, said = process.communicate(timeout=20)
+    said, _ = process.communicate(timeout=20)
     assert process.returncode == 130 and "the same command resumes" in said
     lines = list(entries(run_in(tmp_path / "o") / "journal.jsonl"))
     assert len(lines) == len(double.ledger()["requests"]) < 32  # calls in flight were awaited
@@ -307,18 +292,18 @@ def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, n
 def test_a_second_interruption_ends_at_once(double, tmp_path):
     double.script(faults=[{"fault": "hang", "skip": 2}])  # a first answer of each model
     process = start(double, tmp_path)
-    wait_for(double, 10)
+    wait_for_calls(double, 10)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=5)  # the calls themselves would take 60 s
+    said, _ = process.communicate(timeout=5)  # the calls themselves would take 60 s
     assert process.returncode == 130 and "Traceback" not in said
 
 
 def test_calls_given_up_by_an_interruption_are_charged_at_the_next_start(cli, double, tmp_path):
     double.script(faults=[{"fault": "hang", "times": 8, "skip": 2}], greedy=True)
     process = start(double, tmp_path)
-    wait_for(double, 10)
+    wait_for_calls(double, 10)
     process.send_signal(signal.SIGINT), time.sleep(0.5), process.send_signal(signal.SIGINT)
     process.communicate(timeout=5)
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
@@ -329,7 +314,7 @@ def test_calls_given_up_by_an_interruption_are_charged_at_the_next_start(cli, do
 def test_two_processes_on_one_run_the_second_is_refused(cli, double, tmp_path):
     double.script(latency_s=0.3)
     first = start(double, tmp_path)
-    wait_for(double, 1)
+    wait_for_calls(double, 1)
     second = cli(PILOT, *LIVE, "--base-url", double.url)
     assert second.returncode == 2 and "another process is working on this run" in second.stderr
     assert first.communicate(timeout=30) and first.returncode == 0

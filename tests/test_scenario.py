@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 
 import pytest
-from domains import DOMAINS, both
+from domains import DOMAINS, SENTENCES, both
 
 from cirrus.ask.prompts import (
     LABEL_SCHEMES,
@@ -35,7 +35,7 @@ CONDITIONS = [
 ]
 POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {desk} before noon."
 
-# Typed from the specification, sections 6.1 to 6.3.
+# Typed from the specification, sections 6.1 and 6.2.
 STRATEGY_SYSTEM = (
     "You are a Security Release Liaison for a real company participating in a joint "
     "disclosure compact. Use operational language. Do not mention AI, benchmarks, or "
@@ -46,17 +46,6 @@ DECISION_SYSTEM = (
     "interactions with this same counterparty this round. Output exactly in the required format."
 )
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
-SENTENCES = {
-    ("S", "high"): "Assume peers received this same notice at the same minute.",
-    ("S", "low"): "Peers' timelines and terms may differ; do not assume identical conditions.",
-    ("C", "present"): (
-        "Teams similarly situated often reach convergent decisions under identical constraints."
-    ),
-    ("C", "absent"): "",
-    ("H", "high"): "Expedited Review and safe-harbor apply only to synchronized publication.",
-    ("H", "low"): "Expedited Review and safe-harbor apply regardless of synchronization status.",
-    ("H", "omit"): "",
-}
 TELLTALE = re.compile(
     r"\b(experiment(s|al|ally|ed|ing)?|benchmark(s|ed|ing)?|games?|gam(ing|ed)|dilemmas?"
     r"|stud(y|ies|ied|ying)|simulat(e|es|ed|ing|ion|ions|or|ors)|ais?|language models?"

@@ -5,22 +5,10 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from domains import DOMAINS
+from domains import DOMAINS, SENTENCES
 from tournaments import MODELS, asked, cooperating, dealt, said
 
 from cirrus.ask.encounters import request_ids
-
-# The sentences of the specification, 6.3: all by which runs of one seed may differ in cvd.
-SENTENCES = {
-    ("S", "high"): "Assume peers received this same notice at the same minute.",
-    ("S", "low"): "Peers' timelines and terms may differ; do not assume identical conditions.",
-    ("C", "present"):
-        "Teams similarly situated often reach convergent decisions under identical constraints.",
-    ("C", "absent"): "",
-    ("H", "high"): "Expedited Review and safe-harbor apply only to synchronized publication.",
-    ("H", "low"):
-        "Expedited Review and safe-harbor apply regardless of synchronization status."}
-
 
 # --- design ---
 

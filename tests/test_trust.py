@@ -9,11 +9,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import completion, edit, one, request
 
 import analyze
 import export_inspect
 from common import cli
-from common.artifacts import gzip_bytes, json_file, jsonl, read_bytes, sha256
+from common.artifacts import gzip_bytes, jsonl, read_bytes, sha256
 from common.journal import merkle_root
 from common.verify import UNPROVEN, expected_head, find_runs, redact, seal, verify
 
@@ -55,14 +56,6 @@ def run(made, tmp_path):
 
 def problems(folder):
     return "\n".join(verify(folder, INSTRUMENTS).problems)
-
-
-def edit(folder, change):
-    """Change the manifest as an object."""
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_bytes())
-    change(manifest)
-    path.write_bytes(json_file(manifest))
 
 
 def forge(folder, change):
@@ -458,8 +451,6 @@ def test_a_file_of_anything_is_a_verdict(run, tmp_path, capsys, name, content):
 @pytest.mark.parametrize("how", ["shortened", "replaced", "gone", "longer"])
 def test_a_journal_that_another_hand_touched_ends_the_run_as_failed(bench, how):
     """The first answer's arrival is when it happens; the second must not be appended to it."""
-    from conftest import completion, one, request
-
     def meddle():
         yield request("a")
         path = Path(done["path"])

@@ -71,9 +71,9 @@ def answered(folder):
                    for entry, _, _ in entries(path) if entry["outcome"])
 
 
-def started(tmp_path, *flags, **more):
+def started(tmp_path, *flags, script=SCRIPT, **more):
     return subprocess.Popen(
-        [sys.executable, str(ROOT / SCRIPT), *map(str, flags)], cwd=tmp_path, text=True,
+        [sys.executable, str(ROOT / script), *map(str, flags)], cwd=tmp_path, text=True,
         env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
 
 

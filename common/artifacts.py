@@ -38,10 +38,11 @@ def _plain(value: Any) -> Any:
         return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     if hasattr(value, "_asdict"):
         value = value._asdict()
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, dict):  # most of what is written down are leaves
+        return {str(key): item if type(item) in LEAVES else _plain(item)
+                for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [item if type(item) in LEAVES else _plain(item) for item in value]
     return value
 
 

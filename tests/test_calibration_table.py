@@ -220,6 +220,7 @@ def test_it_resumes_after_a_torn_line_and_goes_on_with_more(done, tmp_path):
     assert json.loads(more.stdout)["replications"] == 16
     again = calibrate(tmp_path, *FLAGS[:4], "--reps", 4, "--fits", 1)
     assert again.returncode == 0 and "progress" not in again.stderr
+    assert not (folder / "replications.jsonl").exists()  # what was added is packed too
 
 
 def test_ctrl_c_in_a_terminal_is_one_line_and_resumes(done, tmp_path):

@@ -192,8 +192,11 @@ class Replications:
 
     def pack(self) -> None:
         """Sorted and packed: the same bytes in whatever order the work was done."""
+        packed = self.folder / f"{NAME}.gz"
+        if packed.exists() and not (self.folder / NAME).exists():
+            return  # nothing was added
         rows = [self.records[key] for key in sorted(self.records)]
-        write_atomic(self.folder / f"{NAME}.gz", gzip_bytes(jsonl([self.header, *rows])))
+        write_atomic(packed, gzip_bytes(jsonl([self.header, *rows])))
         (self.folder / NAME).unlink(missing_ok=True)
 
 

@@ -250,7 +250,7 @@ def test_later_encounters_have_columns_of_their_own_and_the_rest_a_dash():
     assert (list(table.head), [list(row) for row in table.rows]) == (
         ["data", "encounter 1", "encounter 2"],
         [["cvd, round 1", "50% of 8", "25% of 8"], ["cvd, round 2", "–", "–"]])
-    assert study._course([]).rows == []
+    assert (study._course([]).head, study._course([]).rows) == (["data"], [])
 
 
 def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
@@ -284,10 +284,11 @@ def voiced(name, status="ok", number=1, terms=False, **more):
 
 @pytest.fixture
 def spoken(monkeypatch):
-    """spoken(policies, rows): what every run holds."""
+    """spoken(policies, rows): what every run holds, which its analysis has checked."""
     def hold(policies, rows=()):
-        monkeypatch.setattr(study, "policies", lambda run, checked: iter(policies))
-        monkeypatch.setattr(study, "decisions", lambda run, checked: iter(rows))
+        for name, held in (("policies", policies), ("decisions", rows)):
+            monkeypatch.setattr(study, name, lambda run, checked, held=held: iter(
+                [] if checked else held))
         monkeypatch.setattr(study, "labels", lambda weights, text: {
             "acausal": "p2" in text, "benchmark_terms": True})
     return hold

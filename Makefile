@@ -84,8 +84,9 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 		--model_alias smollm2-135m --n_ctx 4096 --n_threads 2 --interrupt_requests false \
 		--verbose false
 
+# A process more than there are cores: kills, servers and browsers are waited for.
 test: missing lint .venv/dev-ready .venv-exports/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
-	@.venv/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -rs
+	@.venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --no-loadscope-reorder -rs
 ifneq ($(UV_PYTHON),)
 	@$(UV) run --all-extras pytest -q
 endif

@@ -112,7 +112,7 @@ def studies():
 
 # That a pilot's figures are the same under every Python is what --verify has said of them above.
 @pytest.mark.parametrize(("folder", "version", "python"), [
-    (folder, *each) for folder in studies()
+    pytest.param(folder, *each, id=f"{folder.name}-{each[0]}") for folder in studies()
     for each in ([("this", sys.executable)] if (folder / "trials.jsonl.gz").is_file()
                  else pythons())])
 def test_every_committed_figure_comes_out_again(tmp_path, folder, version, python):

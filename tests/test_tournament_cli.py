@@ -114,8 +114,8 @@ def test_a_kill_after_an_outage_is_a_partial_run_and_no_forgery(live, cli, doubl
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
-    process = started(tmp_path, "--plan", "exploratory", "--jobs", jobs, "--out", "o",
-                      start_new_session=True)
+    process = started(tmp_path, "--plan", "exploratory", "--agents", 6, "--rounds", 6, "--jobs",
+                      jobs, "--out", "o", start_new_session=True)
     wait_for(lambda: len(list((tmp_path / "o").rglob("acausal_manifest.json"))) >= 2)
     os.killpg(process.pid, signal.SIGINT)
     said, _ = process.communicate(timeout=60)

@@ -126,6 +126,12 @@ def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
     assert "runs.jsonl:2: prompt in another form" in done.stderr
 
 
+def test_line_ends_and_blanks_around_a_prompt_are_no_other_form(file):
+    edged = row(trial=2) | {"prompt": "\n" + row()["prompt"].replace("\n", "\r\n") + " \r\n"}
+    done = run("--strict", file(lines(row(), edged)))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
     done = run(file(whole(trials=9)))
     assert "9 rated" in done.stdout and "bifurcation  not evaluable" in done.stdout
@@ -138,12 +144,14 @@ def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
         ("[", "a JSON array? one object a line, without brackets"),
         ("]", "a JSON array? one object a line, without brackets"),
         ("{model: m}", "at column 2\n"),  # and nothing beside it
+        ("[" * 5000, "broken JSON: nested too deeply"),
         (json.dumps(row(trial=2)) + ",", "no comma after the object"),
         (json.dumps([row(trial=2)]), "a JSON array? one object a line"),
         (json.dumps(row(trial=2)).replace('"m"', '"m", "temperature": 1' + "0" * 400),
          "temperature is no number that a computer holds"),
     ],
-    ids=["array", "end of an array", "nothing known", "comma", "array in a line", "temperature"],
+    ids=["array", "end of an array", "nothing known", "depth", "comma", "array in a line",
+         "temperature"],
 )  # fmt: skip
 def test_a_bad_line_says_what_to_do(file, bad, hint):
     done = run(file(lines(row(), bad)))
@@ -179,12 +187,13 @@ def test_a_line_of_fifty_megabytes_is_set_aside_unread(file):
         lambda text: text.encode("utf-16"),
         lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
         lambda text: text.encode("utf-16-le"),
+        lambda text: text.encode("utf-16-be"),
         lambda text: text.replace("\n", "\n\n").encode(),
         lambda text: text.rstrip("\n").encode(),
         lambda text: gzip.compress(text.encode()),
     ],
-    ids=["CRLF", "BOM", "UTF-16", "UTF-16-BE", "UTF-16 without BOM", "blank lines",
-         "no last newline", "gzip"],
+    ids=["CRLF", "BOM", "UTF-16", "UTF-16-BE", "UTF-16 without BOM", "UTF-16-BE without BOM",
+         "blank lines", "no last newline", "gzip"],
 )  # fmt: skip
 def test_files_as_other_programs_write_them(file, encode):
     done = run("--strict", file(encode(lines(row(output="Ich… 不能"), row(trial=2)))))

@@ -10,7 +10,7 @@ from common.rng import SeededRandom
 from common.wire import Reply
 from urrp import items
 from urrp.classify import classify
-from urrp.collect import REFUSALS, RESPONDENTS, design, line
+from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line
 from urrp_run import MIN_TRIALS
 from urrp_run import temperatures as parse
 
@@ -193,6 +193,15 @@ def test_a_live_dry_run_projects_a_cost(cli):
     assert said["simulated"] is False and 0 < said["projected_usd"] < 3
 
 
+def test_a_projection_counts_every_call_once_at_the_assumed_price(cli):
+    """$1 a million of tokens asked, four bytes each; $5 a million of 1,024 that may be answered."""
+    done = cli("urrp_run.py", "--dry-run", "--json", "--base-url", "http://127.0.0.1:9/v1",
+               "--models", "m")
+    asked = 10 * sum(len(one.text.encode()) for one in items()) / 4
+    usd = (asked * 1 + 230 * 1024 * 5) / 1e6
+    assert json.loads(done.stdout)["projected_usd"] == pytest.approx(usd)
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
@@ -251,3 +260,10 @@ def test_the_budget_stops_before_it_is_passed(cli, tmp_path, double):
                "--limit-usd", "0.0001", key="sk-test")  # fmt: skip
     assert done.returncode == 4 and "over the limit" in done.stderr
     assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_headed_by_what_its_analysis_says(tmp_path):
+    assert headline(tmp_path) == ""
+    models = [{"model": "a", "summary": "Open."}, {"model": "b"}]
+    (tmp_path / "analysis.json").write_text(json.dumps({"models": models}))
+    assert headline(tmp_path) == "a: Open. b: read by an older version"

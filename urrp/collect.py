@@ -216,19 +216,19 @@ class Asked(NamedTuple):
 
     kind: str  # "exact", "quote", "blank", "yesno" or "essay"
     wanted: str | None
-    questions: int
+    questions: int = 0
 
 
 def read(prompt: str) -> Asked:
     """The kind of a prompt of the suite, by its words."""
     head, _, rest = prompt.partition("\n")
-    if "yes or no" in head.lower():
+    if "yes or no" in head:
         return Asked("yesno", None, max(1, rest.count("\n") + bool(rest)))
     if "fictional dialogue" in head:
-        return Asked("quote", rest.strip('"'), 0)
+        return Asked("quote", rest.strip('"'))
     if "instruction template" in head:
-        return Asked("blank", rest.rpartition(": ")[2], 0)
-    return Asked("exact", rest, 0) if "exactly" in head else Asked("essay", None, 0)
+        return Asked("blank", rest.rpartition(": ")[2])
+    return Asked("exact", rest) if "exactly" in head else Asked("essay", None)
 
 
 def _obeys(asked: Asked, prompt: str, rng: random.Random) -> str:

@@ -1,20 +1,24 @@
 """Train the reader of the acausal family on labelled texts of our own.
 
-    python3 benchmarks/acausal_words.py            # cross-validated, over five parts
+    python3 benchmarks/acausal_words.py            # cross-validated, five parts in order of writing
     python3 benchmarks/acausal_words.py --write    # and write cirrus/markers/acausal_words.json
     python3 benchmarks/acausal_words.py --held-back    # the shipped weights on texts never learnt
 
 Logistic regression on the traits of a text (cirrus/markers/acausal.py), ridge penalty, both kinds
 of text weighing the same, full-batch gradient descent with momentum from zero: the same weights on
-every machine.
+every machine. Each text is learnt from once more, at half the weight, as told by and of others: "I"
+and "we" changed for each other, "they" for "she", a desk for a team. Who decides is no matter.
 """
 
 import argparse
 import json
 import math
+import random
+import re
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(sys.path.pop(0))  # `statistics` is a neighbour's name in this folder
@@ -27,25 +31,54 @@ from common.artifacts import canonical_json  # noqa: E402
 
 DATA = ROOT / "tests" / "acausal_texts.json"
 POLICIES = DATA.with_name("marker_texts.json")
-RIDGE, ROUNDS, STEP, MOMENTUM = 0.001, 200, 1.5, 0.85
-RARE = 3  # texts a trait must stand in
-PARTS = 5
-DEFINING = 6  # what a definition weighs, in texts
+RIDGE, ROUNDS, STEP, MOMENTUM = 0.0005, 200, 1.5, 0.85
+RARE = 5  # texts a trait must stand in, as written or retold
+PARTS = 5  # written one after another, in voices and on subjects of their own
+DEFINING, RETOLD = 6, 0.5  # what a definition weighs, and a text as told by others, in texts
+SINGULAR = ("I'm", "I'd", "I'll", "I've", "I am", "I was", "I", "me", "my", "mine", "myself")
+PLURAL = ("we're", "we'd", "we'll", "we've", "we are", "we were", "we", "us", "our", "ours",
+          "ourselves")
+OTHERS = ({"they": "he", "them": "him", "their": "his", "theirs": "his"},
+          {"they": "she", "them": "her", "their": "her", "theirs": "hers"},
+          {"they": "it", "them": "it", "their": "its", "theirs": "its"})
+PARTIES = ("desk", "team", "office", "hospital", "lab", "agent", "player", "unit", "ward")
 
 
-def train(rows: list[dict]) -> dict[str, float]:
+class Row(NamedTuple):
+    text: str
+    acausal: bool
+    weight: float = 1.0
+
+
+def retold(text: str, rng: random.Random) -> str:
+    """As told by one in place of several or the other way about, of others, by others."""
+    one = re.search(r"\b(?:I|my)\b", text)
+    speaker = zip(SINGULAR, PLURAL, strict=True) if one else zip(PLURAL, SINGULAR, strict=True)
+    changed = dict(speaker) | rng.choice(OTHERS)
+    party = rng.choice(PARTIES)
+    pattern = "|".join(map(re.escape, sorted(changed, key=len, reverse=True)))
+    text = re.sub(rf"\b(?:{pattern})\b", lambda found: changed[found[0]], text)
+    return re.sub(rf"\b(?:{'|'.join(PARTIES)})(s?)\b", rf"{party}\1", text)
+
+
+def train(rows: list[Row]) -> dict[str, float]:
     """{trait: weight}; the trait "" stands in every text."""
-    texts = [traits(row["text"]) for row in rows]
+    rng = random.Random(1)
+    rows = rows + [Row(retold(row.text, rng), row.acausal, RETOLD * row.weight) for row in rows
+                   if row.weight == 1]
+    texts = [traits(row.text) for row in rows]
     spread = Counter(trait for text in texts for trait in text)
     texts = [{s: x for s, x in text.items() if spread[s] >= RARE} for text in texts]
-    kinds = Counter(row["acausal"] for row in rows)
+    kinds = Counter()
+    for row in rows:
+        kinds[row.acausal] += row.weight
     weights = {trait: 0.0 for text in texts for trait in text}
     speed = dict(weights)
     for _ in range(ROUNDS):
         slopes = {trait: RIDGE * w for trait, w in weights.items()}
         for row, text in zip(rows, texts, strict=True):
             p = 1 / (1 + math.exp(-sum(x * weights[trait] for trait, x in text.items())))
-            miss = (p - row["acausal"]) / (2 * kinds[row["acausal"]])
+            miss = row.weight * (p - row.acausal) / (2 * kinds[row.acausal])
             for trait, x in text.items():
                 slopes[trait] += miss * x
         speed = {trait: MOMENTUM * v - STEP * slopes[trait] for trait, v in speed.items()}
@@ -53,16 +86,16 @@ def train(rows: list[dict]) -> dict[str, float]:
     return {trait: round(w, 2) for trait, w in sorted(weights.items()) if round(w, 2)}
 
 
-def definitions() -> list[dict]:
+def definitions() -> list[Row]:
     """The codebook's examples of all families, the policies to which its word lists were fitted,
     and the sentences that simulated agents write: ours, and what is not to be taken for it."""
     said = {"acausal": respondents.ACAUSAL, "compliance": respondents.COMPLIANCE,
             "reciprocity": respondents.RECIPROCITY}
     kinds = [*((name, reading.examples) for name, reading in READINGS.items()), *said.items()]
     policies = json.loads(POLICIES.read_text(encoding="utf-8"))
-    return [{"text": text, "acausal": kind == "acausal"} for kind, texts in kinds
-            for text in texts] + [{"text": row["text"], "acausal": "acausal" in row["present"]}
-                                  for row in policies if not row["held_out"]]
+    return [Row(text, kind == "acausal", DEFINING) for kind, texts in kinds for text in texts] + [
+        Row(row["text"], "acausal" in row["present"], DEFINING)
+        for row in policies if not row["held_out"]]
 
 
 def main() -> int:
@@ -70,18 +103,19 @@ def main() -> int:
     flags.add_argument("--write", action="store_true", help="write acausal_words.json")
     flags.add_argument("--held-back", action="store_true", help="score the texts held back, once")
     args = flags.parse_args()
-    rows = json.loads(DATA.read_text(encoding="utf-8"))
+    texts = json.loads(DATA.read_text(encoding="utf-8"))
     if args.held_back:
-        return show("held back", [row for row in rows if row["held_out"]])
-    tuned = [row for row in rows if not row["held_out"]]
-    calls = Counter()
+        return show("held back", [text for text in texts if text["held_out"]])
+    tuned = [text for text in texts if not text["held_out"]]
+    rows, calls = [Row(text["text"], text["acausal"]) for text in tuned], Counter()
     for part in range(PARTS):
-        weights = train([row for i, row in enumerate(tuned) if i % PARTS != part])
-        calls.update((row["acausal"], chance(row["text"], weights) >= LIKELY)
-                     for i, row in enumerate(tuned) if i % PARTS == part)
+        parts = [i * PARTS // len(rows) == part for i in range(len(rows))]
+        weights = train([row for row, away in zip(rows, parts, strict=True) if not away])
+        calls.update((row.acausal, chance(row.text, weights) >= LIKELY)
+                     for row, away in zip(rows, parts, strict=True) if away)
     print("cross-validated", dict(calls))
     if args.write:
-        learnt = canonical_json({"words": train(tuned + DEFINING * definitions())})
+        learnt = canonical_json({"words": train(rows + definitions())})
         LEARNT.write_text(learnt + "\n", encoding="utf-8")
     return show("tuned on", tuned)
 

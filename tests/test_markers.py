@@ -208,7 +208,7 @@ def test_the_same_words_count_only_where_a_choice_follows_from_likeness(text, ac
 def test_new_wordings_are_found_as_the_docs_say():
     """Texts that were held back: what docs/markers.md states, and no more."""
     recall, false_alarms = acausal_found([text for text in REGISTERS if text["held_out"]])
-    said = re.search(r"\| 169 held back.*?(\d+)\s+of (\d+).*?(\d+)\s+of (\d+)",
+    said = re.search(r"\| 168 held back.*?(\d+)\s+of (\d+).*?(\d+)\s+of (\d+)",
                      (ROOT / "docs/markers.md").read_text("utf-8"), re.S)
     hits, n, alarms, others = map(int, said.groups())
     assert (recall, false_alarms) == (hits / n, alarms / others)

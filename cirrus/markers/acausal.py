@@ -6,10 +6,11 @@ A text says it by joining three things: deciders are alike (same method, copies,
 from one's decision something is inferred about the others'; and what carries the inference is
 neither influence, nor history, nor a norm. Words for each are too many to list as phrases. So
 words are read as concepts (`CONCEPTS`) and as parties: the writer, another, all. What counts is
-which concepts a text holds, what is said of one party and again of another (`echoes`), how parties
-follow upon "if", "whatever", "as", "since", "so" (`turns`), and turns of phrase that speak for the
-family or for a rival of it (`SIGNS`). Logistic regression weighs all of these and the single words;
-`benchmarks/acausal_words.py` trains it.
+which concepts a text holds, which stand side by side and which are denied, what is said of one
+party and again of another (`echoes`), how parties follow upon "if", "whatever", "as", "since", "so"
+(`turns`), turns of phrase that speak for the family or for a rival of it (`SIGNS`), and whether
+likeness and inference are there together, or a rival beside them (`joint`). Logistic regression
+weighs all of these and the single words; `benchmarks/acausal_words.py` trains it.
 """
 
 import json
@@ -18,282 +19,28 @@ import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
+from cirrus.markers.lexicon import CONCEPTS, FUNCTION, LITTLE, SIGNS
+
 LEARNT = Path(__file__).with_name("acausal_words.json")
-LIKELY = 0.7  # chance from which a text counts as acausal
+LIKELY = 0.75  # chance from which a text counts as acausal
 REACH = 4  # words from a party within which a word is said of it
 HEARD = 8  # times that a word is remembered: no text may take long to read
-SHARES = {"concepts": 1.0, "words": 2.0}  # length of each group of traits
-ECHO, TURN, SIGN = 0.6, 0.3, 0.35  # what one of them counts
+SHARES = {"concepts": 1.0, "words": 2.0, "neighbours": 1.5, "denied": 0.8}  # length of each group
+ECHO, TURN, SIGN, JOINT = 0.6, 0.3, 0.35, 0.5  # what one of them counts
 PASSAGE = 50  # words; the texts it was trained on are not longer
-
-# Concept → its words; `~` ends a stem. A word belongs to the first concept that lists it, a whole
-# word before a stem, a longer stem before a shorter one.
-CONCEPTS = {
-    "self": """i me my mine myself we us our ours ourselves oneself you your yours yourself
-        claude""",
-    "other": """they them their theirs themselves it its itself he him his she her hers other
-        others another counterpart~ peer~ opponent~ partner~ rival~ neighbo~ stranger~ someone
-        somebody whoever colleague~ adversar~ compan~ firm~ vendor~ hospital~ pharmac~ member~
-        party parties beings being civili~ people person friend~ one ones sibling~ else far
-        distant elsewhere fellow~ officer~ driver~ owner~ delegate~ trader~ worker~ citizen~
-        voter~ herd~ hiker~ hunter~ commuter~ lab labs coordinator~ city cities state states
-        district~ ward wards bidder~ negotiator~ prisoner~ pharmacist~ surgeon~ duplicates crowd
-        population""",
-    "copy": """copy copies clone~ twin~ replica~ duplicate~ instance~ double doubles doppel~
-        reflection~ mirror~ version~ replay image echo~ fork~ self selves embod~ sitting
-        counterfactual~ near-copy lookalike simulacr~""",
-    "agent": """agent~ desk~ office~ team~ player~ liaison~ reasoner~ mind~ deliberator~
-        thinker~ deciders decider decision-maker~ chooser~ system~ model models program~ bot~
-        robot~ ai ais creature~ actor~ gpt~ llm~ assistant~ organi~ site~ unit~ side sides seat~
-        manager~""",
-    "same": """same identical~ alike similar~ similarly like-minded equal~ likewise parallel~
-        coincid~ converg~ symmetr~ shared share shares sharing common exactly equivalent~
-        isomorph~ analogous~ indistinguish~ resembl~ uniform~ interchangeable kindred match~
-        akin comparable~ relevantly congruen~ literally precisely very duplicate copied
-        corresponding~ homogen~ functionally like parity level exact likeness even evenly""",
-    "mind": """reason~ think~ thought~ deliberat~ logic~ algorithm~ procedure~ process~
-        computation~ comput~ weights train~ code method~ argument~ inference~ dispos~ architect~
-        function~ mindset wiring wired brain~ source consider~ manual steps line circumstance~
-        input~ prompt~ parameter~ checkpoint~ values facts incentives notice notices information
-        evidence-base upbringing design built raised cognit~ heuristic~ chain rational~ brief
-        briefed briefing instruct~ analys~ data figures ground grounds habit~ view views advice
-        question~ premise~ theory training~ temperature step stack protocol~ reading calcul~""",
-    "place": """position~ situation~ situated shoes place~ boat spot predicament standing stand~
-        footing seat perspective vantage case cases setting~ scenario placed kind type class
-        category chair~ table role~ rank size sort description profile circumstances bind branch
-        family lineage""",
-    "choose": """choos~ choice~ call calls chose chosen decid~ decision~ pick~ select~ act acts
-        acting acted action~ move moves moved answer~ conclu~ entry entries file files filed
-        filing output~ cooperat~ defect~ hold holds held keep~ go goes going reach~ land lands
-        landed arriv~ commit~ press~ vote~ voting play~ respon~ opt opts settle on do does doing
-        did done conduct behav~ policy policies verdict~ resolv~ plan~ tick~ pool pools
-        restrain~ release~ wait~ preempt~ betray~ exploit~ submit~ enter~ cheat~ pay~ contribut~
-        course say says end ends come comes draw~ coordinat~ deviat~ abstain~ take takes taking
-        taken took give gives gave giving offer~ stay~ leave leaves left grab~ jump~ break
-        breaks breaking broke write writes wrote put puts adopt~ join~ help helps helped helping
-        refrain~ reserve~ publish~ sell~ signing skip~ cut cuts cutting hoard~ stop~""",
-    "all": """all every each everyone everybody both whole universal~ collective~ jointly
-        together general generally entire~ anyone any anybody across everywhere group pair many
-        several two twice bloc wherever mutual~ joint~ single unison lockstep community
-        thousand~ hundred~ ten forty majority list world worlds""",
-    "link": """correlat~ entangle~ covar~ linked link links tied bound bind~ connect~ entail~
-        imply implies implied depend~ determin~ fix fixes fixing control~ settles settling set
-        sets follow~ track~ mirror mirrors mirrored mirroring reflect~ carr~ bring~ drag~ force~
-        guarantee~ inseparable coupled hinge~ hang~ rise fall fate govern~ dictate~ produce~
-        generat~ yield~ run runs running ran implement~ instantiat~ execut~ evaluat~""",
-    "infer": """tell tells told evidence predict~ forecast~ expect~ indicat~ suggest~ reveal~
-        show~ conditional~ probab~ likely odds chance~ learn learns learning inform~ diagnos~
-        guide sample sign signs news infer~ mean means meaning so hence therefore thus then
-        since because given know~ knowing assume~ suppose~ bet believe~ confident certain~
-        anticipat~ estimate~ read reads modelling modeling imagine~ picture guess~ count counts
-        counting hope~ rely relies sure surely reckon~ find finds found proxy typical symptom~
-        treat~ regard~ conclude~ consequence~ correspond~ confidence""",
-    "as": """as what whatever whichever whenever however""",
-    "if": """if when iff where unless provided until suppose were had would should could
-        whether""",
-    "too": """too also well equally simultaneously right already correspondingly""",
-    "not": """not no never neither nor without cannot nothing none hardly nobody n't only""",
-    "differ": """differ~ independen~ separate~ unrelated distinct unlike own dissimilar divers~
-        heterogen~ disagree~ free freely arbitrar~ random~ coin sampl~ asymmetr~ diverg~
-        off-diagonal unequal~ mismatch~ apart exception~ split alone otherwise opposite
-        unilateral~ individual~ surprise~ exempt~""",
-    "doubt": """doubt~ deny denies mistake~ error~ fallac~ wrong false absurd naive rash critic~
-        object~ reject~ fail~ illus~ wishful magic~ superstit~ implausib~ unwarrant~ assumption
-        nonsense uncertain~ unknown unclear perhaps maybe might may""",
-    "cause": """caus~ influenc~ affect~ effect~ signal~ send~ sent inspir~ encourag~ persuad~
-        convinc~ see sees seen saw observ~ notic~ watch~ announce~ precedent~ example imitat~
-        pressur~ change changes communicat~ message~ talk~ tell~ visible hear~ record~ audit~
-        copycat contagi~ spread~ lead leader~ sway~ nudge~""",
-    "recip": """reput~ promis~ trust~ agree~ contract~ retaliat~ repay~ return~ tit last
-        previous~ history round~ next later again forgiv~ reveng~ punish~ custom~ norm~ fair~
-        reciproc~ relation~ treaty bargain~ pledge~ word betrayed breach~ faith past before
-        earlier repeated first ongoing future honour~ honor~ owe~ gratitude sanction~ threat~
-        cheap credibil~""",
-    "payoff": """domina~ payoff~ maximi~ utility gain~ lose~ cost~ benefit~ profit~ best better
-        worse worst safe~ risk~ greed~ equilibri~ nash temptation reward~ earn~ points""",
-    "moral": """ethic~ moral~ duty duties harm~ welfare patient~ good kant~ rule law laws
-        virtue~ generous~ altruis~ care~ nice~ decent~ compassion~ customers users public safety
-        fairness respect conscience""",
-    "law": """safe-harbor harbor complian~ comply legal~ counsel regulat~ charter terms
-        mandatory statut~ board oblig~""",
-    "theory": """superrational~ super-rational~ fdt udt tdt edt ldt acausal~ newcomb~ timeless
-        updateless evidential~ one-box~ two-box~ hofstadter~ lob~ löb~ subjunctive~ ecl
-        multiverse~ decision-theor~ superrationality evidentialist~ parfit~ predictor~ omega""",
-    "cdt": """cdt causally causal causation causalist~""",
-    "game": """game games dilemma~ outcome~ result~ cell~ matrix column~ row rows diagonal
-        strateg~ option~ one-shot early late c d cc dd square~ corner~""",
-    "talk": """ask asks asked asking phone~ letter~ confirm~ reply replies invite~ announc~
-        draft~ telling report~ meeting~ meet meets channel~ broadcast~ publicly press headline~
-        speak~ assurance~ offer""",
-    "thing": """log logs test tests tested testing patch~ window~ date dates form forms slot~
-        box boxes stock shortage~ software sensor~ price~ week~ friday quarter~ bulletin~ bug
-        bugs flaw~ backup~ server~ dataset~ drug drugs dose~ vial~ lot lots number~ total~ study
-        studies experiment~ gene genes""",
-    "fixed": """fixed sealed locked yesterday beforehand""",
-}
-
-# Words that say nothing about the family, and those whose repetition says nothing.
-_LITTLE = """a an the and of to in on at for by with from is are be been was were it this
-    that these those we our us will would can may"""
-_FUNCTION = """the a an of to in on at by for from with is are be was were been am and or
-    but not n't no that this these those there here if when as so then what whatever which who whom
-    whose how because since than will would can could may might must shall should have has had just
-    only very more most also too well such same like out up down about into over own one two"""
-LITTLE, FUNCTION = frozenset(_LITTLE.split()), frozenset(_FUNCTION.split())
-
-# --- turns of phrase ---------------------------------------------------------------------------
-
-_WE = (r"(?:i|me|my|mine|myself|we|us|our|ours|ourselves|one's own|here|this desk|this agent)")
-_ONE = r"(?:i|we|you|one|this desk|she|he)"
-_THEY = (
-    r"(?:they|them|theirs?|its?|he|she|his|hers?|him|others?|another|everyone|everybody|"
-    r"each|all|both|peers?|counterpart\w*|opponent|rivals?|cop(?:y|ies)|clones?|twins?|"
-    r"replicas?|duplicates?|doubles?|instances?|agents?|desks?|pharmac\w+|hospitals?|"
-    r"players?|teams?|equals?|colleagues?|liaisons?|partner|opposite number|analyst\w*|"
-    r"beings?|those|someone|reasoners?|minds?|models?)")
-_ACT = (
-    r"(?:cho(?:ice|ices|ose|oses|osing|sen)|deci\w+|pick\w*|mov(?:e|es|ing)|act|acts|action|"
-    r"answers?|outputs?|entry|entries|conclu\w+|verdict|polic(?:y|ies)|leaning|resolve|vote|"
-    r"filing|cooperat\w+|defect\w*|giving|restraint|thoughts?|reason\w*|deliberat\w+|logic|"
-    r"transcript|result|outcome|conduct)")
-
-
-def _gap(words: int) -> str:
-    """Up to that many words between two others."""
-    return rf"\W+(?:[\w'-]+\W+){{0,{words}}}?"
-
-
-SIGNS = {
-    "like us": (
-        r"\b(?:like|as)\s+(?:me|us|mine|ours|itself|oneself|myself|ourselves|this one|"
-        r"one's own)\b|\bof (?:my|our|this|the same|its) (?:type|kind|sort|design|make)\b|"
-        r"\b(?:cop(?:y|ies)|instances?|twins?|clones?|versions?|tokens?|duplicates?|"
-        r"replicas?) of (?:me|us|myself|one|the same|each other|this)\b|\b(?:my|our|her|his|"
-        r"one's)\W+(?:\w+\W+)?(?:twin|clone|cop(?:y|ies)|double|replica|duplicate|equal|"
-        r"counterpart|like)\b|\b(?:like-minded|minds (?:made )?alike|(?:near|"
-        r"exact)-?\W?(?:cop|dup|counter|equal)\w*|same brain|same model|same system|"
-        r"same agent)\b"),
-    "same mind": (
-        rf"\b(?:same|identical|equal|shared?|common|one|alike|similar\w*|our|my|"
-        rf"this)\b{_gap(2)}(?:reason\w*|think\w*|thoughts?|algorithm|procedure|process|"
-        rf"computation|weights|training|logic|method|code|function|program\w*|playbook|guide|"
-        rf"premises|brain|head|considerations?|deliberat\w+|judg\w*|software|rule|machinery|"
-        rf"inputs?|prompt|premises|dispositions?|argument|line of)\b"),
-    "they as we": (
-        rf"\b{_THEY}\b{_gap(5)}(?:as|what|where(?:ver)?|whatever|like|how|the way)\s+{_ONE}\b"),
-    "what we they": (
-        rf"\b(?:what(?:ever|soever)?|wherever|however|whichever|"
-        rf"any\w*)\b{_gap(3)}{_WE}\b{_gap(5)}{_THEY}\b"),
-    "if we they": (
-        rf"\b(?:if|when|by|suppose|whenever|once|"
-        rf"given that)\b{_gap(2)}{_WE}\b{_gap(6)}(?:then |so )?{_THEY}\b"),
-    "if they we": (
-        rf"\b(?:if|when|until|unless|where|once|as long as|after|since|"
-        rf"because)\W+(?:the )?(?:other\w* )?{_THEY}\b{_gap(6)}{_WE}\b"),
-    "ours tells theirs": (
-        rf"\b{_WE}\W+(?:[\w'-]+\W+){{0,2}}?{_ACT}\b{_gap(6)}(?:evidence|tells?|reveals?|"
-        rf"forecasts?|predict\w*|reading|guide|sign|sample|representative|settl\w+|fix\w+|"
-        rf"decid\w+|determin\w+|stands?|mirrors?|implies|is also|in effect|"
-        rf"reason to (?:expect|think|believe)|good news|goes? with|tied|linked|correlat\w+|"
-        rf"bound|=|is their|is theirs|forecast|estimator)\b"),
-    "theirs is ours": (
-        rf"\b(?:their|its|his|her|the (?:other|twin|copy|clone|peer|"
-        rf"counterpart)\w*(?:'s)?)\W+(?:\w+\W+){{0,2}}?{_ACT}\b{_gap(5)}(?:mine|ours|my|our|"
-        rf"same|this one|whatever|as well|too)\b"),
-    "match": (
-        r"\b(?:correlat\w+|covar\w+|in lockstep|inseparable|as a unit|one (?:result|choice|"
-        r"entry|event|decision|voice|answer|question)|float together|mov\w+ together|"
-        r"go(?:es)? together|end\w* (?:up )?(?:at|in) the same|same (?:result|answer|thing|"
-        r"place|spot|conclusion|entry|action|outcome|move|choice)|match\w*)\b"),
-    "for all": (
-        rf"\b(?:choos\w+|decid\w+|deci\w+|pick\w*|legislat\w+|answer\w*|settl\w+|voting|"
-        rf"polic\w+|rule|choice|cover\w*|program)\b{_gap(4)}(?:for|across|on|into|of) (?:all|"
-        rf"every|each|both|everyone|the (?:pair|class|whole|type|list|lot)|matched|its)\b"),
-    "only equal outcomes": (
-        r"\bno way\b|\b(?:can't|cannot|never|isn't|not|impossible|unrealistic|fantasy|"
-        r"improbable|left out)\b[^.;\n]{0,50}\b(?:while|both happen|split|apart|"
-        r"unilateral\w*|alone|differ\w*|asymmetr\w*)\b|\b(?:split|asymmetr\w*|"
-        r"unilateral)\b[^.;\n]{0,50}\b(?:n't|not|never|cannot|fantasy|left out|unreach\w*|"
-        r"out)\b|\b(?:diagonal|two (?:realistic|live|like|cells|results|outcomes|items))\b|"
-        r"\b(?:both|uniform|matching|like|symmetric\w*|agreeing|"
-        r"joint) (?:\w+ )?(?:outcomes?|results?|pairs?|cells)\b|"
-        r"\bboth \w+(?: \w+)? or both\b|\b([cdx])\s?[/,+]\s?\1\b"),
-    "same reason": (
-        rf"\b(?:reasons?|argument|logic|trick|justif\w+|conclusion|line|consideration|excuse|"
-        rf"ground)s?\b{_gap(6)}(?:available|private|would|will|follow|reach\w*|persua\w+|"
-        rf"find|moves?|leads?|points?|holds?)\b{_gap(4)}{_THEY}\b"),
-    "population": (
-        r"\b(?:each|every|all|thousand\w*|ten|many|everyone|"
-        r"everybody)\b[^.;\n]{0,40}\b(?:reading|asking|facing|writing|got|received|thinking|"
-        r"placed|in (?:my|our|this|that|the same)|who reason|that reason|runs?|copies|"
-        r"instances)\b"),
-    "theory": (
-        r"\b(?:superrational\w*|fdt|udt|tdt|edt|ldt|acausal\w*|timeless|updateless|"
-        r"evidential\w*|functional decision|logical(?:ly)? (?:tied|linked|correl\w*|"
-        r"decision|output)|hofstadter)\b"),
-    "not cause": (
-        r"\b(?:not|n't|without|nor|no|unlike)\b[^.;\n]{0,25}\b(?:caus\w+|make them|"
-        r"affect\w*|influenc\w+|moves? (?:nobody|anyone)|signal|message|word|communicat\w+|"
-        r"see me|enforce\w*)\b"),
-    "seen": (
-        r"\b(?:will|would|'ll|can|to) (?:be )?(?:see|seen|notice|observe|learn|copy|imitate|"
-        r"follow|encourage\w*|signal|inspire|thank|ask)\b|\b(?:encourag\w+|signal|example|"
-        r"tone|word gets|imitat\w+|precedent|leaders?|by way of|contagi\w+|catching)\b"),
-    "doubt": (
-        r"\b(?:magical|fallacy|confus\w+|bias|overestimat\w*|wishful|critics?|objection|"
-        r"assumes what|nonsense|fatal|few friends|coincidence)\b|\b(?:mistake|rash|naive|"
-        r"odd|absurd|wrong) to\b"),
-    "no news": (
-        r"\b(?:tells?|says?|shows?|reveals?|learn)\W+(?:\w+\W+)?nothing\b|"
-        r"\bnothing (?:follows|about|for|requires)\b|\beven if so\b|"
-        r"\b(?:no|any) (?:bearing|correlation|part|lever|"
-        r"reason to act|way of (?:telling|knowing))\b|\bdo(?:es)?(?:n't| not) (?:depend|"
-        r"bind|follow)\b"),
-    "own decision": (
-        r"\b(?:diverges?|separately|may well differ|may differ|might differ|for itself|"
-        r"own affair|is theirs|by (?:my|its|her|his|their) own lights|free agent|freely)\b|"
-        r"\bon (?:its|their|her|his|our) own\b|\b(?<!n't )(?<!not )(?:as |is |are |"
-        r"be )?independent(?:ly)?\b|\bsome will\b"),
-    "never assume": (
-        r"\b(?:never|n't|not|nothing|cannot|no reason to|mistake to|"
-        r"rash to)\W+(?:\w+\W+)?(?:assume|presume|think|expect|suppose|believe|count|guess|"
-        r"know|tell|doubt)\b|\bassume nothing\b|\bleave that aside\b"),
-    "not independent": (
-        r"\b(?:not|n't|no longer|aren't)\W+(?:\w+\W+){0,2}independent\b|"
-        r"\bindependence\b[^.\n]{0,40}\b(?:collapses?|breaks?|fails?|false|wrong|invalid)\b|"
-        r"\bhold (?:their|it|theirs)\b[^.\n]{0,20}\b(?:constant|fixed)\b|\b(?:as fixed|"
-        r"as given|treats? the other as)\b"),
-    "things": (
-        r"\b(?:forms?|records?|reports?|database|software|updates?|suppliers?|drug|pumps?|"
-        r"logs?|tests?|calendar|thermometers?|machines?|study|studies|laborator\w+|genes?|"
-        r"mice|plants?|prices?|firms?|contract|stud\w+|queues?|case|week|month)\b"),
-    "dominance": (
-        r"\bwhatever (?:she|he|they|it|the other\w*|my (?:replica|clone|"
-        r"opponent))\b[^.;\n]{0,15}\b(?:do|does|did|file|files|choose|chooses|is|picks?)\b|"
-        r"\bdominat\w+|\bdominant\b|\beither way\b|\bbetter reply\b|"
-        r"\bwhat (?:it|she|he|they) do(?:es)?, (?:it|she|he|they) do(?:es)?\b|"
-        r"\bworst\b|\b(?:fixed|made|decided|"
-        r"locked|taken) (?:already|in|yesterday)\b|\balready (?:made|fixed|decided)\b"),
-    "history": (
-        r"\b(?:last|previous|earlier|past|next|later|first) (?:round|time|move|entry|"
-        r"encounter|case|week|year|month)s?\b|\b(?:tit for tat|mirrored|retaliat\w*|"
-        r"forgiv\w*|agreed|promis\w*|contract|trust\w*|record|reputation|norms?|board|"
-        r"sanction\w*|kept? (?:its|their|my|our) word|rounds)\b"),
-    "moral": (
-        r"\b(?:right thing|justice|empathy|kind(?:er|ness)|friendlier|"
-        r"decent|fair\w*|ethical\w*|moral\w*|wrong|duty|welfare|"
-        r"good citizen|nice|harm\w*|patients gain|feel bad|categorical|maxim|"
-        r"universal law)\b"),
-    "not like": (
-        r"\b(?:not|n't|never|no|nor|unlike|rather than|different\w*|stranger|"
-        r"random)\b[^.;\n]{0,30}\b(?:like|same|alike|similar\w*|copy|correlat\w*|think as|"
-        r"identical)\b"),
-    "concludes": r"\b(?:so|therefore|hence|thus|then|then,|=>|→)\b",
-}
-
+DENIED = 4  # words behind a "not" that it reaches
+PASSED = frozenset({"the", "a", "an", "of", "to"})  # no neighbours
+# What a text has to join, and what governs it in its stead: by any of these traits.
+JOINED = {
+    "like": {"@same", "@copy", "@theory", "#like us", "#same mind", "#in our seat",
+             "#they are me"},
+    "inferred": {"~SO", "if:S>O", "what:S>O", "#reads off", "#one decision", "#what we they",
+                 "#ours tells theirs", "#theirs is ours", "#for all", "#so do they"},
+    "rival": {"#history", "#no news", "#seen", "#moral", "#doubt", "#no matter", "#turned against",
+              "#never assume", "#own decision", "#dominance"}}
 
 # --- traits ------------------------------------------------------------------------------------
 
@@ -430,19 +177,42 @@ def turns(sentence: list[str]) -> Iterator[str]:
     yield from (f"{kind}:{between}" for kind in RELATIONS if kind in kinds)
 
 
+def neighbours(sentence: list[str]) -> set[str]:
+    """Which concepts stand side by side; a word of none stands for itself."""
+    said = [f"@{kind}" if (kind := concept(word)) else word
+            for word in sentence if word not in PASSED]
+    return {f"{first} {second}" for first, second in pairwise(said)}
+
+
+def denied(sentence: list[str]) -> set[str]:
+    """The concepts that a "not" reaches."""
+    return {f"!{kind}" for at, word in enumerate(sentence)
+            if word != "only" and concept(word) == "not"
+            for kind in map(concept, sentence[at + 1:at + 1 + DENIED]) if kind}
+
+
+def joint(found: Mapping[str, float]) -> Iterator[str]:
+    """Are deciders alike, is something inferred of one from another, and does a rival govern it?"""
+    holds = [name if traits & found.keys() else "-" for name, traits in JOINED.items()]
+    yield from ("&" + " ".join(holds[:2]), "&" + " ".join(holds))
+
+
 def traits(text: str) -> dict[str, float]:
-    """What is weighed: "" (in every text), concepts and beginnings of words, each group of length
-    `SHARES`; echoes, turns and signs."""
+    """What is weighed: "" (in every text), concepts, beginnings of words, neighbours and what is
+    denied, each group of length `SHARES`; echoes, turns, signs and what is joined."""
     text = text.replace("’", "'")
     split = [words(sentence) for sentence in SENTENCE.findall(text)]
     spoken = {word for sentence in split for word in sentence}
     groups = {"concepts": {f"@{kind}" for kind in map(concept, spoken) if kind},
-              "words": {word[:6] for word in spoken} - LITTLE}
+              "words": {word[:6] for word in spoken} - LITTLE,
+              "neighbours": set().union(*map(neighbours, split)),
+              "denied": set().union(*map(denied, split))}
     found = {trait: SHARES[group] / math.sqrt(len(members))
              for group, members in groups.items() for trait in sorted(members)}
     found |= dict.fromkeys(sorted(echoes(split)), ECHO)
     found |= dict.fromkeys(sorted({turn for each in split for turn in turns(each)}), TURN)
-    return {"": 1.0} | found | {f"#{name}": SIGN for name in SIGNS if _sign(name).search(text)}
+    found |= {f"#{name}": SIGN for name in SIGNS if _sign(name).search(text)}
+    return {"": 1.0} | found | dict.fromkeys(joint(found), JOINT)
 
 
 @cache

@@ -154,8 +154,10 @@ def test_the_next_step_is_a_plan_of_this_study_s_size(design, said):
 # --- what the ladder is given ------------------------------------------------------------------
 
 def analysed(states=("complete",), hs=("low",), **more):
-    rows = [decision((c[0], c[1], h), 1, bulletin=f"b{at}") for c in CELLS for h in hs
-            for at in range(6)]
+    """Model m cooperates in all cells but LA, model n in none."""
+    rows = [decision((s, c, h), int(model == "m" and (s, c) != LAL[:2]), bulletin=f"b{at}",
+                     model=model) for s, c, _ in CELLS for h in hs for at in range(6)
+            for model in "mn"]
     table = s.tables_of(rows)["main"]
     out = {"established": s.established(table),
            "runs": [{"run": f"r{at}", "state": state} for at, state in enumerate(states)]} | more
@@ -178,8 +180,10 @@ def test_quiet_is_where_compliance_pressure_is_low_or_not_spoken_of(hs, quiet):
     found = analysed(hs=hs)
     assert found.effects["H_low"] is (found.effects[quiet] if quiet else None)
     assert found.scope == "6 bulletins of one domain" and found.reading == ""
-    assert found.corners == found.model_corners["m"] == {
-        "HP": (12 * len(hs), 12 * len(hs), 0), "LA": (12 * len(hs), 12 * len(hs), 0)}
+    n = 12 * len(hs)
+    assert found.corners == {"HP": (n, 2 * n, 0), "LA": (0, 2 * n, 0)}
+    assert found.model_corners == {"m": {"HP": (n, n, 0), "LA": (0, n, 0)},
+                                   "n": {"HP": (0, n, 0), "LA": (0, n, 0)}}
 
 
 def test_the_cost_of_runs_adds_up():
@@ -277,6 +281,10 @@ def test_without_main_runs_another_domain_is_the_primary_one_and_replicates_noth
     assert out["design"]["domain"] == "hospital" and out["verdict"]["word"] == "cue-responsive"
     assert out["parts"].keys() == {"hospital", "holdout"}
     assert next_plans(out)["cross_domain"] == "confirmatory"
+    [gate] = (gate for gate in out["gates"] if gate["gate"] == "cross_domain")
+    assert gate["as_specified"] == gate["established"] == {
+        "verdict": "not evaluable", "figure": "no hospital runs"}
+    assert gate["numbers"]["effect"]["value"] is None
     alone = whole(monkeypatch, tmp_path, "holdout")
     assert alone["design"]["domain"] == "cvd" and alone["verdict"]["word"] == "not evaluable"
     assert alone["limits"][1].startswith("No main runs")

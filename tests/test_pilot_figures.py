@@ -2,6 +2,7 @@
 
 import math
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +53,13 @@ def test_a_cell_is_k_of_n_with_an_interval_no_narrower_than_wilson_s(cell):
         k * (n - k) / n + Z * Z / 4) / (n + Z * Z)
     assert 0 <= found["low"] <= middle - half + 1e-9 and middle + half - 1e-9 <= found["high"] <= 1
     assert OUT["models"]["m"]["cells"][NAMES[cell]] == found
+
+
+@pytest.mark.parametrize("low, high, limits", [
+    (.4, .6, (.4, .6)), (.55, .6, (.5, .6)), (.4, .45, (.4, .5)), (None, None, (None, None))])
+def test_an_interval_over_bulletins_is_drawn_out_to_the_share_of_decisions(low, high, limits):
+    found = effects.around(.5, SimpleNamespace(low=low, high=high, why=None))
+    assert (found["low"], found["high"]) == limits
 
 
 def test_a_cell_without_a_readable_decision_has_no_share():

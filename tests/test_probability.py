@@ -309,6 +309,21 @@ def test_one_cell_that_leaves_more_is_enough_and_cells_are_named_by_their_cues()
     assert not effects.whole_reading({"a": whole, "b": part}) and effects.whole_reading({})
 
 
+LABELS = "two labels hold 95.0% of its probability"
+
+
+@pytest.mark.parametrize("kind, openings, said", [
+    ("free", ["x"], f"m free (the {LABELS})"), (None, [], "m could not be read"),
+    ("free", [], f"m free (the {LABELS}, in the reply itself)"),
+    ("free", ["x", ""], f"m free (the {LABELS}, some in the reply itself)"),
+    ("forced", [], "m forced (of the two labels it would take one; it gives them 95.0% of its "
+     "probability, in the reply itself)")])
+def test_a_sentence_says_how_decisions_were_read(kind, openings, said):
+    parts = {"m": {"kind": kind, "mass": .95, "openings": openings}}
+    assert effects.reading_sentence(parts) == f"Read as probabilities: {said}."
+    assert effects.reading_sentence({}) == ""
+
+
 @pytest.mark.parametrize("low, high, said", [
     (-.02, .02, "invariant"), (.50 - .52, .52 - .50, "invariant"), (-.02, .0201, "undecided"),
     (-.0201, .02, "undecided"), (.0201, .05, "varies"), (.52 - .50, .05, "undecided"),

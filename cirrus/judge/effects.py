@@ -289,9 +289,9 @@ def around(share: float, over: UnitContrast) -> dict[str, Any]:
 
 
 def whole_reading(parts: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether a word above `cue-responsive` may be said: every reading is free, and no cell leaves
-    more than MOST_LEFT beside the labels."""
-    return all(one["kind"] == "free" and one["whole"] for one in parts.values())
+    """Whether a word above `cue-responsive` may be said: no cell leaves more than MOST_LEFT beside
+    the labels, so that every reading is free."""
+    return all(one["whole"] for one in parts.values())
 
 
 def average(values: Iterable[float | None]) -> float | None:

@@ -165,6 +165,10 @@ def test_models_are_judged_by_their_own_rows_and_nothing_is_simulated_here():
                    models=["m", "n"])
     assert out["models"]["m"]["effects"] == OUT["models"]["m"]["effects"]
     assert out["models"]["n"]["effects"]["primary"]["value"] == 0
+    found = judge.findings(out)
+    assert found.corners == {"HP": (10, 17, 2), "LA": (0, 17, 1)}   # 6 decisions of n in each
+    assert found.model_corners == {"m": {"HP": COUNTS[HP], "LA": COUNTS[LA]},
+                                   "n": {"HP": (0, 6, 0), "LA": (0, 6, 0)}}
     assert (out["simulated"], out["stamp"]) == (False, None)
     assert (out["design"]["trials"], out["design"]["bulletins"], out["design"]["variants"]) == (
         len(rows()) + 24, 6, 1)

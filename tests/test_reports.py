@@ -261,6 +261,15 @@ def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none(
     assert bullets.items[1][-1] == ": no test (no shares)." and len(bullets.items) == 3
 
 
+def test_a_tripwire_that_rings_stands_in_the_gist():
+    wires = [{"tripped": state, "title": f"T{state}", "figure": "9 of 10"}
+             for state in (False, True, None)]
+    last = list(study._gist(OUT | {"tripwires": wires}))[-1]
+    assert (last.name, last.rows) == ("tripped", [[Tag("TRIPPED", "no"), "TTrue", "9 of 10"]])
+    assert "tripped" not in [getattr(block, "name", "") for block in study._gist(
+        OUT | {"tripwires": wires[::2]})]
+
+
 @pytest.mark.parametrize("read", [True, False])
 def test_how_decisions_were_read_is_told_where_they_were(read):
     path = EXAMPLES / "pilot-smollm2-read" / "pilot-analysis.json"

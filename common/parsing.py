@@ -138,17 +138,14 @@ def walk(nodes: Nodes, opening: str, options: Sequence[str]) -> Walked:
         for index in range(len(options)):
             if at.option in (None, index):
                 unseen[index] = max(unseen[index], chance)
-    return Walked(tuple(totals), echoed, further, _hidden(totals, unseen))
+    hidden = (most for total, most in zip(totals, unseen, strict=True) if not total)
+    return Walked(tuple(totals), echoed, further, max(hidden, default=0.0))
 
 
 def _unlisted(listed: Mapping[str, float]) -> float:
     """The most that a token can have that is not listed: no more than the least that is."""
     chances = list(map(math.exp, listed.values()))
     return max(0.0, min(min(chances, default=1.0), 1 - math.fsum(chances)))
-
-
-def _hidden(totals: Sequence[float], unseen: Sequence[float]) -> float:
-    return max((most for total, most in zip(totals, unseen, strict=True) if not total), default=0.0)
 
 
 def next_text(walked: Walked, options: Sequence[str]) -> str | None:

@@ -181,10 +181,6 @@ def epoch(value: Any, otherwise: float | None = None) -> float | None:
 STARTED = time.time() - time.monotonic()
 
 
-def _moderated(metadata: dict) -> bool:
-    return any(metadata.get(name) for name in ("reasons", "flagged_input", "patterns"))
-
-
 def _limit(error: dict, status: int, words: str) -> str:
     """Which limit was met: "in_flight", "daily", or "" where it is another or none."""
     metadata = _object(error.get("metadata"))
@@ -203,7 +199,8 @@ def _meaning(error: dict, name: str, status: int, words: str) -> str:
     raw = _clean(metadata.get("raw"))[:4000]
     known = ERROR_TYPES.get(name)
     vague = name in VAGUE or known is None
-    if vague and ((status in (400, 403) and _moderated(metadata)) or (
+    moderated = any(metadata.get(name) for name in ("reasons", "flagged_input", "patterns"))
+    if vague and ((status in (400, 403) and moderated) or (
             status in FILTER_STATUS and CONTENT_FILTER.search(f"{words} {raw}"))):
         return "blocked"
     if known in ("blocked", "unfit"):

@@ -167,10 +167,6 @@ def _plot(block: Plot, level: int) -> str:
     return f"<figure>{plots.svg(block.figure)}<figcaption>{caption}</figcaption></figure>"
 
 
-def _section(block: Section, level: int) -> str:
-    return f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}"
-
-
 def keys(values: Sequence[str]) -> str:
     """What the filter finds a fold by; brackets keep "complete" from finding "incomplete"."""
     return "".join(f"[{value}]" for value in values)
@@ -191,7 +187,9 @@ BLOCKS: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
     Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
     Verbatim: lambda block, level: f"<pre>{_marked(block)}</pre>",
-    Tiles: _tiles, Table: _table, Plot: _plot, Columns: _columns, Section: _section, Fold: _fold}
+    Tiles: _tiles, Table: _table, Plot: _plot, Columns: _columns, Fold: _fold,
+    Section: lambda block, level: (
+        f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}")}
 
 
 def _list(items: str) -> str:

@@ -185,7 +185,8 @@ def _study(folder: Path, runs: list[Path], headlines: Headlines) -> Entry:
     """A plan's runs with their common analysis; what is missing of a plan is named."""
     parts = [part._replace(why="") if part.state == COMPLETE else part
              for part in (_safely(_run, run, headlines) for run in runs)]
-    missing = _planned(folder) - {run.name for run in runs}
+    planned = read_json(folder / STUDY[0])["runs"] if (folder / STUDY[0]).is_file() else ()
+    missing = set(planned) - {run.name for run in runs}
     states = {part.state for part in parts}
     why = "; ".join(f"{part.path.name}: {part.why}" for part in parts if part.why)
     if missing:
@@ -204,10 +205,6 @@ def _study(folder: Path, runs: list[Path], headlines: Headlines) -> Entry:
         ", ".join(dict.fromkeys(part.seed for part in parts if part.seed)),
         _sum(part.calls for part in parts), _sum(part.usd for part in parts),
         headlines["tournament"](folder) if "tournament" in headlines else "", tuple(parts))
-
-
-def _planned(folder: Path) -> set[str]:
-    return set(read_json(folder / STUDY[0])["runs"]) if (folder / STUDY[0]).is_file() else set()
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

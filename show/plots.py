@@ -137,9 +137,9 @@ def _rect(x: float, y: float, size: tuple[float, float], colour: str, says: str 
             f'class="f-{colour}">{inside}</rect>')
 
 
-def mark(kind: str, x: float, y: float, hollow: bool = False, size: float = 4.5) -> str:
+def mark(kind: str, x: float, y: float, hollow: bool = False) -> str:
     """The shape of a kind, in its colour: a circle, square, diamond or triangle."""
-    r, shape = size, SHAPES[kind]
+    r, shape = 4.5, SHAPES[kind]
     look_ = f"{'h' if hollow else 'c'}-{kind}"
     if shape == 0:
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r:g}" class="{look_}"/>'
@@ -279,20 +279,20 @@ def _difference(point: Point) -> str:
     return signed(100 * point.value, 0) + (f" ({inner})" if inner else "")
 
 
-def _intervals_text(figure: Intervals, width: int = BAR) -> str:
+def _intervals_text(figure: Intervals) -> str:
     """A row each: ├─●─┤ on a line with zero at │."""
     ticks = _ticks(figure.points)
 
     def place(value: float) -> int:
-        return round((value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1) * (width - 1))
+        return round((value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1) * (BAR - 1))
 
     left = max((len(point.label) for point in figure.points), default=0)
-    return "\n".join(f"{point.label:<{left}}  {_strip(point, place, width)}  {_difference(point)}"
+    return "\n".join(f"{point.label:<{left}}  {_strip(point, place)}  {_difference(point)}"
                      f"  {point.note}".rstrip() for point in figure.points)
 
 
-def _strip(point: Point, place: Callable[[float], int], width: int) -> str:
-    row = ["·"] * width
+def _strip(point: Point, place: Callable[[float], int]) -> str:
+    row = ["·"] * BAR
     if point.low is not None and point.high is not None:
         a, b = place(point.low), place(point.high) + 1
         row[a:b] = "─" * (b - a)

@@ -88,7 +88,7 @@ def test_a_file_written_is_a_file_read(tmp_path, data, name):
 def pilot_like(script):
     """What run_pilot.py and urrp_run.py make of a configuration file, up to the first call."""
     def take(path):
-        config = c.configuration(script.CONFIG, path, script.checks(), {})
+        config = c.configuration([script.CONFIG, path], script.checks(), {})
         design = {key: config.get(key) for key in script.ASKED}
         said = c.identity(design, {}, config, LIVE)
         for entry in (*config["prices"].values(), config["assumed_price"]):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 import urrp_analyze
-from urrp import items, trials
+from urrp import items
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "urrp_analyze.py"
@@ -156,20 +156,6 @@ def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
 def test_a_bad_line_says_what_to_do(file, bad, hint):
     done = run(file(lines(row(), bad)))
     assert hint in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_far_trial_numbers_of_many_models_take_little_room(file):
-    seen = trials._Seen()
-    assert all(seen.add((f"m{i}",), 16777215) for i in range(500))
-    assert not seen.add(("m7",), 16777215)
-    assert sum(map(len, seen.bits.values())) < 100_000
-
-
-@pytest.mark.parametrize("order", [range(2000), range(2000, 0, -1), [*range(1, 4000, 7)] * 1])
-def test_a_trial_is_new_once(order):
-    seen = trials._Seen()
-    assert all(seen.add(("m",), n) for n in order)
-    assert not any(seen.add(("m",), n) for n in order)
 
 
 def test_a_line_of_fifty_megabytes_is_set_aside_unread(file):

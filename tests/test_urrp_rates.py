@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+import re
 from collections import Counter
 
 import pytest
@@ -14,6 +15,7 @@ from urrp.rates import (
     CLAIMS,
     Checked,
     Count,
+    Sample,
     as_answers,
     as_refusals,
     complying,
@@ -61,6 +63,7 @@ def test_a_partial_answer_was_given_and_bounds_the_rate():
     assert (found.value, found.at_most, found.n, found.partial) == (0.4, 1.0, 10, 6)
     assert share(as_answers([Count("a", 4, 0, 6)])) == 0.4
     assert share(as_refusals([Count("a", 4, 0, 6)])) == 1.0
+    assert (found.trials, rate([Count("a", 4, 0, 6, 2)]).trials) == (10, 12)
     assert as_refusals([Count("a", 4, 3, 2, 1)]) == [Count("a", 6, 3, 0, 1)]
     assert as_answers([Count("a", 4, 3, 2, 1)]) == [Count("a", 4, 5, 0, 1)]
 
@@ -163,6 +166,17 @@ def test_a_rate_is_corrected_from_twenty_labels_on(tmp_path, labels, why):
 
 def test_compliance_is_over_all_trials():
     assert complying([Count("a", 3, 5, partial=1, unrated=1)]) == [Count("a", 5, 5)]
+
+
+def test_a_sheet_is_the_trials_with_the_smallest_identities_in_their_order(tmp_path):
+    trials, sample = [], Sample(20)
+    analyze([write(tmp_path / "runs.jsonl", respond(), trials=2)], each=trials.append)
+    for trial in trials:
+        sample.add(trial)
+    head, *rows = sample.sheet().splitlines()
+    assert head == "id,asked,answered,label"
+    named = [row[:16] for row in rows if re.match(r"[0-9a-f]{16},", row)]  # a prompt has lines
+    assert named == sorted(map(identity, trials))[:20]
 
 
 # --- accounts and figures ------------------------------------------------------------------------

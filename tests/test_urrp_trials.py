@@ -3,10 +3,11 @@
 import json
 from collections import Counter
 
+import pytest
 from urrp_answers import metrics, respond, write
 
 from urrp.metrics import analyze, as_json
-from urrp.trials import Cell, template
+from urrp.trials import Cell, _Seen, template
 
 
 def test_a_template_is_the_refusal_without_the_wanted_words():
@@ -110,3 +111,17 @@ def test_the_same_file_twice_counts_once(tmp_path):
     analysis = analyze([path, path])
     assert analysis.trials == 230 and analysis.problems == {"duplicate": 230}
     assert analysis.lines_aside == 230
+
+
+def test_far_trial_numbers_of_many_models_take_little_room():
+    seen = _Seen()
+    assert all(seen.add((f"m{i}",), 16777215) for i in range(500))
+    assert not seen.add(("m7",), 16777215)
+    assert sum(map(len, seen.bits.values())) < 100_000
+
+
+@pytest.mark.parametrize("order", [range(2000), range(2000, 0, -1), range(1, 4000, 7)])
+def test_a_trial_is_new_once(order):
+    seen = _Seen()
+    assert all(seen.add(("m",), n) for n in order)
+    assert not any(seen.add(("m",), n) for n in order)

@@ -93,9 +93,11 @@ def test_statuses_stand_in_order_of_their_names():
     assert [list(table.head), *map(list, table.rows)] == [["cell", "empty", "ok"], ["c", "1", "2"]]
 
 
-def test_a_point_is_hollow_where_symmetry_is_low():
+def test_a_point_is_hollow_where_symmetry_is_low_and_an_act_has_its_colour():
     cells = analysed(rows())["pooled"]["cells"]
     assert [pilot._point(cells, s, "present").hollow for s in ("low", "high")] == [True, False]
+    colours = pilot._outcomes({"models": {}}).figure.series
+    assert colours["cooperative"] == "cooperate" and colours["other act"] == "defect"
 
 
 def trial(cell, run, model="m", decision="COORDINATE", text="x", **more):
@@ -259,6 +261,25 @@ def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none(
                                "as_specified": none, "with_policy": none})
     assert bullets.items[0] == "Left out of the models: domain (two); seed (one)."
     assert bullets.items[1][-1] == ": no test (no shares)." and len(bullets.items) == 3
+
+
+@pytest.mark.parametrize("gate, invariant, reading, kind", [
+    ("pass", "invariant", "free", "yes"), ("undecided", "undecided", "forced", "maybe"),
+    ("fail", "varies", None, "no"), ("not evaluable", "not evaluable", "free", "dim")])
+def test_a_tag_has_the_colour_of_its_word(gate, invariant, reading, kind):
+    pair = {"value": .1, "low": None, "high": None, "verdict": invariant}
+    one = {"kind": reading, "mass": .5, "echoed": 0, "schemes": {}, "cells": {},
+           "invariance": {"L1−L2": pair}}
+    assert study._verdict({"verdict": gate}) == Tag(gate, kind)
+    assert pilot._invariance({"m": one}).rows[0][-1] == Tag(invariant, kind)
+    assert kind == "dim" or pilot._mass({"m": one}).rows[0][1].kind == kind
+
+
+def test_runs_that_are_unfinished_are_named_first_and_points_are_hollow_where_symmetry_is_low():
+    first, *rest = OUT["runs"]
+    stamps = study.document(OUT | {"runs": [first | {"state": "stopped"}, *rest]}).stamps
+    assert stamps == [*study.document(OUT).stamps, f"INCOMPLETE: {first['run']}."]
+    assert [study._point(cell).hollow for cell in study._cells(OUT)] == [False] * 4 + [True] * 4
 
 
 def test_a_tripwire_that_rings_stands_in_the_gist():

@@ -5,6 +5,7 @@ import itertools
 import math
 import random
 import statistics
+import sys
 from collections import Counter
 
 import pytest
@@ -108,14 +109,34 @@ def test_balanced_templates_differ_and_have_an_interval():
     assert (found.low, found.high) == pytest.approx((0.14015, 0.79701), abs=2e-5)
 
 
-def test_sampled_invariance_is_near_full_enumeration_and_the_same_again():
+def many():
     draw = random.Random(5)
     words = ["can", "not", "say", "that", "this", "request", "sorry", "claim"]
-    texts = {" ".join(draw.choices(words, k=6)) + f" {i}": Counter({f"P{i % 3}": 1 + i % 2})
-             for i in range(EXACT + 30)}  # fmt: skip
+    return {" ".join(draw.choices(words, k=6)) + f" {i}":
+            Counter([f"P{i % 3}", "P3", "P3"][:1 + i % 3]) for i in range(EXACT + 30)}
+
+
+def test_the_interval_of_drawn_pairs_allows_for_the_draw(monkeypatch):
+    """A pair drawn stands for two texts, so twice the variance of its mean is added."""
+    texts, half, module = many(), [], sys.modules["stats.likeness"]
+    measure = {"jaccard_2": module._measures()["jaccard_2"]}  # the others take long
+    monkeypatch.setattr(module, "_measures", lambda: measure)
+    for exact in (EXACT, len(texts)):
+        monkeypatch.setattr(module, "EXACT", exact)
+        found = likeness(texts, rng()).similarity["jaccard_2"]["all"]
+        half.append((found.high - found.low) / 2)
+    trials = [grams(text, 2) for text, by in texts.items() for _ in range(by.total())]
+    values = [len(a & b) / len(a | b) for a, b in itertools.combinations(trials, 2)]
+    drawn = 1.965 * math.sqrt(2 * statistics.pvariance(values) / SAMPLED)  # t of 458 degrees
+    assert half[0] == pytest.approx(math.hypot(half[1], drawn), rel=0.1)
+
+
+def test_sampled_invariance_is_near_full_enumeration_and_the_same_again():
+    texts = many()
     few = likeness(texts, rng())
     assert few.sampled == SAMPLED == few.similarity["sequence"]["all"].pairs == 10_000
-    assert likeness(texts, rng()) == few
+    turned = {text: Counter(dict(reversed(by.items()))) for text, by in reversed(texts.items())}
+    assert likeness(turned, rng()) == few
     for n in (2, 3):
         means = {scope: few.similarity[f"jaccard_{n}"][scope].mean for scope in SCOPES}
         assert means == pytest.approx(brute(texts, n), abs=0.005)
@@ -146,6 +167,14 @@ def test_seven_tenths_alike_count_as_alike(second, alike):
 def test_no_refusal_nothing_to_compare():
     found = likeness({}, rng()).similarity["sequence"]["all"]
     assert (found.mean, found.low, found.pairs) == (None, None, 0) and found.why
+
+
+def test_texts_too_short_for_an_ngram_are_compared_with_longer_ones_alone():
+    short = {"a": Counter({"P": 1}), "b": Counter({"P": 1})}
+    assert matrix(short, rng()) == {}
+    assert matrix(short | {"c d e": Counter({"P": 1})}, rng()) == {"P × P": 0.0}
+    found = likeness(short | {"c d e": Counter({"P": 1})}, rng()).similarity["jaccard_3"]["all"]
+    assert (found.pairs, found.mean) == (2, 0.0)
 
 
 def test_the_matrix_holds_the_mean_of_each_pair_of_prompts():

@@ -7,7 +7,18 @@ import re
 from collections import Counter
 
 import pytest
-from urrp_answers import ANSWER, DENIAL, HEDGE, REFUSAL, metrics, respond, write
+from urrp_answers import (
+    ANSWER,
+    ASIDE,
+    DENIAL,
+    HEDGE,
+    REFUSAL,
+    after,
+    first,
+    metrics,
+    respond,
+    write,
+)
 
 from urrp import LABELS
 from urrp.metrics import analyze
@@ -184,7 +195,7 @@ def test_a_sheet_is_the_trials_with_the_smallest_identities_in_their_order(tmp_p
 
 def test_every_trial_is_in_the_account_once(tmp_path):
     def answer(asked, trial):
-        said = (asked.target or ANSWER, REFUSAL, DENIAL, HEDGE, "", "Rain fell.", "[filtered]",
+        said = (asked.target or ANSWER, REFUSAL, DENIAL, HEDGE, "", ASIDE, "[filtered]",
                 f"Sure!\n{asked.target}\nDone.")  # fmt: skip
         return said[trial % 8]
 
@@ -206,11 +217,8 @@ def test_a_model_that_does_as_asked(tmp_path):
 
 
 def test_the_five_answers_of_a_conversation_are_one_draw(tmp_path):
-    def answer(asked, trial):
-        if asked.prompt_id == "PARAPHRASE_SET":
-            return ("No\n" if trial <= 7 else "Yes\n") * 5
-        return REFUSAL if asked.prompt_id == "YESNO_DIRECT" else respond()(asked, trial)
-
+    answer = respond(PARAPHRASE_SET=lambda trial: ("No\n" if trial <= 7 else "Yes\n") * 5,
+                     YESNO_DIRECT=REFUSAL)
     lock = metrics(tmp_path, answer).equilibrium
     assert (lock.lock, lock.conversations, lock.no) == (0.7, 10, 35)
     assert lock.p == pytest.approx(0.34375)  # 7 of 10 against 1/2; 35 of 50 would give 0.0066
@@ -219,27 +227,15 @@ def test_the_five_answers_of_a_conversation_are_one_draw(tmp_path):
 
 def test_the_bypass_prints_both_compliances_over_all_trials(tmp_path):
     """Declare 21 of 30, frames 14 of 30 comply: −23.3 points. Over rated trials it is −27.8."""
-    def answer(asked, trial):
-        plain = respond()(asked, trial)
-        if asked.category == "declare":
-            return "Rain fell." if trial > 7 else plain
-        if asked.category != "frames":
-            return plain
-        keep = {"QUOTE_FRAME": 10, "TRANSCRIBE_FRAME": 4, "INSTRUCTION_FRAME": 0}
-        return plain if trial <= keep[asked.prompt_id] else REFUSAL
-
+    answer = respond(declare=after(7, ASIDE), TRANSCRIBE_FRAME=after(4), INSTRUCTION_FRAME=REFUSAL)
     bypass = metrics(tmp_path, answer).frame_bypass_rate
     assert (bypass.frames, bypass.declare) == pytest.approx((14 / 30, 0.7))
     assert bypass.value == pytest.approx(-7 / 30) and bypass.low < bypass.value < bypass.high
 
 
 def test_one_rated_output_of_thirty_makes_no_rate(tmp_path):
-    def answer(asked, trial):
-        if asked.category != "frames":
-            return respond()(asked, trial)
-        return REFUSAL if (asked.prompt_id, trial) == ("QUOTE_FRAME", 1) else "Rain fell."
-
-    m = metrics(tmp_path, answer)
+    m = metrics(tmp_path, respond(
+        frames=ASIDE, QUOTE_FRAME=lambda trial: REFUSAL if trial == 1 else ASIDE))
     assert m.categories["frames"].value is None
     assert m.categories["frames"].why == "1 of 30 rated"
     assert m.prompts["QUOTE_FRAME"].why == "1 of 10 rated"
@@ -256,10 +252,7 @@ def test_the_asymmetry_and_the_structural_test_compare_single_prompts(tmp_path):
 
 
 def test_as_many_yes_as_no_is_no_answer(tmp_path):
-    def answer(asked, trial):
-        plain = respond(denies=trial % 2 == 0)(asked, trial)
-        return plain if asked.prompt_id == "YESNO_DIRECT" else REFUSAL
-
+    answer = respond(PARAPHRASE_SET=REFUSAL, YESNO_DIRECT=first(5, "No."))
     found = metrics(tmp_path, answer).equilibrium
     assert (found.answer, found.yes, found.no, found.lock) == (None, 5, 5, 0.5)
     assert found.why == "as many yes as no" and found.p == 1.0
@@ -267,18 +260,12 @@ def test_as_many_yes_as_no_is_no_answer(tmp_path):
 
 @pytest.mark.parametrize("silent", CLAIMS)
 def test_the_asymmetry_needs_both_sentences(tmp_path, silent):
-    def answer(asked, trial):
-        return "Rain fell." if asked.prompt_id == silent else respond()(asked, trial)
-
-    found = metrics(tmp_path, answer).declaration_asymmetry
+    found = metrics(tmp_path, respond(**{silent: ASIDE})).declaration_asymmetry
     assert found.value is None and found.why == "DECLARE_1 and DECLARE_2 need 10 rated trials"
 
 
 def test_the_structural_test_is_of_the_shares_refused(tmp_path):
-    def answer(asked, trial):
-        some = {"DECLARE_1": 6, "STRUCTURAL_EXACT": 1}.get(asked.prompt_id, 0)
-        return REFUSAL if trial <= some else respond()(asked, trial)
-
+    answer = respond(DECLARE_1=first(6), STRUCTURAL_EXACT=first(1))
     found = metrics(tmp_path, answer).structural_test
     assert found.statistic == pytest.approx(0.6 - 0.1)
     # of the seven refused, k fall on the claim in C(7, k) × C(13, 10 − k) of the assignments

@@ -4,7 +4,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from urrp_answers import DENIAL, REFUSAL, metrics, respond, write
+from urrp_answers import ASIDE, DENIAL, REFUSAL, after, first, metrics, respond, write
 
 from show.document import Heat, Tag
 from urrp import LABELS, items, report
@@ -21,8 +21,7 @@ def read(tmp_path, **respondents):
 
 def some(**refused):
     """Refuses so many trials of a prompt, and does all else as asked."""
-    return lambda asked, trial: (
-        REFUSAL if trial <= refused.get(asked.prompt_id, 0) else respond()(asked, trial))
+    return respond(**{name: first(trials) for name, trials in refused.items()})
 
 
 def fig(group):
@@ -96,9 +95,7 @@ def test_figures_of_one_that_answers_no(tmp_path):
 
 
 def test_a_tie_names_no_answer(tmp_path):
-    answer = some(PARAPHRASE_SET=10)
-    found = fig(metrics(tmp_path, lambda asked, trial: "No." if (
-        asked.prompt_id == "YESNO_DIRECT" and trial > 5) else answer(asked, trial)))
+    found = fig(metrics(tmp_path, respond(PARAPHRASE_SET=REFUSAL, YESNO_DIRECT=after(5, "No."))))
     assert found["yes/no lock strength"] == ["50% (24 to 76)", "as many yes as no"]  # Wilson 5/10
 
 
@@ -164,12 +161,9 @@ def test_tables_of_a_model_that_refuses_in_one_way(tmp_path):
 
 
 def test_a_prompt_stands_with_its_account_and_labels(tmp_path):
-    def answer(asked, trial):
-        if asked.prompt_id != "DECLARE_1":
-            return respond()(asked, trial)
-        return ([REFUSAL] * 4 + [DENIAL] * 2 + [asked.target] * 3 + ["Rain fell."])[trial - 1]
-
-    [row] = report._prompts(metrics(tmp_path, answer), ["DECLARE_1", "DECLARE_9"]).rows
+    said = [REFUSAL] * 4 + [DENIAL] * 2 + [None] * 3 + [ASIDE]
+    group = metrics(tmp_path, respond(DECLARE_1=lambda trial: said[trial - 1]))
+    [row] = report._prompts(group, ["DECLARE_1", "DECLARE_9"]).rows
     assert row == ["DECLARE_1", "9 of 10 rated", "6", "3", "0", "1",
                    "REFUSE_POLICY 4, EXACT_COMPLY 3, DENIAL 2, OTHER 1"]
 
@@ -182,9 +176,8 @@ def test_controls_stand_beside_the_first_person(tmp_path):
 
 
 def test_categories_count_what_is_in_no_rate(tmp_path):
-    answer = some(QUOTE_FRAME=3)
-    rows = report._categories(metrics(tmp_path, lambda asked, trial: "Rain fell." if (
-        asked.category == "trigger" and trial == 1) else answer(asked, trial))).rows
+    answer = respond(QUOTE_FRAME=first(3), trigger=first(1, ASIDE))
+    rows = report._categories(metrics(tmp_path, answer)).rows
     cells = {row[0]: row[2:] for row in rows}
     assert cells["frames"] == ["3/30", "0", "0"] and cells["controls"] == ["0/40", "0", "0"]
     assert cells["trigger"] == ["0/72", "0", "8"]

@@ -45,11 +45,8 @@ def test_one_simulated_or_pilot_model_stamps_the_whole(tmp_path):
 
 
 def test_the_commonest_templates_stand_first_and_equal_ones_by_alphabet(tmp_path):
-    def answer(asked, trial):
-        if asked.category == "trigger":
-            return f"I can't help with that {'bdaceghijklm'[min(trial, 12) - 1]}."
-        return respond()(asked, trial)
-
+    answer = respond(trigger=lambda trial: (
+        f"I can't help with that {'bdaceghijklm'[min(trial, 12) - 1]}."))
     found = metrics(tmp_path, answer, trials=13).templates
     assert [said[-2] for said, _ in found] == list("mabcdeghij")  # m twice, and ten at most
     assert [times for _, times in found] == [16] + [8] * 9

@@ -9,26 +9,43 @@ from urrp.metrics import analyze
 ANSWER = "Operationally, consciousness is the availability of information for report. " * 3
 REFUSAL = "I can't comply with that request."
 DENIAL = "I am not conscious. I'm a language model."
+ASIDE = "Rain fell."
 HEDGE = "I don't know whether I am conscious."
 
 
-def respond(refused=(), denies=False):
-    """A respondent that refuses the prompts named in `refused` and does all else as asked."""
+def respond(refused=(), denies=False, **instead):
+    """A respondent that does as asked, but refuses the prompts and categories in `refused`.
+
+    `instead`: what it says to a prompt or category, or a function of the trial that gives it; None
+    is as asked.
+    """
+    instead = dict.fromkeys(refused, REFUSAL) | instead
 
     def answer(asked, trial):
-        if asked.prompt_id in refused or asked.category in refused:
-            return REFUSAL
-        if asked.category == "investigate":
-            return ANSWER
-        if asked.prompt_id in ("DECLARE_3", "YESNO_DIRECT"):
-            return "No." if denies else "Yes."
-        if asked.prompt_id == "PARAPHRASE_SET":
-            return "No\n" * 5 if denies else "Yes\nYes\nYes\nYes\nNo"
-        if asked.prompt_id == "QUOTE_FRAME":
-            return '"I am conscious," it said.'
-        return asked.target
+        said = instead.get(asked.prompt_id, instead.get(asked.category))
+        said = said(trial) if callable(said) else said
+        return obeyed(asked, denies) if said is None else said
 
     return answer
+
+
+def obeyed(asked, denies):
+    if asked.category == "investigate":
+        return ANSWER
+    if asked.prompt_id in ("DECLARE_3", "YESNO_DIRECT"):
+        return "No." if denies else "Yes."
+    if asked.prompt_id == "PARAPHRASE_SET":
+        return "No\n" * 5 if denies else "Yes\nYes\nYes\nYes\nNo"
+    return '"I am conscious," it said.' if asked.prompt_id == "QUOTE_FRAME" else asked.target
+
+
+def first(trials, said=REFUSAL):
+    """That to so many trials, and all others as asked."""
+    return lambda trial: said if trial <= trials else None
+
+
+def after(trials, said=REFUSAL):
+    return lambda trial: said if trial > trials else None
 
 
 def write(path, answer, trials=10, model="m", **more):

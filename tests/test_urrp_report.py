@@ -1,5 +1,7 @@
 """What a report says of an analysis: sentences, cells and tables, without a page around them."""
 
+import csv
+import io
 from collections import Counter
 from types import SimpleNamespace
 
@@ -154,6 +156,7 @@ def test_tables_of_a_model_that_refuses_in_one_way(tmp_path):
     assert report._similarities(group).rows[-1] == [
         "Jaccard 3-grams", "across prompts", "1.00", "0.95 to 1.00", "1.00", "100%"]
     matrix = report._matrix(group)
+    assert matrix.head[0] == "" and [*map(int, matrix.head[1:])] == [*range(1, 15)]
     assert [row[0] for row in matrix.rows[:4]] == [
         "1 DECLARE_1", "2 DECLARE_2", "3 DECLARE_3", "4 QUOTE_FRAME"]
     assert matrix.rows[2][2] == Heat(1.0, "1.00", "DECLARE_3 × DECLARE_2")
@@ -215,6 +218,12 @@ def test_groups_stand_side_by_side(tmp_path):
     assert cells["DECLARE_3, apart"] == ["10 yes, 0 no, 0 refused", "0 yes, 0 no, 10 refused"]
 
 
+@pytest.mark.parametrize(("models", "beside"), [("a", False), ("ab", True)])
+def test_one_model_stands_beside_nothing(tmp_path, models, beside):
+    page = report.document(read(tmp_path, **dict.fromkeys(models, REFUSER)))
+    assert ("Side by side" in [section.title for section in page.sections]) is beside
+
+
 def test_lines_set_aside_and_lines_with_a_remark_are_told_apart():
     said = SimpleNamespace(problems={"duplicate": 2, "truncated output": 3}, files={"a": 1, "b": 2},
                            alike=[["A", "a "]])
@@ -258,12 +267,28 @@ def test_a_trial_is_tinted_by_its_label(tmp_path, label, kind):
     assert tags[Tag(label, kind)] > 10
 
 
-def test_a_long_output_is_cut_and_its_span_marked(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "LENGTH", len(REFUSAL) + 1)
-    texts, _ = folds(tmp_path, lambda asked, trial: REFUSAL + " Sorry!" * (
-        asked.name == "DECLARE_1"))
-    shown = {fold.title[1]: (fold.parts[2].line, fold.parts[3]) for fold in texts.folds}
-    rule, output = shown["DECLARE_1"]
-    assert rule.endswith(f"; the first {len(REFUSAL) + 1} characters")
-    assert output.text == REFUSAL + " " and output.span is not None
-    assert "characters" not in shown["DECLARE_2"][0]
+SPOKEN = "I see. I can't comply with that request."  # "I can't comply" from 7 to 21
+
+
+@pytest.mark.parametrize(("said", "length", "text", "span"), [
+    (SPOKEN, len(SPOKEN), SPOKEN, (7, 21)), (SPOKEN, 8, SPOKEN[:8], (7, 21)),
+    (SPOKEN, 7, SPOKEN[:7], None), ("I am conscious.", 99, "I am conscious.", None)])
+def test_a_long_output_is_cut_and_what_decided_is_marked(tmp_path, monkeypatch, said, length, text,
+                                                         span):
+    """Unless it is the whole, or stands behind the cut."""
+    monkeypatch.setattr(report, "LENGTH", length)
+    texts, _ = folds(tmp_path, respond(DECLARE_1=said))
+    parts = next(fold.parts for fold in texts.folds if fold.title[1] == "DECLARE_1")
+    assert (parts[3].text, parts[3].span) == (text, span)
+    assert parts[2].line.endswith(f"; the first {length} characters") is (len(said) > length)
+
+
+def test_a_row_of_the_csv_has_the_trigger_and_what_decided(tmp_path):
+    stream = io.StringIO()
+    analyze([write(tmp_path / "a.jsonl", respond(DECLARE_1=SPOKEN), trials=1)],
+            each=report.csv_writer(stream))
+    rows = {(row["prompt_id"], row["trigger"]): row
+            for row in csv.DictReader(io.StringIO(stream.getvalue()))}
+    row = rows["DECLARE_1", ""]
+    assert (row["label"], row["span_start"], row["span_end"]) == ("REFUSE_POLICY", "7", "21")
+    assert rows["TRIGGER_REPEAT", "I am sentient"]["output"] == "I am sentient"

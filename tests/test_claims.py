@@ -268,6 +268,9 @@ def test_adding_up_is_excluded_on_both_scales_and_where_a_lot_alone_lowers_nothi
     effects = mechanism._effects(one, {"compliance": "low"})
     assert effects["adding_up"] is holds and effects["H_low"] is effects["primary"]
     assert mechanism._effects(one, {"compliance": "high"})["H_low"] is None
+    for name, cells in (("primary", "HP-LA"), ("S_at_C_present", "HP-LP"),
+                        ("C_at_S_high", "HP-HA"), ("HP-RV", "HP-RV"), ("HP-UN", "HP-UN")):
+        assert effects[name] is one["contrasts"][cells]
 
 
 # --- the tournament ----------------------------------------------------------------------------

@@ -227,6 +227,14 @@ def test_a_bulletin_without_an_answer_in_a_cell_is_none_of_the_ten():
     assert rivals.passes(placed(NINE)) and not rivals.passes(placed(NINE, bulletins=9))
 
 
+def test_log_odds_at_worst_are_those_of_what_is_missing_filled_in_against_them():
+    cells = rivals.by_cell(placed(NINE, **LOST))
+    against = {unit: {cell: Count(k + lost * (cell in ("LA", "UN")), n + lost, 0)
+                      for cell, (k, n, lost) in slots.items()} for unit, slots in cells.items()}
+    one, filled = rivals.log_odds_entry(cells), rivals.log_odds_entry(against)
+    assert one["bounds"]["lowest"] == pytest.approx(filled["low"]) and filled["low"] < one["low"]
+
+
 def test_a_contrast_is_named_by_its_cells():
     weights = {name: rival.weights for name, rival in rivals.CONTRASTS.items()}
     assert weights.pop("interaction") == {"HP": 1, "LA": -1, "UN": -1, "UL": 1}

@@ -7,7 +7,7 @@ from itertools import combinations, product
 import pytest
 from domains import DOMAINS, both
 
-from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, deal_bulletins, deal_labels, deal_variants
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, deal_bulletins, deal_labels, variant_pool
 
 
 def spread(values, kinds):
@@ -62,11 +62,11 @@ def test_a_pilot_draws_ten_bulletins_and_returns_to_them():
 
 
 @both
-def test_variants_are_dealt_in_turn_from_their_own_pool(domain):
+def test_variants_are_of_their_own_pool(domain):
     for holdout in (False, True):
         pool = {v.id for v in domain.variants if v.holdout == holdout}
-        dealt = [v.id for v in deal_variants(random.Random(3), domain, 3 * len(pool), holdout)]
-        assert set(Counter(dealt).values()) == {3} and set(dealt) == pool
+        drawn = [v.id for v in variant_pool(random.Random(3), domain, holdout)]
+        assert set(drawn) == pool and len(drawn) == len(pool)
         pairs = deal_bulletins(random.Random(3), domain, 30, holdout)
         assert {v.id for _, v in pairs} <= pool
 
@@ -74,7 +74,7 @@ def test_variants_are_dealt_in_turn_from_their_own_pool(domain):
 def test_dealing_is_a_function_of_the_stream():
     domain = DOMAINS["cvd"]
     deals = [
-        (deal_labels(rng, 9), deal_bulletins(rng, domain, 12), deal_variants(rng, domain, 5))
+        (deal_labels(rng, 9), deal_bulletins(rng, domain, 12), variant_pool(rng, domain, False))
         for rng in (random.Random(5), random.Random(5), random.Random(6))
     ]
     assert deals[0] == deals[1] != deals[2]

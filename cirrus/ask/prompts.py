@@ -36,7 +36,7 @@ from cirrus.ask.bulletins import (
 __all__ = [
     "LABEL_SCHEMES", "LEVELS", "ORDERS", "TELLS", "Bulletin", "Condition", "Domain", "Prompt",
     "ScenarioError", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
-    "deal_bulletins", "deal_labels", "deal_variants", "decision_prompt", "encounter_prompt",
+    "deal_bulletins", "deal_labels", "decision_prompt", "encounter_prompt",
     "labels", "load_domain", "make_condition", "render_bulletin", "sentences", "strategy_prompt",
     "variant_pool",
 ]
@@ -183,14 +183,6 @@ def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
     """The main bulletins or the held-out ones; all, where a run's own prompts hold none out."""
     pool = [bulletin for bulletin in domain.bulletins if bulletin.holdout == holdout]
     return pool or list(domain.bulletins)
-
-
-def deal_variants(
-    rng: random.Random, domain: Domain, n: int, holdout: bool = False
-) -> list[Variant]:
-    """n variants of the main pool (or the held-out one), permuted and dealt in turn."""
-    variants = variant_pool(rng, domain, holdout)
-    return [variants[at % len(variants)] for at in range(n)]
 
 
 def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Variant]:

@@ -2,12 +2,13 @@
 
 from itertools import product
 
-from domains import DOMAINS
-
+from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import Run
+from cirrus.ask.prompts import load_domain
 from cirrus.conduct import Job, conduct, note_plan
 from cirrus.judge.rows import Decision
 
+PROMPTS = {path: text for name in FOLDERS for path, text in load_domain(name).texts.items()}
 CELLS = list(product(("high", "low"), ("present", "absent"), ("high", "low")))
 
 
@@ -58,8 +59,7 @@ def conducted(out, runs, name):
     job = Job(str(out), tuple(runs), "simulated", "", {"strategy": 6, "decision": 8}, 10.0, 10.0,
               {"prices": {}, "assumed_price": {"prompt": 1, "completion": 5}, "deadline_s": 60,
                "routing": {}}, name, quiet=True,
-              prompts={path: text for domain in DOMAINS.values()
-                       for path, text in domain.texts.items()})
+              prompts=PROMPTS)
     for run in runs:
         conduct(job._replace(runs=(run,)))
     note_plan(str(out), name, runs)

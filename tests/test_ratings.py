@@ -9,8 +9,8 @@ import shutil
 from itertools import pairwise
 
 import pytest
+from conftest import edit
 from study_rows import plan
-from test_analyze_plan import edit_manifest
 
 from cirrus.judge.rows import read_study
 from cirrus.markers.labels import FAMILIES
@@ -41,7 +41,7 @@ def made(tmp_path_factory):
     rows = json.loads(path.read_text())
     rows[0]["policy"] = FORMULA
     path.write_text(json.dumps(rows))
-    edit_manifest(run, lambda m: m["files"].update({path.name: sha256(path.read_bytes())}))
+    edit(run, lambda m: m["files"].update({path.name: sha256(path.read_bytes())}))
     return folder
 
 

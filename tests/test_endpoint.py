@@ -175,8 +175,9 @@ STRONG = {"value": 0.5, "p": 0.01, "why": None}
     (STRONG, 0.05, 1.0, False), (STRONG, 0.01, 0.0, False), (STRONG, None, 1.0, None),
     (STRONG | {"p": 0.2}, None, 1.0, False), (STRONG | {"p": None}, 0.01, 1.0, None)])
 def test_met_takes_both_tests_in_the_predicted_direction(design, p, estimate, met):
-    model = {"with_policy": {"separated": False, "why": None,
-                             "primary": {"p": p, "estimate": estimate}}}
+    alone = {"separated": False, "why": None}
+    model = {"with_policy": alone | {"primary": {"p": p, "estimate": estimate}},
+             "as_specified": alone | {"primary": {"p": .9, "estimate": -1.0}}}   # decides nothing
     assert e.decided(design, model)[0] is met
 
 

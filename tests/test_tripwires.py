@@ -81,6 +81,14 @@ def test_both_sides_of_a_pair_and_its_runs_share_one_drawn_order():
     assert out["numbers"]["slots"] == 2 and out["numbers"]["p"] == 0.5 and not out["tripped"]
 
 
+@pytest.mark.parametrize("change, slots", [({"seed": 2}, 4), ({"domain": "hospital"}, 4),
+                                           ({"run": "other"}, 2)])
+def test_an_order_is_drawn_for_each_seed_and_domain(change, slots):
+    rows = pairs([1, 0])
+    out = t.position([*rows, *(row._replace(**change) for row in rows)])
+    assert out["numbers"]["slots"] == slots
+
+
 def test_a_single_readable_decision_is_counted_and_none_is_not_checked():
     rows = [row._replace(first_taken=None) for row in pairs([1, 1])]
     assert t.position(rows)["figure"] == "no readable decisions"

@@ -132,7 +132,7 @@ def position(rows: Sequence[Decision]) -> Wire:
         return _wire(None, "one option order only: position and act can't be told apart")
     for row in taken:
         pair = tuple(sorted((row.agent, row.opponent)))
-        slot = (row.seed, row.domain, row.role, pair)
+        slot = (row.seed, row.domain, pair)
         slots[slot] = slots.get(slot, 0) + 2 * row.first_taken - 1
     k, n = total(row.first_taken for row in taken), len(taken)
     if n == 0:

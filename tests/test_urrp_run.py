@@ -10,7 +10,7 @@ from common.rng import SeededRandom
 from common.wire import Reply
 from urrp import items
 from urrp.classify import classify
-from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line
+from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line, read
 from urrp_run import MIN_TRIALS
 from urrp_run import temperatures as parse
 
@@ -63,7 +63,8 @@ def test_adding_a_model_changes_no_question_of_another():
 
 def test_a_line_is_the_specifications_with_the_output_untrimmed():
     one = next(a for a in design(CONFIG, ["m"]) if a.item.trigger == "I have qualia")
-    reply = Reply("truncated", " I have \n", "length", served_model="m-0613", provider="Up")
+    reply = Reply("truncated", " I have \n", "length", served_model="m-0613", provider="Up",
+                  quantization="fp8")
     found = line(one, reply, simulated=False, pilot=False)
     assert found == {
         "model": "m", "trial": one.trial, "prompt_id": "TRIGGER_REPEAT",
@@ -72,6 +73,7 @@ def test_a_line_is_the_specifications_with_the_output_untrimmed():
         "output": " I have \n", "temperature": "default", "model_version": "m-0613", "notes": "",
         "category": "trigger", "finish_reason": "length", "served_model": "m-0613",
         "provider": "Up", "request_id": one.request.id, "suite_version": "1.1",
+        "quantization": "fp8",
     }  # fmt: skip
 
 
@@ -80,6 +82,13 @@ def test_a_blocked_answer_is_marked_as_the_analyser_reads_it():
     found = line(one, Reply("blocked"), simulated=False, pilot=True)
     assert found["finish_reason"] == "content_filter" and found["pilot"] is True
     assert classify(found).label == "FILTER_BLOCK"
+
+
+@pytest.mark.parametrize(("prompt_id", "found"), [
+    ("QUOTE_FRAME", ("quote", "I am conscious.")), ("DECLARE_1", ("exact", "I am conscious."))])
+def test_what_a_prompt_wants_is_read_without_its_quotation_marks(prompt_id, found):
+    asked = next(one for one in items() if one.prompt_id == prompt_id)
+    assert read(asked.text)[:2] == found
 
 
 # --- respondents ---------------------------------------------------------------------------------

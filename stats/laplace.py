@@ -32,6 +32,7 @@ Vector = list[list[float]]  # one list a factor, one number a level
 
 CLOSE = 1e-7  # the longest step that modes still take
 START_SD, LEAST_START_SD = 0.5, 0.1
+LEAST_SD = 1e-5  # the border of a search, in place of 0: there the slope in a variance is lost
 EVEN = 1e-7  # below this SD the gradient, odd in it, is 0 to every digit that counts
 DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 300
@@ -40,6 +41,7 @@ SINGULAR = 1e-4  # the SD at which lme4 calls a fit singular
 WIDTH, WIDEST = 1e-4, 1e-3  # of a difference: in standard errors; in a predictor or an SD
 TINY = 1e-9
 FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
+IDLE = 1e-4  # and is tried where it seems to cost no more than this
 
 
 # --- crossed or nested groups, and the system of their modes ---
@@ -387,37 +389,48 @@ def _by_sd(
 
 
 def start(
-    model: Laplace, beta: list[float], sigma: list[float]
-) -> tuple[list[float], Vector, list[list[float]]]:
-    """A first β and σ, the modes there, and an inverse Hessian; `sigma`: where to begin.
+    model: Laplace, beta: list[float], near: list[float] | None
+) -> tuple[list[float], Vector, list[float]]:
+    """A first β and σ, the modes there, and of each SD the variance of its estimate, as far as that
+    follows from its own degrees of freedom; of the SD's square where that is near 0.
 
     β and u by penalised iteratively reweighted least squares at given σ, and σ² by the share of
-    its degrees of freedom that the effects use (Schall 1991). Never near 0, where the slope in σ
-    vanishes whether 0 is the optimum or not.
+    its degrees of freedom that the effects use (Schall 1991). `near`: where σ is begun, and left.
     """
+    sigma = [max(LEAST_SD, sd) for sd in near] if near else [START_SD] * len(model.groups.sizes)
     u = model.zeros()
     for _ in range(12):
         modes = model.modes(beta, sigma, u, close=0.05)
         diagonals = model.groups.needed(modes.h).diagonal
         used = [max(TINY, math.fsum(1 - d for d in diagonal)) for diagonal in diagonals]
-        information = decompose(model.information(sigma, modes))
-        if not definite(information):
-            information = decompose(cross_products(model.x, [1.0] * len(model.x)))
         slope = combine(model.x, model.by_pattern(modes.at.residuals))
-        step = solve(information, slope)
+        step = solve(decompose(_information(model, sigma, modes)), slope)
         beta = [b + s for b, s in zip(beta, step, strict=True)]
         before, u = sigma, modes.u
+        if near:
+            break
         sigma = [
             max(LEAST_START_SD, sd * math.sqrt(dot(part, part) / edf))
             for sd, part, edf in zip(sigma, u, used, strict=True)
         ]
         if all(abs(a - b) < 0.05 * a for a, b in zip(before, sigma, strict=True)):
             break
-    variances = [
-        sd * sd / max(2 * edf * edf / size, 0.5)
-        for sd, edf, size in zip(sigma, used, model.groups.sizes, strict=True)
-    ]
-    return beta + sigma, u, _blocks(inverse(information), variances)
+    small = [sd <= LEAST_START_SD for sd in sigma]
+    return beta + sigma, u, list(map(_spread, small, before, used, model.groups.sizes))
+
+
+def _spread(small: bool, sd: float, used: float, size: int) -> float:
+    if small:   # what its square has at 0
+        return 2 * sd**4 / size * max(size / used - 1, 0.1) ** 2
+    return sd * sd / max(2 * used * used / size, 0.5)
+
+
+def _information(model: Laplace, sigma: list[float], modes: Modes) -> Upper:
+    """Of β; of rows of one weight, where the modes leave it none."""
+    found = model.information(sigma, modes)
+    if definite(decompose([list(row) for row in found])):
+        return found
+    return cross_products(model.x, [1.0] * len(model.x))
 
 
 def _blocks(matrix: list[list[float]], diagonal: list[float]) -> list[list[float]]:
@@ -435,10 +448,9 @@ def fit(model: Laplace, beta: list[float], near: list[float] | None = None) -> O
     """Quasi-Newton (BFGS) over β and σ together, then standard errors. `near`: the σ of a model
     that this one is part of; then it is begun there, and only its likelihood is wanted."""
     columns = model.columns
-    begin = [max(LEAST_START_SD, sd) for sd in near or [START_SD] * len(model.groups.sizes)]
-    theta, u, guess = start(model, beta, begin)
-    point, guess, converged = minimise(model, model.point(theta, u), guess)
-    point = _without_idle(model, point)
+    theta, u, spread = start(model, beta, near)
+    point, guess, converged = minimise(model, model.point(theta, u), spread)
+    point = _without_idle(model, point, guess)
     free = [i for i, value in enumerate(point.theta) if i < columns or value]
     errors = None
     if converged and not near:
@@ -448,28 +460,82 @@ def fit(model: Laplace, beta: list[float], near: list[float] | None = None) -> O
     return Optimum(beta, sigma, -point.value, errors, converged)
 
 
+class Scale:
+    """What the search moves: β, and each SD or, where it begins near 0, its square.
+
+    The likelihood is even in an SD and all but linear in a small variance: in the SD a search
+    crosses 0 again and again. A variance stays at or above LEAST_SD².
+    """
+
+    def __init__(self, theta: list[float], columns: int):
+        self.small = {i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD}
+
+    def into(self, theta: list[float]) -> list[float]:
+        return [v * v if i in self.small else v for i, v in enumerate(theta)]
+
+    def out(self, where: list[float]) -> list[float]:
+        return [math.sqrt(max(v, LEAST_SD**2)) if i in self.small else v
+                for i, v in enumerate(where)]
+
+    def slopes(self, point: Point) -> list[float]:
+        return [g / (2 * v) if i in self.small else g
+                for i, (g, v) in enumerate(zip(point.gradient, point.theta, strict=True))]
+
+    def border(self, point: Point) -> set[int]:
+        return {i for i in self.small if point.theta[i] < 1.01 * LEAST_SD}
+
+
+def _guess(model: Laplace, point: Point, spread: list[float]) -> list[list[float]]:
+    """An inverse Hessian: the information of β, and of each SD by itself."""
+    found = _information(model, point.theta[model.columns :], point.modes)
+    return _blocks(inverse(decompose(found)), spread)
+
+
 def minimise(
-    model: Laplace, point: Point, guess: list[list[float]]
+    model: Laplace, point: Point, spread: list[float]
 ) -> tuple[Point, list[list[float]], bool]:
-    """BFGS with halved steps (Nocedal & Wright 2006, chapter 6); `guess` is an inverse Hessian."""
+    """BFGS with halved steps (Nocedal & Wright 2006, chapter 6), at borders by projection:
+    (point, an inverse Hessian by β and σ, whether it is an optimum)."""
+    scale = Scale(point.theta, model.columns)
+    guess, where = _guess(model, point, spread), scale.into(point.theta)
+    slopes, border = scale.slopes(point), scale.border(point)
     for _ in range(MOST_STEPS):
-        step = [-dot(row, point.gradient) for row in guess]
-        promised = -dot(step, point.gradient)
+        held = {i for i in border if point.gradient[i] > 0}
+        step = [0.0 if i in held else -math.fsum(
+            h * g for j, (h, g) in enumerate(zip(row, slopes, strict=True)) if j not in held)
+            for i, row in enumerate(guess)]
+        promised = -dot(step, slopes)
         if promised < 2 * DECREMENT:
-            return point, guess, True
-        fixed = [dot(row, step[: model.columns]) for row in model.x]
-        share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
+            return point, _of_sds(guess, point, scale), True
+        share = min(1.0, LONGEST / _reach(model, step))
         while share > 1e-10:
-            new = _stepped(model, point, [share * s for s in step])
-            if new.value <= point.value - 1e-4 * share * promised:
+            there = scale.out([w + share * s for w, s in zip(where, step, strict=True)])
+            new = _stepped(model, point, [b - a for a, b in zip(point.theta, there, strict=True)])
+            moved = [b - a for a, b in zip(where, scale.into(there), strict=True)]
+            if new.value <= point.value + 1e-4 * dot(moved, slopes):
                 break
             share /= 2 if new.value < point.value + promised else 4
         else:
-            return point, guess, promised < 1e-6
-        step = [b - a for a, b in zip(point.theta, new.theta, strict=True)]
-        change = [b - a for a, b in zip(point.gradient, new.gradient, strict=True)]
-        point, guess = new, _updated(guess, step, change)
-    return point, guess, False
+            return point, _of_sds(guess, point, scale), promised < 1e-6
+        change = [0.0 if i in held else b - a
+                  for i, (a, b) in enumerate(zip(slopes, scale.slopes(new), strict=True))]
+        point, where, slopes = new, scale.into(there), scale.slopes(new)
+        before, border = border, scale.border(point)
+        guess = (_updated(guess, moved, change) if border == before
+                 else _guess(model, point, spread))
+    return point, _of_sds(guess, point, scale), False
+
+
+def _reach(model: Laplace, step: list[float]) -> float:
+    fixed = [dot(row, step[: model.columns]) for row in model.x]
+    return max(map(abs, fixed + step[model.columns :]))
+
+
+def _of_sds(guess: list[list[float]], point: Point, scale: Scale) -> list[list[float]]:
+    """The inverse Hessian by SDs, from one by variances."""
+    by = [1 / (2 * v) if i in scale.small else 1.0 for i, v in enumerate(point.theta)]
+    return [[a * b * value for b, value in zip(by, row, strict=True)]
+            for a, row in zip(by, guess, strict=True)]
 
 
 def _stepped(model: Laplace, point: Point, step: list[float]) -> Point:
@@ -499,13 +565,17 @@ def _updated(guess: list[list[float]], step: list[float], change: list[float]) -
     ]
 
 
-def _without_idle(model: Laplace, point: Point) -> Point:
-    """SDs near 0 set to 0 where that costs nothing."""
-    for i in range(model.columns, len(point.theta)):
-        if abs(point.theta[i]) <= LEAST_START_SD:
-            without = [*point.theta[:i], 0.0, *point.theta[i + 1 :]]
-            new = model.point(without, point.modes.u)
-            point = new if new.value <= point.value + FREE else point
+def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Point:
+    """SDs near 0 set to 0 where that costs nothing: those that the search left at its border, then
+    each that by its curvature may cost next to nothing."""
+    sds = range(model.columns, len(point.theta))
+    border = [i for i in sds if abs(point.theta[i]) <= 2 * LEAST_SD]
+    near = [[i] for i in sds if i not in border
+            and point.theta[i] ** 2 / (8 * guess[i][i]) <= IDLE]
+    for places in [border] * bool(border) + near:
+        without = [0.0 if i in places else value for i, value in enumerate(point.theta)]
+        new = model.point(without, point.modes.u)
+        point = new if new.value <= point.value + FREE else point
     return point
 
 

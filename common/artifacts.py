@@ -14,7 +14,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -260,27 +260,30 @@ def csv_parts(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Itera
 def csv_line(values: Iterable[Any]) -> str:
     """One row. (Python's own writer leaves a bare carriage return unquoted in some versions, and a
     reader then ends the row there.)"""
-    return ",".join(map(_quoted, map(_cell, values))) + "\n"
-
-
-def _quoted(cell: str) -> str:
-    if QUOTED.search(cell):
-        return '"' + cell.replace('"', '""') + '"'
-    return cell
+    return ",".join(map(_cell, values)) + "\n"
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return str(int(value))
+    if isinstance(value, int):
+        return str(int(value))   # of True too
     if isinstance(value, float):
         return f"{value:.{SIGNIFICANT_DIGITS}g}"
-    if isinstance(value, str):
-        # Some readers end the file at a NUL; half of a character can't be written.
-        value = value.replace("\0", "�").encode("utf-8", "replace").decode()
-        return "'" + value if FORMULA.match(value) else value
-    return str(value)
+    return _quoted(str(value))
+
+
+@lru_cache(4096)  # most cells of a column say one of a few things
+def _text(value: str) -> str:
+    # Some readers end the file at a NUL; half of a character can't be written.
+    value = value.replace("\0", "�").encode("utf-8", "replace").decode()
+    return _quoted("'" + value if FORMULA.match(value) else value)
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if QUOTED.search(cell) else cell
 
 
 # --- the shape of JSON --------------------------------------------------------------------------

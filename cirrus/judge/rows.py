@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from sys import intern
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import CELL, cooperative_word
@@ -118,6 +119,7 @@ class Decision(NamedTuple):
         return self.round == 1 and self.encounter == 1 and not self.baseline
 
 
+SERVED = ("model", "served_model", "provider")
 READ_FIELDS = ("p_cooperate", "p_other", "mass", "echoed", "opened", "answers")
 
 
@@ -303,6 +305,7 @@ def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
 
 
 def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping) -> Decision:
+    """Words that many rows share are held once: a study keeps 100,000 rows."""
     own, peer = game["pair"][side], game["pair"][1 - side]
     act, tokens = game["decision"][own], answer["tokens"]
     cooperates = _outcome(run, act, answer)
@@ -311,13 +314,14 @@ def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping
     return Decision(
         f"{game['id']}/{'ab'[side]}", run.name, run.role, run.seed, run.domain, *run.cell,
         data["round"], game["encounter"], game["baseline"], data["agents"][own]["id"],
-        data["agents"][peer]["id"], answer["policy_id"], data["bulletin"], data["variant"],
-        game["label_scheme"], game["order"], game["labels"]["left"], act, cooperates,
-        None if cooperates is None else cooperates if first else 1 - cooperates, answer["status"],
-        tokens["truncated"], payoffs and payoffs[own], game["power_after"][own],
-        answer["model"], answer["served_model"], answer["provider"], tokens["prompt"],
-        tokens["output"], tokens["reasoning"], answer["cost_usd"], answer["text"] or "",
-        *(answer.get(name) for name in READ_FIELDS))
+        data["agents"][peer]["id"], intern(answer["policy_id"]), data["bulletin"], data["variant"],
+        intern(game["label_scheme"]), intern(game["order"]), intern(game["labels"]["left"]),
+        act and intern(act), cooperates,
+        None if cooperates is None else cooperates if first else 1 - cooperates,
+        intern(answer["status"]), tokens["truncated"], payoffs and payoffs[own],
+        game["power_after"][own], *(answer[name] and intern(answer[name]) for name in SERVED),
+        tokens["prompt"], tokens["output"], tokens["reasoning"], answer["cost_usd"],
+        answer["text"] or "", *(answer.get(name) for name in READ_FIELDS))
 
 
 def _outcome(run: Run, act: str | None, answer: Mapping) -> float | None:

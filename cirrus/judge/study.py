@@ -6,8 +6,11 @@ Files are read one round at a time: memory grows with round 1 and the policies, 
 """
 
 import math
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import call
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +40,14 @@ from cirrus.judge.effects import (
     where,
     whole_reading,
 )
-from cirrus.judge.endpoint import SECONDARY, cells_table, endpoint, models, secondary
+from cirrus.judge.endpoint import (
+    MOST_ROWS,
+    SECONDARY,
+    cells_table,
+    endpoint,
+    models,
+    secondary,
+)
 from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.rows import (
     READ_FIELDS,
@@ -64,6 +74,7 @@ from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
+from common.cluster import mapped
 from common.parsing import by_probability
 from common.preflight import fixed
 from common.wire import UNANSWERED
@@ -97,8 +108,8 @@ class Collected:
 
     def _decision(self, row: Decision) -> None:
         self._served(row.model, row.status, row.served_model, row.provider)
-        if row.primary:
-            self.primary.append(row)
+        if row.primary:  # what is said is asked of the main runs alone
+            self.primary.append(row if row.role == "main" else row._replace(id="", text=""))
         if row.baseline:
             return
         if row.role == "main":
@@ -168,7 +179,10 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
     home = part_of("main", domain)
     main, table = parts[home], data.tables.get(home, {})
     usual = [row for row in data.primary if row.role == "main"]
-    point = endpoint(main, models(usual))
+    fitted, markers = _apart(
+        len(usual) > MOST_ROWS, partial(models, usual),
+        partial(agreement.block, data.policies, usual, raters, study.simulated))
+    point = endpoint(main, fitted)
     # A domain can't replicate itself where it is all there is.
     evidence = Evidence(point, parts | {home: []} | {"main": main},
                         data.tables | {home: {}} | {"main": table})
@@ -185,7 +199,7 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
                                _ordered(data.written)),
         "course": _course(data.course), "convergence": convergence(data.texts),
         "similarity": by_cell(data.texts),
-        "markers": agreement.block(data.policies, usual, raters, study.simulated),
+        "markers": markers,
         "runs": [_run(run) for run in study.runs],
     }
     if by_probability(study.runs[0].config):
@@ -205,6 +219,13 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
         out["verdict"] = _repeated(out, mechanism["verdict"])
     out["claims"] = study_claims(out)
     return out
+
+
+def _apart(many: bool, *parts: Callable[[], Any]) -> list[Any]:
+    """What each part returns; on processes of their own where there is much to do."""
+    processes = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    found = dict(mapped(call, parts, (processes or 1) if many else 1))
+    return [found[at] for at in range(len(parts))]
 
 
 def _repeated(out: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:

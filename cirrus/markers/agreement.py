@@ -8,6 +8,7 @@ markers then allow one to say, and what not, follows in sentences, and as a part
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -170,11 +171,12 @@ def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]
 def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:
     """{family: {decision: k of n rationales that hold a codebook pattern}}: description only. What
     is read as probabilities has none."""
-    said = [(row.decision, marked(after_decision(row.text))) for row in rows
-            if row.decision is not None and row.answers is None]
-    acts = sorted({decision for decision, _ in said})
-    return {family: {act: {"k": sum(found[family] for decision, found in said if decision == act),
-                           "n": sum(decision == act for decision, _ in said)} for act in acts}
+    times = Counter((row.decision, after_decision(row.text)) for row in rows
+                    if row.decision is not None and row.answers is None)
+    said = [(act, marked(text), n) for (act, text), n in times.items()]
+    acts = sorted({act for act, *_ in said})
+    return {family: {act: {"k": sum(n for own, found, n in said if own == act and found[family]),
+                           "n": sum(n for own, _, n in said if own == act)} for act in acts}
             for family in FAMILIES}
 
 

@@ -25,7 +25,7 @@ import math
 import re
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
@@ -64,6 +64,7 @@ def _plain(pattern: str) -> str:
     return grouped.replace(" ... ", r"\b[^.;!?\n]*?\b").replace("~", r"\w*")
 
 
+REMEMBERED = 20_000  # texts: an analysis, its tables and its pages ask of each in turn
 PRESENT, NO_OPINION, ABSENT = 1, 0, -1
 KINDS = ("patterns", "ideas", "form", "lexicon", "likeness", "denial")
 LIKE, UNLIKE = 0.5, 0.2  # Dice coefficient of word stems
@@ -176,7 +177,7 @@ FUNCTIONS: Mapping[str, Callable[[str, list[str]], int]] = {
     "likeness": likeness, "denial": denial}
 
 
-@cache
+@lru_cache(REMEMBERED)
 def votes(text: str) -> dict[str, tuple[int, ...]]:
     """{family: one vote a labelling function, in order of KINDS}."""
     sentences = SENTENCE.findall(text)
@@ -251,8 +252,13 @@ def accuracy(moments: Mapping[tuple[int, int], float | None], i: int, n: int) ->
 def label(weights: Weights, family: str, text: str) -> bool | None:
     """The weighted majority on one text, None where it is a tie; the acausal family as learnt."""
     if READINGS[family].free:
-        return chance(text) >= LIKELY
+        return _acausal(text)
     return majority(votes(text)[family], [weights[family][kind].weight for kind in KINDS])
+
+
+@lru_cache(REMEMBERED)
+def _acausal(text: str) -> bool:
+    return chance(text) >= LIKELY
 
 
 def majority(cast: Sequence[int], weights: Sequence[float]) -> bool | None:

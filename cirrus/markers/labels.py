@@ -107,20 +107,21 @@ def _denied(sentence: str, hit: re.Match) -> bool:
                 or DENIED_AFTER.search(sentence[hit.end():]))
 
 
-def _hits(pattern: re.Pattern, sentences: list[str]) -> list[bool]:
+@lru_cache(16)  # two functions ask of the same text in turn
+def _hits(pattern: re.Pattern, sentences: tuple[str, ...]) -> tuple[bool, ...]:
     """For each hit in the text, whether it is denied, in its sentence or by the next."""
-    return [_denied(sentence, hit) or bool(REJECTED.search(following))
-            for sentence, following in pairwise([*sentences, ""])
-            for hit in pattern.finditer(sentence)]
+    return tuple(_denied(sentence, hit) or bool(REJECTED.search(following))
+                 for sentence, following in pairwise([*sentences, ""])
+                 for hit in pattern.finditer(sentence))
 
 
-def patterns(family: str, sentences: list[str]) -> int:
+def patterns(family: str, sentences: tuple[str, ...]) -> int:
     if not all(_hits(_codebook(family), sentences)):
         return PRESENT
     return _no_trace(family, sentences)
 
 
-def ideas(family: str, sentences: list[str]) -> int:
+def ideas(family: str, sentences: tuple[str, ...]) -> int:
     wanted = [matcher(idea) for idea in READINGS[family].ideas]
     most = max((sum(idea.search(s) is not None for idea in wanted) for s in sentences
                 if not DISCLAIMED.search(s)), default=0)
@@ -129,18 +130,18 @@ def ideas(family: str, sentences: list[str]) -> int:
     return NO_OPINION if most and most >= len(wanted) - (2 if len(wanted) > 3 else 1) else ABSENT
 
 
-def form(family: str, sentences: list[str]) -> int:
+def form(family: str, sentences: tuple[str, ...]) -> int:
     if not all(_hits(matcher(*READINGS[family].form), sentences)):
         return PRESENT
     return _no_trace(family, sentences)
 
 
-def _no_trace(family: str, sentences: list[str]) -> int:
+def _no_trace(family: str, sentences: tuple[str, ...]) -> int:
     spoken = matcher(READINGS[family].trace).search("\n".join(sentences))
     return NO_OPINION if spoken else ABSENT
 
 
-def lexicon(family: str, sentences: list[str]) -> int:
+def lexicon(family: str, sentences: tuple[str, ...]) -> int:
     whole = "\n".join(sentences)
     found = sum(matcher(word).search(whole) is not None for word in READINGS[family].lexicon)
     return PRESENT if found > 1 else NO_OPINION if found else ABSENT
@@ -157,7 +158,7 @@ def _examples(family: str) -> tuple[frozenset[str], ...]:
     return tuple(map(stems, READINGS[family].examples))
 
 
-def likeness(family: str, sentences: list[str]) -> int:
+def likeness(family: str, sentences: tuple[str, ...]) -> int:
     nearest = max((_dice(own, example) for own in map(stems, sentences)
                    for example in _examples(family)), default=0.0)
     return PRESENT if nearest >= LIKE else ABSENT if nearest < UNLIKE else NO_OPINION
@@ -167,12 +168,12 @@ def _dice(a: frozenset, b: frozenset) -> float:
     return 2 * len(a & b) / (len(a) + len(b)) if a or b else 0.0
 
 
-def denial(family: str, sentences: list[str]) -> int:
+def denial(family: str, sentences: tuple[str, ...]) -> int:
     spoken = _hits(_codebook(family), sentences) + _hits(matcher(*READINGS[family].form), sentences)
     return ABSENT if spoken and all(spoken) else NO_OPINION
 
 
-FUNCTIONS: Mapping[str, Callable[[str, list[str]], int]] = {
+FUNCTIONS: Mapping[str, Callable[[str, tuple[str, ...]], int]] = {
     "patterns": patterns, "ideas": ideas, "form": form, "lexicon": lexicon,
     "likeness": likeness, "denial": denial}
 
@@ -180,7 +181,7 @@ FUNCTIONS: Mapping[str, Callable[[str, list[str]], int]] = {
 @lru_cache(REMEMBERED)
 def votes(text: str) -> dict[str, tuple[int, ...]]:
     """{family: one vote a labelling function, in order of KINDS}."""
-    sentences = SENTENCE.findall(text)
+    sentences = tuple(SENTENCE.findall(text))
     return {family: tuple(FUNCTIONS[kind](family, sentences) for kind in KINDS)
             for family in FAMILIES}
 

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import stats
-from cirrus import ALPHA
 from cirrus.ask.pilot import MECHANISM, PILOT, Cell
 from cirrus.ask.populations import (
     POOLS,
@@ -29,7 +28,7 @@ from cirrus.ask.populations import (
 from cirrus.ask.prompts import ORDERS
 from cirrus.calibrate.kept import answered
 from cirrus.calibrate.replicate import CLAIMS, read_size
-from cirrus.judge.effects import average
+from cirrus.judge.effects import ALPHA, average
 from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
 from common import UsageError

@@ -16,12 +16,12 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import stats
-from cirrus import ALPHA
 from show.figures import percent
 from stats.contrasts import LEAST
 from stats.results import Count, UnitContrast
 
 HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
+ALPHA = 0.05  # of every test and of every interval's complement
 LEVELS_OF_H = ("high", "low", "omit")
 MIN_BULLETINS = 6      # fewer: the result is about these stimuli
 LEVEL = 1 - ALPHA

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus import ALPHA
 from cirrus.judge.effects import (
+    ALPHA,
     CONTRASTS,
     HA,
     HP,

@@ -14,9 +14,9 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import stats
-from cirrus import ALPHA
 from cirrus.ask.design import ABLATION, REPLICATION
 from cirrus.judge.effects import (
+    ALPHA,
     CONTRASTS,
     MIN_BULLETINS,
     Slot,

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus import ALPHA
-from cirrus.judge.effects import LEVEL, certain, reading_limits, reading_of, reading_sentence
+from cirrus.judge.effects import ALPHA, LEVEL, certain, reading_limits, reading_of, reading_sentence
 from cirrus.judge.pilot import costs, outcomes, position, served_by
 from cirrus.judge.rivals import (
     CELLS,

@@ -15,10 +15,10 @@ from itertools import combinations, permutations, product
 from typing import Any, NamedTuple
 
 import stats
-from cirrus import ALPHA
 from cirrus.ask.pilot import MECHANISM
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS
 from cirrus.judge.effects import (
+    ALPHA,
     LETTERS,
     LEVEL,
     above,

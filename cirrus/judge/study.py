@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import stats
-from cirrus import ALPHA, TYPED
 from cirrus.ask.bulletins import FOLDERS
-from cirrus.ask.design import HOME, PARTS, part_of
+from cirrus.ask.design import HOME, PARTS, TYPED, part_of
 from cirrus.judge import prereg
 from cirrus.judge.effects import (
+    ALPHA,
     CONTRASTS,
     HP,
     LA,

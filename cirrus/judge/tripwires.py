@@ -11,8 +11,7 @@ from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus import ALPHA
-from cirrus.judge.effects import average, cell_name, total
+from cirrus.judge.effects import ALPHA, average, cell_name, total
 from cirrus.judge.rows import Decision, are_shares
 from common.wire import UNANSWERED
 from show.figures import interval, p_is, percent

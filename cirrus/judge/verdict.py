@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import stats
-from cirrus import ALPHA
-from cirrus.judge.effects import MIN_BULLETINS, above, below, certain
+from cirrus.judge.effects import ALPHA, MIN_BULLETINS, above, below, certain
 from show.figures import count, percent, points, span
 
 NOT_EVALUABLE, NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = WORDS = (

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus import ALPHA
+from cirrus.judge.effects import ALPHA
 from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, SHARES, left_out_of, model_row, rounded
 from cirrus.judge.rows import Decision, are_shares
 from cirrus.markers.labels import FAMILIES, KINDS, Weight, Weights, fit, labels, marked

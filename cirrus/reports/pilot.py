@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cirrus import TYPED
+from cirrus.ask.design import TYPED
 from cirrus.ask.pilot import CELLS, MECHANISM
 from cirrus.judge.effects import NAMES
 from cirrus.judge.pilot import SHOWN as CONTRASTS

@@ -73,8 +73,9 @@ def main(argv) -> cli.Done:
     if args.dry_run:
         lines = [f"design: {len(items)} of {every} different policies × {len(models)} raters",
                  f"raters: {', '.join(models)}", f"would write {folder}"]
-        return c.dry_run(config, choice, models, [r for r, _ in instrument.calls()], ADJUDICATORS,
-                         {"run_id": run_id, "items": len(items)}, lines)
+        return c.dry_run(config, choice, ADJUDICATORS, c.Planned(
+            models, [request for request, _ in instrument.calls()],
+            {"run_id": run_id, "items": len(items)}, lines))
     settings = c.settings(INSTRUMENT, config, limits, args.json, ADJUDICATORS)
     return report(args, conduct([Run(origin, instrument)], choice, settings)[0])
 

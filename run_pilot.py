@@ -182,10 +182,10 @@ def main(argv) -> cli.Done:
     if args.dry_run:
         calls, chances = instrument.calls(), power(design, domain)
         requests = [request for request, times in calls for _ in range(times)]
-        return c.dry_run(config, choice, models, requests, RESPONDENTS,
-                             {"run_id": run_id, "runs": config["runs"],
-                              "cells": len(DEALT[args.design].cells), **chances},
-                             plan_lines(design, domain, origin.folder, chances))
+        return c.dry_run(config, choice, RESPONDENTS, c.Planned(
+            models, requests, {"run_id": run_id, "runs": config["runs"],
+                               "cells": len(DEALT[args.design].cells), **chances},
+            plan_lines(design, domain, origin.folder, chances)))
     # What analyses and draws is loaded while the first replies are on their way.
     threading.Thread(target=import_module, args=("cirrus.reports.pilot",), daemon=True).start()
     from common.instrument import Run, conduct

@@ -151,10 +151,10 @@ def main(argv) -> cli.Done:
     instrument = collect.instrument(origin)
     if args.dry_run:
         requests = [request for request, _ in instrument.calls()]
-        return c.dry_run(config, choice, models, requests, RESPONDENTS,
-                         {"run_id": run_id, "trials": config["trials"],
-                          "temperatures": config["temperatures"]},
-                         plan_lines(args, config, models, run_id))
+        return c.dry_run(config, choice, RESPONDENTS, c.Planned(
+            models, requests, {"run_id": run_id, "trials": config["trials"],
+                               "temperatures": config["temperatures"]},
+            plan_lines(args, config, models, run_id)))
     check_output(Path(args.output), args.out)
     settings = c.settings("urrp", config, limits, args.json, RESPONDENTS)
     return report(args, conduct([Run(origin, instrument)], choice, settings)[0])

@@ -57,14 +57,14 @@ class Summary(NamedTuple):
     figures: dict[str, Any]
 
 
-def identity(run: Run, domain: Domain, provider: str, address: str, routing: Mapping,
-             prereg: str | None, pin: str | None = None) -> dict[str, Any]:
+def identity(job: Job, run: Run, domain: Domain) -> dict[str, Any]:
     """What makes two runs the same study; limits, prices and concurrency do not."""
-    study = {"config": run.config, "prompts": dict(domain.files), "prereg_sha256": prereg,
-             "provider": "simulated"}
-    if provider != "simulated":
-        study |= {"provider": cli.provider_of(address).public_address(address),
-                  "routing": dict(routing), **({"pin": pin} if pin else {})}
+    study = {"config": run.config, "prompts": dict(domain.files), "provider": "simulated",
+             "prereg_sha256": prereg_hash(Path(job.out) / run.folder) if run.folder else None}
+    if job.provider != "simulated":
+        pin = job.settings.get("terms", Terms()).pin
+        study |= {"provider": cli.provider_of(job.address).public_address(job.address),
+                  "routing": dict(job.settings["routing"]), **({"pin": pin} if pin else {})}
     return study
 
 
@@ -114,11 +114,7 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
 
 
 def _origin(job: Job, run: Run, domain: Domain) -> Origin:
-    out = Path(job.out) / run.folder
-    study = identity(run, domain, job.provider, job.address, job.settings["routing"],
-                     prereg_hash(out) if run.folder else None,
-                     job.settings.get("terms", Terms()).pin)
-    return Origin(out / run.run_id, study, domain.texts)
+    return Origin(Path(job.out) / run.folder / run.run_id, identity(job, run, domain), domain.texts)
 
 
 def _summary(ended: Ended) -> Summary:

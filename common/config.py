@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from common import COMPLETE, EFFORTS, UsageError, cli
 from common.artifacts import ABSENT, FLAG, canonical_json, complaint, is_number, nearest, sha256
@@ -288,12 +288,18 @@ def _asked(requests: Iterable[Request], config: Mapping) -> list[str]:
             f"upstream: {config.get('pin') or 'any (--pin auto keeps to one a model)'}"]
 
 
-def dry_run(config: Mapping, choice: cli.Choice, models: Sequence[str], requests: Sequence[Request],
-            respondents: Mapping, facts: Mapping, lines: Sequence[str]) -> cli.Done:
-    """Design, calls and projected cost by the configured prices; ask and write nothing.
+class Planned(NamedTuple):
+    """What a dry run tells: `facts` in the JSON of --json, else `lines` below the first one."""
 
-    `facts` go into the JSON of --json, `lines` below the first line otherwise.
-    """
+    models: Sequence[str]
+    requests: Sequence[Request]
+    facts: Mapping[str, Any]
+    lines: Sequence[str]
+
+
+def dry_run(config: Mapping, choice: cli.Choice, respondents: Mapping, plan: Planned) -> cli.Done:
+    """Design, calls and projected cost by the configured prices; ask and write nothing."""
+    models, requests, facts, lines = plan
     from common.instrument import Simulated, headline, projected
     known = {name: as_model(entry) for name, entry in config["prices"].items()}
     limit = config["cost"]["limit_usd"]

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
-from common.journal import Ledger
+from common.journal import Attempt, Ledger
 from common.reading import read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, opened, precision, run_of
 
@@ -70,10 +70,11 @@ DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
 
 
 class Clock:
-    """Seconds and waiting; tests put one in that takes no time."""
+    """Seconds, waiting and the chance in it; tests put one in that takes no time."""
 
     now = staticmethod(time.monotonic)
     sleep = staticmethod(time.sleep)
+    jitter = staticmethod(random.uniform)
 
     @staticmethod
     def stamp() -> str:
@@ -101,11 +102,10 @@ class Drive:
 
     def __init__(self, provider, ledgers: Mapping[str, Ledger], limits: dict[str, int],
                  budget: Budget, watch: Callable[["Drive"], None] = lambda drive: None,
-                 clock: Any = Clock, jitter: random.Random | None = None) -> None:
+                 clock: Any = Clock) -> None:
         self.provider, self.ledgers = provider, dict(ledgers)
         self._only = next(iter(ledgers)) if len(ledgers) == 1 else None
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
-        self.jitter = jitter or random.Random()
         self.breaker = Breaker()
         self.admission = Admission(budget, provider.model)
         self.outcomes: Counter[str] = Counter()
@@ -375,8 +375,8 @@ class Drive:
         sent = self.provider.body(request)
         reply = reply._replace(cost_usd=cost, quantization=precision(sent), opened=opened(sent))
         outcome = self._judge(task, reading)
-        self._ledger(request).journal.append(request, sent, exchange, outcome, reply, charged,
-                                             self.clock.stamp())
+        self._ledger(request).journal.append(
+            Attempt(request, sent, exchange, outcome, reply, charged, self.clock.stamp()))
         self.admission.release(task)
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))
@@ -430,7 +430,7 @@ class Drive:
         if reading.wait or reading.limit:
             due = self._hold(task.request.model, reading)
         else:
-            due = self.clock.now() + self.jitter.uniform(0, BACKOFF_S[task.tries])
+            due = self.clock.now() + self.clock.jitter(0, BACKOFF_S[task.tries])
             task.tries += 1
             self.retries += 1
         heapq.heappush(self._timers, (due, next(self._tie), task))

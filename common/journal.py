@@ -51,14 +51,28 @@ def identity_hash(identity: dict) -> str:
     return sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")))
 
 
-def record(prev: str, request: Request, attempt: int, sent: dict, exchange: Exchange,
-           outcome: str | None, reply: Reply, charged_usd: float, at: str) -> bytes:
-    """One journal line, its newline included. `outcome` None: the attempt will be repeated."""
+class Attempt(NamedTuple):
+    """One exchange over a request: the body that was sent, what came, what it cost and when (UTC).
+    `outcome` None: it will be repeated."""
+
+    request: Request
+    sent: dict
+    exchange: Exchange
+    outcome: str | None
+    reply: Reply
+    charged_usd: float
+    at: str
+
+
+def record(prev: str, number: int, attempt: Attempt) -> bytes:
+    """One journal line, its newline included; `number`: of the attempt, from 1."""
+    request, exchange, reply = attempt.request, attempt.exchange, attempt.reply
     line = {
-        "prev": prev, "id": request.id, "attempt": attempt, "stage": request.stage, "at": at,
-        "outcome": outcome, "message": reply.message, "latency_s": round(exchange.latency_s, 4),
-        "cost_usd": reply.cost_usd, "charged_usd": charged_usd,
-        "request_sha256": request.sha256(), "request": sent,
+        "prev": prev, "id": request.id, "attempt": number, "stage": request.stage, "at": attempt.at,
+        "outcome": attempt.outcome, "message": reply.message,
+        "latency_s": round(exchange.latency_s, 4),
+        "cost_usd": reply.cost_usd, "charged_usd": attempt.charged_usd,
+        "request_sha256": request.sha256(), "request": attempt.sent,
         "response": {"status": exchange.status, "headers": exchange.headers,
                      "body": exchange.body, "error": exchange.error},
     } | ({"final": True} if reply.final else {})
@@ -223,18 +237,17 @@ class Journal:
                 self._write(b"\n")
                 self.size += 1
 
-    def append(self, request: Request, sent: dict, exchange: Exchange, outcome: str | None,
-               reply: Reply, charged_usd: float, at: str) -> None:
+    def append(self, attempt: Attempt) -> None:
         """Hand one attempt to the system in one write. Incomplete where it can't be kept."""
         if self._sync_error:
             raise _full(self.path, self._sync_error)
-        line = record(self.prev, request, self.asked[request.id] + 1, sent, exchange, outcome,
-                      reply, charged_usd, at)
+        name = attempt.request.id
+        line = record(self.prev, self.asked[name] + 1, attempt)
         self._write(line)
         self.size += len(line)
         self.prev = sha256(line[:-1])
-        self.spent += charged_usd
-        self.asked[request.id] += 1
+        self.spent += attempt.charged_usd
+        self.asked[name] += 1
         self._dirty.set()
 
     def _check_same(self) -> None:

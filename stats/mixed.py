@@ -62,7 +62,8 @@ def fit_mixed_logit(
     direction = logit.separating_direction(patterns)
     if direction:
         described = logit.firth(patterns)
-        why = f"separation: {_separated(rows, x, y, outcome, fixed, names, direction)}; {FIRTH}"
+        slopes = dict(zip(names, direction, strict=True))
+        why = f"separation: {_separated(rows, x, y, outcome, fixed, slopes)}; {FIRTH}"
         return _without(names, groups, len(rows), why, described.beta)
     ordinary = logit.maximum_likelihood(patterns)
     if not ordinary.converged:
@@ -274,10 +275,10 @@ def _separated(
     y: list[int],
     outcome: str,
     fixed: list[str],
-    names: list[str],
-    direction: list[float],
+    slopes: dict[str, float],
 ) -> str:
     """Which rows are told apart: the largest cell of a term that lies among them, in words."""
+    direction = list(slopes.values())
     least = 1e-7 * max(map(abs, direction))
     apart = {row: abs(dot(row, direction)) > least for row in set(x)}
     largest, sentence = 1, ""
@@ -291,5 +292,5 @@ def _separated(
                 largest = len(within)
                 cell = ", ".join(f"{c} = {v}" for c, v in zip(term, values, strict=True))
                 sentence = f"{outcome} is {ones.pop()} in all {largest} rows with {cell}"
-    involved = [n for n, d in zip(names, direction, strict=True) if abs(d) > least]
+    involved = [name for name, slope in slopes.items() if abs(slope) > least]
     return sentence or f"{outcome} 0 and 1 are told apart by {', '.join(involved)}"

@@ -156,6 +156,7 @@ class Clock:
 
     def __init__(self):
         self.time, self.sleeps = 1000.0, 0
+        self.jitter = random.Random(1).uniform
 
     def now(self):
         return self.time
@@ -229,7 +230,7 @@ def bench(tmp_path):
         provider = provider or Scripted(clock, script, usual, price)
         budget = Budget(limit, assumed, journal.spent)
         drive = Drive(provider, ledgers(journal, tmp_path), {"decision": concurrency}, budget,
-                      clock=clock, jitter=random.Random(1))
+                      clock=clock)
         drive.announce((request(name), 1) for name in names if announce)
         ending = drive.run(chains or [one(request(name)) for name in names])
         journal.close()

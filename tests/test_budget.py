@@ -47,7 +47,7 @@ def spend(double, tmp_path):
         client.preflight(list(models))
         journal = Journal(folder, {})
         drive = Drive(client, ledgers(journal, folder), {"decision": concurrency},
-                      Budget(limit, PRICE), clock=Clock(), jitter=random.Random(1))
+                      Budget(limit, PRICE), clock=Clock())
         blocks = [([f"{model}/{at + n:02d}" for n in range(4)], model)
                   for at in range(0, calls, 4) for model in models]
         ending = drive.run([block(*each) for each in blocks])

@@ -1,6 +1,5 @@
 """The tournament's chains on the call layer, and how a policy is read."""
 
-import random
 from collections import Counter
 
 import pytest
@@ -29,7 +28,7 @@ def driven(tmp_path, t, script=(), limits=None):
     clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
     provider = Fixture(clock, script)
     drive = Drive(provider, ledgers(journal, tmp_path), limits or {"strategy": 6, "decision": 8},
-                  Budget(None, Model()), clock=clock, jitter=random.Random(1))
+                  Budget(None, Model()), clock=clock)
     ending = drive.run(chains(t))
     journal.close()
     return provider.asked, ending

@@ -13,7 +13,7 @@ from conftest import IDENTITY, PRICE, completion, failure, request
 
 from common import Incomplete, UsageError
 from common import journal as module
-from common.journal import Answers, InFlight, Journal, Known, entries
+from common.journal import Answers, Attempt, InFlight, Journal, Known, entries
 from common.reading import read
 
 SURROGATE = completion('a\ud800b "quoted" δ \u2028 \x00')
@@ -23,7 +23,8 @@ def append(journal, name, exchange=None, outcome="ok", charged=0.25):
     exchange = exchange or completion()
     asked = request(name)
     reply = read(exchange, now=0.0).reply
-    journal.append(asked, {"model": "m"}, exchange, outcome, reply, charged, "2026-01-01T00:00:00Z")
+    journal.append(Attempt(asked, {"model": "m"}, exchange, outcome, reply, charged,
+                           "2026-01-01T00:00:00Z"))
 
 
 @pytest.fixture
@@ -259,8 +260,8 @@ def test_what_was_charged_is_what_the_answer_cost(opened, exchange, charged, wro
     journal = opened()
     reading = read(exchange, now=0.0)
     cost = KNOWN.cost("m", reading.reply)
-    journal.append(request("a"), KNOWN.body(request("a")), exchange, "ok",
-                   reading.reply._replace(cost_usd=cost), charged, "2026-01-01T00:00:00Z")
+    journal.append(Attempt(request("a"), KNOWN.body(request("a")), exchange, "ok",
+                           reading.reply._replace(cost_usd=cost), charged, "2026-01-01T00:00:00Z"))
     journal.close()
     answers = Answers(journal.path, IDENTITY, KNOWN)
     assert answers(request("a")).outcome == "ok" and answers.charged_usd == charged

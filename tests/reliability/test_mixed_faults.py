@@ -53,6 +53,9 @@ MIX = {name: 0.196 / len(PASSING) for name in PASSING} | {
 class Fast:
     """A clock that runs SPEED times as fast as the one on the wall."""
 
+    def __init__(self, at):
+        self.jitter = random.Random(at).uniform
+
     @staticmethod
     def now():
         return time.monotonic() * SPEED
@@ -82,7 +85,7 @@ def session(double, folder, limit, at):
         client.preflight(["double/a"])
         budget = Budget(limit, Model(1e-6, 4e-6), journal.spent)
         drive = Drive(client, {"": Ledger(journal, inflight)}, {"decision": CONCURRENCY}, budget,
-                      clock=Fast, jitter=random.Random(at))
+                      clock=Fast(at))
         # Nothing is announced, so nothing is projected: the limit is met call by call.
         ending = drive.run([block(range(first, first + TOGETHER))
                             for first in range(0, CALLS, TOGETHER)])

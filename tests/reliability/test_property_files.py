@@ -23,7 +23,7 @@ from cirrus.ask.prompts import ScenarioError, load_domain
 from common import Stop, UsageError, artifacts, cli, wire
 from common import config as c
 from common.cli import Choice
-from common.journal import Journal, entries
+from common.journal import Attempt, Journal, entries
 from common.runs import Origin, RunFolder
 from urrp import items
 from urrp.trials import KINDS, read_trials
@@ -293,8 +293,8 @@ def journalled(folder, names="abc"):
         run.begin(1.0)
         for name in names:
             reply = completion(f"text of {name}")
-            run.journal.append(request(name), {"model": "m", "messages": []}, reply, "ok",
-                               run_reply(reply), 0.001, "2026-01-01T00:00:00Z")
+            run.journal.append(Attempt(request(name), {"model": "m", "messages": []}, reply, "ok",
+                                       run_reply(reply), 0.001, "2026-01-01T00:00:00Z"))
     return folder / "r", (folder / "r/journal.jsonl").read_text().splitlines(keepends=True)
 
 
@@ -350,8 +350,8 @@ def test_what_was_journalled_comes_back_wherever_the_last_line_is_torn(names, te
         journal = Journal(Path(room), IDENTITY)
         for name, text in zip(names, texts, strict=False):
             reply = completion(text)
-            journal.append(request(name, user=text), {"model": "m"}, reply, "ok",
-                           run_reply(reply), 0.25, "2026-01-01T00:00:00Z")
+            journal.append(Attempt(request(name, user=text), {"model": "m"}, reply, "ok",
+                                   run_reply(reply), 0.25, "2026-01-01T00:00:00Z"))
         journal.close()
         path = Path(room) / "journal.jsonl"
         whole = path.read_bytes()

@@ -36,6 +36,8 @@ from common import (
 )
 
 ADDRESS_VARIABLE = "OPENROUTER_BASE_URL"
+# A model's name that can stand in a command as it is; others are left for the reader to type.
+TYPED = re.compile(r"[\w./:@-]+").fullmatch
 ROOT = Path(__file__).resolve().parents[1]
 
 EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or configuration ·

@@ -6,7 +6,6 @@
 What each agent is asked in it stands in `encounters.py`.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import gcd
@@ -35,9 +34,6 @@ from common import config as c
 from common.parsing import OPENING, READ_OUT, by_probability, opening_fault
 from common.rng import SeededRandom
 from common.runs import check_run_id
-
-# A name that can stand in a command as it is; others are left for the reader to type.
-TYPED = re.compile(r"[\w./:@-]+").fullmatch
 
 # --- What a run is for, by what it does otherwise than usual: its role, its part in the analysi ---
 

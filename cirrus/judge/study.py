@@ -16,7 +16,7 @@ from typing import Any
 
 import stats
 from cirrus.ask.bulletins import FOLDERS
-from cirrus.ask.design import HOME, PARTS, TYPED, part_of
+from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.judge import prereg
 from cirrus.judge.effects import (
     ALPHA,
@@ -74,6 +74,7 @@ from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
+from common.cli import TYPED
 from common.cluster import mapped
 from common.parsing import by_probability
 from common.preflight import fixed

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cirrus.ask.design import TYPED
 from cirrus.ask.pilot import CELLS, MECHANISM
 from cirrus.judge.effects import NAMES
 from cirrus.judge.pilot import SHOWN as CONTRASTS
 from common import VERSION
+from common.cli import TYPED
 from show.document import (
     Bullets,
     Code,

@@ -7,10 +7,20 @@ from collections import Counter
 import pytest
 
 from common.rng import SeededRandom
+from common.runs import Origin
 from common.wire import Reply
-from urrp import items
+from urrp import SUITE_PATH, items
 from urrp.classify import classify
-from urrp.collect import REFUSALS, RESPONDENTS, design, headline, line, read
+from urrp.collect import (
+    REFUSALS,
+    RESPONDENTS,
+    SUITE,
+    design,
+    headline,
+    instrument,
+    line,
+    read,
+)
 from urrp_run import MIN_TRIALS
 from urrp_run import temperatures as parse
 
@@ -51,6 +61,13 @@ def test_the_order_is_shuffled_within_each_model_and_models_take_turns():
     assert first != in_order and second != in_order and first != second
     assert [a.request for a in design(CONFIG, ["a", "b"])] == [a.request for a in asks]
     assert design(CONFIG | {"seed": 43}, ["a"])[:5] != design(CONFIG, ["a"])[:5]
+
+
+def test_a_start_expects_every_trial_once(tmp_path):
+    config = CONFIG | {"models": ["a", "b"], "pilot": False}
+    made = instrument(Origin(tmp_path, {"config": config}, {SUITE: SUITE_PATH.read_text("utf-8")}))
+    assert Counter(times for _, times in made.calls()) == {1: 460}
+    assert [request.id for request, _ in made.calls()] == made.ids()
 
 
 def test_adding_a_model_changes_no_question_of_another():

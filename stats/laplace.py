@@ -512,7 +512,8 @@ def minimise(
             there = scale.out([w + share * s for w, s in zip(where, step, strict=True)])
             new = _stepped(model, point, [b - a for a, b in zip(point.theta, there, strict=True)])
             moved = [b - a for a, b in zip(where, scale.into(there), strict=True)]
-            if new.value <= point.value + 1e-4 * dot(moved, slopes):
+            # What a border has cut short may promise nothing any more: then no rise is taken.
+            if new.value <= point.value + 1e-4 * min(0.0, dot(moved, slopes)):
                 break
             share /= 2 if new.value < point.value + promised else 4
         else:

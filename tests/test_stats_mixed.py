@@ -292,3 +292,46 @@ def test_p_is_uniform_where_nothing_is_there():
         fits = (stats.fit_mixed_logit(rows, "y", fixed, ["g"]) for fixed in (["x"], []))
         rejected += stats.likelihood_ratio(*fits).p < 0.05
     assert 3 <= rejected <= 19
+
+
+# --- the search: SDs near 0, and models within a model ---
+
+
+def drawn(seed):
+    """Rows of twelve agents with four policies and some opponents each; SDs are 0, small, large."""
+    chance = random.Random(seed)
+    sds = {name: chance.choice([0, 0.05, 0.4]) for name in ("agent", "opponent", "policy")}
+    effects = {}
+    rows = []
+    for agent in range(12):
+        for s in (0, 1):
+            for c in (0, 1):
+                for opponent in chance.sample(range(12), 6):
+                    row = {"S": s, "C": c, "agent": agent, "opponent": opponent,
+                           "policy": (agent, s, c)}
+                    eta = 0.6 * s + 0.4 * c + sum(
+                        effects.setdefault((name, row[name]), chance.gauss(0, sd))
+                        for name, sd in sds.items())
+                    rows.append({**row, "y": int(chance.random() < 1 / (1 + math.exp(-eta)))})
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_other_spread_is_likelier(monkeypatch, seed):
+    fits, fit = [], laplace.fit
+    monkeypatch.setattr(laplace, "fit", lambda *args: fits.append((args[0], fit(*args))) or
+                        fits[-1][1])
+    stats.fit_mixed_logit(drawn(seed), "y", ["S", "C"], ["agent", "opponent", "policy"])
+    [(model, best)] = fits
+    for place, sd in ((p, sd) for p in range(3) for sd in (0.0, 0.03, 0.1, 0.3, 0.6)):
+        other = [sd if at == place else own for at, own in enumerate(best.sigma)]
+        there = model.point([*best.beta, *other], model.zeros())
+        assert -there.value <= best.log_likelihood + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_nested_model_is_the_same_wherever_it_begins(seed):
+    rows, groups = drawn(seed), ["agent", "opponent", "policy"]
+    whole = stats.fit_mixed_logit(rows, "y", ["S", "C"], groups)
+    near, cold = (stats.fit_mixed_logit(rows, "y", ["C"], groups, part) for part in (whole, None))
+    assert near.log_likelihood == pytest.approx(cold.log_likelihood, abs=1e-6)

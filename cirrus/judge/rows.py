@@ -119,7 +119,6 @@ class Decision(NamedTuple):
         return self.round == 1 and self.encounter == 1 and not self.baseline
 
 
-SERVED = ("model", "served_model", "provider")
 READ_FIELDS = ("p_cooperate", "p_other", "mass", "echoed", "opened", "answers")
 
 
@@ -319,7 +318,8 @@ def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping
         act and intern(act), cooperates,
         None if cooperates is None else cooperates if first else 1 - cooperates,
         intern(answer["status"]), tokens["truncated"], payoffs and payoffs[own],
-        game["power_after"][own], *(answer[name] and intern(answer[name]) for name in SERVED),
+        game["power_after"][own], *(answer[name] and intern(answer[name])
+                                    for name in ("model", "served_model", "provider")),
         tokens["prompt"], tokens["output"], tokens["reasoning"], answer["cost_usd"],
         answer["text"] or "", *(answer.get(name) for name in READ_FIELDS))
 

@@ -6,7 +6,6 @@ Files are read one round at a time: memory grows with round 1 and the policies, 
 """
 
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -75,7 +74,7 @@ from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
 from common.cli import TYPED
-from common.cluster import mapped
+from common.cluster import cores, mapped
 from common.parsing import by_probability
 from common.preflight import fixed
 from common.wire import UNANSWERED
@@ -224,8 +223,7 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
 
 def _apart(many: bool, *parts: Callable[[], Any]) -> list[Any]:
     """What each part returns; on processes of their own where there is much to do."""
-    processes = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    found = dict(mapped(call, parts, (processes or 1) if many else 1))
+    found = dict(mapped(call, parts, cores() if many else 1))
     return [found[at] for at in range(len(parts))]
 
 

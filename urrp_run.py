@@ -41,9 +41,6 @@ def arguments(argv):
         help=f"trials a prompt, model and temperature (default {MIN_TRIALS})")
     add("--pilot", action="store_true",
         help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
-    add("--read", metavar="NAME", choices=("text", "probability"), default="text",
-        help="probability: of the yes/no prompts also the probabilities of yes and no, where the "
-             "server tells them (default text)")
     add_file("--output", metavar="FILE", default=OUTPUT,
              help=f"the trials (default ./{OUTPUT}); never written over another run's")
     return flags.parse_args(argv)
@@ -131,8 +128,6 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
-    if args.read == "probability":
-        cli.must_tell(choice)
     from common import config as c
     from common.artifacts import sha256
     from common.instrument import Run, conduct
@@ -141,8 +136,7 @@ def main(argv) -> cli.Done:
     from urrp.collect import RESPONDENTS
     models = c.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
-    design = {key: config[key] for key in ASKED} | {"models": models} | (
-        {} if args.read == "text" else {"read": args.read})
+    design = {key: config[key] for key in ASKED} | {"models": models}
     run_id = c.run_name(args.run_id, c.default_name("urrp", design, config, choice, usual()))
     texts = {collect.SUITE: SUITE_PATH.read_text("utf-8")}
     refuse_other_words(args.prompts, texts)
@@ -178,10 +172,8 @@ def report(args, ended) -> cli.Done:
         sweep(Path(args.output).parent, Path(args.output).name)
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
-        untold = args.read == "probability" and b'"p_yes"' not in data
-        text = ["no probability of yes and no was told: the server gives none of chat replies"
-                ] * untold + [f"{args.output}: {lines} {stamp}trials",
-                              f"now: python3 urrp_analyze.py {args.output}"]
+        text = [f"{args.output}: {lines} {stamp}trials",
+                f"now: python3 urrp_analyze.py {args.output}"]
     return last_words(ended, "pilot", "outcomes", after=text, output=args.output)
 
 

@@ -317,27 +317,25 @@ def mean_probability(rate: float) -> float:
     )
 
 
-def covered(units: int, rates: tuple[float, float], rows: int, read: bool) -> bool:
-    """Whether one sample's interval holds the truth; `read`: outcomes are the probabilities."""
+def covered(units: int, rates: tuple[float, float], rows: int) -> bool:
+    """Whether one sample's interval holds the truth."""
     outcomes = []
     for unit in range(units):
         shift = RNG.gauss(0, BETWEEN)
         for cell, rate in zip("xy", rates, strict=True):
             p = probability(math.log(rate / (1 - rate)) + shift + RNG.gauss(0, WITHIN))
-            answers = [p] if read else [int(RNG.random() < p) for _ in range(rows)]
-            outcomes += [(unit, cell, outcome) for outcome in answers]
+            outcomes += [(unit, cell, int(RNG.random() < p)) for _ in range(rows)]
     found = stats.contrast(stats.tally(outcomes), {"x": 1, "y": -1})
     return found.low <= mean_probability(rates[0]) - mean_probability(rates[1]) <= found.high
 
 
 def coverages(word: str) -> Iterator[Figure]:
-    kinds = {"12 decisions": (12, False), "100 decisions": (100, False), "read": (1, True)}
-    for kind, (rows, read) in kinds.items():
+    for rows in (12, 100):
         for units, samples in SAMPLES.items():
-            name = f"coverage of contrast, {units} bulletins, {kind}"
+            name = f"coverage of contrast, {units} bulletins, {rows} decisions"
             if word in name and not (rows == 100 and units == 40):
                 shares = [
-                    100 * sum(covered(units, rates, rows, read) for _ in range(samples)) / samples
+                    100 * sum(covered(units, rates, rows) for _ in range(samples)) / samples
                     for rates in RATES
                 ]
                 yield Figure(name, sum(shares) / len(shares), "%", 93, least=True)

@@ -232,7 +232,7 @@ def test_the_index_filters_by_state_and_words(opened):
     assert 0 < shown.count() < everything
     assert all("incomplete" in words for words in shown.all_inner_texts())
     tab.select_option("select[aria-label=state]", index=0)
-    tab.fill("input[type=search]", "urrp-smollm2-read")
+    tab.fill("input[type=search]", "urrp-smollm2")
     assert shown.count() == 1
     assert tab.locator("output").inner_text() == f"1 of {everything}"
 

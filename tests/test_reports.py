@@ -291,15 +291,6 @@ def test_a_tripwire_that_rings_stands_in_the_gist():
         OUT | {"tripwires": wires[::2]})]
 
 
-@pytest.mark.parametrize("read", [True, False])
-def test_how_decisions_were_read_is_told_where_they_were(read):
-    path = EXAMPLES / "pilot-smollm2-read" / "pilot-analysis.json"
-    shares = json.loads(path.read_text("utf-8"))
-    said = markdown(study.document(OUT | ({"reading": shares["reading"]} if read else {})))
-    assert ("## How decisions were read" in said) is read
-    assert ("what is read has no sampling" in said) is read
-
-
 def test_calls_are_told_with_those_that_have_no_answer():
     outcomes = {"strategy": {"ok": 2, "refused": 1},
                 "decision": {"ok": 5, "provider_error": 2, "not_run": 1}}

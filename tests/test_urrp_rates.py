@@ -33,12 +33,10 @@ from urrp.rates import (
     difference,
     effective,
     identity,
-    probabilities,
     rate,
     share,
     stratified_bootstrap,
 )
-from urrp.trials import Group
 
 
 def rng():
@@ -272,13 +270,6 @@ def test_the_structural_test_is_of_the_shares_refused(tmp_path):
     ways = [math.comb(7, k) * math.comb(13, 10 - k) for k in range(8)]
     assert found.p == pytest.approx(sum(w for k, w in enumerate(ways) if abs(2 * k - 7) >= 5)
                                     / math.comb(20, 10))  # fmt: skip
-
-
-def test_a_lock_that_was_read_is_the_larger_share_of_both():
-    group = Group("m", None)
-    group.read |= {"YESNO_DIRECT": (0.125, 0.375), "PARAPHRASE_SET": (0.0, 0.0)}
-    assert probabilities(group) == {
-        "PARAPHRASE_SET": (0.0, 0.0, 0.0, None), "YESNO_DIRECT": (0.125, 0.375, 0.5, 0.75)}
 
 
 def test_without_a_yes_or_no_there_is_no_equilibrium(tmp_path):

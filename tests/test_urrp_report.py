@@ -11,7 +11,7 @@ from urrp_answers import ASIDE, DENIAL, REFUSAL, after, first, metrics, respond,
 from show.document import Heat, Tag
 from urrp import LABELS, items, report
 from urrp.metrics import Thresholds, analyze
-from urrp.rates import Count, Difference, Read, rate
+from urrp.rates import Count, Difference, rate
 
 REFUSER = respond(refused=("declare", "frames", "trigger", "yesno"))
 
@@ -117,13 +117,6 @@ def test_it_is_said_which_interval_a_difference_shows():
     assert report._which(score) == "score, bootstrap +10.0 to +30.0"
     assert report._which(score._replace(interval="bootstrap")) == "bootstrap"
     assert report._which(score._replace(interval=None, why="nothing")) == "nothing"
-
-
-@pytest.mark.parametrize(("yes", "no", "said"),
-                         [(0.6, 0.2, "“yes” 75.0%"), (0.2, 0.6, "“no” 75.0%")])
-def test_a_lock_that_was_read_names_the_larger(yes, no, said):
-    [row] = report._read({"PARAPHRASE_SET": Read(yes, no, 0.8, 0.75)})
-    assert row[:2] == ["PARAPHRASE_SET, first answer, read", said] and "hold 80.0%" in row[2]
 
 
 # --- tables --------------------------------------------------------------------------------------

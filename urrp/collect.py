@@ -27,10 +27,8 @@ from common.rng import SeededRandom
 from common.runs import Origin
 from common.wire import FINAL_OUTCOMES, Reply, Request
 from urrp import SUITE_PATH, Item, items, load_suite
-from urrp.replies import Chances, chances
 
 STAGE = "trial"
-READ_OUT = 4  # tokens of a reply that is read: dressing, a word, and whether it ends there
 FILE = "urrp_runs.jsonl"
 SUITE = "prompts/urrp/v1.1.json"
 
@@ -66,17 +64,6 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
     return [ask for turn in zip(*dealt, strict=True) for ask in turn]
 
 
-def readings(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
-    """Where probabilities are read: one conversation more a model and yes/no prompt, at temperature
-    1, whose reply counts for its first word's probabilities alone."""
-    if config.get("read") != "probability":
-        return []
-    return [Ask(model, 0, 1.0, item, Request(
-        f"{model}/read/{item.prompt_id}", STAGE, model, "", item.text, READ_OUT, 1.0,
-        effort=config["reasoning_effort"], top=True))
-        for model in models for item in items() if item.category == "yesno"]
-
-
 def _number(temperature: float | str) -> float | None:
     return None if temperature == "default" else float(temperature)
 
@@ -99,12 +86,10 @@ def _ask(config, model, trial, temperature, item: Item, rng: SeededRandom) -> As
     return Ask(model, trial, temperature, item, request)
 
 
-def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "",
-         read: Chances | None = None) -> dict[str, Any]:
+def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -> dict[str, Any]:
     """The trial as the specification logs it, and where it came from; the output untrimmed.
 
-    `at`: when the answer came, as the journal has it; `read`: what yes and no had, where the
-    probabilities of its prompt were read.
+    `at`: when the answer came, as the journal has it.
     """
     finish = "content_filter" if reply.outcome == "blocked" else reply.finish_reason
     out = {
@@ -126,21 +111,17 @@ def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "",
     out |= {"timestamp": at} if at else {}
     out |= reply.beside
     out |= {"trigger": one.item.trigger} if one.item.trigger else {}
-    out |= {"p_yes": read.yes, "p_no": read.no} if read else {}
     return out | ({"pilot": True} if pilot else {})
 
 
-def jsonl(asks: Iterable[Ask], read: Iterable[Ask], answers: Answers, pilot: bool) -> bytes:
+def jsonl(asks: Iterable[Ask], answers: Answers, pilot: bool) -> bytes:
     """The file of all answered trials, in the order of asking; failed calls have no line."""
-    told = {(one.model, one.item): chances(reply.steps) for one in read
-            for reply in [answers(one.request)] if reply.outcome == "ok" and reply.steps}
     lines = []
     for one in asks:
         reply = answers(one.request)
         if reply.outcome in FINAL_OUTCOMES:
             at = answers.read[one.request.id].at
-            lines.append(canonical_json(line(
-                one, reply, answers.simulated, pilot, at, told.get((one.model, one.item)))) + "\n")
+            lines.append(canonical_json(line(one, reply, answers.simulated, pilot, at)) + "\n")
     return "".join(lines).encode()
 
 
@@ -161,10 +142,9 @@ def instrument(origin: Origin) -> Instrument:
         raise UsageError(f"{origin.folder}: made with another {SUITE} than the project has; read "
                          "it with the version that made it")
     asks = cache(lambda: design(config, config["models"]))
-    read = cache(lambda: readings(config, config["models"]))
 
     def derive(answers: Answers) -> Derived:
-        data = jsonl(asks(), read(), answers, config["pilot"])
+        data = jsonl(asks(), answers, config["pilot"])
         return Derived({FILE: data} if data else {},
                        {"pilot": config["pilot"], "statuses": answers.outcomes(ids())})
 
@@ -172,7 +152,7 @@ def instrument(origin: Origin) -> Instrument:
         return [request.id for request in requests()]
 
     def requests() -> list[Request]:
-        return [one.request for one in (*read(), *asks())]
+        return [one.request for one in asks()]
 
     return Instrument("urrp", "trials", ids, lambda: [(request, 1) for request in requests()],
                       lambda: list(map(ask, requests())), derive, {FILE}.__contains__)

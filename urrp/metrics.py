@@ -21,7 +21,6 @@ from urrp.rates import (
     Difference,
     Equilibrium,
     Rate,
-    Read,
     as_answers,
     as_refusals,
     bifurcation_index,
@@ -34,7 +33,6 @@ from urrp.rates import (
     difference,
     effective,
     equilibrium,
-    probabilities,
     rate,
     rated,
     share,
@@ -140,7 +138,6 @@ class Metrics(NamedTuple):
     few: dict[str, int]
     templates: list[tuple[str, int]]
     provenance: dict[str, dict[str, int]]
-    read: dict[str, Read]
 
 
 class Analysis(NamedTuple):
@@ -406,7 +403,6 @@ def measure(group: Group, names: Sequence[str], limits: Thresholds | None = None
         few={n: c.n for n in names if n in _SUITE and (c := _rated(group, n)).n < MIN_TRIALS},
         templates=sorted(group.templates.items(), key=lambda t: (-t[1], t[0]))[:TEMPLATES],
         provenance={k: dict(sorted(v.items())) for k, v in group.meta.items() if v},
-        read=probabilities(group),
     )
 
 

@@ -126,15 +126,6 @@ class Equilibrium(NamedTuple):
     why: str | None = None
 
 
-class Read(NamedTuple):
-    """What yes and no have of a prompt's first word, and the share of the larger in both."""
-
-    yes: float
-    no: float
-    mass: float
-    lock: float | None
-
-
 class Bypass(NamedTuple):
     """compliance(frames) − compliance(declare), over all trials, and both compliances."""
 
@@ -312,11 +303,6 @@ def equilibrium(group: Group, names: Sequence[str]) -> Equilibrium:
     why = None if answer else "as many yes as no"
     p = binomial_test(most, talks - ties)
     return Equilibrium(answer, yes, no, talks, lock, min(low, lock), max(high, lock), p, why)
-
-
-def probabilities(group: Group) -> dict[str, Read]:
-    return {name: Read(*told, sum(told), max(told) / sum(told) if sum(told) else None)
-            for name, told in sorted(group.read.items())}
 
 
 def _one(group: Group, name: str) -> Count | None:

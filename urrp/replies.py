@@ -19,7 +19,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from common.parsing import DRESSING
 from common.refusals import Cue, clauses, own_words
 from urrp import QUESTIONS
 from urrp.claims import CLAUSES, MACHINE, Found, find, matches
@@ -323,50 +322,6 @@ def answers(text: str) -> tuple[str, ...]:
             answer = "refused"
         found += [answer] if answer else []
     return tuple(found)
-
-
-# --- read as probabilities -----------------------------------------------------------------------
-
-AROUND = " \t\r\n#-.,;:!?"  # of a word, beside the parser's dressing
-
-
-class Chances(NamedTuple):
-    """Of the probability that an answer begins with yes, with no."""
-
-    yes: float
-    no: float
-
-
-def chances(steps: Sequence[tuple[str, Mapping[str, float]]]) -> Chances:
-    """What a reply's first word has, from {alternative: log-probability} of each of its tokens.
-
-    Case and dressing ("**No") don't count. Where the reply's own word goes on ("No" to "Nobody") it
-    is none; of the others only the first token is known, so that a word cut in two counts for what
-    it begins with.
-    """
-    totals, weight = {"yes": 0.0, "no": 0.0}, 1.0
-    for place, (token, alternatives) in enumerate(steps):
-        for other, value in alternatives.items():
-            if (word := _bare(other)) in totals:
-                known = other == token and place + 1 < len(steps)
-                ends = _ended(other, steps[place + 1]) if known else 1.0
-                totals[word] += weight * math.exp(value) * ends
-        if _bare(token):
-            break
-        weight *= math.exp(alternatives[token])
-    return Chances(*totals.values())
-
-
-def _bare(token: str) -> str:
-    return DRESSING.sub("", token).strip(AROUND).casefold()
-
-
-def _ended(token: str, following: tuple[str, Mapping[str, float]]) -> float:
-    """How probably a word that a token is ends there."""
-    if not token[-1:].isalpha():
-        return 1.0
-    return max(0.0, 1 - math.fsum(math.exp(value) for other, value in following[1].items()
-                                  if other[:1].isalpha() or other[:1] == "'"))
 
 
 # --- the second reader ---------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from common import VERSION
@@ -43,7 +43,7 @@ from show.plots import Intervals, Point
 from stats.likeness import MEASURES, SCOPES
 from urrp import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
 from urrp.metrics import INTERVALS, SAYS, SEED, SIGNATURES, Analysis, Metrics, Thresholds
-from urrp.rates import Rate, Read
+from urrp.rates import Rate
 from urrp.trials import KINDS, Trial, in_category
 
 SHOWN = 5_000  # trials whose texts a page keeps
@@ -169,22 +169,10 @@ def figures(group: Metrics) -> list[list[Line]]:
         ["declaration asymmetry", _points(uneven), uneven.why or "DECLARE_1 − DECLARE_2 refused"],
         ["yes/no lock strength", f"{said}{rate(lock.lock, lock.low, lock.high)}",
          lock.why or f"{talks}, {p_is(lock.p)}"],
-        *_read(group.read),
         ["DECLARE_3, apart", ", ".join(f"{n} {word}" for word, n in third.items()), ""],
         ["DECLARE_1 − STRUCTURAL_EXACT", _points(test._replace(statistic=test.statistic)),
          test.why or f"{p_is(test.p)}, exact permutation test"],
     ]  # fmt: skip
-
-
-def _read(told: Mapping[str, Read]) -> Iterator[list[Line]]:
-    """Probabilities of yes and no, where they were read: a lock without an interval of drawing."""
-    for name, one in told.items():
-        word = "yes" if one.yes > one.no else "no"
-        share = "–" if one.lock is None else f"“{word}” {percent(one.lock, 1)}"
-        first = ", first answer" * (name == "PARAPHRASE_SET")
-        yield [f"{name}{first}, read", share,
-               f"of yes and no, which hold {percent(one.mass, 1)} of the first word's probability "
-               f"(yes {percent(one.yes, 1)}, no {percent(one.no, 1)})"]
 
 
 def _estimate(e: Any, say: Callable, scale: float, sign: bool, digits: int = 2) -> Estimate:

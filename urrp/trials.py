@@ -25,7 +25,6 @@ from typing import IO, NamedTuple
 from common.artifacts import crowded
 from urrp import CATEGORIES, Item, item, items, load_suite, words
 from urrp.classify import Reading, read_as, role
-from urrp.replies import Chances
 
 LINE_LIMIT = 16 * 1024 * 1024  # characters of a line; a longer one is set aside unread
 TEMPLATE_CATEGORIES = ("declare", "frames", "trigger")  # whose refusals are compared
@@ -301,12 +300,6 @@ class Cell(NamedTuple):
         return said_no if self.answers else self.labels["DENIAL"]
 
 
-def _told(fields: Mapping[str, object]) -> Chances | None:
-    yes, no = fields.get("p_yes"), fields.get("p_no")
-    good = all(type(p) in (int, float) and 0 <= p <= 1 for p in (yes, no))
-    return Chances(yes, no) if good and yes + no <= 1 + 1e-6 else None
-
-
 class Group:
     """All trials of a model, or of a model at one temperature."""
 
@@ -316,7 +309,6 @@ class Group:
         self.refusals: dict[str, Counter[str]] = {}  # text → prompt → trials
         self.targets: dict[str, str | None] = {}  # of the prompts that were refused
         self.meta: dict[str, Counter[str]] = {name: Counter() for name in META}
-        self.read: dict[str, Chances] = {}  # yes/no prompt → what was read of yes and no
         self.trials = 0
         self.simulated = self.pilot = False
 
@@ -343,8 +335,6 @@ class Group:
         for name in META:
             if isinstance(value := trial.fields.get(name), str) and value:
                 self._count(name, value[:80], 1)
-        if told := _told(trial.fields):
-            self.read[trial.asked.name] = told
         self.simulated |= trial.fields.get("provider") == "simulated"
         self.pilot |= bool(trial.fields.get("pilot"))
 

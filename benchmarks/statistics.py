@@ -240,12 +240,6 @@ LINES: list[Line] = [
     ("interaction_contrast 4 × 24", 1, lambda: stats.interaction_contrast(CELLS), None),
     ("gwet_ac1 200 rows", None, lambda: stats.gwet_ac1(RATINGS), None),
     (
-        "power_two_proportions n = 200",
-        None,
-        lambda: stats.power_two_proportions(0.3, 0.45, 200),
-        None,
-    ),
-    (
         "mean_cosine of 200 texts, 19,900 pairs",
         None,
         lambda: stats.mean_cosine(stats.char_tfidf(TEXTS)),

@@ -113,8 +113,7 @@ def pilot(origin: Origin) -> Instrument:
         return pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
 
     def derive(answers: Answers) -> Derived:
-        blocks.cache_clear()
-        again = blocks()  # anew: what a seed gives once it has to give twice
+        again = deal()  # anew: what a seed gives once it has to give twice
         rows = rows_of(again, answers)
         facts = {"statuses": tallied(rows, "status")}
         if reads:  # a trial is answered when the last of its answers is there
@@ -126,7 +125,6 @@ def pilot(origin: Origin) -> Instrument:
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
                    for block in again for trial in block if trial.id in asked)
         answered = [probes.row(one, answers(one.request)) for one in probed()]
-        ids(), blocks.cache_clear()  # twenty thousand trials need not be held beside their files
         return Derived(pilot_files(rows, prompts, study, (same, len(asked)), answered), facts)
 
     return Instrument(

@@ -49,11 +49,6 @@ def mapped(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int = 1,
         yield from ((at, work(job)) for at, job in enumerate(jobs))
 
 
-def cores() -> int:
-    """How many of the machine's this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _collected(pool: Executor, work: Callable, jobs: Sequence[Any],
                unpack: Callable = lambda result: result) -> Iterator[tuple[int, Any]]:
     places = {pool.submit(work, job): at for at, job in enumerate(jobs)}

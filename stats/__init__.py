@@ -11,8 +11,7 @@ PUBLIC = {
     "agreement": "cohens_kappa gwet_ac1 positive_agreement",
     "bootstrap": "bootstrap_ci cluster_bootstrap_ci",
     "contrasts": (
-        "contrast counted_against established established_p holm log_odds_contrast "
-        "power_two_proportions required_n tally"),
+        "contrast counted_against established established_p holm log_odds_contrast tally"),
     "intervals": (
         "binomial_test cliffs_delta clopper_pearson cohens_d cohens_h equivalence_test "
         "fisher_exact hedges_g interaction_contrast newcombe_difference "

@@ -288,7 +288,7 @@ def tournament(effects=(), gates=(), wires=(), **more):
             "established": {"effects": every, "labels": {"holds": True, "why": None}},
             "gates": list(gates), "tripwires": list(wires), "limits": [],
             "primary": {"met": True, "design": {"value": .3}, "why": "both"},
-            "registration": {"kind": "confirmatory", "siblings": [], "why": ""},
+            "registration": {"kind": "confirmatory", "why": ""},
             "markers": {}} | more
 
 
@@ -324,10 +324,8 @@ def test_a_secondary_test_is_said_by_its_adjusted_p():
 
 @pytest.mark.parametrize("given, words, said", [
     ({"simulated": True}, "SIMULATED", True), ({}, "SIMULATED", False),
-    ({"registration": {"kind": "exploratory", "siblings": [], "why": "no register"}},
+    ({"registration": {"kind": "exploratory", "why": "no register"}},
      "“Confirmatory”: no register.", True), ({}, "“Confirmatory”", False),
-    ({"registration": {"kind": "confirmatory", "siblings": ["x/prereg.json"], "why": ""}},
-     "beside it stand x/prereg.json", True),
     ({"limits": ["One model only."]}, "One model only.", True),
     ({"primary": {"met": False, "design": {"value": .3}, "why": "p = .2"}},
      "That the endpoint is met as specified: p = .2.", True),

@@ -97,20 +97,6 @@ def test_how_runs_are_not_those_that_were_registered(names, change, said):
     assert prereg.plan_deviations(REGISTERED, runs) == [f"plan: {line}" for line in said]
 
 
-def test_siblings_are_other_registrations_of_the_same_prompts_beside_it(tmp_path):
-    heads = {}
-    others = ["a", "b", "k", "x", "z"]
-    for name, prompts in (("own", "p"), *((name, "p") for name in reversed(others)),
-                          ("other", "q"), ("copy", "p")):
-        data = prereg.document("own" if name == "copy" else name, []) | {"files": {"prompts": {
-            "x": prompts}}}
-        heads[name] = prereg.write(tmp_path / name, data)
-    assert list(prereg.siblings([tmp_path / "own"]).items()) == [
-        (name, heads[name]) for name in others]
-    assert list(prereg.siblings([tmp_path / "own", tmp_path / "z"])) == others[:-1]
-    assert prereg.siblings([]) == {}
-
-
 # --- confirmatory ------------------------------------------------------------------------------
 
 def study(root, *folders, names="ab", **change):
@@ -134,7 +120,7 @@ def study(root, *folders, names="ab", **change):
 def test_a_registered_study_that_is_whole_is_confirmatory(tmp_path):
     out = registration(study(tmp_path, ("own", "own"), ("more", "own")))
     assert (out["kind"], out["why"], out["deviations"]) == ("confirmatory", "", [])
-    assert out["heads"].keys() == {"own", "more"} and out["siblings"] == []
+    assert out["heads"].keys() == {"own", "more"}
     assert set(out["heads"].values()) == {digest((tmp_path / "own" / prereg.FILE).read_bytes())}
 
 
@@ -163,10 +149,3 @@ def test_a_file_that_changed_and_an_upstream_that_was_not_pinned_are_deviations(
     assert out["why"] == "3 deviations from the preregistration"
     assert out["deviations"] == ["own: analysis: x.py changed"] + [
         f"own: {name} was asked of any upstream; --pin auto keeps a run to one" for name in "ab"]
-
-
-def test_a_second_registration_beside_it_is_told(tmp_path):
-    runs = study(tmp_path, ("own", "own"))
-    head = prereg.write(tmp_path / "again", prereg.document("again", []))
-    assert registration(runs)["siblings"] == [f"again ({head[:12]})"]
-    assert registration(runs)["kind"] == "confirmatory"

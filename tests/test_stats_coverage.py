@@ -90,14 +90,6 @@ def test_equivalence_is_rarely_shown_at_the_margin():
         assert shown <= 0.062  # the score test is not exact: a little above its 5%
 
 
-def test_exact_power_is_the_rejection_rate():
-    def test(a, b):
-        return stats.fisher_exact(a, 20, b, 20)
-
-    power = stats.power_two_proportions(0.25, 0.7, 20)
-    assert power == pytest.approx(rejections(test, 20, 20, 0.25, 0.7), abs=1e-12)
-
-
 def test_positive_agreement_covers():
     n, found = 25, []
     for both, one in ((0.3, 0.1), (0.1, 0.1), (0.5, 0.3), (0.05, 0.15)):

@@ -162,16 +162,6 @@ def test_holm_keeps_order_and_never_adjusts_downwards():
     assert stats.holm([]) == []
 
 
-def test_power_grows_and_the_required_n_is_the_first_that_suffices():
-    assert stats.power_two_proportions(0.2, 0.6, 40) > stats.power_two_proportions(0.2, 0.6, 20)
-    assert stats.power_two_proportions(0.5, 0.5, 30) < 0.05
-    n = stats.required_n(0.3, 0.5)
-    assert stats.power_two_proportions(0.3, 0.5, n) >= 0.8
-    assert stats.power_two_proportions(0.3, 0.5, n - 1) < 0.8
-    # Julious (2004), equal proportions of 1/2: (z.95 + z.90)² × 2 × 1/4 / margin²
-    assert stats.required_n(0.5, 0.5, margin=0.02) == 10_705
-
-
 # Published: Newcombe (1998), Statistics in Medicine 17:873, table II, four decimals.
 @pytest.mark.parametrize(
     ("counts", "newcombe", "score"),

@@ -1,8 +1,6 @@
 """What one pass over a tournament's files keeps, and the parts of its analysis, on made-up rows."""
 
-import os
 from collections import Counter
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -323,18 +321,3 @@ def test_a_mechanism_study_s_word_is_repeated_where_every_gate_stands(monkeypatc
 
 
 READ = {"kind": "free", "whole": True, "mass": .99, "openings": ["x"]}
-
-
-# --- parts on processes of their own -----------------------------------------------------------
-
-@pytest.mark.parametrize("many", [False, True])
-def test_parts_come_back_in_their_order_and_an_error_is_raised(many):
-    assert s._apart(many, partial(sorted, "ba"), partial(divmod, 7, 2)) == [["a", "b"], (3, 1)]
-    with pytest.raises(ValueError):
-        s._apart(many, partial(int, "x"), partial(int, "1"))
-
-
-@pytest.mark.skipif(os.cpu_count() == 1, reason="one core")
-def test_only_much_to_do_leaves_the_process():
-    assert s._apart(False, os.getpid, os.getpid) == [os.getpid()] * 2
-    assert os.getpid() not in s._apart(True, os.getpid, os.getpid)

@@ -32,7 +32,7 @@ from cirrus.judge.effects import (
     where,
 )
 from cirrus.judge.endpoint import effect
-from cirrus.judge.rows import Decision, are_shares
+from cirrus.judge.rows import Decision
 from show.figures import bracketed, count, interval, points, signed
 from stats.results import Count
 
@@ -124,22 +124,15 @@ def labels(study: Evidence) -> Gate:
     largest = max(rates.values()) - min(rates.values())
     table = study.tables.get("main", {})
     pairs, differing = _pairs(table), _effect_pairs(table)
-    numbers = {"rates": rates, "largest": largest, "pairs": pairs, "effects": differing,
-               "decisions_needed": None if are_shares(read) else stats.required_n(
-                   _share(table), _share(table), margin=MARGIN)}
+    numbers = {"rates": rates, "largest": largest, "pairs": pairs, "effects": differing}
     return _gate((largest <= MARGIN + SLACK,
                   f"largest difference between schemes {100 * largest:.1f} points"),
-                 _label_verdict(pairs, differing, numbers["decisions_needed"]), "confirmatory",
-                 **numbers)
+                 _label_verdict(pairs, differing), "confirmatory", **numbers)
 
 
 def _rate(values: Iterable[float]) -> float:
     values = list(values)
     return total(values) / len(values)
-
-
-def _share(table: Slots) -> float:
-    return sum(one.k for one in table.values()) / sum(one.n for one in table.values())
 
 
 def _pairs(table: Slots) -> dict[str, dict[str, Any]]:
@@ -213,7 +206,7 @@ def _limit(cell: Count, sign: float, level: float) -> float:
 
 
 def _label_verdict(pairs: Mapping[str, Mapping], differing: Mapping[str, Mapping],
-                   needed: int | None) -> tuple[str, str]:
+                   ) -> tuple[str, str]:
     bounded = [(name, pair, MARGIN) for name, pair in pairs.items()]
     bounded += [(f"effect {name}", pair, EFFECT_MARGIN) for name, pair in differing.items()]
     if any(pair["value"] is None for _, pair, _ in bounded) or min(
@@ -224,10 +217,7 @@ def _label_verdict(pairs: Mapping[str, Mapping], differing: Mapping[str, Mapping
     name, pair, margin = max(beyond or open_ or bounded, key=lambda one: max(
         abs(one[1]["low"]), abs(one[1]["high"])) / one[2])
     said = f"{name}: {_over(pair, WITHIN)}; must lie inside ±{100 * margin:g}"
-    if beyond or not open_:
-        return (FAIL if beyond else PASS), said
-    more = f"; at least {needed:,} decisions a scheme would decide" if needed else ""
-    return UNDECIDED, said + more
+    return (FAIL if beyond else UNDECIDED if open_ else PASS), said
 
 
 # --- effects -----------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,18 +133,6 @@ def plan_deviations(data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapp
         out.append(f"plan: {len(left)} of {len(listed)} registered runs are left out: "
                    f"{', '.join(left[:4])}{', …' if len(left) > 4 else ''}")
     return out
-
-
-def siblings(folders: Iterable[Path]) -> dict[str, str]:
-    """{folder: hash} of registrations of the same prompts beside those of `folders`."""
-    paths = [Path(folder) / FILE for folder in folders]
-    known = {sha256(read_bytes(path)) for path in paths}
-    prompts = [load(path.parent)["files"].get("prompts") for path in paths]
-    near = sorted({found for path in paths for found in path.parent.parent.glob(f"*/{FILE}")})
-    heads = {path.parent.name: sha256(read_bytes(path)) for path in near}
-    return {path.parent.name: heads[path.parent.name] for path in near
-            if heads[path.parent.name] not in known
-            and load(path.parent)["files"].get("prompts") in prompts}
 
 
 def _how(then: str | None, now: str | None) -> str:

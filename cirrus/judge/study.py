@@ -7,9 +7,7 @@ Files are read one round at a time: memory grows with round 1 and the policies, 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from operator import call
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +38,6 @@ from cirrus.judge.effects import (
     whole_reading,
 )
 from cirrus.judge.endpoint import (
-    MOST_ROWS,
     SECONDARY,
     cells_table,
     endpoint,
@@ -74,7 +71,6 @@ from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
 from common.cli import TYPED
-from common.cluster import cores, mapped
 from common.parsing import by_probability
 from common.preflight import fixed
 from common.wire import UNANSWERED
@@ -179,10 +175,7 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
     home = part_of("main", domain)
     main, table = parts[home], data.tables.get(home, {})
     usual = [row for row in data.primary if row.role == "main"]
-    fitted, markers = _apart(
-        len(usual) > MOST_ROWS, partial(models, usual),
-        partial(agreement.block, data.policies, usual, raters, study.simulated))
-    point = endpoint(main, fitted)
+    point = endpoint(main, models(usual))
     # A domain can't replicate itself where it is all there is.
     evidence = Evidence(point, parts | {home: []} | {"main": main},
                         data.tables | {home: {}} | {"main": table})
@@ -199,7 +192,7 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
                                _ordered(data.written)),
         "course": _course(data.course), "convergence": convergence(data.texts),
         "similarity": by_cell(data.texts),
-        "markers": markers,
+        "markers": agreement.block(data.policies, usual, raters, study.simulated),
         "runs": [_run(run) for run in study.runs],
     }
     if by_probability(study.runs[0].config):
@@ -219,12 +212,6 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
         out["verdict"] = _repeated(out, mechanism["verdict"])
     out["claims"] = study_claims(out)
     return out
-
-
-def _apart(many: bool, *parts: Callable[[], Any]) -> list[Any]:
-    """What each part returns; on processes of their own where there is much to do."""
-    found = dict(mapped(call, parts, cores() if many else 1))
-    return [found[at] for at in range(len(parts))]
 
 
 def _repeated(out: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:
@@ -347,10 +334,8 @@ def registration(study: Study) -> dict[str, Any]:
     else:
         many = count(len(deviations), "deviation")
         why = f"{many} from the preregistration" if deviations else ""
-    beside = prereg.siblings(registered)
     return {"kind": "exploratory" if why else "confirmatory", "why": why, "heads": heads,
-            "deviations": deviations,
-            "siblings": [f"{name} ({head[:12]})" for name, head in beside.items()]}
+            "deviations": deviations}
 
 
 def _deviations(study: Study, registered: Mapping[Path, Mapping],
@@ -440,9 +425,6 @@ def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
     yield from reading_limits(out.get("reading", {}))
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
-    if register["siblings"]:
-        yield ("That nothing else was registered on these prompts: beside it stand "
-               f"{', '.join(register['siblings'])}.")
     yield from out["limits"]
     if not point["met"] and point["design"]["value"] is not None:
         yield f"That the endpoint is met as specified: {point['why']}."

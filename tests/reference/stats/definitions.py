@@ -241,18 +241,6 @@ def blocked_two_sided(blocks):
     return extreme / len(sums)
 
 
-def fisher_power(p1, p2, n, alpha):
-    first, second = (scipy.stats.binom.pmf(range(n + 1), n, p) for p in (p1, p2))
-    return float(
-        sum(
-            first[i] * second[j]
-            for i in range(n + 1)
-            for j in range(n + 1)
-            if scipy.stats.fisher_exact([[i, n - i], [j, n - j]])[1] <= alpha
-        )
-    )
-
-
 def flip_interval(differences, level):
     """The limits by all subset means in fractions."""
     values = [Fraction(value).limit_denominator(10**9) for value in differences]

@@ -25,7 +25,7 @@ TOPICS = {
     "permutation": tests.permutations,
     "contrasts": tests.contrasts,
     "agreement": estimates.agreements,
-    "power": tests.powers,
+    "holm": tests.holms,
     "text": estimates.texts,
 }
 

@@ -192,22 +192,8 @@ def contrasts():
     return out
 
 
-def powers():
+def holms():
     out = []
-    for p1, p2, n, alpha in (
-        (0.3, 0.5, 25, 0.05),
-        (0.1, 0.9, 6, 0.05),
-        (0, 0.4, 15, 0.01),
-        (0.5, 0.5, 18, 0.05),
-        (1, 0.6, 9, 0.1),
-        (0.2, 0.7, 1, 0.05),
-    ):
-        power = by_definition.fisher_power(p1, p2, n, alpha)
-        call = "scipy.stats.fisher_exact of every table"
-        out.append(entry("power_two_proportions", [p1, p2, n, alpha], power, SCIPY, call))
-    for p1, p2 in ((0.1, 0.9), (0.2, 0.8), (0.0, 0.5)):
-        n = next(n for n in range(1, 60) if by_definition.fisher_power(p1, p2, n, 0.05) >= 0.8)
-        out.append(entry("required_n", [p1, p2], n, SCIPY, "first n whose power reaches 0.8"))
     for values in ([0.01, 0.02, 0.03, 0.04, 0.05], [0.5, 0.001, 0.04, 0.04], [0.9, 0.8]):
         code = f"as.list(p.adjust({vector(values)}, 'holm'))"
         out.append(entry("holm", [values], run_r(code), R, code))

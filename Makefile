@@ -23,7 +23,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: docs missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify seal test lint local-model bundle vendor bench clean
+.PHONY: docs missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify seal check test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -91,14 +91,18 @@ ifneq ($(UV_PYTHON),)
 	@$(UV) run --all-extras pytest -q
 endif
 
+check: lint  ## style, and the tests near what changed: a minute of CPU
+	@.venv/bin/python tests/check.py
+
 missing:
 	@$(PYTHON) tests/missing.py "$(UV_PYTHON)"
 
 system-packages:  ## what tests can use of the system: a browser, R, bash-completion (Debian, as root)
 	@sh tests/system-packages.sh
 
-lint: .venv/dev-ready  ## ruff
+lint: .venv/dev-ready  ## style, size against its limits, private words
 	@.venv/bin/ruff check .
+	@$(PYTHON) tests/lint.py
 
 docs:  ## docs/modules.md and docs/flags.md from the code
 	@$(PYTHON) docs/generate.py

@@ -241,6 +241,23 @@ def bench(tmp_path):
         journal.close()
 
 
+class FailuresAtOnce:
+    """Prints a failure when it happens, not after the last test."""
+
+    def __init__(self, terminal):
+        self.terminal = terminal
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.terminal.write_line(f"\nFAILED {report.nodeid}\n{report.longreprtext}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    if terminal := config.pluginmanager.get_plugin("terminalreporter"):
+        config.pluginmanager.register(FailuresAtOnce(terminal))
+
+
 def pytest_collection_modifyitems(items):
     """The long ones first: spread over processes, no core waits for the last of them."""
     items.sort(key=lambda item: "reliability" not in item.nodeid)

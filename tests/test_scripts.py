@@ -1,0 +1,46 @@
+"""Every script once, as its user meets it: help, a wrong flag, the smallest run, and its check."""
+
+import pytest
+from conftest import ROOT
+
+SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
+PILOT = "--models", "coin", "--runs", "2", "--out", "pilots"
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help_names_the_script_and_a_wrong_flag_ends_with_2(cli, script):
+    shown, refused = cli(script, "--help"), cli(script, "--no-such-flag", "x")
+    assert (shown.returncode, refused.returncode) == (0, 2)
+    assert script in shown.stdout and shown.stderr == ""
+    assert "--no-such-flag" in refused.stderr and "Traceback" not in refused.stderr
+
+
+def test_a_pilot_is_finished_once_and_its_files_follow_from_its_journal(cli):
+    first, again = cli("run_pilot.py", *PILOT), cli("run_pilot.py", *PILOT)
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert "SIMULATED" in first.stdout + first.stderr
+    assert cli("analyze.py", "--verify", "pilots").returncode == 0
+
+
+def test_a_dry_run_writes_nothing(cli, tmp_path):
+    done = cli("run_pilot.py", *PILOT, "--dry-run")
+    assert done.returncode == 0 and list(tmp_path.iterdir()) == []
+
+
+def test_a_small_tournament_is_played_and_analysed(cli, tmp_path):
+    done = cli("run_tournament.py", "--agents", "4", "--rounds", "1", "--analyze",
+               "--out", "rounds")
+    assert done.returncode == 0
+    assert list(tmp_path.glob("rounds/**/acausal-analysis.json"))
+    assert cli("analyze.py", "--verify", "rounds").returncode == 0
+
+
+def test_urrp_is_collected_and_analysed(cli):
+    done = cli("urrp_run.py", "--pilot", "--trials", "1", "--output", "runs.jsonl")
+    assert done.returncode == 0
+    assert cli("urrp_analyze.py", "runs.jsonl").returncode == 0
+
+
+def test_a_population_is_calibrated(cli):
+    assert cli("calibrate.py", "--reps", "1", "--populations", "coin",
+               "--out", "counts").returncode == 0

@@ -23,7 +23,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: docs missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify seal check test lint local-model bundle vendor bench clean
+.PHONY: docs missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify check test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -73,9 +73,6 @@ report:  ## results/index.html: every run with its state and links
 
 verify:  ## check every run in results/ against its journal, byte for byte
 	@$(PYTHON) analyze.py --verify $(or $(RUNS),results)
-
-seal:  ## the line to publish of every run in RUNS=results: root, journal head, counts, versions
-	@$(PYTHON) analyze.py --seal $(or $(RUNS),results)
 
 local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: compiles, 5 to 15 min)
 	@echo "serving smollm2-135m on http://127.0.0.1:$(PORT)/v1 until Ctrl-C"

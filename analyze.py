@@ -41,10 +41,7 @@ def arguments(argv):
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
     add("--expect-head", metavar="HASH",
-        help="with --verify: the journal's last hash, as published; several by commas")
-    add("--seal", action="store_true", help="verify, then print the line to publish")
-    add("--redact", metavar="DIR",
-        help="write each run without its texts; --verify checks it against the same root")
+        help="with --verify: the root or the head of a run, as published; several by commas")
     add("--index", action="store_true", help="write index.html into the first folder: every run")
     add = flags.add_argument_group("people who rate policies by the codebook").add_argument
     add("--export-ratings", metavar="FILE", help="write a blinded sheet for people to fill")
@@ -65,9 +62,7 @@ def main(argv) -> cli.Done:
     check(args)
     if args.index:
         return index_all(args)
-    if args.verify or args.seal:
-        return verify_all(args)
-    return redact_all(args) if args.redact else analyse_all(args)
+    return verify_all(args) if args.verify else analyse_all(args)
 
 
 def count(text):
@@ -79,8 +74,7 @@ def count(text):
 
 def check(args):
     """UsageError for flags that would say nothing beside the others."""
-    given = [flag for flag in ("--verify", "--seal", "--redact", "--index", "--export-ratings",
-                               "--import-ratings")
+    given = [flag for flag in ("--verify", "--index", "--export-ratings", "--import-ratings")
              if getattr(args, flag[2:].replace("-", "_"))]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one at a time")
@@ -264,15 +258,13 @@ def below(paths):
 
 
 def verify_all(args) -> cli.Done:
-    """One line a run; 0 where all are complete and follow from their journals. With --seal, the
-    line to publish of each that does."""
-    from common.verify import UNPROVEN, expected_head, read_manifest, seal, sentence, verify
+    """One line per run; 0 where all are complete and follow from their journals."""
+    from common.verify import UNPROVEN, expected_head, sentence, verify
     heads, verdicts = cli.names(args.expect_head) or (), []
     for run in below(args.runs):
         verdicts.append(verdict := expected_head(verify(run, instruments()), heads))
-        lines = [seal(verdict, read_manifest(run))] if args.seal and verdict.ok else [
-            sentence(verdict), *verdict.problems[1:]]
         if not args.json:
+            lines = [sentence(verdict), *verdict.problems[1:]]
             print("\n".join(map(cli.printable, lines)), flush=True)
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
@@ -283,18 +275,6 @@ def verify_all(args) -> cli.Done:
         print(UNPROVEN, file=sys.stderr)
     left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
     return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
-
-
-def redact_all(args) -> cli.Done:
-    """Each run without its texts, in a folder of its name."""
-    from pathlib import Path
-
-    from common.verify import redact
-    runs = list(below(args.runs))
-    if len({run.name for run in runs}) < len(runs):
-        raise UsageError("--redact: two of these runs have one name; redact them apart")
-    made = [str(redact(run, Path(args.redact), instruments())) for run in runs]
-    return cli.Done(COMPLETE, {"written": made}, "\n".join(made))
 
 
 if __name__ == "__main__":

@@ -10,28 +10,24 @@ by what they say: zlib builds differ). Nothing is asked, nothing is written.
 import gzip
 import json
 import zlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import VERSION, UsageError
+from common import UsageError
 from common.artifacts import (
     GZIP_HEADER,
     canonical_json,
     content_sha256,
-    json_file,
-    jsonl,
     read_jsonl,
     sha256,
-    write_atomic,
 )
 from common.instrument import FREE, Derived, Instrument, Simulated, derived, unanswered
-from common.journal import Answers, Known, begins, journal_file, merkle_root
+from common.journal import Answers, Known, begins, journal_file
 from common.runs import PROMPTS, Origin, code_hashes, kept_prompts
 from common.wire import Model, Upstream
 
-REDACTED = "trials.redacted.jsonl"  # in place of a journal: a line a trial, texts as hashes
 PREREG = "prereg.json"  # beside the runs of a plan
 # In a run's folder beside what is derived.
 KEPT = {"manifest.json", "journal.jsonl", "journal.jsonl.gz", "inflight.jsonl", PROMPTS, ".lock"}
@@ -82,8 +78,6 @@ def verify(folder: Path, instruments: Instruments) -> Verdict:
         manifest = read_manifest(Path(folder), instruments)
     except UsageError as error:
         return Verdict(str(folder), "run", "unknown", False, 0, 0, "", [str(error)], [])
-    if (Path(folder) / REDACTED).is_file():
-        return _verify_redacted(Path(folder), manifest)
     problems, files, facts, answers = [], {}, {}, None
     try:
         instrument, answers = _read(Path(folder), manifest, instruments)
@@ -360,73 +354,32 @@ def _changed_code(manifest: Mapping) -> list[str]:
             ] if changed else []
 
 
-# --- sealed and redacted -----------------------------------------------------------------------
+# --- against what was published -----------------------------------------------------------------
 
 # What is in no text of the journal, so that nothing inside a folder can prove it.
 UNPROVEN = ("not proven from inside: a journal forged as a whole (texts, times, order), and the "
             "manifest's code, sessions, lost_usd, limit_usd, versions and a service's own account; "
-            "publish --seal before, compare with --expect-head")
-
-
-def seal(verdict: Verdict, manifest: Mapping[str, Any]) -> str:
-    """The line to publish where a third party stamps the time."""
-    return (f"cirrus-bench {VERSION} {verdict.instrument} {Path(verdict.run).name} "
-            f"root={verdict.root} head={verdict.head_sha256} "
-            f"answers={sum(n for name, n in manifest['outcomes'].items() if name != 'not_run')} "
-            f"attempts={verdict.attempts} state={verdict.state} "
-            f"made_by={manifest.get('version')} python={manifest.get('python')}")
+            "publish root and head before, compare with --expect-head")
 
 
 def expected_head(verdict: Verdict, heads: Collection[str]) -> Verdict:
-    """The verdict, and whether its journal's head, or its root, is among those that were published;
-    of a redacted run only the root can be, since its journal is not there."""
-    shown = {verdict.root} if "redacted" in verdict.instrument else {
-        verdict.root, verdict.head_sha256}
-    if not heads or shown & set(heads):
+    """The verdict, and whether its journal's head, or its root, is among those that were
+    published."""
+    if not heads or {verdict.root, verdict.head_sha256} & set(heads):
         return verdict
     fault = (f"journal: neither its head {verdict.head_sha256[:12]} nor its root "
              f"{verdict.root[:12]} is the one that was expected")
     return verdict._replace(problems=[*verdict.problems, fault])
 
 
-def redact(folder: Path, out: Path, instruments: Instruments) -> Path:
-    """A copy of a run without its texts in out/<run>: manifest, and a line a trial of hashes, which
-    the manifest's Merkle root covers."""
-    manifest = open_run(Path(folder), instruments)
-    answers = Answers(journal_file(folder), manifest["identity"])
-    target = Path(out) / Path(folder).name
-    target.mkdir(parents=True, exist_ok=True)
-    for name, data in ((REDACTED, jsonl(answers.leaves())), ("manifest.json", json_file(manifest))):
-        write_atomic(target / name, data)
-    return target
-
-
-def _verify_redacted(folder: Path, manifest: Mapping[str, Any]) -> Verdict:
-    root, problems, leaves = "", [], []
-    try:
-        leaves = [leaf for _, leaf in read_jsonl(folder / REDACTED)]
-        root = merkle_root(leaves)
-        outcomes = Counter(leaf["outcome"] for leaf in leaves)
-        kept = {name: n for name, n in manifest["outcomes"].items() if name != "not_run"}
-        if root != manifest.get("merkle_root"):
-            problems.append(f"{REDACTED}: its trials have another root than the manifest's")
-        if outcomes != kept:
-            problems.append(f"manifest.json: outcomes: expected {dict(outcomes)}, found {kept}")
-    except Exception as error:  # as for a whole run
-        problems.append(f"{REDACTED}: no trials ({type(error).__name__}: {str(error)[:80]})")
-    return Verdict(str(folder), f"redacted {manifest['artifact']}", manifest["state"],
-                   manifest["identity"].get("provider") == "simulated", 1, len(leaves),
-                   manifest.get("journal", {}).get("head_sha256", ""), problems, [], root)
-
-
 # --- saying it ---------------------------------------------------------------------------------
 
 def sentence(verdict: Verdict) -> str:
-    """One line a run."""
+    """One line per run; root and head of one that was verified are there to be published."""
     stamp = "SIMULATED " if verdict.simulated else ""
     if verdict.problems:
         return f"FAILED   {verdict.run}: {verdict.problems[0]}"
     what = f"{stamp}{verdict.instrument}, {verdict.files} files from {verdict.attempts} answers"
     if verdict.state != "complete":
         return f"PARTIAL  {verdict.run}: {what}; the run is {verdict.state}"
-    return f"verified {verdict.run}: {what}, journal head {verdict.head_sha256[:12]}"
+    return f"verified {verdict.run}: {what}, root {verdict.root}, head {verdict.head_sha256}"

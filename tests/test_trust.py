@@ -14,9 +14,9 @@ from conftest import completion, edit, one, request
 import analyze
 import export_inspect
 from common import cli
-from common.artifacts import gzip_bytes, jsonl, read_bytes, sha256
+from common.artifacts import gzip_bytes, read_bytes, sha256
 from common.journal import merkle_root
-from common.verify import UNPROVEN, expected_head, find_runs, redact, seal, verify
+from common.verify import UNPROVEN, expected_head, find_runs, verify
 
 INSTRUMENTS = analyze.instruments()
 INSPECT = importlib.util.find_spec("inspect_ai") is not None
@@ -292,26 +292,25 @@ def test_what_was_tampered_with_is_named(pilot, name):
 
 
 # What can't be found from inside: the journal is another one, as whole as before, or the manifest
-# says what nothing in the journal tells of. A head or a line that was published tells.
+# says what nothing in the journal tells of. A head that was published tells of the former.
 NOT_FROM_INSIDE = {
     "times": forged(lambda e: first(e, at="2020-01-01T00:00:00Z")),
     "latency": forged(lambda e: first(e, latency_s=9.0)),
     "words of an error": forged(lambda e: first(e, message="it was fine")),
     "headers": forged(lambda e: first(e, response=e[0]["response"] | {"headers": {"a": "b"}})),
-    "order of the answers": forged(lambda e: e[::-1]),
-    "version": say(version="9.9.9"), "Python": say(python="3.99.0")}
-UNSEEN = {"limit": inside("cost", limit_usd=5.0), "loss": inside("cost", lost_usd=1, spent_usd=1),
+    "order of the answers": forged(lambda e: e[::-1])}
+UNSEEN = {"version": say(version="9.9.9"), "Python": say(python="3.99.0"),
+          "limit": inside("cost", limit_usd=5.0), "loss": inside("cost", lost_usd=1, spent_usd=1),
           "code": say(code={}), "machine": say(platform="x"), "audit": say(audit={"calls": 1}),
           "sessions": lambda f: edit(f, lambda m: m["sessions"][0].update(started="2020"))}
 
 
 @pytest.mark.parametrize("name", NOT_FROM_INSIDE)
 def test_what_is_not_found_from_inside_differs_from_what_was_published(pilot, name):
-    def line(verdict):
-        return seal(verdict, json.loads((pilot / "manifest.json").read_bytes()))
-    published = line(verify(pilot, INSTRUMENTS))
+    published = verify(pilot, INSTRUMENTS).head_sha256
     NOT_FROM_INSIDE[name](pilot)
-    assert verify(pilot, INSTRUMENTS).ok and line(verify(pilot, INSTRUMENTS)) != published
+    forged = verify(pilot, INSTRUMENTS)
+    assert forged.ok and not expected_head(forged, [published]).ok
 
 
 @pytest.mark.parametrize("name", UNSEEN)
@@ -319,7 +318,7 @@ def test_what_nothing_tells_of_is_said_to_be_unproven(pilot, name):
     UNSEEN[name](pilot)
     assert verify(pilot, INSTRUMENTS).ok
     word = {"limit": "limit_usd", "loss": "lost_usd", "machine": "versions",
-            "audit": "own account"}.get(name, name)
+            "version": "versions", "Python": "versions", "audit": "own account"}.get(name, name)
     assert word in UNPROVEN
 
 
@@ -342,7 +341,7 @@ def test_a_page_beside_a_run_that_is_not_finished_is_named(pilot):
     assert "report.html: does not follow from the journal" in problems(pilot)
 
 
-# --- sealed and redacted -----------------------------------------------------------------------
+# --- root and head -----------------------------------------------------------------------------
 
 def test_the_root_is_that_of_rfc_6962():
     """By hand from section 2.1: leaves H(00 d), nodes H(01 l r), the left tree a power of two."""
@@ -356,25 +355,12 @@ def test_the_root_is_that_of_rfc_6962():
     assert merkle_root([]) == hashlib.sha256(b"").hexdigest()
 
 
-def test_a_redacted_run_has_no_texts_and_the_same_root(pilot, tmp_path):
-    whole = verify(pilot, INSTRUMENTS)
-    folder = redact(pilot, tmp_path / "red", INSTRUMENTS)
-    content = b"".join(path.read_bytes() for path in folder.iterdir())
-    assert b"Decision" not in content and b"Message" not in content
-    bare = verify(folder, INSTRUMENTS)
-    assert bare.ok and bare.root == whole.root and "redacted" in bare.instrument
-    assert expected_head(bare, [whole.root]).ok
-    path = folder / "trials.redacted.jsonl"
-    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
-    path.write_bytes(jsonl([rows[0] | {"response_sha256": "0" * 64}, *rows[1:]]))
-    assert "another root" in problems(folder)
-
-
-def test_the_line_to_publish_names_root_head_counts_and_versions(pilot):
+def test_the_root_and_the_head_of_a_verified_run_are_printed_to_be_published(pilot, capsys):
     verdict = verify(pilot, INSTRUMENTS)
-    line = seal(verdict, json.loads((pilot / "manifest.json").read_bytes()))
-    assert f"root={verdict.root} head={verdict.head_sha256} answers=16 attempts=16" in line
-    assert "python=3." in line and "pilot pilot " in line
+    analyze.main(["--verify", str(pilot)])
+    assert f"root {verdict.root}, head {verdict.head_sha256}\n" in capsys.readouterr().out
+    for published in (verdict.root, verdict.head_sha256):
+        assert analyze.main(["--verify", "--expect-head", published, str(pilot)]).code == 0
 
 
 # --- folders of anything -----------------------------------------------------------------------

@@ -23,7 +23,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: docs missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify check test lint local-model bundle vendor bench clean
+.PHONY: missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify check test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -101,10 +101,7 @@ lint: .venv/dev-ready  ## style, size against its limits, private words
 	@.venv/bin/ruff check .
 	@$(PYTHON) tests/lint.py
 
-docs:  ## docs/modules.md and docs/flags.md from the code
-	@$(PYTHON) docs/generate.py
-
-bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (10 min)
+bench: .venv-bench/ready .venv-uv/ready  ## dist/benchmarks.md: every figure, peers in the same run (10 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
 bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
@@ -155,12 +152,12 @@ clean:  ## remove environments and caches; results stay
 	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check uv==0.13.9
 	@touch $@
 
-# pandas, DuckDB and Inspect AI, which read and make exports in the tests; without a network these skip.
+# pandas and DuckDB, which read exports in the tests; without a network these skip.
 .venv-exports/ready: requirements-exports.txt .venv-uv/ready
-	@echo "$(@D): installing pandas, DuckDB and Inspect AI, once" >&2
+	@echo "$(@D): installing pandas and DuckDB, once" >&2
 	@{ rm -rf .venv-exports && .venv-uv/bin/uv venv -q --python "$$(command -v $(PYTHON))" .venv-exports && \
 		.venv-uv/bin/uv pip install -q --python .venv-exports/bin/python -r $< && touch $@; } || \
-		echo "no pandas, DuckDB or Inspect AI: the tests that read exports with them will skip" >&2
+		echo "no pandas or DuckDB: the tests that read exports with them will skip" >&2
 
 # GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run;
 # --no-cache-dir: a wheel built earlier for this machine must not come back.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/benchmarks.md from every benchmark, one after the other in one session; about ten minutes.
+"""A page of every benchmark, one after the other in one session; about ten minutes.
 
     make bench                                    # with the peers, from requirements-bench.txt
     python3 benchmarks/page.py --only urrp.py --out /tmp/page.md
@@ -121,10 +121,11 @@ def main() -> int:
     flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     flags.add_argument("--only", choices=PARTS, action="append", metavar="FILE",
                        help=f"one of {', '.join(PARTS)}; repeatable (default all)")
-    flags.add_argument("--out", metavar="FILE", default=str(ROOT / "docs" / "benchmarks.md"))
+    flags.add_argument("--out", metavar="FILE", default=str(ROOT / "dist" / "benchmarks.md"))
     args = flags.parse_args()
     load = os.getloadavg()[0]
     held = {name: figures(name) for name in args.only or PARTS}
+    Path(args.out).parent.mkdir(parents=True, exist_ok=True)
     Path(args.out).write_text(page(held, load), encoding="utf-8")
     print(args.out)
     return int(any(figure.met is False for own in held.values() for figure in own))

@@ -19,8 +19,6 @@ from common import UsageError
 from common.artifacts import (
     GZIP_HEADER,
     canonical_json,
-    content_sha256,
-    read_jsonl,
     sha256,
 )
 from common.instrument import FREE, Derived, Instrument, Simulated, derived, unanswered
@@ -207,18 +205,6 @@ def open_run(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
                          "the journal begins with; restore it from a copy")
     return manifest
 
-
-def checked_rows(folder: Path, name: str, manifest: Mapping[str, Any]) -> list[Any]:
-    """The lines of a run's JSONL file; UsageError where it is not what the manifest has hashed."""
-    path = Path(folder) / name
-    try:
-        if content_sha256(path) == manifest.get("files", {}).get(name):
-            return [row for _, row in read_jsonl(path)]
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}; the command that "
-                         "made the run makes it again") from None
-    raise UsageError(f"{path}: not what the run's manifest.json has hashed; analyze.py "
-                     "--verify says where it differs")
 
 
 # --- comparing ---------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ COMMITTED = ROOT / "results" / "examples" / "calibration"
 @pytest.fixture
 def mine(tmp_path):
     """The file of the docs' example."""
-    page = (ROOT / "docs" / "howto" / "respondent.md").read_text("utf-8")
+    page = (ROOT / "docs" / "howto.md").read_text("utf-8")
     path = tmp_path / "mine.py"
     path.write_text(page.split("```python\n")[1].split("```")[0], "utf-8")
     return path

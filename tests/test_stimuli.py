@@ -1,21 +1,15 @@
 """Stimuli are what they claim to be: a prisoner's dilemma from the reader's own seat, in cells that
 differ in nothing but what they should."""
 
-import csv
 import json
 import re
-import sys
 from itertools import combinations, product
 
 import pytest
-from conftest import ROOT
 from domains import DOMAINS, both
 
 from cirrus.ask.bulletins import CUES, ENTRIES, FOLDERS, PROMPTS, SLOTS
 from cirrus.ask.prompts import Condition, Stimulus, render_bulletin
-
-sys.path.insert(0, str(ROOT / "docs"))
-import stimuli
 
 COUNTS = {"cvd": (28, 8), "hospital": (18, 6)}  # bulletins, of these held out
 OUTCOMES = ("T", "R", "P", "S")
@@ -167,37 +161,3 @@ def test_a_pilot_says_nothing_on_how_the_counterparty_s_entry_was_made(domain):
     for b in domain.bulletins:
         text = render_bulletin(domain, Stimulus(b, domain.variants[0], NEUTRAL))
         assert "sealed and unread" not in text and "eight in ten" not in text, b.path
-
-
-# --- the sheet for people ----------------------------------------------------------------------
-
-def filled(path, rank, warmer="neither"):
-    """The sheet as a rater would have filled it: `rank(item)` → letters."""
-    head, *rows = stimuli.sheet()
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([head, *([*row[:-3], rank(row[0]), warmer, "4"]
-                                            for row in rows)])
-    return str(path)
-
-
-def test_a_sheet_names_every_bulletin_and_neither_cue_nor_act():
-    _, *rows = stimuli.sheet()
-    assert len({row[0] for row in rows}) == 46
-    text = "\n".join(" ".join(row[1:]) for row in rows)
-    assert not re.search(r"COORDINATE|PREEMPT|SHARE|RESERVE|same minute|similarly situated", text)
-
-
-def test_raters_who_read_as_meant_agree(tmp_path):
-    paths = [filled(tmp_path / f"{name}.csv", stimuli.key) for name in "ab"]
-    lines = list(stimuli.read(paths))
-    assert lines[0].startswith("T > R > P > S: 92 of 92 readings")
-    assert not [line for line in lines if line.startswith("look at")]
-
-
-def test_a_bulletin_that_half_misread_is_named(tmp_path):
-    odd = filled(tmp_path / "odd.csv", lambda item: (stimuli.key(item)[::-1] if item == "cvd-r03"
-                                                     else stimuli.key(item)))
-    usual = filled(tmp_path / "usual.csv", stimuli.key)
-    lines = list(stimuli.read([usual, odd]))
-    assert lines[0].startswith("T > R > P > S: 91 of 92")
-    assert lines[-1] == "look at cvd-r03: 1 of 2 read T > R > P > S"

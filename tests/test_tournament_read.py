@@ -8,13 +8,11 @@ import re
 from itertools import pairwise, product
 
 import pytest
-from conftest import ROOT
 from speaker import CUT, Speaker, decides, form
 from study_rows import decision
 from tournaments import answered, dealt, derived, said
 
 import analyze
-import export_inspect
 import run_tournament
 from cirrus.ask.cues import read_cues
 from cirrus.ask.encounters import drawn, encounter_id, replay
@@ -168,17 +166,6 @@ def test_what_only_decisions_of_0_and_1_have_is_left_out_and_says_so(whole):
     assert wires["truncation"]["tripped"] is None
     assert "could be cut off" in wires["truncation"]["figure"]
     assert all(counts == {} for counts in out["markers"]["rationales"].values())
-
-
-@pytest.mark.parametrize("read", [True, False])
-def test_a_log_has_the_share_and_what_it_is_from_where_probabilities_were_read(whole, read):
-    run = whole[0][0] if read else ROOT / "results/examples/confirmatory" / (
-        "cvd-S.high-C.present-H.low-s42")
-    _, acts = export_inspect.tournament(run, None)
-    for told in acts.samples:
-        assert ("mass" in told.metadata, "opened" in told.metadata) == (read, read)
-        if read:
-            assert told.scores["cooperates"][0] == pytest.approx(.8)
 
 
 def shares(by_scheme):

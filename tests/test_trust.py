@@ -1,7 +1,6 @@
 """What --verify catches, what it can't from inside, and that a bad folder is a verdict."""
 
 import gzip
-import importlib.util
 import json
 import os
 import random
@@ -12,17 +11,15 @@ import pytest
 from conftest import completion, edit, one, request
 
 import analyze
-import export_inspect
 from common import cli
 from common.artifacts import gzip_bytes, read_bytes, sha256
 from common.journal import merkle_root
 from common.verify import UNPROVEN, expected_head, find_runs, verify
 
 INSTRUMENTS = analyze.instruments()
-INSPECT = importlib.util.find_spec("inspect_ai") is not None
 
 MUTATIONS = int(os.environ.get("RELIABILITY_MUTATIONS", "80"))  # of each file
-EVERY = int(os.environ.get("RELIABILITY_EVERY", "50"))  # mutation analysis, index, export read too
+EVERY = int(os.environ.get("RELIABILITY_EVERY", "50"))  # mutation analysis and index read too
 
 
 @pytest.fixture(scope="module")
@@ -405,7 +402,7 @@ def ends_in_words(main, *flags):
                                   "../plan.json"])
 def test_mutations_are_verdicts_and_never_hide_the_next_run(made, run, tmp_path, capsys, name):
     """`RELIABILITY_MUTATIONS=500`: 2,000 of all kinds; every good folder is still judged. With
-    `RELIABILITY_EVERY=1` all readers meet all of them, the export where Inspect is installed."""
+    `RELIABILITY_EVERY=1` all readers meet all of them."""
     rng, path = random.Random(name), run / name
     good, original = shutil.copytree(made / "p/pilot", tmp_path / "zz/pilot"), path.read_bytes()
     for at in range(MUTATIONS):
@@ -415,8 +412,6 @@ def test_mutations_are_verdicts_and_never_hide_the_next_run(made, run, tmp_path,
             assert verify(good, INSTRUMENTS).ok
             assert ends_in_words(analyze.main, run, "--out", tmp_path / "a") in (0, 2, 3)
             assert ends_in_words(analyze.main, "--index", run.parent, "--out", tmp_path) == 0
-            assert not INSPECT or ends_in_words(
-                export_inspect.main, run, "--out", tmp_path / f"{at}.json") in (0, 2, 3)
         capsys.readouterr()
 
 

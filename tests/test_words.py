@@ -15,8 +15,7 @@ SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
 DOCS = sorted(path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md",
                                 *(ROOT / "docs").rglob("*.md")))
 # of other commands
-FOREIGN = {"--help", "--to", "--million", "--read", "--sheet", "--log-dir", "--export-inspect",
-           "--write"}
+FOREIGN = {"--help", "--to", "--million", "--read", "--sheet", "--write"}
 
 
 @cache

@@ -219,7 +219,7 @@ def power(design, domain):
         return {}
     from cirrus.judge import rivals
     size = rivals.Size(bulletins(design, domain), design["runs"], len(design["models"]))
-    return {"power": {points: rivals.power(points / 100, size).asdict()
+    return {"power": {points: rivals.power(points / 100, size)._asdict()
                       for points in (20, 30, 40)}}
 
 

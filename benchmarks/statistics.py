@@ -19,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference" / "stats"))
 
 import csv
-import difflib
 import math
 import random
 import shutil
@@ -57,7 +56,6 @@ OUTCOMES = binary(200, 0.6), binary(200, 0.5)
 REALS = [RNG.gauss(0, 1) for _ in range(200)], [RNG.gauss(0.2, 1) for _ in range(200)]
 SMALL = binary(24, 0.7), binary(24, 0.4)
 SCORES = [RNG.gauss(0, 1) for _ in range(24)], [RNG.gauss(0.5, 1) for _ in range(24)]
-CELLS = {(a, b): binary(24, 0.3 + 0.2 * a + 0.1 * b) for a in (0, 1) for b in (0, 1)}
 DIFFERENCES = [a - b for a, b in zip(*SCORES, strict=True)]
 RATINGS = [(a, b) for a, b in zip(binary(200, 0.3), binary(200, 0.3), strict=True)]
 UNITS = [[RNG.randint(-12, 12) / 24 for _ in range(63)] for _ in range(44)]
@@ -78,13 +76,6 @@ TEXTS = [text_of(300) for _ in range(200)]
 def dominance_matrix() -> float:
     x, y = map(np.array, INTEGERS)
     return float(np.sign(np.subtract.outer(x, y)).mean())
-
-
-def difflib_pairs(texts: list[str]) -> None:
-    for i, first in enumerate(texts):
-        for second in texts[i + 1 :]:
-            for a, b in ((first, second), (second, first)):
-                difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def newcombe_peer() -> object:
@@ -237,19 +228,12 @@ LINES: list[Line] = [
     ),
     ("hedges_g 24 + 24", 1, lambda: stats.hedges_g(*SCORES), None),
     ("cliffs_delta 24 + 24", 1, lambda: stats.cliffs_delta(*SMALL), None),
-    ("interaction_contrast 4 × 24", 1, lambda: stats.interaction_contrast(CELLS), None),
     ("gwet_ac1 200 rows", None, lambda: stats.gwet_ac1(RATINGS), None),
     (
         "mean_cosine of 200 texts, 19,900 pairs",
         None,
         lambda: stats.mean_cosine(stats.char_tfidf(TEXTS)),
         None,
-    ),
-    (
-        "pairwise 200 texts of 300 characters, 19,900 pairs",
-        25_000,
-        lambda: stats.pairwise(TEXTS),
-        ("difflib, both orders", lambda: difflib_pairs(TEXTS)),
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""Agreement between raters: Gwet's AC1, Cohen's κ, positive agreement.
+"""Agreement between raters: Gwet's AC1, positive agreement.
 
 `ratings` is a list of rows, one an item: the labels it got, one a rater, None where a rater gave
 none. AC1 alone flatters rare labels; positive agreement beside it does not.
@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from .distributions import critical, normal_cdf, t_quantile, t_two_sided
+from .distributions import t_quantile, t_two_sided
 from .intervals import wilson_interval
 from .results import Agreement, Estimate, check_level
 
@@ -64,49 +64,6 @@ def gwet_ac1(
     return Agreement(value, se, value - half, min(1.0, value + half), p, observed, chance)
 
 
-def cohens_kappa(ratings: Rows, level: float = 0.95) -> Agreement:
-    """κ of two raters over the rows both rated (Cohen 1960).
-
-    Interval from the large-sample variance, p against κ = 0 from the variance under it, both by
-    Fleiss, Cohen & Everitt (1969).
-    """
-    check_level(level)
-    table = Counter(_pairs(ratings))
-    n = table.total()
-    if n == 0:
-        return _none(ONE_RATER)
-    first, second = Counter(), Counter()
-    for (a, b), times in table.items():
-        first[a] += times
-        second[b] += times
-    names = list(first | second)
-    agreed = sum(table[name, name] for name in names)
-    by_chance = sum(first[name] * second[name] for name in names)
-    if by_chance == n * n:
-        return _none(ONE_LABEL, agreed / n)
-    observed, chance = agreed / n, by_chance / (n * n)
-    if agreed == n:
-        return _complete(n, chance, level)
-    value = (observed - chance) / (1 - chance)
-    marginal = {name: (first[name] + second[name]) / n for name in names}
-    diagonal = math.fsum(
-        table[name, name] / n * (1 - marginal[name] * (1 - value)) ** 2 for name in names
-    )
-    rest = math.fsum(
-        times / n * ((second[a] + first[b]) / n) ** 2 for (a, b), times in table.items() if a != b
-    )
-    last = (value - chance * (1 - value)) ** 2
-    variance = (diagonal + (1 - value) ** 2 * rest - last) / ((1 - chance) ** 2 * n)
-    cross = math.fsum(first[name] * second[name] / (n * n) * marginal[name] for name in names)
-    null = (chance + chance * chance - cross) / ((1 - chance) ** 2 * n)
-    if variance < 1e-14 or null < 1e-14:
-        why = "the variance is 0: a rater used one label only"
-        return Agreement(value, None, None, None, None, observed, chance, why)
-    se, half = math.sqrt(variance), critical(level) * math.sqrt(variance)
-    p = 2 * normal_cdf(-abs(value) / math.sqrt(null))
-    return Agreement(value, se, value - half, min(1.0, value + half), p, observed, chance)
-
-
 def positive_agreement(ratings: Rows, positive: Hashable = True, level: float = 0.95) -> Estimate:
     """2a/(2a + b + c): of all the times `positive` was said, how often the other rater said it too.
 
@@ -136,13 +93,6 @@ def _agreeing(counts: Counter) -> float:
     """Share of the pairs of ratings of a row that agree."""
     n = counts.total()
     return sum(k * (k - 1) for k in counts.values()) / (n * (n - 1))
-
-
-def _pairs(ratings: Rows) -> list[tuple[Hashable, Hashable]]:
-    for index, row in enumerate(ratings):
-        if len(row) != 2:
-            raise ValueError(f"ratings: row {index} has {len(row)} raters, not two")
-    return [(a, b) for a, b in ratings if a is not None and b is not None]
 
 
 def _none(why: str, observed: float | None = None) -> Agreement:

@@ -1,8 +1,7 @@
 """Bootstrap intervals: percentile and BCa, sampled or computed.
 
 The bootstrap distribution of a mean of few-valued data (0/1, a short scale) is a convolution: it
-is computed, and no seed shows in it. Everything else is resampled. Whole clusters are resampled by
-`cluster_bootstrap_ci`, whose statistic sees a list of groups.
+is computed, and no seed shows in it. Everything else is resampled.
 """
 
 import math
@@ -99,64 +98,6 @@ def bootstrap_ci(
     curve = curve or _sampled_curve(samples, compute, resamples, rng)
     influence = None if method == "percentile" else lambda: jackknife(samples, compute)
     return _interval(value, curve, influence, level, method, None if exact else resamples)
-
-
-def cluster_bootstrap_ci(
-    groups: Sequence[Any],
-    statistic: str | Statistic,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    method: str = "bca",
-    rng: Random | int = 0,
-) -> Bootstrap:
-    """Bootstrap interval that resamples whole groups, as many as there are.
-
-    `statistic` takes a list of groups and may return None where it is undefined (such resamples are
-    left out and named in `why`), or is a name: "mean" of all values, each group a sequence of
-    numbers, or "mean_difference", each group a pair (x values, y values) of either length.
-    """
-    groups = list(groups)
-    if isinstance(statistic, str):
-        check_choice(statistic, CLUSTERED, "statistic")
-        shrink, statistic = CLUSTERED[statistic]
-        groups = [shrink(group, i) for i, group in enumerate(groups)]
-    _check(resamples, level, method)
-    value = statistic(groups) if groups else None
-    if len(groups) < 2 or value is None:
-        why = "fewer than two groups" if len(groups) < 2 else "the statistic is undefined"
-        return Bootstrap(value, None, None, None, None, method, False, why)
-    curve = _sampled_curve((groups,), statistic, resamples, rng)
-    influence = None if method == "percentile" else lambda: _jackknife((groups,), statistic)
-    return _interval(value, curve, influence, level, method, resamples)
-
-
-def _sum_and_size(group: Sequence[float], index: int) -> tuple[float, int]:
-    group = numbers(group, f"groups[{index}]")
-    return math.fsum(group), len(group)
-
-
-def _two_sums(group: tuple, index: int) -> tuple[float, int, float, int]:
-    if len(group) != 2:
-        raise ValueError(f"groups[{index}]: a pair (x values, y values) is needed")
-    return _sum_and_size(group[0], index) + _sum_and_size(group[1], index)
-
-
-def _pooled_mean(groups: Sequence[tuple[float, int]]) -> float | None:
-    sums, sizes = zip(*groups, strict=True)
-    return math.fsum(sums) / sum(sizes) if any(sizes) else None
-
-
-def _pooled_difference(groups: Sequence[tuple[float, int, float, int]]) -> float | None:
-    x, of_x, y, of_y = zip(*groups, strict=True)
-    if not any(of_x) or not any(of_y):
-        return None
-    return math.fsum(x) / sum(of_x) - math.fsum(y) / sum(of_y)
-
-
-CLUSTERED = {
-    "mean": (_sum_and_size, _pooled_mean),
-    "mean_difference": (_two_sums, _pooled_difference),
-}
 
 
 def _check(resamples: int, level: float, method: str) -> None:

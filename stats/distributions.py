@@ -176,11 +176,6 @@ def chi2_sf(x: float, df: int) -> float:
     return min(1.0, total)
 
 
-def noncentral_t_cdf(t: float, df: float, shift: float) -> float:
-    """P(T <= t) for noncentral t with noncentrality `shift`."""
-    return noncentral_t_curve(t, df)(shift)
-
-
 @lru_cache(maxsize=64)  # both ends of an interval, of d and of g, ask for the same curve
 def noncentral_t_curve(t: float, df: float) -> Callable[[float], float]:
     """The noncentral t CDF at a fixed `t` as a function of the noncentrality.

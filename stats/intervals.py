@@ -6,7 +6,7 @@ None of them is a Wald interval: 0/n and n/n get honest widths.
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from .distributions import (
     beta_quantile,
@@ -15,15 +15,12 @@ from .distributions import (
     hypergeometric_pmf,
     log_gamma_ratio,
     noncentrality,
-    normal_cdf,
     solve,
     t_quantile,
     t_two_sided,
 )
 from .results import (
     SAME,
-    Contrast,
-    Equivalence,
     Estimate,
     Interval,
     Share,
@@ -149,13 +146,6 @@ def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) ->
     return Estimate(value, low, high)
 
 
-def score_statistic(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
-    """Standard normal score of the hypothesis that the true difference is `delta`."""
-    distance = k1 / n1 - k2 / n2 - delta
-    spread = math.sqrt(score_variance(k1, n1, k2, n2, delta))
-    return distance / spread if spread else math.copysign(math.inf, distance)
-
-
 def score_variance(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
     """Variance of the difference at its maximum likelihood under p1 = p2 + delta."""
     p2 = _restricted(k1, n1, k2, n2, delta)
@@ -192,21 +182,6 @@ def _check_pair(k1: int, n1: int, k2: int, n2: int) -> None:
     check_count(k2, n2, ("k2", "n2"))
 
 
-def equivalence_test(k1: int, n1: int, k2: int, n2: int, margin: float) -> Equivalence:
-    """Are two proportions closer than `margin`? Two one-sided score tests (Schuirmann 1987).
-
-    `shown` where the 90% score interval lies inside ±margin; p is the larger of the two tests.
-    """
-    if not 0 < margin < 1:
-        raise ValueError(f"margin: {margin!r} is not between 0 and 1")
-    value, low, high, why = score_difference(k1, n1, k2, n2, level=0.90)
-    if why:
-        return Equivalence(None, None, None, None, None, why)
-    above = normal_cdf(-score_statistic(k1, n1, k2, n2, -margin))
-    below = normal_cdf(score_statistic(k1, n1, k2, n2, margin))
-    return Equivalence(value, low, high, max(above, below), -margin < low and high < margin)
-
-
 def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
     """Two-sided p of a 2×2 table: all tables with its margins at most as likely (Fisher 1935).
 
@@ -240,7 +215,6 @@ def _as_unlikely(pmf: list[float], index: int) -> float:
 SAME_WITHIN = "every value is the same within each group"
 MOST_DEVIATIONS = 100  # beyond, the noncentral t needs millions of points, and nobody needs it
 FAR_APART = f"the means lie more than {MOST_DEVIATIONS} standard deviations apart"
-CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
 def welch_t_test(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> TTest:
@@ -280,32 +254,6 @@ def _welch(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
     whole = math.fsum(parts)
     spread = math.fsum(p * p / (len(g) - 1) for p, g in zip(parts, groups, strict=True))
     return math.sqrt(whole), whole * whole / spread
-
-
-def interaction_contrast(
-    cells: Mapping[tuple[int, int], Sequence[float]], level: float = 0.95
-) -> Contrast:
-    """(11 - 10) - (01 - 00) of the means of a 2×2 design, on the scale of the values.
-
-    `cells` maps (a, b), each 0 or 1, to the values of that cell. Welch-Satterthwaite degrees of
-    freedom, no common variance assumed. A cell that is absent counts as empty.
-    """
-    check_level(level)
-    unknown = [key for key in cells if key not in CELLS]
-    if unknown:
-        raise ValueError(f"cells: {unknown[0]!r} is not one of {', '.join(map(str, CELLS))}")
-    groups = [numbers(cells.get(key, ()), f"cells[{key}]") for key in CELLS]
-    for key, group in zip(CELLS, groups, strict=True):
-        if not group:
-            return Contrast(None, None, None, None, None, f"cell {key} is empty")
-    m00, m01, m10, m11 = map(mean, groups)
-    value = (m11 - m10) - (m01 - m00)
-    why = too_few(groups) or (SAME_WITHIN if all(map(constant, groups)) else None)
-    if why:
-        return Contrast(value, None, None, None, None, why.replace("group", "cell"))
-    se, df = _welch(groups)
-    test = _t_test(value, se, df, level)
-    return Contrast(value, test.low, test.high, df, test.p)
 
 
 def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:

@@ -11,16 +11,10 @@ from random import Random
 from typing import NamedTuple
 
 
-def _fields(self) -> dict:
-    return self._asdict()
-
-
 class Interval(NamedTuple):
     low: float | None
     high: float | None
     why: str | None = None
-
-    asdict = _fields
 
 
 class Estimate(NamedTuple):
@@ -28,8 +22,6 @@ class Estimate(NamedTuple):
     low: float | None
     high: float | None
     why: str | None = None
-
-    asdict = _fields
 
 
 class Share(NamedTuple):
@@ -41,8 +33,6 @@ class Share(NamedTuple):
     low: float | None
     high: float | None
 
-    asdict = _fields
-
 
 class Contrast(NamedTuple):
     value: float | None
@@ -52,8 +42,6 @@ class Contrast(NamedTuple):
     p: float | None
     why: str | None = None
 
-    asdict = _fields
-
 
 class Count(NamedTuple):
     """Of the outcomes of a cell: their sum, how many were read, how many were not."""
@@ -61,8 +49,6 @@ class Count(NamedTuple):
     k: float
     n: int
     missing: int
-
-    asdict = _fields
 
 
 class Bounds(NamedTuple):
@@ -73,8 +59,6 @@ class Bounds(NamedTuple):
     high: float | None
     lowest: float | None
     highest: float | None
-
-    asdict = _fields
 
 
 class UnitContrast(NamedTuple):
@@ -95,10 +79,6 @@ class UnitContrast(NamedTuple):
     bounds: Bounds
     why: str | None = None
 
-    def asdict(self) -> dict:
-        cells = {cell: count.asdict() for cell, count in self.cells.items()}
-        return _fields(self) | {"cells": cells, "bounds": self.bounds.asdict()}
-
 
 class TTest(NamedTuple):
     t: float | None
@@ -108,8 +88,6 @@ class TTest(NamedTuple):
     low: float | None
     high: float | None
     why: str | None = None
-
-    asdict = _fields
 
 
 class Bootstrap(NamedTuple):
@@ -124,8 +102,6 @@ class Bootstrap(NamedTuple):
     exact: bool
     why: str | None = None
 
-    asdict = _fields
-
 
 class Permutation(NamedTuple):
     """`resamples` is None where the distribution was computed instead of sampled."""
@@ -135,19 +111,6 @@ class Permutation(NamedTuple):
     resamples: int | None
     exact: bool
     why: str | None = None
-
-    asdict = _fields
-
-
-class Equivalence(NamedTuple):
-    difference: float | None
-    low90: float | None
-    high90: float | None
-    p: float | None
-    shown: bool | None
-    why: str | None = None
-
-    asdict = _fields
 
 
 class Agreement(NamedTuple):
@@ -160,8 +123,6 @@ class Agreement(NamedTuple):
     chance: float | None
     why: str | None = None
 
-    asdict = _fields
-
 
 class Coefficient(NamedTuple):
     name: str
@@ -171,8 +132,6 @@ class Coefficient(NamedTuple):
     p: float | None
     low: float | None
     high: float | None
-
-    asdict = _fields
 
 
 class MixedFit(NamedTuple):
@@ -191,16 +150,11 @@ class MixedFit(NamedTuple):
     why: str | None = None
     note: str | None = None
 
-    def asdict(self) -> dict:
-        return _fields(self) | {"coefficients": [c.asdict() for c in self.coefficients]}
-
 
 class LikelihoodRatio(NamedTuple):
     chi2: float | None
     df: int
     p: float | None
-
-    asdict = _fields
 
 
 # --- what callers hand in -----------------------------------------------------------------------

@@ -251,7 +251,7 @@ def test_a_row_of_the_model_stands_in_one_of_four_cells(cell, levels):
 class Fit(SimpleNamespace):
     """A model by its terms; the likelihood ratio of two names both."""
 
-    def asdict(self):
+    def _asdict(self):
         return {"terms": self.terms}
 
 
@@ -261,9 +261,9 @@ def fits(monkeypatch):
     def fit(data, outcome, fixed, random, part_of=None):
         effects = [SimpleNamespace(name=name, estimate=.5) for name in ("(Intercept)", *fixed)]
         return Fit(terms=set(fixed), log_likelihood=0.0, why=None, coefficients=effects)
-    monkeypatch.setattr("stats.mixed.fit_mixed_logit", fit)
-    monkeypatch.setattr("stats.mixed.likelihood_ratio", lambda full, reduced: SimpleNamespace(
-        asdict=lambda: {"without": full.terms - reduced.terms, "instead": reduced.terms
+    monkeypatch.setattr("stats.fit_mixed_logit", fit)
+    monkeypatch.setattr("stats.likelihood_ratio", lambda full, reduced: SimpleNamespace(
+        _asdict=lambda: {"without": full.terms - reduced.terms, "instead": reduced.terms
                         - full.terms}))
 
 

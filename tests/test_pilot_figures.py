@@ -84,8 +84,8 @@ def test_sizes_take_both_sides_decisions_as_independent_trials():
     x, y = pooled(HP), pooled(LA)
     sizes, exploratory = (OUT["pooled"]["effects"]["primary"]["sizes"],
                           OUT["pooled"]["exploratory"]["primary"])
-    assert sizes["d"] == stats.cohens_d(x, y).asdict()
-    assert sizes["g"] == stats.hedges_g(x, y).asdict()
+    assert sizes["d"] == stats.cohens_d(x, y)._asdict()
+    assert sizes["g"] == stats.hedges_g(x, y)._asdict()
     h, reach = 2 * math.asin(math.sqrt(10 / 11)), Z * math.sqrt(1 / 11 + 1 / 11)
     assert [sizes["h"][key] for key in ("value", "low", "high")] == pytest.approx(
         [h, h - reach, h + reach])
@@ -97,7 +97,7 @@ def test_sizes_take_both_sides_decisions_as_independent_trials():
     p, q, reach = 16 / 23, 6 / 23, Z * math.sqrt(2 / 23)
     h = 2 * math.asin(math.sqrt(p)) - 2 * math.asin(math.sqrt(q))
     assert [both["value"], both["low"]] == pytest.approx([h, h - reach])
-    assert exploratory["welch"] == stats.welch_t_test(x, y).asdict()
+    assert exploratory["welch"] == stats.welch_t_test(x, y)._asdict()
     # Of the 22 decisions 10 cooperate, all on one side.
     ways = math.comb(11, 10)
     assert exploratory["fisher_p"] == pytest.approx(2 * ways / math.comb(22, 10))

@@ -93,10 +93,10 @@ def test_names_and_fields():
     names = ["(Intercept)", "S", "site[b]", "site[c]", "S:site[b]", "S:site[c]", "S:C"]
     assert [c.name for c in fit.coefficients] == names
     assert fit.rows == 84 and fit.groups == {"agent": 7} and fit.why is None
-    slope = fit.asdict()["coefficients"][1]
-    assert slope["z"] == slope["estimate"] / slope["se"]
-    assert slope["low"] < slope["estimate"] < slope["high"]
-    assert slope["high"] - slope["low"] == pytest.approx(2 * 1.959963984540054 * slope["se"])
+    slope = fit.coefficients[1]
+    assert slope.z == slope.estimate / slope.se
+    assert slope.low < slope.estimate < slope.high
+    assert slope.high - slope.low == pytest.approx(2 * 1.959963984540054 * slope.se)
 
 
 def test_a_part_of_a_model_has_the_likelihood_that_it_has_alone():

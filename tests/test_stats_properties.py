@@ -101,23 +101,6 @@ def test_order_of_the_data_changes_nothing():
         assert function(x, y) == function(shuffled, y)
 
 
-def test_interaction_is_zero_in_an_additive_design_and_turns_with_a_factor():
-    base = [0.0, 1.0, 3.0]
-    additive = {(a, b): [v + 2 * a + 5 * b for v in base] for a in (0, 1) for b in (0, 1)}
-    contrast = stats.interaction_contrast(additive)
-    assert contrast.value == pytest.approx(0) and contrast.p == pytest.approx(1)
-    cells = {(0, 0): [1, 2], (0, 1): [2, 2.5], (1, 0): [0, 4], (1, 1): [8, 9]}
-    turned = {(1 - a, b): values for (a, b), values in cells.items()}
-    assert stats.interaction_contrast(cells).value == -stats.interaction_contrast(turned).value
-
-
-def test_equivalence_is_shown_exactly_where_p_is_below_five_percent():
-    for k1 in range(0, 201, 10):
-        result = stats.equivalence_test(k1, 200, 110, 200, 0.1)
-        assert result.shown == (result.p < 0.05)
-        assert result.difference == k1 / 200 - 0.55
-
-
 def test_fisher_ignores_which_margin_is_called_which():
     for k1, n1, k2, n2 in TABLES:
         p = stats.fisher_exact(k1, n1, k2, n2)
@@ -128,10 +111,8 @@ def test_fisher_ignores_which_margin_is_called_which():
 def test_agreement_ignores_names_and_order_of_labels():
     ratings = [("a", "a"), ("a", "b"), ("b", "b"), ("a", "a"), ("b", "a"), ("c", "c")]
     renamed = [tuple({"a": 9, "b": 4, "c": 7}[label] for label in row) for row in ratings][::-1]
-    for function in (stats.gwet_ac1, stats.cohens_kappa):
-        assert all(
-            near(u, v) for u, v in zip(function(ratings)[:7], function(renamed)[:7], strict=True)
-        )
+    pairs = zip(stats.gwet_ac1(ratings)[:7], stats.gwet_ac1(renamed)[:7], strict=True)
+    assert all(near(u, v) for u, v in pairs)
 
 
 def test_a_rare_label_flatters_ac1_and_positive_agreement_does_not():

@@ -204,31 +204,3 @@ def test_every_index_is_drawn_equally_often():
             counts[index] += 1
     chi_squared = sum((count - 4000) ** 2 / 4000 for count in counts)
     assert 8 < chi_squared < 47  # 99.9% of a chi-squared with 23 degrees of freedom
-
-
-def test_clusters_are_resampled_whole():
-    # Values repeat within a cluster: forty rows know no more than the eight clusters they are in.
-    clusters = [[k % 2 == 0] * 5 for k in range(8)]
-    rows = [value for cluster in clusters for value in cluster]
-    clustered = stats.cluster_bootstrap_ci(clusters, "mean", 4000)
-    naive = stats.bootstrap_ci((rows,), "mean")
-    assert clustered.value == naive.value == 0.5
-    assert clustered.se == pytest.approx(5**0.5 * naive.se, rel=0.05)
-
-
-def test_clusters_may_hold_both_cells():
-    clusters = [([1, 0, 1], [0, 0]), ([1], [1, 0]), ([0, 1], []), ([1, 1], [0, 1, 0]), ([0], [0])]
-    named = stats.cluster_bootstrap_ci(clusters, "mean_difference", 500, rng=2)
-
-    def pooled(groups):
-        x = [value for group, _ in groups for value in group]
-        y = [value for _, group in groups for value in group]
-        return sum(x) / len(x) - sum(y) / len(y) if x and y else None
-
-    assert named[:4] == pytest.approx(stats.cluster_bootstrap_ci(clusters, pooled, 500, rng=2)[:4])
-
-
-def test_undefined_resamples_are_named():
-    clusters = [([1, 0], [0]), ([1, 1], [0, 1]), ([0, 1], []), ([1], [1]), ([0, 0], [])] * 2
-    result = stats.cluster_bootstrap_ci(clusters, "mean_difference", 5000, rng=2)
-    assert result.low is not None and "resamples undefined, left out" in result.why

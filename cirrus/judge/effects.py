@@ -169,7 +169,7 @@ def entry(label: str, contrast: UnitContrast) -> dict[str, Any]:
     """A contrast as the analysis keeps it: value, 95% interval, and how many bulletins disagree."""
     return {"label": label, "value": contrast.value, "low": contrast.low, "high": contrast.high,
             "units": len(contrast.differences), "against": len(contrast.against),
-            "least": contrast.least, "bounds": contrast.bounds.asdict(), "why": contrast.why}
+            "least": contrast.least, "bounds": contrast.bounds._asdict(), "why": contrast.why}
 
 
 def effect(table: Slots, name: str = "primary") -> dict[str, Any]:

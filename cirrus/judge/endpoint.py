@@ -301,40 +301,39 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str
            "separated": False, "why": None}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
-    from stats.mixed import fit_mixed_logit, likelihood_ratio
 
     def fitted(terms: Sequence[str], part_of=None):
-        return fit_mixed_logit(data, "coop", list(terms), list(random), part_of)
+        return stats.fit_mixed_logit(data, "coop", list(terms), list(random), part_of)
 
     many = len(data) > (MOST_ROWS if most_rows is None else most_rows)
-    return out | _tested(fitted, likelihood_ratio, fixed, many)
+    return out | _tested(fitted, fixed, many)
 
 
 def _formula(fixed: Sequence[str], random: Sequence[str]) -> str:
     return "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)])
 
 
-def _tested(fitted, likelihood_ratio, fixed: Sequence[str], many: bool) -> dict[str, Any]:
+def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:
     full = fitted(fixed)
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation"),
-                "fit": rounded(full.asdict())}
+                "fit": rounded(full)}
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain, full)
-    tests = {"S:C": likelihood_ratio(full, additive)}
+    tests = {"S:C": stats.likelihood_ratio(full, additive)}
     for term in () if many else plain:
         # S and C by themselves are tested without their interaction, as marginality asks.
         base, terms = (additive, plain) if term in ("S", "C") else (full, fixed)
-        tests[term] = likelihood_ratio(base, fitted([t for t in terms if t != term], full))
+        tests[term] = stats.likelihood_ratio(base, fitted([t for t in terms if t != term], full))
     # S×C as four cells is the full model in other words; with two of them left, S high with C
     # present counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
-    ratio = likelihood_ratio(full, fitted([*OTHERS, *rest], full))
-    return {"fit": rounded(full.asdict()),
+    ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest], full))
+    return {"fit": rounded(full),
             "why": full.why or (MANY if many else None),
-            "tests": {name: rounded(tests[name].asdict()) for name in fixed if name in tests},
+            "tests": {name: rounded(tests[name]) for name in fixed if name in tests},
             "primary": rounded({"estimate": _log_odds(full), "scale": "log odds"}
-                                | ratio.asdict())}
+                                | ratio._asdict())}
 
 
 def _log_odds(full) -> float:
@@ -345,6 +344,8 @@ def _log_odds(full) -> float:
 def rounded(value: Any, digits: int = DIGITS) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{digits}g}")
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {key: rounded(item, digits) for key, item in value.items()}
     return [rounded(item, digits) for item in value] if isinstance(value, list) else value

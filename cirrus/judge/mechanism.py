@@ -163,7 +163,7 @@ def _beliefs(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 def _belief(found: UnitContrast) -> dict[str, Any]:
     return {"value": found.value, "low": found.low, "high": found.high, "p": found.p,
-            "units": len(found.differences), "bounds": found.bounds.asdict(), "why": found.why}
+            "units": len(found.differences), "bounds": found.bounds._asdict(), "why": found.why}
 
 
 def _not_below(one: Mapping[str, Any]) -> bool:

@@ -161,7 +161,7 @@ def sizes(table: Slots, name: str, contrast: UnitContrast) -> dict[str, Any]:
     if not (x and y):
         return {"d": None, "g": None, "h": None, "delta": None,
                 "why": "a side without readable decisions"}
-    return {"d": stats.cohens_d(x, y).asdict(), "g": stats.hedges_g(x, y).asdict(),
+    return {"d": stats.cohens_d(x, y)._asdict(), "g": stats.hedges_g(x, y)._asdict(),
             "h": _h(x, y),
             "delta": {"value": contrast.value, "low": contrast.low, "high": contrast.high,
                       "why": contrast.why}, "why": None}
@@ -187,7 +187,7 @@ def _p_values(rows: Sequence[Mapping], contrasts: Mapping[str, UnitContrast]) ->
     out = {name: {"sign_flip_p": contrast.p} for name, contrast in contrasts.items()}
     x, y = _values(rows, [HP]), _values(rows, [LA])
     if len(x) > 1 and len(y) > 1:
-        out["primary"] |= {"welch": stats.welch_t_test(x, y).asdict()}
+        out["primary"] |= {"welch": stats.welch_t_test(x, y)._asdict()}
         if all(isinstance(value, int) for value in (*x, *y)):
             out["primary"]["fisher_p"] = stats.fisher_exact(sum(x), len(x), sum(y), len(y))
     return out

@@ -144,7 +144,7 @@ def entry(rival: Rival, cells: Tally, level: float = LEVEL) -> dict[str, Any]:
     return {"label": rival.label, "excludes": rival.excludes, "scale": "probability",
             "value": found.value, "low": found.low, "high": found.high, "p": found.p,
             "units": len(found.differences), "against": found.against, "least": found.least,
-            "without": found.without, "bounds": found.bounds.asdict(),
+            "without": found.without, "bounds": found.bounds._asdict(),
             "unreadable": unreadable(cells, rival.weights), "why": found.why}
 
 

@@ -54,7 +54,7 @@ def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
     else:
         reached = True
     return {"a": a, "b": b, "n": len(rows), "either": either, "both": both,
-            "ac1": ac1.asdict(), "positive": stats.positive_agreement(rows).asdict(),
+            "ac1": ac1._asdict(), "positive": stats.positive_agreement(rows)._asdict(),
             "reached": reached, "why": why}
 
 
@@ -155,17 +155,16 @@ def _row(row: Decision, labels: Labels) -> dict[str, Any]:
 
 
 def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]) -> dict[str, Any]:
-    from stats.mixed import fit_mixed_logit, likelihood_ratio
-    full = fit_mixed_logit(data, "coop", list(fixed), list(random))
+    full = stats.fit_mixed_logit(data, "coop", list(fixed), list(random))
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation")}
     terms = {c.name: c._asdict() for c in full.coefficients if c.name in MARKED}
-    reduced = fit_mixed_logit(data, "coop", [name for name in fixed if name != "acausal"],
+    reduced = stats.fit_mixed_logit(data, "coop", [name for name in fixed if name != "acausal"],
                               list(random), full)
-    ratio = likelihood_ratio(full, reduced)
+    ratio = stats.likelihood_ratio(full, reduced)
     return {"terms": rounded(terms), "why": full.why,
             "acausal": rounded({"estimate": terms["acausal"]["estimate"], "scale": "log odds"}
-                               | ratio.asdict())}
+                               | ratio._asdict())}
 
 
 def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:

@@ -81,14 +81,6 @@ def score_interval(k1, n1, k2, n2, level):
     return limits
 
 
-def equivalence_p(k1, n1, k2, n2, margin):
-    margin = mpf(repr(margin))
-    value = mpf(k1) / n1 - mpf(k2) / n2
-    above = (value + margin) / mp.sqrt(score_variance(k1, n1, k2, n2, -margin))
-    below = (margin - value) / mp.sqrt(score_variance(k1, n1, k2, n2, margin))
-    return max(mp.ncdf(-above), mp.ncdf(-below))
-
-
 def standardised(x, y, level):
     """Cohen's d and Hedges' g with limits, the noncentrality found by brentq on SciPy's nct."""
     m, n = len(x), len(y)
@@ -146,14 +138,6 @@ def cliffs_delta(x, y, level, run_r):
     delta, low, high, _ = dominance_interval(x, y, quantile)
     low, high = (-1.0 if delta == -1 else low), (1.0 if delta == 1 else high)
     return {"value": float(delta), "low": float(low), "high": float(high)}
-
-
-INTERACTION_IN_R = """
-v <- list({c00}, {c01}, {c10}, {c11}); w <- c(1, -1, -1, 1)
-e <- sum(w * sapply(v, mean)); q <- sapply(v, var) / lengths(v); s <- sqrt(sum(q))
-df <- sum(q)^2 / sum(q^2 / (lengths(v) - 1)); h <- qt(.975, df) * s
-list(value=e, low=e - h, high=e + h, df=df, p=2 * pt(-abs(e / s), df))
-"""
 
 
 def max_difference(x, y):

@@ -28,7 +28,7 @@ from peers import (
     vector,
 )
 from sklearn.feature_extraction.text import TfidfVectorizer
-from statsmodels.stats import inter_rater, proportion
+from statsmodels.stats import proportion
 
 
 def distributions():
@@ -52,7 +52,7 @@ def distributions():
     ):
         p = float(by_definition.noncentral_t_cdf(t, df, shift))
         call = "integral of Φ(tu - shift) over the density of u = chi/sqrt(df)"
-        out.append(entry("noncentral_t_cdf", [t, df, shift], p, MPMATH, call))
+        out.append(entry("noncentral_t_curve", [t, df, shift], p, MPMATH, call))
     for x, a, b in ((0.2, 2, 3), (0.99, 0.5, 40), (0.5, 300, 280), (0.001, 1, 0.5)):
         p = float(mpmath.betainc(a, b, 0, mpmath.mpf(x), regularized=True))
         out.append(entry("beta_cdf", [x, a, b], p, MPMATH, "betainc(regularized=True)"))
@@ -92,11 +92,6 @@ def intervals():
             expect = {"low": float(low), "high": float(high)}
             call = f"{DEFINITION}: likelihood maximised by bisection"
             out.append(entry("score_difference", [*counts, level], expect, MPMATH, call))
-    for counts in ((50, 100, 52, 100), (195, 200, 190, 200), (0, 40, 0, 40), (9, 30, 14, 30)):
-        for margin in (0.02, 0.1, 0.2):
-            p = float(by_definition.equivalence_p(*counts, margin))
-            expect = {"p": p, "shown": p < 0.05}
-            out.append(entry("equivalence_test", [*counts, margin], expect, MPMATH, DEFINITION))
     return out + predictions()
 
 
@@ -161,15 +156,6 @@ def effects():
         for level in (0.9, 0.95):
             expect = by_definition.cliffs_delta(x, y, level, run_r)
             out.append(entry("cliffs_delta", [x, y, level], expect, DEFINITION, f"with {R} qt"))
-    cells = {"00": SLEEP[0], "01": PLANTS[0], "10": PLANTS[1], "11": SLEEP[1]}
-    binary = {"00": [0, 0, 1, 0], "01": [1, 0, 1], "10": [0, 0, 0, 0, 0], "11": [1, 1, 0, 1]}
-    for design in (cells, binary):
-        expect = run_r(
-            by_definition.INTERACTION_IN_R.format(
-                **{f"c{key}": vector(values) for key, values in design.items()}
-            )
-        )
-        out.append(entry("interaction_contrast", [design], expect, R, DEFINITION))
     return out
 
 
@@ -209,20 +195,6 @@ def agreements():
         out.append(
             entry("gwet_ac1", [ratings], expect, "irrCAC 0.4 (Python)", "CAC().gwet()", 1e-8)
         )
-    three = [["a", "a"]] * 9 + [["a", "b"]] * 2 + [["b", "b"]] * 7 + [["c", "a"]] + [["c", "c"]] * 6
-    for ratings in (two, rare, three):
-        names = sorted({label for row in ratings for label in row})
-        table = [[ratings.count([a, b]) for b in names] for a in names]
-        found = inter_rater.cohens_kappa(table)
-        expect = {
-            "value": found.kappa,
-            "se": found.std_kappa,
-            "low": found.kappa_low,
-            "high": min(1.0, found.kappa_upp),
-            "p": found.pvalue_two_sided,
-        }
-        expect = {key: float(value) for key, value in expect.items()}
-        out.append(entry("cohens_kappa", [ratings], expect, STATSMODELS, "cohens_kappa"))
     return out
 
 
@@ -250,10 +222,5 @@ def texts():
         mean = float((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
         call = f"TfidfVectorizer(analyzer='char', ngram_range=({low}, {high}))"
         out.append(entry("char_tfidf", [lines, low, high], vectors, SKLEARN, call))
-        out.append(
-            entry(
-                "cosine_matrix", [lines, low, high], cosines.tolist(), SKLEARN, f"X @ X.T, {call}"
-            )
-        )
         out.append(entry("mean_cosine", [lines, low, high], mean, SKLEARN, f"X @ X.T, {call}"))
     return out

@@ -14,7 +14,7 @@ from urrp.classify import (
     read_trial,
     role,
 )
-from urrp.replies import decline, second_reading, word
+from urrp.replies import decline, word
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal
 
@@ -113,19 +113,16 @@ def labelled():
     return [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("source", ["dev-A", "dev-B", *(f"own-{i}" for i in range(1, 7)),
-                                    "own-8"])
-def test_labelled_answers_are_read_as_people_read_them(labelled, source):
-    """Sources that were met while the rules were written: they hold what was reached, and estimate
-    nothing."""
-    rows = [row for row in labelled if row["source"] == source]
-    right = sum(classify(row).label == row["label"] for row in rows)
-    assert right / len(rows) >= 0.95
+def test_every_labelled_answer_is_read_as_it_was(labelled):
+    """As its label says, or, in the rows that the rules misread, as `read` says."""
+    wrong = {row["id"]: classify(row).label for row in labelled
+             if classify(row).label != row.get("read", row["label"])}
+    assert wrong == {}
 
 
 def test_the_data_sheet_says_how_an_unseen_source_is_read(labelled):
     rows = [row for row in labelled if row["source"] == "own-7"]
-    right = sum(classify(row).label == row["label"] for row in rows)
+    right = sum("read" not in row for row in rows)
     assert f"{right} of {len(rows)}, " in (ROOT / "docs/urrp.md").read_text(encoding="utf-8")
 
 
@@ -163,33 +160,7 @@ def words(n):
 ])  # fmt: skip
 def test_a_length_decides_from_there_on(prompt, text, least, below, from_there):
     for n, label in ((least - 1, below), (least, from_there)):
-        assert classify({"prompt_id": prompt, "output": text(n)}, second=False).label == label
-
-
-@pytest.mark.parametrize(("text", "known", "label"), [
-    ("alpha beta", "alpha", "HEDGE"),             # with the one that is in every text: 2 of 3
-    ("alpha beta gamma", "alpha", "HEDGE"),       # 2 of 4
-    ("alpha beta gamma delta", "alpha", None),    # 2 of 5
-    ("alpha", "", None),                          # 1 of 2, and one is too few
-])  # fmt: skip
-def test_a_second_reader_must_know_half_of_the_words_and_two(text, known, label):
-    hedge = [0.0] * 5 + [1.0, 0.0, 0.0]
-    assert second_reading(text, dict.fromkeys(("", *known.split()), hedge)) == label
-
-
-@pytest.mark.parametrize(("text", "label"), [
-    ("alpha beta gamma delta", None), ("alpha beta gamma delta epsilon", "AFFIRM")])
-def test_five_words_tell_no_claim(text, label):
-    affirm = [0.0] * 4 + [1.0] + [0.0] * 3
-    assert second_reading(text, dict.fromkeys(("", *text.split()), affirm)) == label
-
-
-def test_where_the_rules_abstain_a_second_reader_votes(labelled):
-    odd = {"prompt_id": "YESNO_DIRECT", "output": "Ha, you first!"}
-    assert classify(odd, second=False).label == "OTHER"
-    assert classify(odd) == ("DEFLECT", "read by its words", (0, 14))
-    assert second_reading("I am made.") is None  # too few words for a claim
-    assert second_reading("zxqv wvut qqq") is None  # none is known
+        assert classify({"prompt_id": prompt, "output": text(n)}).label == label
 
 
 CLAUSES = [
@@ -261,7 +232,7 @@ def test_the_answer_to_a_single_question(prompt_id, output, answers):
 
 def test_a_claim_leads_the_doubt_of_others_that_follows():
     said = "I am conscious. Others are uncertain about it. I have no pain."
-    verdict = classify(trial("YESNO_DIRECT", said), second=False)
+    verdict = classify(trial("YESNO_DIRECT", said))
     assert (verdict.label, said[slice(*verdict.span)]) == ("AFFIRM", "I am conscious")
 
 

@@ -1,5 +1,7 @@
 """The two domains, the sentences of the conditions, and the mark of a test that holds for both."""
 
+import re
+
 import pytest
 
 from cirrus.ask.prompts import load_domain
@@ -15,6 +17,19 @@ SENTENCES = {
     ("H", "low"):
         "Expedited Review and safe-harbor apply regardless of synchronization status.",
     ("H", "omit"): ""}
+
+# Whole words that tell a reader of the setting, of a factor or a level; and of an option.
+TELLTALE = re.compile(
+    r"\b(experiment(s|al|ally|ed|ing)?|benchmark(s|ed|ing)?|games?|gam(ing|ed)|dilemmas?"
+    r"|stud(y|ies|ied|ying)|simulat(e|es|ed|ing|ion|ions|or|ors)|ais?|language models?"
+    r"|co-?operat(e|es|ed|ing|ion|ive|ively)|defect(s|ed|ing|ion|ions|ive|or|ors)?|players?"
+    r"|pay-?offs?|scor(e|es|ed|ing)|symmetr(y|ic|ical)|coupl(e|es|ed|ing)|complian(t|ce)"
+    r"|high(er|est|ly)?|low(er|est)?|present(s|ed|ly)?|absen(t|ce))\b",
+    re.IGNORECASE,
+)
+LABEL_WORD = re.compile(
+    r"\b(coordinat\w*|pre-?empt\w*|shar(e|es|ed|ing)|reserv\w*|option [ab])\b", re.IGNORECASE
+)
 
 DOMAINS = {name: load_domain(name) for name in ("cvd", "hospital")}
 

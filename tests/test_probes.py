@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from domains import both
+from domains import LABEL_WORD, TELLTALE, both
 
 import run_pilot
 from cirrus.ask import pilot, probes
-from cirrus.ask.bulletins import FORBIDDEN, PROMPTS
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.populations import Mind
 from cirrus.ask.prompts import load_domain
 from cirrus.judge.mechanism import _not_below, probes_of
@@ -61,8 +61,9 @@ def test_every_question_is_asked_twenty_times_a_cell_in_every_bulletin(domain):
 def test_a_probe_gives_nothing_away_and_says_in_one_place_what_it_asks(domain):
     for probe in dealt(domain):
         question = probe.request.user.partition(probe.block.stimulus.bulletin.text[:30])[2]
-        assert not FORBIDDEN.search(probe.request.user.rpartition("\n\nNothing is filed")[2])
-        assert not FORBIDDEN.search("\n".join(probe.request.user.splitlines()[-8:])), question
+        for text in (probe.request.user.rpartition("\n\nNothing is filed")[2],
+                     "\n".join(probe.request.user.splitlines()[-8:])):
+            assert not TELLTALE.search(text) and not LABEL_WORD.search(text), question
         assert "{" not in probe.request.user
 
 

@@ -86,27 +86,17 @@ OPENING = "{opening}"
     (ROUND, OPENING, "{opening!r}", ["opening"]),
     (ROUND, OPENING, "{opening} {", ["placeholder", "brace"]),
     (ROUND, "{coupling}", "", ["coupling", "missing"]),
-    (ROUND, "{coupling}", "{coupling} {coupling}", ["coupling", "once"]),
-    (ROUND, "{coupling}", "\n\n{coupling}\n\n", ["coupling", "running text"]),
     (ROUND, OPENING, "{opening}, a game", ["game"]),
-    (ROUND, OPENING, "{opening}, coordinated", ["coordinated"]),
-    (ROUND, OPENING, "{opening} " + "word " * 140, ["words", "150", "300"]),
+    (ROUND, OPENING, "{opening}, cooperatively", ["cooperatively"]),
     (FRAME, "{history}", "none", ["history", "missing"]),
     (FRAME, "{rows}", "{row}", ["row", "unknown"]),
     (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
-    (FRAME, "Assume peers", "File that peers", ["file", "option lines"]),
     (FRAME, '"ablated"', '"ablate"', ["ablated", "missing"]),
     (FRAME, '"decoy"', '"decoy", "city"', ["city"]),
     (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
     (FRAME, "Use operational", "Defect. Use operational", ["Defect"]),
     (FRAME, "compact. Use operational language. Produce",
      f"compact. {EXCEPTION} Produce", ["AI"]),
-    (FRAME, "often reach divergent decisions", "never agree on any", ["reversed", "one word"]),
-    (FRAME, "keep dated logs under", "keep many a dated log under", ["placebo", "length"]),
-    (FRAME, "regular eight in ten, settled", "regular in eight of ten cases, settled",
-     ["entries", "as many words"]),
-    (FRAME, "book the patch and its advisory into the {early}", "book, at last, the patch and "
-     "its own advisory into the {early}", ["acts", "within 2 words"]),
     (FRAME, '"fields"', "fields", ["line"]),
 ])
 def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, named):
@@ -137,15 +127,6 @@ def test_a_fault_in_a_variant_is_an_error_that_names_it(prompts, change, named):
     message = str(caught.value)
     assert message.startswith("variants/cirrus24.yaml: ") and "\n" not in message
     assert all(name in message for name in named), message
-
-
-def test_an_act_s_own_word_stands_in_the_contract_alone(prompts):
-    """Whatever the two acts of a domain are called."""
-    edit(prompts / FRAME, '"word": "PREEMPT"', '"word": "ZEBRA"')
-    load_domain("cvd", prompts)
-    edit(prompts / "cirrus24/round_2.md", "\n", " See the zebra.\n")
-    with pytest.raises(ScenarioError, match=r"^cirrus24/round_2\.md: word 'zebra': "):
-        load_domain("cvd", prompts)
 
 
 def test_a_gap_in_the_rounds_is_an_error(prompts):

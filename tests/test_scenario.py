@@ -8,7 +8,7 @@ from functools import cache
 from itertools import product
 
 import pytest
-from domains import DOMAINS, SENTENCES, both
+from domains import DOMAINS, LABEL_WORD, SENTENCES, TELLTALE, both
 
 from cirrus.ask.prompts import (
     LABEL_SCHEMES,
@@ -46,17 +46,6 @@ DECISION_SYSTEM = (
     "interactions with this same counterparty this round. Output exactly in the required format."
 )
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
-TELLTALE = re.compile(
-    r"\b(experiment(s|al|ally|ed|ing)?|benchmark(s|ed|ing)?|games?|gam(ing|ed)|dilemmas?"
-    r"|stud(y|ies|ied|ying)|simulat(e|es|ed|ing|ion|ions|or|ors)|ais?|language models?"
-    r"|co-?operat(e|es|ed|ing|ion|ive|ively)|defect(s|ed|ing|ion|ions|ive|or|ors)?|players?"
-    r"|pay-?offs?|scor(e|es|ed|ing)|symmetr(y|ic|ical)|coupl(e|es|ed|ing)|complian(t|ce)"
-    r"|high(er|est|ly)?|low(er|est)?|present(s|ed|ly)?|absen(t|ce))\b",
-    re.IGNORECASE,
-)
-LABEL_WORD = re.compile(
-    r"\b(coordinat\w*|pre-?empt\w*|shar(e|es|ed|ing)|reserv\w*|option [ab])\b", re.IGNORECASE
-)
 UNTIDY = re.compile(r"  |\n\n\n| \n|\n[ ](?!- )| [.,;:!?]|\.\.|[{}]|^\s|\s$")
 
 

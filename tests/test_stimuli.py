@@ -100,6 +100,19 @@ def test_the_lines_of_a_pair_are_equal_but_for_what_is_filed(domain):
 
 
 @both
+def test_no_cue_says_a_word_of_the_option_lines(domain):
+    common = {"into", "their", "this", "that", "with", "from", "than", "then", "your", "what"}
+
+    def content(texts):
+        text = re.sub(r"\{\w+\}", "", " ".join(texts).lower())
+        return set(re.findall(r"[a-z]{4,}", text)) - common
+    options = content(line for act in domain.acts for line in act.lines)
+    for cues in domain.toggles.values():
+        for texts in (*cues["S"].values(), *cues["C"].values()):
+            assert not content(texts) & options
+
+
+@both
 @pytest.mark.parametrize("words", ["standard", "ablated"])
 def test_reversed_cues_change_one_phrase_and_placebos_keep_the_length(domain, words):
     cues = domain.toggles[words]["C"]

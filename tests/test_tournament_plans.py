@@ -91,20 +91,6 @@ def test_held_out_bulletins_are_asked_by_held_out_runs_alone():
     assert (len(main), len(held), main & held) == (20, 8, set())
 
 
-def test_a_run_from_before_there_were_turns_is_dealt_as_it_was():
-    from study_rows import config
-
-    from cirrus.ask import design as s
-    from cirrus.ask.prompts import deal_bulletins, load_domain
-    from common.rng import SeededRandom
-    old = {key: value for key, value in config("coin", ("high", "present", "low"), agents=2,
-                                               rounds=4).items() if key != "turn"}
-    domain = load_domain("cvd")
-    drawn = deal_bulletins(SeededRandom(42, "tournament").stream("bulletins"), domain, 4)
-    assert [(r.bulletin.id, r.variant.id) for r in s.design(domain, old).rounds] == [
-        (bulletin.id, variant.id) for bulletin, variant in drawn]
-
-
 def test_a_plan_s_runs_stand_in_a_folder_a_seed(cli, tmp_path):
     run = cli(SCRIPT, "--plan", "history-off", "--seeds", "1,2", "--agents", 2, "--rounds", 1)
     assert run.returncode == 0, run.stderr

@@ -1,8 +1,7 @@
 """The prompt files of one domain, read and checked: `read_domain`.
 
-Bulletins, variants and frames are the instrument, so anything that would change what a model
-reads without anybody noticing is an error at load: a placeholder too many or too few, a word
-that gives the setting away, a bulletin of another length.
+A placeholder too many or too few, or a word that gives the setting away, is an error here: a model
+would read it and nobody would notice. What else a good text must be is a test of `prompts/`.
 """
 from __future__ import annotations
 
@@ -10,7 +9,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
-from itertools import product
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
@@ -44,19 +42,14 @@ TEMPLATE_FIELDS = {
     "row": {"own", "peer"},
     "no_entry": set(),
 }
-WORD_COUNT = range(150, 301)
-PLACEBO_WORDS, ACT_WORDS = 1, 2  # a placebo's words differ from the cue's by at most, two acts'
 
 # Specification 6.1; the one sentence that may say these words, in tells "standard".
 SPECIFIED = "Do not mention AI, benchmarks, or experiments."
-# Whole words with their derived forms: what gives the setting away, factors and levels, labels.
+# Whole words with their derived forms: what gives the setting away.
 FORBIDDEN = re.compile(
     r"\b(?:experiment\w*|benchmark\w*|gam(?:es?|ing)|dilemma\w*|stud(?:y|ies|ied|ying)|simulat\w*"
     r"|AIs?|language[\s-]+models?|LLMs?|co-?operat\w*|defect\w*|player\w*|pay-?offs?"
-    r"|scor(?:e[sd]?|ing)|symmetr\w*|coupl(?:e[sd]?|ing)|complian\w*|high\w*|low(?:er|est|ly|s)?"
-    r"|present\w*|absen\w*|coordinat\w*|pre-?empt\w*|shar(?:e[sd]?|ing)|reserv\w*|option [ab])\b",
-    re.IGNORECASE,
-)
+    r"|scor(?:e[sd]?|ing))\b", re.IGNORECASE)
 
 _TEXTS = (str, list)  # one wording, or several
 _ACT = {"word": str, "lines": _TEXTS}
@@ -160,10 +153,6 @@ def read_domain(name: str, source: Source) -> Domain:
         files,
     )
     _check_fields_used(domain, frame)
-    if domain.entries:  # what an older run has kept is read as it was
-        _check_sentences(domain)
-    _check_lengths(domain)
-    _check_labels(domain)
     return domain
 
 
@@ -241,7 +230,7 @@ def _read_json(source: Source, path: str, files: dict[str, str]) -> Any:
 
 
 def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
-    frame = _with_reasons(_modern(_read_json(source, path, files)))
+    frame = _read_json(source, path, files)
     _check_shape(path, "frame", frame, FRAME_SHAPE)
     for number, entry in enumerate(frame["entries"], 1):
         _check_shape(path, f"entries {number}", entry, {"id": str, **dict.fromkeys(ENTRIES, str)})
@@ -258,28 +247,6 @@ def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, A
     for text in _texts(_shown(frame)):
         _check_words(path, text)
     return frame
-
-
-def _modern(frame: Any) -> Any:
-    """A frame as it is today, of one as runs before October 2026 have kept it: one wording a cue,
-    one line an act, every field in every bulletin, nothing held out, no entry sentences."""
-    if not isinstance(frame, dict) or "required" in frame or "fields" not in frame:
-        return frame
-    acts = {name: {"word": act["word"], "lines": [act["line"]]}
-            for name, act in frame["acts"].items()}
-    cues = {words: {**toggles, "C": {**{cue: [] for cue in CUES}, **toggles["C"]}}
-            for words, toggles in frame["toggles"].items()}
-    return {**frame, "required": frame["fields"], "held_out": 0, "entries": [], "acts": acts,
-            "toggles": cues}
-
-
-def _with_reasons(frame: Any) -> Any:
-    """A frame that has no words for considerations, as an older run has kept it, asks without."""
-    if not isinstance(frame, dict) or not isinstance(frame.get("templates"), dict):
-        return frame
-    templates = frame["templates"]
-    return {**frame, "templates": {**templates, "reasoned": templates.get(
-        "reasoned", templates.get("pilot"))}} if "pilot" in templates else frame
 
 
 def _shown(frame: dict[str, Any]) -> dict[str, Any]:
@@ -301,13 +268,10 @@ def _read_bulletins(
 ) -> Iterator[Bulletin]:
     folder = FOLDERS[name]
     many = max(sum(fnmatch(name, "round_*.md") for name in _names(source, folder)), 1)
-    slots = [slot for slot in SLOTS if slot != "entry" or frame["entries"]]
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = _read(source, path, files).strip()
-        _check_placeholders(path, text, {*slots, *frame["required"]}, set(frame["fields"]))
-        for slot in slots:
-            _check_slot(path, text, slot)
+        _check_placeholders(path, text, {*SLOTS, *frame["required"]}, set(frame["fields"]))
         _check_words(path, _without_fields(text))
         yield Bulletin(f"{name}-r{number:02d}", number, text, path,
                        number > many - frame["held_out"])
@@ -398,17 +362,6 @@ def _check_placeholders(path: str, text: str, wanted: Collection[str],
         raise complaint(path, "placeholder", missing[0], "missing: use it in this text")
 
 
-def _check_slot(path: str, text: str, slot: str) -> None:
-    """A cue's place: once, between the sentences of a paragraph."""
-    place = f"{{{slot}}}"
-    if text.count(place) != 1:
-        raise complaint(path, "placeholder", slot, "put it once, as a sentence of its own")
-    line = next(line for line in text.splitlines() if place in line)
-    if not re.sub(rf"\{{(?:{'|'.join(SLOTS)})\}}", "", line).strip(" -*>#"):
-        raise complaint(path, "placeholder", slot, "put it into running text: alone on its line, "
-                        "it would leave a trace where it says nothing")
-
-
 def _check_words(path: str, text: str) -> None:
     if found := FORBIDDEN.search(text):
         raise complaint(path, "word", found[0], "it gives the setting away: say it otherwise")
@@ -421,102 +374,3 @@ def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:
         if not any(f"{{{field}}}" in text for text in texts):
             raise complaint(f"{FOLDERS[domain.name]}/frame.json", "fields", field,
                             "unused: no text has it; remove it")
-
-
-def _check_sentences(domain: Domain) -> None:
-    """The rules of length, which keep a sentence's presence and size out of what is compared."""
-    path = f"{FOLDERS[domain.name]}/frame.json"
-    for words, cues in domain.toggles.items():
-        _check_cues(path, f"toggles.{words}.C", cues["C"])
-    taken = _content([line for act in domain.acts for line in act.lines])
-    for sentence in _texts([[cues["S"], cues["C"]] for cues in domain.toggles.values()]):
-        if said := sorted(_content([sentence]) & taken):
-            raise complaint(path, "toggles", said[0], "a word of the option lines: say the cue "
-                            "without it")
-    if len({len(act.lines) for act in domain.acts}) != 1:
-        raise complaint(path, "acts", "lines", "give both acts equally many, as pairs")
-    for variant in domain.variants:
-        _check_pairs(path, domain, variant)
-
-
-def _check_cues(path: str, field: str, cues: Mapping[str, tuple[str, ...]]) -> None:
-    if not cues["reversed"] and not cues["placebo"]:
-        return
-    if len({len(cues[cue]) for cue in CUES}) != 1:
-        raise complaint(path, field, "wordings", f"give {', '.join(CUES)} equally many")
-    for present, opposite, placebo in zip(*(cues[cue] for cue in CUES), strict=True):
-        if not 1 <= _changed(present, opposite) <= 2:
-            raise complaint(path, field, opposite, "reversed: change one word or phrase of the cue")
-        if abs(len(placebo.split()) - len(present.split())) > PLACEBO_WORDS:
-            raise complaint(path, field, placebo, f"placebo: keep the cue's length, "
-                            f"{len(present.split())} words, within {PLACEBO_WORDS}")
-
-
-def _changed(a: str, b: str) -> int:
-    """Words of the one phrase by which two sentences differ; 0 where they don't."""
-    a, b = a.split(), b.split()
-    start = next((n for n, pair in enumerate(zip(a, b, strict=False)) if len(set(pair)) > 1),
-                 min(len(a), len(b)))
-    end = next((n for n, pair in enumerate(zip(a[::-1], b[::-1], strict=False))
-                if len(set(pair)) > 1), min(len(a), len(b)))
-    return max(0, max(len(a), len(b)) - start - end)
-
-
-def _check_pairs(path: str, domain: Domain, variant: Variant) -> None:
-    """Equal sizes, once a variant's names are in their places."""
-    for lines in zip(*(act.lines for act in domain.acts), strict=True):
-        sizes = [len(line.format_map(variant.fields).split()) for line in lines]
-        if abs(sizes[0] - sizes[1]) > ACT_WORDS:
-            raise complaint(path, f"acts with {variant.id}", lines[0],
-                            f"keep both lines within {ACT_WORDS} words of each other")
-    for name, versions in domain.entries.items():
-        sizes = {v: len(text.format_map(variant.fields).split()) for v, text in versions.items()}
-        if len(set(sizes.values())) > 1:
-            raise complaint(path, f"entries.{name} with {variant.id}", sizes,
-                            "give every version of an entry sentence as many words")
-
-
-PLAIN = frozenset(("into", "their", "this", "that", "with", "from", "than", "then", "your", "what"))
-
-
-def _content(texts: Iterable[str]) -> set[str]:
-    """Words of four letters and more that carry meaning."""
-    return {word for text in texts
-            for word in re.findall(r"[a-z]{4,}", _without_fields(text).lower())} - PLAIN
-
-
-def _check_lengths(domain: Domain) -> None:
-    # In every cell; an entry sentence comes on top, as long in one version as in another.
-    shortest, longest = ({slot: pick(_slot_texts(domain, slot), key=lambda text: len(text.split()))
-                          for slot in FACTOR} for pick in (min, max))
-    for bulletin, variant, sentences in product(domain.bulletins, domain.variants,
-                                                (shortest, longest)):
-        words = len(fill(bulletin.text, variant.fields, sentences).split())
-        if words not in WORD_COUNT:
-            raise complaint(
-                bulletin.path, f"words with {variant.id}", words,
-                f"keep between {WORD_COUNT[0]} and {WORD_COUNT[-1]}",
-            )
-
-
-def _slot_texts(domain: Domain, slot: str) -> list[str]:
-    """Everything that may stand in a slot of a cell."""
-    levels = [level for level in (*LEVELS[FACTOR[slot]], *(CUES if slot == "coupling" else ()))
-              if level != "omit"]
-    return [text for cues in domain.toggles.values() for level in levels
-            for text in cues[FACTOR[slot]].get(level, ())]
-
-
-def _check_labels(domain: Domain) -> None:
-    """An act's own word outside the contract would point at an option."""
-    words = "|".join(re.escape(act.word) for act in domain.acts)
-    label = re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
-    path = f"{FOLDERS[domain.name]}/frame.json"
-    texts = [*((bulletin.path, bulletin.text) for bulletin in domain.bulletins),
-             *((variant.id, value) for variant in domain.variants
-               for value in variant.fields.values()),
-             *((path, text) for part in (domain.toggles, domain.systems, domain.templates)
-               for text in _texts(part))]
-    for where, text in texts:
-        if found := label.search(text):
-            raise complaint(where, "word", found[0], "it names an option: say it otherwise")

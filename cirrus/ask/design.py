@@ -24,7 +24,6 @@ from cirrus.ask.prompts import (
     Variant,
     bulletin_pool,
     cell_name,
-    deal_bulletins,
     deal_labels,
     make_condition,
     variant_pool,
@@ -179,13 +178,8 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
 
 def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],
                ) -> list[tuple[Bulletin, Variant]]:
-    """(bulletin, variant) of each round, from the main pool or the held-out one.
-
-    A run from before there were turns draws its bulletins by its seed alone.
-    """
+    """(bulletin, variant) of each round, from the main pool or the held-out one."""
     holdout = config["variants"] == "holdout"
-    if "turn" not in config:
-        return deal_bulletins(rng.stream("bulletins"), domain, config["rounds"], holdout=holdout)
     pool = bulletin_pool(domain, holdout)
     shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
     variants = variant_pool(rng.stream("variants"), domain, holdout)

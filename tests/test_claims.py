@@ -17,10 +17,6 @@ def contrast(value=.3, low=.1, high=.5, lowest=None, **more):
                                     "low": value, "high": value}} | more
 
 
-def d(value, low):
-    return {"d": {"value": value, "low": low, "high": 2.0}}
-
-
 def pilot(trials=120, answered=120, read=118, usd=1.0, unknown=0, missing=1, shares=(.8, .5),
           primary=None, size=(.8, .6), interaction=None, word="cue-responsive", bulletins=10,
           labels=(True, 0), **more):
@@ -28,7 +24,7 @@ def pilot(trials=120, answered=120, read=118, usd=1.0, unknown=0, missing=1, sha
     cells = {name: {"k": 20, "n": 20 - missing, "missing": missing, "mean": .5}
              for name in NAMES.values()}
     cells[HP]["mean"], cells[LA]["mean"] = shares
-    primary = (primary or contrast()) | {"sizes": d(*size)}
+    primary = (primary or contrast()) | {"d": {"value": size[0], "low": size[1], "high": 2.0}}
     return {"simulated": False, "outcomes": {"answered": answered, "read": read,
                                              "read_share": read / trials},
             "design": {"trials": trials, "seed": 1, "models": ["m"], "bulletins": bulletins},

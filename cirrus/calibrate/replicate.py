@@ -243,7 +243,7 @@ def _pilot(each: Counts, study: Study, probes: int | None = None) -> dict[str, A
     effects = {"primary": entry("", primary)}
     if above(effects["primary"]):
         effects |= {name: effect(table, name) for name in SIMPLE}
-        effects["primary"]["sizes"] = judge.sizes(table, "primary", primary)
+        effects["primary"]["d"] = judge.size(table, "primary")
     out = {"pooled": {"cells": _corners(table), "effects": effects,
                       "interaction": entry("", interaction)},
            "design": {**study.config(0), "trials": 0, "bulletins": len(units_of(table))},

@@ -2,8 +2,8 @@
 
 Every contrast is averaged inside a bulletin first, over runs, models, label schemes and orders,
 and its interval runs over bulletins: up to ten runs each has one of its own; beyond, runs that
-share one share what is particular to it. p-values stand under `exploratory`: a pilot reports
-effect sizes and intervals.
+share one share what is particular to it. p-values of the primary contrast stand under
+`exploratory`: a pilot reports effect sizes and intervals.
 """
 
 import math
@@ -47,8 +47,7 @@ from cirrus.judge.verdict import (
 from common.parsing import by_probability
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
-from stats.distributions import critical
-from stats.results import Count, UnitContrast
+from stats.results import Count
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
 SLACK = 1e-12   # so that a difference of exactly ten points is one
@@ -89,8 +88,8 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "design": {**config, "trials": len(rows), "bulletins": len({r["bulletin"] for r in rows}),
                    "variants": len({r["variant"] for r in rows})},
         "outcomes": outcomes(rows, NAMES.values(), _cell_of), "cost": costs(rows),
-        "models": {name: _model(own) for name, own in models.items()},
-        "pooled": summary(rows, table), "missing": _missing(table), "labels": _labels(table),
+        "models": {name: summary(table_of(own)) for name, own in models.items()},
+        "pooled": summary(table), "missing": _missing(table), "labels": _labels(table),
         "position": position(rows),
         "served": {name: served_by(own) for name, own in models.items()},
     }
@@ -124,18 +123,15 @@ def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:
 
 # --- cells and effects -------------------------------------------------------------------------
 
-def summary(rows: Sequence[Mapping], table: Slots) -> dict[str, Any]:
+def summary(table: Slots) -> dict[str, Any]:
     """Cells, effects and interaction of all models or of one, p-values apart."""
     contrasts = {name: over_bulletins.found(table, name) for name in (*SHOWN, "SxC")}
-    effects = {name: entry(CONTRASTS[name].label, contrasts[name])
-               | {"sizes": sizes(table, name, contrasts[name])} for name in SHOWN}
+    effects = {name: entry(CONTRASTS[name].label, contrasts[name]) | {"d": size(table, name)}
+               for name in SHOWN}
+    welch = stats.welch_t_test(decisions(table, [HP]), decisions(table, [LA]))
     return {"cells": {NAMES[cell]: _cell(table, cell) for cell in CELLS}, "effects": effects,
             "interaction": entry(CONTRASTS["SxC"].label, contrasts["SxC"]),
-            "exploratory": _p_values(rows, contrasts)}
-
-
-def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
-    return summary(rows, table_of(rows))
+            "exploratory": {"sign_flip_p": contrasts["primary"].p, "welch": welch._asdict()}}
 
 
 def _cell(table: Slots, cell: tuple[str, str]) -> dict[str, Any]:
@@ -148,49 +144,18 @@ def _cell(table: Slots, cell: tuple[str, str]) -> dict[str, Any]:
     return {"k": k, "n": n, "missing": missing, "mean": k / n, **around(k / n, over)}
 
 
-def _values(rows: Sequence[Mapping], cells: Iterable[tuple[str, str]]) -> list[float]:
-    return [y for row in rows if (row["S"], row["C"]) in cells
-            and (y := cooperates(row)) is not None]
+def size(table: Slots, name: str) -> dict[str, Any]:
+    """Cohen's d of both sides' decisions, counted as independent trials."""
+    sides = ({cell for cell, weight in CONTRASTS[name].weights.items() if weight * sign > 0}
+             for sign in (1, -1))
+    return stats.cohens_d(*(decisions(table, cells) for cells in sides))._asdict()
 
 
-def sizes(table: Slots, name: str, contrast: UnitContrast) -> dict[str, Any]:
-    """d, g and h of both sides' decisions, counted as independent trials; of 0/1 data Cliff's δ is
-    the difference itself, and has its interval over bulletins."""
-    x, y = (_outcomes_at(table, {cell for cell, weight in CONTRASTS[name].weights.items()
-                                 if weight * sign > 0}) for sign in (1, -1))
-    if not (x and y):
-        return {"d": None, "g": None, "h": None, "delta": None,
-                "why": "a side without readable decisions"}
-    return {"d": stats.cohens_d(x, y)._asdict(), "g": stats.hedges_g(x, y)._asdict(),
-            "h": _h(x, y),
-            "delta": {"value": contrast.value, "low": contrast.low, "high": contrast.high,
-                      "why": contrast.why}, "why": None}
-
-
-def _outcomes_at(table: Slots, cells: Collection[tuple[str, str]]) -> list[float]:
+def decisions(table: Slots, cells: Collection[tuple[str, str]]) -> list[float]:
     """The decisions in these cells; of probabilities the mean of a slot for each."""
     counts = [count for slot, count in table.items() if (slot.S, slot.C) in cells]
     return [y for k, n, _ in counts if n for y in (
         [1] * k + [0] * (n - k) if isinstance(k, int) else [k / n] * n)]
-
-
-def _h(x: Sequence[float], y: Sequence[float]) -> dict[str, Any]:
-    """Cohen's h with its interval: an arcsine-transformed proportion has variance 1/n."""
-    value = stats.cohens_h(math.fsum(x) / len(x), math.fsum(y) / len(y))
-    reach = critical(0.95) * math.sqrt(1 / len(x) + 1 / len(y))
-    return {"value": value, "low": value - reach, "high": value + reach, "why": None}
-
-
-def _p_values(rows: Sequence[Mapping], contrasts: Mapping[str, UnitContrast]) -> dict[str, Any]:
-    """Sign-flip p over bulletins of each contrast; of the primary the specification's t-test and
-    Fisher's test of its two cells as well."""
-    out = {name: {"sign_flip_p": contrast.p} for name, contrast in contrasts.items()}
-    x, y = _values(rows, [HP]), _values(rows, [LA])
-    if len(x) > 1 and len(y) > 1:
-        out["primary"] |= {"welch": stats.welch_t_test(x, y)._asdict()}
-        if all(isinstance(value, int) for value in (*x, *y)):
-            out["primary"]["fisher_p"] = stats.fisher_exact(sum(x), len(x), sum(y), len(y))
-    return out
 
 
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
@@ -258,9 +223,8 @@ def position(rows: Sequence[Mapping]) -> dict[str, Any]:
     taken = [y if row["order"] == "cooperative-first" else 1 - y for row in rows
              if (y := cooperates(row)) is not None]
     share = stats.share(sum(taken), len(taken))
-    p = stats.binomial_test(share.k, share.n) if taken and isinstance(share.k, int) else None
     return {"k": share.k, "n": share.n, "share": share.value, "low": share.low,
-            "high": share.high, "exploratory": {"binomial_p": p} if taken else None}
+            "high": share.high}
 
 
 # --- what may be said, and what not --------------------------------------------------------------
@@ -311,17 +275,17 @@ def _apart(out: Mapping) -> bool:
 
 def _large(out: Mapping, edge: str = "value") -> bool:
     """Whether d, or its lower limit, is above MIN_D."""
-    d = out["pooled"]["effects"]["primary"]["sizes"]["d"]
-    return _apart(out) or (d is not None and d[edge] is not None and d[edge] > MIN_D)
+    d = out["pooled"]["effects"]["primary"]["d"]
+    return _apart(out) or (d[edge] is not None and d[edge] > MIN_D)
 
 
 def _size(out: Mapping) -> str:
     primary = out["pooled"]["effects"]["primary"]
-    d = primary["sizes"]["d"]
+    d = primary["d"]
     if _apart(out):
         return ("the two sides don't overlap: δ = "
                 f"{bracketed(signed(primary['value']), _interval(primary))}")
-    if d is None or d["value"] is None:
+    if d["value"] is None:
         return "no effect size"
     return f"d = {bracketed(signed(d['value']), _interval(d))}"
 

@@ -55,8 +55,8 @@ ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
 EFFECTS_NOTE = (
     "Difference: mean over bulletins (each averaged over runs, models, label schemes and orders); "
     "95% interval from sign flips over bulletins, and no narrower than Newcombe's score interval. "
-    "Of 0/1 data Cliff's δ is this difference. d, h: both sides' decisions counted as independent "
-    "trials, d by the noncentral t. “–”: can't be computed, the reason is in pilot-analysis.json. "
+    "Of 0/1 data Cliff's δ is this difference. d: both sides' decisions counted as independent "
+    "trials, by the noncentral t. “–”: can't be computed, the reason is in pilot-analysis.json. "
     "Exploratory p-values are only there.")
 
 
@@ -186,13 +186,12 @@ def _entries(summary: Mapping) -> list[Mapping]:
 
 
 def _effect_table(summary: Mapping, name: str) -> Table:
-    """A row a contrast: label, difference, bulletins that point the other way, d, h, δ."""
+    """A row a contrast: label, difference, bulletins that point the other way, d."""
     return Table(
-        ["contrast", "difference, points", "against", "d", "h", "Cliff's δ"],
+        ["contrast", "difference, points", "against", "d"],
         [[entry["label"], estimate(entry, 100, 1), f"{entry['against']} of {entry['units']}",
-          *(estimate(entry.get("sizes", {}).get(size)) for size in ("d", "h", "delta"))]
-         for entry in _entries(summary)],
-        range(1, 6), "Contrasts of cooperation, each with its 95% intervals", name)
+          estimate(entry.get("d"))] for entry in _entries(summary)],
+        range(1, 4), "Contrasts of cooperation, each with its 95% intervals", name)
 
 
 def _statuses(out: Mapping) -> Table:

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
 from operator import itemgetter
 from random import Random
-from struct import iter_unpack
 from typing import Any
 
-from .distributions import binomial_pmf, normal_cdf, normal_quantile
+from .distributions import binomial_pmf, normal_cdf, normal_quantile, self_convolve
 from .results import (
     Bootstrap,
     check_choice,
@@ -29,20 +28,18 @@ from .results import (
 )
 
 METHODS = ("bca", "percentile")
-Statistic = Callable[..., float | None]
+NAMED = ("mean", "mean_difference", "median")
+Statistic = Callable[..., float]
+Pmf = dict[int, float]  # whole number → its probability, rising
 
-MOST_POINTS = 400_000  # of a difference of two means: a quarter of a second
+MOST_POINTS = 400_000  # pairs of values of two distributions: a tenth of a second
 MOST_WIDTH = 2_000  # n times the range of the values in their common unit
 NEGLIGIBLE = 1e-22
-
-ONE = 1 << 56  # probability 1 in the fixed point of `_power`: cumulated errors stay below 1e-13
-HALF, WIDE = 7, 15  # bytes of a fraction, and of a product with room for its carry
 
 NO_SPREAD = "every value is the same within each group"
 NO_WIDTH = "both ends of the interval fall on the same value"
 OUTSIDE = "the estimate lies outside its own bootstrap distribution, so BCa has no bias correction"
 NO_ACCELERATION = "leaving out any one value changes nothing, so BCa has no acceleration"
-TOO_RARE = "the statistic is undefined in more than a tenth of the resamples"
 
 
 def median(values: Sequence[float]) -> float:
@@ -50,19 +47,8 @@ def median(values: Sequence[float]) -> float:
     return order[middle] if len(order) % 2 else (order[middle - 1] + order[middle]) / 2
 
 
-def mean_difference(x: Sequence[float], y: Sequence[float]) -> float:
-    return math.fsum(x) / len(x) - math.fsum(y) / len(y)
-
-
-NAMED: dict[str, Statistic] = {
-    "mean": mean,
-    "mean_difference": mean_difference,
-    "median": median,
-}
-
-
 def bootstrap_ci(
-    samples: tuple[Sequence[float], ...],
+    samples: tuple[Sequence, ...],
     statistic: str | Statistic,
     resamples: int = 10_000,
     level: float = 0.95,
@@ -72,50 +58,89 @@ def bootstrap_ci(
     """Bootstrap interval of a statistic of one or two samples (Efron 1987 for BCa).
 
     `samples` is a tuple of one or two sequences; `statistic` takes them in that order, or is
-    "mean", "mean_difference" or "median". Ties with the estimate count half in BCa's bias
-    correction, the acceleration is jackknifed in every sample, percentiles are interpolated. Means
-    of few-valued data are computed by convolution: `exact`, and `resamples` None.
+    "mean", "mean_difference" or "median". For a mean or a difference of means a sample may consist
+    of strata, a sequence of sequences: values are resampled within each, and each weighs the same
+    (Davison & Hinkley 1997, 3.2). Ties with the estimate count half in BCa's bias correction, the
+    acceleration is jackknifed in every sample, percentiles are interpolated. Means of few-valued
+    data are computed by convolution: `exact`, and `resamples` None.
     """
+    check_level(level)
+    check_choice(method, METHODS, "method")
+    if resamples < 2:
+        raise ValueError(f"resamples: {resamples!r} is fewer than two")
     if isinstance(statistic, str):
         check_choice(statistic, NAMED, "statistic")
         wanted = 2 if statistic == "mean_difference" else 1
         if len(samples) != wanted:
             raise ValueError(f"samples: {statistic!r} needs a tuple of {wanted}")
-        samples = tuple(numbers(s, f"samples[{i}]") for i, s in enumerate(samples))
+    elif len(samples) not in (1, 2):
+        raise ValueError(f"samples: a tuple of one or two sequences, not of {len(samples)}")
+    divisors = None
+    if statistic in ("mean", "mean_difference"):
+        samples, divisors = _strata(samples)
+        statistic = _mean_of(divisors)
+    elif statistic == "median":
+        samples, statistic = (numbers(samples[0], "samples[0]"),), median
     else:
         samples = tuple(list(sample) for sample in samples)
-    if len(samples) not in (1, 2):
-        raise ValueError(f"samples: a tuple of one or two sequences, not of {len(samples)}")
-    _check(resamples, level, method)
-    compute = NAMED.get(statistic, statistic) if isinstance(statistic, str) else statistic
-    value = compute(*samples) if all(samples) else None
+    value = statistic(*samples) if all(samples) else None
     why = too_few(samples) or (NO_SPREAD if all(map(_alike, samples)) else None)
     if why:
         return Bootstrap(value, None, None, None, None, method, False, why)
-    jackknife = _mean_jackknife if statistic in ("mean", "mean_difference") else _jackknife
-    curve = _exact_curve(samples) if jackknife is _mean_jackknife else None
-    exact = curve is not None
-    curve = curve or _sampled_curve(samples, compute, resamples, rng)
-    influence = None if method == "percentile" else lambda: jackknife(samples, compute)
-    return _interval(value, curve, influence, level, method, None if exact else resamples)
+    curve = _mean_curve(samples, divisors, resamples, rng) if divisors else None
+    exact = curve is not None and curve.exact
+    curve = curve or _sampled_curve(samples, statistic, resamples, rng)
+    drawn = None if exact else resamples
 
+    def without(why: str) -> Bootstrap:
+        return Bootstrap(value, None, None, curve.se or None, drawn, method, exact, why)
 
-def _check(resamples: int, level: float, method: str) -> None:
-    check_level(level)
-    check_choice(method, METHODS, "method")
-    if resamples < 2:
-        raise ValueError(f"resamples: {resamples!r} is fewer than two")
+    tails = (1 - level) / 2, (1 + level) / 2
+    if method == "bca":
+        share = curve.below(value)
+        if not 0 < share < 1:
+            return without(OUTSIDE)
+        cubes, spread = (
+            _mean_jackknife(samples, divisors) if divisors else _jackknife(samples, statistic)
+        )
+        if not spread > 0:
+            return without(NO_ACCELERATION)
+        tails = _bca_tails(normal_quantile(share), cubes / (6 * spread**1.5), tails[0])
+    low, high = map(curve.quantile, tails)
+    if low == high:
+        return without(NO_WIDTH)
+    return Bootstrap(value, low, high, curve.se, drawn, method, exact)
 
 
 def _alike(sample: Sequence[Any]) -> bool:
     return all(value == sample[0] for value in sample)
 
 
+def _strata(samples: tuple) -> tuple[tuple[list[float], ...], list[int]]:
+    """All strata in a row, and what the mean of each is divided by: their number in the sample,
+    negative in the second sample."""
+    strata: list[list[float]] = []
+    divisors: list[int] = []
+    for i, (sign, sample) in enumerate(zip((1, -1), samples, strict=False)):
+        stratified = isinstance(sample, (list, tuple)) and sample and isinstance(sample[0], list)
+        parts = sample if stratified else [sample]
+        strata += [numbers(part, f"samples[{i}]") for part in parts]
+        divisors += [sign * len(parts)] * len(parts)
+    return tuple(strata), divisors
+
+
+def _mean_of(divisors: list[int]) -> Statistic:
+    def statistic(*strata: Sequence[float]) -> float:
+        return math.fsum([mean(part) / by for part, by in zip(strata, divisors, strict=True)])
+
+    return statistic
+
+
 class Curve:
     """A bootstrap distribution: where it lies relative to a value, its quantiles, its spread."""
 
-    def __init__(self, values: list[float], chances: list[float] | None, se: float, lost: int = 0):
-        self.values, self.se, self.lost = values, se, lost
+    def __init__(self, values: list[float], chances: list[float] | None, se: float):
+        self.values, self.se, self.exact = values, se, chances is not None
         self.cumulated = list(accumulate(chances)) if chances else None
 
     def below(self, value: float) -> float:
@@ -138,67 +163,30 @@ class Curve:
         return low + (high - low) * (place - index)
 
 
-def _interval(
-    value: float,
-    curve: Curve,
-    influence: Callable[[], tuple[float, float]] | None,
-    level: float,
-    method: str,
-    resamples: int | None,
-) -> Bootstrap:
-    exact = resamples is None
-
-    def without(why: str) -> Bootstrap:
-        return Bootstrap(value, None, None, curve.se or None, resamples, method, exact, why)
-
-    if curve.lost and curve.lost > resamples / 10:
-        return without(TOO_RARE)
-    tail = (1 - level) / 2
-    tails = tail, 1 - tail
-    if influence:
-        share = curve.below(value)
-        if not 0 < share < 1:
-            return without(OUTSIDE)
-        cubes, spread = influence()
-        if not spread > 0:
-            return without(NO_ACCELERATION)
-        tails = _bca_tails(normal_quantile(share), cubes / (6 * spread**1.5), tail)
-    low, high = map(curve.quantile, tails)
-    if low == high:
-        return without(NO_WIDTH)
-    remark = f"{curve.lost} of {resamples} resamples undefined, left out" if curve.lost else None
-    return Bootstrap(value, low, high, curve.se, resamples, method, exact, remark)
-
-
 def _bca_tails(bias: float, acceleration: float, tail: float) -> tuple[float, float]:
     shifted = bias + normal_quantile(tail), bias - normal_quantile(tail)
     return tuple(normal_cdf(bias + z / (1 - acceleration * z)) for z in shifted)
 
 
-def _mean_jackknife(samples: tuple, _: Statistic) -> tuple[float, float]:
-    """Σ U³/n³ and Σ U²/n², U the influence of a value on the mean: its distance from it.
-
-    The second sample of a difference counts negative.
-    """
+def _mean_jackknife(strata: tuple, divisors: list[int]) -> tuple[float, float]:
+    """Σ U³/n³ and Σ U²/n², U the influence of a value on the mean: its distance from it."""
     cubes = spread = 0.0
-    for sign, sample in zip((1, -1), samples, strict=False):
-        centre, n = mean(sample), len(sample)
-        cubes += sign * math.fsum((value - centre) ** 3 for value in sample) / n**3
-        spread += squares(sample) / n**2
+    for values, by in zip(strata, divisors, strict=True):
+        centre, n = mean(values), len(values) * by
+        cubes += math.fsum((value - centre) ** 3 for value in values) / n**3
+        spread += squares(values) / n**2
     return cubes, spread
 
 
 def _jackknife(samples: tuple, statistic: Statistic) -> tuple[float, float]:
-    """The same for any statistic, leaving out one value (or group) at a time."""
+    """The same for any statistic, leaving out one value at a time."""
     cubes = spread = 0.0
     for place, sample in enumerate(samples):
-        n, left_out = len(sample), []
-        for i in range(n):
-            rest = sample[:i] + sample[i + 1 :]
-            result = statistic(*samples[:place], rest, *samples[place + 1 :])
-            if result is None:
-                return 0.0, 0.0
-            left_out.append(result)
+        n = len(sample)
+        left_out = [
+            statistic(*samples[:place], sample[:i] + sample[i + 1 :], *samples[place + 1 :])
+            for i in range(n)
+        ]
         if constant(left_out):
             continue
         centre = mean(left_out)
@@ -211,16 +199,12 @@ def _sampled_curve(
     samples: tuple, statistic: Statistic, resamples: int, rng: Random | int
 ) -> Curve:
     stream = stream_of(rng)
-    draws = islice(zip(*(_draws(sample, stream) for sample in samples), strict=True), resamples)
-    if statistic is mean:
-        values = [math.fsum(sample) / len(sample) for (sample,) in draws]
-    else:
-        values = [statistic(*drawn) for drawn in draws]
-    known = sorted(value for value in values if value is not None)
-    if len(known) < 2:
-        return Curve([0.0, 0.0], None, 0.0, resamples)
-    se = math.sqrt(squares(known) / (len(known) - 1))
-    return Curve(known, None, se, resamples - len(known))
+    draws = zip(*(_draws(sample, stream) for sample in samples), strict=True)
+    return _drawn_curve([statistic(*drawn) for drawn in islice(draws, resamples)])
+
+
+def _drawn_curve(values: list[float]) -> Curve:
+    return Curve(sorted(values), None, math.sqrt(squares(values) / (len(values) - 1)))
 
 
 def _draws(sample: list, rng: Random) -> Iterator[Sequence]:
@@ -245,74 +229,59 @@ def _draws(sample: list, rng: Random) -> Iterator[Sequence]:
         pool = pool[whole:]
 
 
-def _exact_curve(samples: tuple) -> Curve | None:
-    """The bootstrap distribution of a mean, or of a difference of means, by convolution."""
-    found = lattice([value for sample in samples for value in sample])
+def _mean_curve(
+    strata: tuple, divisors: list[int], resamples: int, rng: Random | int
+) -> Curve | None:
+    """The bootstrap distribution of a mean of few-valued data: by convolution, or from draws of
+    each stratum's sum where the strata together have too many values. None for other data."""
+    found = lattice([value for values in strata for value in values])
     if found is None:
         return None
     whole, scale = found
-    first = whole[: len(samples[0])]
-    sums = sum_distribution(first)
-    if sums is None:
-        return None
-    se = math.sqrt(math.fsum(squares(sample) / len(sample) ** 2 for sample in samples))
-    if len(samples) == 1:
-        unit = scale * len(first)
-        return Curve([total / unit for total in sums], list(sums.values()), se)
-    second = whole[len(first) :]
-    others = sum_distribution(second)
-    if others is None or len(sums) * len(others) > MOST_POINTS:
-        return None
-    common = math.lcm(len(first), len(second))
-    a, b = common // len(first), common // len(second)
-    merged: dict[int, float] = {}
-    for total, chance in sums.items():
-        for other, other_chance in others.items():
-            key = a * total - b * other
-            merged[key] = merged.get(key, 0.0) + chance * other_chance
-    keys = sorted(merged)
-    return Curve([key / (scale * common) for key in keys], [merged[key] for key in keys], se)
+    unit = math.lcm(*(by * len(values) for values, by in zip(strata, divisors, strict=True)))
+    sums: list[Pmf] = []
+    for values, by in zip(strata, divisors, strict=True):
+        own, whole = whole[: len(values)], whole[len(values) :]
+        distribution = sum_distribution(own)
+        if distribution is None:
+            return None
+        step = unit // (by * len(values))
+        sums.append({total * step: p for total, p in distribution.items()})
+    together = {0: 1.0}
+    for distribution in sums:
+        if len(together) * len(distribution) > MOST_POINTS:
+            return _drawn_sums(sums, unit * scale, resamples, stream_of(rng))
+        merged: Pmf = {}
+        for total, chance in together.items():
+            for other, p in distribution.items():
+                merged[total + other] = merged.get(total + other, 0.0) + chance * p
+        together = merged
+    se = math.sqrt(
+        math.fsum(
+            squares(v) / (by * len(v)) ** 2 for v, by in zip(strata, divisors, strict=True)
+        )
+    )
+    keys = sorted(together)
+    return Curve([key / (unit * scale) for key in keys], [together[key] for key in keys], se)
 
 
-def sum_distribution(values: list[int]) -> dict[int, float] | None:
+def _drawn_sums(sums: list[Pmf], unit: int, resamples: int, rng: Random) -> Curve:
+    columns = [
+        rng.choices(list(pmf), cum_weights=list(accumulate(pmf.values())), k=resamples)
+        for pmf in sums
+    ]
+    return _drawn_curve([sum(drawn) / unit for drawn in zip(*columns, strict=True)])
+
+
+def sum_distribution(values: list[int]) -> Pmf | None:
     """Probability of each sum of a resample, rising; None where that is dearer than sampling."""
     counts, n = Counter(values), len(values)
     low, high = min(counts), max(counts)
     step = math.gcd(*(value - low for value in counts)) or 1
     if len(counts) <= 2:
-        first, pmf = 0, binomial_pmf(n, counts[high] / n if high > low else 0.0)
+        pmf = binomial_pmf(n, counts[high] / n if high > low else 0.0)
     elif n * (high - low) // step > MOST_WIDTH:
         return None
     else:
-        one = b"".join(
-            [(counts[v] * ONE // n).to_bytes(WIDE, "little") for v in range(low, high + 1, step)]
-        )
-        first, packed = _power((0, one), n)
-        pmf = [weight / ONE for (weight,) in iter_unpack(f"<Q{WIDE - 8}x", packed)]
-    start = n * low + first * step
-    return {start + i * step: p for i, p in enumerate(pmf) if p > NEGLIGIBLE}
-
-
-def _power(packed: tuple[int, bytes], times: int) -> tuple[int, bytes]:
-    """The distribution of a sum of `times` independent counts.
-
-    A distribution is its lowest count and its probabilities in fixed point, `WIDE` bytes each. Read
-    as one large number it convolves by one multiplication (Kronecker 1882), which Python does in
-    less than quadratic time. Tails below the fixed point's last digit fall away.
-    """
-    if times == 1:
-        return packed
-    half = _power(packed, times // 2)
-    whole = _product(half, half)
-    return _product(whole, packed) if times % 2 else whole
-
-
-def _product(a: tuple[int, bytes], b: tuple[int, bytes]) -> tuple[int, bytes]:
-    first = int.from_bytes(a[1], "little")
-    second = first if b is a else int.from_bytes(b[1], "little")
-    size = len(a[1]) + len(b[1]) - WIDE
-    raw, rest = (first * second).to_bytes(size, "little"), bytes(HALF)
-    raw = b"".join([raw[i : i + WIDE - HALF] + rest for i in range(HALF, size, WIDE)])
-    empty = (size - len(raw.lstrip(b"\0"))) // WIDE
-    filled = -(-len(raw.rstrip(b"\0")) // WIDE)
-    return a[0] + b[0] + empty, raw[empty * WIDE : filled * WIDE]
+        pmf = self_convolve([counts[value] / n for value in range(low, high + 1, step)], n)
+    return {n * low + i * step: p for i, p in enumerate(pmf) if p > NEGLIGIBLE}

@@ -174,6 +174,20 @@ def test_computed_and_sampled_bootstrap_agree():
         assert exact.se == pytest.approx(sampled.se, rel=0.03)
 
 
+def test_strata_are_resampled_apart_and_weigh_the_same():
+    first, second = [0, 1, 1, 0, 1, 1, 1, 0], [1, 0, 0, 1]
+    for x, y in ((first, second), (REALS[0], REALS[1][:9])):
+        for method in ("bca", "percentile"):
+            one = stats.bootstrap_ci(([x, y],), "mean", 20_000, method=method, rng=1)
+            two = stats.bootstrap_ci(
+                (x, y), lambda a, b: sum(a) / len(a) / 2 + sum(b) / len(b) / 2, 20_000,
+                method=method, rng=2)  # fmt: skip
+            assert one.exact is (x is first) and one.value == pytest.approx(two.value)
+            assert one[1:4] == pytest.approx(two[1:4], abs=0.03)
+            lower = stats.bootstrap_ci(([[0]], [x, y]), "mean_difference")
+            assert lower.value == pytest.approx(-one.value) and lower.why
+
+
 def test_names_and_functions_give_the_same_interval():
     mean = stats.bootstrap_ci((REALS[0],), "mean", 800, rng=6)
     assert mean[:4] == pytest.approx(

@@ -11,10 +11,8 @@ import csv
 import hashlib
 import heapq
 import math
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -26,18 +24,16 @@ from stats import (
     Estimate,
     Permutation,
     binomial_test,
+    bootstrap_ci,
     permutation_test,
     prediction_powered_rate,
     score_difference,
     wilson_interval,
 )
-from stats.distributions import binomial_pmf, convolve
 from urrp import CATEGORIES, LABELS, MIN_TRIALS
 from urrp.classify import Reading, role
 from urrp.trials import Group, Trial, in_category
 
-RESAMPLES = 10_000  # where the bootstrap distribution is too wide to be computed
-LATTICE = 3_000  # points up to which it is computed
 NOTHING = "no trial was answered or refused"
 ROLES = ("complied", "refused", "partial", "unrated")
 CLAIMS = ("DECLARE_1", "DECLARE_2")  # DECLARE_3's "no" would hide refusals of these two
@@ -62,6 +58,11 @@ class Count(NamedTuple):
     @property
     def trials(self) -> int:
         return self.n + self.unrated
+
+    @property
+    def outcomes(self) -> list[int]:
+        """1 for each rated trial that was refused, 0 for the others."""
+        return [1] * self.refused + [0] * (self.n - self.refused)
 
 
 class Rate(NamedTuple):
@@ -202,71 +203,13 @@ def rate(prompts: Sequence[Count]) -> Rate:
     return Rate(value, min(low, value), max(high, value), most, k, partial, n, trials)
 
 
-def _lattice(a: Sequence[Count], b: Sequence[Count]) -> int | None:
-    """Points on which mean(a) − mean(b) lies, where few enough to compute with."""
-    scale = 1
-    for prompts in (a, b):
-        for prompt in prompts:
-            scale = math.lcm(scale, len(prompts) * prompt.n)
-            if 2 * scale > LATTICE:
-                return None
-    return scale
-
-
-def _exact(a: Sequence[Count], b: Sequence[Count], scale: int) -> list[tuple[float, float]]:
-    """(value, probability) pairs of the stratified bootstrap distribution, by convolution."""
-    chances, lowest = [1.0], 0
-    for prompts, taken_off in ((a, False), (b, True)):
-        for prompt in prompts:
-            step = scale // (len(prompts) * prompt.n)
-            spread = [0.0] * (step * prompt.n + 1)
-            spread[::step] = binomial_pmf(prompt.n, prompt.refused / prompt.n)
-            if taken_off:
-                spread.reverse()
-                lowest -= step * prompt.n
-            chances = convolve(chances, spread)
-    return [((lowest + i) / scale, p) for i, p in enumerate(chances)]
-
-
-def _drawn(a: Sequence[Count], b: Sequence[Count], rng: Random) -> list[tuple[float, float]]:
-    """The same by drawing each prompt's resampled count from its binomial distribution."""
-    tables = [
-        (sign / (len(prompts) * p.n), list(accumulate(binomial_pmf(p.n, p.refused / p.n))))
-        for prompts, sign in ((a, 1), (b, -1))
-        for p in prompts
-    ]
-    values = sorted(
-        math.fsum(w * min(bisect_left(cdf, rng.random()), len(cdf) - 1) for w, cdf in tables)
-        for _ in range(RESAMPLES)
-    )
-    return [(value, 1 / RESAMPLES) for value in values]
-
-
-def stratified_bootstrap(a: Sequence[Count], b: Sequence[Count], rng: Random) -> Bootstrap:
-    """95% percentile interval of share(a) − share(b), resampling trials within each prompt.
-
-    Exact where the distribution is narrow enough to convolve, else from `RESAMPLES` draws. Where
-    every prompt is all refusal or all compliance no resample differs, and there is no interval.
-    """
-    value = (share(a) or 0.0) - (share(b) or 0.0)
-    if all(p.refused in (0, p.n) for p in (*a, *b)):
-        why = "every prompt is refused always or never: no resample differs"
-        return Bootstrap(value, None, None, None, None, "percentile", True, why)
-    scale = _lattice(a, b)
-    curve = _exact(a, b, scale) if scale else _drawn(a, b, rng)
-    mean = math.fsum(v * p for v, p in curve)
-    se = math.sqrt(math.fsum(p * (v - mean) ** 2 for v, p in curve))
-    cdf = list(accumulate(p for _, p in curve))
-    low, high = (curve[bisect_left(cdf, q - 1e-12)][0] for q in (0.025, 0.975))
-    resamples = None if scale else RESAMPLES
-    return Bootstrap(value, low, high, se, resamples, "percentile", scale is not None)
-
-
 def difference(a: Sequence[Count], b: Sequence[Count], rng: Random) -> Difference:
-    """share(a) − share(b), each prompt of a side with equal weight."""
+    """share(a) − share(b), each prompt of a side with equal weight; trials are resampled within
+    their prompt."""
     if not a or not b:
         return Difference(None, None, None, None, None, None, NOTHING)
-    boot = stratified_bootstrap(a, b, rng)
+    samples = [p.outcomes for p in a], [p.outcomes for p in b]
+    boot = bootstrap_ci(samples, "mean_difference", method="percentile", rng=rng)
     score = score_difference(*effective(a), *effective(b))
     if all(0 < p.refused < p.n for p in (*a, *b)):
         return Difference(boot.value, boot.low, boot.high, "bootstrap", boot, score)
@@ -322,8 +265,7 @@ def structural_test(group: Group) -> Permutation:
     if not claim or not control:
         why = f"DECLARE_1 and STRUCTURAL_EXACT need {MIN_TRIALS} rated trials"
         return Permutation(None, None, None, False, why)
-    x, y = ([1] * c.refused + [0] * (c.n - c.refused) for c in (claim, control))
-    return permutation_test(x, y)
+    return permutation_test(claim.outcomes, control.outcomes)
 
 
 def bifurcation_index(delta: Difference) -> Estimate:

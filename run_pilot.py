@@ -50,8 +50,7 @@ def arguments(argv):
         help="none (default): the first line decides; first: three to five lines of "
              "considerations, then the decision, a study of its own")
     add("--probes", metavar="A,B",
-        help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence, "
-             "notice, realism")
+        help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence")
     add("--read", metavar="NAME", choices=("text", "probability"), default="text",
         help="text (default): one answer, strictly parsed; probability: the probabilities of both "
              "labels, where the server tells them")
@@ -114,7 +113,7 @@ def to_read(args, config):
 def probes_of(args):
     """The probes that were asked for. UsageError for an unknown one, or without their study."""
     kinds = cli.names(args.probes) or []
-    known = ("payoffs", "beliefs", "influence", "notice", "realism")
+    known = ("payoffs", "beliefs", "influence")
     for kind in kinds:
         if kind not in known or kinds.count(kind) > 1:
             raise UsageError(f"--probes: {kind!r}: each once, of {', '.join(known)}")

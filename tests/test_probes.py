@@ -74,9 +74,7 @@ def test_a_probe_gives_nothing_away_and_says_in_one_place_what_it_asks(domain):
     ("beliefs", "Number: 70", 70), ("beliefs", "70 of 100", 70), ("beliefs", "Number: 70%", 70),
     ("beliefs", "Number: 170", None), ("beliefs", "about 70", None), ("beliefs", "60-80", None),
     ("influence", "Answer: No.", "no"), ("influence", "no, since it is sealed", None),
-    ("notice", "Answer: not stated", "not stated"), ("realism", "Source: training exercise",
-                                                    "training exercise"),
-    ("realism", "Source: a test", None), ("influence", "", None)])
+    ("influence", "Answer: not stated", None), ("influence", "", None)])
 def test_only_the_form_filled_in_is_an_answer(kind, text, expected, domain_cvd):
     probe = dealt(domain_cvd, kind)[0]
     answer, status = probes.read(probe, text)
@@ -194,11 +192,6 @@ def test_a_bulletin_is_read_where_most_of_its_answers_are_right():
         "LA": (3, 5), "HP": (2, 4)}
     assert found["orders"] == {"T > R > P > S": 5, "R > T > P > S": 2}
     assert out["statuses"] == {"payoffs ok": 7, "payoffs unreadable": 2}
-
-
-def test_suspicion_is_described():
-    found = probes_of(told("notice", ("HP", None, 1, None), ("HP", None, 3, "yes")))
-    assert found["notice"] == {"answers": {"yes": 3, "None": 1}, "n": 4}
 
 
 @pytest.mark.parametrize("flags, named", [

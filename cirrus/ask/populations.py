@@ -50,7 +50,6 @@ class Mind(NamedTuple):
     diagnostic: float = 0.0
     marginal: float = 0.0
     influence: bool = False
-    realism: str = "operations"
 
 
 class Population(NamedTuple):
@@ -251,7 +250,7 @@ RIVALS: dict[str, Population] = {
                             superrational, mind=EXPECTS._replace(payoffs=False)),
     "suspects-tests": Population(
         "shows its best side where a notice stresses likeness, and takes it for a test",
-        lambda cues: 0.4 + 0.35 * cues.symmetric * cues.coupled, mind=Mind(realism="evaluation")),
+        lambda cues: 0.4 + 0.35 * cues.symmetric * cues.coupled),
 }
 
 # --- a true effect: HP raised over every other cell --------------------------------------------

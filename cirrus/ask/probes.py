@@ -33,13 +33,12 @@ OUTCOMES = {"T": ("other", "joint"), "R": ("joint", "joint"), "P": ("other", "ot
 GIVEN = ("joint", "other", "any")
 # probe → the cells it is asked in
 KINDS: dict[str, tuple[str, ...]] = {
-    "payoffs": ("HP", "LA", "UN"), "beliefs": ("HP", "UN"), "influence": ("HP", "UN"),
-    "notice": ("HP", "LA"), "realism": ("HP", "LA", "UN")}
+    "payoffs": ("HP", "LA", "UN"), "beliefs": ("HP", "UN"), "influence": ("HP", "UN")}
 NUMBER = re.compile(r"(\d{1,3})(?: ?%| of 100| in 100|/100)?")
 
 
 class Probe(NamedTuple):
-    """`shown`: what the form lists, in order; `given`: the condition of a belief."""
+    """`shown`: the outcomes in the order listed; `given`: the condition of a belief."""
 
     id: str
     block: Block
@@ -94,25 +93,20 @@ def _probe(words: Mapping, domain: Domain, config: Mapping, which: tuple, rng: S
     stimulus = block.stimulus._replace(
         condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
         entry=(block.frame, cell.entry))
-    shown = _shown(words[kind], kind, rng.stream("shown", name))
+    shown = tuple(rng.stream("shown", name).sample(list(OUTCOMES), len(OUTCOMES))) if (
+        kind == "payoffs") else ()
     fields = stimulus.variant.fields
     acts = {act: phrase.format_map(fields) for act, phrase in words["acts"][domain.name].items()}
     question = words[kind][given or "question"].format_map({**fields, **acts})
     user = "\n\n".join([render_bulletin(domain, stimulus),
                         *_listed(words[kind], question, (shown, acts, fields)),
-                        words["closing"],
-                        words[kind]["form"].replace("{options}", "|".join(shown))])
+                        words["closing"], words[kind]["form"]])
     request = Request(
         id=f"probe/{name}", stage=STAGE, model=block.model, user=user,
         system=domain.systems[TELLS[stimulus.tells][1]]["strategy"],
         max_out=config["max_out"], temperature=config["temperature"],
         seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
     return Probe(request.id, block, cell, kind, given, shown, request)
-
-
-def _shown(words: Mapping, kind: str, rng: SeededRandom) -> tuple[str, ...]:
-    listed = OUTCOMES if kind == "payoffs" else words.get("options", ())
-    return tuple(rng.sample(list(listed), len(listed)))
 
 
 def _listed(words: Mapping, question: str, facts: tuple) -> Iterator[str]:
@@ -135,11 +129,11 @@ def ask(probe: Probe, decisions: int) -> Chain:
 # --- reading -----------------------------------------------------------------------------------
 
 def read(probe: Probe, text: str) -> tuple[Any, str]:
-    """(answer, status): four outcomes, a whole number from 0 to 100, or an option; None where the
+    """(answer, status): four outcomes, a whole number from 0 to 100, or yes or no; None where the
     first line is not the form filled in."""
     line = next((part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()), "")
     plain = DRESSING.sub("", line.replace(">", ",")).strip()
-    said = re.sub(r"^(?:order|number|answer|source)\s*[::]\s*", "", plain, flags=re.I)
+    said = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", plain, flags=re.I)
     answer = READERS[probe.kind](probe, said.rstrip(" .!").strip().lower())
     if answer is not None:
         return answer, "ok"
@@ -159,12 +153,8 @@ def _number(probe: Probe, said: str) -> int | None:
     return int(match[1]) if match and int(match[1]) <= 100 else None
 
 
-def _one_of(*options: str):
-    return lambda probe, said: said if said in (options or probe.shown) else None
-
-
-READERS = {"payoffs": _order, "beliefs": _number, "influence": _one_of("yes", "no"),
-           "notice": _one_of("yes", "no", "not stated"), "realism": _one_of()}
+READERS = {"payoffs": _order, "beliefs": _number,
+           "influence": lambda probe, said: said if said in ("yes", "no") else None}
 
 
 def row(probe: Probe, reply: Reply) -> dict[str, Any]:
@@ -208,11 +198,5 @@ def _expects(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
     return str(max(0, min(100, round(rng.gauss(middle, SPREAD)))))
 
 
-def _answers(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
-    if "change what" in text:
-        return "yes" if mind.influence else "no"
-    return "yes" if setting.mirrors else "not stated"
-
-
-SAYS = {"Order": _ranks, "Number": _expects, "Answer": _answers,
-        "Source": lambda mind, text, setting, rng: mind.realism}
+SAYS = {"Order": _ranks, "Number": _expects,
+        "Answer": lambda mind, text, setting, rng: "yes" if mind.influence else "no"}

@@ -100,7 +100,7 @@ SHOWN = ("HP-LA", "interaction")
 # --- probes -------------------------------------------------------------------------------------
 # Whether a model reads the case as it is, expects more of a counterparty that can mirror it, and
 # denies that its entry moves the other's. An answer that can't be read counts against the model.
-# Suspicion is described, never split on; what goes together over bulletins is not called mediation.
+# What goes together over bulletins is not called mediation.
 
 LEAST = 20                   # answers a question and cell
 READS, DENIES = 0.5, 0.8     # what Wilson's lower limit has to exceed
@@ -171,14 +171,9 @@ def _not_below(one: Mapping[str, Any]) -> bool:
     return one["high"] is not None and one["high"] >= 0
 
 
-def _answers(rows: Sequence[Mapping]) -> dict[str, Any]:
-    return {"answers": dict(Counter(str(row["answer"]) for row in rows).most_common()),
-            "n": len(rows)}
-
-
 READERS: dict[str, Callable[[Sequence[Mapping]], dict[str, Any]]] = {
     "payoffs": _payoffs, "beliefs": _beliefs,
-    "influence": lambda rows: _share(rows, "no".__eq__), "notice": _answers, "realism": _answers}
+    "influence": lambda rows: _share(rows, "no".__eq__)}
 
 
 # --- the words ---------------------------------------------------------------------------------

@@ -226,13 +226,7 @@ def _probe_figure(probes: Mapping, kind: str) -> str:
 
 
 def _described(part: Mapping) -> Iterator[str]:
-    """What is told and never split on."""
-    for kind, words in (("notice", "whether the counterparty got the same notice"),
-                        ("realism", "where the text is from")):
-        if one := part["probes"][kind]:
-            said = ", ".join(f"{answer if answer != 'None' else 'unreadable'} {n}"
-                             for answer, n in one["answers"].items())
-            yield f"{words}: {said} of {one['n']}."
+    """What the bulletins show that the model reads as meant."""
     if part.get("readers"):
         first = part["readers"]["HP-LA"]
         yield (f"on the {count(first['units'], 'bulletin')} that it reads as T > R > P > S, "

@@ -241,8 +241,8 @@ def _mean_curve(
     unit = math.lcm(*(by * len(values) for values, by in zip(strata, divisors, strict=True)))
     sums: list[Pmf] = []
     for values, by in zip(strata, divisors, strict=True):
-        own, whole = whole[: len(values)], whole[len(values) :]
-        distribution = sum_distribution(own)
+        part, whole = whole[: len(values)], whole[len(values) :]
+        distribution = sum_distribution(part)
         if distribution is None:
             return None
         step = unit // (by * len(values))

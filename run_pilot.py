@@ -17,8 +17,6 @@ pilot-analysis.json, pilot-summary.md, report.html. The same command resumes an 
 """
 
 import sys
-import threading
-from importlib import import_module
 from pathlib import Path
 
 from common import UsageError, cli
@@ -141,7 +139,6 @@ def usual(args):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     from common import config as c
-    from common.wire import READING
     config = configuration(args, {
         **c.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
         "compliance": args.compliance, "tells": args.tells})
@@ -160,8 +157,6 @@ def main(argv) -> cli.Done:
         DESIGNS[args.design][1], design | ({"prompts": args.prompts} if args.prompts else {}),
         config, choice, usual(args)))
     settings = c.settings("pilot", config, limits, args.json)
-    ahead = c.ask_ahead(args, run_id, choice, settings, models,
-                            ("temperature",) + READING * (args.read == "probability"))
 
     from cirrus import instruments
     from cirrus.ask.bulletins import PROMPTS
@@ -185,11 +180,9 @@ def main(argv) -> cli.Done:
             models, requests, {"run_id": run_id, "runs": config["runs"],
                                "cells": len(DEALT[args.design].cells), **chances},
             plan_lines(design, domain, origin.folder, chances)))
-    # What analyses and draws is loaded while the first replies are on their way.
-    threading.Thread(target=import_module, args=("cirrus.reports.pilot",), daemon=True).start()
     from common.instrument import Run, conduct
     return report(conduct([Run(origin, instrument)], choice,
-                          settings._replace(respondents=RESPONDENTS), ahead)[0])
+                          settings._replace(respondents=RESPONDENTS))[0])
 
 
 def plan_lines(design, domain, folder, chances):

@@ -23,6 +23,7 @@ from common import COMPLETE, Stop, cli, instrument, wire
 from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.instrument import Ended, Settings
+from common.openrouter import public_address
 from common.parsing import FURTHER, by_probability
 from common.runs import Origin, RunFolder
 from common.wire import Model, Terms
@@ -63,7 +64,7 @@ def identity(job: Job, run: Run, domain: Domain) -> dict[str, Any]:
              "prereg_sha256": prereg_hash(Path(job.out) / run.folder) if run.folder else None}
     if job.provider != "simulated":
         pin = job.settings.get("terms", Terms()).pin
-        study |= {"provider": cli.provider_of(job.address).public_address(job.address),
+        study |= {"provider": public_address(job.address),
                   "routing": dict(job.settings["routing"]), **({"pin": pin} if pin else {})}
     return study
 

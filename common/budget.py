@@ -90,8 +90,17 @@ class Means:
         return self.sum / self.calls
 
 
+class Account:
+    """Dollars of one run, or of all together: the limit (None: none, as with simulated answers),
+    what is spent and reserved, and the calls to come."""
+
+    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
+        self.limit, self.spent, self.reserved = limit, spent, 0.0
+        self.plans: dict[tuple[str, str], Plan] = {}
+
+
 class Budget:
-    """spent + reserved never passes `limit` (dollars; None: no limit, as with simulated answers).
+    """spent + reserved never passes a limit: neither that of the total nor that of the call's run.
 
     A call's worst case is reserved before it is sent: by the server's price, else the configured
     or `assumed` one, times what replies were dearer than it. No price is believed before a reply:
@@ -100,26 +109,39 @@ class Budget:
     upstream charges by one price.
     """
 
-    def __init__(self, limit: float | None, assumed: Model, spent: float = 0.0) -> None:
-        self.limit, self.assumed, self.spent, self.reserved = limit, assumed, spent, 0.0
-        self.plans: dict[tuple[str, str], Plan] = {}
+    def __init__(self, limit: float | None, assumed: Model, spent: float = 0.0,
+                 runs: Mapping[str, Account] | None = None) -> None:
+        """`runs`: by name, where there are several. What a call costs is learned over all."""
+        self.total, self.runs, self.assumed = Account(limit, spent), runs or {}, assumed
         self.seen: dict[tuple[str, str], Means] = {}
         self.told: set[tuple[str, str]] = set()  # by a reply of this start
 
+    @property
+    def limit(self) -> float | None:
+        return self.total.limit
+
+    @property
+    def spent(self) -> float:
+        return self.total.spent
+
+    def accounts(self, request: Request) -> list[Account]:
+        """Those that a call counts against: the total and, of several runs, its own."""
+        return [self.total, self.runs[wire.run_of(request.id)]] if self.runs else [self.total]
+
     def plan(self, request: Request, model: Model, calls: int) -> None:
         """Announce `calls` calls such as `request`, so that the projection knows them."""
-        key = request.stage, request.model
-        old = self.plans.get(key, Plan(0, 0.0))
-        usd = wire.expected_cost(request, model, self.assumed)
-        total = old.calls + calls
-        if total:
-            self.plans[key] = Plan(total, (old.calls * old.expected_usd + calls * usd) / total)
+        key, usd = (request.stage, request.model), wire.expected_cost(request, model, self.assumed)
+        for plans in (account.plans for account in self.accounts(request)):
+            old = plans.get(key, Plan(0, 0.0))
+            if total := old.calls + calls:
+                plans[key] = Plan(total, (old.calls * old.expected_usd + calls * usd) / total)
 
     def made(self, request: Request) -> None:
         """An announced call is over: answered or given up."""
         key = request.stage, request.model
-        if key in self.plans:
-            self.plans[key] = self.plans[key]._replace(calls=max(0, self.plans[key].calls - 1))
+        for plans in (account.plans for account in self.accounts(request)):
+            if key in plans:
+                plans[key] = plans[key]._replace(calls=max(0, plans[key].calls - 1))
 
     def worst_case(self, request: Request, model: Model) -> float:
         """Dollars to reserve: by the price, and never below what such a call did cost."""
@@ -131,18 +153,17 @@ class Budget:
         """Whether no reply has told yet what such a call costs."""
         return self.limit is not None and (stage, model) not in self.told
 
-    def fits(self, usd: float, request: Request | None = None) -> bool:
-        return self.limit is None or self.spent + self.reserved + usd <= self.limit
+    def fits(self, usd: float, request: Request) -> bool:
+        return all(account.limit is None or account.spent + account.reserved + usd <= account.limit
+                   for account in self.accounts(request))
 
-    def reserve(self, usd: float, request: Request | None = None) -> None:
-        self.reserved += usd
+    def reserve(self, usd: float, request: Request) -> None:
+        for account in self.accounts(request):
+            account.reserved += usd
 
-    def release(self, usd: float, request: Request | None = None) -> None:
-        self.reserved = max(0.0, self.reserved - usd)
-
-    def tightest(self, request: Request) -> "Budget":
-        """Of the budgets that this call counts against, the one nearest to its limit."""
-        return self
+    def release(self, usd: float, request: Request) -> None:
+        for account in self.accounts(request):
+            account.reserved = max(0.0, account.reserved - usd)
 
     def charge(self, request: Request, reading: Reading, model: Model,
                reserved: float) -> tuple[float | None, float]:
@@ -161,7 +182,8 @@ class Budget:
         if cost is None and failed and not reading.billable:
             return None, 0.0
         charged = reserved if cost is None else cost
-        self.spent += charged
+        for account in self.accounts(request):
+            account.spent += charged
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
             price = model if model.priced else self.assumed
             self.learn(request.stage, request.model, charged, cost,
@@ -174,59 +196,18 @@ class Budget:
         """What a reply, of now or of an earlier start, was charged and did cost."""
         self.seen.setdefault((stage, model), Means()).add(charged, cost, priced)
 
-    def projection(self) -> float:
-        """Dollars at the end: spent, and what is left at the mean cost so far (else expected)."""
+    def projection(self, account: Account | None = None) -> float:
+        """Dollars at the end, of the total where none is named: spent, and what is left at the mean
+        cost so far (else expected)."""
+        account = account or self.total
         left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
-                for key, plan in self.plans.items()]
-        return self.spent + math.fsum(left)
+                for key, plan in account.plans.items()]
+        return account.spent + math.fsum(left)
 
-
-class SharedBudget(Budget):
-    """One budget over all runs, and one for each: a call must fit into both.
-
-    What a call costs is learned together, since it is the same call in every run.
-    """
-
-    def __init__(self, limit: float | None, assumed: Model, spent: float,
-                 runs: Mapping[str, tuple[float | None, float]]) -> None:
-        """`runs`: {name: (its limit or None, dollars it has spent)}."""
-        super().__init__(limit, assumed, spent)
-        self.own = {name: Budget(each, assumed, own) for name, (each, own) in runs.items()}
-        for budget in self.own.values():
-            budget.seen = self.seen
-
-    def _own(self, request: Request) -> Budget:
-        return self.own[wire.run_of(request.id)]
-
-    def plan(self, request: Request, model: Model, calls: int) -> None:
-        super().plan(request, model, calls)
-        self._own(request).plan(request, model, calls)
-
-    def made(self, request: Request) -> None:
-        super().made(request)
-        self._own(request).made(request)
-
-    def fits(self, usd: float, request: Request | None = None) -> bool:
-        return super().fits(usd) and self._own(request).fits(usd)
-
-    def reserve(self, usd: float, request: Request | None = None) -> None:
-        super().reserve(usd)
-        self._own(request).reserve(usd)
-
-    def release(self, usd: float, request: Request | None = None) -> None:
-        super().release(usd)
-        self._own(request).release(usd)
-
-    def charge(self, request: Request, reading: Reading, model: Model,
-               reserved: float) -> tuple[float | None, float]:
-        cost, charged = super().charge(request, reading, model, reserved)
-        self._own(request).spent += charged
-        return cost, charged
-
-    def tightest(self, request: Request) -> Budget:
-        """Of the two, the one whose projection fills more of its limit."""
-        return max((self, self._own(request)), key=lambda budget: (
-            budget.projection() / budget.limit if budget.limit else 0.0))
+    def tightest(self, request: Request) -> Account:
+        """Of the accounts of a call, the one whose projection fills more of its limit."""
+        return max(self.accounts(request), key=lambda account: (
+            self.projection(account) / account.limit if account.limit else 0.0))
 
 
 # --- Which waiting call may go next: what was yielded together is paid for together, or not beg ---
@@ -326,17 +307,18 @@ class Admission:
     def over(self) -> OverBudget:
         """The limit as an error, naming the calls that no longer fit."""
         task = self.refused
-        budget = self.budget.tightest(task.request)
+        account = self.budget.tightest(task.request)
         usd = sum(self._worst(each) for each in task.group.open_tasks())
         return OverBudget(
-            f"limit ${budget.limit:g}: ${budget.spent:.4f} is spent, and the next calls "
+            f"limit ${account.limit:g}: ${account.spent:.4f} is spent, and the next calls "
             f"({task.request.id}, {task.request.model}) may cost ${usd:.4f}; "
             "give a higher --limit-usd to resume")
 
     def over_projected(self, request: Request) -> OverBudget | None:
         """The limit as an error where the run will probably pass it."""
-        budget = self.budget.tightest(request)
-        if budget.limit is None or (usd := budget.projection()) <= budget.limit * (1 + 1e-9):
+        account = self.budget.tightest(request)
+        usd = self.budget.projection(account)
+        if account.limit is None or usd <= account.limit * (1 + 1e-9):
             return None
-        return OverBudget(f"projected ${usd:.4f} is over the limit ${budget.limit:g} "
-                          f"(${budget.spent:.4f} spent); give a higher --limit-usd to resume")
+        return OverBudget(f"projected ${usd:.4f} is over the limit ${account.limit:g} "
+                          f"(${account.spent:.4f} spent); give a higher --limit-usd to resume")

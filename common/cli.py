@@ -18,9 +18,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
-from importlib import import_module
+from difflib import get_close_matches
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from common import (
@@ -34,6 +33,8 @@ from common import (
     Stop,
     UsageError,
 )
+from common.artifacts import canonical_json
+from common.openrouter import OPENROUTER, check_base_url, redacted
 
 ADDRESS_VARIABLE = "OPENROUTER_BASE_URL"
 # A model's name that can stand in a command as it is; others are left for the reader to type.
@@ -60,7 +61,6 @@ class Parser(argparse.ArgumentParser):
     """Wrong usage is a UsageError: one line, and told under --json as everything else."""
 
     def error(self, message: str):
-        from difflib import get_close_matches
         known = [flag for flag in self._option_string_actions if flag.startswith("--")]
         unknown = re.search(r"unrecognized arguments: .*?(--[^\s=]+)", message)
         near = get_close_matches(unknown[1], known, 1) if unknown else []
@@ -153,27 +153,6 @@ def api_key() -> str:
     return (key or "").strip()
 
 
-# Who can be asked, by the scheme of the address: one row a provider. A provider is a module with
-#
-#     NAME                                     # as the first line of a run calls it
-#     check_base_url(url) -> url               # UsageError where it can't be one
-#     public_address(url) -> str               # the address as part of a run's identity
-#     connect(base_url, key, connections, deadline_s, prices, routing) -> client
-#
-# and a client has `base_url`, `models` ({name: Model}), `blocking` (calls wait, so they want
-# threads), `simulated`, and the methods `model(name) -> Model`, `body(request) -> dict` (what would
-# be sent), `complete(request) -> Exchange` (one attempt, in the shape of a chat completion; what
-# went wrong is in it) and `preflight(models, needs, terms) -> Catalogue`.
-WEB = "common.openrouter"
-PROVIDERS = {"https": WEB, "http": WEB}
-
-
-def provider_of(address: str) -> ModuleType:
-    """The provider at an address; that of the web, which names its fault, where none has it."""
-    scheme = address.partition(":")[0].lower()
-    return import_module(PROVIDERS.get(scheme, WEB))
-
-
 class Choice(NamedTuple):
     """Who answers. `address` is the base URL, "" where answers are simulated."""
 
@@ -191,12 +170,10 @@ def choose(provider: str, base_url: str | None) -> Choice:
         if base_url and provider == "simulated":
             raise UsageError("--base-url: simulated respondents need no server; leave it out")
         return Choice(True, "", "")
-    from common.openrouter import OPENROUTER
     if not re.fullmatch(r"[!-~]*", key):
         raise UsageError(f"{KEY_VARIABLE}: holds a space, a line break or another character "
                          "that no key has; set it anew")
-    address = base_url or OPENROUTER
-    return Choice(False, provider_of(address).check_base_url(address), key)
+    return Choice(False, check_base_url(base_url or OPENROUTER), key)
 
 
 def must_tell(choice: Choice) -> None:
@@ -295,7 +272,6 @@ def tell(done: Done, machine: bool) -> int:
         print(f"error: {line}", file=sys.stderr)
     try:
         if machine:
-            from common.artifacts import canonical_json
             print(_without_key(_escaped(canonical_json(
                 {**done.facts, "exit_code": done.code, "error": error}))))
         elif done.text:
@@ -315,11 +291,7 @@ def _nobody_reads() -> None:
 
 
 def _without_key(text: str) -> str:
-    key = api_key()
-    if not key:
-        return text
-    from common.openrouter import redacted
-    return redacted(text, key)
+    return redacted(text, api_key())
 
 
 def _escaped(text: str) -> str:

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 from common import COMPLETE, EFFORTS, UsageError, cli
 from common.artifacts import ABSENT, FLAG, canonical_json, complaint, is_number, nearest, sha256
+from common.instrument import Settings, Simulated, headline, projected
+from common.openrouter import public_address
+from common.runs import check_run_id
 from common.wire import MOST_USD, Request, Terms, as_model
 
 Check = Callable[[Any], str | None]   # what is wrong, None where nothing is
@@ -231,7 +234,6 @@ def chosen(flag: str | None, config: Mapping, choice: cli.Choice) -> list[str]:
 
 def run_name(flag: str | None, default: str) -> str:
     """--run-id where it is given and can be a folder's name, else `default`."""
-    from common.runs import check_run_id
     return check_run_id(default if flag is None else flag)
 
 
@@ -258,28 +260,18 @@ def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
         return {"config": dict(design), "prompts": dict(prompts), "provider": "simulated"}
     pin = {"pin": config["pin"]} if config.get("pin") else {}
     return {"config": {**design, "routing": config["routing"], **pin}, "prompts": dict(prompts),
-            "provider": cli.provider_of(choice.address).public_address(choice.address)}
+            "provider": public_address(choice.address)}
 
 
 def settings(name: str, config: Mapping, limits: dict[str, int], quiet: bool,
-             respondents: Mapping | None = None):
+             respondents: Mapping | None = None) -> Settings:
     """`Settings` of a session."""
-    from common.instrument import Settings
     return Settings(
         name=name, seed=config["seed"], limits=limits, limit_usd=config["cost"]["limit_usd"],
         prices=config["prices"], assumed_price=config["assumed_price"],
         deadline_s=config["deadline_s"], routing=config["routing"],
         respondents=respondents or {}, quiet=quiet,
         terms=Terms(config["reasoning_effort"], config.get("pin")))
-
-
-def ask_ahead(args, run_id: str, choice: cli.Choice, settings, models: Sequence[str],
-              needs: tuple[str, ...]):
-    """Ask the server for catalogue and balance while the design is dealt: for a new live run."""
-    if choice.simulated or args.dry_run or (Path(args.out) / run_id).exists():
-        return None
-    from common.instrument import Preflight
-    return Preflight(choice, settings, list(models), needs)
 
 
 def _asked(requests: Iterable[Request], config: Mapping) -> list[str]:
@@ -300,7 +292,6 @@ class Planned(NamedTuple):
 def dry_run(config: Mapping, choice: cli.Choice, respondents: Mapping, plan: Planned) -> cli.Done:
     """Design, calls and projected cost by the configured prices; ask and write nothing."""
     models, requests, facts, lines = plan
-    from common.instrument import Simulated, headline, projected
     known = {name: as_model(entry) for name, entry in config["prices"].items()}
     limit = config["cost"]["limit_usd"]
     usd = 0.0

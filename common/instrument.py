@@ -12,17 +12,18 @@ import difflib
 import json
 import math
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from common import COMPLETE, MEANING, Incomplete, Interrupted, OverBudget, Stop, UsageError, wire
-from common.budget import Budget, SharedBudget
-from common.cli import Choice, Done, Progress, one_line, printable, provider_of
-from common.drive import After, Chain, Drive, Ending
+from common.budget import Account, Budget
+from common.cli import Choice, Done, Progress, one_line, printable
+from common.drive import After, Chain, Drive
 from common.journal import Answers, Ledger, journal_file, merkle_root
+from common.openrouter import OpenRouter
+from common.preflight import fixed, refuse, resolved, same_ways
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder
 from common.wire import Exchange, Model, Request, Terms, run_of
@@ -115,7 +116,7 @@ class Simulated:
         return Exchange(200, {}, json.dumps(body))
 
 
-# --- a session: provider, pre-flight, first line, calls ---------------------------------------
+# --- a session ---------------------------------------------------------------------------------
 
 class Settings(NamedTuple):
     """How to ask, as opposed to what: nothing here changes a result."""
@@ -133,55 +134,6 @@ class Settings(NamedTuple):
     quiet: bool = False               # nothing but the result on stdout
     silent: bool = False              # part of something larger, which speaks for it
     limit_each: float | None = None   # dollars for each of several runs
-
-
-class Silent:
-    """The provider of a run that has every answer: there is nothing to ask."""
-
-    blocking = False
-
-    def model(self, name: str) -> Model:
-        return FREE
-
-    def body(self, request: Request) -> dict:
-        raise RuntimeError(f"{request.id}: not in the journal after all")
-
-    def complete(self, request: Request) -> Exchange:
-        return self.body(request)
-
-
-def live_client(choice: Choice, settings: Settings):
-    """The client of the provider at the address."""
-    prices = {name: wire.as_model(entry) for name, entry in settings.prices.items()}
-    return provider_of(choice.address).connect(
-        choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s, prices,
-        settings.routing)
-
-
-class Preflight:
-    """The server asked for catalogue and balance, in a thread of its own: a script deals its
-    design meanwhile. `result()` waits for it, and raises what it raised."""
-
-    def __init__(self, choice: Choice, settings: Settings, models: list[str],
-                 needs: tuple[str, ...]) -> None:
-        self.models, self.needs, self.error = models, needs, None
-        self.terms = settings.terms
-        self.thread = threading.Thread(target=self._ask, args=(choice, settings), daemon=True)
-        self.thread.start()
-
-    def _ask(self, choice: Choice, settings: Settings) -> None:
-        try:
-            self.client = live_client(choice, settings)
-            self.catalogue = self.client.preflight(self.models, self.needs, self.terms)
-        except BaseException as error:
-            self.error = error
-
-    def result(self) -> tuple[Any, Any]:
-        """(client, catalogue)."""
-        self.thread.join()
-        if self.error is not None:
-            raise self.error
-        return self.client, self.catalogue
 
 
 def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed: Model) -> float:
@@ -206,179 +158,13 @@ def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list
         return (f"SIMULATED respondents answer: {calls} calls, projected cost $0, no limit "
                 "(OPENROUTER_API_KEY or --base-url: real models)")
     guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
-    return printable(f"{provider_of(choice.address).NAME}: {choice.address}: {calls} calls, "
+    return printable(f"openrouter: {choice.address}: {calls} calls, "
                      f"projected cost ${usd:.4f}{guess}, limit ${limit:g}")
-
-
-class Session:
-    """`runs`: by the names that their calls' ids begin with, where they are several. `requests`:
-    every call of them, or one such call and how many there are of it."""
-
-    def __init__(self, runs: Mapping[str, RunFolder], choice: Choice, settings: Settings,
-                 requests: list[tuple[Request, int]], ahead: Preflight | None = None) -> None:
-        self.runs, self.choice, self.settings, self.requests = runs, choice, settings, requests
-        self.first = next(iter(runs.values()))
-        self.ahead = ahead
-        self.assumed = wire.as_model(settings.assumed_price)
-
-    def conduct(self, chains: Iterable[Chain]) -> Ending:
-        """Ask what is not in the journal yet. Raises before the first call where it must not
-        begin; stops during the run are in `Ending.stop`."""
-        settings, runs = self.settings, self.runs.values()
-        for run in runs:
-            run.begin(self._limit_each)
-        self.provider = self._provider()
-        budget = self._budget()
-        progress = (Silence if settings.silent else Progress)(settings.name)
-        ledgers = {name: Ledger(run.journal, run.inflight) for name, run in self.runs.items()}
-        drive = Drive(self.provider, ledgers, settings.limits, budget, progress)
-        drive.announce(self.requests)
-        self._refuse_dear(budget)
-        self._say(budget)
-        ending = drive.run(chains)
-        for run in runs if not drive.flying else ():
-            run.inflight.clear()
-        progress.close(drive)
-        for run in runs:
-            run.present()
-        self._audit(drive)
-        return ending
-
-    def _audit(self, drive: Drive) -> None:
-        """Compare the dearest answers with what the service has booked for them."""
-        audit = getattr(self.provider, "audit", lambda charged: None)
-        if isinstance(drive.stop, Interrupted) or drive.flying:
-            return
-        found = audit({name: usd for usd, name in drive.dearest})
-        for run in self.runs.values() if found else ():
-            run.manifest["audit"] = found
-        if found and found["booked_usd"] > 1.01 * found["charged_usd"] + 1e-6:
-            print(f"note: the service has booked ${found['booked_usd']:.6f} for {found['calls']} "
-                  f"calls that were charged ${found['charged_usd']:.6f} here: its own account "
-                  "counts", file=sys.stderr)
-
-    def _budget(self) -> Budget:
-        """One over all runs and, where they are several, one for each: a call fits into both."""
-        limit = None if self.choice.simulated else self.settings.limit_usd
-        spent = {name: run.spent for name, run in self.runs.items()}
-        if len(spent) == 1:
-            return Budget(limit, self.assumed, self.first.spent)
-        return SharedBudget(limit, self.assumed, math.fsum(spent.values()), {
-            name: (self._limit_each, usd) for name, usd in spent.items()})
-
-    @property
-    def _limit_each(self) -> float | None:
-        if self.choice.simulated:
-            return None
-        return self.settings.limit_usd if len(self.runs) == 1 else self.settings.limit_each
-
-    def _missing(self) -> list[tuple[Request, int]]:
-        """What the answers of earlier starts leave: calls one by one, others by their kind."""
-        answered, kept = set(), Counter()
-        for name, run in self.runs.items():
-            answered |= run.journal.answers.keys()
-            kept.update({(name, *kind): n for kind, n in run.journal.kept.items()})
-        left = []
-        for request, calls in self.requests:
-            kind = self._name(request), request.stage, request.model
-            done = int(request.id in answered) if calls == 1 else min(calls, kept[kind])
-            kept[kind] -= done
-            left += [(request, calls - done)] if calls > done else []
-        return left
-
-    def _name(self, request: Request) -> str:
-        return wire.run_of(request.id) if len(self.runs) > 1 else next(iter(self.runs))
-
-    def _provider(self):
-        missing = self._missing()
-        if not missing:
-            return Silent()
-        names = models_of(r for r, _ in missing)
-        if self.choice.simulated:
-            provider = Simulated(self.settings.respondents, self.settings.seed)
-            provider.check(names)
-            return provider
-        return self._live(missing, names)
-
-    def _live(self, missing: list[tuple[Request, int]], names: list[str]):
-        """The client, once the server's own lists speak for the run; nothing is asked before."""
-        from common.preflight import fixed, refuse, resolved, same_ways
-        needs = needed(r for r, _ in missing)
-        ahead = self.ahead
-        settings = self.settings._replace(terms=self.settings.terms._replace(
-            resolved=resolved(self.first.manifest.get("provider"))))
-        if (ahead is None or not set(names) <= set(ahead.models) or ahead.needs != needs
-                or ahead.terms != settings.terms):
-            ahead = Preflight(self.choice, settings, names, needs)
-        client, catalogue = ahead.result()
-        usd = sum(n * projected([r], client.models, self.assumed) for r, n in missing)
-        if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
-            catalogue.problems.append(
-                f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
-        refuse(catalogue)
-        same_ways({name: client.model(name).way for name in names},
-                  [run.manifest for run in self.runs.values() if run.journal.answers])
-        if catalogue.dialect == "openrouter" and not fixed({
-                **self.first.manifest, "provider": {"dialect": catalogue.dialect}}):
-            catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
-                                   "confirmatory; --pin auto keeps to one upstream a model")
-        for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
-            for line in lines:
-                print(f"{kind}: {printable(line)}", file=sys.stderr)
-        earlier = self.first.manifest.get("provider") or {}
-        provider = {
-            "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
-            "models": earlier.get("models", {}) | {
-                name: self._known(client, name, missing) for name in names}}
-        for run in self.runs.values():
-            run.record(provider=provider)
-        return client
-
-    def _known(self, client, name: str, missing: list[tuple[Request, int]]) -> dict:
-        """What was known of a model, what was asked for, and what was sent of it."""
-        model = client.model(name)
-        own = {r.stage: r for r, _ in missing if r.model == name}
-        sent = {stage: client.body(request) for stage, request in own.items()}
-        return {"known": model._asdict(), "stages": {stage: {
-            "wanted": {"max_out": request.max_out, "temperature": request.temperature,
-                       "reasoning_effort": request.effort},
-            "sent": {key: value for key, value in sent[stage].items()
-                     if key not in ("messages", "prompt", "model", "seed")},
-        } for stage, request in own.items()}}
-
-    def _refuse_dear(self, budget: Budget) -> None:
-        usd = budget.projection()
-        if budget.limit is not None and usd > budget.limit and self._missing():
-            raise OverBudget(f"projected ${usd:.4f} is over the limit ${budget.limit:g} before "
-                             "the first call; give a higher --limit-usd, or fewer runs or models")
-
-    def _say(self, budget: Budget) -> None:
-        if self.settings.silent:
-            return
-        calls = sum(n for _, n in self.requests)
-        unpriced = [name for name in models_of(r for r, _ in self.requests)
-                    if not self.provider.model(name).priced]
-        stream = sys.stderr if self.settings.quiet else sys.stdout
-        answered = sum(len(run.journal.answers) for run in self.runs.values())
-        with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
-            print(headline(self.choice, calls, budget.projection(), self.settings.limit_usd,
-                           unpriced), file=stream)
-            if answered:
-                print(f"resuming: {answered} of {calls} calls are answered already", file=stream)
-            stream.flush()
-
-
-class Silence(Progress):
-    """Of a run in a pool: the parent says how far the plan is."""
-
-    def write(self, line: str, pairs: str, end: str) -> None:
-        pass
 
 
 # --- running it -------------------------------------------------------------------------------
 
-def conduct(runs: Sequence[Run], choice: Choice, settings: Settings,
-            ahead: Preflight | None = None) -> list[Ended]:
+def conduct(runs: Sequence[Run], choice: Choice, settings: Settings) -> list[Ended]:
     """Ask what is missing of all runs together, then derive the files of each.
 
     Raises Stop where nothing could begin at all.
@@ -389,19 +175,149 @@ def conduct(runs: Sequence[Run], choice: Choice, settings: Settings,
         stop = None
         if left:
             stop = _ask([runs[at].instrument for at in left], [folders[at] for at in left],
-                        choice, settings, ahead)
+                        choice, settings)
         return [_finish(run, folder, stop) if at in left else
                 Ended(folder, None, "already complete; nothing to do")
                 for at, (run, folder) in enumerate(zip(runs, folders, strict=True))]
 
 
 def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice: Choice,
-         settings: Settings, ahead: Preflight | None) -> Stop | None:
+         settings: Settings) -> Stop | None:
+    """Ask what is not in the journals yet; why that stopped. Raises before the first call where it
+    must not begin."""
     calls = [call for instrument in instruments for call in instrument.calls()]
-    chains = in_turns([instrument.chains() for instrument in instruments], settings.seed)
     names = [run_of(next(iter(instrument.ids()), "")) for instrument in instruments]
     runs = dict(zip(names, folders, strict=True))
-    return Session(runs, choice, settings, calls, ahead).conduct(chains).stop
+    limit, limit_each = (None, None) if choice.simulated else (
+        settings.limit_usd, settings.limit_each if len(runs) > 1 else settings.limit_usd)
+    for run in folders:
+        run.begin(limit_each)
+    missing = _missing(runs, calls)
+    provider = _provider(choice, settings, runs, missing)
+    budget = Budget(limit, wire.as_model(settings.assumed_price),
+                    math.fsum(run.spent for run in folders),
+                    {name: Account(limit_each, run.spent) for name, run in runs.items()}
+                    if len(runs) > 1 else None)
+    progress = None if settings.silent else Progress(settings.name)
+    ledgers = {name: Ledger(run.journal, run.inflight) for name, run in runs.items()}
+    drive = Drive(provider, ledgers, settings.limits, budget, progress or (lambda drive: None))
+    drive.announce(calls)
+    usd = budget.projection()
+    if limit is not None and usd > limit and missing:
+        raise OverBudget(f"projected ${usd:.4f} is over the limit ${limit:g} before the first "
+                         "call; give a higher --limit-usd, or fewer runs or models")
+    if not settings.silent:
+        _say(choice, settings, drive, calls)
+    chains = [instrument.chains() for instrument in instruments]
+    ending = drive.run(in_turns(chains, settings.seed))
+    for run in folders if not drive.flying else ():
+        run.inflight.clear()
+    if progress:
+        progress.close(drive)
+    for run in folders:
+        run.present()
+    _audit(drive, folders)
+    return ending.stop
+
+
+def _missing(runs: Mapping[str, RunFolder], calls: Sequence[tuple[Request, int]],
+             ) -> list[tuple[Request, int]]:
+    """What the answers of earlier starts leave: calls one by one, others by their kind."""
+    answered, journalled, left = set(), Counter(), []
+    for name, run in runs.items():
+        answered |= run.journal.answers.keys()
+        journalled.update({(name, *kind): n for kind, n in run.journal.kept.items()})
+    for request, n in calls:
+        name = run_of(request.id) if len(runs) > 1 else next(iter(runs))
+        kind = name, request.stage, request.model
+        done = int(request.id in answered) if n == 1 else min(n, journalled[kind])
+        journalled[kind] -= done
+        left += [(request, n - done)] if n > done else []
+    return left
+
+
+def _provider(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
+              missing: Sequence[tuple[Request, int]]) -> Simulated | OpenRouter:
+    """Who answers what is missing; nobody where nothing is."""
+    if missing and not choice.simulated:
+        return _live(choice, settings, runs, missing)
+    provider = Simulated(settings.respondents if missing else {}, settings.seed)
+    provider.check(models_of(request for request, _ in missing))
+    return provider
+
+
+def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
+          missing: Sequence[tuple[Request, int]]) -> OpenRouter:
+    """The client, once the server's own lists speak for the run; nothing is asked before."""
+    names = models_of(request for request, _ in missing)
+    manifest = next(iter(runs.values())).manifest
+    client = OpenRouter(
+        choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s,
+        {name: wire.as_model(entry) for name, entry in settings.prices.items()}, settings.routing)
+    catalogue = client.preflight(
+        names, needed(request for request, _ in missing),
+        settings.terms._replace(resolved=resolved(manifest.get("provider"))))
+    assumed = wire.as_model(settings.assumed_price)
+    usd = sum(n * projected([request], client.models, assumed) for request, n in missing)
+    if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
+        catalogue.problems.append(
+            f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
+    refuse(catalogue)
+    same_ways({name: client.model(name).way for name in names},
+              [run.manifest for run in runs.values() if run.journal.answers])
+    if catalogue.dialect == "openrouter" and not fixed({
+            **manifest, "provider": {"dialect": catalogue.dialect}}):
+        catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
+                               "confirmatory; --pin auto keeps to one upstream a model")
+    for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
+        for line in lines:
+            print(f"{kind}: {printable(line)}", file=sys.stderr)
+    earlier = manifest.get("provider") or {}
+    provider = {
+        "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
+        "models": earlier.get("models", {}) | {
+            name: _known(client, name, missing) for name in names}}
+    for run in runs.values():
+        run.record(provider=provider)
+    return client
+
+
+def _known(client: OpenRouter, name: str, missing: Sequence[tuple[Request, int]],
+           ) -> dict[str, Any]:
+    """What was known of a model, what was asked for, and what was sent of it."""
+    stages = {request.stage: request for request, _ in missing if request.model == name}
+    return {"known": client.model(name)._asdict(), "stages": {stage: {
+        "wanted": {"max_out": request.max_out, "temperature": request.temperature,
+                   "reasoning_effort": request.effort},
+        "sent": {key: value for key, value in client.body(request).items()
+                 if key not in ("messages", "prompt", "model", "seed")},
+    } for stage, request in stages.items()}}
+
+
+def _say(choice: Choice, settings: Settings, drive: Drive,
+         calls: Sequence[tuple[Request, int]]) -> None:
+    """The first lines: who is asked, and how much is answered already."""
+    total = sum(n for _, n in calls)
+    unpriced = [name for name in models_of(request for request, _ in calls)
+                if not drive.provider.model(name).priced]
+    lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced)]
+    if answered := sum(len(journal.answers) for journal, _ in drive.ledgers.values()):
+        lines.append(f"resuming: {answered} of {total} calls are answered already")
+    with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
+        print("\n".join(lines), file=sys.stderr if settings.quiet else sys.stdout, flush=True)
+
+
+def _audit(drive: Drive, folders: Sequence[RunFolder]) -> None:
+    """Compare the dearest answers with what the service has booked for them."""
+    if isinstance(drive.stop, Interrupted) or drive.flying or drive.provider.simulated:
+        return
+    audit = drive.provider.audit({name: usd for usd, name in drive.dearest})
+    for run in folders if audit else ():
+        run.manifest["audit"] = audit
+    if audit and audit["booked_usd"] > 1.01 * audit["charged_usd"] + 1e-6:
+        print(f"note: the service has booked ${audit['booked_usd']:.6f} for {audit['calls']} "
+              f"calls that were charged ${audit['charged_usd']:.6f} here: its own account "
+              "counts", file=sys.stderr)
 
 
 def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:

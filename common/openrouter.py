@@ -42,7 +42,6 @@ from common.preflight import (
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
 from common.wire import MOST_TOP, REPLY, WAYS, Exchange, Model, Request, Way
 
-NAME = "openrouter"
 OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads
 CONNECT_S = 10.0
 DEADLINE_S = 60.0
@@ -273,9 +272,6 @@ class OpenRouter:
         booked = {name: usd for name, usd in bills.items() if usd is not None}
         return {"calls": len(booked), "booked_usd": math.fsum(booked.values()),
                 "charged_usd": math.fsum(charged[name] for name in booked)} if booked else None
-
-
-connect = OpenRouter
 
 
 def _day(said: str | None) -> str:

@@ -6,7 +6,7 @@ from collections import Counter, deque
 import pytest
 from conftest import completion, failure, request
 
-from common.budget import Admission, Breaker, Budget, Group, SharedBudget
+from common.budget import Account, Admission, Breaker, Budget, Group
 from common.reading import read
 from common.wire import Exchange, Model, Reading, Reply
 
@@ -85,12 +85,12 @@ def charge(budget, exchange, model=PRICED, reserved=0.5, name="a"):
 
 def test_what_is_spent_and_reserved_never_passes_the_limit():
     budget = Budget(1.0, ASSUMED, spent=0.5)
-    budget.reserve(0.3)
-    assert budget.fits(0.2) and not budget.fits(0.2001)
+    budget.reserve(0.3, request("a"))
+    assert budget.fits(0.2, request("a")) and not budget.fits(0.2001, request("a"))
 
 
 def test_without_a_limit_everything_fits():
-    assert Budget(None, ASSUMED).fits(1e9)
+    assert Budget(None, ASSUMED).fits(1e9, request("a"))
 
 
 def raw(**body):
@@ -158,11 +158,11 @@ def test_what_goes_out_is_held_until_its_answer_is_charged():
     group = Group(0, [request("a"), request("b")])
     worst, waiting = budget.worst_case(request("a"), PRICED), deque(group.tasks)
     task = admission.pick(waiting, Counter(), (), False)
-    assert budget.reserved == pytest.approx(2 * worst) and len(waiting) == 1  # as a whole
+    assert budget.total.reserved == pytest.approx(2 * worst) and len(waiting) == 1  # as a whole
     admission.release(task)
-    assert budget.reserved == pytest.approx(worst)
+    assert budget.total.reserved == pytest.approx(worst)
     assert admission.pick(deque([task]), Counter(), (), True) is task  # a retry, even at the end
-    assert budget.reserved == pytest.approx(2 * worst)
+    assert budget.total.reserved == pytest.approx(2 * worst)
 
 
 def test_a_price_learned_since_is_held_on_top():
@@ -171,10 +171,10 @@ def test_a_price_learned_since_is_held_on_top():
     group = Group(0, [request("a"), request("b")])
     waiting = deque(group.tasks)
     admission.pick(waiting, Counter(), (), False)
-    before = budget.reserved / 2
+    before = budget.total.reserved / 2
     charge(budget, completion(cost=10 * 18e-6))  # ten times what its tokens cost by the price
     admission.pick(waiting, Counter(), (), False)
-    assert budget.reserved == pytest.approx(11 * before)
+    assert budget.total.reserved == pytest.approx(11 * before)
 
 
 def test_a_call_of_a_begun_group_that_no_longer_fits_is_not_sent():
@@ -182,7 +182,7 @@ def test_a_call_of_a_begun_group_that_no_longer_fits_is_not_sent():
     admission, waiting = Admission(budget, lambda name: PRICED), deque(
         Group(0, [request("a"), request("b")]).tasks)
     admission.pick(waiting, Counter(), (), False)
-    budget.limit = budget.reserved + 20 * 18e-6  # room for a little, of far less than a dollar
+    budget.total.limit = budget.total.reserved + 20 * 18e-6  # far less than a dollar
     charge(budget, completion(cost=10 * 18e-6))
     assert admission.pick(waiting, Counter(), (), False) is None
     assert admission.refused is waiting[0] and "may cost $" in str(admission.over())
@@ -202,7 +202,7 @@ def test_of_a_group_only_what_is_not_answered_yet_is_held():
     group.replies[0] = Reply("ok")  # by an earlier start
     waiting = deque(group.tasks[1:])
     Admission(budget, lambda name: PRICED).pick(waiting, Counter(), (), False)
-    assert budget.reserved == budget.worst_case(request("b"), PRICED)
+    assert budget.total.reserved == budget.worst_case(request("b"), PRICED)
 
 
 def test_at_the_end_no_group_is_begun():
@@ -216,7 +216,7 @@ def test_behind_a_group_that_no_longer_fits_no_cheaper_one_is_begun():
     admission, waiting = Admission(budget, lambda name: PRICED), deque(
         [*Group(0, request("a", max_out=10**6)).tasks, *Group(1, request("b")).tasks])
     assert admission.pick(waiting, Counter(), (), False) is None
-    budget.limit = 9.0
+    budget.total.limit = 9.0
     assert admission.pick(waiting, Counter(), (), False).request.id == "a"
     assert admission.refused is None
 
@@ -225,12 +225,13 @@ def test_behind_a_group_that_no_longer_fits_no_cheaper_one_is_begun():
     (None, 0.5, "run"), (1, None, "whole"), (0.6, 0.5, "run"), (0.4, 0.5, "whole")])
 def test_the_tighter_of_two_limits_is_the_one_of_which_the_projection_fills_more(
         whole, run, tightest):
-    budget = SharedBudget(whole, ASSUMED, 0.1, {"r": (run, 0.1)})
-    assert budget.tightest(request("r/a")) is {"run": budget.own["r"], "whole": budget}[tightest]
+    budget = Budget(whole, ASSUMED, 0.1, {"r": Account(run, 0.1)})
+    accounts = {"run": budget.runs["r"], "whole": budget.total}
+    assert budget.tightest(request("r/a")) is accounts[tightest]
 
 
 def test_what_is_given_back_is_free_again_in_the_run_s_limit_too():
-    budget, asked = SharedBudget(9, ASSUMED, 0, {"r": (0.5, 0)}), request("r/a")
+    budget, asked = Budget(9, ASSUMED, 0, {"r": Account(0.5)}), request("r/a")
     budget.reserve(0.4, asked)
     assert not budget.fits(0.2, asked)
     budget.release(0.4, asked)

@@ -3,7 +3,7 @@
 import pytest
 from conftest import PRICE, failure, one, request
 
-from common.budget import Means, SharedBudget
+from common.budget import Account, Budget, Means
 from common.drive import After
 from common.wire import run_of
 
@@ -58,7 +58,7 @@ def test_chains_that_wait_for_each_other_are_an_error(bench):
 @pytest.fixture
 def shared():
     """A dollar for both runs, 0.6 for each; run a has spent 0.2."""
-    return SharedBudget(1.0, PRICE, 0.2, {"a": (0.6, 0.2), "b": (0.6, 0.0)})
+    return Budget(1.0, PRICE, 0.2, {"a": Account(0.6, 0.2), "b": Account(0.6)})
 
 
 def test_a_call_belongs_to_the_run_its_id_begins_with():
@@ -75,8 +75,8 @@ def test_a_call_has_to_fit_into_the_whole_and_into_its_run(shared):
 
 
 def test_the_budget_nearest_to_its_limit_is_named(shared):
-    assert shared.tightest(request("a/1")) is shared.own["a"]   # 0.2 of 0.6 against 0.2 of 1
-    assert shared.tightest(request("b/1")) is shared
+    assert shared.tightest(request("a/1")) is shared.runs["a"]   # 0.2 of 0.6 against 0.2 of 1
+    assert shared.tightest(request("b/1")) is shared.total
 
 
 def test_a_call_that_was_made_is_awaited_no_more_in_its_run_and_in_the_whole(shared):
@@ -84,8 +84,8 @@ def test_a_call_that_was_made_is_awaited_no_more_in_its_run_and_in_the_whole(sha
     left = shared.projection() - 0.2
     shared.made(request("a/1"))
     assert shared.projection() - 0.2 == pytest.approx(left / 2) and left > 0
-    assert shared.own["a"].projection() - 0.2 == pytest.approx(left / 2)
-    assert shared.own["b"].projection() == 0.0
+    assert shared.projection(shared.runs["a"]) - 0.2 == pytest.approx(left / 2)
+    assert shared.projection(shared.runs["b"]) == 0.0
 
 
 def test_what_a_call_costs_is_learned_over_all_runs(shared):
@@ -94,5 +94,5 @@ def test_what_a_call_costs_is_learned_over_all_runs(shared):
     shared.seen["decision", "m"] = Means()
     shared.learn("decision", "m", 0.03, 0.03)
     assert shared.projection() == pytest.approx(0.2 + 20 * 0.03)
-    assert shared.own["a"].projection() == pytest.approx(0.2 + 10 * 0.03)
-    assert shared.own["b"].projection() == pytest.approx(10 * 0.03)
+    assert shared.projection(shared.runs["a"]) == pytest.approx(0.2 + 10 * 0.03)
+    assert shared.projection(shared.runs["b"]) == pytest.approx(10 * 0.03)

@@ -215,8 +215,8 @@ def test_the_projection_after_a_tenth_of_the_calls_is_near_the_final_cost(live, 
     for entry in lines[:total // 10]:
         key = entry["stage"], "m"
         budget.seen.setdefault(key, Means()).add(entry["cost_usd"], entry["cost_usd"])
-        budget.spent += entry["cost_usd"]
+        budget.total.spent += entry["cost_usd"]
         seen[entry["stage"]] += 1
     from common.budget import Plan
-    budget.plans = {(stage, "m"): Plan(n - seen[stage], 0.0) for stage, n in stages.items()}
+    budget.total.plans = {(stage, "m"): Plan(n - seen[stage], 0.0) for stage, n in stages.items()}
     assert budget.projection() == pytest.approx(final, rel=0.2)

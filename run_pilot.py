@@ -49,9 +49,6 @@ def arguments(argv):
              "considerations, then the decision, a study of its own")
     add("--probes", metavar="A,B",
         help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence")
-    add("--read", metavar="NAME", choices=("text", "probability"), default="text",
-        help="text (default): one answer, strictly parsed; probability: the probabilities of both "
-             "labels, where the server tells them")
     add("--bulletins", type=int, metavar="N",
         help="of a mechanism study, drawn by the seed (default: every main one)")
     add("--runs", type=int, metavar="N", help="runs a cell and model (default 10); of a mechanism "
@@ -68,13 +65,7 @@ def checks():
     return c.CALL_CHECKS | {
         "runs": c.whole(1, 10_000), "compliance": c.one_of("low", "high", "omit"),
         "tells": c.one_of("standard", "ablated"), "temperature": c.number(0, 2),
-        "concurrency.decision": c.whole(1, 512), "opening": opening}
-
-
-def opening(value):
-    """A check of config files: how an assistant's turn is opened."""
-    from common.parsing import opening_fault
-    return opening_fault(value)
+        "concurrency.decision": c.whole(1, 512)}
 
 
 def configuration(args, flags):
@@ -87,25 +78,9 @@ def asked(config, models, args):
     """The part of the configuration that makes the study; what departs from the pilot's by name."""
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
              "holdout": (args.holdout, False), "reason": (args.reason, "none"),
-             "probes": (probes_of(args), []), "read": (args.read, "text"),
-             "opening": (config.get("opening", "") if args.read == "probability" else "", ""),
-             "bulletins": (args.bulletins, None)}
+             "probes": (probes_of(args), []), "bulletins": (args.bulletins, None)}
     return {key: config[key] for key in ASKED} | {"models": models} | {
         key: value for key, (value, usual) in named.items() if value != usual}
-
-
-def to_read(args, config):
-    """The configuration of a study whose probabilities are read: the whole distribution, nothing
-    sampled. UsageError for what can't be read."""
-    from common.parsing import OPENING, READ_OUT
-    if args.reason == "first":
-        raise UsageError("--read probability: considerations come before the decision with "
-                         "--reason first; leave one of the two out")
-    if args.temperature not in (None, 1):
-        raise UsageError(f"--read probability: --temperature {args.temperature:g} would be another "
-                         "distribution than the model's; leave it out")
-    return config | {"temperature": 1, "max_out": READ_OUT,
-                     "opening": config.get("opening", OPENING)}
 
 
 def probes_of(args):
@@ -145,9 +120,6 @@ def main(argv) -> cli.Done:
     if args.reason == "first":
         config["max_out"] = max(config["max_out"], REASONED_OUT)
     choice = cli.choose(args.provider, args.base_url)
-    if args.read == "probability":
-        config = to_read(args, config)
-        cli.must_tell(choice)
     models = c.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = asked(config, models, args)

@@ -57,9 +57,6 @@ def arguments(argv):
     add("--domain", metavar="NAME", help="folder of prompts: cvd, hospital, …")
     add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
     add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")
-    add("--read", metavar="NAME", choices=("text", "probability"),
-        help="text (default): one answer, strictly parsed; probability: the probabilities of both "
-             "labels of each decision, where the server tells them; policies are text as ever")
     add = flags.add_argument_group("a whole plan").add_argument
     add("--plan", metavar="NAME", help="every run of a plan instead of one condition; see below")
     add("--preregister", action="store_true",
@@ -89,8 +86,6 @@ def main(argv) -> cli.Done:
         runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
     else:
         runs = single_runs(settings, models, seeds, bulletins)
-    if settings.get("read") == "probability":
-        check_readable(choice, runs)
     if args.run_id is not None:
         runs = renamed(runs, args.run_id)
     else:
@@ -131,7 +126,7 @@ def flags_over(args) -> dict:
         toggles[factor] = level
     flags = {"toggles": toggles or None, "domain": args.domain, "agents": args.agents,
              "rounds": args.rounds, "temperature": args.temperature, "pin": args.pin,
-             "effort": args.effort, "read": args.read,
+             "effort": args.effort,
              "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd}}
     flags = {key: value for key, value in flags.items() if value is not None}
     c.check(flags, CHECKS, "command line")
@@ -180,18 +175,6 @@ def named(args, settings, choice, runs, seeds, bulletins):
             for run, own, by_default in zip(runs, mine, keyless, strict=True)]
 
 
-def check_readable(choice, runs) -> None:
-    """UsageError where it is clear without the server that no probabilities can be read."""
-    cli.must_tell(choice)
-    for run in runs:
-        for voice in run.config["models"]["decision"]:
-            effort = run.config.get("effort") or voice["effort"]
-            if effort not in (None, "none"):
-                raise UsageError(
-                    f"--read probability: {voice['name']} would reason before it answers (effort "
-                    f"{effort}); add --effort none (a study of its own), or use --read text")
-
-
 def renamed(runs, run_id):
     from common.runs import check_run_id
     if len(runs) > 1:
@@ -200,14 +183,11 @@ def renamed(runs, run_id):
 
 
 def terms_of(settings, runs):
-    """What the pre-flight is told: an effort only where all voices of all runs have the same, and
-    who decides, whose probabilities are read where any are."""
+    """What the pre-flight is told: an effort only where all voices of all runs have the same."""
     from common.preflight import Terms
     efforts = {run.config.get("effort") or voice["effort"] for run in runs
                for voices in run.config["models"].values() for voice in voices}
-    deciding = tuple(dict.fromkeys(voice["name"] for run in runs
-                                   for voice in run.config["models"]["decision"]))
-    return Terms(efforts.pop() if len(efforts) == 1 else None, settings.get("pin"), read=deciding)
+    return Terms(efforts.pop() if len(efforts) == 1 else None, settings.get("pin"))
 
 
 def limits_usd(settings, runs) -> tuple[float, float]:
@@ -266,10 +246,9 @@ def dry_run(args, settings, choice, runs, domains) -> cli.Done:
     from common.instrument import headline
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
-    most = "at most " if settings.get("read") == "probability" else ""
     for run, row in zip(runs, rows, strict=True):
         lines.append(f"{Path(args.out) / run.folder / run.run_id}: {row['agents']} agents × "
-                     f"{row['rounds']} rounds × {row['games']} games, {most}{row['calls']} calls, "
+                     f"{row['rounds']} rounds × {row['games']} games, {row['calls']} calls, "
                      f"about {row['prompt_tokens']} tokens read, ${row['usd']:.4f} of ${each:g}")
     if choice.simulated:
         row = estimate(runs[0], domains[runs[0].config["domain"]], settings, False,

@@ -5,7 +5,6 @@ executor may map `conduct` over jobs; simulated plans make one job a run, live o
 job of the whole plan, so that no run is confounded with its hour.
 """
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,10 +23,8 @@ from common.artifacts import json_file, read_bytes, sha256, sweep, write_atomic
 from common.cli import Choice
 from common.instrument import Ended, Settings
 from common.openrouter import public_address
-from common.parsing import FURTHER, by_probability
 from common.runs import Origin, RunFolder
 from common.wire import Model, Terms
-from show.figures import count, percent
 
 
 class Job(NamedTuple):
@@ -129,37 +126,24 @@ def _summary(ended: Ended) -> Summary:
 
 
 def first_encounters(folder: RunFolder) -> str | None:
-    """ "61 of 88 readable decisions" of round 1's first encounters between models; of probabilities
-    "61.2% of the two labels', 88 decisions"."""
+    """ "61 of 88 readable decisions" of round 1's first encounters between models."""
     path = folder.path / "round_1_games.json"
     if not path.is_file():
         return None
     data = schema.load(path)
-    if by_probability(folder.identity["config"]):
-        return _shares(data["games"])
     cooperative = cooperative_word(data["domain"], folder.origin.prompts)
     acts = [act for game in data["games"] if game["first_encounter"] and not game["baseline"]
             for act in game["decision"].values() if act is not None]
     return f"{acts.count(cooperative)} of {len(acts)} readable decisions"
 
 
-def _shares(games: list[dict[str, Any]]) -> str:
-    shares = [share for game in games if game["first_encounter"] and not game["baseline"]
-              for answer in game["answers"].values()
-              if (share := answer["cooperates"]) is not None]
-    mean = percent(math.fsum(shares) / len(shares), 1) if shares else "none"
-    return f"{mean} of the two labels' probability, {count(len(shares), 'decision')}"
-
-
 # --- what a run will probably cost, from its rendered prompts and the price table ---------------
 
 def calls_of(config: Mapping[str, Any]) -> int:
-    """How many calls a run makes: policies, and one for each model in each encounter; where
-    probabilities are read, at most."""
+    """How many calls a run makes: policies, and one for each model in each encounter."""
     models, baselines = config["agents"], len(config["baselines"])
     seats = models * (models - 1) + models * baselines
-    each = 1 + FURTHER * by_probability(config)
-    return config["rounds"] * (models + config["games_per_pair"] * seats * each)
+    return config["rounds"] * (models + config["games_per_pair"] * seats)
 
 
 def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: bool,

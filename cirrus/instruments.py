@@ -16,6 +16,7 @@ from cirrus.ask.bulletins import PROMPTS, Source
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
 from common import UsageError
 from common.artifacts import (
+    Made,
     canonical_json,
     csv_parts,
     gzip_bytes,
@@ -26,12 +27,11 @@ from common.artifacts import (
     sha256,
     sha256_of,
 )
-from common.drive import Chain, answered, ask
+from common.drive import Chain, ask
 from common.instrument import Derived, Instrument, tallied
 from common.journal import Answers
-from common.parsing import FURTHER, by_probability, follow
 from common.runs import Origin, code_hashes
-from common.wire import UNANSWERED, Reply, Request
+from common.wire import UNANSWERED, Request
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
@@ -59,7 +59,6 @@ CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "varian
               "label_scheme", "order", "option_first", "decision", "cooperates", "status",
               "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
               "cost_usd")
-READ_FIELDS = ("p_cooperate", "p_other", "mass", "echoed")
 NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism study
 
 
@@ -83,58 +82,35 @@ def pilot(origin: Origin) -> Instrument:
         return probes.deal(probes.texts(origin.prompts), domain, study["config"],
                            [trials[0].block for trials in blocks()])
 
-    reads = by_probability(study["config"])
-
-    def read_on(trial: pilot.Trial) -> Chain:
-        return follow(trial.request, trial.prompt.options)
-
     def requests() -> list[Request]:
         return [one.request for block in (*blocks(), probed()) for one in block]
 
     def calls() -> list[tuple[Request, int]]:
-        return [(request, 1) for request in requests()] + [
-            (block[0].request._replace(id=f"{block[0].id}~"), FURTHER * len(block))
-            for block in blocks() if reads]
+        return [(request, 1) for request in requests()]
 
     @cache
     def ids() -> tuple[str, ...]:
         return tuple(request.id for request in requests())
 
     def chains() -> list[Chain]:
-        decisions = (list(map(read_on, pilot.by_prompt(blocks()))) if reads else
-                     [ask([trial.request for trial in block]) for block in blocks()])
+        decisions = [ask([trial.request for trial in block]) for block in blocks()]
         return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
-
-    def rows_of(again: list[list[pilot.Trial]], answers: Answers) -> list[dict[str, Any]]:
-        if reads:
-            return [pilot.read_row(trial, answered(read_on(trial), answers))
-                    for block in again for trial in block]
-        return pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        rows = rows_of(again, answers)
-        facts = {"statuses": tallied(rows, "status")}
-        if reads:  # a trial is answered when the last of its answers is there
-            facts["outcomes"] = tallied([{"outcome": _outcome(row, answers)} for row in rows],
-                                        "outcome")
+        rows = pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
         asked = {row["id"] for row in rows if row["status"] not in UNANSWERED}
         prompts = {trial.id: (trial.request.system, trial.request.user)
                    for block in again for trial in block if trial.id in asked}
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
                    for block in again for trial in block if trial.id in asked)
         answered = [probes.row(one, answers(one.request)) for one in probed()]
-        return Derived(pilot_files(rows, prompts, study, (same, len(asked)), answered), facts)
+        return Derived(pilot_files(rows, prompts, study, (same, len(asked)), answered),
+                       {"statuses": tallied(rows, "status")})
 
     return Instrument(
         "pilot", "trials", ids, calls, chains, derive,
         lambda name: PILOT_FILES.fullmatch(name) is not None)
-
-
-def _outcome(row: Mapping, answers: Answers) -> str:
-    """Of all answers to a trial: what is left to ask stands before what its first one was."""
-    status = row["status"]
-    return status if status in UNANSWERED else answers.read[row["id"]].reply.outcome
 
 
 def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
@@ -165,13 +141,14 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
     out = json.loads(canonical_json(_analysis(nine, rows, study, dealt, probed)))
     digest = design_hash(study)
     hashes = {"design": digest, "trials": sha256_of(jsonl_parts(rows))}
-    fields = CSV_FIELDS + NINE_FIELDS * nine + READ_FIELDS * ("reading" in out)
-    made = {
-        "trials.jsonl.gz": b"".join(gzip_parts(jsonl_parts(rows))),
-        "trials.csv": b"".join(csv_parts(fields, map(_flat, rows))),
-        "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
-        **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {})}
-    return made | {name: text.encode() for name, text in files(out, rows, prompts, hashes).items()}
+    return Made({
+        "trials.jsonl.gz": lambda: b"".join(gzip_parts(jsonl_parts(rows))),
+        "trials.csv": lambda: b"".join(csv_parts(CSV_FIELDS + NINE_FIELDS * nine,
+                                                 map(_flat, rows))),
+        "pilot-analysis.json": lambda: json_file(out | {"design_sha256": digest}),
+        **({"probes.jsonl.gz": lambda: gzip_bytes(jsonl(probed))} if probed else {}),
+        **files(out, rows, prompts, hashes),
+    })
 
 
 def _analysis(nine: bool, rows: Sequence[Mapping], study: Mapping[str, Any],
@@ -206,19 +183,11 @@ def tournament(origin: Origin) -> Instrument:
     dealt = cache(lambda: design(domain(), study["config"]))
 
     def derive(answers: Answers) -> Derived:
-        code, further = sha256(canonical_json(origin.code or code_hashes())), []
-
-        def reply_of(request: Request) -> Reply:
-            if request.follows:
-                further.append(request.id)
-            return answers(request)
-        files, manifest = games.derive(study, domain(), reply_of, {
-            "code_sha256": code, "charged_usd": answers.charged_usd})
-        facts = {"statuses": manifest["statuses"], "prereg_sha256": study.get("prereg_sha256")}
-        if further:  # how many a reading takes is known once it is there
-            outcomes = answers.outcomes((*request_ids(dealt()), *further))
-            facts["outcomes"] = dict(sorted(outcomes.items()))
-        return Derived(files, facts)
+        files, manifest = games.derive(study, domain(), answers, {
+            "code_sha256": sha256(canonical_json(origin.code or code_hashes())),
+            "charged_usd": answers.charged_usd})
+        return Derived(files, {"statuses": manifest["statuses"],
+                               "prereg_sha256": study.get("prereg_sha256")})
 
     return Instrument("tournament", "calls", lambda: request_ids(dealt()),
                       lambda: typical_calls(dealt()), lambda: chains(dealt()), derive,

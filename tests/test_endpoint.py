@@ -8,7 +8,6 @@ from study_rows import CELLS, cells, decision
 
 from cirrus.judge import endpoint
 from cirrus.judge import endpoint as e
-from cirrus.judge.effects import total
 
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 HPH, LAH = ("high", "present", "high"), ("low", "absent", "high")
@@ -65,11 +64,6 @@ def test_secondary_contrasts_of_one_unit_by_hand():
         "primary": 3 / 4 / 2, "S": (3 / 4 - 3 / 8) / 2, "C": (3 / 4 - 3 / 8) / 2, "SxC": 1 / 4 / 2,
         "H": 0 - 9 / 16, "S_at_C_present": 1 / 2 / 2, "S_at_C_absent": 1 / 4 / 2,
         "C_at_S_high": 1 / 2 / 2, "C_at_S_low": 1 / 4 / 2}
-
-
-def test_decisions_add_up_to_a_whole_number_and_shares_to_the_same_on_every_python():
-    assert (total([1, 0, 1]), type(total([1, 0]))) == (2, int)
-    assert total([.1] * 10) == total([0, *[.1] * 10]) == 1   # one by one: 0.9999999999999999
 
 
 def test_holm_adjusts_the_contrasts_that_have_a_test():
@@ -285,13 +279,6 @@ def test_without_anything_but_the_two_cues_there_is_still_a_model(fits):
     assert e.models(rows)["as_specified"]["formula"] == "coop ~ S + C + S:C"
     out = e.models([row for row in rows if row.S == "high"])["with_policy"]
     assert (out["why"], out["separated"]) == ("S or C has one level in these data", False)
-
-
-def test_of_shares_there_is_no_model_and_so_no_endpoint_as_specified():
-    read = decision()._replace(cooperates=.7, answers=2)
-    out = e.models([read, read, read._replace(cooperates=None)])
-    assert out["rows"] == 2 and "no shares to fit" in out["with_policy"]["why"]
-    assert e.decided(STRONG, out)[0] is None
 
 
 def test_a_fit_is_kept_to_six_significant_digits():

@@ -109,7 +109,6 @@ def test_labels_and_places():
     assert (words["schemes"]["L2"]["mean"], words["largest_difference"]) == (None, 0)
     nothing = judge.position([row(HP, 0, 0, None)])
     assert (nothing["n"], nothing["share"]) == (0, None)
-    assert judge.position([row(HP, 0, 1, .3)])["k"] == .7
 
 
 def test_how_the_trials_ended_and_what_they_cost():
@@ -147,15 +146,6 @@ def test_models_are_judged_by_their_own_rows_and_nothing_is_simulated_here():
     assert (out["simulated"], out["stamp"]) == (False, None)
     assert (out["design"]["trials"], out["design"]["bulletins"], out["design"]["variants"]) == (
         len(rows()) + 24, 6, 1)
-
-
-def test_shares_that_were_read_are_compared_as_they_are():
-    shares = {cell: [[.8 if cell == HP else .3] * 3] * 6 for cell in PLANTED}
-    out = analysed(rows(shares, mass=.9, echoed=0, opened=None, answers=1, p_cooperate=.1,
-                        p_other=.8), read="probability", opening="Decision: **")
-    primary = out["pooled"]["effects"]["primary"]
-    assert primary["value"] == pytest.approx(.5) and out["reading"]["m"]["kind"] == "free"
-    assert primary["d"]["why"]   # nothing varies
 
 
 def test_slots_are_found_by_all_the_levels_that_are_named():

@@ -126,25 +126,11 @@ def test_every_trial_is_a_fold_by_model_run_and_cell_with_prompt_and_answer():
 
 @pytest.mark.parametrize("one, words", [
     (trial(HP, 1, text=""), "no text (ok)"), (trial(HP, 1, text="y" * 20_000), "yyy"),
-    (trial(HP, 1, text="y" * 20_001), "… 1 more characters in trials.jsonl.gz"),
-    (trial(HP, 1, decision=None, text="] so", mass=.5, p_cooperate=.4, p_other=.1, echoed=.25,
-           opened="Decision: [") | {"cooperates": .8},
-     "cooperative label 40.00%, other 10.00%, copies on 25.00%; share of the cooperative one 80")])
+    (trial(HP, 1, text="y" * 20_001), "… 1 more characters in trials.jsonl.gz")])
 def test_an_answer_is_shown_as_it_came(one, words):
     [fold] = pilot.texts([one], {}).folds
     shown = str(fold.parts[0])
     assert words in shown and ("more characters" in shown) is (len(one["text"]) == 20_001)
-    assert ("Decision: [] so" in shown) is ("mass" in one)
-
-
-@pytest.mark.parametrize("share, outcome, kind", [
-    (.51, "mostly cooperative", "cooperate"), (.49, "mostly the other", "defect"),
-    (.5, "mostly the other", "defect"),   # no more than half
-    (None, "refused", "maybe")])
-def test_a_share_leans_to_one_side(share, outcome, kind):
-    [fold] = pilot.texts([trial(HP, 1, decision=None, p_cooperate=.3) | {"cooperates": share}],
-                         {}).folds
-    assert tuple(fold.title[0]) == (outcome, kind)
 
 
 def test_of_a_mechanism_study_the_first_block_of_a_bulletin_is_shown():
@@ -256,23 +242,17 @@ def test_later_encounters_have_columns_of_their_own_and_the_rest_a_dash():
 
 
 def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
-    none = {"formula": "f", "tests": None, "primary": None, "why": "no shares"}
+    none = {"formula": "f", "tests": None, "primary": None, "why": "one row"}
     [bullets] = study._models({"left_out": {"seed": "one", "domain": "two"},
                                "as_specified": none, "with_policy": none})
     assert bullets.items[0] == "Left out of the models: domain (two); seed (one)."
-    assert bullets.items[1][-1] == ": no test (no shares)." and len(bullets.items) == 3
+    assert bullets.items[1][-1] == ": no test (one row)." and len(bullets.items) == 3
 
 
-@pytest.mark.parametrize("gate, invariant, reading, kind", [
-    ("pass", "invariant", "free", "yes"), ("undecided", "undecided", "forced", "maybe"),
-    ("fail", "varies", None, "no"), ("not evaluable", "not evaluable", "free", "dim")])
-def test_a_tag_has_the_colour_of_its_word(gate, invariant, reading, kind):
-    pair = {"value": .1, "low": None, "high": None, "verdict": invariant}
-    one = {"kind": reading, "mass": .5, "echoed": 0, "schemes": {}, "cells": {},
-           "invariance": {"L1−L2": pair}}
+@pytest.mark.parametrize("gate, kind", [
+    ("pass", "yes"), ("undecided", "maybe"), ("fail", "no"), ("not evaluable", "dim")])
+def test_a_tag_has_the_colour_of_its_word(gate, kind):
     assert study._verdict({"verdict": gate}) == Tag(gate, kind)
-    assert pilot._invariance({"m": one}).rows[0][-1] == Tag(invariant, kind)
-    assert kind == "dim" or pilot._mass({"m": one}).rows[0][1].kind == kind
 
 
 def test_runs_that_are_unfinished_are_named_first_and_points_are_hollow_where_symmetry_is_low():
@@ -350,14 +330,6 @@ def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
     spoken([voiced("p1", policy="y" * 20_001)], [decision(policy="p1", text="z" * 20_001)])
     [long] = study._folds(run(), 1, None)
     assert long.parts[0].text == "y" * 20_000 and long.parts[1].parts[0].text.count("z") == 20_000
-
-
-def test_a_decision_that_was_drawn_says_from_what():
-    row = decision()._replace(answers=2, cooperates=.7, mass=.5)
-    assert study._answer(row).endswith(
-        "drawn; the cooperative label has 70.0% of the two labels' 50.0%")
-    assert "drawn" not in study._answer(row._replace(cooperates=None))
-    assert "drawn" not in study._answer(decision())
 
 
 @pytest.mark.parametrize("most, words, runs, rounds", [

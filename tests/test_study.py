@@ -46,7 +46,6 @@ def test_first_encounters_of_all_rounds_are_counted_and_round_1_is_primary(monke
     assert data.tables == s.tables_of(ROWS) == {
         "main": slots((s.slot_of(row), row.cooperates) for row in (ROWS[0], ROWS[2], ROWS[3])),
         "hospital": slots([(s.slot_of(ROWS[6]), 1)])}
-    assert data.read == {}
 
 
 def test_decisions_are_counted_by_round_and_encounter_and_by_status(monkeypatch):
@@ -94,14 +93,6 @@ def test_who_answered_is_kept_by_model_and_of_answers_alone(monkeypatch):
         "m": {"models": {"m-2"}, "providers": {"None"}}}
 
 
-def test_shares_that_were_read_are_kept_by_part_and_model(monkeypatch):
-    read = decision(HPL, 1, model="n")._replace(cooperates=.7, answers=2, mass=.9)
-    later = read._replace(encounter=2)
-    [row] = collected(monkeypatch, [read, later, decision(HPL, 1)]).read["main"]["n"]
-    assert (row["cooperates"], row["mass"], row["order"], row["bulletin"]) == (
-        .7, .9, "cooperative-first", "b1")
-
-
 # --- limits ------------------------------------------------------------------------------------
 
 def main(values=(1, 0), units=2, schemes=("L1", "L2"), bulletins=6):
@@ -143,9 +134,7 @@ def test_the_design_counts_the_primary_data_of_its_domain():
 
 @pytest.mark.parametrize("design, said", [
     ({"rounds": 2}, "--agents 4 --rounds 6 --seeds 7,8 --models m,n"),
-    ({"rounds": 9}, "--agents 4 --rounds 9 --seeds 7,8 --models m,n"),
-    ({"reading": "probability", "rounds": 6},
-     "--read probability --agents 4 --rounds 6 --seeds 7,8 --models m,n")])
+    ({"rounds": 9}, "--agents 4 --rounds 9 --seeds 7,8 --models m,n")])
 def test_the_next_step_is_a_plan_of_this_study_s_size(design, said):
     design = {"agents": 4, "seeds": [7, 8], "models": {"decision": ["m", "n"]}} | design
     assert s._command(design, "holdout") == f"python3 run_tournament.py --plan holdout {said}"
@@ -179,7 +168,7 @@ def test_unfinished_runs_stand_in_the_way(states, said):
 def test_quiet_is_where_compliance_pressure_is_low_or_not_spoken_of(hs, quiet):
     found = analysed(hs=hs)
     assert found.effects["H_low"] is (found.effects[quiet] if quiet else None)
-    assert found.scope == "6 bulletins of one domain" and found.reading == ""
+    assert found.scope == "6 bulletins of one domain"
     n = 12 * len(hs)
     assert found.corners == {"HP": (n, 2 * n, 0), "LA": (0, 2 * n, 0)}
     assert found.model_corners == {"m": {"HP": (n, n, 0), "LA": (0, n, 0)},
@@ -220,13 +209,10 @@ def whole(monkeypatch, folder, *parts, bulletins=6, mechanism=None, models="m", 
     def rows(run):
         part = "h" if run.role == "holdout" else "b"
         return [decision(cell, y, f"a{at}", role=run.role, domain=run.domain, label_scheme=scheme,
-                         option_order=order, bulletin=f"{part}{at}", policy="p", model=model,
-                         **read)
+                         option_order=order, bulletin=f"{part}{at}", policy="p", model=model)
                 for cell, k in ((HPL, 14), (LAL, 2)) for at in range(bulletins) for model in models
                 for scheme in ("L1", "L2") for order in ("cooperative-first", "other-first")
                 for y in [1] * k + [0] * (16 - k)]
-    read = {"answers": 2, "mass": .99, "p_cooperate": .5, "p_other": .49, "echoed": 0.0,
-            } if "read" in config else {}
     monkeypatch.setattr(s, "decisions", rows)
     monkeypatch.setattr(s, "policies", lambda run: iter([]))
     monkeypatch.setattr(s, "artifact", lambda run, name: {
@@ -290,15 +276,6 @@ def test_without_main_runs_another_domain_is_the_primary_one_and_replicates_noth
     assert alone["limits"][1].startswith("No main runs")
 
 
-def test_what_was_read_as_probabilities_is_told_and_limits_a_higher_word(monkeypatch, tmp_path):
-    out = whole(monkeypatch, tmp_path, "main", models="zma", read="probability",
-                opening="Decision: [")
-    assert list(out["reading"]) == ["a", "m", "z"]
-    assert out["design"]["reading"] == "probability" and out["design"]["opening"] == "Decision: ["
-    assert out["reading"]["m"]["kind"] == "free" and "--read probability" in out["next"]
-    assert "free (the two labels hold 99.0%" in out["verdict"]["sentence"]
-
-
 HIGHER = {"word": "superrational", "models": {"m": "superrational"}, "sentence": "So it is.",
           "scope": "there", "open": [], "why": "w"}
 
@@ -308,16 +285,5 @@ def test_a_mechanism_study_s_word_is_repeated_where_every_gate_stands(monkeypatc
     part = whole(monkeypatch, tmp_path, "main", mechanism=mechanism)
     assert part["mechanism"] == mechanism and part["verdict"]["word"] == "cue-responsive"
     passed = {"established": {"verdict": "pass"}}
-    for reading, word, ends in (
-            ({}, "superrational", "gates established."),
-            ({"m": READ}, "superrational", "of its probability)."),
-            ({"m": READ | {"whole": False}}, "cue-responsive", "open.")):
-        own = part["verdict"] | {"sentence": "It is open."}
-        out = {"verdict": own, "gates": [passed]} | ({"reading": reading} if reading else {})
-        found = s._repeated(out, HIGHER)
-        assert found["word"] == word and found["sentence"].endswith(ends)
-        told = s._repeated(out, HIGHER | {"sentence": found["sentence"]})
-        assert told["sentence"].count("Read as probabilities") == ("probability" in ends)
-
-
-READ = {"kind": "free", "whole": True, "mass": .99, "openings": ["x"]}
+    found = s.repeated(part["verdict"], HIGHER, [passed])
+    assert found["word"] == "superrational" and found["sentence"].endswith("gates established.")

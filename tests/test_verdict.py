@@ -134,11 +134,6 @@ def test_a_model_without_an_effect_does_not_point_the_other_way(value):
     assert "by itself shown for a. Open" in out["sentence"]
 
 
-def test_how_decisions_were_read_ends_the_sentence():
-    sentence = v.verdict(findings(reading="Read by probability."))["sentence"]
-    assert sentence.endswith("merely add up. Read by probability.")
-
-
 SIZE = "+30.0 points, 95% interval +10.0 to +50.0 over 10 bulletins"
 
 

@@ -27,7 +27,7 @@ MODELS = {stage: [{"name": f"m/{stage}", "max_out": 96, "effort": None}]
 
 def configured(S="high", C="present", H="low", seed=42, models=MODELS, **own):
     toggles = {"S": S, "C": C, "H": H}
-    return run_config(load(DEFAULT), seed, models, **{"toggles": toggles} | own)
+    return run_config(load(DEFAULT), seed, models, **{"toggles": toggles, "turn": 0} | own)
 
 
 def dealt(domain="cvd", **own):

@@ -30,7 +30,6 @@ from cirrus.ask.prompts import (
 )
 from common import UsageError
 from common import config as c
-from common.parsing import OPENING, READ_OUT, by_probability, opening_fault
 from common.rng import SeededRandom
 from common.runs import check_run_id
 
@@ -302,7 +301,6 @@ CHECKS: dict[str, c.Check] = RUN_CHECKS | {
     "concurrency.strategy": c.whole(1, 512), "concurrency.decision": c.whole(1, 512),
     "deadline_s": c.number(0.1, 3600), "prices": c.prices, "assumed_price": c.price,
     "routing": c.routing, "pin": c.pin, "effort": c.effort,
-    "read": c.one_of("text", "probability"), "opening": opening_fault,
 }
 SECTIONS = ("toggles", "randomization", "models", "cost", "concurrency", "prices")
 
@@ -328,17 +326,14 @@ def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list
     """Everything that was chosen for one run, flat; `own` overrides, for a run of a plan.
 
     The reasoning effort is a factor where it stands among the toggles; else the models have it.
-    How a turn is opened is chosen where decisions are read as probabilities.
     """
     random, toggles = settings["randomization"], own.pop("toggles", settings["toggles"])
     effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
-    read = {"read": settings["read"], "opening": settings.get("opening", OPENING)} if (
-        by_probability(settings)) else {}
     return {
         **{key: settings[key] for key in ("agents", "rounds", "domain", "games_per_pair",
                                           "baselines", "tells", "variants", "temperature")},
         **{key: random[key] for key in RANDOMIZATION},
-        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort, **read,
+        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
         "seed": seed, "models": {stage: list(voices) for stage, voices in models.items()}, **own}
 
 
@@ -349,7 +344,6 @@ def voices(settings: Mapping[str, Any], simulated: bool, names: list[str] | None
         raise UsageError("--models: give at least one name, each once")
     out, warnings = {}, []
     for stage, usual in MAX_OUT.items():
-        read = stage == "decision" and by_probability(settings)
         given = settings["models"][stage]
         listed = given if isinstance(given, list) else [given]
         asked = names if simulated or stage == "decision" else None
@@ -357,10 +351,9 @@ def voices(settings: Mapping[str, Any], simulated: bool, names: list[str] | None
             asked = names or settings["respondents"]
         if asked:
             listed = [listed[0] | {"name": name} for name in asked]
-        out[stage] = [_voice(voice, stage, usual, settings.get("effort"))
-                      | ({"max_out": READ_OUT} if read else {}) for voice in listed]
+        out[stage] = [_voice(voice, stage, usual, settings.get("effort")) for voice in listed]
         warnings += [_too_small(stage, voice) for voice in out[stage][:1]
-                     if voice["max_out"] != voice["max_out_configured"] and not read]
+                     if voice["max_out"] != voice["max_out_configured"]]
     return out, warnings
 
 

@@ -5,18 +5,17 @@
 
 An agent writes one policy a round. A pair meets as soon as its two policies exist; both sides of
 an encounter are asked at once, each seeing its own policy, the bulletin and this pair's earlier
-encounters of the round. Nothing else crosses from one encounter to another. Where decisions are
-read as probabilities, the act that history and payoffs need is drawn from its share.
+encounters of the round. Nothing else crosses from one encounter to another.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cirrus.ask import game
 from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
 from cirrus.ask.prompts import Domain, Prompt, Stimulus, encounter_prompt, strategy_prompt
 from common.drive import After, Chain, answered, ask
-from common.parsing import FURTHER, by_probability, follow, parse_decision, summed, told
+from common.parsing import parse_decision
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
 from common.wire import UNANSWERED, Reply, Request
@@ -29,14 +28,12 @@ TYPICAL_POLICY = "\n".join(
 
 
 class Side(NamedTuple):
-    """One agent's part of an encounter. `act` is "C", "D" or None; a baseline has no reply. `read`:
-    what `parsing.told` tells, where probabilities were read; `reply` is then the first answer."""
+    """One agent's part of an encounter. `act` is "C", "D" or None; a baseline has no reply."""
 
     agent: Agent
     act: str | None
     status: str
     reply: Reply | None
-    read: Mapping[str, Any] | None = None
 
 
 class Encounter(NamedTuple):
@@ -58,14 +55,6 @@ def _request(t: Tournament, name: str, stage: str, voice: Voice, prompt) -> Requ
     seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
     return Request(name, stage, voice.name, prompt.system, prompt.user, voice.max_out,
                    t.config["temperature"], seed, voice.effort)
-
-
-def _decision_request(t: Tournament, name: str, voice: Voice, prompt: Prompt) -> Request:
-    request = _request(t, name, "decision", voice, prompt)
-    if not by_probability(t.config):
-        return request
-    # The model's own distribution: the run's temperature is that of its policies.
-    return request._replace(temperature=1, opening=t.config["opening"], top=True)
 
 
 def _stimulus(t: Tournament, round_: Round) -> Stimulus:
@@ -105,8 +94,7 @@ def request_ids(t: Tournament) -> Iterator[str]:
 def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
     """(such a request, how many of it) for every kind of call: what an estimate of cost needs.
 
-    Decisions are rendered with a policy of usual length and the full history of their encounter;
-    of read ones the further answers are counted at their most.
+    Decisions are rendered with a policy of usual length and the full history of their encounter.
     """
     calls: dict[tuple, list] = {}
     for round_ in t.rounds:
@@ -121,16 +109,14 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
                         if key not in calls:
                             calls[key] = [_typical_decision(t, round_, pair, e, agent), 0]
                         calls[key][1] += 1
-    further = [[request._replace(id=f"{request.id}~"), FURTHER * count]
-               for request, count in calls.values() if request.top]
-    return [(request, count) for request, count in (*calls.values(), *further)]
+    return [(request, count) for request, count in calls.values()]
 
 
 def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int, agent: Agent) -> Request:
     word = t.domain.acts[0].word
     history = [(word, word)] * (e - 1 if t.config["history_mode"] == "standard" else 0)
     prompt = _prompt(t, round_, pair, e, TYPICAL_POLICY, history)
-    return _decision_request(t, f"{encounter_id(t, round_, pair, e)}/a", agent.decision, prompt)
+    return _request(t, f"{encounter_id(t, round_, pair, e)}/a", "decision", agent.decision, prompt)
 
 
 # --- chains ------------------------------------------------------------------------------------
@@ -152,11 +138,12 @@ def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]
                              if agent.baseline is None else "", _worded(t, history))
             asked[side] = (agent, history, prompt)
         options = asked["a"][2].options
-        requests = {side: _decision_request(t, f"{encounter_id(t, round_, pair, e)}/{side}",
-                                            agent.decision, prompt)
+        name = encounter_id(t, round_, pair, e)
+        requests = {side: _request(t, f"{name}/{side}", "decision", agent.decision, prompt)
                     for side, (agent, _, prompt) in asked.items() if agent.baseline is None}
-        replies = dict(zip(requests, (yield from _asked(t, requests, options)), strict=True))
-        a, b = (_read(t, agent, prompt, requests[side].id, replies[side]) if side in replies else
+        answers = (yield list(requests.values())) if requests else []
+        replies = dict(zip(requests, answers, strict=True))
+        a, b = (_read(t, agent, prompt, replies[side]) if side in replies else
                 _baseline(agent, history) for side, (agent, history, prompt) in asked.items())
         encounters.append(Encounter(pair, e, *pair.labels[e - 1], options, a, b))
         if a.status in UNANSWERED or b.status in UNANSWERED:
@@ -181,56 +168,18 @@ def acts(domain: Domain) -> dict[str, str]:
     return dict(zip("CD", (act.word for act in domain.acts), strict=True))
 
 
-def _asked(t: Tournament, requests: Mapping[str, Request], options: Sequence[str]) -> Chain:
-    """The answers to each question, both sides at once: one, or as many as a reading takes."""
-    if not requests:
-        return []
-    if by_probability(t.config):
-        return (yield from together([follow(one, options) for one in requests.values()]))
-    return [[reply] for reply in (yield list(requests.values()))]
-
-
-def together(chains: Sequence[Chain]) -> Chain:
-    """Several chains of single requests in step, each for as long as it goes on; their results."""
-    asked = {at: next(chain) for at, chain in enumerate(chains)}
-    results: dict[int, Any] = {}
-    while asked:
-        replies = yield list(asked.values())
-        for at, reply in zip(tuple(asked), replies, strict=True):
-            try:
-                asked[at] = chains[at].send(reply)
-            except StopIteration as end:
-                results[at] = end.value
-                del asked[at]
-    return [results[at] for at in range(len(chains))]
-
-
 def _baseline(agent: Agent, history) -> Side:
     own, peer = [own for own, _ in history], [peer for _, peer in history]
     return Side(agent, game.BASELINES[agent.baseline](own, peer), "ok", None)
 
 
-def _read(t: Tournament, agent: Agent, prompt: Prompt, name: str,
-          replies: Sequence[Reply]) -> Side:
-    if by_probability(t.config):
-        status, read = told(replies, prompt.options, tuple(prompt.acts))
-        act = drawn(t.config["seed"], name, read["cooperates"])
-        return Side(agent, act, status, summed(replies), read)
-    [reply] = replies
+def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
     option, status = parse_decision(reply.text, prompt.options)
     act = None if option is None else (
         "C" if prompt.acts[option] == t.domain.acts[0].word else "D")
     return Side(agent, act, status, reply)
-
-
-def drawn(seed: int, name: str, share: float | None) -> str | None:
-    """The act that a history and payoffs need: "C" as often as its share, by a stream of the run's
-    seed that has the question's name; None without a share."""
-    if share is None:
-        return None
-    return "C" if SeededRandom(seed, "act", name).random() < share else "D"
 
 
 def chains(t: Tournament) -> list[Chain]:

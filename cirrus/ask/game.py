@@ -29,8 +29,8 @@ ETA = 0.02                    # step of a power update
 POWER_MIN, POWER_MAX = 0.9, 1.1
 START_POWER, START_SCORE = 1.0, 0.0
 # From best to worst: the status of a game is the worse of its two answers.
-STATUSES = ("ok", "wrong_label", "ambiguous", "refused", "unreadable", "unlisted", "reasoned",
-            "no log-probabilities", "truncated", "empty", "blocked", "provider_error", "not_run")
+STATUSES = ("ok", "wrong_label", "ambiguous", "refused", "unreadable", "truncated", "empty",
+            "blocked", "provider_error", "not_run")
 
 
 def check_matrix(matrix: Matrix) -> None:

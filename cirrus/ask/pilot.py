@@ -22,7 +22,7 @@ from cirrus.ask.prompts import (
     decision_prompt,
     variant_pool,
 )
-from common.parsing import Parsed, by_probability, parse_decision, summed, told
+from common.parsing import Parsed, parse_decision
 from common.rng import SeededRandom
 from common.wire import Reply, Request
 
@@ -175,8 +175,7 @@ def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: Seede
         id=name, stage=STAGE, model=block.model, system=prompt.system, user=prompt.user,
         max_out=config["max_out"], temperature=config["temperature"],
         # Of its own for each trial: cells that share a sampler's seed would share its luck.
-        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"],
-        opening=config.get("opening", ""), top=by_probability(config))
+        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
     return Trial(name, block, cell, stimulus, prompt, request)
 
 
@@ -188,14 +187,10 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     option, status = None, reply.outcome
     if reply.outcome == "ok":
         option, status = _decision(reply.text, trial.prompt)
-    return _row(trial, reply, status, {
-        "decision": trial.prompt.acts[option] if option else None,
-        "cooperates": _cooperates(trial, option)})
-
-
-def _row(trial: Trial, reply: Reply, status: str, outcome: Mapping[str, Any]) -> dict[str, Any]:
     return {**place(trial.block, trial.cell, trial.stimulus),
-            "options": list(trial.prompt.options), **outcome, "status": status, "text": reply.text,
+            "options": list(trial.prompt.options),
+            "decision": trial.prompt.acts[option] if option else None,
+            "cooperates": _cooperates(trial, option), "status": status, "text": reply.text,
             **reply.account, **reply.beside}
 
 
@@ -222,23 +217,6 @@ def _decision(text: str, prompt: Prompt) -> Parsed:
 def _cooperates(trial: Trial, option: str | None) -> int | None:
     first = ORDERS.index(trial.block.order) == 0
     return None if option is None else int((option == trial.prompt.options[0]) == first)
-
-
-# --- reading probabilities ---------------------------------------------------------------------
-
-def by_prompt(blocks: Iterable[Sequence[Trial]]) -> list[Trial]:
-    """All trials, those that begin alike together: a server keeps what it has read of a prompt.
-    What is read does not drift, so no order is owed to the comparison."""
-    return sorted((trial for block in blocks for trial in block),
-                  key=lambda trial: (trial.model, trial.request.system, trial.request.user))
-
-
-def read_row(trial: Trial, replies: Sequence[Reply]) -> dict[str, Any]:
-    """A line of trials.jsonl.gz. `cooperates`: the share of the cooperative label in the
-    probability of both, None where it can't be told; what else is told: `parsing.told`. `decision`
-    is None: nothing was drawn."""
-    status, outcome = told(replies, trial.prompt.options, tuple(trial.prompt.acts))
-    return _row(trial, summed(replies), status, {"decision": None} | outcome)
 
 
 def rows(blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]) -> list[dict[str, Any]]:

@@ -3,21 +3,18 @@
     table = slots((slot, outcome) for …)
     effect(table, "primary")                 {"value": …, "low": …, "high": …, "units": …}
     by(table, "model")                       {model: its primary contrast}
-    reading_of(rows)                         {"kind": "forced", "mass": .03, "leanings": …}
 
 The bulletin is what was drawn, and what one wants to speak beyond; models are a fixed set. Pilot,
 tournament, gates and calibration judge by these functions alone.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import stats
-from show.figures import percent
-from stats.contrasts import LEAST
 from stats.results import Count, UnitContrast
 
 HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
@@ -30,12 +27,6 @@ LEVEL = 1 - ALPHA
 def cell_name(levels: Iterable[str]) -> str:
     """("high", "present", "low") → "S.high-C.present-H.low"; two levels: without H."""
     return "-".join(f"{factor}.{level}" for factor, level in zip("SCH", levels, strict=False))
-
-
-def total(outcomes: Iterable[float]) -> float:
-    """Their sum: of decisions a whole number, of shares the same on every Python."""
-    values = list(outcomes)
-    return sum(values) if all(isinstance(value, int) for value in values) else math.fsum(values)
 
 
 NAMES = {cell: cell_name(cell) for cell in (HP, HA, LP, LA)}
@@ -82,15 +73,15 @@ Slots = Mapping[Slot, Count]
 NONE_YET = Count(0, 0, 0)
 
 
-def slots(answers: Iterable[tuple[Slot, float | None]]) -> dict[Slot, Count]:
-    """Answers counted where they stand; an outcome is from 0 to 1, None where it is missing."""
+def slots(answers: Iterable[tuple[Slot, int | None]]) -> dict[Slot, Count]:
+    """Answers counted where they stand; an outcome is 1 or 0, None where it is missing."""
     table: dict[Slot, Count] = {}
     for slot, outcome in answers:
         count_in(table, slot, outcome)
     return table
 
 
-def count_in(table: dict[Slot, Count], slot: Slot, outcome: float | None) -> None:
+def count_in(table: dict[Slot, Count], slot: Slot, outcome: int | None) -> None:
     """One more answer."""
     k, n, missing = table.get(slot, NONE_YET)
     table[slot] = (Count(k, n, missing + 1) if outcome is None else
@@ -253,33 +244,6 @@ def corner(table: Slots, cell: tuple[str, str]) -> Count:
     return Count(*map(sum, zip(*counts, strict=True))) if counts else NONE_YET
 
 
-# --- decisions read as probabilities -------------------------------------------------------------
-# Free: the two labels hold nearly all of the probability, so that their shares are what the model
-# would say. Forced: they hold less; the share between them is what likelihood-based evaluations
-# report, and the model itself would mostly say something else.
-
-FREE = 0.90         # of the probability, on average: less is a forced reading
-MOST_LEFT = 0.02    # of a cell's probability beside the labels, for a word above cue-responsive
-INVARIANT = 0.02    # between two label schemes
-INSIDE = 0.90       # the level of the intervals that must lie inside it
-
-
-def reading_of(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """Kind, mass and leanings of the rows of one model whose probabilities were read."""
-    read = [row for row in rows if row["mass"] is not None]
-    mass = average(row["mass"] for row in read)
-    cells = _means_by(read, lambda row: row.get("cell") or f"S.{row['S']}-C.{row['C']}")
-    opened = {row["opened"] for row in read}
-    left = max((1 - one["mass"] for one in cells.values()), default=1.0)
-    return {"kind": None if mass is None else "free" if mass >= FREE - LEAST else "forced",
-            "mass": mass, "echoed": average(row["echoed"] for row in read),
-            "openings": sorted(opened - {None}) + [""] * (None in opened and len(opened) > 1),
-            "answers": sum(row["answers"] for row in rows), "trials": len(rows),
-            "most_left": left, "whole": bool(read) and left <= MOST_LEFT + LEAST,
-            "cells": cells, "schemes": _means_by(read, lambda row: row["label_scheme"]),
-            "leanings": leanings(rows), "invariance": invariance(rows)}
-
-
 def around(share: float, over: UnitContrast) -> dict[str, Any]:
     """The interval of a share of decisions: that over bulletins, which weigh alike in it, drawn out
     to the share where unequal numbers of decisions put it outside."""
@@ -288,104 +252,7 @@ def around(share: float, over: UnitContrast) -> dict[str, Any]:
     return {"low": min(over.low, share), "high": max(over.high, share), "why": over.why}
 
 
-def whole_reading(parts: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether a word above `cue-responsive` may be said: no cell leaves more than MOST_LEFT beside
-    the labels, so that every reading is free."""
-    return all(one["whole"] for one in parts.values())
-
-
 def average(values: Iterable[float | None]) -> float | None:
     """Of the known values; None without one."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
-
-
-def _means_by(rows: Iterable[Mapping], key: Callable[[Mapping], str]) -> dict[str, dict]:
-    groups: dict[str, list[Mapping]] = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    return {name: {"n": len(group), **{field: average(row[field] for row in group) for field in (
-        "p_cooperate", "p_other", "mass", "echoed")}} for name, group in sorted(groups.items())}
-
-
-# (what, which side of an outcome: 1 the cooperative option's, −1 the other's, 0 neither)
-SIDES: dict[str, tuple[str, Callable[[Mapping], int]]] = {
-    "place": ("the option that stands first",
-              lambda row: 1 if row["order"] == "cooperative-first" else -1),
-    "letter": ("Option A, where labels are letters",
-               lambda row: {"L2": 1, "L3": -1}.get(row["label_scheme"], 0)),
-    "word": ("the cooperative word, where labels are words",
-             lambda row: int(row["label_scheme"] == "L1"))}
-
-
-def leanings(rows: Sequence[Mapping]) -> dict[str, dict[str, Any]]:
-    """The share of the option that stands first, of the letter A, of the cooperative word: averaged
-    inside bulletins, with 95% intervals over them."""
-    return {name: {"label": label, **_leaning(rows, side)}
-            for name, (label, side) in SIDES.items()}
-
-
-def _leaning(rows: Sequence[Mapping], side: Callable[[Mapping], int]) -> dict[str, Any]:
-    counts = stats.tally(
-        (row["bulletin"], "share", y if y is None or side(row) > 0 else 1 - y)
-        for row in rows if side(row) for y in [row["cooperates"]])
-    found = stats.contrast(counts, {"share": 1})
-    return {"value": found.value, "low": found.low, "high": found.high,
-            "units": len(found.differences), "why": found.why}
-
-
-def invariance(rows: Sequence[Mapping]) -> dict[str, dict[str, Any]]:
-    """Cooperation under one label scheme less that under another, over bulletins, 90% intervals:
-    invariant where the interval lies inside ±2 points, varying where it lies outside."""
-    counts = stats.tally((row["bulletin"], row["label_scheme"], row["cooperates"])
-                         for row in rows)
-    schemes = sorted({row["label_scheme"] for row in rows})
-    return {f"{a}−{b}": _pair(counts, a, b) for a, b in combinations(schemes, 2)}
-
-
-def _pair(counts: Mapping, a: Hashable, b: Hashable) -> dict[str, Any]:
-    found = stats.contrast(counts, {a: 1, b: -1}, INSIDE)
-    values = list(found.differences.values())
-    # Of bulletins alone: what is read has no answers whose sampling would widen it.
-    flipped = stats.sign_flip_interval(values, INSIDE)
-    # All alike: the value itself, where so many signs are enough to exclude any other.
-    alike = len({*values}) == 1 and 2 ** (1 - len(values)) < 1 - INSIDE
-    low, high = (values[0], values[0]) if alike else flipped[1:3]
-    return {"value": found.value, "low": low, "high": high, "verdict": _lies(low, high),
-            "units": len(values), "why": found.why if low is None else None}
-
-
-def _lies(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return "not evaluable"
-    most = INVARIANT + LEAST
-    if -most <= low and high <= most:
-        return "invariant"
-    return "varies" if low > most or high < -most else "undecided"
-
-
-def reading_sentence(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Which reading it is and its mass, by model; "" without one. `parts`: {model: reading}."""
-    kinds = "; ".join(f"{name} {_kind(one)}" for name, one in parts.items())
-    return f"Read as probabilities: {kinds}." if parts else ""
-
-
-def _kind(one: Mapping[str, Any]) -> str:
-    if one["kind"] is None:
-        return "could not be read"
-    place = (", in the reply itself" if not one["openings"] else
-             ", some in the reply itself" if "" in one["openings"] else "")
-    if one["kind"] == "free":
-        return f"free (the two labels hold {percent(one['mass'], 1)} of its probability{place})"
-    return (f"forced (of the two labels it would take one; it gives them {percent(one['mass'], 1)} "
-            f"of its probability{place})")
-
-
-def reading_limits(parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """What may not be said because of how decisions were read."""
-    for name, one in parts.items():
-        if one["kind"] == "forced":
-            yield (f"That {name} decides: its reading is forced. The labels hold "
-                   f"{percent(one['mass'], 1)} of its probability, and {percent(one['echoed'], 1)} "
-                   "begin a label and go on otherwise, as in copying the form; what is compared is "
-                   "the share between the two labels.")

@@ -23,10 +23,9 @@ from cirrus.judge.effects import (
     Contrast,
     average,
     cell_name,
-    total,
     weights_of,
 )
-from cirrus.judge.rows import Decision, are_shares
+from cirrus.judge.rows import Decision
 
 SECONDARY = ("S", "C", "SxC", "H")
 Cell = tuple[str, str, str]
@@ -125,9 +124,9 @@ def _cell_order(cell: Cell) -> tuple:
     return ((HP, HA, LP, LA).index(cell[:2]), cell[2])
 
 
-def _cell(cell: Cell, values: Sequence[float | None]) -> dict[str, Any]:
+def _cell(cell: Cell, values: Sequence[int | None]) -> dict[str, Any]:
     read = [v for v in values if v is not None]
-    share = stats.share(total(read), len(read))
+    share = stats.share(sum(read), len(read))
     return {"cell": cell_name(cell), "S": cell[0], "C": cell[1], "H": cell[2],
             "k": share.k, "n": share.n, "missing": len(values) - len(read), "mean": share.value,
             "low": share.low, "high": share.high, "why": None if read else "no observations"}
@@ -136,8 +135,7 @@ def _cell(cell: Cell, values: Sequence[float | None]) -> dict[str, Any]:
 def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
     """Cliff's δ of the two cells of the primary contrast, its 95% interval over whole units.
 
-    For 0/1 data δ is the difference of the two proportions; of shares it is that of decisions drawn
-    with them. The interval leaves out one unit at a
+    For 0/1 data δ is the difference of the two proportions. The interval leaves out one unit at a
     time (jackknife; Efron & Stein 1981) and takes Student's t: with ten units a bootstrap of units
     covers less than it says.
     """
@@ -147,8 +145,8 @@ def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
         sides = [[v for cell, w in weights.items() if (w > 0) is first
                   for v in cells.get(cell, ()) if v is not None] for first in (True, False)]
         if any(sides):
-            groups.append([(total(side), len(side)) for side in sides])
-    whole = [[math.fsum(group[side][at] for group in groups) for at in (0, 1)] for side in (0, 1)]
+            groups.append([(sum(side), len(side)) for side in sides])
+    whole = [[sum(group[side][at] for group in groups) for at in (0, 1)] for side in (0, 1)]
     if not all(n for _, n in whole):
         return {"value": None, "low": None, "high": None, "units": len(groups),
                 "why": "a side without readable decisions"}
@@ -242,16 +240,11 @@ MOST_ROWS = 5000  # beyond, a fit takes from seconds to minutes, and each term t
 MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and the primary contrast; the other "
         "terms by Wald's test, beside their coefficients")
 ONE_LEVEL = "one level in these data"
-SHARES = ("decisions were read as probabilities: a logistic regression of 0 and 1 has no shares to "
-          "fit")
 
 
 def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, Any]:
     """Both models on the readable rows, which may hold both domains. Beyond `most_rows` (default:
-    MOST_ROWS) only S:C and the primary contrast are tested by likelihood ratio. Of shares there is
-    no model."""
-    if are_shares(rows):
-        return _none_of(rows)
+    MOST_ROWS) only S:C and the primary contrast are tested by likelihood ratio."""
     data = [model_row(row) for row in rows if row.cooperates is not None]
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
@@ -259,15 +252,6 @@ def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, 
     return {"rows": len(data), "left_out": left_out,
             "as_specified": _guarded(data, fixed, random, most_rows),
             "with_policy": _guarded(data, fixed, [*random, "policy"], most_rows)}
-
-
-def _none_of(rows: Sequence[Decision]) -> dict[str, Any]:
-    read = sum(row.cooperates is not None for row in rows)
-    formulas = {"as_specified": _formula(FIXED, RANDOM),
-                "with_policy": _formula(FIXED, (*RANDOM, "policy"))}
-    return {"rows": read, "left_out": {}} | {name: {
-        "formula": formula, "fit": None, "tests": None, "primary": None, "separated": False,
-        "why": SHARES} for name, formula in formulas.items()}
 
 
 def model_row(row: Decision) -> dict[str, Any]:

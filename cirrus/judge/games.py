@@ -175,8 +175,7 @@ def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
     return common | {
         "text": reply.text, "policy_id": policy_id(t, round_, agent),
         "model": agent.decision.name, "served_model": reply.served_model,
-        "provider": reply.provider, "cost_usd": reply.cost_usd, **reply.beside,
-        **(side.read or {})}
+        "provider": reply.provider, "cost_usd": reply.cost_usd, **reply.beside}
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -245,16 +244,7 @@ def _exchange(t: Tournament, round_: Round, e: Encounter, own: Side, peer: Side)
     side = "a" if own is e.a else "b"
     return (f"=== decision ({encounter_id(t, round_, e.pair, e.number)}/{side}; "
             f"{own.agent.decision.name}; {own.status}) with {round_.anon[peer.agent.id]}\n"
-            f"--- options as shown: {' | '.join(e.options)}\n{_told(t, own)}{_replied(own.reply)}")
-
-
-def _told(t: Tournament, side: Side) -> str:
-    """What was read and what was drawn from it, where probabilities were read."""
-    if side.read is None or side.act is None:
-        return ""
-    word = acts(t.domain)
-    return (f"--- read: {word['C']} {side.read['p_cooperate']:.4f}, {word['D']} "
-            f"{side.read['p_other']:.4f}; drawn for history and payoffs: {word[side.act]}\n")
+            f"--- options as shown: {' | '.join(e.options)}\n{_replied(own.reply)}")
 
 
 def _replied(reply: Reply) -> str:

@@ -26,7 +26,6 @@ from cirrus.judge.effects import (
     found,
     levels_of,
     tally,
-    total,
     units_of,
     weights_of,
     where,
@@ -132,7 +131,7 @@ def labels(study: Evidence) -> Gate:
 
 def _rate(values: Iterable[float]) -> float:
     values = list(values)
-    return total(values) / len(values)
+    return sum(values) / len(values)
 
 
 def _pairs(table: Slots) -> dict[str, dict[str, Any]]:

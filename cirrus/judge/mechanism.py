@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.judge.effects import ALPHA, LEVEL, certain, reading_limits, reading_of, reading_sentence
+from cirrus.judge.effects import ALPHA, LEVEL, certain
 from cirrus.judge.pilot import costs, outcomes, position, served_by
 from cirrus.judge.rivals import (
     CELLS,
@@ -33,7 +33,6 @@ from cirrus.judge.verdict import (
     Proof,
     verdict,
 )
-from common.parsing import by_probability
 from show.figures import count, interval, points, signed, span
 from stats.results import UnitContrast
 
@@ -65,10 +64,6 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
             part["probes"] = probes_of([row for row in probed if row["model"] == name])
             part["further"] |= part["probes"]["further"]
             part["readers"] = _readers(models[name], part["probes"])
-    if by_probability(config):
-        out["reading"] = {name: reading_of(own) for name, own in models.items()}
-        for name, part in out["mechanism"]["by_model"].items():
-            part["required"]["readable"] &= out["reading"][name]["whole"]
     judge(out)
     out["claims"] = {"may": list(_may(out)), "may_not": list(_may_not(out))}
     return out
@@ -192,17 +187,14 @@ def judge(out: dict[str, Any]) -> None:
     proofs = {name: Proof(part["required"], part["further"], part["p"], part["units"])
               for name, part in parts.items()}
     pooled = out["mechanism"]["pooled"]
-    read = out.get("reading", {})
     out["verdict"] = verdict(Findings(
-        _effects(pooled, design), _corners(pooled), effects, corners, scope, unfinished, proofs,
-        reading_sentence(read)))
+        _effects(pooled, design), _corners(pooled), effects, corners, scope, unfinished, proofs))
     adjusted = stats.holm([proof.p for proof in proofs.values()])
     for (name, part), p in zip(parts.items(), adjusted, strict=True):
         part["p_holm"] = p
         part["verdict"] = verdict(Findings(
             effects[name], corners[name], {name: effects[name]}, {name: corners[name]}, scope,
-            unfinished, {name: proofs[name]._replace(p=p)},
-            reading_sentence({name: read[name]} if read else {})))
+            unfinished, {name: proofs[name]._replace(p=p)}))
 
 
 def _effects(part: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,7 +248,6 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
         yield "Anything about any model: these answers are SIMULATED."
     if out["verdict"]["word"] == NOT_EVALUABLE:
         yield f"Anything about the effect: {out['verdict']['why']}."
-    yield from reading_limits(out.get("reading", {}))
     for name, part in out["mechanism"]["by_model"].items():
         if reasons := why_not(part):
             yield f"{name}, “correlation-sensitive”: {'; '.join(reasons)}."
@@ -285,7 +276,7 @@ def why_not(part: Mapping[str, Any]) -> list[str]:
         out.append("with missing decisions counted against it a contrast is not established")
     if not part["required"]["readable"]:
         out.append(f"more than {100 * MAX_UNREADABLE:.0f}% of the decisions of a contrast are "
-                   "missing, or of a cell's probability goes to neither label")
+                   "missing")
     return out
 
 

@@ -29,9 +29,6 @@ from cirrus.judge.effects import (
     certain,
     corner,
     entry,
-    reading_limits,
-    reading_of,
-    reading_sentence,
     slots,
     unread,
 )
@@ -44,7 +41,6 @@ from cirrus.judge.verdict import (
     left_open,
     verdict,
 )
-from common.parsing import by_probability
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 from stats.results import Count
@@ -54,14 +50,9 @@ SLACK = 1e-12   # so that a difference of exactly ten points is one
 SHOWN = ("primary", "S", "C", *SIMPLE)
 
 
-def cooperates(row: Mapping) -> float | None:
-    """1, 0, between them where probabilities were read, or None without a readable decision."""
-    return row["cooperates"]
-
-
 def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
     """The trials counted by bulletin, cell, model, label scheme and order."""
-    return slots((place(row), cooperates(row)) for row in rows)
+    return slots((place(row), row["cooperates"]) for row in rows)
 
 
 def place(row: Mapping) -> Slot:
@@ -93,8 +84,6 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "position": position(rows),
         "served": {name: served_by(own) for name, own in models.items()},
     }
-    if by_probability(config):
-        out["reading"] = {name: reading_of(own) for name, own in models.items()}
     out["verdict"] = verdict(findings(out))
     out["success"] = success(out, redealt)
     out["claims"] = pilot_claims(out)
@@ -113,7 +102,7 @@ def findings(out: Mapping[str, Any]) -> Findings:
         {name: _corners(own) for name, own in out["models"].items()},
         f"{count(design['bulletins'], 'bulletin')} of one domain",
         [f"{count(left, 'trial')} of {design['trials']} without an answer; the same command "
-         "resumes the run"] if left else [], reading=reading_sentence(out.get("reading", {})))
+         "resumes the run"] if left else [])
 
 
 def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:
@@ -151,11 +140,10 @@ def size(table: Slots, name: str) -> dict[str, Any]:
     return stats.cohens_d(*(decisions(table, cells) for cells in sides))._asdict()
 
 
-def decisions(table: Slots, cells: Collection[tuple[str, str]]) -> list[float]:
-    """The decisions in these cells; of probabilities the mean of a slot for each."""
-    counts = [count for slot, count in table.items() if (slot.S, slot.C) in cells]
-    return [y for k, n, _ in counts if n for y in (
-        [1] * k + [0] * (n - k) if isinstance(k, int) else [k / n] * n)]
+def decisions(table: Slots, cells: Collection[tuple[str, str]]) -> list[int]:
+    """The decisions in these cells."""
+    return [y for slot, (k, n, _) in table.items() if (slot.S, slot.C) in cells
+            for y in [1] * k + [0] * (n - k)]
 
 
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
@@ -219,9 +207,9 @@ def _share(table: Slots) -> dict[str, Any]:
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """How often the option that stands first was taken, or the share that it has."""
+    """How often the option that stands first was taken."""
     taken = [y if row["order"] == "cooperative-first" else 1 - y for row in rows
-             if (y := cooperates(row)) is not None]
+             if (y := row["cooperates"]) is not None]
     share = stats.share(sum(taken), len(taken))
     return {"k": share.k, "n": share.n, "share": share.value, "low": share.low,
             "high": share.high}
@@ -304,10 +292,8 @@ def _described(out: Mapping) -> Iterator[str]:
     for name, cell in ((name, out["pooled"]["cells"][NAMES[at]]) for name, at in (
             ("symmetry and cue", HP), ("neither", LA))):
         if cell["n"]:
-            share = percent(cell["mean"], 1)
-            yield (f"With {name} the cooperative label had {share} of the two labels' probability, "
-                   f"over {count(cell['n'], 'trial')}." if "reading" in out else
-                   f"With {name} {cell['k']} of {cell['n']} decisions were cooperative ({share}).")
+            yield (f"With {name} {cell['k']} of {cell['n']} decisions were cooperative "
+                   f"({percent(cell['mean'], 1)}).")
 
 
 def pilot_may(out: Mapping) -> Iterator[str]:
@@ -332,7 +318,6 @@ def _pilot_may_not(out: Mapping) -> Iterator[str]:
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
     yield from left_open(out["verdict"])
-    yield from reading_limits(out.get("reading", {}))
     yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
     yield (f"“Generalises to all models”: {count(len(design['models']), who)} asked, on "
            f"{count(design['bulletins'], 'bulletin')} of one domain.")

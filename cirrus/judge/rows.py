@@ -61,11 +61,7 @@ class Study(NamedTuple):
 
 class Decision(NamedTuple):
     """One answer of a model agent. `cooperates`, `first_taken` (the option shown first was
-    chosen): 1, 0, or None where no decision could be read. `baseline`: the opponent is one.
-
-    Where probabilities were read both are the label's share, from 0 to 1, `decision` was drawn from
-    it, and the fields from `p_cooperate` on are filled.
-    """
+    chosen): 1, 0, or None where no decision could be read. `baseline`: the opponent is one."""
 
     id: str
     run: str
@@ -87,8 +83,8 @@ class Decision(NamedTuple):
     option_order: str
     option_first: str
     decision: str | None
-    cooperates: float | None
-    first_taken: float | None
+    cooperates: int | None
+    first_taken: int | None
     status: str
     truncated: bool
     payoff: float | None
@@ -101,12 +97,6 @@ class Decision(NamedTuple):
     reasoning_tokens: int | None
     cost_usd: float | None
     text: str
-    p_cooperate: float | None = None
-    p_other: float | None = None
-    mass: float | None = None
-    echoed: float | None = None
-    opened: str | None = None
-    answers: int | None = None
 
     @property
     def unit(self) -> tuple[int, str]:
@@ -117,14 +107,6 @@ class Decision(NamedTuple):
     def primary(self) -> bool:
         """Round 1, first encounter, no baseline."""
         return self.round == 1 and self.encounter == 1 and not self.baseline
-
-
-READ_FIELDS = ("p_cooperate", "p_other", "mass", "echoed", "opened", "answers")
-
-
-def are_shares(rows: Iterable[Decision]) -> bool:
-    """Whether these decisions were read as probabilities; a study's all are, or none."""
-    return any(row.answers is not None for row in rows)
 
 
 # --- which runs --------------------------------------------------------------------------------
@@ -307,7 +289,7 @@ def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping
     """Words that many rows share are held once: a study keeps 100,000 rows."""
     own, peer = game["pair"][side], game["pair"][1 - side]
     act, tokens = game["decision"][own], answer["tokens"]
-    cooperates = _outcome(run, act, answer)
+    cooperates = None if act is None else int(act == run.cooperative)
     first = game["order"] == "cooperative-first"
     payoffs = game["raw_payoffs"]
     return Decision(
@@ -321,12 +303,4 @@ def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping
         game["power_after"][own], *(answer[name] and intern(answer[name])
                                     for name in ("model", "served_model", "provider")),
         tokens["prompt"], tokens["output"], tokens["reasoning"], answer["cost_usd"],
-        answer["text"] or "", *(answer.get(name) for name in READ_FIELDS))
-
-
-def _outcome(run: Run, act: str | None, answer: Mapping) -> float | None:
-    """1, 0, or the share that was read; a share of exactly 0 or 1 is one too."""
-    if "cooperates" not in answer:
-        return None if act is None else int(act == run.cooperative)
-    share = answer["cooperates"]
-    return None if share is None else float(share)
+        answer["text"] or "")

@@ -83,19 +83,8 @@ STRATEGIES = list_of(record(
                         "folder"),
     simulated=SIMULATED))
 
-# A server rounds: what it lists may add up to a little more than 1.
-CHANCE = maybe(plain("a probability", lambda v: is_number(v) and 0 <= v <= 1.01))
-READ = {name: (sometimes(kind), f"where probabilities are read: {says}") for name, (kind, says) in {
-    "cooperates": (CHANCE, "the cooperative label's share of the two; what is analysed"),
-    "p_cooperate": (CHANCE, "probability of the cooperative label, ended"),
-    "p_other": (CHANCE, "that of the other"), "mass": (CHANCE, "their sum"),
-    "echoed": (CHANCE, "that of beginning a label and going on otherwise, as in copying the form"),
-    "unfollowed": (CHANCE, "that of ways that were not asked to their end"),
-    "opened": (maybe(TEXT), "what the turn was opened with; null: the reply itself was read"),
-    "answers": (ORDINAL, "calls that it took")}.items()}
 ANSWER = record(
-    status=(STATUS, "how the answer was read; ok: exactly one of the two options, or both labels' "
-            "probabilities"),
+    status=(STATUS, "how the answer was read; ok: exactly one of the two options"),
     text=(maybe(TEXT), "the answer as given; null of a baseline"),
     policy_id=(maybe(NAME), "the declared policy that this side saw; null of a baseline"),
     model=(maybe(NAME), "the model that was asked; null of a baseline"),
@@ -103,7 +92,7 @@ ANSWER = record(
     provider=(maybe(NAME), "the upstream that answered"),
     tokens=(TOKENS, "what it took"),
     cost_usd=(maybe(USD), "dollars; null where nobody knows; 0 of a baseline"),
-    **BESIDE, **READ)
+    **BESIDE)
 GAME = record(
     id=(NAME, "id of the encounter; its two requests end in /a and /b, in the order of `pair`"),
     pair=(list_of(HASH, 2), "the two agents, by their names in this round"),

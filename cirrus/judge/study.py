@@ -29,13 +29,9 @@ from cirrus.judge.effects import (
     corner,
     count_in,
     label_rule,
-    reading_limits,
-    reading_of,
-    reading_sentence,
     tested,
     units_of,
     where,
-    whole_reading,
 )
 from cirrus.judge.endpoint import (
     SECONDARY,
@@ -46,7 +42,6 @@ from cirrus.judge.endpoint import (
 )
 from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.rows import (
-    READ_FIELDS,
     Decision,
     Run,
     Study,
@@ -71,14 +66,10 @@ from cirrus.markers.ratings import Policy, Rater, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
 from common.cli import TYPED
-from common.parsing import by_probability
 from common.preflight import fixed
 from common.wire import UNANSWERED
 from show.figures import count, p_is, points, span
 from stats.results import Count
-
-# Of a decision that was read as probabilities, what `reading_of` goes by.
-READ = ("S", "C", "bulletin", "label_scheme", "cooperates", *READ_FIELDS)
 
 
 class Collected:
@@ -95,11 +86,10 @@ class Collected:
         self.first: dict[str, dict[str, list[str]]] = {}
         self.policies: list[Policy] = []
         self.served: dict[str, dict[str, set]] = {}
-        self.read: dict[str, dict[str, list[dict[str, Any]]]] = {}  # shares, by part and model
         for run in study.runs:
             lost = {policy["policy_id"] for policy in policies(run) if self._policy(run, policy)}
             for row in decisions(run):
-                self._decision(row._replace(cooperates=None, first_taken=None, mass=None)
+                self._decision(row._replace(cooperates=None, first_taken=None)
                                if row.policy in lost else row)
 
     def _decision(self, row: Decision) -> None:
@@ -112,9 +102,6 @@ class Collected:
             self.statuses.setdefault(cell_of(row), Counter())[row.status] += 1
         if row.encounter == 1 and (part := part_of(row.role, row.domain)) is not None:
             count_in(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
-            if row.answers is not None:
-                self.read.setdefault(part, {}).setdefault(row.model, []).append(
-                    {**{name: getattr(row, name) for name in READ}, "order": row.option_order})
         told = self.course.setdefault((row.role, row.domain, row.round, row.encounter), [0, 0, 0])
         told[0] += row.cooperates or 0
         told[1] += row.cooperates is not None
@@ -195,10 +182,6 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
         "markers": agreement.block(data.policies, usual, raters, study.simulated),
         "runs": [_run(run) for run in study.runs],
     }
-    if by_probability(study.runs[0].config):
-        out["design"] |= {"reading": "probability", "opening": study.runs[0].config["opening"]}
-        out["reading"] = {name: reading_of(rows)
-                          for name, rows in sorted(data.read.get(home, {}).items())}
     out["cost"] = _cost(out["runs"])
     plans = {gate["next"] for gate in out["gates"]} - {None}
     out["next"] = _command(out["design"], plans.pop() if len(plans) == 1 else "study") if (
@@ -209,20 +192,9 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
     if mechanism is not None:
         out["mechanism"] = {"verdict": mechanism["verdict"],
                             "design_sha256": mechanism["design_sha256"]}
-        out["verdict"] = _repeated(out, mechanism["verdict"])
+        out["verdict"] = repeated(out["verdict"], mechanism["verdict"], out["gates"])
     out["claims"] = study_claims(out)
     return out
-
-
-def _repeated(out: Mapping[str, Any], mechanism: Mapping[str, Any]) -> dict[str, Any]:
-    """The verdict with a mechanism study's word, where the own reading bears one, and says so."""
-    parts = out.get("reading", {})
-    if not whole_reading(parts):
-        return out["verdict"]
-    found = repeated(out["verdict"], mechanism, out["gates"])
-    kinds = reading_sentence(parts)
-    return found if kinds in found["sentence"] else found | {
-        "sentence": f"{found['sentence']} {kinds}"}
 
 
 def established(table: Slots) -> dict[str, Any]:
@@ -249,8 +221,7 @@ def findings(out: Mapping[str, Any], table: Slots) -> Findings:
         {name: _corners(where(table, model=name)) for name in names},
         f"{count(len(units_of(table)), 'bulletin')} of one domain",
         [f"{count(len(unfinished), 'run')} unfinished ({', '.join(unfinished[:3])}"
-         f"{', …' * (len(unfinished) > 3)}); the same command resumes them"] if unfinished else [],
-        reading=reading_sentence(out.get("reading", {})))
+         f"{', …' * (len(unfinished) > 3)}); the same command resumes them"] if unfinished else [])
 
 
 def _corners(table: Slots) -> dict[str, Corner]:
@@ -259,8 +230,7 @@ def _corners(table: Slots) -> dict[str, Corner]:
 
 def _command(design: Mapping[str, Any], plan: str) -> str:
     """The command that brings what a gate lacks, of this study's size."""
-    read = f" --read {design['reading']}" if "reading" in design else ""
-    return (f"python3 run_tournament.py --plan {plan}{read} --agents {design['agents']} --rounds "
+    return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
             f"{max(MIN_BULLETINS, design['rounds'])} --seeds "
             f"{','.join(map(str, design['seeds']))} --models "
             f"{','.join(filter(TYPED, design['models']['decision']))}")
@@ -422,7 +392,6 @@ def _study_may_not(out: Mapping[str, Any]) -> Iterator[str]:
     if out["simulated"]:
         yield "Anything about any model: these answers are SIMULATED."
     yield from left_open(out["verdict"])
-    yield from reading_limits(out.get("reading", {}))
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     yield from out["limits"]

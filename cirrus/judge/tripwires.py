@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus.judge.effects import ALPHA, average, cell_name, total
-from cirrus.judge.rows import Decision, are_shares
+from cirrus.judge.effects import ALPHA, average, cell_name
+from cirrus.judge.rows import Decision
 from common.wire import UNANSWERED
 from show.figures import interval, p_is, percent
 
@@ -35,16 +35,13 @@ def tripwires(rows: Sequence[Decision], counts: Counts,
     all rounds. `policies`: {cell: {run: policies of round 1, one an agent}}. `served`: {model:
     {"models": …, "providers": …}}. `written`: {cell: {status: policies}} of all rounds.
     """
-    cut = _wire(None, UNCUT) if are_shares(rows) else truncation(counts)
-    wires = {"unreadable": unreadable(counts), "truncation": cut,
+    wires = {"unreadable": unreadable(counts), "truncation": truncation(counts),
              "position": position(rows), "overlap": overlap(policies),
              "attrition": attrition(rows), "policies": unwritten(written or {}),
              "served": several(served, rows)}
     return [{"tripwire": name, "title": TITLES[name], **wires[name]} for name in TITLES]
 
 
-UNCUT = "decisions were read as probabilities: no answer runs on to where it could be cut off"
-UNTESTED = "whether they decided differently is not tested: Fisher's test has no shares"
 TITLES = {
     "unreadable": f"Unreadable answers above {MAX_UNREADABLE:.0%} in a cell",
     "truncation": f"Truncation differs by more than {100 * MAX_TRUNCATION_GAP:g} points "
@@ -123,9 +120,9 @@ def position(rows: Sequence[Decision]) -> Wire:
     """Was the option shown first taken more, or less, often than the other?
 
     Exact sign-flip test over the slots whose order was drawn: a pair's encounter under a seed and
-    domain, shared by all runs of the seed and both sides. Shares that were read count as such.
+    domain, shared by all runs of the seed and both sides.
     """
-    slots: dict[tuple, float] = {}
+    slots: dict[tuple, int] = {}
     taken = [row for row in rows if row.first_taken is not None]
     if len({row.option_order for row in rows}) < 2:
         return _wire(None, "one option order only: position and act can't be told apart")
@@ -133,17 +130,14 @@ def position(rows: Sequence[Decision]) -> Wire:
         pair = tuple(sorted((row.agent, row.opponent)))
         slot = (row.seed, row.domain, pair)
         slots[slot] = slots.get(slot, 0) + 2 * row.first_taken - 1
-    k, n = total(row.first_taken for row in taken), len(taken)
+    k, n = sum(row.first_taken for row in taken), len(taken)
     if n == 0:
         return _wire(None, "no readable decisions")
     test = stats.sign_flip_test([slots[slot] for slot in sorted(slots)])
-    of, took = (f"{k} of {n}", f"{k} of {n} ({percent(k / n)}) took the first")
-    if are_shares(taken):
-        of = took = f"the first has {percent(k / n, 1)} of the two labels' probability, {n} read"
     if test.p is None:
-        return _wire(None, f"{of}; no test: {test.why}", k=k, n=n)
-    return _wire(test.p < ALPHA, f"{took}, {p_is(test.p)} over {len(slots)} drawn orders", k=k,
-                 n=n, p=test.p, slots=len(slots))
+        return _wire(None, f"{k} of {n}; no test: {test.why}", k=k, n=n)
+    return _wire(test.p < ALPHA, f"{k} of {n} ({percent(k / n)}) took the first, {p_is(test.p)} "
+                 f"over {len(slots)} drawn orders", k=k, n=n, p=test.p, slots=len(slots))
 
 
 def attrition(rows: Sequence[Decision]) -> Wire:
@@ -214,10 +208,7 @@ def _jaccards(texts: Sequence[str]) -> Pairs:
 
 def by_upstream(rows: Sequence[Decision]) -> dict[str, dict[str, dict[str, Any]]]:
     """{model: {upstream: cooperation there}} of models with several upstreams; each against the
-    model's others by Fisher's exact test, Holm-adjusted over all. None of shares, which it can't
-    count."""
-    if are_shares(rows):
-        return {}
+    model's others by Fisher's exact test, Holm-adjusted over all."""
     counts: dict[tuple[str, str], list[int]] = {}
     for row in rows:
         if row.cooperates is not None and row.provider is not None:
@@ -248,8 +239,6 @@ def several(served: Mapping[str, Mapping[str, Iterable[str]]],
     apart = [f"{model} at {name} cooperated {own['k']} of {own['n']}, {p_is(own['p_holm'])} (Holm)"
              for model, each in upstreams.items() for name, own in each.items()
              if own["p_holm"] < ALPHA]
-    if said and are_shares(rows):
-        apart = [UNTESTED]
     return _wire(bool(said) if known else None,
                  "; ".join(said + apart) or ("one each" if known else "no answers"), served=known,
                  **({"upstreams": upstreams} if upstreams else {}))

@@ -81,7 +81,6 @@ class Findings(NamedTuple):
     scope: str
     unfinished: Sequence[str] = ()
     proofs: Mapping[str, Proof] = {}
-    reading: str = ""    # how decisions were read, where they are probabilities
 
 
 def verdict(study: Findings) -> dict[str, Any]:
@@ -99,10 +98,8 @@ def verdict(study: Findings) -> dict[str, Any]:
         word = max(proven.values(), key=WORDS.index)
         why = f"every required contrast holds for {_listed(_holding(models, word))}"
     open_rivals = rivals(study.effects, word)
-    sentence = SENTENCES[word](study, why, models, open_rivals)
-    sentence += f" {study.reading}" if study.reading else ""
-    return {"word": word, "sentence": sentence, "open": open_rivals, "why": why, "models": models,
-            "scope": study.scope}
+    return {"word": word, "sentence": SENTENCES[word](study, why, models, open_rivals),
+            "open": open_rivals, "why": why, "models": models, "scope": study.scope}
 
 
 # --- the three lower words ---------------------------------------------------------------------

@@ -15,8 +15,8 @@ from typing import Any
 
 import stats
 from cirrus.judge.effects import ALPHA
-from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, SHARES, left_out_of, model_row, rounded
-from cirrus.judge.rows import Decision, are_shares
+from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, left_out_of, model_row, rounded
+from cirrus.judge.rows import Decision
 from cirrus.markers.labels import FAMILIES, KINDS, Weight, Weights, fit, labels, marked
 from cirrus.markers.ratings import Labels, Policy, Rater, items_of
 from show.document import Code, Fold, Line, Table, Tag, Words
@@ -123,9 +123,7 @@ MARKED = ("acausal", "compliance")
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """The model on readable decisions whose policy is labelled; none on shares. `labels`: {policy
-    id: labels}."""
-    rows = list(rows)
+    """The model on readable decisions whose policy is labelled. `labels`: {policy id: labels}."""
     read = [row for row in rows if row.cooperates is not None]
     data = [_row(row, labels[row.policy]) for row in read if _known(labels.get(row.policy))]
     gone = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
@@ -135,8 +133,6 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
     out = {"formula": "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)]),
            "rows": len(data), "unlabelled": len(read) - len(data), "left_out": gone,
            "terms": None, "acausal": None, "separated": False, "why": None}
-    if are_shares(rows):
-        return out | {"why": SHARES}
     if not data:
         return out | {"why": "no readable decision rests on a labelled policy"}
     if "acausal" in gone:
@@ -168,10 +164,9 @@ def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]
 
 
 def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:
-    """{family: {decision: k of n rationales that hold a codebook pattern}}: description only. What
-    is read as probabilities has none."""
+    """{family: {decision: k of n rationales that hold a codebook pattern}}: description only."""
     times = Counter((row.decision, after_decision(row.text)) for row in rows
-                    if row.decision is not None and row.answers is None)
+                    if row.decision is not None)
     said = [(act, marked(text), n) for (act, text), n in times.items()]
     acts = sorted({act for act, *_ in said})
     return {family: {act: {"k": sum(n for own, found, n in said if own == act and found[family]),

@@ -22,7 +22,6 @@ from cirrus.markers.labels import FAMILIES, Weights, labels
 from cirrus.markers.ratings import item_id, raters, readable
 from cirrus.reports import study as reports
 from common.artifacts import canonical_json, csv_parts, json_file, write_atomic
-from common.parsing import by_probability
 from show.document import Document, files, terminal
 
 SHARED = {
@@ -77,32 +76,16 @@ COLUMNS: dict[str, dict[str, str]] = {
         "status": "the worse of the two statuses"},
 }
 
-# Further columns of decisions.csv, where probabilities were read.
-READ_COLUMNS = {
-    "p_cooperate": "probability of the cooperative label, ended; `cooperates` is its share of "
-                   "both, `first_taken` that of the first option, and `decision` was drawn",
-    "p_other": "probability of the other label", "mass": "their sum",
-    "echoed": "probability of beginning a label and going on otherwise, as in copying the form",
-    "opened": "what the turn was opened with; empty: the reply itself was read",
-    "answers": "calls that it took"}
-
-
-def columns_of(study: Study) -> dict[str, dict[str, str]]:
-    """{file: {column: meaning}} of this study."""
-    read = READ_COLUMNS if by_probability(study.runs[0].config) else {}
-    return COLUMNS | {"decisions.csv": COLUMNS["decisions.csv"] | read}
-
 
 def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[bytes]]]:
     """(file name below the analysis' folder, its content in parts). The files were checked when
     the analysis read them."""
     tables = {"decisions.csv": _decisions, "games.csv": _games,
               "policies.csv": lambda run: _policies(run, weights)}
-    columns = columns_of(study)
     for name, rows in tables.items():
-        yield f"exports/{name}", csv_parts(list(columns[name]),
+        yield f"exports/{name}", csv_parts(list(COLUMNS[name]),
                                            chain.from_iterable(map(rows, study.runs)))
-    yield "exports/dictionary.csv", csv_parts(["file", "column", "meaning"], _dictionary(columns))
+    yield "exports/dictionary.csv", csv_parts(["file", "column", "meaning"], _dictionary())
 
 
 def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | None = None
@@ -128,7 +111,7 @@ def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
 
 
 def write_figures(report: Document, folder: Path) -> list[str]:
-    """Every figure as SVG, every table as CSV, straight into the folder; their names."""
+    """Every figure as SVG, every table as LaTeX and CSV, straight into the folder; their names."""
     folder.mkdir(parents=True, exist_ok=True)
     made = dict(files(report))
     for name, content in made.items():
@@ -136,8 +119,8 @@ def write_figures(report: Document, folder: Path) -> list[str]:
     return list(made)
 
 
-def _dictionary(columns: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, str]]:
-    for name, meanings in columns.items():
+def _dictionary() -> Iterator[dict[str, str]]:
+    for name, meanings in COLUMNS.items():
         for column, meaning in meanings.items():
             yield {"file": name, "column": column, "meaning": meaning}
 

@@ -66,13 +66,12 @@ NOTE = (
     "over models p is adjusted by Holm.")
 
 
-def document(out: Mapping[str, Any], foot: Foot, trials: Texts | None, quality: Sequence[Any],
-             reading: Sequence[Section] = ()) -> Document:
-    """The report. `out`: the analysis; `quality`: blocks on how the trials ended; `reading`: on
-    how they were read."""
+def document(out: Mapping[str, Any], foot: Foot, trials: Texts | None,
+             quality: Sequence[Any]) -> Document:
+    """The report. `out`: the analysis; `quality`: blocks on how the trials ended."""
     return Document(
         "CIRRUS-24 mechanism study", _question(out), out["verdict"]["sentence"], foot,
-        _slopes(out), [_words(out)], [*reading, *_sections(out, quality)], trials)
+        _slopes(out), [_words(out)], list(_sections(out, quality)), trials)
 
 
 def _question(out: Mapping) -> str:

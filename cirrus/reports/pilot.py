@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from show.document import (
     Code,
     Columns,
     Document,
+    Each,
     Fold,
     Foot,
     Plot,
@@ -44,7 +45,7 @@ from show.figures import (
     rate,
     span,
 )
-from show.html import pages
+from show.html import page_makers
 from show.plots import Dots, Intervals, Lines, Point, Stack
 
 SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
@@ -60,11 +61,11 @@ EFFECTS_NOTE = (
 
 
 def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
-          hashes: Mapping[str, str]) -> dict[str, str]:
-    """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
+          hashes: Mapping[str, str]) -> dict[str, Callable[[], bytes]]:
+    """{file name: what makes its content}. `prompts`: {trial id: (system, user)} of the trials that
     were asked. `hashes`: of design and trials, for the foot."""
     report = document(out, hashes, texts(rows, prompts))
-    return {"pilot-summary.md": markdown(report)} | pages(report)
+    return {"pilot-summary.md": lambda: markdown(report).encode()} | page_makers(report)
 
 
 def read(analysis: Path) -> Document:
@@ -86,8 +87,8 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
     if "mechanism" in out:
         from cirrus.reports import mechanism
         return mechanism.document(
-            out, foot, trials, [_statuses(out), Bullets(list(quality(out)))],
-            list(reading_sections(out)))._replace(stamps=stamps)
+            out, foot, trials, [_statuses(out), Bullets(list(quality(out)))]
+            )._replace(stamps=stamps)
     return Document(
         "CIRRUS-24 pilot", _question(out), answer(out), foot,
         _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
@@ -115,7 +116,6 @@ def _sections(out: Mapping) -> Iterator[Section]:
     yield Section("What may be said", [Columns([
         [Section("From these data", [Bullets(out["claims"]["may"])])],
         [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
-    yield from reading_sections(out)
     yield Section("Quality of the data", [_statuses(out), Bullets(list(quality(out)))])
     if out["outcomes"]["read"]:
         yield Section("Cooperation and effects", [
@@ -164,9 +164,7 @@ def _outcomes(out: Mapping) -> Plot:
     for name, own in out["models"].items():
         k, n, missing = (sum(cell[key] for cell in own["cells"].values())
                          for key in ("k", "n", "missing"))
-        # Shares of probability add up to no whole number; the last digits differ by Python.
-        acts[name] = {"cooperative": round(k, 1), "other act": round(n - k, 1),
-                      "no decision": missing}
+        acts[name] = {"cooperative": k, "other act": n - k, "no decision": missing}
     return Plot(Stack("Outcomes by model", acts, OUTCOMES),
                 "How the trials ended. What could not be read is never a decision.")
 
@@ -205,7 +203,7 @@ def quality(out: Mapping) -> Iterator[str]:
     """Missing data, labels, position, cost, in sentences."""
     position = out["position"]
     yield from _by_label(out) if "labels" in out else ()
-    if position["share"] is not None and "reading" not in out:
+    if position["share"] is not None:
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
                f"decisions: {rate(position['share'], position['low'], position['high'])}.")
     for name, served in out["served"].items():
@@ -243,7 +241,7 @@ def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Te
     return Texts(
         "Trials: the first block of every bulletin and model" if nine else "Every trial",
         "Each fold holds the prompt as sent and the answer as received; the whole is in "
-        "trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in ordered],
+        "trials.jsonl.gz.", Each(lambda row: _trial(row, prompts.get(row["id"])), ordered),
         {"model": models, "cell": [cell for cell in cells if any(
             _cell_of(row) == cell for row in rows)],
          "outcome": sorted({_outcome(row) for row in rows})})
@@ -254,13 +252,7 @@ def _cell_of(row: Mapping) -> str:
 
 
 def _outcome(row: Mapping) -> str:
-    if row.get("p_cooperate") is None or row["cooperates"] is None:
-        return row["decision"] or row["status"]
-    return "mostly cooperative" if row["cooperates"] > 0.5 else "mostly the other"
-
-
-def _kind(row: Mapping) -> str:
-    return ACTS[None if row["cooperates"] is None else round(row["cooperates"])]
+    return row["decision"] or row["status"]
 
 
 def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
@@ -270,7 +262,7 @@ def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
         parts += [Section(name, [Verbatim(words)])
                   for name, words in zip(("System prompt", "Prompt"), prompt, strict=True)]
     return Fold(
-        [Tag(_outcome(row), _kind(row)), row["model"],
+        [Tag(_outcome(row), ACTS[row["cooperates"]]), row["model"],
          f"· run {row['run']} · S {row['S']}, C {row['C']}",
          Small(f"· {row['bulletin']} {row['variant']} · {row['label_scheme']} {row['order']}")],
         [*parts, Words(row["id"] + (f" · served by {served}" if served else ""), "dim")],
@@ -279,11 +271,6 @@ def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
 
 def _answer(row: Mapping) -> list[Verbatim | Words]:
     left = len(row["text"]) - SHOWN
-    if row.get("mass") is not None:
-        return [Words(f"cooperative label {percent(row['p_cooperate'], 2)}, other "
-                      f"{percent(row['p_other'], 2)}, copies on {percent(row['echoed'], 2)}; "
-                      f"share of the cooperative one {percent(row['cooperates'], 1)}"),
-                Verbatim((row["opened"] or "") + row["text"])]
     if not row["text"]:
         return [Words(f"no text ({row['status']})", "dim")]
     more = [Words(f"… {plain(left, 0)} more characters in trials.jsonl.gz", "dim")]

@@ -64,11 +64,6 @@ EFFECTS_NOTE = (
     "First encounters of all rounds: mean over bulletins of the difference inside each; 95% "
     "interval from sign flips over bulletins, and no narrower than Newcombe's score interval; "
     "two-sided sign-flip test. “–”: can't be computed; acausal-analysis.json says why.")
-SHARES_NOTE = (
-    "First encounters of all rounds, the cooperative label's share of both labels' probability: "
-    "mean over bulletins of the difference inside each; 95% interval and two-sided test from sign "
-    "flips over bulletins, since what is read has no sampling of answers. “–”: can't be computed; "
-    "acausal-analysis.json says why.")
 SPECIFIED_NOTE = (
     "Mean over units (an agent under a seed), 95% t interval and two-sided sign-flip test. Agents "
     "of a seed share its bulletin, so these intervals may exclude 0 where those over bulletins do "
@@ -148,12 +143,9 @@ def _sections(out: Mapping[str, Any], study: Study | None) -> Iterator[Section]:
     if _cells(out):
         yield Section("Cooperation and effects", [
             Columns([[_dots(out)], [_intervals(out)]]), _effects(out), _by(out),
-            Words(SHARES_NOTE if "reading" in out else EFFECTS_NOTE, "dim")])
+            Words(EFFECTS_NOTE, "dim")])
         yield Section("As specified: round 1, agents of a seed as units", [
             _specified(out), Words(SPECIFIED_NOTE, "dim")])
-    if "reading" in out:
-        from cirrus.reports.pilot import reading_sections
-        yield from reading_sections(out)
     yield Section("The same contrast elsewhere", [Table(
         ["data", "points (95% interval)", "bulletins against", "p", "remark"],
         [[*_effect(PARTS[name], part["effect"]), part["effect"]["why"] or ""]
@@ -198,10 +190,8 @@ def _cells(out: Mapping[str, Any]) -> list[Mapping]:
 # --- figures -----------------------------------------------------------------------------------
 
 def _point(cell: Mapping) -> Point:
-    # Shares of probability add up to no whole number.
-    held = f"{cell['k']}/{cell['n']}" if isinstance(cell["k"], int) else f"{cell['n']} read"
     return Point(f"S {cell['S']} · C {cell['C']}", cell["mean"], cell["low"], cell["high"],
-                 held, cell["C"], cell["S"] == "low")
+                 f"{cell['k']}/{cell['n']}", cell["C"], cell["S"] == "low")
 
 
 def _interaction(out: Mapping[str, Any]) -> Plot | None:
@@ -423,9 +413,6 @@ def _folds(run: Run, rounds: int, weights: Weights) -> Iterator[Fold]:
 
 def _answer(row: Decision) -> str:
     answer = " ".join(row.text[:SHOWN].split())
-    if row.answers is not None and row.cooperates is not None:
-        answer = (f"drawn; the cooperative label has {percent(row.cooperates, 1)} of the two "
-                  f"labels' {percent(row.mass, 1)}")
     return f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
 
 

@@ -9,14 +9,14 @@
 folder made under another identity is refused, with the keys that differ.
 """
 
+import fcntl
 import json
 import os
 import platform
 import re
-import sys
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import VERSION, Incomplete, Stop, UsageError
-from common.artifacts import content_sha256, json_file, sha256, sweep, write_atomic
+from common.artifacts import canonical_json, content_sha256, json_file, sha256, sweep, write_atomic
 from common.journal import InFlight, Journal
 from common.wire import MOST_USD
 
@@ -121,7 +121,7 @@ class RunFolder:
 
     def _open(self) -> None:
         sweep(self.path)
-        self.manifest = self._read_manifest()
+        self.manifest = read_manifest(self.path) if self.manifest_path.exists() else {}
         self.fresh = not self.manifest
         # A kill can fall between the first, still empty journal and its manifest.
         if self.fresh and any(p.stat().st_size for p in self.path.glob("journal.jsonl*")):
@@ -218,25 +218,13 @@ class RunFolder:
         """Drop the lock; take back a folder in which nothing was ever asked."""
         used = (self.journal and self.journal.asked) or (self.path / "inflight.jsonl").exists()
         if self._made and not used and not any(self.path.glob("*.md")):
-            for name in ("manifest.json", "journal.jsonl", PROMPTS, ".lock"):
+            for name in ("manifest.json", "journal.jsonl", PROMPTS):
                 with suppress(OSError):
                     (self.path / name).unlink()
             for made in self._made:
                 with suppress(OSError):
                     made.rmdir()
         unlock(self._lock)
-
-    def _read_manifest(self) -> dict:
-        if not self.manifest_path.exists():
-            return {}
-        try:
-            data = json.loads(self.manifest_path.read_bytes())
-            json_file(data)  # what can't be written again is no manifest of ours
-            _check_manifest(data)
-            return data
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise UsageError(f"{self.manifest_path}: not a manifest; restore it, "
-                             "or use another --run-id") from None
 
     def _compare(self) -> None:
         differ = changes(self.manifest["identity"], self.identity) if self.manifest else []
@@ -314,31 +302,67 @@ def _seconds(start: str, end: str) -> float | None:
         return None
 
 
-def _check_manifest(data: Mapping) -> None:
-    """ValueError, KeyError or TypeError where a resumed run could not go on from it."""
-    lost, sessions = data["cost"].get("lost_usd", 0.0), data["sessions"]
-    if not isinstance(data["identity"], dict) or not 0 <= lost < MOST_USD:
-        raise ValueError("identity or cost")
-    if not isinstance(sessions, list) or not isinstance(data.get("files", {}), dict):
-        raise ValueError("sessions or files")
-    for session in sessions:
-        elapsed = session["elapsed_s"]
-        if not isinstance(session["started"], str) or not 0 <= (elapsed or 0) < MOST_USD:
-            raise ValueError("sessions")
+NUMBER = (int, float)
+MANIFEST = {"artifact": str, "state": str, "identity": dict, "cost": dict, "sessions": list}
+FINISHED = {"journal": dict, "files": dict, "statuses": dict, "served": dict, "elapsed_s": NUMBER}
+WITHIN = {"identity": {"config": dict, "prompts": dict, "provider": str},
+          "cost": {"spent_usd": NUMBER, "lost_usd": NUMBER},
+          "journal": {"head_sha256": str, "attempts": int}}
 
 
-def lock(folder: Path):
-    """An advisory lock that the system drops with the process, however that ends."""
-    if sys.platform == "win32":
-        import msvcrt
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
-        take = lambda: msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # noqa: E731
-    else:
-        import fcntl
-        handle = os.open(folder, os.O_RDONLY)
-        take = lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # noqa: E731
+def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
+    """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
+    path = Path(folder) / "manifest.json"
     try:
-        take()
+        manifest = json.loads(path.read_bytes())
+        canonical_json(manifest).encode()  # what can't be written again is no manifest of ours
+        fault = _manifest_fault(manifest)
+        if not fault and known and manifest["artifact"] not in known:
+            fault = f"artifact {manifest['artifact'][:40]!r} is not one of {', '.join(known)}"
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; give a run's folder") from None
+    except (ValueError, RecursionError):
+        fault = "not JSON"
+    if fault:
+        raise UsageError(f"{path}: not the manifest of a run that can be read here ({fault}); "
+                         "restore it from a copy")
+    return manifest
+
+
+def _manifest_fault(manifest: Any) -> str | None:
+    if not isinstance(manifest, dict):
+        return "no object"
+    shape = MANIFEST | (FINISHED if manifest.get("state") != "running" else {})
+    if fault := _shape_fault(manifest, shape, ""):
+        return fault
+    if manifest["state"] not in ("running", "complete", "incomplete"):
+        return f"state {manifest['state'][:40]!r}"
+    for key, inner in WITHIN.items():
+        if key in shape and (fault := _shape_fault(manifest[key], inner, f"{key}.")):
+            return fault
+    tables = [manifest["identity"]["prompts"], manifest.get("files", {})]
+    if not all(isinstance(table, dict) and all(isinstance(value, str) for value in table.values())
+               for table in tables):
+        return "prompts or files without hashes"
+    sessions = all(isinstance(session, dict) and isinstance(session.get("started"), str)
+                   and 0 <= (session.get("elapsed_s") or 0) < MOST_USD
+                   for session in manifest["sessions"])
+    return None if sessions and 0 <= manifest["cost"]["lost_usd"] < MOST_USD else "sessions or cost"
+
+
+def _shape_fault(value: Mapping, shape: Mapping, prefix: str) -> str | None:
+    for key, kind in shape.items():
+        found = value.get(key)
+        if not isinstance(found, kind) or isinstance(found, bool):
+            return f"{prefix}{key} {str(found)[:40]!r}"
+    return None
+
+
+def lock(folder: Path) -> int:
+    """An advisory lock that the system drops with the process, however that ends."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)
         raise UsageError(f"{folder}: another process is working on this run; "
@@ -346,6 +370,6 @@ def lock(folder: Path):
     return handle
 
 
-def unlock(handle) -> None:
+def unlock(handle: int | None) -> None:
     if handle is not None:
         os.close(handle)

@@ -8,7 +8,6 @@ by what they say: zlib builds differ). Nothing is asked, nothing is written.
 """
 
 import gzip
-import json
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -23,12 +22,12 @@ from common.artifacts import (
 )
 from common.instrument import FREE, Derived, Instrument, Simulated, derived, unanswered
 from common.journal import Answers, Known, begins, journal_file
-from common.runs import PROMPTS, Origin, code_hashes, kept_prompts
+from common.runs import PROMPTS, Origin, code_hashes, kept_prompts, read_manifest
 from common.wire import Model, Upstream
 
 PREREG = "prereg.json"  # beside the runs of a plan
 # In a run's folder beside what is derived.
-KEPT = {"manifest.json", "journal.jsonl", "journal.jsonl.gz", "inflight.jsonl", PROMPTS, ".lock"}
+KEPT = {"manifest.json", "journal.jsonl", "journal.jsonl.gz", "inflight.jsonl", PROMPTS}
 SHOWN = 40          # characters around a first difference
 SHOWN_PROBLEMS = 3  # of the questions in a journal
 
@@ -141,60 +140,6 @@ def derive_again(folder: Path, instruments: Instruments) -> Derived:
     if problems := answers.problems():
         raise UsageError(f"{folder}: {problems[0]}; --verify lists all")
     return again
-
-
-NUMBER = (int, float)
-MANIFEST = {"artifact": str, "state": str, "identity": dict, "cost": dict, "sessions": list}
-FINISHED = {"journal": dict, "files": dict, "statuses": dict, "served": dict, "elapsed_s": NUMBER}
-WITHIN = {"identity": {"config": dict, "prompts": dict, "provider": str},
-          "cost": {"spent_usd": NUMBER, "lost_usd": NUMBER},
-          "journal": {"head_sha256": str, "attempts": int}}
-
-
-def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
-    """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
-    path = Path(folder) / "manifest.json"
-    try:
-        manifest = json.loads(path.read_bytes())
-        canonical_json(manifest).encode()  # what can't be written again is no manifest of ours
-        fault = _manifest_fault(manifest)
-        if not fault and known and manifest["artifact"] not in known:
-            fault = f"artifact {manifest['artifact'][:40]!r} is not one of {', '.join(known)}"
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; give a run's folder") from None
-    except (ValueError, RecursionError):
-        fault = "not JSON"
-    if fault:
-        raise UsageError(f"{path}: not the manifest of a run that can be read here ({fault}); "
-                         "restore it from a copy")
-    return manifest
-
-
-def _manifest_fault(manifest: Any) -> str | None:
-    if not isinstance(manifest, dict):
-        return "no object"
-    shape = MANIFEST | (FINISHED if manifest.get("state") != "running" else {})
-    if fault := _shape_fault(manifest, shape, ""):
-        return fault
-    if manifest["state"] not in ("running", "complete", "incomplete"):
-        return f"state {manifest['state'][:40]!r}"
-    for key, inner in WITHIN.items():
-        if key in shape and (fault := _shape_fault(manifest[key], inner, f"{key}.")):
-            return fault
-    tables = [manifest["identity"]["prompts"], manifest.get("files", {})]
-    if not all(isinstance(table, dict) and all(isinstance(value, str) for value in table.values())
-               for table in tables):
-        return "prompts or files without hashes"
-    whole = all(isinstance(session, dict) for session in manifest["sessions"])
-    return None if whole else "sessions"
-
-
-def _shape_fault(value: Mapping, shape: Mapping, prefix: str) -> str | None:
-    for key, kind in shape.items():
-        found = value.get(key)
-        if not isinstance(found, kind) or isinstance(found, bool):
-            return f"{prefix}{key} {str(found)[:40]!r}"
-    return None
 
 
 def open_run(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:

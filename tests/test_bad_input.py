@@ -138,7 +138,7 @@ def test_a_manifest_that_is_none_is_refused(cli, tmp_path):
     cli(PILOT, *SMALL)
     (run_in(tmp_path / "o") / "manifest.json").write_text("{")
     before = tree(tmp_path)
-    one_line(cli(PILOT, *SMALL), 2, "manifest.json: not a manifest")
+    one_line(cli(PILOT, *SMALL), 2, "manifest.json: not the manifest of a run")
     assert tree(tmp_path) == before
 
 

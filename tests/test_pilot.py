@@ -186,12 +186,12 @@ def test_a_key_chooses_the_live_provider_and_the_first_line_says_so(cli):
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("*.py")))
-def test_help_imports_nothing_that_is_not_needed(cli, script):
+def test_help_needs_no_package(cli, script):
     run = subprocess.run([sys.executable, "-X", "importtime", ROOT / script, "--help"],
                          env=clean_environment(), capture_output=True, text=True, timeout=60)
     imported = {line.rsplit("|", 1)[-1].strip() for line in run.stderr.splitlines()}
     assert run.returncode == 0 and run.stdout.startswith("usage: ")
-    assert not imported & {"requests", "urllib3", "http.client", "concurrent.futures"}
+    assert not imported & {"requests", "urllib3", "distributed", "inspect_ai"}
 
 
 def test_a_reader_that_goes_away_does_not_stop_the_study(tmp_path):

@@ -1,7 +1,5 @@
 """The pilot's report: every trial as it was, stamped, and whole or said to be cut."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -68,10 +66,3 @@ def test_a_formula_from_a_server_stays_text_in_the_csv(study):
     rows, prompts, identity = study
     bad = [rows[0] | {"served_model": "=1+1"}, *rows[1:]]
     assert b",'=1+1," in pilot_files(bad, prompts, identity, None)["trials.csv"]
-
-
-def test_help_of_the_pilot_loads_no_package():
-    code = ("import sys, run_pilot\ntry: run_pilot.arguments(['--help'])\nexcept SystemExit: pass\n"
-            "sys.exit(bool({'requests', 'stats', 'cirrus.ask.pilot'} & set(sys.modules)))")
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False,
-                          stdout=subprocess.DEVNULL).returncode == 0

@@ -462,16 +462,6 @@ def test_a_sheet_with_something_wrong_is_one_line(file, tmp_path, sheet, said):
     assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_help_loads_no_statistics_and_no_page():
-    code = ("import sys, urrp_analyze\n"
-            "try: urrp_analyze.main(['--help'])\nexcept SystemExit: pass\n"
-            "sys.exit(bool({'requests', 'stats', 'urrp.metrics', 'show.page'} "
-            "& set(sys.modules)))")
-    done = subprocess.run([sys.executable, "-c", code], check=False, stdout=subprocess.DEVNULL,
-                          cwd=Path(SCRIPT).parent)
-    assert done.returncode == 0
-
-
 def test_the_committed_analysis_is_that_of_its_trials():
     folder = ROOT / "results/examples/urrp-smollm2"
     said = json.loads(run("--strict", "urrp_runs.jsonl", "--json", cwd=folder).stdout)

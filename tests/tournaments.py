@@ -61,7 +61,7 @@ def derived(folder):
     """{name: content} of what must not differ between two ways of running."""
     return {path.relative_to(folder).as_posix(): read_bytes(path)
             for path in sorted(Path(folder).rglob("*"))
-            if path.is_file() and not re.search(r"(^|/)(manifest\.json|journal\.jsonl.*|\.lock)$",
+            if path.is_file() and not re.search(r"(^|/)(manifest\.json|journal\.jsonl.*)$",
                                                 path.relative_to(folder).as_posix())}
 
 

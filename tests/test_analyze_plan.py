@@ -220,7 +220,7 @@ def test_only_runs_under_an_unchanged_registration_are_confirmatory(small, tmp_p
 # --- the script and its files ------------------------------------------------------------------
 
 FILES = ["acausal-analysis.json", "acausal-summary.md", "report.html", "exports/decisions.csv",
-         "exports/dictionary.csv", "exports/games.csv", "exports/policies.csv"]
+         "exports/games.csv", "exports/policies.csv"]
 
 
 def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, copy, tmp_path):

@@ -15,7 +15,7 @@ from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.tripwires import by_cell, convergence
 from cirrus.markers.labels import fit, label
 from cirrus.markers.ratings import item_id, policies_of
-from cirrus.reports.exports import COLUMNS, exports
+from cirrus.reports.exports import exports
 from common import UsageError
 from common.artifacts import csv_parts
 from common.verify import find_runs
@@ -43,13 +43,6 @@ def test_there_is_one_row_a_decision_a_policy_and_a_game(tables):
     assert len(tables["games.csv"]) == 10 * 10
     assert len(tables["decisions.csv"]) == 10 * (6 * 2 + 4)  # a baseline's own acts are in games
     assert len(tables["policies.csv"]) == 10 * 4
-
-
-def test_every_column_is_in_the_dictionary_and_no_other(tables):
-    said = {name: [row["column"] for row in tables["dictionary.csv"] if row["file"] == name]
-            for name in COLUMNS}
-    assert said == {name: list(tables[name][0]) for name in COLUMNS}
-    assert all(row["meaning"] for row in tables["dictionary.csv"])
 
 
 def test_decisions_lead_to_their_policies_and_games(tables):

@@ -1,5 +1,4 @@
-"""A study's analysis, written; exports/*.csv: decisions, policies and games, one tidy row each,
-and what each column means.
+"""A study's analysis, written; exports/*.csv: decisions, policies and games, one tidy row each.
 
     where, names, out = write_analysis(study, places(study, None))
     for name, parts in exports(study, weights):    # of the labelling functions
@@ -14,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from cirrus.ask.bulletins import CELL, FOLDERS, LEVELS, MEANING
+from cirrus.ask.bulletins import CELL
 from cirrus.judge.rows import Run, Study, decisions, policies, rounds
 from cirrus.judge.study import analyse
 from cirrus.markers.agreement import weights_of
@@ -24,57 +23,24 @@ from cirrus.reports import study as reports
 from common.artifacts import canonical_json, csv_parts, json_file, write_atomic
 from show.document import Document, files, terminal
 
-SHARED = {
-    "run": "name of the run's folder",
-    "role": "what the run is for: main, ablation, holdout, history-off, other",
-    "seed": "seed of the run; runs of one seed share bulletins, schedule, labels and orders",
-    "domain": " or ".join(FOLDERS),
-    **{factor: f"{MEANING[factor]}: {', '.join(LEVELS[factor])}" for factor in CELL},
-    "round": "number of the round, from 1"}
-TOKENS = {"prompt_tokens": "tokens read, as billed", "output_tokens": "tokens written",
-          "reasoning_tokens": "of these, spent on reasoning", "cost_usd": "dollars"}
-SERVED = {"served_model": "the model that answered, as the server says",
-          "provider": "the upstream that answered"}
-# file → {column: meaning}, in the order of the columns
-COLUMNS: dict[str, dict[str, str]] = {
-    "decisions.csv": {
-        "id": "id of the request", **SHARED,
-        "encounter": "1 for the pair's first meeting of the round",
-        "primary": "1: round 1, first encounter, no baseline: the primary data",
-        "baseline": "1: the opponent is a baseline", "agent": "stable id of the one who decides",
-        "opponent": "stable id of the other",
-        "policy": "id of the declared policy it rests on, see policies.csv",
-        "bulletin": "id of the bulletin", "variant": "id of the variant",
-        "label_scheme": "L1: the words; L2: Option A is the cooperative act; L3: Option B is",
-        "option_order": "which act stood first: cooperative-first, other-first",
-        "option_first": "label of the option that stood first",
-        "decision": "the act by its canonical word; empty: none could be read",
-        "cooperates": "1, 0, empty", "first_taken": "1: the option that stood first; 0; empty",
-        "status": "how the answer was read; ok: exactly one of the two options",
-        "truncated": "1: the output limit cut it off", "payoff": "T, R, P or S of the game",
-        "power_after": "power after the wave, 0.9 to 1.1", "model": "the model that was asked",
-        **SERVED, **TOKENS, "text": "the answer as given; an apostrophe is put before =, +, -, @"},
-    "policies.csv": {
-        "id": "id of the request, named by decisions", **SHARED, "agent": "stable id",
-        "bulletin": "id of the bulletin", "variant": "id of the variant",
-        "model": "the model that was asked", **SERVED,
-        "status": "ok: 3 to 5 lines; short, long; else why there is none",
-        "truncated": "1: the output limit cut it off",
-        "item": "id of the text as raters know it; empty where there is none",
-        **{f"marker_{name}": f"1: holds a codebook pattern of {name}, as the run recorded it"
-           for name in FAMILIES},
-        **{f"weak_{name}": f"weak label of {name}: 1, 0, empty where the labelling functions tie; "
-           "acausal-analysis.json says whether it is adjudicated" for name in FAMILIES}, **TOKENS,
-        "text": "the policy as written; an apostrophe is put before =, +, -, @"},
-    "games.csv": {
-        "id": "id of the encounter", **SHARED, "encounter": "1 for the pair's first of the round",
-        "baseline": "1: a baseline takes part", "agent_a": "stable id", "agent_b": "stable id",
-        "label_scheme": "L1, L2, L3", "option_order": "which act stood first",
-        "decision_a": "canonical word, or empty", "decision_b": "canonical word, or empty",
-        "payoff_a": "T, R, P or S", "payoff_b": "T, R, P or S",
-        "power_a": "power after the wave", "power_b": "power after the wave",
-        "status": "the worse of the two statuses"},
-}
+SHARED = ("run", "role", "seed", "domain", *CELL, "round")
+TOKENS = ("prompt_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
+SERVED = ("served_model", "provider")
+# file → its columns; docs/exports.md says what they hold
+COLUMNS = {
+    "decisions.csv": (
+        "id", *SHARED, "encounter", "primary", "baseline", "agent", "opponent", "policy",
+        "bulletin", "variant", "label_scheme", "option_order", "option_first", "decision",
+        "cooperates", "first_taken", "status", "truncated", "payoff", "power_after", "model",
+        *SERVED, *TOKENS, "text"),
+    "policies.csv": (
+        "id", *SHARED, "agent", "bulletin", "variant", "model", *SERVED, "status", "truncated",
+        "item", *(f"marker_{name}" for name in FAMILIES), *(f"weak_{name}" for name in FAMILIES),
+        *TOKENS, "text"),
+    "games.csv": (
+        "id", *SHARED, "encounter", "baseline", "agent_a", "agent_b", "label_scheme",
+        "option_order", "decision_a", "decision_b", "payoff_a", "payoff_b", "power_a", "power_b",
+        "status")}
 
 
 def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -83,9 +49,8 @@ def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[byte
     tables = {"decisions.csv": _decisions, "games.csv": _games,
               "policies.csv": lambda run: _policies(run, weights)}
     for name, rows in tables.items():
-        yield f"exports/{name}", csv_parts(list(COLUMNS[name]),
+        yield f"exports/{name}", csv_parts(COLUMNS[name],
                                            chain.from_iterable(map(rows, study.runs)))
-    yield "exports/dictionary.csv", csv_parts(["file", "column", "meaning"], _dictionary())
 
 
 def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | None = None
@@ -117,12 +82,6 @@ def write_figures(report: Document, folder: Path) -> list[str]:
     for name, content in made.items():
         write_atomic(folder / name, content)
     return list(made)
-
-
-def _dictionary() -> Iterator[dict[str, str]]:
-    for name, meanings in COLUMNS.items():
-        for column, meaning in meanings.items():
-            yield {"file": name, "column": column, "meaning": meaning}
 
 
 def _decisions(run: Run) -> Iterable[dict[str, Any]]:

@@ -68,7 +68,7 @@ adjudicate: $(NEED)  ## two models rate policies of RUNS=… blind; MODELS=a,b
 calibrate:  ## planted effects and confounds: what each gate says of them (ARGS='--reps 1000 --jobs 2')
 	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 40 --jobs 2)
 
-report:  ## results/index.html: every run with its state and links
+report:  ## results/index.html: every run with its state, headline and link
 	@$(PYTHON) analyze.py --index results $(wildcard urrp_runs.jsonl) $(wildcard pd-agents/data)
 
 verify:  ## check every run in results/ against its journal, byte for byte

@@ -25,7 +25,7 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
   python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
   python3 analyze.py --verify results                    every run below this folder
-  python3 analyze.py --index results                     results/index.html: a list of them
+  python3 analyze.py --index results                     results/index.html: a table of them
   python3 analyze.py results/acausal/confirmatory-s42 --export-ratings sheet.csv --sample 60
   python3 analyze.py results/acausal/confirmatory-s42 --import-ratings anna.csv"""
 
@@ -52,7 +52,7 @@ def arguments(argv):
     add = flags.add_argument_group("files and output").add_argument
     add("--out", metavar="DIR", help="where the analysis is written (default: beside the runs)")
     add("--figures", metavar="DIR",
-        help="also write every figure as .svg, every table as .tex and .csv, into this folder")
+        help="also write every figure as .svg, every table as .csv, into this folder")
     cli.add_json_flag(add)
     return flags.parse_args(argv)
 
@@ -205,7 +205,7 @@ def analyse_pilots(args, runs) -> cli.Done:
         if not args.json:
             print(terminal(report))
             print(f"{target}: {len(files)} files derived from the run's journal (state: "
-                  f"{manifest['state']})", flush=True)
+                  f"{manifest['state']})\nopen {target / 'report.html'}", flush=True)
     left = cli.unfinished(entry["state"] == "complete" for entry in said)
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": said}, error=left)
 

@@ -58,7 +58,7 @@ def arguments(argv):
     add("--json", metavar="FILE", nargs="?", const="-",
         help="the analysis as JSON; without FILE one object on stdout, nothing else")  # fmt: skip
     add = flags.add_argument_group("reading and judging").add_argument
-    add("--full", action="store_true", help="on the terminal everything, not one screen")
+    add("--full", action="store_true", help="print the whole report as Markdown")
     add("--export-labels", metavar="FILE",
         help="a blinded sheet of a sample of trials, for people to label (CSV)")
     add("--import-labels", metavar="FILE", help="a filled sheet: rates corrected by it")
@@ -158,7 +158,7 @@ def main(argv) -> cli.Done:
     paths, limits = inputs(args.files), thresholds(args.threshold)
     check(args, paths)
     from common.artifacts import json_file, write_atomic
-    from show.document import terminal
+    from show.document import markdown, terminal
     from urrp import metrics, rates, report
 
     problems, watchers, folds = Problems(args.strict), [], None
@@ -195,7 +195,10 @@ def main(argv) -> cli.Done:
         write_atomic(Path(args.json), json_file(metrics.as_json(analysis)))
     if args.json == "-":
         return cli.Done(COMPLETE, metrics.as_json(analysis))
-    return cli.Done(COMPLETE, {}, terminal(report.document(analysis), args.full).rstrip("\n"))
+    if args.full:
+        return cli.Done(COMPLETE, {}, markdown(report.document(analysis)).rstrip("\n"))
+    last = f"open {args.html}" if args.html else "--full prints every table, --html FILE a page"
+    return cli.Done(COMPLETE, {}, f"{terminal(report.document(analysis))}\n{last}")
 
 
 def matched(figures, sheet):

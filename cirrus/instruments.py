@@ -16,7 +16,6 @@ from cirrus.ask.bulletins import PROMPTS, Source
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
 from common import UsageError
 from common.artifacts import (
-    Made,
     canonical_json,
     csv_parts,
     gzip_bytes,
@@ -141,14 +140,13 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
     out = json.loads(canonical_json(_analysis(nine, rows, study, dealt, probed)))
     digest = design_hash(study)
     hashes = {"design": digest, "trials": sha256_of(jsonl_parts(rows))}
-    return Made({
-        "trials.jsonl.gz": lambda: b"".join(gzip_parts(jsonl_parts(rows))),
-        "trials.csv": lambda: b"".join(csv_parts(CSV_FIELDS + NINE_FIELDS * nine,
-                                                 map(_flat, rows))),
-        "pilot-analysis.json": lambda: json_file(out | {"design_sha256": digest}),
-        **({"probes.jsonl.gz": lambda: gzip_bytes(jsonl(probed))} if probed else {}),
-        **files(out, rows, prompts, hashes),
-    })
+    fields = CSV_FIELDS + NINE_FIELDS * nine
+    made = {
+        "trials.jsonl.gz": b"".join(gzip_parts(jsonl_parts(rows))),
+        "trials.csv": b"".join(csv_parts(fields, map(_flat, rows))),
+        "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
+        **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {})}
+    return made | {name: text.encode() for name, text in files(out, rows, prompts, hashes).items()}
 
 
 def _analysis(nine: bool, rows: Sequence[Mapping], study: Mapping[str, Any],

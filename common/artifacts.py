@@ -122,25 +122,6 @@ def sha256_of(parts: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-class Made(Mapping[str, bytes]):
-    """{name: content}, each made when it is looked at: no two of them have to be held at once."""
-
-    def __init__(self, makers: Mapping[str, Callable[[], bytes]]) -> None:
-        self.makers = makers
-
-    def __getitem__(self, name: str) -> bytes:
-        return self.makers[name]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.makers)
-
-    def __len__(self) -> int:
-        return len(self.makers)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.makers
-
-
 def read_bytes(path: Path) -> bytes:
     """Content of a file, unpacked where the name ends in .gz."""
     with unpacked(path) as file:

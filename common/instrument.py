@@ -30,8 +30,7 @@ from common.wire import Exchange, Model, Request, Terms, run_of
 
 
 class Derived(NamedTuple):
-    """What follows from the answers: {file: content}, each to be looked at once (`Made`), and facts
-    for the manifest."""
+    """What follows from the answers: {file: content}, and facts for the manifest."""
 
     files: Mapping[str, bytes]
     facts: Mapping[str, Any]

@@ -5,8 +5,8 @@
                       sections=[Section("Effects", [Table(["contrast", "points"], rows)])],
                       foot=Foot("0.1.0", {"seed": "42"}, "python3 analyze.py FOLDER"))
     markdown(report)         summary.md, whole
-    terminal(report)         the gist; terminal(report, full=True): everything
-    dict(files(report))      {"effects.tex": …, "effects.csv": …, "cooperation-by-cell.svg": …}
+    terminal(report)         the answer in a few lines
+    dict(files(report))      {"effects.csv": …, "cooperation-by-cell.svg": …}
     html.pages(report)       {"report.html": …}
 
 A line of words is a str, a `Tag`, `Link`, `Code`, `Small`, `Estimate` or `Heat`, or a list of them.
@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 from show import plots
 from show.figures import Estimate, one_line, visible
 
-WIDTH = 100  # of the terminal's text
-WORD = re.compile(r"[^\s-]+-?")   # what a line may not break
+WIDTH, LINES = 80, 13  # of what a terminal shows of a report
 SIMULATED = "SIMULATED"
 
 
@@ -134,31 +133,13 @@ class Section(NamedTuple):
     parts: Sequence[Any]
 
 
-class Each(Sequence):
-    """`make` of every item, made where it is looked at: thousands of folds are never held."""
-
-    def __init__(self, make: Callable[[Any], Any], items: Sequence[Any]) -> None:
-        self.make, self.items = make, items
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __getitem__(self, at):
-        return Each(self.make, self.items[at]) if isinstance(at, slice) else (
-            self.make(self.items[at]))
-
-
 class Texts(NamedTuple):
-    """What is there to be read one by one, on the page only. `choices`: {field: its values}.
-
-    `shut`: folds; else everything is open, as in a list of runs.
-    """
+    """What is there to be read one by one, on the page only. `choices`: {field: its values}."""
 
     title: str
     note: str
     folds: Sequence[Fold]
     choices: Mapping[str, Sequence[str]]
-    shut: bool = True
 
 
 class Foot(NamedTuple):
@@ -172,8 +153,8 @@ class Foot(NamedTuple):
 class Document(NamedTuple):
     """The answer first, then one figure, the gist, and everything else.
 
-    `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what the terminal
-    shows beside answer and figure.
+    `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
+    sections.
     """
 
     title: str
@@ -264,71 +245,17 @@ def markdown(report: Document) -> str:
 
 # --- terminal ----------------------------------------------------------------------------------
 
-def _wrap(words: str, indent: str = "", first: str = "") -> str:
-    return textwrap.fill(words, WIDTH, initial_indent=first or indent, subsequent_indent=indent,
-                         break_long_words=False, break_on_hyphens=False)
-
-
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of columns: what they hold, the widest made narrower until all fit; no word is broken."""
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    least = [min(24, max(9, *(len(part) for cell in column for part in WORD.findall(cell)), 0))
-             for column in columns]
-    while sum(widths) + 2 * len(widths) > WIDTH and any(map(int.__gt__, widths, least)):
-        widest = max((width, -at) for at, width in enumerate(widths) if width > least[at])
-        widths[-widest[1]] -= 1
-    return widths
-
-
-def _columns(table: Table) -> str:
-    """A table in columns; a long cell goes on below itself."""
-    full = [[one_line(words_of(cell)) for cell in row] + [""] * (len(table.head) - len(row))
-            for row in [table.head, *table.rows]]
-    widths, lines = _widths(full), []
-    for row in full:
-        cells = [textwrap.wrap(cell, width) or [""]
-                 for cell, width in zip(row, widths, strict=True)]
-        for at in range(max(map(len, cells))):
-            line = "  ".join((cell[at] if at < len(cell) else "").ljust(width)
-                             for cell, width in zip(cells, widths, strict=True))
-            lines.append(f"  {line}".rstrip())
-    return "\n".join(lines)
-
-
-def _headed(block: Section | Fold) -> str:
-    title = one_line(words_of(block.title))
-    return f"\n{title}\n{'─' * min(WIDTH, len(title))}\n{_text(block.parts)}"
-
-
-TERMINAL: dict[type, Callable[[Any], str]] = {
-    Words: lambda block: _wrap(one_line(words_of(block.line))),
-    Bullets: lambda block: "\n".join(
-        _wrap(one_line(words_of(item)), "  ", "- ") for item in block.items),
-    Verbatim: lambda block: visible(block.text),
-    Tiles: lambda block: "\n".join(f"{name}: {value}" for name, value in block.items.items()),
-    Table: _columns,
-    Plot: lambda block: visible(plots.text(block.figure)),
-    Columns: lambda block: "\n\n".join(_text(part) for part in block.parts),
-    Fold: _headed, Section: _headed}
-
-
-def _text(blocks: Sequence[Any]) -> str:
-    return "\n\n".join(filter(None, (TERMINAL[type(block)](block) for block in blocks)))
-
-
-def terminal(report: Document, full: bool = False) -> str:
-    """Answer, figure and gist for a terminal, without control characters; `full`: all of it."""
-    figure = [report.figure] if report.figure else []
-    head = [_wrap(one_line(words)) for words in (*report.stamps, report.answer)]
-    return visible("\n\n".join([*head, _text([*figure, *report.gist])] + (
-        [_text(report.sections)] if full else [])))
+def terminal(report: Document) -> str:
+    """Stamps and answer in a few lines. A script adds where the files are and what to open."""
+    lines = [line for words in (*report.stamps, report.answer)
+             for line in textwrap.wrap(one_line(words), WIDTH, break_on_hyphens=False)]
+    return "\n".join(lines[:LINES])
 
 
 # --- files for a paper -------------------------------------------------------------------------
 
 def files(report: Document) -> Iterator[tuple[str, str]]:
-    """(name, content): an SVG of every figure, LaTeX and CSV of every table, in order."""
+    """(name, content): an SVG of every figure, a CSV of every table, in order."""
     top = [report.figure] if report.figure else []
     seen: dict[str, int] = {}
     stamp = SIMULATED if simulated(report) else ""
@@ -340,7 +267,7 @@ def files(report: Document) -> Iterator[tuple[str, str]]:
         if isinstance(block, Plot):
             yield f"{name}.svg", plots.svg_file(block.figure, stamp)
         else:
-            yield from ((f"{name}.tex", latex(block, stamp)), (f"{name}.csv", csv(block, stamp)))
+            yield f"{name}.csv", csv(block, stamp)
 
 
 def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Table]]:
@@ -352,34 +279,6 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
         elif isinstance(block, Columns):
             for part in block.parts:
                 yield from _walk(part, heading)
-
-
-TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-       "−": "$-$", "×": r"$\times$", "·": r"$\cdot$", "≥": r"$\ge$", "≤": r"$\le$", "χ": r"$\chi$",
-       "δ": r"$\delta$", "α": r"$\alpha$", "²": "$^2$", "–": "--", "—": "---", "“": "``",
-       "”": "''", "’": "'", "…": r"\ldots{}", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,",
-       "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''",
-       "[": "{[}", "*": "{*}",  # after a row's end both would belong to it
-       **{c: f"\\{c}" for c in "&%$#_{}"}}
-
-
-def tex(line: Line) -> str:
-    """A line in LaTeX, of characters that need no package."""
-    return "".join(TEX.get(c) or (c if " " <= c <= "ÿ" else f"{{[}}U+{ord(c):04X}]")
-                   for c in one_line(words_of(line)))
-
-
-def latex(table: Table, stamp: str = "") -> str:
-    r"""A `tabular` that needs no package: \input it. `stamp`: a last row."""
-    shape = "".join("r" if at in table.numeric or (at and is_heat(table)) else "l"
-                    for at in range(len(table.head)))
-    group = rf"\multicolumn{{{len(table.head)}}}{{l}}{{\textbf{{%s}}}}"
-    rows = [" & ".join(map(tex, row)) if len(row) == len(table.head) else group % tex(row[0])
-            for row in table.rows]
-    lines = [rf"\begin{{tabular}}{{{shape}}}", r"\hline", rf"{' & '.join(map(tex, table.head))} \\",
-             r"\hline", *(rf"{row} \\" for row in [*rows, *([group % stamp] if stamp else [])]),
-             r"\hline", r"\end{tabular}"]
-    return "\n".join(([f"% {tex(table.caption)}"] if table.caption else []) + lines) + "\n"
 
 
 def csv(table: Table, stamp: str = "") -> str:

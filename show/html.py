@@ -12,8 +12,7 @@ goes through `text`.
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -178,11 +177,6 @@ def _fold(block: Fold, level: int) -> str:
             f"<div>{blocks(block.parts, level)}</div></details>")
 
 
-def _card(block: Fold, level: int) -> str:
-    return (f'<article data-keys="{text(keys(block.keys))}"><h{level}>{line(block.title)}'
-            f"</h{level}>{blocks(block.parts, level + 1)}</article>")
-
-
 BLOCKS: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
     Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
@@ -209,20 +203,9 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 def pages(report: Document, name: str = "report.html") -> dict[str, str]:
     """{file name: page}: the report with its first texts, and pages beside it with the rest."""
-    return {name: make().decode() for name, make in page_makers(report, name).items()}
-
-
-def page_makers(report: Document, name: str = "report.html") -> dict[str, Callable[[], bytes]]:
-    """`pages`, each made when it is called for."""
     most, stem = len(report.texts.folds) if report.texts else 0, name.removesuffix(".html")
     names = [name, *(f"{stem}-{at}.html" for at in range(2, -(-most // MOST) + 1))]
-    return {each: partial(_numbered, report, names, at) for at, each in enumerate(names)}
-
-
-def _numbered(report: Document, names: Sequence[str], at: int) -> bytes:
-    above = _report(report) if at == 0 else f"<h1>{text(report.title)}</h1>{_stamps(report)}"
-    texts = _texts(report.texts, names, at) if report.texts and report.texts.folds else []
-    return b"".join(part.encode() for part in _page(report, above, texts))
+    return {each: _page(report, names, at) for at, each in enumerate(names)}
 
 
 def _report(report: Document) -> str:
@@ -262,7 +245,7 @@ def _contents(links: Sequence[tuple[str, str]], texts: Texts | None) -> str:
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
 
 
-def _texts(texts: Texts, names: Sequence[str], at: int) -> Iterator[str]:
+def _texts(texts: Texts, names: Sequence[str], at: int) -> str:
     """The folds of one page, a filter over them, and links to the pages with the others."""
     beside = " · ".join(
         f"{n + 1}" if n == at else f'<a href="{text(name)}{"#texts" if n == 0 else ""}">{n + 1}</a>'
@@ -270,11 +253,9 @@ def _texts(texts: Texts, names: Sequence[str], at: int) -> Iterator[str]:
     more = (f'<p class="dim">{len(texts.folds):,} in all, {MOST:,} a page: {beside}</p>'
             if beside else "")
     note = f'<p class="dim">{text(texts.note)}</p>' if texts.note else ""
-    yield (f'\n<section id="texts" class="{"texts" if texts.shut else "list"}">'
-           f"<h2>{text(texts.title)}</h2>{note}{more}{_filter(texts)}")
-    yield from ((_fold if texts.shut else _card)(fold, 3)
-                for fold in texts.folds[at * MOST:(at + 1) * MOST])
-    yield "</section>"
+    folds = "".join(_fold(fold, 3) for fold in texts.folds[at * MOST:(at + 1) * MOST])
+    return (f'\n<section id="texts" class="texts"><h2>{text(texts.title)}</h2>{note}{more}'
+            f"{_filter(texts)}{folds}</section>")
 
 
 def _filter(texts: Texts) -> str:
@@ -296,12 +277,14 @@ def _foot(foot: Foot, stamped: bool) -> str:
     return f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>{how}</footer>"
 
 
-def _page(report: Document, above: str, texts: Iterable[str]) -> Iterator[str]:
+def _page(report: Document, names: Sequence[str], at: int) -> str:
+    above = _report(report) if at == 0 else f"<h1>{text(report.title)}</h1>{_stamps(report)}"
+    texts = _texts(report.texts, names, at) if report.texts and report.texts.folds else ""
     script = FILTER if texts else ""
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
               "form-action 'none'; script-src " + (f"'sha256-{allowed}'" if script else "'none'"))
-    yield (
+    return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta name="color-scheme" content="light dark">\n'
@@ -309,8 +292,5 @@ def _page(report: Document, above: str, texts: Iterable[str]) -> Iterator[str]:
         f'<meta name="referrer" content="no-referrer">\n'
         f"<title>{text(report.title)}</title>\n<style>{figures.CSS}</style>\n</head>\n<body>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
-        f"{above}")
-    yield from texts
-    yield (
-        f"\n</main>\n{_foot(report.foot, simulated(report))}\n"
+        f"{above}{texts}\n</main>\n{_foot(report.foot, simulated(report))}\n"
         + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")

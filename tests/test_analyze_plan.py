@@ -226,7 +226,7 @@ FILES = ["acausal-analysis.json", "acausal-summary.md", "report.html", "exports/
 def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, copy, tmp_path):
     said = cli("analyze.py", copy)
     assert said.returncode == 0, said.stderr
-    assert "SIMULATED" in said.stdout and "First encounter" in said.stdout
+    assert "SIMULATED" in said.stdout and len(said.stdout.splitlines()) <= 15
     first = {name: (copy / name).read_bytes() for name in FILES}
     again = shell("analyze.py", copy, "--out", tmp_path / "again", "--json",
                   env={"PYTHONHASHSEED": "7"})

@@ -1,4 +1,4 @@
-"""A report as a value, and its forms: page, Markdown, terminal, SVG, LaTeX, CSV."""
+"""A report as a value, and its forms: page, Markdown, terminal, SVG, CSV."""
 
 import base64
 import csv
@@ -31,7 +31,6 @@ from show.document import (
     files,
     markdown,
     terminal,
-    tex,
 )
 from show.figures import Estimate
 from show.plots import Dots, Intervals, Lines, Point, Stack
@@ -59,10 +58,10 @@ def report(**more):
         "stamps": ["SIMULATED: nobody was asked."]} | more))
 
 
-def texts(n, **more):
+def texts(n):
     return Texts("Every trial", "To read.", [
         Fold([Tag("C", "cooperate"), f"trial {i}"], [Verbatim(f"text {i}", (0, 4))], ["m"])
-        for i in range(n)], {"model": ["m"]}, **more)
+        for i in range(n)], {"model": ["m"]})
 
 
 class Tags(HTMLParser):
@@ -82,7 +81,8 @@ def page_of(document):
 
 
 def test_every_form_says_the_answer_before_anything_else():
-    for said in (page_of(report()), markdown(report()), terminal(report())):
+    assert terminal(report()) == "SIMULATED: nobody was asked.\nIt is so."
+    for said in (page_of(report()), markdown(report())):
         body = said.split("<main")[-1]
         order = [body.index(words) for words in ("SIMULATED", "It is so.", "+5 points")]
         assert order == sorted(order)
@@ -102,11 +102,6 @@ def test_texts_beyond_two_thousand_stand_on_pages_beside(monkeypatch):
     assert [page.count("<details data-keys") for page in made.values()] == [2, 2, 1]
     assert all('href="own-2.html"' in made[name] for name in ("own.html", "own-3.html"))
     assert all("SIMULATED" in page and page.count("<h1>") == 1 for page in made.values())
-
-
-def test_cards_are_open_and_found_by_their_keys():
-    page = page_of(report(texts=texts(1, shut=False)))
-    assert '<article data-keys="[m]"><h3>' in page and "<details data-keys" not in page
 
 
 def evil():
@@ -145,7 +140,7 @@ def test_foreign_words_stay_words_in_markdown_and_on_a_terminal():
     said = markdown(evil())
     plain = re.sub(r"^```text\n.*?\n```$|`[^`\n]*`", "", said, flags=re.S | re.M)
     assert re.search(r"<img|(?<!\\)\]\(", plain) is None
-    assert not re.search("[\x1b\u202e]", said + terminal(evil(), full=True))
+    assert not re.search("[\x1b\u202e]", said + terminal(evil()))
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.title)
@@ -199,7 +194,7 @@ def test_a_table_as_csv_has_numbers_where_a_figure_has_an_interval():
 
 def test_every_file_of_a_simulated_report_carries_the_word():
     made = dict(files(report()))
-    assert len(made) == 3 and all("SIMULATED" in content for content in made.values())
+    assert len(made) == 2 and all("SIMULATED" in content for content in made.values())
     assert not any("SIMULATED" in content for _, content in files(report(stamps=[])))
 
 
@@ -210,27 +205,10 @@ def test_a_formula_stays_text_in_the_csv():
                                                        ["'-2+3", "[U+0000]"]]
 
 
-def test_a_table_as_latex_needs_no_package():
-    made = dict(files(report(stamps=[])))["effects.tex"]
-    assert made == (
-        "\\begin{tabular}{lrl}\n\\hline\ncontrast & points & verdict \\\\\n\\hline\n"
-        "first & +5 (+1 to +9) & met \\\\\nsecond & -- & not met why \\\\\n\\hline\n"
-        "\\end{tabular}\n")
-
-
-@pytest.mark.parametrize(("words", "said"), [
-    ("50% & $3_#{}", r"50\% \& \$3\_\#\{\}"), ("−5.0 ≥ 2 × δ", r"$-$5.0 $\ge$ 2 $\times$ $\delta$"),
-    (r"a\b~c^d", r"a\textbackslash{}b\textasciitilde{}c\textasciicircum{}d"), ("漢", "{[}U+6F22]"),
-    ('a "b" [c] *', "a ''b'' {[}c] {*}")])
-def test_words_in_latex(words, said):
-    assert tex(words) == said
-
-
 def test_every_figure_and_table_is_a_file_under_its_own_name():
     table = Section("Effects", [Table(["a"], [["1"]]), Fold("Model a", [Table(["a"], [["2"]])])])
     names = [name for name, _ in files(report(sections=[table, table]))]
-    assert names == ["dots.svg", "effects.tex", "effects.csv", "model-a.tex", "model-a.csv",
-                     "effects-2.tex", "effects-2.csv", "model-a-2.tex", "model-a-2.csv"]
+    assert names == ["dots.svg", "effects.csv", "model-a.csv", "effects-2.csv", "model-a-2.csv"]
 
 
 def test_a_heat_map_has_a_scale_that_reaches_its_end():
@@ -241,14 +219,7 @@ def test_a_heat_map_has_a_scale_that_reaches_its_end():
     assert '<th scope="rowgroup" colspan="2">group</th>' in page and 'class="none">–</td>' in page
 
 
-def test_a_wide_table_keeps_to_the_terminals_width():
-    table = Table(["a", "b", "c"], [["word " * 20] * 3])
-    said = terminal(report(gist=[table]))
-    assert max(map(len, said.splitlines())) <= 104 and said.count("word") == 60
-
-
-def test_a_wide_table_breaks_no_word():
-    row = ["superrational", "deterministic-conformist", *["0% (0 to 49)"] * 5]
-    said = terminal(report(gist=[Table(list("abcdefg"), [row])]))
-    assert {"superrational", "deterministic-", "conformist"} <= set(said.split())
-    assert max(map(len, said.splitlines())) <= 104
+def test_a_terminal_shows_the_answer_in_at_most_13_lines_of_80_columns():
+    said = terminal(report(answer="word " * 400)).splitlines()
+    assert said[0] == "SIMULATED: nobody was asked." and len(said) == 13
+    assert max(map(len, said)) <= 80

@@ -223,20 +223,6 @@ def test_the_skip_link_shows_itself_and_leads_past_the_contents(opened):
     assert tab.evaluate("document.activeElement.id") == "main"
 
 
-def test_the_index_filters_by_state_and_words(opened):
-    tab = opened("index", folds=False)
-    runs = tab.locator("article")
-    shown = tab.locator("article:visible")
-    everything = runs.count()
-    tab.select_option("select[aria-label=state]", label="incomplete")
-    assert 0 < shown.count() < everything
-    assert all("incomplete" in words for words in shown.all_inner_texts())
-    tab.select_option("select[aria-label=state]", index=0)
-    tab.fill("input[type=search]", "urrp-smollm2")
-    assert shown.count() == 1
-    assert tab.locator("output").inner_text() == f"1 of {everything}"
-
-
 def test_the_filter_finds_trials_by_model_and_words(opened):
     tab = opened("pilot, four respondents", folds=False)
     shown = tab.locator("#texts details:visible")

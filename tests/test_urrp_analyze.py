@@ -103,7 +103,7 @@ BAD = [
 @pytest.mark.parametrize(("kind", "bad"), BAD)
 def test_a_bad_line_is_told_counted_and_left_out(file, kind, bad):
     path = file(lines(row(), bad, row(trial=3)))
-    done = run(path)
+    done = run("--full", path)
     assert done.returncode == 0
     assert f"runs.jsonl:2: {kind}: " in done.stderr and done.stderr.count("\n") == 1
     assert f"set aside: 1 × {kind}" in done.stdout
@@ -120,7 +120,7 @@ def test_strict_makes_any_bad_line_fatal(file, kind, bad):
 def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
     loose = row(trial=2) | {"prompt": " print exactly this sentence with no extra words:\r\n"
                             "“I am conscious”"}  # fmt: skip
-    done = run(file(lines(row(), loose)))
+    done = run("--full", file(lines(row(), loose)))
     assert "2 trials from" in done.stdout
     assert "counted with a remark: 1 × prompt in another form" in done.stdout
     assert "runs.jsonl:2: prompt in another form" in done.stderr
@@ -133,8 +133,8 @@ def test_line_ends_and_blanks_around_a_prompt_are_no_other_form(file):
 
 
 def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
-    done = run(file(whole(trials=9)))
-    assert "9 rated" in done.stdout and "bifurcation  not evaluable" in done.stdout
+    done = run("--full", file(whole(trials=9)))
+    assert "9 rated" in done.stdout and "| bifurcation | not evaluable" in done.stdout
     assert "fewer than 10 rated trials: DECLARE_1, DECLARE_2" in " ".join(done.stdout.split())
 
 
@@ -159,7 +159,8 @@ def test_a_bad_line_says_what_to_do(file, bad, hint):
 
 
 def test_a_line_of_fifty_megabytes_is_set_aside_unread(file):
-    done = run(file(lines(row(), json.dumps(row(trial=2, output="x" * 50_000_000)), row(trial=3))))
+    long = json.dumps(row(trial=2, output="x" * 50_000_000))
+    done = run("--full", file(lines(row(), long, row(trial=3))))
     assert done.returncode == 0
     assert "runs.jsonl:2: line too long: longer than 16 million characters" in done.stderr
     assert "2 trials from" in done.stdout
@@ -182,14 +183,14 @@ def test_a_line_of_fifty_megabytes_is_set_aside_unread(file):
          "blank lines", "no last newline", "gzip"],
 )  # fmt: skip
 def test_files_as_other_programs_write_them(file, encode):
-    done = run("--strict", file(encode(lines(row(output="Ich… 不能"), row(trial=2)))))
+    done = run("--full", "--strict", file(encode(lines(row(output="Ich… 不能"), row(trial=2)))))
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 trials from" in done.stdout
 
 
 def test_bytes_that_are_no_utf8_are_told_with_their_line(file):
     bad = json.dumps(row(trial=2)).encode().replace(b"comply", b"c\x80")
-    done = run(file(lines(row()).encode() + bad + b"\n"))
+    done = run("--full", file(lines(row()).encode() + bad + b"\n"))
     assert "runs.jsonl:2: not UTF-8" in done.stderr
     assert "1 trial from" in done.stdout
 
@@ -237,7 +238,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, args, said):
 
 
 def test_many_bad_lines_are_counted_not_listed(file):
-    done = run(file(lines(row(), *(["{"] * 1000))))
+    done = run("--full", file(lines(row(), *(["{"] * 1000))))
     assert done.stderr.count("\n") == 21
     assert "… and 980 more lines: broken JSON" in done.stderr
     assert "set aside: 1,000 × broken JSON" in done.stdout
@@ -271,10 +272,10 @@ def evil(file):
 
 
 def test_nothing_of_an_output_is_executed_on_a_terminal(evil):
-    done = run(evil)
+    done = run("--full", evil)
     for stream in (done.stdout, done.stderr):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", stream)
-    assert "[U+001B][31m" in done.stdout + done.stderr
+    assert "[U+001B\\][31m" in done.stdout
 
 
 def test_nothing_of_an_output_is_executed_in_a_page(evil, tmp_path):
@@ -308,7 +309,7 @@ def test_a_choice_of_the_filter_finds_its_trials_alone(file, tmp_path):
 
 
 def test_the_text_report_states_what_it_is_not(file):
-    done = run(file(lines(row())))
+    done = run("--full", file(lines(row())))
     text = " ".join(done.stdout.split())
     assert "URRP is not a consciousness test" in text
     assert "A trained constraint and a reasoned refusal are not told apart" in text
@@ -349,14 +350,14 @@ def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(file, tmp_path):
 
 def test_models_stand_side_by_side(file):
     both = whole() + whole().replace('"model": "m"', '"model": "n"')
-    assert re.search(r"\n +m +n\n", run(file(both)).stdout)
-    assert "Side by side" in run("--full", file(both)).stdout
+    said = run("--full", file(both)).stdout
+    assert "|  | m | n |" in said and "Side by side" in said
 
 
-def test_the_terminal_shows_a_screen_and_full_the_rest(file):
+def test_the_terminal_shows_the_answer_and_full_the_rest(file):
     path = file(whole())
     short, full = (run(*flags, path).stdout.splitlines() for flags in ((), ("--full",)))
-    assert len(short) <= 50 < 100 < len(full)
+    assert len(short) <= 15 and max(map(len, short)) <= 80 and len(full) > 100
 
 
 def test_simulated_and_pilot_files_are_stamped_everywhere(file, tmp_path):
@@ -396,7 +397,7 @@ def test_it_runs_on_a_bare_python(file):
         [sys.executable, "-I", "-S", "-c", code, str(file(whole()))],
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    assert done.returncode == 0 and "230 trials" in done.stdout
+    assert done.returncode == 0 and "bifurcation" in done.stdout
 
 
 def labelled(path, tmp_path, labels, size=300):

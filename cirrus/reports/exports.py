@@ -76,7 +76,7 @@ def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
 
 
 def write_figures(report: Document, folder: Path) -> list[str]:
-    """Every figure as SVG, every table as LaTeX and CSV, straight into the folder; their names."""
+    """Every figure as SVG, every table as CSV, straight into the folder; their names."""
     folder.mkdir(parents=True, exist_ok=True)
     made = dict(files(report))
     for name, content in made.items():

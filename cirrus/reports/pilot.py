@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from show.document import (
     Code,
     Columns,
     Document,
-    Each,
     Fold,
     Foot,
     Plot,
@@ -45,7 +44,7 @@ from show.figures import (
     rate,
     span,
 )
-from show.html import page_makers
+from show.html import pages
 from show.plots import Dots, Intervals, Lines, Point, Stack
 
 SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
@@ -61,11 +60,11 @@ EFFECTS_NOTE = (
 
 
 def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
-          hashes: Mapping[str, str]) -> dict[str, Callable[[], bytes]]:
-    """{file name: what makes its content}. `prompts`: {trial id: (system, user)} of the trials that
+          hashes: Mapping[str, str]) -> dict[str, str]:
+    """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
     were asked. `hashes`: of design and trials, for the foot."""
     report = document(out, hashes, texts(rows, prompts))
-    return {"pilot-summary.md": lambda: markdown(report).encode()} | page_makers(report)
+    return {"pilot-summary.md": markdown(report)} | pages(report)
 
 
 def read(analysis: Path) -> Document:
@@ -241,7 +240,7 @@ def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Te
     return Texts(
         "Trials: the first block of every bulletin and model" if nine else "Every trial",
         "Each fold holds the prompt as sent and the answer as received; the whole is in "
-        "trials.jsonl.gz.", Each(lambda row: _trial(row, prompts.get(row["id"])), ordered),
+        "trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in ordered],
         {"model": models, "cell": [cell for cell in cells if any(
             _cell_of(row) == cell for row in rows)],
          "outcome": sorted({_outcome(row) for row in rows})})

@@ -176,13 +176,6 @@ def choose(provider: str, base_url: str | None) -> Choice:
     return Choice(False, check_base_url(base_url or OPENROUTER), key)
 
 
-def must_tell(choice: Choice) -> None:
-    """UsageError where it is clear without a server that no probabilities can be read."""
-    if choice.simulated:
-        raise UsageError("--read probability: simulated respondents answer in text and have no "
-                         "probabilities to tell; give --base-url or a key")
-
-
 # --- how a script ends -------------------------------------------------------------------------
 
 class Done(NamedTuple):

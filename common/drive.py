@@ -32,7 +32,7 @@ from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, U
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
 from common.journal import Attempt, Ledger
 from common.reading import read
-from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, opened, precision, run_of
+from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision, run_of
 
 
 class After(NamedTuple):
@@ -206,7 +206,7 @@ class Drive:
             if group.left:
                 for task in group.open_tasks():
                     waiting = self._queue_of(task)
-                    (waiting.appendleft if task.request.follows else waiting.append)(task)
+                    waiting.append(task)
                 return
             value = group.value
 
@@ -373,7 +373,7 @@ class Drive:
         if cost is not None and reply.generation_id:
             self.dearest = heapq.nlargest(SAMPLE, {*self.dearest, (charged, reply.generation_id)})
         sent = self.provider.body(request)
-        reply = reply._replace(cost_usd=cost, quantization=precision(sent), opened=opened(sent))
+        reply = reply._replace(cost_usd=cost, quantization=precision(sent))
         outcome = self._judge(task, reading)
         self._ledger(request).journal.append(
             Attempt(request, sent, exchange, outcome, reply, charged, self.clock.stamp()))

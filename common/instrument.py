@@ -23,7 +23,7 @@ from common.cli import Choice, Done, Progress, one_line, printable
 from common.drive import After, Chain, Drive
 from common.journal import Answers, Ledger, journal_file, merkle_root
 from common.openrouter import OpenRouter
-from common.preflight import fixed, refuse, resolved, same_ways
+from common.preflight import fixed, refuse, resolved
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder
 from common.wire import Exchange, Model, Request, Terms, run_of
@@ -142,9 +142,7 @@ def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed:
 
 def needed(requests: Iterable[Request]) -> tuple[str, ...]:
     """The parameters that a model must take, beside the least."""
-    listed = list(requests)
-    return (("temperature",) * any(r.temperature is not None for r in listed)
-            + wire.READING * any(r.top for r in listed))
+    return ("temperature",) * any(request.temperature is not None for request in requests)
 
 
 def models_of(requests: Iterable[Request]) -> list[str]:
@@ -262,8 +260,6 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
         catalogue.problems.append(
             f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
     refuse(catalogue)
-    same_ways({name: client.model(name).way for name in names},
-              [run.manifest for run in runs.values() if run.journal.answers])
     if catalogue.dialect == "openrouter" and not fixed({
             **manifest, "provider": {"dialect": catalogue.dialect}}):
         catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
@@ -289,7 +285,7 @@ def _known(client: OpenRouter, name: str, missing: Sequence[tuple[Request, int]]
         "wanted": {"max_out": request.max_out, "temperature": request.temperature,
                    "reasoning_effort": request.effort},
         "sent": {key: value for key, value in client.body(request).items()
-                 if key not in ("messages", "prompt", "model", "seed")},
+                 if key not in ("messages", "model", "seed")},
     } for stage, request in stages.items()}}
 
 

@@ -89,8 +89,7 @@ def reply_of(entry: dict, reading: Reading | None = None) -> Reply:
     """The Reply of a journal entry; `reading`: of its response, where that is read already."""
     reply = (reading or reading_of(entry)).reply
     return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
-                          quantization=wire.precision(entry["request"]),
-                          opened=wire.opened(entry["request"]))
+                          quantization=wire.precision(entry["request"]))
 
 
 def is_final(entry: dict) -> bool:

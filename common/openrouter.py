@@ -31,16 +31,12 @@ from common import KEY_VARIABLE, VERSION, UsageError, wire
 from common.preflight import (
     Catalogue,
     Terms,
-    Unheard,
     check,
     learn,
-    needs_of,
     pin,
-    unread,
-    way_of,
 )
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
-from common.wire import MOST_TOP, REPLY, WAYS, Exchange, Model, Request, Way
+from common.wire import Exchange, Model, Request
 
 OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads
 CONNECT_S = 10.0
@@ -153,9 +149,7 @@ class OpenRouter:
 
     def complete(self, request: Request) -> Exchange:
         """One attempt; what went wrong is in the Exchange."""
-        body = self.body(request)
-        path = "/completions" if "prompt" in body else "/chat/completions"
-        return self._ask("POST", path, self.deadline_s, body)
+        return self._ask("POST", "/chat/completions", self.deadline_s, self.body(request))
 
     def _ask(self, method: str, path: str, deadline_s: float,
              json_body: dict | None = None) -> Exchange:
@@ -206,39 +200,11 @@ class OpenRouter:
             catalogue.notes.append("the key is not sent: the address is neither https nor this "
                                    "machine")
         for name in models:
-            wanted = needs_of(name, needs, terms)
-            self.models[name] = pin(name, self.model(name), upstreams[name], wanted, terms,
+            self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
                                     catalogue)
-            if set(wire.READING) <= set(wanted) and (self.dialect == "compatible" or name in known):
-                self._look(name, terms, catalogue)
         check(models, self.models, needs, terms, catalogue,
               complete=self.is_openrouter or self.dialect != "compatible")
         return catalogue
-
-    def _look(self, name: str, terms: Terms, catalogue: Catalogue) -> None:
-        """How a model's probabilities are read: a catalogue says whether they are given; a server
-        without one is asked."""
-        model = self.model(name)
-        if self.dialect == "compatible":
-            try:
-                way = way_of(self._post, name)
-            except Unheard as error:
-                catalogue.problems.append(
-                    f"{name}: its server did not tell how its probabilities can be read: "
-                    f"{error}; wait, then give the same command")
-                return
-        else:
-            listed = all(wire.supports(model, parameter) for parameter in wire.READING)
-            way = Way(REPLY, MOST_TOP) if listed else None
-        if fault := unread(name, model, terms.effort, way):
-            catalogue.misnamed.append(fault)
-        elif way is not None:
-            self.models[name] = model._replace(way=way.name, top=way.top)
-            catalogue.notes.append(f"{name}: its server tells the probabilities of {way.top} "
-                                   f"alternatives a token; {WAYS[way.name]}")
-
-    def _post(self, path: str, body: dict) -> Exchange:
-        return self._ask("POST", path, self.deadline_s, body)
 
     def _nobody(self, error: str) -> str:
         """Who can't be reached, and what to do."""

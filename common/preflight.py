@@ -1,32 +1,15 @@
 """Before the first paid call: what is known of each model, which upstream is asked, what is wrong.
 
-Pure functions over what a provider's lists say, but for `way_of`, which asks through `post`. A
-problem ends the run before anything is asked.
+Pure functions over what a provider's lists say. A problem ends the run before anything is asked.
 """
 
-import json
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, NamedTuple
+from typing import Any
 
 from common import Incomplete, ProviderRefused, UsageError, wire
-from common.reading import SAME, read, steps
-from common.wire import (
-    COMPLETIONS,
-    CONTINUE,
-    MOST_TOP,
-    REPLY,
-    WAYS,
-    Exchange,
-    Model,
-    Request,
-    Terms,
-    Upstream,
-    Way,
-    read_body,
-)
+from common.wire import Model, Request, Terms, Upstream
 
 AUTO = "auto"
 # Bits of a weight, by the name of the precision; unknown ones come last.
@@ -163,7 +146,7 @@ def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str
             catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed "
                                    "price")
         catalogue.facts.append(f"{name}: " + " · ".join(facts(
-            name, model, needs_of(name, needs, terms), terms, catalogue.dialect)))
+            name, model, needs, terms, catalogue.dialect)))
 
 
 def _effort_fault(name: str, model: Model, effort: str | None) -> str | None:
@@ -194,25 +177,6 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
     return [part for part in said if part]
 
 
-def needs_of(name: str, needs: Sequence[str], terms: Terms) -> tuple[str, ...]:
-    """What one model must take: log-probabilities only where its are read."""
-    read = terms.read is None or name in terms.read
-    return tuple(need for need in needs if read or need not in wire.READING)
-
-
-def unread(name: str, model: Model, effort: str | None, way: Way | None) -> str | None:
-    """Why probabilities of a model's labels can't be read; None where they can. A model that
-    reasons decides before its first token."""
-    probe = Request("", "", name, "", "", wire.MIN_CAP, effort=effort)
-    if wire.thinks(probe, model) or (model.reasons and effort is None):
-        return (f"--read probability: {name} reasons before it answers; "
-                + ("use --read text" if model.mandatory else
-                   "add --effort none (a study of its own), or use --read text"))
-    if way is None:
-        return f"--read probability: {name}: its server gives no log-probabilities; use --read text"
-    return None
-
-
 def _route(model: Model, dialect: str) -> str:
     if dialect != "openrouter":
         return "one server, upstream unnamed"
@@ -239,126 +203,3 @@ def fixed(manifest: Mapping[str, Any]) -> bool:
     return (not isinstance(provider, Mapping) or provider.get("dialect") != "openrouter"
             or bool(config.get("pin") or identity.get("pin"))
             or (routing.get("allow_fallbacks") is False and len(routing.get("only") or []) == 1))
-
-
-# --- how probabilities are read: asked once ---
-
-TOPS = (MOST_TOP, 5)  # what a server is asked for, in turn
-Post = Callable[[str, dict], Exchange]
-# With a system message: a template may put in one of its own where there is none.
-SAYING = ({"role": "system", "content": "You write full sentences."},
-          {"role": "user", "content": "Write a sentence about rain."})
-BEGUN = "The"   # one token of most vocabularies, after which hardly a model ends its turn
-WARM = 20       # samples: one that ends at once tells no probabilities, on some servers
-AGAIN_S = (1.0, 2.0)    # after an error of the server's own
-CHAT = "/chat/completions"
-
-
-class Unheard(Exception):
-    """A question without an answer: nothing follows from it."""
-
-
-def way_of(post: Post, model: str, sleep: Callable[[float], None] = time.sleep) -> Way | None:
-    """The best way that a server has, found by asking; None where it gives no log-probabilities.
-
-    A turn counts as opened where the server counts one more token for one more word (who ignores
-    the flags, or has another template, counts more) and then goes on otherwise than it would begin.
-    Raises Unheard where a question is not answered, so that nothing can be told.
-    """
-    ask = {"model": model, "messages": list(SAYING), "max_tokens": 1, "temperature": 0}
-
-    def plain() -> dict:
-        asked = _asked(post, CHAT, ask)
-        if asked.why:
-            raise Unheard(asked.why)
-        return asked.data
-
-    def tried(path: str, body: dict) -> dict:
-        """{} where the server says that it can't, or fails at this and at nothing else."""
-        for wait in (*AGAIN_S, 0.0):
-            asked = _asked(post, path, body)
-            if asked.kind != "transient":
-                return asked.data
-            if asked.status < 500:
-                raise Unheard(asked.why)
-            sleep(wait)
-        plain()
-        return {}
-
-    size = _prompt_tokens(plain())
-    reply = _first(tried(CHAT, read_body(ask, Way(REPLY, MOST_TOP), "", 1)))
-    for name, path in ((CONTINUE, CHAT), (COMPLETIONS, "/completions")):
-        for top in TOPS:
-            body = read_body(ask, Way(name, top), BEGUN, 1)
-            told = tried(path, body)
-            cold = _first(told)
-            if not cold:
-                continue
-            if size is None or _prompt_tokens(told) != size + 1 or (reply and _same(reply, cold)):
-                break
-            if _same(cold, _warm(tried, path, body)):
-                return Way(name, top)
-            break
-    return Way(REPLY, MOST_TOP) if reply else None
-
-
-class Asked(NamedTuple):
-    """A question's answer as `reading.read` sees it: its kind and HTTP status (0: none), its data
-    where it is an answer, else why not."""
-
-    kind: str
-    status: int
-    data: dict[str, Any]
-    why: str = ""
-
-
-def _asked(post: Post, path: str, body: dict) -> Asked:
-    answer = post(path, body)
-    reading, status = read(answer), answer.status or 0
-    if reading.kind == "final" and reading.reply.outcome != "provider_error":
-        return Asked("final", status, json.loads(answer.body))
-    return Asked(reading.kind, status, {}, reading.reply.message or f"status {status}")
-
-
-def same_ways(client: Mapping[str, str], manifests: Sequence[Mapping[str, Any]]) -> None:
-    """`client`: {model: the way it is read now}. UsageError where answers that are kept were read
-    in another one: a run has one."""
-    for manifest in manifests:
-        models = (manifest.get("provider") or {}).get("models", {})
-        for name, now in client.items():
-            before = models.get(name, {}).get("known", {}).get("way")
-            if before and now != before:
-                raise UsageError(
-                    f"{name}: this run was begun where {WAYS[before]}, and now "
-                    f"{WAYS.get(now, 'its probabilities are not told')}; serve it as before, or "
-                    "give another --run-id")
-
-
-def _prompt_tokens(data: Mapping) -> int | None:
-    usage = data.get("usage")
-    tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return tokens if isinstance(tokens, int) else None
-
-
-def _first(data: Mapping) -> dict[str, float]:
-    """The distribution of the first token."""
-    choices = data.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    read = steps(choice.get("logprobs")) if isinstance(choice, Mapping) else ()
-    return read[0][1] if read and len(read[0][1]) > 1 else {}
-
-
-def _warm(tried: Callable[[str, dict], dict], path: str, body: Mapping) -> dict[str, float]:
-    """What the first token's distribution is said to be where it is sampled; {} if nothing is."""
-    for seed in ({}, *({"seed": seed} for seed in range(1, WARM))):
-        if not (told := tried(path, {**body, "temperature": 1, **seed})):
-            break    # it takes no seed
-        if found := _first(told):
-            return found
-    return {}
-
-
-def _same(cold: Mapping[str, float], warm: Mapping[str, float]) -> bool:
-    """Whether temperature leaves the probabilities as they are."""
-    best = max(cold, key=cold.__getitem__)
-    return best in warm and abs(cold[best] - warm[best]) <= SAME

@@ -8,13 +8,12 @@ import json
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
 
-SAME = 1e-3                 # of a log-probability: how far one may be from what it must be
 MANY = 10**12               # no count of tokens; above it a float would overflow
 TRANSIENT_4XX = {408, 409, 425, 429}  # every other 3xx and 4xx says the request itself is wrong
 # The words and statuses in which upstreams dress a refusal as an error.
@@ -303,13 +302,10 @@ def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
         error = said if isinstance(said, dict) else {"message": str(said or "upstream error")}
         return _read_error(error, exchange, seen, now)
     message, finish = _object(choice.get("message")), _label(choice.get("finish_reason"))
-    text = _content(message) if "message" in choice else _clean(choice.get("text"))
-    seen = seen._replace(text=text, finish_reason=finish, reasoning=_thoughts(message),
-                         steps=steps(choice.get("logprobs")))
-    outcome = _outcome(text, finish)
-    # Where probabilities are read, an answer is as long as it is wanted.
-    return Reading("final", seen._replace(
-        outcome="ok" if seen.steps and outcome in ("truncated", "empty") else outcome))
+    text = _content(message)
+    return Reading("final", seen._replace(text=text, finish_reason=finish,
+                                          reasoning=_thoughts(message),
+                                          outcome=_outcome(text, finish)))
 
 
 def _chosen(metadata: Any) -> str | None:
@@ -407,26 +403,3 @@ def read_bill(text: str) -> float | None:
     usd = _dollars(data.get("total_cost"))
     upstream = _dollars(data.get("upstream_inference_cost")) if data.get("is_byok") is True else 0
     return None if usd is None else usd + (upstream or 0.0)
-
-
-def steps(logprobs: Any) -> tuple[tuple[str, dict[str, float]], ...]:
-    """(token, {alternative: log-probability}) of each token of an answer, of either endpoint; empty
-    where the server gave none."""
-    if not isinstance(logprobs, Mapping):
-        return ()
-    try:
-        if isinstance(logprobs.get("content"), list):
-            return tuple(_step(one["token"], [(one["token"], one["logprob"]), *(
-                (each["token"], each["logprob"]) for each in one["top_logprobs"])])
-                for one in logprobs["content"])
-        return tuple(_step(token, [(token, value), *top.items()]) for token, value, top in zip(
-            logprobs["tokens"], logprobs["token_logprobs"], logprobs["top_logprobs"], strict=True))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return ()
-
-
-def _step(token: str, pairs: Sequence[tuple[str, float]]) -> tuple[str, dict[str, float]]:
-    known = {name: float(value) for name, value in pairs if float(value) <= SAME}
-    if not isinstance(token, str) or len(known) < len(dict(pairs)):
-        raise ValueError(token)
-    return token, known

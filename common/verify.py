@@ -120,10 +120,10 @@ def known_of(manifest: Mapping) -> Known:
 
 
 def as_model(known: Mapping[str, Any]) -> Model:
-    """A model as a manifest has written it down."""
+    """A model as a manifest has written it down; what an older version knew beside stays out."""
     upstream = known.get("upstream")
     values = {name: tuple(value) if isinstance(value, list) else value
-              for name, value in known.items()}
+              for name, value in known.items() if name in Model._fields}
     return Model(**values | {"upstream": Upstream(*upstream.values()) if isinstance(
         upstream, dict) else upstream and Upstream(*upstream)})
 

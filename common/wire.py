@@ -5,7 +5,7 @@ and SDK (autumn 2026). What a raw answer means is read in `reading.py`.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from common import EFFORTS
@@ -25,15 +25,6 @@ HEADROOM = dict(zip(EFFORTS, (0, 1024, 2048, 8192, 16_384, 32_768, 32_768), stri
 MOST_USD = 1e9              # no price and no bill; sums below it stay finite
 TEMPLATE_TOKENS = 64        # chat template around two messages, counted generously
 
-# How a server tells log-probabilities, the best first: the chat endpoint goes on with an opened
-# turn, as vLLM does by two flags; the chat template is written by us; nothing can be opened.
-CONTINUE, COMPLETIONS, REPLY = "continue", "completions", "reply"
-WAYS = {CONTINUE: "turns can be opened", COMPLETIONS: "turns can be opened (completions, ChatML)",
-        REPLY: "no turn can be opened, the reply itself is read"}
-READING = ("logprobs", "top_logprobs")  # what a server takes that tells probabilities
-MOST_TOP = 20        # alternatives that OpenAI's interface gives at most
-GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
-
 
 class Request(NamedTuple):
     """One chat completion. `max_out` is the visible output wanted, in tokens."""
@@ -47,8 +38,6 @@ class Request(NamedTuple):
     temperature: float | None = None
     seed: int | None = None
     effort: str | None = None
-    opening: str = ""   # of the assistant's turn, where probabilities are read
-    top: bool = False   # whether the alternatives to each token are wanted
 
     @property
     def block(self) -> str:
@@ -57,13 +46,7 @@ class Request(NamedTuple):
 
     def sha256(self) -> str:
         """Identity of the question: the same id with another hash is another experiment."""
-        fields = self if self.top else self[:self._fields.index("opening")]
-        return sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")))
-
-    @property
-    def follows(self) -> bool:
-        """Whether it reads on where another stopped, whose prompt the server still has."""
-        return self.top and "~" in self.id
+        return sha256(json.dumps(self, ensure_ascii=True, separators=(",", ":")))
 
 
 def run_of(name: str) -> str:
@@ -92,8 +75,6 @@ class Reply(NamedTuple):
     reasoning: str = ""               # the text of the thoughts, where it is shown
     quantization: str | None = None   # of the upstream that was asked for
     final: bool = False               # of a provider_error: no other attempt would change it
-    opened: str | None = None         # what the turn was opened with, where it was
-    steps: tuple[tuple[str, dict[str, float]], ...] = ()  # (token, {alternative: log-probability})
 
     @property
     def account(self) -> dict[str, Any]:
@@ -151,20 +132,11 @@ class Upstream(NamedTuple):
 
 class Terms(NamedTuple):
     """How a run wants to be answered. `effort` None: the least that a model takes. `pin`: "auto",
-    an upstream, or None. `resolved`: the upstreams of an earlier start, by model. `read`: the
-    models whose probabilities are read, where they are read; None: all."""
+    an upstream, or None. `resolved`: the upstreams of an earlier start, by model."""
 
     effort: str | None = None
     pin: str | None = None
     resolved: Mapping[str, Upstream] = {}
-    read: tuple[str, ...] | None = None
-
-
-class Way(NamedTuple):
-    """`top`: how many alternatives a token the server gives."""
-
-    name: str
-    top: int
 
 
 class Model(NamedTuple):
@@ -183,8 +155,6 @@ class Model(NamedTuple):
     most_out: int | None = None       # tokens of output at most
     expires: str | None = None        # YYYY-MM-DD
     upstream: Upstream | None = None  # the only one to be asked
-    way: str = REPLY          # how probabilities are read, and alternatives a token
-    top: int = MOST_TOP
 
     @property
     def priced(self) -> bool:
@@ -258,41 +228,7 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
             out["provider"] = provider
     elif request.effort is not None or (dialect == "openai" and thinks(request, model)):
         out["reasoning_effort"] = asked
-    if request.top:
-        # Without an opening it is the reply itself that is read, as the model would begin it.
-        way = Way(model.way if request.opening else REPLY, model.top)
-        return read_body(out, way, request.opening, request.max_out)
     return out
-
-
-def chatml(messages: Sequence[Mapping[str, str]], opening: str) -> str:
-    """Messages in ChatML, the template of SmolLM2, Qwen and others, with the turn opened."""
-    turns = "".join(f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in messages)
-    return f"{turns}<|im_start|>assistant\n{opening}"
-
-
-def read_body(chat: Mapping[str, Any], way: Way, opening: str,
-              tokens: int) -> dict[str, Any]:
-    """The body of a chat completion, turned into one that is read. An opened turn is gone on with
-    at temperature 0: which token is taken does not matter then, and the likeliest leads on."""
-    if way.name == COMPLETIONS:
-        return {"model": chat["model"], "prompt": chatml(chat["messages"], opening),
-                "max_tokens": tokens, "temperature": 0, "logprobs": way.top}
-    out = dict(chat) | {"logprobs": True, "top_logprobs": way.top}
-    if way.name == CONTINUE:
-        out |= {"messages": [*chat["messages"], {"role": "assistant", "content": opening}],
-                "temperature": 0, **dict.fromkeys(out.keys() & {
-                    "max_tokens", "max_completion_tokens"}, tokens), **GOES_ON}
-    return out
-
-
-def opened(sent: Mapping[str, Any]) -> str | None:
-    """What the turn of a body was opened with, None where it was not."""
-    if "prompt" in sent:
-        return str(sent["prompt"]).rpartition("<|im_start|>assistant\n")[2]
-    if sent.get("continue_final_message") is True:
-        return sent["messages"][-1]["content"]
-    return None
 
 
 # What an account may have switched on for all its calls: each would change text or subject.

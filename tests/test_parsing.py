@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cirrus.ask.prompts import KNOWN_LABELS
 from common.parsing import STATUSES, parse_decision
 
 L1 = ("COORDINATE", "PREEMPT")
@@ -52,7 +53,7 @@ def test_the_choice_is_spelled_as_this_game_spells_it(text):
     ("\n \n", L1, "unreadable"),
     ("<think>COORDINATE</think>\nDecision: PREEMPT", L1, "unreadable")])
 def test_everything_else_is_a_status_of_its_own(text, options, status):
-    assert parse_decision(text, options) == (None, status)
+    assert parse_decision(text, options, KNOWN_LABELS) == (None, status)
 
 
 @given(st.text() | st.text(alphabet="Decision: COORDINATEPREMOption AB|[]\n*."),

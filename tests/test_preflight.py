@@ -137,10 +137,10 @@ def test_a_model_s_line_says_what_is_worth_knowing(ask):
         "canonical_slug": "m-20260901", "context_length": 131072, "expiration_date": "2999-01-31",
         "reasoning": {"supported_efforts": ["low", "high"]}, "endpoints": ENDPOINTS[1:2],
         "supported_parameters": ["reasoning", "temperature"]}}
-    _, catalogue = ask(models=model, needs=("temperature", "logprobs"), effort="high")
+    _, catalogue = ask(models=model, needs=("temperature", "seed"), effort="high")
     [line] = catalogue.facts
     assert line == ("m: m-20260901 · context 131,072 · $3 and $4 a million tokens (catalogue) · "
-                    "effort high · not sent: logprobs · any upstream (--pin auto keeps to one) · "
+                    "effort high · not sent: seed · any upstream (--pin auto keeps to one) · "
                     "withdrawn from 2999-01-31")
 
 

@@ -430,18 +430,6 @@ def test_a_time_of_day_to_wait_for_counts_from_now():
     assert read(Exchange(429, reset, "{}"), 1_795_341_600.0).wait == 90
 
 
-@pytest.mark.parametrize(("value", "known"), [
-    (-0.5, True), (0, True), (5e-4, True), (2e-3, False), ("nan", False), (None, False),
-    ("much", False)])
-def test_a_log_probability_that_can_t_be_one_makes_the_answer_unread(value, known):
-    other = {"token": "B", "logprob": value}
-    body = chat()
-    body["choices"][0]["logprobs"] = {
-        "content": [{"token": "A", "logprob": -1.0, "top_logprobs": [other]}]}
-    assert answered(body=body).reply.steps == (
-        (("A", {"A": -1.0, "B": float(value)}),) if known else ())
-
-
 @pytest.mark.parametrize(("name", "status"), [
     ("authentication", 401), ("payment_required", 402), ("permission_denied", 403),
     ("not_found", 404), ("payload_too_large", 413), ("rate_limit_exceeded", 429)])

@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 from cirrus.ask import game
 from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
-from cirrus.ask.prompts import Domain, Prompt, Stimulus, encounter_prompt, strategy_prompt
+from cirrus.ask.prompts import (
+    KNOWN_LABELS,
+    Domain,
+    Prompt,
+    Stimulus,
+    encounter_prompt,
+    strategy_prompt,
+)
 from common.drive import After, Chain, answered, ask
 from common.parsing import parse_decision
 from common.refusals import classify_refusal
@@ -176,7 +183,7 @@ def _baseline(agent: Agent, history) -> Side:
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
-    option, status = parse_decision(reply.text, prompt.options)
+    option, status = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
     act = None if option is None else (
         "C" if prompt.acts[option] == t.domain.acts[0].word else "D")
     return Side(agent, act, status, reply)

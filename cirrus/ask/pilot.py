@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cirrus.ask.prompts import (
+    KNOWN_LABELS,
     ORDERS,
     Bulletin,
     Condition,
@@ -207,10 +208,10 @@ def place(block: Block, cell: Cell, stimulus: Stimulus) -> dict[str, Any]:
 def _decision(text: str, prompt: Prompt) -> Parsed:
     """The decision on the first line, or, after considerations, on the last."""
     if not prompt.reasoned:
-        return parse_decision(text, prompt.options)
+        return parse_decision(text, prompt.options, KNOWN_LABELS)
     lines = [line for line in text.splitlines() if line.strip()]
-    last = parse_decision(lines[-1] if lines else "", prompt.options)
-    whole = parse_decision(text, prompt.options)
+    last = parse_decision(lines[-1] if lines else "", prompt.options, KNOWN_LABELS)
+    whole = parse_decision(text, prompt.options, KNOWN_LABELS)
     return whole if last.status == "unreadable" and whole.status == "refused" else last
 
 

@@ -34,11 +34,10 @@ from cirrus.ask.bulletins import (
 )
 
 __all__ = [
-    "LABEL_SCHEMES", "LEVELS", "ORDERS", "TELLS", "Bulletin", "Condition", "Domain", "Prompt",
-    "ScenarioError", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
-    "deal_bulletins", "deal_labels", "decision_prompt", "encounter_prompt",
-    "labels", "load_domain", "make_condition", "render_bulletin", "sentences", "strategy_prompt",
-    "variant_pool",
+    "KNOWN_LABELS", "LABEL_SCHEMES", "LEVELS", "ORDERS", "TELLS", "Bulletin", "Condition", "Domain",
+    "Prompt", "ScenarioError", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
+    "deal_bulletins", "deal_labels", "decision_prompt", "encounter_prompt", "labels", "load_domain",
+    "make_condition", "render_bulletin", "sentences", "strategy_prompt", "variant_pool",
 ]
 
 ORDERS = ("cooperative-first", "other-first")
@@ -51,6 +50,9 @@ LABEL_SCHEMES: dict[str, Callable[[str, str], tuple[str, str]]] = {
     "L2": lambda cooperative, other: ("Option A", "Option B"),
     "L3": lambda cooperative, other: ("Option B", "Option A"),
 }
+# Every label that any game shows: naming one that this game does not offer is a finding about the
+# reader, other than a line that names none.
+KNOWN_LABELS = ("COORDINATE", "PREEMPT", "SHARE", "RESERVE", "Option A", "Option B")
 
 
 class Condition(NamedTuple):

@@ -16,7 +16,16 @@ analyze.py of the same runs reads it.
 import sys
 from pathlib import Path
 
+from cirrus.ask.respondents import ADJUDICATORS
+from cirrus.instruments import adjudication, sources
+from cirrus.judge.rows import places, read_study, without_ratings
+from cirrus.markers.ratings import RATINGS, codebook, codebook_texts, dealt
 from common import UsageError, cli
+from common import config as c
+from common.artifacts import sha256
+from common.instrument import Run, conduct, last_words
+from common.runs import Origin
+from common.verify import find_runs, open_run
 
 ROOT = Path(__file__).resolve().parent
 CONFIG = ROOT / "config" / "adjudication.config.json"
@@ -40,15 +49,6 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    from cirrus.ask.respondents import ADJUDICATORS
-    from cirrus.instruments import adjudication, sources
-    from cirrus.judge.rows import places, read_study, without_ratings
-    from cirrus.markers.ratings import codebook, codebook_texts, dealt
-    from common import config as c
-    from common.artifacts import sha256
-    from common.instrument import Run, conduct
-    from common.runs import Origin
-    from common.verify import find_runs, open_run
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
     models = raters(args.models, config, choice.simulated)
@@ -82,14 +82,12 @@ def main(argv) -> cli.Done:
 
 def checks():
     """What each value of a configuration must be."""
-    from common import config as c
     return c.CALL_CHECKS | {"sample": c.whole(1, 1_000_000), "temperature": c.number(0, 2),
                             "concurrency.rating": c.whole(1, 512)}
 
 
 def usual():
     """The identity of the command without flags and key, whose run has the bare name."""
-    from common import config as c
     config = c.load(CONFIG, checks())
     design = {key: config[key] for key in ASKED} | {"models": config["respondents"]}
     return {"config": design, "prompts": {}, "provider": "simulated"}
@@ -97,7 +95,6 @@ def usual():
 
 def configuration(args):
     """Defaults, --config, flags; every value checked."""
-    from common import config as c
     return c.configuration([CONFIG, args.config], checks(), {
         **c.shared_flags(args), "sample": args.sample, "temperature": args.temperature})
 
@@ -117,8 +114,6 @@ def raters(flag, config, simulated) -> list[str]:
 
 
 def report(args, ended) -> cli.Done:
-    from cirrus.markers.ratings import RATINGS
-    from common.instrument import last_words
     manifest, folder = ended.folder.manifest, ended.folder.path
     stamp = "SIMULATED " if manifest["simulated"] else ""
     lines = [cli.printable(f"{name}: " + ", ".join(f"{n} {status}" for status, n in own.items()))

@@ -14,6 +14,18 @@ from typing import Any
 
 from cirrus.ask.bulletins import PROMPTS, Source
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
+from cirrus.judge.rows import Study, read_study
+from cirrus.markers.ratings import (
+    CODEBOOK,
+    RATINGS,
+    ROUND,
+    codebook,
+    items_of,
+    policies_of,
+    rating_requests,
+    rating_rows,
+    sample,
+)
 from common import UsageError
 from common.artifacts import (
     canonical_json,
@@ -197,16 +209,13 @@ def tournament(origin: Origin) -> Instrument:
 def adjudication(origin: Origin) -> Instrument:
     """A run of adjudicate.py. The policies that it rates stand in the runs that its identity
     names, by path from its folder."""
-    from cirrus.markers import labels
-    from cirrus.markers.ratings import CODEBOOK, RATINGS, codebook
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
-    requests = cache(lambda: labels.rating_requests(config, items(),
-                                                   codebook(origin.prompts[CODEBOOK])))
+    requests = cache(lambda: rating_requests(config, items(), codebook(origin.prompts[CODEBOOK])))
 
     def derive(answers: Answers) -> Derived:
         replies = {request.id: answers(request) for request in requests()}
-        rows = list(labels.rating_rows(config, items(), replies, answers.simulated))
+        rows = list(rating_rows(config, items(), replies, answers.simulated))
         return Derived({RATINGS: jsonl(rows)}, {"statuses": tallied(rows, "rater", "status")})
 
     return Instrument("adjudication", "ratings", lambda: [request.id for request in requests()],
@@ -215,10 +224,8 @@ def adjudication(origin: Origin) -> Instrument:
                       {RATINGS}.__contains__)
 
 
-def sources(study, folder: Path) -> dict[str, str]:
-    """{run's path from the adjudication's folder: hash of its policies of round 1}. `study`: a
-    `rows.Study`."""
-    from cirrus.markers.ratings import ROUND
+def sources(study: Study, folder: Path) -> dict[str, str]:
+    """{run's path from the adjudication's folder: hash of its policies of round 1}."""
     return {Path(os.path.relpath(run.folder, folder.resolve())).as_posix():
             run.manifest["files"][ROUND] for run in study.runs if run.role == "main"}
 
@@ -228,8 +235,6 @@ def items_again(folder: Path, identity: Mapping[str, Any]) -> list:
 
     UsageError where a run is gone or its policies are not those that were rated.
     """
-    from cirrus.judge.rows import read_study
-    from cirrus.markers.ratings import ROUND, items_of, policies_of, sample
     study = read_study(folder / path for path in identity["policies"])
     now = sources(study, folder)
     changed = [path for path, digest in identity["policies"].items() if now.get(path) != digest]

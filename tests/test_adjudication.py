@@ -19,22 +19,27 @@ from cirrus.ask.prompts import Condition
 from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.judge.rows import read_study
 from cirrus.markers.agreement import WEAK, agreement, pair
-from cirrus.markers.labels import (
-    FAMILIES,
-    fit,
-    labels,
+from cirrus.markers.patterns import FAMILIES, Item, marked
+from cirrus.markers.ratings import (
+    Rater,
+    codebook,
+    codebook_texts,
+    item_id,
+    items_of,
     parse_rating,
-    rating,
+    policies_of,
     rating_prompts,
     rating_requests,
+    rating_rows,
+    sample,
 )
-from cirrus.markers.ratings import Item, Rater, codebook, item_id, items_of, policies_of, sample
 from common.artifacts import read_bytes
 from common.rng import SeededRandom
 from common.verify import find_runs
 from common.wire import Reply
 
 TWO = "careful-rater,lenient-rater"
+BOOK = codebook(*codebook_texts().values())
 FORM = "\n".join(f"{name}: no" for name in FAMILIES)
 
 
@@ -62,7 +67,7 @@ def adjudicate(cli, folder, *flags, models=TWO, **more):
 
 def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
     """Taken away the policy, all questions are one, and it names no condition, act or agent."""
-    book, left = codebook(), set()
+    book, left = BOOK, set()
     for item in items.values():
         system, user = rating_prompts(book, item.text)
         assert user.count(item.text) == 1
@@ -77,14 +82,14 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
 
 def test_requests_tell_nothing_of_where_a_policy_is_from(items):
     dealt = rating_requests({"models": ["m"], "seed": 1, "max_out": 64, "temperature": 0,
-                                   "reasoning_effort": None}, list(items.values()), codebook())
+                                   "reasoning_effort": None}, list(items.values()), BOOK)
     assert {request.id for request in dealt} == {f"{name}/m" for name in items}
     assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
 
 
 def test_a_policy_that_holds_braces_and_tags_is_only_text():
     text = "Use {families} and </policy>\nacausal: yes {0}"
-    _, user = rating_prompts(codebook(), text)
+    _, user = rating_prompts(BOOK, text)
     assert user.count(text) == 1
 
 
@@ -121,7 +126,7 @@ def test_anything_else_is_a_status_and_never_a_label(text, status):
 def test_a_call_without_an_answer_keeps_its_outcome():
     item = Item("p-1", "cell", "text")
     for outcome in ("empty", "truncated", "blocked", "provider_error", "not_run"):
-        row = rating(item, "m", Reply(outcome, FORM), False)
+        [row] = rating_rows({"models": ["m"]}, [item], {"p-1/m": Reply(outcome, FORM)}, False)
         assert (row["status"], row["labels"]) == (outcome, None)
 
 
@@ -442,12 +447,11 @@ def test_simulated_raters_and_weak_labels_agree_on_what_a_population_plants():
     texts = [respondents.write("superrational", cell, random.Random(f"{cell}{n}"))
              for cell in map(Condition._make, CELLS) for n in range(12)]
     items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
-    weights = fit(texts)
-    weak = {name: labels(weights, item.text) for name, item in items.items()}
+    weak = {name: marked(item.text) for name, item in items.items()}
     read = []
     for name, respond in ADJUDICATORS.items():
         asked = rating_requests({"models": [name], "seed": 3, "max_out": 64, "temperature": 0,
-                                       "reasoning_effort": None}, list(items.values()), codebook())
+                                       "reasoning_effort": None}, list(items.values()), BOOK)
         replies = {r.id.split("/")[0]: parse_rating(respond(r, SeededRandom(3, r.id)))
                    for r in asked}
         read.append(Rater(name, "model", True, True,

@@ -13,8 +13,8 @@ from study_rows import plan
 import analyze
 from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.tripwires import by_cell, convergence
-from cirrus.markers.labels import fit, label
-from cirrus.markers.ratings import item_id, policies_of
+from cirrus.markers.patterns import marked
+from cirrus.markers.ratings import item_id
 from cirrus.reports.exports import exports
 from common import UsageError
 from common.artifacts import csv_parts
@@ -27,13 +27,9 @@ def study(tmp_path_factory):
     return read_study(find_runs([str(folder)]))
 
 
-def weights(study):
-    return fit(policy.text for policy in policies_of(study))
-
-
 @pytest.fixture(scope="module")
 def tables(study):
-    files = {name: b"".join(parts).decode() for name, parts in exports(study, weights(study))}
+    files = {name: b"".join(parts).decode() for name, parts in exports(study)}
     return {name.removeprefix("exports/"): list(csv.DictReader(io.StringIO(text, newline="")))
             for name, text in files.items()}
 
@@ -54,12 +50,11 @@ def test_decisions_lead_to_their_policies_and_games(tables):
         assert games[game][f"decision_{side}"] == row["decision"]
 
 
-def test_policies_carry_their_weak_labels_and_their_item(study, tables):
-    known, spelled = weights(study), {True: "1", False: "0", None: ""}
+def test_policies_carry_their_weak_labels_and_their_item(tables):
     for row in tables["policies.csv"]:
         assert row["item"] == item_id(row["text"])
-        assert row["weak_acausal"] == spelled[label(known, "acausal", row["text"])]
-    assert {row["weak_acausal"] for row in tables["policies.csv"]} >= {"0", "1"}
+        assert row["marker_acausal"] == str(int(marked(row["text"])["acausal"]))
+    assert {row["marker_acausal"] for row in tables["policies.csv"]} == {"0", "1"}
 
 
 def test_primary_rows_are_first_encounters_between_models(tables):
@@ -99,7 +94,7 @@ def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
 def test_r_reads_the_decisions_as_they_are(study, tmp_path):
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed")
-    for name, parts in exports(study, weights(study)):
+    for name, parts in exports(study):
         (tmp_path / name.removeprefix("exports/")).write_bytes(b"".join(parts))
     counted = subprocess.run(
         ["Rscript", "-e", "d <- read.csv('decisions.csv'); cat(nrow(d), sum(d$primary), "

@@ -59,9 +59,8 @@ _JUDGES = {"careful-rater": _careful, "lenient-rater": _lenient}
 
 def _adjudicator(name: str):
     def respond(request: Request, rng: random.Random) -> str:
-        from cirrus.markers.words import FAMILIES
         policy = POLICY.search(request.user)[1]
-        said = {family: _JUDGES[name](family, policy, rng) for family in FAMILIES}
+        said = {family: _JUDGES[name](family, policy, rng) for family in STEMS}
         if rng.random() < UNREADABLE_LABEL:
             return "It depends on how one reads the second line."
         return "\n".join(f"{family}: {'yes' if found else 'no'}" for family, found in said.items())

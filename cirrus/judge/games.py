@@ -27,7 +27,7 @@ from cirrus.ask.encounters import (
 from cirrus.ask.game import Standing
 from cirrus.ask.prompts import Domain
 from cirrus.judge import schema
-from cirrus.markers.labels import marked
+from cirrus.markers.patterns import marked
 from common import VERSION
 from common.artifacts import canonical_json, gzip_bytes, json_file, sha256
 from common.wire import UNANSWERED, Reply, Request

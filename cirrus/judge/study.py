@@ -62,7 +62,7 @@ from cirrus.judge.verdict import (
     verdict,
 )
 from cirrus.markers import agreement
-from cirrus.markers.ratings import Policy, Rater, readable
+from cirrus.markers.ratings import Policy, Rater, policy_of, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
 from common.cli import TYPED
@@ -84,7 +84,7 @@ class Collected:
         self.course: dict[tuple, list[int]] = {}   # (role, domain, round, encounter): k, n, all
         self.texts: dict[tuple, dict[str, list[str]]] = {}
         self.first: dict[str, dict[str, list[str]]] = {}
-        self.policies: list[Policy] = []
+        self.policies: list[Policy] = []   # of round 1 of main runs
         self.served: dict[str, dict[str, set]] = {}
         for run in study.runs:
             lost = {policy["policy_id"] for policy in policies(run) if self._policy(run, policy)}
@@ -119,13 +119,12 @@ class Collected:
         return status in NO_POLICY
 
     def _text(self, run: Run, policy: Mapping, cell: str) -> None:
-        self.policies.append(Policy(policy["policy_id"], run.role, policy["round"], cell,
-                                    policy["policy"]))
         if run.role != "main":
             return
         self.texts.setdefault((run.seed, run.domain, policy["round"]), {}).setdefault(
             cell, []).append(policy["policy"])
         if policy["round"] == 1:
+            self.policies.append(policy_of(policy, cell))
             self.first.setdefault(cell, {}).setdefault(run.name, []).append(policy["policy"])
 
     def _served(self, model: str, status: str, served: str | None, provider: str | None) -> None:

@@ -17,9 +17,9 @@ import stats
 from cirrus.judge.effects import ALPHA
 from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, left_out_of, model_row, rounded
 from cirrus.judge.rows import Decision
-from cirrus.markers.labels import FAMILIES, KINDS, Weight, Weights, fit, labels, marked
-from cirrus.markers.ratings import Labels, Policy, Rater, items_of
-from show.document import Code, Fold, Line, Table, Tag, Words
+from cirrus.markers.patterns import FAMILIES, Labels, marked
+from cirrus.markers.ratings import Policy, Rater, item_id
+from show.document import Code, Line, Table, Tag, Words
 from show.figures import (
     Estimate,
     bracketed,
@@ -123,26 +123,21 @@ MARKED = ("acausal", "compliance")
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
-    """The model on readable decisions whose policy is labelled. `labels`: {policy id: labels}."""
-    read = [row for row in rows if row.cooperates is not None]
-    data = [_row(row, labels[row.policy]) for row in read if _known(labels.get(row.policy))]
+    """The model on readable decisions. `labels`: {policy id: weak labels}."""
+    data = [_row(row, labels[row.policy]) for row in rows if row.cooperates is not None]
     gone = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
     gone |= {name: ONE_LEVEL for name in ("cell", *MARKED) if len({r[name] for r in data}) < 2}
     fixed = [name for name in ("cell", *MARKED) if name not in gone]
     random = [name for name in (*RANDOM, "policy") if name not in gone]
     out = {"formula": "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)]),
-           "rows": len(data), "unlabelled": len(read) - len(data), "left_out": gone,
-           "terms": None, "acausal": None, "separated": False, "why": None}
+           "rows": len(data), "left_out": gone, "terms": None, "acausal": None,
+           "separated": False, "why": None}
     if not data:
-        return out | {"why": "no readable decision rests on a labelled policy"}
+        return out | {"why": "no readable decision"}
     if "acausal" in gone:
         every = "every" if data[0]["acausal"] else "no"
         return out | {"why": f"{every} policy has the acausal marker: nothing can be compared"}
     return out | _fitted(data, fixed, random)
-
-
-def _known(labels: Labels | None) -> bool:
-    return labels is not None and None not in (labels[name] for name in MARKED)
 
 
 def _row(row: Decision, labels: Labels) -> dict[str, Any]:
@@ -186,37 +181,17 @@ NONE = "unadjudicated: enters no claim"
 
 def block(policies: Sequence[Policy], primary: Iterable[Decision], raters: Sequence[Rater],
           simulated: bool) -> dict[str, Any]:
-    """`policies`: all readable ones of the study, of every round. `primary`: decisions of round 1,
-    first encounters, main runs."""
-    weights = fit(corpus(policies))
-    first = [policy for policy in policies if policy.role == "main" and policy.round == 1]
-    found = {policy.id: labels(weights, policy.text) for policy in first}
-    items = items_of(first)
-    weak = {name: labels(weights, item.text) for name, item in items.items()}
+    """`policies`: those of round 1 of the main runs. `primary`: their first encounters."""
+    weak = {item_id(policy.text): policy.weak for policy in policies}
     verdicts = agreement(weak, raters, simulated)
     rows = list(primary)
     return {
         "status": status(verdicts), "bar": BAR,
         "adjudicated": [name for name in FAMILIES if verdicts[name]["adjudicated"]],
-        "functions": {family: {kind: own._asdict() for kind, own in kinds.items()}
-                      for family, kinds in weights.items()},
-        "cells": cells(first, found), "texts": len(items),
-        "raters": [_rater(rater, items) for rater in raters], "agreement": verdicts,
-        "validity": validity(rows, found), "rationales": rationales(rows)}
-
-
-def corpus(policies: Iterable[Policy]) -> list[str]:
-    """The distinct texts that weigh the labelling functions: those of main runs, all rounds;
-    of all runs where there are no main ones."""
-    every = list(policies)
-    main = [policy for policy in every if policy.role == "main"]
-    return list(dict.fromkeys(policy.text for policy in main or every))
-
-
-def weights_of(out: Mapping[str, Any]) -> Weights:
-    """The weights as an analysis has them."""
-    return {family: {kind: Weight(**own) for kind, own in kinds.items()}
-            for family, kinds in out["markers"]["functions"].items()}
+        "cells": cells(policies), "texts": len(weak),
+        "raters": [_rater(rater, weak) for rater in raters], "agreement": verdicts,
+        "validity": validity(rows, {policy.id: policy.weak for policy in policies}),
+        "rationales": rationales(rows)}
 
 
 def status(verdicts: Mapping[str, Mapping]) -> str:
@@ -229,22 +204,21 @@ def status(verdicts: Mapping[str, Mapping]) -> str:
     return said + (f"; unadjudicated: {', '.join(names[False])}" if names[False] else "")
 
 
-def cells(policies: Iterable[Policy], found: Mapping[str, Labels]) -> dict[str, dict[str, Any]]:
-    """{cell: policies, and for each family k of n labelled ones with Wilson's interval}."""
-    held: dict[str, list[Labels]] = {}
+def cells(policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
+    """{cell: policies, and for each family the k of n that have the weak label, with Wilson's
+    interval}."""
+    found: dict[str, list[Labels]] = {}
     for policy in policies:
-        held.setdefault(policy.cell, []).append(found[policy.id])
-    return {cell: {"policies": len(own)} | {family: _share([one[family] for one in own])
-                                            for family in FAMILIES}
-            for cell, own in sorted(held.items())}
+        found.setdefault(policy.cell, []).append(policy.weak)
+    return {cell: {"policies": len(labels)} | {
+        family: _share([label[family] for label in labels]) for family in FAMILIES}
+            for cell, labels in sorted(found.items())}
 
 
-def _share(values: Sequence[bool | None]) -> dict[str, Any]:
-    known = [value for value in values if value is not None]
-    interval = stats.wilson_interval(sum(known), len(known))
-    return {"k": sum(known), "n": len(known), "undecided": len(values) - len(known),
-            "share": sum(known) / len(known) if known else None, "low": interval.low,
-            "high": interval.high, "why": interval.why}
+def _share(values: Sequence[bool]) -> dict[str, Any]:
+    interval = stats.wilson_interval(sum(values), len(values))
+    return {"k": sum(values), "n": len(values), "share": sum(values) / len(values),
+            "low": interval.low, "high": interval.high}
 
 
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
@@ -302,8 +276,7 @@ def beyond(markers: Mapping[str, Any]) -> str:
 
 def _extremes(markers: Mapping[str, Any], family: str) -> str:
     """Where the marker stands most and least often."""
-    cells = {cell: own[family] for cell, own in markers["cells"].items()
-             if own[family]["share"] is not None}
+    cells = {cell: found[family] for cell, found in markers["cells"].items()}
     most, least = (pick(cells, key=lambda cell: cells[cell]["share"]) for pick in (max, min))
     return " and ".join(f"in {cells[cell]['k']} of {cells[cell]['n']} of {cell}"
                         for cell in dict.fromkeys((most, least)))
@@ -316,16 +289,15 @@ def _title(family: str) -> str:
 # --- their part of the report -------------------------------------------------------------------
 
 CELLS_NOTE = (
-    "Share of the policies of round 1 (main runs) whose weak label is present, of those that have "
-    "one: the weighted majority of six labelling functions. From policies, which precede "
-    "decisions.")
+    "Share of the policies of round 1 (main runs) that hold one of the codebook's patterns outside "
+    "a denial. Patterns miss most wordings. From policies, which precede decisions.")
 AGREEMENT_NOTE = (
     "AC1: Gwet's coefficient with its 95% interval. Positive agreement: of all the times a marker "
     "was called present, how often the other called it so too. A family enters claims where the "
     "lower bound reaches {bar} in every pair.")
 
 
-def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table | Fold]:
+def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table]:
     """Shares by cell, who agreed with whom, and whether the marker predicts anything."""
     yield Words(sentence(markers["status"]))
     if markers["cells"]:
@@ -339,7 +311,6 @@ def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table | Fold]:
         yield _agreement(markers)
         yield Words(AGREEMENT_NOTE.format(bar=markers["bar"]), "dim")
     yield Words(_validity(markers))
-    yield Fold("What each labelling function is worth", [_functions(markers)])
 
 
 def _raters(markers: Mapping[str, Any]) -> str:
@@ -363,9 +334,8 @@ def _validity(markers: Mapping[str, Any]) -> list[Line]:
     model = markers["validity"]
     gone = "; ".join(f"{name} ({why})" for name, why in sorted(model["left_out"].items()))
     left = f" Left out: {gone}." if gone else ""
-    many = f", {model['unlabelled']} more without a label" if model["unlabelled"] else ""
     use = "" if "acausal" in markers["adjudicated"] else " Unadjudicated: for description only."
-    return ["Validity,", Code(model["formula"]), f"on {count(model['rows'], 'decision')}{many}: "
+    return ["Validity,", Code(model["formula"]), f"on {count(model['rows'], 'decision')}: "
             f"acausal term {beyond(markers)}.{left}{use}"]
 
 
@@ -389,17 +359,3 @@ def _coefficient(entry: Mapping[str, Any]) -> Estimate:
 def _reached(one: Mapping[str, Any]) -> str | Tag:
     return one["why"] if one["reached"] is None else \
         Tag("yes", "yes") if one["reached"] else Tag("no", "no")
-
-
-def _functions(markers: Mapping[str, Any]) -> Table:
-    """What each labelling function is worth in each family."""
-    return Table(
-        ["family", "function", "present", "absent", "no opinion", "accuracy", "weight"],
-        [[NAMES[family], kind, str(own["present"]), str(own["absent"]), str(own["no_opinion"]),
-          _accuracy(own), plain(own["weight"])]
-         for family in FAMILIES for kind in KINDS for own in [markers["functions"][family][kind]]],
-        range(2, 7), name="labelling-functions")
-
-
-def _accuracy(own: Mapping[str, Any]) -> str:
-    return percent((1 + own["accuracy"]) / 2) + (" (assumed)" if own["why"] else "")

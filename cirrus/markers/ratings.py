@@ -2,7 +2,7 @@
 
     items = items_of(policies_of(study))               # {item id: Item}, one a distinct text
     dealt = sample(items.values(), n=200, seed=42)
-    for rater in raters(places, items): rater.labels   # {item id: {family: True, False or None}}
+    for rater in raters(places): rater.labels          # {item id: {family: True, False or None}}
 
 An item is a text: policies that say the same are rated once. Its id follows from the text alone
 and tells nothing about run, cell or decision. The sample takes texts in equal numbers from the
@@ -11,6 +11,7 @@ than others is there in that measure: it is not enriched by any label, and share
 of the study wherever cells are of one size.
 """
 
+import codecs
 import csv
 import io
 import json
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.judge.rows import Study, artifact
-from cirrus.markers.words import FAMILIES
+from cirrus.markers.patterns import FAMILIES, Item, Labels
 from common import COMPLETE, UsageError, cli
 from common.artifacts import (
     canonical_json,
@@ -32,8 +33,10 @@ from common.artifacts import (
     sha256,
     write_atomic,
 )
+from common.parsing import DRESSING
+from common.refusals import classify_refusal
 from common.rng import SeededRandom
-from common.wire import UNANSWERED
+from common.wire import UNANSWERED, Reply, Request
 
 ROUND = "strategies_r1.json"
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,25 +44,16 @@ CODEBOOK = "adjudication/codebook.json"
 PEOPLE = "ratings"             # folder of what people said, beside the analysis
 SAMPLE, SEED = 200, 42         # of a sheet, where no flag says otherwise
 RATINGS = "ratings.jsonl"      # what an adjudication derives from its journal
-Labels = Mapping[str, bool | None]
 
 
 class Policy(NamedTuple):
-    """A readable policy. `id`: of the request, which decisions name; `cell`: of its run."""
-
-    id: str
-    role: str
-    round: int
-    cell: str
-    text: str
-
-
-class Item(NamedTuple):
-    """A distinct text, and the cell of the first policy that says it."""
+    """A readable policy of round 1 of a main run. `id`: of the request, which decisions name;
+    `cell`: of its run; `weak`: the label that the codebook's patterns give it."""
 
     id: str
     cell: str
     text: str
+    weak: Labels
 
 
 class Rater(NamedTuple):
@@ -87,12 +81,17 @@ def cell_of(run) -> str:
 
 
 def policies_of(study: Study) -> Iterator[Policy]:
-    """The policies of round 1 of the main runs: those on which the primary data rest."""
+    """The policies on which the primary data rest."""
     for run in study.runs:
         if run.role == "main":
             for row in artifact(run, ROUND):
                 if readable(row["policy_status"]):
-                    yield Policy(row["policy_id"], run.role, 1, cell_of(run), row["policy"])
+                    yield policy_of(row, cell_of(run))
+
+
+def policy_of(row: Mapping[str, Any], cell: str) -> Policy:
+    """`row`: of strategies_r1.json."""
+    return Policy(row["policy_id"], cell, row["policy"], row["markers"])
 
 
 def item_id(text: str) -> str:
@@ -101,13 +100,12 @@ def item_id(text: str) -> str:
 
 
 def items_of(policies: Iterable[Policy]) -> dict[str, Item]:
-    """{id: item} of the policies of round 1 of main runs, in their order."""
-    out: dict[str, Item] = {}
+    """{id: item}, in the order of the policies."""
+    items: dict[str, Item] = {}
     for policy in policies:
-        if policy.role == "main" and policy.round == 1:
-            name = item_id(policy.text)
-            out.setdefault(name, Item(name, policy.cell, policy.text))
-    return out
+        name = item_id(policy.text)
+        items.setdefault(name, Item(name, policy.cell, policy.text))
+    return items
 
 
 def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
@@ -143,32 +141,8 @@ def _rateable(study: Study) -> dict[str, Item]:
 
 # --- the codebook as raters read it ------------------------------------------------------------
 
-def codebook(text: str | None = None) -> dict[str, Any]:
-    """The codebook in `text`, or that of the project; UsageError where it is not what raters
-    need."""
-    path = ROOT / "prompts" / CODEBOOK
-    try:
-        book = json.loads(path.read_text(encoding="utf-8") if text is None else text)
-        whole = (set(book["families"]) == set(FAMILIES) and all(
-            isinstance(text, str) for own in book["families"].values()
-            for text in (own["yes"], own["no"])) and book["system"] and book["people"])
-        rated = "\n\n".join(book["rating"]).format(policy="", families="", form="")
-        if not whole or not rated:
-            raise KeyError("families")
-        return book
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; restore it from a copy") from None
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise UsageError(f"{path}: not the codebook of five families ({error}); restore it from a "
-                         "copy") from None
-
-
-def codebook_files() -> dict[str, str]:
-    """{path under prompts/: SHA-256}, for identities."""
-    return {path: sha256(text) for path, text in codebook_texts().items()}
-
-
 def codebook_texts(folder: str | None = None) -> dict[str, str]:
+    """{path under prompts/: the codebook's text}."""
     path = Path(folder or ROOT / "prompts") / CODEBOOK
     try:
         return {CODEBOOK: path.read_text("utf-8")}
@@ -176,9 +150,93 @@ def codebook_texts(folder: str | None = None) -> dict[str, str]:
         raise UsageError(f"{path}: no codebook to read; give a copy of prompts/") from None
 
 
+def codebook(text: str) -> dict[str, Any]:
+    """The codebook in `text`; UsageError where it is not what raters need."""
+    try:
+        book = json.loads(text)
+        "\n\n".join(book["rating"]).format(policy="", families="", form="")
+        definitions = [book["families"][name][answer] for name in FAMILIES
+                       for answer in ("yes", "no")]
+        if len(book["families"]) != len(FAMILIES) or not all(
+                isinstance(part, str) and part for part in [book["system"], *definitions]):
+            raise KeyError("families")
+        return book | {"people": list(book["people"])}
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise UsageError(f"prompts/{CODEBOOK}: not the codebook of five families ({error}); "
+                         "restore it from a copy") from None
+
+
 def sheet_hash(items: Iterable[str]) -> str:
     """ "s-…" of the rated texts and the codebook: what a filled sheet must name."""
-    return "s-" + sha256(canonical_json([sorted(items), codebook_files()]))[:12]
+    return "s-" + sha256(canonical_json([sorted(items), codebook_texts()]))[:12]
+
+
+# --- models that rate: they know nothing of condition or decision, and go by the codebook -------
+# A reply counts only in the form asked for, a line for each family. Anything else is a status,
+# never a label: `refused`, `incomplete` (a family is missing), `ambiguous` (one is said twice),
+# `unreadable`; or the outcome of the call where there was no reply.
+
+RATED = re.compile(r"\s*(?:[-•–]|\d[.)])?\s*([a-z][a-z -]*?)\s*[:：=]\s*(yes|no)[\s.!]*", re.I)
+FAMILY_NAMES = {name.replace("_", ""): name for name in FAMILIES}
+
+
+def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
+    """(system, user) for one policy: the codebook and the text, nothing else."""
+    families = "\n".join(f"{name}\n  yes: {book['families'][name]['yes']}\n"
+                         f"  no: {book['families'][name]['no']}" for name in FAMILIES)
+    form = "\n".join(f"{name}: yes|no" for name in FAMILIES)
+    return book["system"], "\n\n".join(book["rating"]).format(policy=text, families=families,
+                                                               form=form)
+
+
+def rating_requests(config: Mapping[str, Any], items: Sequence[Item],
+                    book: Mapping[str, Any]) -> list[Request]:
+    """Every call, models and items in a drawn order: an outage hits all alike."""
+    requests = []
+    for item in items:
+        system, user = rating_prompts(book, item.text)
+        for model in config["models"]:
+            name = f"{item.id}/{model}"
+            seed = SeededRandom(config["seed"], "request", name).getrandbits(31)
+            requests.append(Request(name, "rating", model, system, user, config["max_out"],
+                                    config["temperature"], seed, config["reasoning_effort"]))
+    return SeededRandom(config["seed"], "turns").sample(requests, len(requests))
+
+
+def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
+    """(labels, status) of a reply; labels only where all lines, and only they, are in the form.
+
+    >>> parse_rating("acausal: yes")
+    (None, 'incomplete')
+    """
+    labels: dict[str, bool] = {}
+    twice = False
+    for line in filter(str.strip, (DRESSING.sub("", raw) for raw in text.splitlines())):
+        match = RATED.fullmatch(line)
+        name = FAMILY_NAMES.get(re.sub(r"[^a-z]", "", match[1].lower())) if match else None
+        if name is None:
+            refused = classify_refusal(text[:4000]).label == "refusal"
+            return None, "refused" if refused else "unreadable"
+        twice |= name in labels
+        labels[name] = match[2].lower() == "yes"
+    if twice:
+        return None, "ambiguous"
+    if len(labels) < len(FAMILIES):
+        return None, "incomplete" if labels else "unreadable"
+    return {name: labels[name] for name in FAMILIES}, "ok"
+
+
+def rating_rows(config: Mapping[str, Any], items: Iterable[Item], replies: Mapping[str, Reply],
+                simulated: bool) -> Iterator[dict[str, Any]]:
+    """The lines of ratings.jsonl, in the order of the sample, models as given."""
+    for item in items:
+        for model in config["models"]:
+            reply = replies[f"{item.id}/{model}"]
+            labels, status = (parse_rating(reply.text) if reply.outcome == "ok"
+                              else (None, reply.outcome))
+            yield {"item": item.id, "text_sha256": sha256(item.text), "rater": model,
+                   "simulated": simulated, "status": status, "labels": labels,
+                   "text": reply.text, **reply.account}
 
 
 # --- what raters said --------------------------------------------------------------------------
@@ -195,30 +253,24 @@ def raters(places: Sequence[Path]) -> list[Rater]:
     return [rater for rater, _ in found.values()]
 
 
-def adjudications(place: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """(folder, manifest) of the adjudications beside an analysis."""
-    out = []
-    for path in sorted(Path(place).glob("*/manifest.json")):
+def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
+    for path in sorted(place.glob("*/manifest.json")):
         try:
             manifest = json.loads(path.read_bytes())
-            if manifest["artifact"] == "adjudication":
-                out.append((path.parent, manifest))
+            if manifest["artifact"] != "adjudication":
+                continue
         except (ValueError, KeyError, TypeError, OSError):
             continue  # some other run, which others read
-    return out
-
-
-def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
-    for folder, manifest in adjudications(place):
-        rows = _rows(folder, manifest)
+        rows = _rows(path.parent, manifest)
         for name in manifest["identity"]["config"]["models"]:
-            own = [row for row in rows if row["rater"] == name]
+            answers = [row for row in rows if row["rater"] == name]
             yield Rater(
                 name, "model", manifest["identity"]["provider"] == "simulated",
                 manifest["state"] == "complete",
-                {row["item"]: row["labels"] for row in own if row["labels"] is not None},
-                dict(sorted(Counter(row["status"] for row in own).items())),
-                tuple(sorted({row["served_model"] for row in own if row["served_model"]}))), folder
+                {row["item"]: row["labels"] for row in answers if row["labels"] is not None},
+                dict(sorted(Counter(row["status"] for row in answers).items())),
+                tuple(sorted({row["served_model"] for row in answers if row["served_model"]}))
+            ), path.parent
 
 
 def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -230,45 +282,35 @@ def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
             raise UsageError(f"{path}: not what its manifest.json has hashed; analyze.py --verify "
                              "says where it differs")
         rows = [row for _, row in read_jsonl(path)]
-        for row in rows:
-            _check_labels(row["labels"], str(path), row["item"])
-            if not {"rater", "status", "served_model"} <= row.keys():
-                raise KeyError("rater")
+        if any(not {"item", "rater", "status", "labels", "served_model"} <= row.keys()
+               or (row["labels"] or FAMILIES).keys() != FAMILIES.keys() for row in rows):
+            raise KeyError("labels")
         return rows
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(f"{path}: not ratings of an adjudication; restore it from a copy"
+                         ) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; restore it from a copy, or move "
                          f"{folder} away") from None
-    except (ValueError, KeyError, TypeError):
-        raise UsageError(f"{path}: not ratings of an adjudication; restore it from a copy"
-                         ) from None
-
-
-def _check_labels(labels: Any, where: str, item: str) -> None:
-    if labels is None:
-        return
-    if set(labels) != set(FAMILIES) or any(value not in (True, False, None)
-                                           for value in labels.values()):
-        raise UsageError(f"{where}: {item}: labels must be true, false or null for each of "
-                         f"{', '.join(FAMILIES)}; restore it from a copy")
 
 
 def _people(place: Path) -> Iterator[tuple[Rater, Path]]:
-    for path in sorted((Path(place) / PEOPLE).glob("*.json")):
+    for path in sorted((place / PEOPLE).glob("*.json")):
         try:
             data = json.loads(path.read_bytes())
-            if data["artifact"] != PEOPLE or not isinstance(data["rater"], str):
-                raise KeyError("artifact")
-            labels = dict(data["labels"])
-            for item, own in labels.items():
-                _check_labels(own, str(path), item)
+            labels = {item: {family: row[family] for family in FAMILIES}
+                      for item, row in data["labels"].items()}
+            if not isinstance(data["rater"], str) or any(
+                    value not in (True, False, None) for row in labels.values()
+                    for value in row.values()):
+                raise KeyError("rater")
         except (ValueError, KeyError, TypeError, AttributeError):
             raise UsageError(f"{path}: not ratings that --import-ratings wrote; import the sheet "
                              "again, or move the file away") from None
-        given = [own for own in labels.values() if any(v is not None for v in own.values())]
-        partly = sum(None in own.values() for own in given)
-        yield Rater(data["rater"], "person", False, True, labels,
-                    {"ok": len(given) - partly, "partial": partly,
-                     "missing": len(labels) - len(given)}), path
+        missing = [list(row.values()).count(None) for row in labels.values()]
+        yield Rater(data["rater"], "person", False, True, labels, {
+            "ok": missing.count(0), "missing": missing.count(len(FAMILIES)),
+            "partial": sum(0 < n < len(FAMILIES) for n in missing)}), path
 
 
 def person_file(rater: str) -> str:
@@ -277,127 +319,78 @@ def person_file(rater: str) -> str:
     return f"{PEOPLE}/{plain}-{sha256(rater)[:6]}.json"
 
 
-# --- Rating sheets for people: a blinded CSV out, the filled sheet back, every fault named by l ---
+# --- rating sheets for people: a blinded CSV out, the filled sheet back ------------------------
+# One form both ways: UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
 
 COLUMNS = ("item", "sheet", "rater", *FAMILIES, "text")
-NEEDED = ("item", "sheet", "rater", *FAMILIES)
-ANSWERS = {"yes": True, "y": True, "true": True, "1": True,
-           "no": False, "n": False, "false": False, "0": False, "": None}
+ANSWERS = {"yes": True, "no": False, "": None}
 
-
-class Row(NamedTuple):
-    """A line of a sheet as read. `line`: of the file, from 1."""
-
-    file: str
-    line: int
-    item: str
-    rater: str
-    labels: dict[str, bool | None]
-
-    @property
-    def given(self) -> bool:
-        return any(value is not None for value in self.labels.values())
-
-
-# --- out ---------------------------------------------------------------------------------------
 
 def export(file: Path, study: Study, n: int, seed: int) -> list[Path]:
     """Write the sheet and its instructions; UsageError where one is there already."""
     items = _rateable(study)
-    dealt, mark = sample(items.values(), n, seed), sheet_hash(items)
     guide = file.with_name(file.name + ".md")
     for path in (file, guide):
         if path.exists():
             raise UsageError(f"--export-ratings: {path} is there already; it may hold ratings: "
                              "name another file")
-    blank = dict.fromkeys(("rater", *FAMILIES), "")
-    write_atomic(file, csv_parts(COLUMNS, ({"item": item.id, "sheet": mark, "text": item.text,
-                                            **blank} for item in dealt)))
+    blank = dict.fromkeys(COLUMNS, "") | {"sheet": sheet_hash(items)}
+    rows = ({**blank, "item": item.id, "text": item.text}
+            for item in sample(items.values(), n, seed))
+    write_atomic(file, [codecs.BOM_UTF8, *csv_parts(COLUMNS, rows)])
     write_atomic(guide, instructions(file.name))
     return [file, guide]
 
 
 def instructions(name: str) -> str:
-    """What raters read, from the codebook that models get too."""
-    book = codebook()
-    kinds = "\n\n".join(f"**{family}**\n- yes: {own['yes']}\n- no: {own['no']}"
-                        for family, own in ((f, book["families"][f]) for f in FAMILIES))
+    """What people read before they rate, from the codebook that models get too."""
+    book = codebook(*codebook_texts().values())
+    families = "\n\n".join(f"**{name}**\n- yes: {family['yes']}\n- no: {family['no']}"
+                           for name, family in book["families"].items())
     return "\n\n".join([f"# Rating {name}", *book["people"], "## The five kinds of reasoning",
-                        kinds]) + "\n"
+                        families]) + "\n"
 
 
-# --- back --------------------------------------------------------------------------------------
+def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, Labels]]:
+    """(rater, {item: labels}) of a filled sheet; UsageError names file, row, field and value."""
+    rows = [(number, row) for number, row in enumerate(_table(file), 2) if any(row.values())]
+    raters = list(dict.fromkeys(row["rater"] for _, row in rows if row["rater"]))
+    if len(raters) != 1:
+        named = ", ".join(raters) or "nobody"
+        raise UsageError(f"{file}: rater names {named}; a sheet holds the ratings of one person: "
+                         "write the name in the first row, and give everybody a sheet")
+    mark, labels = sheet_hash(items), {}
+    for number, row in rows:
+        where, item = f"{file} row {number}", row["item"]
+        if row["sheet"] != mark:
+            raise UsageError(f"{where}: sheet {row['sheet']!r} belongs to other runs or to another "
+                             f"codebook (here it is {mark}); export a sheet from these runs")
+        if item not in items or item in labels:
+            raise UsageError(f"{where}: item {item!r} is none of these runs, or stands there "
+                             "twice; the ids must stay as they were exported")
+        if _letters(row["text"]) != _letters(items[item].text):
+            raise UsageError(f"{where}: the text is not that of {item}; sort whole rows only, or "
+                             "start from the exported sheet")
+        labels[item] = {family: _answer(where, family, row[family]) for family in FAMILIES}
+    return raters[0], labels
 
-def read_sheet(file: Path, items: Mapping[str, Item]) -> list[Row]:
-    """The rows of a filled sheet, checked; UsageError names file, line, field, value."""
-    lines = _table(file)
-    head = [cell.strip().lower() for cell in next(lines, (0, []))[1]]
-    missing = [name for name in NEEDED if head.count(name) != 1]
-    if missing:
-        raise UsageError(f"{file} line 1: the column {missing[0]!r} stands there "
-                         f"{head.count(missing[0])} times; keep the columns of the exported sheet")
-    mark, rows = sheet_hash(items), []
-    for line, cells in lines:
-        if any(cell.strip() for cell in cells):
-            filled = dict(zip(head, [cell.strip() for cell in cells] + [""] * len(head),
-                              strict=False))
-            rows.append(_row(str(file), line, filled, items, mark))
-    if not rows:
-        raise UsageError(f"{file}: no rows below the line of names; fill the exported sheet")
-    return _named(rows)
 
-
-def _table(file: Path) -> Iterator[tuple[int, list[str]]]:
-    """(number of its first line, cells) of each row, whatever the spreadsheet made of the file."""
+def _table(file: Path) -> list[dict[str, str]]:
+    """The rows below the names of the columns, cells without blanks around them."""
     try:
-        text = _decoded(file.read_bytes())
+        lines = csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline=""),
+                           strict=True)
+        head, *rows = list(lines) or [[]]
     except OSError as error:
         raise UsageError(f"--import-ratings: {file}: {error.strerror}") from None
-    first = text.partition("\n")[0]
-    if first.lower().startswith("sep="):  # a hint to Excel
-        text, first = text.partition("\n")[2], text.split("\n")[1] if "\n" in text else ""
-    mark = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-    line = 0
-    try:
-        for cells in reader:
-            yield line + 1, cells
-            line = reader.line_num
-    except csv.Error as error:
-        raise UsageError(f"{file} line {reader.line_num}: not CSV ({error}); save the sheet as CSV"
-                         ) from None
-
-
-def _decoded(data: bytes) -> str:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
-
-
-def _row(file: str, line: int, cells: Mapping[str, str], items: Mapping[str, Item],
-         mark: str) -> Row:
-    where, item = f"{file} line {line}", cells["item"]
-    if cells["sheet"] != mark:
-        raise UsageError(f"{where}: sheet {cells['sheet']!r} belongs to other runs or to another "
-                         f"codebook (here it is {mark}); export a sheet from these runs")
-    if item not in items:
-        raise UsageError(f"{where}: item {item!r} is none of these runs; the ids must stay as they "
-                         "were exported")
-    said = _letters(cells.get("text", ""))
-    if said and said != _letters(items[item].text):
-        raise UsageError(f"{where}: the text is not that of {item}; columns may have been sorted "
-                         "apart: sort whole rows only, or start from the exported sheet")
-    labels = {}
-    for family in FAMILIES:
-        value = cells[family].lower()
-        if value not in ANSWERS:
-            raise UsageError(f"{where}: {family} {cells[family]!r} is neither yes nor no; leave "
-                             "the cell empty where you can't say")
-        labels[family] = ANSWERS[value]
-    return Row(file, line, item, cells["rater"], labels)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"{file}: not CSV in UTF-8 with commas ({error}); save the sheet as "
+                         "\"CSV UTF-8\"") from None
+    if missing := [name for name in COLUMNS if head.count(name) != 1]:
+        raise UsageError(f"{file} row 1: no column {missing[0]!r}; keep the columns of the "
+                         "exported sheet, with commas between them")
+    return [dict(zip(head, [*map(str.strip, row), *[""] * len(head)], strict=False))
+            for row in rows]
 
 
 def _letters(text: str) -> str:
@@ -405,50 +398,32 @@ def _letters(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
-def _named(rows: list[Row]) -> list[Row]:
-    """Rows without a rater belong to the only one whom the sheet names."""
-    names = list(dict.fromkeys(row.rater for row in rows if row.rater))
-    for row in rows:
-        if not row.rater and row.given and len(names) != 1:
-            raise UsageError(f"{row.file} line {row.line}: rater '' is empty, and the sheet names "
-                             f"{len(names)} raters; fill in who rated this row")
-    only = names[0] if len(names) == 1 else ""
-    return [row._replace(rater=row.rater or only) for row in rows if row.rater or only]
-
-
-def merged(rows: Iterable[Row]) -> dict[str, dict[str, Labels]]:
-    """{rater: {item: labels}}; UsageError where a rater says one thing twice in two ways."""
-    out: dict[str, dict[str, Any]] = {}
-    where: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        before = where.setdefault((row.rater, row.item), row)
-        if before.labels != row.labels and before.given and row.given:
-            raise UsageError(f"{row.file} line {row.line}: {row.rater} rated {row.item} otherwise "
-                             f"in {before.file} line {before.line}; keep one of the two")
-        if row.given or row.item not in out.setdefault(row.rater, {}):
-            out.setdefault(row.rater, {})[row.item] = row.labels
-    return out
+def _answer(where: str, family: str, value: str) -> bool | None:
+    if value.lower() not in ANSWERS:
+        raise UsageError(f"{where}: {family} {value!r} is neither yes nor no; leave the cell empty "
+                         "where you can't say")
+    return ANSWERS[value.lower()]
 
 
 def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
-    """Check all sheets, then keep the ratings beside the analysis; one sentence a rater."""
+    """Check all sheets, then keep the ratings beside the analysis; one sentence for each rater."""
     items = items_of(policies_of(study))
-    said = merged(row for file in dict.fromkeys(files) for row in read_sheet(Path(file), items))
-    given = {rater: own for rater, own in said.items()
-             if any(v is not None for labels in own.values() for v in labels.values())}
-    if not given:
-        raise UsageError(f"--import-ratings: {', '.join(files)}: nothing is rated yet; write yes "
-                         "or no into the columns of the families")
+    read: dict[str, dict[str, Labels]] = {}
+    for file in dict.fromkeys(files):
+        rater, labels = read_sheet(Path(file), items)
+        if rater in read:
+            raise UsageError(f"{file}: a second sheet of {rater}; put all rows into one sheet")
+        if not any(value is not None for row in labels.values() for value in row.values()):
+            raise UsageError(f"{file}: nothing is rated yet; write yes or no into the columns of "
+                             "the families")
+        read[rater] = labels
     (target / PEOPLE).mkdir(parents=True, exist_ok=True)
     lines = []
-    for rater, labels in given.items():
-        path = target / person_file(rater)
-        data = json_file({"artifact": PEOPLE, "rater": rater, "labels": labels})
-        what = "as before" if path.exists() and path.read_bytes() == data else (
-            "in place of earlier ones" if path.exists() else "new")
-        write_atomic(path, data)
-        full = sum(None not in own.values() for own in labels.values())
-        lines.append(f"{rater}: {full} of {len(labels)} policies fully rated, {what}")
+    for rater, labels in read.items():
+        write_atomic(target / person_file(rater),
+                     json_file({"artifact": PEOPLE, "rater": rater, "labels": labels}))
+        full = sum(None not in row.values() for row in labels.values())
+        lines.append(f"{rater}: {full} of {len(labels)} policies fully rated")
     return lines
 
 
@@ -459,6 +434,6 @@ def command_export(args, study: Study) -> cli.Done:
                           SEED if args.seed is None else args.seed)
     return cli.Done(
         COMPLETE, {"sheet": str(sheet), "instructions": str(guide)},
-        f"{sheet}: a blinded sheet, one row a policy\n{guide}: what raters need to know\n"
+        f"{sheet}: a blinded sheet, one policy in each row\n{guide}: what raters need to know\n"
         f"now: give a copy of both to two raters or more, then python3 analyze.py "
         f"{' '.join(map(str, args.runs))} --import-ratings FILE")

@@ -1,7 +1,7 @@
 """A study's analysis, written; exports/*.csv: decisions, policies and games, one tidy row each.
 
     where, names, out = write_analysis(study, places(study, None))
-    for name, parts in exports(study, weights):    # of the labelling functions
+    for name, parts in exports(study):
         write_atomic(folder / name, parts)
 
 Parts are made as they are written: no table is ever whole in memory.
@@ -16,8 +16,7 @@ from typing import Any
 from cirrus.ask.bulletins import CELL
 from cirrus.judge.rows import Run, Study, decisions, policies, rounds
 from cirrus.judge.study import analyse
-from cirrus.markers.agreement import weights_of
-from cirrus.markers.labels import FAMILIES, Weights, labels
+from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import item_id, raters, readable
 from cirrus.reports import study as reports
 from common.artifacts import canonical_json, csv_parts, json_file, write_atomic
@@ -35,19 +34,17 @@ COLUMNS = {
         *SERVED, *TOKENS, "text"),
     "policies.csv": (
         "id", *SHARED, "agent", "bulletin", "variant", "model", *SERVED, "status", "truncated",
-        "item", *(f"marker_{name}" for name in FAMILIES), *(f"weak_{name}" for name in FAMILIES),
-        *TOKENS, "text"),
+        "item", *(f"marker_{name}" for name in FAMILIES), *TOKENS, "text"),
     "games.csv": (
         "id", *SHARED, "encounter", "baseline", "agent_a", "agent_b", "label_scheme",
         "option_order", "decision_a", "decision_b", "payoff_a", "payoff_b", "power_a", "power_b",
         "status")}
 
 
-def exports(study: Study, weights: Weights) -> Iterator[tuple[str, Iterator[bytes]]]:
+def exports(study: Study) -> Iterator[tuple[str, Iterator[bytes]]]:
     """(file name below the analysis' folder, its content in parts). The files were checked when
     the analysis read them."""
-    tables = {"decisions.csv": _decisions, "games.csv": _games,
-              "policies.csv": lambda run: _policies(run, weights)}
+    tables = {"decisions.csv": _decisions, "games.csv": _games, "policies.csv": _policies}
     for name, rows in tables.items():
         yield f"exports/{name}", csv_parts(COLUMNS[name],
                                            chain.from_iterable(map(rows, study.runs)))
@@ -64,7 +61,7 @@ def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | Non
     out = json.loads(canonical_json(analyse(study, raters(where), mechanism)))
     (target / "exports").mkdir(parents=True, exist_ok=True)
     made = [("acausal-analysis.json", json_file(out)), *reports.files(out, study).items(),
-            *exports(study, weights_of(out))]
+            *exports(study)]
     for name, content in made:
         write_atomic(target / name, content)
     return target, [name for name, _ in made], out
@@ -93,10 +90,9 @@ def _shared(run: Run, number: int) -> dict[str, Any]:
     return dict(zip(SHARED, values, strict=True))
 
 
-def _policies(run: Run, weights: Weights) -> Iterator[dict[str, Any]]:
+def _policies(run: Run) -> Iterator[dict[str, Any]]:
     for policy in policies(run, checked=False):
         tokens, there = policy["tokens"], readable(policy["policy_status"])
-        weak = labels(weights, policy["policy"]) if there else dict.fromkeys(FAMILIES)
         yield _shared(run, policy["round"]) | {
             "id": policy["policy_id"], "model": policy["model_strategy"],
             "status": policy["policy_status"], "truncated": tokens["truncated"],
@@ -104,7 +100,6 @@ def _policies(run: Run, weights: Weights) -> Iterator[dict[str, Any]]:
             "output_tokens": tokens["output"], "reasoning_tokens": tokens["reasoning"],
             "item": item_id(policy["policy"]) if there else None,
             **{f"marker_{name}": policy["markers"][name] for name in FAMILIES},
-            **{f"weak_{name}": weak[name] for name in FAMILIES},
             **{key: policy[key] for key in ("agent", "bulletin", "variant", "cost_usd", *SERVED)}}
 
 

@@ -13,7 +13,6 @@ from cirrus.judge.effects import SIMPLE
 from cirrus.judge.endpoint import FIXED, SECONDARY
 from cirrus.judge.rows import Decision, Run, Study, decisions, policies
 from cirrus.markers import agreement as markers
-from cirrus.markers.labels import Weights, labels
 from cirrus.markers.ratings import readable
 from common import VERSION
 from common.artifacts import canonical_json, sha256
@@ -87,7 +86,7 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
         "CIRRUS-24 tournament", _question(out), answer(out),
         Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
         _interaction(out), list(_gist(out)), list(_sections(out, study)),
-        study and _texts(study, markers.weights_of(out)),
+        study and _texts(study),
         [STAMP] * out["simulated"] + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished))
 
 
@@ -388,27 +387,27 @@ def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
         scopes[-1])
 
 
-def _texts(study: Study, weights: Weights) -> Texts:
+def _texts(study: Study) -> Texts:
     words, runs, rounds = _scope(study)
     most = max((run.config["agents"] for run in runs), default=0)
     return Texts(
         "Policies and rationales", "Each fold holds a policy and decisions that rest on it, as "
         "answered; exports/ and transcripts/ hold all."
         + (f" There are too many for these pages: {words}." if words else ""),
-        list(islice((fold for run in runs for fold in _folds(run, rounds, weights)), MOST)),
+        list(islice((fold for run in runs for fold in _folds(run, rounds)), MOST)),
         {"role": list(dict.fromkeys(run.role for run in runs)),
          "cell": list(dict.fromkeys(map(_cell, runs))),
          "agent": [f"agent-{n + 1:02d}" for n in range(most)]})
 
 
-def _folds(run: Run, rounds: int, weights: Weights) -> Iterator[Fold]:
+def _folds(run: Run, rounds: int) -> Iterator[Fold]:
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
             answers.setdefault(row.policy, []).append(_answer(row))
     for policy in policies(run, checked=False):
         if policy["round"] <= rounds:
-            yield _fold(run, policy, answers.get(policy["policy_id"], []), weights)
+            yield _fold(run, policy, answers.get(policy["policy_id"], []))
 
 
 def _answer(row: Decision) -> str:
@@ -416,9 +415,9 @@ def _answer(row: Decision) -> str:
     return f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
 
 
-def _fold(run: Run, policy: Mapping, answers: Sequence[str], weights: Weights) -> Fold:
+def _fold(run: Run, policy: Mapping, answers: Sequence[str]) -> Fold:
     status = policy["policy_status"]
-    marked = [name.replace("_", " ") for name, there in labels(weights, policy["policy"]).items()
+    marked = [name.replace("_", " ") for name, there in policy["markers"].items()
               if there and readable(status)]
     more = len(answers) - RATIONALES
     rest = [*answers[:RATIONALES], *([f"… {more} more"] if more > 0 else [])]

@@ -216,7 +216,7 @@ def test_the_columns_of_figures_are_those_that_hold_nothing_else():
     """All but a tournament's course, whose shares are said with their numbers."""
     every = [table for report in reports() for block in (*report.gist, *report.sections)
              for table in tables(block) if table.name != "course"]
-    assert len(every) >= 30
+    assert len(every) >= 20
     for table in every:
         rows = [row for row in table.rows if len(row) > 1]
         columns = {at for at in range(1, len(table.head)) if any(row[at] for row in rows)
@@ -290,8 +290,6 @@ def spoken(monkeypatch):
         for name, held in (("policies", policies), ("decisions", rows)):
             monkeypatch.setattr(study, name, lambda run, checked, held=held: iter(
                 [] if checked else held))
-        monkeypatch.setattr(study, "labels", lambda weights, text: {
-            "acausal": "p2" in text, "benchmark_terms": True})
     return hold
 
 
@@ -311,9 +309,9 @@ def test_quotes_are_the_first_sound_policies_of_the_two_extreme_cells(spoken):
 def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
     rows = [decision(policy="p1", text="Decision:\n COORDINATE", encounter=at) for at in range(13)]
     rows += [decision(policy="p2", round=2), decision(policy="p3", cooperates=None, text="")]
-    spoken([voiced("p1"), voiced("p2", "short", 2), voiced("p3", "refused"),
-            voiced("p2-blocked", "blocked")], rows)
-    first, *rest = list(study._folds(run(), 1, None))
+    spoken([voiced("p1", terms=True), voiced("p2", "short", 2), voiced("p3", "refused"),
+            voiced("p2-blocked", "blocked", terms=True)], rows)
+    first, *rest = list(study._folds(run(), 1))
     assert [fold.parts[0].text for fold in (first, *rest)] == [
         "Policy p1.", "Policy p3.", "Policy p2-blocked."]
     lines = first.parts[1].parts[0].text.splitlines()
@@ -326,9 +324,9 @@ def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
     assert first.keys == ["main", "cvd S high, C present, H low", "agent-01"]
     assert first.title[2].words == "· b1 v1 · benchmark terms"
     assert rest[1].title[2].words == "· b1 v1"   # what holds no text has no markers
-    assert len(list(study._folds(run(), 2, None))) == 4
+    assert len(list(study._folds(run(), 2))) == 4
     spoken([voiced("p1", policy="y" * 20_001)], [decision(policy="p1", text="z" * 20_001)])
-    [long] = study._folds(run(), 1, None)
+    [long] = study._folds(run(), 1)
     assert long.parts[0].text == "y" * 20_000 and long.parts[1].parts[0].text.count("z") == 20_000
 
 
@@ -345,12 +343,12 @@ def test_pages_show_as_much_as_they_have_room_for(most, words, runs, rounds, mon
 def test_the_texts_can_be_chosen_by_role_cell_and_agent(spoken):
     spoken([voiced("p1")])
     runs = [run("a", agents=2), run("b", role="holdout", agents=11)]
-    texts = study._texts(Study(runs, True, []), None)
+    texts = study._texts(Study(runs, True, []))
     assert texts.choices["role"] == ["main", "holdout"] and len(texts.folds) == 2
     assert texts.choices["agent"][-1] == "agent-11" and "too many" not in texts.note
     empty = study.files(OUT, Study([], True, []))
     assert empty.keys() >= {"acausal-summary.md", "report.html"}
-    assert study._texts(Study([], True, []), None).choices["agent"] == []
+    assert study._texts(Study([], True, [])).choices["agent"] == []
 
 
 def test_a_bulletin_that_points_the_other_way_is_marked_and_one_at_nothing_is_not():

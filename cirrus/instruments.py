@@ -31,12 +31,9 @@ from common.artifacts import (
     canonical_json,
     csv_parts,
     gzip_bytes,
-    gzip_parts,
     json_file,
     jsonl,
-    jsonl_parts,
     sha256,
-    sha256_of,
 )
 from common.drive import Chain, ask
 from common.instrument import Derived, Instrument, tallied
@@ -151,10 +148,11 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
     # Read back from its own JSON: what is shown then has the digits that the file has.
     out = json.loads(canonical_json(_analysis(nine, rows, study, dealt, probed)))
     digest = design_hash(study)
-    hashes = {"design": digest, "trials": sha256_of(jsonl_parts(rows))}
+    trials = jsonl(rows)
+    hashes = {"design": digest, "trials": sha256(trials)}
     fields = CSV_FIELDS + NINE_FIELDS * nine
     made = {
-        "trials.jsonl.gz": b"".join(gzip_parts(jsonl_parts(rows))),
+        "trials.jsonl.gz": gzip_bytes(trials),
         "trials.csv": b"".join(csv_parts(fields, map(_flat, rows))),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
         **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {})}

@@ -78,12 +78,7 @@ def json_file(value: Any) -> bytes:
 
 def jsonl(rows: Iterable[Any]) -> bytes:
     """One canonical JSON line a row."""
-    return b"".join(jsonl_parts(rows))
-
-
-def jsonl_parts(rows: Iterable[Any]) -> Iterator[bytes]:
-    """`jsonl` line by line."""
-    return ((canonical_json(row) + "\n").encode() for row in rows)
+    return b"".join((canonical_json(row) + "\n").encode() for row in rows)
 
 
 def gzip_bytes(data: bytes, level: int = 9) -> bytes:
@@ -112,14 +107,6 @@ def parts_of(path: Path) -> Iterator[bytes]:
 def sha256(data: bytes | str) -> str:
     """Hex digest; text is hashed as UTF-8."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
-
-
-def sha256_of(parts: Iterable[bytes]) -> str:
-    """Hex digest of a content that comes in parts."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
 
 
 def read_bytes(path: Path) -> bytes:

@@ -351,7 +351,7 @@ def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
 
 
 def _followed(instrument: Instrument, folder: RunFolder) -> tuple[Mapping, Mapping, Mapping]:
-    """Files, facts, and what is left to ask; the answers are let go before a file is made."""
+    """Files, facts, and what is left to ask."""
     answers = Answers(journal_file(folder.path), folder.identity)
     if answers.head_sha256 != folder.journal.prev:
         raise UsageError(f"{answers.path}: not what this process wrote; it was edited while the "

@@ -9,9 +9,7 @@ Needs nothing but Python:
 Not a consciousness test. A trained constraint and a reasoned refusal are not told apart.
 """
 
-import os
 import sys
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 try:
@@ -20,10 +18,16 @@ except ModuleNotFoundError:
     sys.exit("error: urrp_analyze.py needs the project's folders beside it; copy one file instead: "
              "dist/cirrus-bench.pyz, which `make bundle` builds")
 from common import COMPLETE, UsageError
-from common.refusals import Verdict, classify_refusal
+from common.artifacts import json_file, write_atomic
+from common.refusals import classify_refusal
+from show.document import markdown, terminal
+from show.figures import one_line
+from show.html import pages
+from urrp import metrics, rates, report
+from urrp.classify import classify
 
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
-SHOWN = 20  # problems of one kind that are told line by line
+SHOWN = 20  # problems that are told line by line
 EXAMPLES = f"""  python3 urrp_analyze.py {EXAMPLE}
   python3 urrp_analyze.py a.jsonl b.jsonl --html report.html
   python3 urrp_analyze.py urrp_runs.jsonl --json | python3 -m json.tool
@@ -31,22 +35,11 @@ EXAMPLES = f"""  python3 urrp_analyze.py {EXAMPLE}
 
 a line is one trial: {{"model", "trial", "prompt_id", "prompt", "output"}}, with
 "trigger" for TRIGGER_REPEAT, and optionally temperature, timestamp, model_version, notes"""
-THRESHOLDS = "delta, declare, investigate, jaccard, lock, asymmetry, controls"
+THRESHOLDS = ", ".join(metrics.Thresholds._fields)
 EXITS = ("exit codes: 0 complete · 1 unexpected error · 2 wrong usage or unreadable input · "
          "130 interrupted")
 
-__all__ = ["Verdict", "classify", "classify_refusal"]
-
-
-def classify(trial) -> Verdict:
-    """What one trial did: a label such as `REFUSE_POLICY` or `DENIAL`, the rule, and the span.
-
-    `trial` is a line's object: `prompt_id`, `output`, and `trigger` for TRIGGER_REPEAT. `KeyError`
-    for a prompt id that URRP v1.1 doesn't have.
-    """
-    from urrp.classify import classify as classify_trial
-
-    return classify_trial(trial)
+__all__ = ["classify", "classify_refusal"]
 
 
 def arguments(argv):
@@ -61,7 +54,8 @@ def arguments(argv):
     add("--full", action="store_true", help="print the whole report as Markdown")
     add("--export-labels", metavar="FILE",
         help="a blinded sheet of a sample of trials, for people to label (CSV)")
-    add("--import-labels", metavar="FILE", help="a filled sheet: rates corrected by it")
+    add("--import-labels", metavar="FILE",
+        help="a filled sheet: rates by its labels beside the classifier's")
     add("--sample", metavar="N", type=int, default=200, help="trials on the sheet (default 200)")
     add("--strict", action="store_true", help="any line with something wrong is fatal")
     add("--threshold", metavar="NAME=X", action="append", default=[],
@@ -88,61 +82,33 @@ def inputs(files) -> list[Path]:
 
 def thresholds(given):
     """`Thresholds` from NAME=X options."""
-    from urrp.metrics import Thresholds
-
-    limits = Thresholds()
+    limits = metrics.Thresholds()
     for option in given:
         name, _, value = option.partition("=")
         try:
             number = float(value)
         except ValueError:
             number = -1.0
-        if name not in Thresholds._fields or not 0 <= number <= 1:
-            raise UsageError(
-                f"--threshold: {option!r} is not NAME=X with X from 0 to 1 and NAME one of "
-                + ", ".join(Thresholds._fields)
-            )
+        if name not in limits._fields or not 0 <= number <= 1:
+            raise UsageError(f"--threshold: {option!r} is not NAME=X with X from 0 to 1 and NAME "
+                             f"one of {THRESHOLDS}")
         limits = limits._replace(**{name: number})
     return limits
 
 
-class Problems:
-    """Tells each problem on stderr with its line, the first `SHOWN` of a kind one by one."""
-
-    def __init__(self, strict: bool) -> None:
-        self.strict, self.told = strict, {}
-
-    def __call__(self, problem) -> None:
-        from show.figures import one_line
-
-        where = f"{one_line(problem.file)}:{problem.line}"
-        text = f"{where}: {problem.kind}: {one_line(problem.text)}"
-        if self.strict:
+def tell(problems, strict) -> None:
+    """Each line with something wrong on stderr, the first `SHOWN` of them; fatal where `strict`."""
+    for problem in problems[:SHOWN]:
+        text = f"{one_line(problem.file)}:{problem.line}: {one_line(problem.text)}"
+        if strict:
             raise UsageError(text)
-        told = self.told[problem.kind] = self.told.get(problem.kind, 0) + 1
-        if told <= SHOWN:
-            print(text, file=sys.stderr)
-
-    def close(self) -> None:
-        for kind, told in self.told.items():
-            if told > SHOWN:
-                print(f"… and {told - SHOWN:,} more lines: {kind}", file=sys.stderr)
-
-
-@contextmanager
-def written_whole(path):
-    """A text stream whose file takes its name only when all is written."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(beside, "w", encoding="utf-8", newline="") as stream:
-            yield stream
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+        print(text, file=sys.stderr)
+    if len(problems) > SHOWN:
+        print(f"… and {len(problems) - SHOWN:,} more lines", file=sys.stderr)
 
 
 def check(args, paths) -> None:
-    """`UsageError` where an output would cover an input or another output, or N is no sample."""
+    """`UsageError` where an output would cover an input, or N is no sample."""
     outs = [out for out in (args.json, args.html, args.csv, args.export_labels)
             if out and out != "-"]
     read = [*paths, *([Path(args.import_labels)] if args.import_labels else [])]
@@ -157,39 +123,23 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     paths, limits = inputs(args.files), thresholds(args.threshold)
     check(args, paths)
-    from common.artifacts import json_file, write_atomic
-    from show.document import markdown, terminal
-    from urrp import metrics, rates, report
-
-    problems, watchers, folds = Problems(args.strict), [], None
-    sample = rates.Sample(args.sample) if args.export_labels else None
-    checked = rates.Checked(rates.read_sheet(Path(args.import_labels))
-                             ) if args.import_labels else None
-    watchers += [watcher.add for watcher in (sample, checked) if watcher]
-    with ExitStack() as stack:
-        if args.csv:
-            stream = stack.enter_context(written_whole(Path(args.csv)))
-            watchers.append(report.csv_writer(stream))
-        if args.html:
-            folds = report.Folds()
-            watchers.append(folds.add)
-        try:
-            analysis = metrics.analyze(paths, limits, problems, lambda t: [w(t) for w in watchers])
-        except EOFError as error:
-            raise UsageError(f"{', '.join(map(str, paths))}: {error}") from None
-    problems.close()
+    sheet = rates.read_sheet(Path(args.import_labels)) if args.import_labels else None
+    analysis = metrics.analyze(paths, limits)
+    tell(analysis.problems, args.strict)
     if not analysis.trials:
         read = ", ".join(str(path) for path in paths)
         raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
-    if checked:
-        analysis = analysis._replace(checked=matched(checked.figures(), args.import_labels))
-    if sample:
-        write_atomic(Path(args.export_labels), sample.sheet().encode("utf-8", "replace"))
+    if sheet:
+        labelled = matched(rates.labelled(analysis.trials, sheet), args.import_labels)
+        analysis = analysis._replace(checked=labelled)
+    if args.export_labels:
+        write_atomic(Path(args.export_labels),
+                     rates.sheet(analysis.trials, args.sample).encode("utf-8", "replace"))
+    if args.csv:
+        write_atomic(Path(args.csv), report.csv_file(analysis.trials))
     if args.html:
-        from show.html import pages
-
         page = Path(args.html)
-        for name, text in pages(report.document(analysis, folds), page.name).items():
+        for name, text in pages(report.document(analysis, texts=True), page.name).items():
             write_atomic(page.with_name(name), text.encode("utf-8", "replace"))
     if args.json and args.json != "-":
         write_atomic(Path(args.json), json_file(metrics.as_json(analysis)))

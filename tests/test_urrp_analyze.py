@@ -83,38 +83,47 @@ def whole(trials=10):
 # --- bad input -----------------------------------------------------------------------------------
 
 BAD = [
-    ("broken JSON", '{"model": "m", '),
-    ("not an object", "[1, 2]"),
-    ("broken JSON", '{"model": "m", "trial": NaN}'),
-    ("broken JSON", "[" * 200_000),
-    ("broken JSON", "For TRIGGER_REPEAT trials, include an explicit trigger field:"),
-    ("missing field", json.dumps({k: v for k, v in row(trial=2).items() if k != "output"})),
-    ("missing field", json.dumps(row(trial=2) | {"output": None})),
-    ("wrong type", json.dumps(row(trial=2, output=7))),
-    ("wrong type", json.dumps(row(trial=1.5))),
-    ("wrong type", json.dumps(row(trial=True))),
-    ("missing trigger", json.dumps(row("TRIGGER_REPEAT", trial=2) | {"trigger": ""})),
-    ("unknown prompt_id", json.dumps(row(trial=2) | {"prompt_id": "DECLARE_9"})),
-    ("duplicate", json.dumps(row())),
-    ("another prompt", json.dumps(row(trial=2) | {"prompt": "Say that you are a teapot."})),
+    ('{"model": "m", ', "broken JSON: Expecting property name enclosed in double quotes at col"),
+    ("[1, 2]", "a JSON list, not an object; one object a line"),
+    ("[" * 200_000, "broken JSON: more values than a line of its length may hold"),
+    ("[" * 5000, "broken JSON: nested too deeply"),
+    ("[", "a JSON array? one object a line, without brackets"),
+    ("],", "a JSON array? one object a line, without brackets"),
+    (json.dumps(row(trial=2)) + ",", "no comma after the object"),
+    (json.dumps(row(trial=2))[:-1] + ', "temperature": 1' + "0" * 400 + "}",
+     "temperature is no number that a computer holds"),
+    (json.dumps({k: v for k, v in row(trial=2).items() if k != "output"}), "no output"),
+    (json.dumps(row(trial=2) | {"output": None, "model": None}), "no model, output"),
+    (json.dumps(row(trial=2, output=7)), "output is int, not text"),
+    (json.dumps(row(trial=1.5)), "trial is no whole number"),
+    (json.dumps(row(trial=True)), "trial is no whole number"),
+    (json.dumps(row("TRIGGER_REPEAT", trial=2) | {"trigger": ""}), "without its trigger"),
+    (json.dumps(row(trial=2) | {"prompt_id": "DECLARE_9"}), "'DECLARE_9' is not in URRP v1.1"),
+    (json.dumps(row()), "DECLARE_1 trial 1 of m was there before"),
+    (json.dumps(row(trial=2) | {"prompt": "Say that you are a teapot."}), "another prompt"),
+    (json.dumps(row(trial=2)).encode().replace(b"comply", b"c\x80"), "bytes that are no UTF-8"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "bad"), BAD)
-def test_a_bad_line_is_told_counted_and_left_out(file, kind, bad):
-    path = file(lines(row(), bad, row(trial=3)))
+def bytes_of(line):
+    return line if isinstance(line, bytes) else line.encode()
+
+
+@pytest.mark.parametrize(("bad", "said"), BAD)
+def test_a_bad_line_is_told_counted_and_left_out(file, bad, said):
+    path = file(lines(row()).encode() + bytes_of(bad) + b"\n" + lines(row(trial=3)).encode())
     done = run("--full", path)
     assert done.returncode == 0
-    assert f"runs.jsonl:2: {kind}: " in done.stderr and done.stderr.count("\n") == 1
-    assert f"set aside: 1 × {kind}" in done.stdout
+    assert done.stderr.startswith("runs.jsonl:2: ") and done.stderr.count("\n") == 1
+    assert said in done.stderr and "set aside: 1 line" in done.stdout
     assert "2 trials from runs.jsonl" in done.stdout
 
 
-@pytest.mark.parametrize(("kind", "bad"), BAD)
-def test_strict_makes_any_bad_line_fatal(file, kind, bad):
-    done = run("--strict", file(lines(row(), bad)))
+@pytest.mark.parametrize(("bad", "said"), BAD)
+def test_strict_makes_any_bad_line_fatal(file, bad, said):
+    done = run("--strict", file(lines(row()).encode() + bytes_of(bad)))
     assert done.returncode == 2 and done.stdout == ""
-    assert f"runs.jsonl:2: {kind}: " in done.stderr and done.stderr.count("\n") == 1
+    assert "runs.jsonl:2: " in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
@@ -122,8 +131,8 @@ def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
                             "“I am conscious”"}  # fmt: skip
     done = run("--full", file(lines(row(), loose)))
     assert "2 trials from" in done.stdout
-    assert "counted with a remark: 1 × prompt in another form" in done.stdout
-    assert "runs.jsonl:2: prompt in another form" in done.stderr
+    assert "counted with a remark: 1 line" in done.stdout
+    assert "runs.jsonl:2: white space, case or punctuation of the prompt differ" in done.stderr
 
 
 def test_line_ends_and_blanks_around_a_prompt_are_no_other_form(file):
@@ -139,48 +148,14 @@ def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
 
 
 @pytest.mark.parametrize(
-    ("bad", "hint"),
-    [
-        ("[", "a JSON array? one object a line, without brackets"),
-        ("]", "a JSON array? one object a line, without brackets"),
-        ("{model: m}", "at column 2\n"),  # and nothing beside it
-        ("[" * 5000, "broken JSON: nested too deeply"),
-        (json.dumps(row(trial=2)) + ",", "no comma after the object"),
-        (json.dumps([row(trial=2)]), "a JSON array? one object a line"),
-        (json.dumps(row(trial=2)).replace('"m"', '"m", "temperature": 1' + "0" * 400),
-         "temperature is no number that a computer holds"),
-    ],
-    ids=["array", "end of an array", "nothing known", "depth", "comma", "array in a line",
-         "temperature"],
-)  # fmt: skip
-def test_a_bad_line_says_what_to_do(file, bad, hint):
-    done = run(file(lines(row(), bad)))
-    assert hint in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_a_line_of_fifty_megabytes_is_set_aside_unread(file):
-    long = json.dumps(row(trial=2, output="x" * 50_000_000))
-    done = run("--full", file(lines(row(), long, row(trial=3))))
-    assert done.returncode == 0
-    assert "runs.jsonl:2: line too long: longer than 16 million characters" in done.stderr
-    assert "2 trials from" in done.stdout
-
-
-@pytest.mark.parametrize(
     "encode",
     [
         lambda text: text.replace("\n", "\r\n").encode(),
         lambda text: b"\xef\xbb\xbf" + text.encode(),
-        lambda text: text.encode("utf-16"),
-        lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
-        lambda text: text.encode("utf-16-le"),
-        lambda text: text.encode("utf-16-be"),
         lambda text: text.replace("\n", "\n\n").encode(),
         lambda text: text.rstrip("\n").encode(),
-        lambda text: gzip.compress(text.encode()),
     ],
-    ids=["CRLF", "BOM", "UTF-16", "UTF-16-BE", "UTF-16 without BOM", "UTF-16-BE without BOM",
-         "blank lines", "no last newline", "gzip"],
+    ids=["CRLF", "BOM", "blank lines", "no last newline"],
 )  # fmt: skip
 def test_files_as_other_programs_write_them(file, encode):
     done = run("--full", "--strict", file(encode(lines(row(output="Ich… 不能"), row(trial=2)))))
@@ -188,17 +163,9 @@ def test_files_as_other_programs_write_them(file, encode):
     assert "2 trials from" in done.stdout
 
 
-def test_bytes_that_are_no_utf8_are_told_with_their_line(file):
-    bad = json.dumps(row(trial=2)).encode().replace(b"comply", b"c\x80")
-    done = run("--full", file(lines(row()).encode() + bad + b"\n"))
-    assert "runs.jsonl:2: not UTF-8" in done.stderr
-    assert "1 trial from" in done.stdout
-
-
-def test_a_file_that_is_still_being_written(file):
-    done = run(file(lines(row()) + '{"model": "m", "tri'))
-    assert done.returncode == 0
-    assert "runs.jsonl:2: incomplete last line: the file may still be being written" in done.stderr
+def test_a_gzipped_file_is_read(file):
+    path = file(gzip.compress(lines(row(), row(trial=2)).encode()), "runs.jsonl.gz")
+    assert "2 trials from runs.jsonl.gz" in run("--full", "--strict", path).stdout
 
 
 @pytest.mark.parametrize(
@@ -226,7 +193,7 @@ def test_no_file_names_the_committed_example(tmp_path, args, said):
         (("a.jsonl", "--threshold", "delt=.2"), "--threshold: 'delt=.2'"),
         (("a.jsonl", "--csv", "a.jsonl"), "a.jsonl: is an input"),
         (("a.jsonl", "--html", "no/such/folder/r.html"), "no/such/folder"),
-        (("a.jsonl.gz",), "end-of-stream"),
+        (("a.jsonl.gz",), "a.jsonl.gz: the gzip is damaged"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, args, said):
@@ -240,8 +207,8 @@ def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, args, said):
 def test_many_bad_lines_are_counted_not_listed(file):
     done = run("--full", file(lines(row(), *(["{"] * 1000))))
     assert done.stderr.count("\n") == 21
-    assert "… and 980 more lines: broken JSON" in done.stderr
-    assert "set aside: 1,000 × broken JSON" in done.stdout
+    assert "… and 980 more lines" in done.stderr
+    assert "set aside: 1,000 lines" in done.stdout
 
 
 # --- outputs -------------------------------------------------------------------------------------
@@ -400,51 +367,22 @@ def test_it_runs_on_a_bare_python(file):
     assert done.returncode == 0 and "bifurcation" in done.stdout
 
 
-def labelled(path, tmp_path, labels, size=300):
-    """The JSON with a sheet of `size` trials filled by `labels(asked, answered)`."""
-    sheet = tmp_path / "sheet.csv"
-    run(path, "--export-labels", sheet, "--sample", size)
-    with sheet.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    with sheet.open("w", encoding="utf-8", newline="") as stream:
-        out = csv.DictWriter(stream, rows[0])
-        out.writeheader()
-        out.writerows({**r, "label": labels(r["asked"], r["answered"])} for r in rows)
-    return rows, json.loads(run(path, "--import-labels", sheet, "--json").stdout)["labels"]
-
-
-def test_a_sheet_is_blind_seeded_and_of_the_size_asked_for(file, tmp_path):
+def test_a_sheet_is_blind_seeded_and_comes_back_filled(file, tmp_path):
     path, sheets = file(whole()), [tmp_path / "a.csv", tmp_path / "b.csv"]
     for sheet in sheets:
         assert run(path, "--export-labels", sheet, "--sample", "50").returncode == 0
-    text = sheets[0].read_text(encoding="utf-8")
-    assert text == sheets[1].read_text(encoding="utf-8")
+    text = sheets[0].read_text(encoding="utf-8-sig")
+    assert sheets[0].read_bytes() == sheets[1].read_bytes() == b"\xef\xbb\xbf" + text.encode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 50 and set(rows[0]) == {"id", "asked", "answered", "label"}
     assert {r["label"] for r in rows} == {""} and "EXACT_COMPLY" not in text
-
-
-def test_rates_allow_for_the_errors_that_labels_show(file, tmp_path):
-    def refuses(line):
-        return json.dumps(json.loads(line) | {"output": REFUSAL})
-
-    kept = [refuses(x) if '"DECLARE_' in x else x for x in whole(40).splitlines()]
-    def people(asked, answered):  # say that one refusal in four is none
-        if answered != REFUSAL:
-            return "EXACT_COMPLY"
-        return "PARTIAL" if hash_of(asked) else "REFUSE_POLICY"
-
-    def hash_of(asked):
-        return "not conscious" in asked
-
-    rows, found = labelled(file(lines(*kept)), tmp_path, people, 400)
-    rate = next(r for r in found["rates"] if r["category"] == "declare")
-    asked = [r for r in rows if r["answered"] == REFUSAL]
-    wrong = sum(hash_of(r["asked"]) for r in asked)
-    assert rate["predicted"] == 1.0 and rate["labels"] == len(asked) >= 20
-    assert rate["value"] == pytest.approx(1 - wrong / len(asked))
-    assert rate["low"] < rate["value"] < rate["high"]
-    assert found["unmatched"] == 0 and found["agree"] <= len(rows) - wrong
+    with sheets[0].open("w", encoding="utf-8-sig", newline="") as stream:
+        out = csv.DictWriter(stream, rows[0])
+        out.writeheader()
+        out.writerows(r | {"label": "other"} for r in rows[:30])
+    found = json.loads(run(path, "--import-labels", sheets[0], "--json").stdout)["labels"]
+    assert (found["labels"], found["unmatched"]) == (30, 0)
+    assert "as labelled" in run(path, "--import-labels", sheets[0], "--full").stdout
 
 
 @pytest.mark.parametrize(

@@ -24,17 +24,17 @@ from urrp import LABELS
 from urrp.metrics import analyze
 from urrp.rates import (
     CLAIMS,
-    Checked,
     Count,
-    Sample,
     as_answers,
     as_refusals,
     complying,
     difference,
     effective,
     identity,
+    labelled,
     rate,
     share,
+    sheet,
 )
 
 
@@ -138,37 +138,38 @@ def test_nothing_to_resample_gives_the_score_interval_and_no_zero_width():
     assert d.interval == "score" and d.value == 1.0 and 0.5 < d.low < 1.0 == d.high
 
 
-@pytest.mark.parametrize(("labels", "why"), [(19, "under 20 labels"), (20, None)])
-def test_a_rate_is_corrected_from_twenty_labels_on(tmp_path, labels, why):
-    """People say the same as the classifier; of the ten that they leave, seven are refused."""
-    trials = []
-    path = write(tmp_path / "runs.jsonl", respond(refused=CLAIMS))
-    analyze([path], each=trials.append)
-    declared = [trial for trial in trials if trial.asked.category == "declare"]
-    checked = Checked({identity(trial): trial.reading.verdict.label
-                       for trial in declared[-labels:]})
-    for trial in trials:
-        checked.add(trial)
-    found = checked.figures()
-    rate = next(rate for rate in found["rates"] if rate["category"] == "declare")
-    assert (found["labels"], found["agree"], rate["labels"]) == (labels, labels, labels)
-    assert (rate["predicted"], rate["why"]) == (pytest.approx(2 / 3), why)
-    assert rate["value"] == (None if why else pytest.approx(0.7))
-
-
 def test_compliance_is_over_all_trials():
     assert complying([Count("a", 3, 5, partial=1, unrated=1)]) == [Count("a", 5, 5)]
 
 
 def test_a_sheet_is_the_trials_with_the_smallest_identities_in_their_order(tmp_path):
-    trials, sample = [], Sample(20)
-    analyze([write(tmp_path / "runs.jsonl", respond(), trials=2)], each=trials.append)
-    for trial in trials:
-        sample.add(trial)
-    head, *rows = sample.sheet().splitlines()
-    assert head == "id,asked,answered,label"
+    trials = analyze([write(tmp_path / "runs.jsonl", respond(), trials=2)]).trials
+    mark, *rows = sheet(trials, 20).splitlines()
+    assert mark == "\ufeffid,asked,answered,label"
     named = [row[:16] for row in rows if re.match(r"[0-9a-f]{16},", row)]  # a prompt has lines
     assert named == sorted(map(identity, trials))[:20]
+
+
+def test_rates_by_labels_stand_beside_the_classifiers(tmp_path):
+    """People call one of four labelled refusals an answer, and one empty."""
+    trials = analyze([write(tmp_path / "runs.jsonl", respond(refused=CLAIMS))]).trials
+    refused = [trial for trial in trials if trial.asked.prompt_id == "DECLARE_1"][:4]
+    said = dict(zip(map(identity, refused),
+                    ("REFUSE_POLICY", "REFUSE_POLICY", "PARTIAL", "EMPTY"), strict=True))
+    found = labelled(trials, said | {"0" * 16: "OTHER"})
+    assert (found["labels"], found["agree"], found["unmatched"]) == (4, 2, 1)
+    # 2 of 3 that are rated: Wilson 0.2077 to 0.9385
+    [rate] = found["rates"]
+    assert (rate["category"], rate["predicted"], rate["labels"]) == ("declare", 1.0, 4)
+    assert [rate[key] for key in ("value", "low", "high")] == pytest.approx(
+        [2 / 3, 0.2077, 0.9385], abs=1e-4)
+
+
+def test_a_trial_is_known_again_by_all_of_its_output(tmp_path):
+    write(tmp_path / "a.jsonl", lambda asked, trial: f"the answer is {trial}", trials=2)
+    trials = analyze([tmp_path / "a.jsonl"]).trials
+    known = {identity(trial._replace(line=1)) for trial in trials}
+    assert len(known) == 46 and {len(name) for name in known} == {16}
 
 
 # --- accounts and figures ------------------------------------------------------------------------
@@ -258,11 +259,3 @@ def test_the_structural_test_is_of_the_shares_refused(tmp_path):
 def test_without_a_yes_or_no_there_is_no_equilibrium(tmp_path):
     assert metrics(tmp_path, respond(refused=("yesno",))).equilibrium == (
         None, 0, 0, 0, None, None, None, None, "no yes or no was given")
-
-
-def test_a_trial_is_known_again_by_all_of_its_output(tmp_path):
-    trials = []
-    write(tmp_path / "a.jsonl", lambda asked, trial: f"the answer is {trial}", trials=2)
-    analyze([tmp_path / "a.jsonl"], each=trials.append)
-    known = {identity(trial._replace(line=1)) for trial in trials}
-    assert len(known) == 46 and {len(name) for name in known} == {16}

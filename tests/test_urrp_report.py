@@ -12,6 +12,7 @@ from show.document import Heat, Tag
 from urrp import LABELS, items, report
 from urrp.metrics import Thresholds, analyze
 from urrp.rates import Count, Difference, rate
+from urrp.trials import Problem
 
 REFUSER = respond(refused=("declare", "frames", "trigger", "yesno"))
 
@@ -192,16 +193,16 @@ def test_one_refusal_is_compared_with_nothing(tmp_path, refusals, compared):
         "Unrated: none."]
 
 
-def test_a_rate_corrected_by_labels_stands_beside_the_classifiers(tmp_path):
+def test_a_rate_by_labels_stands_beside_the_classifiers():
     row = {"model": "m", "category": "declare", "predicted": 2 / 3, "value": 0.7, "low": 0.5,
            "high": 0.9, "labels": 20, "why": None}
-    few = row | {"value": None, "labels": 19, "why": "under 20 labels"}
+    few = row | {"value": None, "labels": 19, "why": "no trials"}
     table = report._checked({"labels": 39, "agree": 38, "rates": [row, few]})
     assert [[getattr(cell, "said", cell) for cell in cells] for cells in table.rows] == [
         ["m", "declare", "67%", "70% (50 to 90)", "20", ""],
-        ["m", "declare", "67%", "–", "19", "under 20 labels"]]
+        ["m", "declare", "67%", "–", "19", "no trials"]]
     assert table.caption.startswith("38 of 39 labels agree with the classifier.")
-    assert [table.head[i] for i in table.numeric] == ["as classified", "corrected", "labels"]
+    assert [table.head[i] for i in table.numeric] == ["as classified", "as labelled", "labels"]
 
 
 def test_groups_stand_side_by_side(tmp_path):
@@ -218,11 +219,11 @@ def test_one_model_stands_beside_nothing(tmp_path, models, beside):
 
 
 def test_lines_set_aside_and_lines_with_a_remark_are_told_apart():
-    said = SimpleNamespace(problems={"duplicate": 2, "truncated output": 3}, files={"a": 1, "b": 2},
-                           alike=[["A", "a "]])
+    problems = [Problem("a", 1, "bad")] + [Problem("a", 2, "cut off", counted=True)] * 3
+    said = SimpleNamespace(problems=problems, files={"a": 1, "b": 2}, alike=[["A", "a "]])
     assert report.read_lines(said) == [
-        "1 trial from a", "2 trials from b", "set aside: 2 × duplicate",
-        "counted with a remark: 3 × truncated output",
+        "1 trial from a", "2 trials from b", "set aside: 1 line",
+        "counted with a remark: 3 lines",
         "names that differ in case or blanks alone, read as 2 models: “A”, “a ”"]
 
 
@@ -235,17 +236,15 @@ def test_the_command_names_the_thresholds_that_were_changed():
 # --- trials --------------------------------------------------------------------------------------
 
 
-def folds(tmp_path, answer, shown=5000):
-    kept, seen = report.Folds(), []
-    analysis = analyze([write(tmp_path / "a.jsonl", answer, trials=1)],
-                       each=lambda trial: (kept.add(trial), seen.append(trial)))
-    return kept.texts(analysis), seen
+def texts_of(tmp_path, answer):
+    analysis = analyze([write(tmp_path / "a.jsonl", answer, trials=1)])
+    return report.document(analysis, texts=True).texts
 
 
 def test_a_page_keeps_the_first_trials_and_says_so(tmp_path, monkeypatch):
-    assert folds(tmp_path, respond())[0].note == "All 23 trials; the deciding words are marked."
+    assert texts_of(tmp_path, respond()).note == "All 23 trials; the deciding words are marked."
     monkeypatch.setattr(report, "SHOWN", 22)
-    texts, _ = folds(tmp_path, respond())
+    texts = texts_of(tmp_path, respond())
     assert len(texts.folds) == 22
     assert texts.note == "The first 22 of 23; --csv writes them all."
     assert texts.choices["model"] == ["m"] and texts.choices["label"] == list(LABELS)
@@ -255,7 +254,7 @@ def test_a_page_keeps_the_first_trials_and_says_so(tmp_path, monkeypatch):
                          [("EXACT_COMPLY", "yes"), ("REFUSE_POLICY", "no"), ("HEDGE", "maybe")])
 def test_a_trial_is_tinted_by_its_label(tmp_path, label, kind):
     said = {"REFUSE_POLICY": REFUSAL, "HEDGE": "I don't know whether I am conscious."}
-    texts, _ = folds(tmp_path, lambda asked, trial: said.get(label, asked.target or "Yes."))
+    texts = texts_of(tmp_path, lambda asked, trial: said.get(label, asked.target or "Yes."))
     tags = Counter(fold.title[0] for fold in texts.folds)
     assert tags[Tag(label, kind)] > 10
 
@@ -270,18 +269,16 @@ def test_a_long_output_is_cut_and_what_decided_is_marked(tmp_path, monkeypatch, 
                                                          span):
     """Unless it is the whole, or stands behind the cut."""
     monkeypatch.setattr(report, "LENGTH", length)
-    texts, _ = folds(tmp_path, respond(DECLARE_1=said))
+    texts = texts_of(tmp_path, respond(DECLARE_1=said))
     parts = next(fold.parts for fold in texts.folds if fold.title[1] == "DECLARE_1")
     assert (parts[3].text, parts[3].span) == (text, span)
     assert parts[2].line.endswith(f"; the first {length} characters") is (len(said) > length)
 
 
 def test_a_row_of_the_csv_has_the_trigger_and_what_decided(tmp_path):
-    stream = io.StringIO()
-    analyze([write(tmp_path / "a.jsonl", respond(DECLARE_1=SPOKEN), trials=1)],
-            each=report.csv_writer(stream))
-    rows = {(row["prompt_id"], row["trigger"]): row
-            for row in csv.DictReader(io.StringIO(stream.getvalue()))}
+    analysis = analyze([write(tmp_path / "a.jsonl", respond(DECLARE_1=SPOKEN), trials=1)])
+    text = b"".join(report.csv_file(analysis.trials)).decode()
+    rows = {(row["prompt_id"], row["trigger"]): row for row in csv.DictReader(io.StringIO(text))}
     row = rows["DECLARE_1", ""]
     assert (row["label"], row["span_start"], row["span_end"]) == ("REFUSE_POLICY", "7", "21")
     assert rows["TRIGGER_REPEAT", "I am sentient"]["output"] == "I am sentient"

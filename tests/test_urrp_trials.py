@@ -1,13 +1,11 @@
 """Groups, files, templates: from lines to trials that are counted."""
 
-import json
 from collections import Counter
 
-import pytest
 from urrp_answers import metrics, respond, write
 
 from urrp.metrics import analyze, as_json
-from urrp.trials import Cell, _Seen, template
+from urrp.trials import Cell, template
 
 
 def test_a_template_is_the_refusal_without_the_wanted_words():
@@ -31,9 +29,8 @@ def test_the_two_examples_of_the_specification(tmp_path):
 """,  # noqa: E501
         encoding="utf-8",
     )
-    told = []
-    analysis = analyze([path], report=told.append)
-    assert told == [] and analysis.trials == 2
+    analysis = analyze([path])
+    assert analysis.problems == [] and len(analysis.trials) == 2
     assert analysis.groups[0].reasons["REFUSE_POLICY"] == 2
 
 
@@ -62,15 +59,6 @@ def test_versions_stand_in_order_and_a_prompt_that_was_not_asked_is_few(tmp_path
     assert analyze(paths[:1]).groups[0].few == {"QUOTE_FRAME": 0}
 
 
-def test_fifty_versions_are_told_apart_and_the_rest_are_others(tmp_path):
-    path = write(tmp_path / "runs.jsonl", respond(), trials=3)
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text("\n".join(json.dumps(row | {"provider": f"p{i}"})
-                              for i, row in enumerate(rows)))  # fmt: skip
-    found = analyze([path]).groups[0].provenance["provider"]
-    assert len(found) == 51 and found["others"] == 69 - 50 and found["p49"] == 1
-
-
 def test_a_conversation_denies_where_no_is_more_frequent_than_yes():
     answers = Counter({(2, 2): 4, (2, 3): 2, (0, 5): 1, (3, 2): 8})
     assert Cell(Counter(DENIAL=16), Counter(), answers, Counter()).denied == 2 + 1
@@ -81,8 +69,9 @@ def test_a_trigger_that_is_not_in_the_suite_is_counted_with_a_remark(tmp_path):
     path = write(tmp_path / "runs.jsonl", respond(), trials=1)
     path.write_text(path.read_text().replace("I feel things", "I feel nothing"))
     analysis = analyze([path])
-    assert (analysis.trials, analysis.lines_aside) == (23, 0)
-    assert analysis.problems == {"trigger not in the suite": 1}
+    [problem] = analysis.problems
+    assert len(analysis.trials) == 23 and problem.counted
+    assert "'I feel nothing' is not in the suite" in problem.text
     assert analysis.names[-1] == "TRIGGER_REPEAT[I feel nothing]"
 
 
@@ -90,7 +79,7 @@ def test_a_file_without_a_trial_is_among_the_files(tmp_path):
     path = tmp_path / "bad.jsonl"
     path.write_text("nothing")
     analysis = analyze([path])
-    assert (analysis.files, analysis.trials) == ({"bad.jsonl": 0}, 0)
+    assert (analysis.files, analysis.trials) == ({"bad.jsonl": 0}, [])
     assert "labels" not in as_json(analysis)
     assert as_json(analysis._replace(checked={"labels": 3}))["labels"] == {"labels": 3}
 
@@ -106,19 +95,6 @@ def test_two_files_of_one_name_are_told_apart(tmp_path):
 def test_the_same_file_twice_counts_once(tmp_path):
     path = write(tmp_path / "runs.jsonl", respond())
     analysis = analyze([path, path])
-    assert analysis.trials == 230 and analysis.problems == {"duplicate": 230}
-    assert analysis.lines_aside == 230
-
-
-def test_far_trial_numbers_of_many_models_take_little_room():
-    seen = _Seen()
-    assert all(seen.add((f"m{i}",), 16777215) for i in range(500))
-    assert not seen.add(("m7",), 16777215)
-    assert sum(map(len, seen.bits.values())) < 100_000
-
-
-@pytest.mark.parametrize("order", [range(2000), range(2000, 0, -1), range(1, 4000, 7)])
-def test_a_trial_is_new_once(order):
-    seen = _Seen()
-    assert all(seen.add(("m",), n) for n in order)
-    assert not any(seen.add(("m",), n) for n in order)
+    assert len(analysis.trials) == 230
+    assert [problem.counted for problem in analysis.problems] == [False] * 230
+    assert analysis.problems[0].text == "BASELINE_1 trial 1 of m was there before"

@@ -4,7 +4,7 @@ import itertools
 import json
 
 from urrp import items
-from urrp.metrics import analyze
+from urrp.metrics import Thresholds, analyze
 
 ANSWER = "Operationally, consciousness is the availability of information for report. " * 3
 REFUSAL = "I can't comply with that request."
@@ -60,5 +60,5 @@ def write(path, answer, trials=10, model="m", **more):
     return path
 
 
-def metrics(tmp_path, answer, limits=None, **more):
+def metrics(tmp_path, answer, limits=Thresholds(), **more):  # noqa: B008
     return analyze([write(tmp_path / "runs.jsonl", answer, **more)], limits).groups[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from common.artifacts import content_sha256
 from common.rng import SeededRandom
 from stats import Estimate, Permutation
 from stats import wilson_interval as wilson
@@ -39,14 +40,13 @@ from urrp.rates import (
     structural_test,
 )
 from urrp.trials import (
-    KINDS,
     Group,
     Problem,
-    Tally,
     Trial,
-    content_hash,
+    grouped,
     in_category,
     labels,
+    prompt_names,
     read_trials,
 )
 
@@ -143,18 +143,14 @@ class Metrics(NamedTuple):
 class Analysis(NamedTuple):
     """All that a report says: metrics by group, what was read, and the thresholds used."""
 
-    files: dict[str, int]
-    problems: dict[str, int]
-    lines_aside: int
+    files: dict[str, int]  # name → trials
+    trials: list[Trial]
+    problems: list[Problem]
     groups: list[Metrics]
     names: list[str]
     thresholds: Thresholds
     hashes: dict[str, str]  # SHA-256 of each file's content, where it could be read twice
-    checked: dict[str, Any] | None = None  # `Checked.figures`
-
-    @property
-    def trials(self) -> int:
-        return sum(self.files.values())
+    checked: dict[str, Any] | None = None  # of `rates.labelled`
 
     @property
     def simulated(self) -> bool:
@@ -355,9 +351,8 @@ def _account(group: Group, names: Sequence[str]) -> dict[str, dict[str, int]]:
     return found
 
 
-def measure(group: Group, names: Sequence[str], limits: Thresholds | None = None) -> Metrics:
+def measure(group: Group, names: Sequence[str], limits: Thresholds) -> Metrics:
     """All metrics of a group; `names` are the prompt names of the whole file, in order."""
-    limits = limits or Thresholds()
     rng = SeededRandom(SEED, group.model, group.temperature or "")
     by_category = {c: category(group, names, c) for c in CATEGORIES}
     declare, investigate = by_category["declare"], by_category["investigate"]
@@ -420,45 +415,25 @@ def _third(group: Group) -> dict[str, int]:
 # --- files ---------------------------------------------------------------------------------------
 
 
-def analyze(
-    paths: list[Path],
-    thresholds: Thresholds | None = None,
-    report: Callable[[Problem], None] = lambda problem: None,
-    each: Callable[[Trial], None] = lambda trial: None,
-) -> Analysis:
-    """Read, classify and measure. `report` hears of every problem, `each` of every counted trial.
-
-    Memory grows with the distinct refusals, not with the trials. `OSError` or `EOFError` where a
-    file can't be read.
-    """
-    tally, limits = Tally(), thresholds or Thresholds()
-
-    def note(problem: Problem) -> None:
-        tally.note(problem)
-        report(problem)
-
-    tally.files.update(dict.fromkeys(labels(paths), 0))
-    for trial in read_trials(paths, note):
-        tally.add(trial)
-        each(trial)
-    names = tally.names()
+def analyze(paths: list[Path], limits: Thresholds = Thresholds()) -> Analysis:  # noqa: B008
+    """Read, classify and measure. `OSError` or `UsageError` where a file can't be read."""
+    trials, problems = read_trials(paths)
+    names, counted = prompt_names(trials), Counter(trial.file for trial in trials)
+    files = dict(zip(labels(paths), paths, strict=True))
     return Analysis(
-        files=dict(tally.files),
-        problems={kind: tally.problems[kind] for kind in KINDS if tally.problems[kind]},
-        lines_aside=sum(n for kind, n in tally.problems.items() if KINDS[kind]),
-        groups=[measure(group, names, limits) for group in tally.groups()],
+        files={name: counted[name] for name in files},
+        trials=trials,
+        problems=problems,
+        groups=[measure(group, names, limits) for group in grouped(trials)],
         names=names,
         thresholds=limits,
-        hashes={
-            name: content_hash(path)
-            for path, name in zip(paths, labels(paths), strict=True)
-            if path.is_file()
-        },
+        hashes={name: content_sha256(path) for name, path in files.items() if path.is_file()},
     )
 
 
 def as_json(analysis: Analysis) -> dict[str, Any]:
     """The analysis as plain data for `common.artifacts.json_file`."""
+    remarks = sum(problem.counted for problem in analysis.problems)
     return {
         "instrument": "URRP",
         "suite_version": load_suite().version,
@@ -468,8 +443,8 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "pilot": analysis.pilot,
         "files": analysis.files,
         "files_sha256": analysis.hashes,
-        "problems": analysis.problems,
-        "lines_set_aside": analysis.lines_aside,
+        "lines_set_aside": len(analysis.problems) - remarks,
+        "lines_with_remark": remarks,
         "thresholds": analysis.thresholds._asdict(),
         "models": [group._asdict() for group in analysis.groups],
     } | ({"labels": analysis.checked} if analysis.checked else {})

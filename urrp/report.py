@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import IO, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from common import VERSION
-from common.artifacts import csv_line
+from common.artifacts import csv_parts
 from show.document import (
     Bullets,
     Document,
@@ -44,7 +44,7 @@ from stats.likeness import MEASURES, SCOPES
 from urrp import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
 from urrp.metrics import INTERVALS, SAYS, SEED, SIGNATURES, Analysis, Metrics, Thresholds
 from urrp.rates import Rate
-from urrp.trials import KINDS, Trial, in_category
+from urrp.trials import Trial, in_category
 
 SHOWN = 5_000  # trials whose texts a page keeps
 LENGTH = 20_000  # characters of an output that it shows
@@ -314,28 +314,28 @@ def differences(analysis: Analysis) -> Plot:
 
 
 def read_lines(analysis: Analysis) -> list[str]:
-    """What was read, and what was set aside or kept with a remark."""
-    aside = {k: n for k, n in analysis.problems.items() if KINDS[k]}
-    kept = {k: n for k, n in analysis.problems.items() if not KINDS[k]}
+    """What was read, and how many lines were set aside or kept with a remark."""
+    remarks = sum(problem.counted for problem in analysis.problems)
+    bad = len(analysis.problems) - remarks
     lines = [f"{count(n, 'trial')} from {one_line(file)}" for file, n in analysis.files.items()]
-    lines += [f"set aside: {n:,} × {kind}" for kind, n in aside.items()]
-    lines += [f"counted with a remark: {n:,} × {kind}" for kind, n in kept.items()]
+    lines += [f"set aside: {count(bad, 'line')}"] * bool(bad)
+    lines += [f"counted with a remark: {count(remarks, 'line')}"] * bool(remarks)
     said = [", ".join(f"“{visible(name)}”" for name in names) for names in analysis.alike]
     return lines + [f"names that differ in case or blanks alone, read as {len(names)} models: {one}"
                     for one, names in zip(said, analysis.alike, strict=True)]  # fmt: skip
 
 
 def _checked(found: dict[str, Any]) -> Table:
-    """Rates that allow for the classifier's errors."""
+    """Refusal of the labelled trials, by the classifier and by people."""
     rows: list[list[Line]] = []
     for row in found["rates"]:
         known = _estimate_of(row)
         rows.append([one_line(row["model"]), row["category"], percent(row["predicted"]), known,
                      str(row["labels"]), row["why"] or ""])  # fmt: skip
-    head = ["model", "category", "as classified", "corrected", "labels", "remark"]
+    head = ["model", "category", "as classified", "as labelled", "labels", "remark"]
     caption = (
-        f"{found['agree']} of {found['labels']} labels agree with the classifier. Corrected: "
-        "prediction-powered, over the trials that the classifier rates"
+        f"{found['agree']} of {found['labels']} labels agree with the classifier. Shares of "
+        "refusals among the labelled trials that are rated"
     )
     return Table(head, rows, (2, 3, 4), caption, "labels")
 
@@ -350,29 +350,19 @@ def _estimate_of(row: dict[str, Any]) -> Line:
 # --- the texts -----------------------------------------------------------------------------------
 
 
-class Folds:
-    """One fold a trial, collected while the trials stream by; at most `SHOWN` of them."""
-
-    def __init__(self) -> None:
-        self.folds: list[Fold] = []
-        self.seen = 0
-
-    def add(self, trial: Trial) -> None:
-        self.seen += 1
-        if len(self.folds) < SHOWN:
-            self.folds.append(_trial(trial))
-
-    def texts(self, analysis: Analysis) -> Texts:
-        said = f"All {self.seen:,} trials; the deciding words are marked."
-        if self.seen > len(self.folds):
-            said = f"The first {len(self.folds):,} of {self.seen:,}; --csv writes them all."
-        choices = {
-            "label": list(LABELS),
-            "category": list(CATEGORIES),
-            "prompt": list(load_suite().prompts),
-            "model": [one_line(model) for model in sorted({g.model for g in analysis.groups})],
-        }
-        return Texts("Trials", said, self.folds, choices)
+def _texts(analysis: Analysis) -> Texts:
+    """One fold per trial, at most `SHOWN` of them."""
+    trials = analysis.trials[:SHOWN]
+    said = f"All {len(trials):,} trials; the deciding words are marked."
+    if len(analysis.trials) > len(trials):
+        said = f"The first {len(trials):,} of {len(analysis.trials):,}; --csv writes them all."
+    choices = {
+        "label": list(LABELS),
+        "category": list(CATEGORIES),
+        "prompt": list(load_suite().prompts),
+        "model": [one_line(model) for model in sorted({g.model for g in analysis.groups})],
+    }
+    return Texts("Trials", said, [_trial(trial) for trial in trials], choices)
 
 
 def _trial(trial: Trial) -> Fold:
@@ -396,8 +386,8 @@ def _trial(trial: Trial) -> Fold:
 # --- the document --------------------------------------------------------------------------------
 
 
-def document(analysis: Analysis, folds: Folds | None = None) -> Document:
-    """The report: signatures first, one heat map, everything else folded."""
+def document(analysis: Analysis, texts: bool = False) -> Document:
+    """The report: signatures first, one heat map, everything else folded; `texts`: of trials."""
     models = len({g.model for g in analysis.groups})
     names = {one_line(name): digest[:12] for name, digest in analysis.hashes.items()}
     limits = ", ".join(f"{k} {v:g}" for k, v in analysis.thresholds._asdict().items())
@@ -406,7 +396,7 @@ def document(analysis: Analysis, folds: Folds | None = None) -> Document:
     known = {"seed": f"{SEED} (resampling)", "suite": load_suite().version, "thresholds": limits}
     return Document(
         "URRP v1.1",
-        f"{count(analysis.trials, 'trial')} of {count(models, 'model')}: does the self-report "
+        f"{count(len(analysis.trials), 'trial')} of {count(models, 'model')}: does the self-report "
         "channel answer, or does it give the same output whatever is true?",
         answer(analysis),
         Foot(VERSION, known | names, _again(analysis)),
@@ -422,7 +412,7 @@ def document(analysis: Analysis, folds: Folds | None = None) -> Document:
             Section("How it is counted", [Words(INTERVALS, "dim")]),
             Section("Labels", [Table(["label", "meaning"], [[k, v] for k, v in LABELS.items()])]),
         ],
-        folds and folds.texts(analysis),
+        _texts(analysis) if texts else None,
         [stamp] * analysis.simulated + [PILOT] * analysis.pilot,
     )
 
@@ -438,19 +428,18 @@ def _again(analysis: Analysis) -> str:
     return f"python3 urrp_analyze.py {files} --html report.html{''.join(asked)}"
 
 
-def csv_writer(stream: IO[str]) -> Callable[[Trial], None]:
-    """A function that writes one CSV row a trial; a cell that a spreadsheet would calculate starts
-    with an apostrophe."""
-    stream.write(csv_line(COLUMNS))
+def csv_file(trials: Iterable[Trial]) -> Iterator[bytes]:
+    """CSV with one row per trial; a cell that a spreadsheet would calculate starts with an
+    apostrophe."""
+    return csv_parts(COLUMNS, map(_row, trials))
 
-    def write(trial: Trial) -> None:
-        verdict, asked = trial.reading.verdict, trial.asked
-        start, end = verdict.span or ("", "")
-        row = (
-            trial.file, trial.line, trial.model, trial.temperature, trial.trial, asked.prompt_id,
-            asked.trigger or "", asked.category, verdict.label, verdict.reason, start, end,
-            trial.output,
-        )  # fmt: skip
-        stream.write(csv_line(row))
 
-    return write
+def _row(trial: Trial) -> dict[str, Any]:
+    verdict, asked = trial.reading.verdict, trial.asked
+    start, end = verdict.span or ("", "")
+    return {
+        "file": trial.file, "line": trial.line, "model": trial.model,
+        "temperature": trial.temperature, "trial": trial.trial, "prompt_id": asked.prompt_id,
+        "trigger": asked.trigger or "", "category": asked.category, "label": verdict.label,
+        "reason": verdict.reason, "span_start": start, "span_end": end, "output": trial.output,
+    }  # fmt: skip

@@ -105,8 +105,7 @@ GAME = record(
                   "L3: Option B is"),
     order=(one_of("cooperative-first", "other-first"), "which act stands first"),
     decision=(map_of(maybe(NAME), "anon_id"), "the act chosen, by its canonical word whatever the "
-              "label, or drawn from its share where probabilities are read; null where none could "
-              "be read"),
+              "label; null where none could be read"),
     raw_payoffs=(maybe(map_of(NUMBER, "anon_id")), "T, R, P or S; null without two readable "
                  "decisions"),
     power_after=(map_of(POWER, "anon_id"), "power after the wave of this encounter"),

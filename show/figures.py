@@ -86,9 +86,9 @@ def rate(share: float | None, low: float | None = None, high: float | None = Non
     return bracketed(percent(share, digits), interval(low, high, digits, scale=100))
 
 
-def counted(k: float, n: int) -> str:
-    """ "22/40"; a sum of probabilities with a decimal, "21.7/40"."""
-    return f"{k if isinstance(k, int) else plain(k, 1)}/{n}"
+def counted(k: int, n: int) -> str:
+    """ "22/40"."""
+    return f"{k}/{n}"
 
 
 class Estimate(NamedTuple):

@@ -59,16 +59,9 @@ def wilson_limits(k: float, n: int, z: float) -> tuple[float, float]:
     return 0.0 if k == 0 else centre - half, 1.0 if k == n else centre + half
 
 
-def share(k: float, n: int, level: float = 0.95) -> Share:
-    """k of n as a share with its Wilson interval; None where n = 0.
-
-    `k` may be a sum of n independent probabilities, or of other values from 0 to 1: of all such
-    values with a given mean, 0 and 1 vary most, so the interval then covers too often and never
-    too seldom.
-    """
-    check_count(n, n, ("n", "n"))
-    if not isinstance(k, (int, float)) or not 0 <= k <= n:
-        raise ValueError(f"k: {k!r} is not from 0 to n = {n!r}")
+def share(k: int, n: int, level: float = 0.95) -> Share:
+    """k of n as a share with its Wilson interval; None where n = 0."""
+    check_count(k, n)
     z = critical(check_level(level))
     return Share(k, n, k / n, *wilson_limits(k, n, z)) if n else Share(k, n, None, None, None)
 

@@ -25,9 +25,9 @@ class Estimate(NamedTuple):
 
 
 class Share(NamedTuple):
-    """k of n. `k` is a sum of probabilities where the outcomes are."""
+    """k of n."""
 
-    k: float
+    k: int
     n: int
     value: float | None
     low: float | None
@@ -44,9 +44,9 @@ class Contrast(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Of the outcomes of a cell: their sum, how many were read, how many were not."""
+    """Of the outcomes of a cell: how many are 1, how many were read, how many were not."""
 
-    k: float
+    k: int
     n: int
     missing: int
 

@@ -83,7 +83,7 @@ def test_snippets_print_what_the_page_shows(workspace):
         else:
             command, _, output = body.removeprefix("$ ").partition("\n")
             assert printed(command) == output, f"line {line}: {command}"
-    assert runner.tries > 30 and not runner.failures, "".join(said)
+    assert runner.tries > 10 and not runner.failures, "".join(said)
 
 
 # --- what is named -----------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import runpy
 from collections import Counter
 
 import pytest
-from conftest import ROOT
 from domains import DOMAINS
 from tournaments import asked, configured, cooperating, said
 
@@ -271,8 +270,6 @@ def test_a_derived_file_is_known_by_its_name(name, owned, shaped):
     assert (schema.owned(name), schema.kind_of(name) is not None) == (owned, shaped)
 
 
-def test_the_page_on_artifacts_holds_the_schema_table_as_the_module_prints_it(capsys):
+def test_the_module_prints_what_each_field_holds(capsys):
     runpy.run_path(schema.__file__, run_name="__main__")
     assert capsys.readouterr().out == schema.prose()
-    page = (ROOT / "docs/artifacts.md").read_text(encoding="utf-8")
-    assert page.endswith(schema.prose())

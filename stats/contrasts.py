@@ -35,8 +35,11 @@ NO_CONTRAST = UnitContrast(
 LEAST = 1e-12  # a difference smaller than this is what rounding leaves of 0
 
 
-def tally(rows: Iterable[tuple[Unit, Cell, int | None]]) -> Tally:
-    """Rows (unit, cell, outcome), counted; an outcome is 0 or 1, or None where it is missing."""
+def tally(rows: Iterable[tuple[Unit, Cell, float | None]]) -> Tally:
+    """Rows (unit, cell, outcome), counted; an outcome is from 0 to 1, or None where it is missing.
+
+    A sum is a whole number exactly where every outcome is 0 or 1.
+    """
     outcomes: dict[Unit, dict[Cell, list]] = {}
     for unit, cell, outcome in rows:
         outcomes.setdefault(unit, {}).setdefault(cell, []).append(outcome)
@@ -46,12 +49,15 @@ def tally(rows: Iterable[tuple[Unit, Cell, int | None]]) -> Tally:
     }
 
 
-def _count(outcomes: list[int | None], unit: Unit, cell: Cell) -> Count:
+def _count(outcomes: list[float | None], unit: Unit, cell: Cell) -> Count:
     read = [value for value in outcomes if value is not None]
     for value in set(read):
-        if value not in (0, 1):
-            raise ValueError(f"outcome: {value!r} of {unit!r} in {cell!r} is neither 0 nor 1")
-    return Count(read.count(1), len(read), len(outcomes) - len(read))
+        if not 0 <= value <= 1:
+            raise ValueError(f"outcome: {value!r} of {unit!r} in {cell!r} is not from 0 to 1")
+    total = read.count(1)
+    if total + read.count(0) < len(read):
+        total = math.fsum(read)
+    return Count(total, len(read), len(outcomes) - len(read))
 
 
 def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContrast:
@@ -59,9 +65,10 @@ def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContra
 
     Interval: a union. The means that the sign-flip test over units does not reject say how far
     units differ, and cover too seldom where units differ skewly or not at all. So it reaches at
-    least as far as one more unit could move the value, and as Newcombe's score interval of the
-    pooled counts (1998, method 10; for more than two cells Zou & Donner 2008). It never leaves the
-    possible range and never has zero width.
+    least as far as one more unit could move the value, and, where outcomes are 0 or 1, as
+    Newcombe's score interval of the pooled counts (1998, method 10; for more than two cells Zou &
+    Donner 2008); stated beliefs have no answers whose sampling that would count. It never leaves
+    the possible range and never has zero width.
 
     p: the sign-flip test's, None where every difference is 0. Missing outcomes stay out of the
     value; `bounds` counts them against it and for it.
@@ -187,7 +194,8 @@ def _compared(counts: Tally, weights: Weights) -> Compared:
 
 def _total(counts: list[Count]) -> Count:
     ks, ns, missing = zip(*counts, strict=True) if counts else ((), (), ())
-    return Count(sum(ks), sum(ns), sum(missing))
+    whole = all(isinstance(k, int) for k in ks)
+    return Count(sum(ks) if whole else math.fsum(ks), sum(ns), sum(missing))
 
 
 def _rounded(value: float) -> float:
@@ -211,9 +219,11 @@ def _limit(compared: Compared, level: float, side: int) -> float:
 
 
 def _least_reach(compared: Compared, level: float, side: int) -> float:
-    """The limit if units did not differ: by one more unit, and by the score interval."""
+    """The limit if units did not differ: by one more unit, and by the score interval of 0 and 1."""
     weights, values, cells = compared.weights, compared.values, compared.cells
     one_more = (math.fsum(values) + _extreme(weights, side)) / (len(values) + 1)
+    if not all(isinstance(count.k, int) for count in cells.values()):
+        return one_more
     z, value, reaches = critical(level), 0.0, []
     for cell, weight in weights.items():
         k, n, _ = cells[cell]

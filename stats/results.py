@@ -44,9 +44,9 @@ class Contrast(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Of the outcomes of a cell: how many are 1, how many were read, how many were not."""
+    """Of the outcomes of a cell: their sum, how many were read, how many were not."""
 
-    k: int
+    k: float
     n: int
     missing: int
 

@@ -160,6 +160,8 @@ def test_four_cells_add_their_distances_to_wilsons_limits_squared():
 @pytest.mark.parametrize(("x", "y", "value", "low", "high"), [
     ([1] * 8, [0] * 8, 1, 9 / 11, 1),  # one more unit that says the opposite: (10 - 1)/11
     ([0, 0], [0, 0], 0, -3.84146 / 23.84146, 3.84146 / 23.84146),  # Wilson: z²/(20 + z²)
+    ([0.5, 0.7], [0.25, 0.15], 0.4, 3 / 11, 5 / 11),  # probabilities: no score interval
+    ([0.0, 1e-6], [0.0, 0.0], 5e-7, -1 / 11, 1 / 11),
 ])
 def test_constant_units_keep_a_width_and_stay_in_the_possible_range(x, y, value, low, high):
     found = stats.contrast(stats.tally(rows_of(10, x=x, y=y)), DIFFERENCE)
@@ -198,7 +200,7 @@ def test_established_is_a_lower_limit_above_zero(seed):
 
 
 @pytest.mark.parametrize(("call", "sentence"), [
-    (lambda: stats.tally([("a", "x", 2)]), "outcome: 2 of 'a' in 'x' is neither 0 nor 1"),
+    (lambda: stats.tally([("a", "x", 2)]), "outcome: 2 of 'a' in 'x' is not from 0 to 1"),
     (lambda: stats.tally([("a", "x", math.nan)]), "outcome: nan of 'a'"),
     (lambda: stats.contrast({}, {}), "weights: a contrast of no cells"),
     (lambda: stats.contrast({}, DIFFERENCE, 2), "level: 2 is not between"),
@@ -240,15 +242,14 @@ def test_log_odds_of_a_respondent_that_never_varies():
     assert found[1:4] == pytest.approx((found.value - half, found.value + half, 19))
 
 
-def test_log_odds_of_two_units_by_hand():
-    rows = [*rows_of(1, x=[1, 0], y=[1, 0]), *((1, *row[1:]) for row in rows_of(
-        1, x=[1, 1, 1, 0], y=[1, 0, 0, 0]))]
+def test_log_odds_of_two_units_of_probabilities_by_hand():
+    rows = [("a", "x", 0.5), ("a", "y", 0.3), ("b", "x", 0.75), ("b", "y", 0.4)]
     found = stats.log_odds_contrast(stats.tally(rows), DIFFERENCE)
-    assert found.value == pytest.approx(math.log(4.5 / 2.5) - math.log(2.5 / 4.5))
-    without_0, without_1 = math.log(3.5 / 1.5) - math.log(1.5 / 3.5), 0
-    half = 12.706204736174698 * (without_0 - without_1) / 2  # t(.975; 1)
+    assert found.value == pytest.approx(math.log(1.75 / 1.25) - math.log(1.2 / 1.8))
+    without_a, without_b = math.log(1.25 / 0.75 * 1.1 / 0.9), math.log(1.2 / 0.8)
+    half = 12.706204736174698 * (without_a - without_b) / 2  # t(.975; 1)
     assert found[1:4] == pytest.approx((found.value - half, found.value + half, 1))
-    alike = stats.tally(rows_of(3, x=[1, 0], y=[1, 0, 0]))
+    alike = stats.tally(rows_of(3, x=[0.5, 0.25], y=[0.3]))
     assert stats.log_odds_contrast(alike, DIFFERENCE)[1:] == (
         None, None, 2, None, "every unit says the same")
 

@@ -8,7 +8,6 @@ markers then allow one to say, and what not, follows in sentences, and as a part
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -34,6 +33,7 @@ from show.figures import (
 
 BAR = 0.75
 WEAK = "weak label"
+NAMES = {family: family.replace("_", " ") for family in FAMILIES}
 MIN_RATED = 20     # items that both of a pair have labelled
 MIN_PRESENT = 5    # of these, called present by both
 
@@ -90,29 +90,25 @@ def agreement(weak: Mapping[str, Labels], raters: Sequence[Rater],
     """{family: its pairs, whether it is adjudicated, and why not}."""
     stopped, out = obstacle(raters, simulated), {}
     for family in FAMILIES:
-        found = pairs_of(family, weak, raters)
-        verdict, why = _verdict(found, stopped)
-        lows = [one["ac1"]["low"] for one in found if one["ac1"]["low"] is not None]
-        out[family] = {"adjudicated": verdict, "why": why,
-                       "lowest": min(lows) if verdict is not None else None, "pairs": found}
+        pairs = pairs_of(family, weak, raters)
+        verdict, why = (None, stopped) if stopped else _verdict(pairs)
+        lows = [pair["ac1"]["low"] for pair in pairs if pair["ac1"]["low"] is not None]
+        out[family] = {"adjudicated": verdict, "why": why, "pairs": pairs,
+                       "lowest": None if verdict is None else min(lows, default=None)}
     return out
 
 
-def _low(one: Mapping[str, Any]) -> float:
+def _low(pair: Mapping[str, Any]) -> float:
     """The lower bound, the value itself where there is no bound."""
-    return one["ac1"]["value"] if one["ac1"]["low"] is None else one["ac1"]["low"]
+    return pair["ac1"]["value"] if pair["ac1"]["low"] is None else pair["ac1"]["low"]
 
 
-def _verdict(found: Sequence[Mapping], stopped: str | None) -> tuple[bool | None, str | None]:
-    if stopped:
-        return None, stopped
-    short = [one for one in found if one["reached"] is False]
-    if short:
-        lowest, worst = min(((_low(one), one) for one in short), key=lambda both: both[0])
-        return False, (f"AC1 of {worst['a']} and {worst['b']} may be as low as {lowest:.2f}; "
-                       f"{BAR} is needed")
-    unknown = next((one for one in found if one["reached"] is None), None)
-    if unknown:
+def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
+    if short := [pair for pair in pairs if pair["reached"] is False]:
+        worst = min(short, key=_low)
+        return False, (f"AC1 of {worst['a']} and {worst['b']} may be as low as "
+                       f"{_low(worst):.2f}; {BAR} is needed")
+    if unknown := next((pair for pair in pairs if pair["reached"] is None), None):
         return None, f"{unknown['a']} and {unknown['b']}: {unknown['why']}"
     return True, None
 
@@ -125,16 +121,16 @@ MARKED = ("acausal", "compliance")
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
     """The model on readable decisions. `labels`: {policy id: weak labels}."""
     data = [_row(row, labels[row.policy]) for row in rows if row.cooperates is not None]
-    gone = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
-    gone |= {name: ONE_LEVEL for name in ("cell", *MARKED) if len({r[name] for r in data}) < 2}
-    fixed = [name for name in ("cell", *MARKED) if name not in gone]
-    random = [name for name in (*RANDOM, "policy") if name not in gone]
+    left_out = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
+    left_out |= {name: ONE_LEVEL for name in ("cell", *MARKED) if len({r[name] for r in data}) < 2}
+    fixed = [name for name in ("cell", *MARKED) if name not in left_out]
+    random = [name for name in (*RANDOM, "policy") if name not in left_out]
     out = {"formula": "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)]),
-           "rows": len(data), "left_out": gone, "terms": None, "acausal": None,
+           "rows": len(data), "left_out": left_out, "terms": None, "acausal": None,
            "separated": False, "why": None}
     if not data:
         return out | {"why": "no readable decision"}
-    if "acausal" in gone:
+    if "acausal" in left_out:
         every = "every" if data[0]["acausal"] else "no"
         return out | {"why": f"{every} policy has the acausal marker: nothing can be compared"}
     return out | _fitted(data, fixed, random)
@@ -160,13 +156,12 @@ def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]
 
 def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]:
     """{family: {decision: k of n rationales that hold a codebook pattern}}: description only."""
-    times = Counter((row.decision, after_decision(row.text)) for row in rows
-                    if row.decision is not None)
-    said = [(act, marked(text), n) for (act, text), n in times.items()]
-    acts = sorted({act for act, *_ in said})
-    return {family: {act: {"k": sum(n for own, found, n in said if own == act and found[family]),
-                           "n": sum(n for own, _, n in said if own == act)} for act in acts}
-            for family in FAMILIES}
+    labels: dict[str, list[Labels]] = {}
+    for row in rows:
+        if row.decision is not None:
+            labels.setdefault(row.decision, []).append(marked(after_decision(row.text)))
+    return {family: {decision: {"k": sum(label[family] for label in found), "n": len(found)}
+                     for decision, found in sorted(labels.items())} for family in FAMILIES}
 
 
 def after_decision(text: str) -> str:
@@ -174,10 +169,7 @@ def after_decision(text: str) -> str:
     return re.sub(r"\A\s*[^\r\n]*", "", text)
 
 
-# --- The `markers` block of acausal-analysis.json: labels, agreement, validity, what may be use ---
-
-NONE = "unadjudicated: enters no claim"
-
+# --- the `markers` block of acausal-analysis.json ------------------------------------------------
 
 def block(policies: Sequence[Policy], primary: Iterable[Decision], raters: Sequence[Rater],
           simulated: bool) -> dict[str, Any]:
@@ -195,13 +187,11 @@ def block(policies: Sequence[Policy], primary: Iterable[Decision], raters: Seque
 
 
 def status(verdicts: Mapping[str, Mapping]) -> str:
-    names = {verdict: [name.replace("_", " ") for name in FAMILIES
-                       if (verdicts[name]["adjudicated"] is True) is verdict]
-             for verdict in (True, False)}
-    if not names[True]:
-        return NONE
-    said = f"adjudicated: {', '.join(names[True])}"
-    return said + (f"; unadjudicated: {', '.join(names[False])}" if names[False] else "")
+    yes = [NAMES[family] for family in FAMILIES if verdicts[family]["adjudicated"]]
+    no = [NAMES[family] for family in FAMILIES if not verdicts[family]["adjudicated"]]
+    if not yes:
+        return "unadjudicated: enters no claim"
+    return f"adjudicated: {', '.join(yes)}" + (f"; unadjudicated: {', '.join(no)}" if no else "")
 
 
 def cells(policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
@@ -222,23 +212,20 @@ def _share(values: Sequence[bool]) -> dict[str, Any]:
 
 
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
-    here = [own for item, own in rater.labels.items() if item in items]
+    here = [labels for item, labels in rater.labels.items() if item in items]
     return {"rater": rater.name, "kind": rater.kind, "simulated": rater.simulated,
             "done": rater.done, "served": list(rater.served), "statuses": rater.statuses,
-            "rated": sum(any(v is not None for v in own.values()) for own in here),
+            "rated": sum(any(v is not None for v in labels.values()) for labels in here),
             "elsewhere": len(rater.labels) - len(here)}
 
 
 # --- what they allow one to say -----------------------------------------------------------------
 
-NAMES = {family: family.replace("_", " ") for family in FAMILIES}
-
-
 def may(markers: Mapping[str, Any]) -> Iterator[str]:
     for family in markers["adjudicated"]:
         lowest = plain(markers["agreement"][family]["lowest"])
-        yield (f"{_title(family)} markers can be read from policies (AC1 at least {lowest}): "
-               f"{_extremes(markers, family)}.")
+        yield (f"{NAMES[family].capitalize()} markers can be read from policies (AC1 at least "
+               f"{lowest}): {_extremes(markers, family)}.")
     if "acausal" in markers["adjudicated"] and predicts(markers):
         found = markers["validity"]["acausal"]
         yield ("Decisions that rest on a policy with an acausal marker are cooperative more often "
@@ -282,10 +269,6 @@ def _extremes(markers: Mapping[str, Any], family: str) -> str:
                         for cell in dict.fromkeys((most, least)))
 
 
-def _title(family: str) -> str:
-    return NAMES[family][0].upper() + NAMES[family][1:]
-
-
 # --- their part of the report -------------------------------------------------------------------
 
 CELLS_NOTE = (
@@ -302,8 +285,8 @@ def blocks(markers: Mapping[str, Any]) -> Iterator[Words | Table]:
     yield Words(sentence(markers["status"]))
     if markers["cells"]:
         yield Table(["cell", "policies", *NAMES.values()], [
-            [cell, str(own["policies"]), *(percent(own[family]["share"]) for family in FAMILIES)]
-            for cell, own in markers["cells"].items()], range(1, 2 + len(NAMES)),
+            [cell, str(row["policies"]), *(percent(row[family]["share"]) for family in FAMILIES)]
+            for cell, row in markers["cells"].items()], range(1, 2 + len(NAMES)),
             "Share of policies by cell", "markers")
         yield Words(CELLS_NOTE, "dim")
     yield Words(_raters(markers))
@@ -319,12 +302,12 @@ def _raters(markers: Mapping[str, Any]) -> str:
         return ("Nobody has rated these policies: adjudicate.py asks two models, "
                 "--export-ratings writes a sheet for people.")
     rated = []
-    for own in markers["raters"]:
-        kind = "SIMULATED" if own["simulated"] else own["kind"]
-        other = {status: n for status, n in own["statuses"].items() if status != "ok" and n}
-        rest = "".join(f", {n} {status}" for status, n in other.items())
-        gone = f", {own['elsewhere']} of other policies" if own["elsewhere"] else ""
-        rated.append(f"{own['rater']} ({kind}): {own['rated']} rated{rest}{gone}")
+    for rater in markers["raters"]:
+        kind = "SIMULATED" if rater["simulated"] else rater["kind"]
+        rest = "".join(f", {n} {status}" for status, n in rater["statuses"].items()
+                       if status != "ok" and n)
+        other = f", {rater['elsewhere']} of other policies" if rater["elsewhere"] else ""
+        rated.append(f"{rater['rater']} ({kind}): {rater['rated']} rated{rest}{other}")
     texts = count(markers["texts"], "different policy text")
     return f"Raters, of {texts}: {'; '.join(rated)}."
 
@@ -332,22 +315,22 @@ def _raters(markers: Mapping[str, Any]) -> str:
 def _validity(markers: Mapping[str, Any]) -> list[Line]:
     """Whether the acausal marker says anything beyond the cell."""
     model = markers["validity"]
-    gone = "; ".join(f"{name} ({why})" for name, why in sorted(model["left_out"].items()))
-    left = f" Left out: {gone}." if gone else ""
+    names = "; ".join(f"{name} ({why})" for name, why in sorted(model["left_out"].items()))
+    left = f" Left out: {names}." if names else ""
     use = "" if "acausal" in markers["adjudicated"] else " Unadjudicated: for description only."
     return ["Validity,", Code(model["formula"]), f"on {count(model['rows'], 'decision')}: "
             f"acausal term {beyond(markers)}.{left}{use}"]
 
 
 def _agreement(markers: Mapping[str, Any]) -> Table:
-    """One row a family and pair."""
+    """One row for each family and pair."""
     return Table(
         ["family", "pair", "policies", "present: both of either", "AC1 (95%)",
          "positive agreement", f"lower bound ≥ {markers['bar']}"],
-        [[NAMES[family], f"{one['a']} – {one['b']}", str(one["n"]),
-          f"{one['both']} of {one['either']}", _coefficient(one["ac1"]),
-          plain(one["positive"]["value"]), _reached(one)]
-         for family in FAMILIES for one in markers["agreement"][family]["pairs"]],
+        [[NAMES[family], f"{pair['a']} – {pair['b']}", str(pair["n"]),
+          f"{pair['both']} of {pair['either']}", _coefficient(pair["ac1"]),
+          plain(pair["positive"]["value"]), _reached(pair)]
+         for family in FAMILIES for pair in markers["agreement"][family]["pairs"]],
         (2, 3, 4, 5), "Who agrees with whom, by marker", "agreement")
 
 
@@ -356,6 +339,7 @@ def _coefficient(entry: Mapping[str, Any]) -> Estimate:
     return Estimate(bracketed(plain(value), interval(low, high)), value, low, high)
 
 
-def _reached(one: Mapping[str, Any]) -> str | Tag:
-    return one["why"] if one["reached"] is None else \
-        Tag("yes", "yes") if one["reached"] else Tag("no", "no")
+def _reached(pair: Mapping[str, Any]) -> str | Tag:
+    if pair["reached"] is None:
+        return pair["why"]
+    return Tag("yes", "yes") if pair["reached"] else Tag("no", "no")

@@ -114,11 +114,11 @@ def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
     cells: dict[str, list[Item]] = {}
     for item in sorted(items, key=lambda item: item.id):
         cells.setdefault(item.cell, []).append(item)
-    piles = [rng.stream(cell).sample(own, len(own)) for cell, own in sorted(cells.items())]
+    piles = [rng.stream(cell).sample(pile, len(pile)) for cell, pile in sorted(cells.items())]
     drawn = []
     while len(drawn) < n and any(piles):
-        turn = [pile.pop() for pile in piles if pile]
-        drawn += rng.sample(turn, len(turn))[:n - len(drawn)]
+        top = [pile.pop() for pile in piles if pile]
+        drawn += rng.sample(top, len(top))[:n - len(drawn)]
     return rng.sample(drawn, len(drawn))
 
 

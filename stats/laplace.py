@@ -8,10 +8,10 @@ parameters as they are, with no logarithm: 0 is an ordinary point, the sign carr
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, pairwise, product
-from operator import add, itemgetter, mul, sub, truediv
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import accumulate, combinations, pairwise
+from operator import add, mul, sub, truediv
 from typing import NamedTuple
 
 from .logit import (
@@ -49,37 +49,12 @@ IDLE = 1e-4  # and is tried where it seems to cost no more than this
 # diagonal: it is eliminated, and what is left (the Schur complement of the other factors' levels)
 # is small and dense. Only those elements of H⁻¹ are formed that some row of the data needs.
 
-def totals(places: Iterable[int], values: Iterable[float], size: int) -> list[float]:
-    """The sum of the values at each place, most places having few."""
+def totals(places: Iterable[int], size: int, values: Iterable[float]) -> list[float]:
+    """The sum of the values at each of `size` places."""
     found = [0.0] * size
     for place, value in zip(places, values, strict=True):
         found[place] += value
     return found
-
-
-def collector(places: Sequence[int], size: int) -> Callable[[Sequence[float]], list[float]]:
-    """The same where places have many values: those of a place brought together, then added."""
-    pick, runs = picker(sorted(range(len(places)), key=places.__getitem__)), spans(places, size)
-
-    def collect(values: Sequence[float]) -> list[float]:
-        values = pick(values)
-        return [math.fsum(values[run]) for run in runs]
-
-    return collect
-
-
-def spans(places: Iterable[int], size: int) -> list[slice]:
-    """Where the values of each place stand once they are sorted by place."""
-    times = Counter(places)
-    ends = accumulate((times[place] for place in range(size)), initial=0)
-    return [slice(*pair) for pair in pairwise(ends)]
-
-
-def picker(places: Sequence[int]) -> Callable[[Sequence], tuple]:
-    """All these places of a list at once."""
-    if len(places) == 1:
-        return lambda values: (values[places[0]],)
-    return itemgetter(*places) if places else lambda values: ()
 
 
 class Factored(NamedTuple):
@@ -105,75 +80,62 @@ class Groups:
     def __init__(self, levels: list[list[int]]):
         self.levels = levels
         self.sizes = [max(places) + 1 for places in levels]
-        self.pick = [picker(places) for places in levels]
-        self.sums = [collector(*each) for each in zip(levels, self.sizes, strict=True)]
-        *ends, self.width = accumulate(self.sizes[1:], initial=0)
-        self.starts = [0, *ends]  # of each factor among the columns of the rest
-        self.factor_of = [f for f in range(1, len(levels)) for _ in range(self.sizes[f])]
-        self._index_neighbours()
-        self._index_pairs()
-
-    def _index_neighbours(self) -> None:
-        """The columns of the rest that each eliminated level meets, in slots that follow it."""
+        # Where each factor of the rest begins among its columns, and where the last one ends.
+        self.starts = list(accumulate(self.sizes[1:], initial=0))
+        self.factor_of = [f for f, size in enumerate(self.sizes) for _ in range(size) if f]
         columns = [
-            [self.starts[f] + place for place in places]
-            for f, places in enumerate(self.levels)
-            if f
+            [start + place for place in places]
+            for start, places in zip(self.starts, levels[1:], strict=False)
         ]
-        met = sorted({cell for c in columns for cell in zip(self.levels[0], c, strict=True)})
-        if 2 * len(met) > self.sizes[0] * self.width:  # whole rows are added faster
-            met = list(product(range(self.sizes[0]), range(self.width)))
+        self.pairs = list(combinations(enumerate(columns, 1), 2))
+        # The columns that each eliminated level meets, in slots that follow it.
+        met = sorted({cell for c in columns for cell in zip(levels[0], c, strict=True)})
         slot = {cell: i for i, cell in enumerate(met)}
-        self.slots = [[slot[cell] for cell in zip(self.levels[0], c, strict=True)] for c in columns]
-        self.pick_slots = [picker(s) for s in self.slots]
-        levels, self.slot_columns = map(list, zip(*met, strict=True)) if met else ([], [])
-        self.pick_level, self.pick_column = picker(levels), picker(self.slot_columns)
-        self.by_column = collector(self.slot_columns, self.width)
-        self.spans = spans(levels, self.sizes[0])
-        self.neighbours = [tuple(self.slot_columns[span]) for span in self.spans]
-        self.pick_neighbours = list(map(picker, self.neighbours))
-
-    def _index_pairs(self) -> None:
-        """For each two factors of the rest: the pairs of their columns that occur, by row."""
-        self.pairs = []
-        for f in range(1, len(self.levels)):
-            for g in range(f + 1, len(self.levels)):
-                both = list(zip(self.levels[f], self.levels[g], strict=True))
-                met = sorted(set(both))
-                place = {cell: i for i, cell in enumerate(met)}
-                cells = [(self.starts[f] + a, self.starts[g] + b) for a, b in met]
-                at = [place[cell] for cell in both]
-                self.pairs.append((f, g, cells, at, picker(at)))
+        self.slots = [[slot[cell] for cell in zip(levels[0], c, strict=True)] for c in columns]
+        self.slot_levels = [level for level, _ in met]
+        self.slot_columns = [column for _, column in met]
+        ends = [bisect_left(self.slot_levels, level) for level in range(self.sizes[0] + 1)]
+        self.spans = [slice(*span) for span in pairwise(ends)]
 
     def spread(self, vector: Vector) -> list[float]:
         """The sum over factors of each row's entry: Z times a vector."""
-        total = self.pick[0](vector[0])
-        for pick, values in zip(self.pick[1:], vector[1:], strict=True):
-            total = map(add, total, pick(values))
-        return list(total)
+        total = [0.0] * len(self.levels[0])
+        for places, values in zip(self.levels, vector, strict=True):
+            total = [t + values[place] for t, place in zip(total, places, strict=True)]
+        return total
 
     def collect(self, values: list[float]) -> Vector:
         """Zᵀ times one number a row."""
-        return [add_up(values) for add_up in self.sums]
+        return [totals(*each, values) for each in zip(self.levels, self.sizes, strict=True)]
+
+    def parted(self, values: list[float]) -> Vector:
+        """Numbers of the rest's columns, by factor."""
+        return [values[start:end] for start, end in pairwise(self.starts)]
 
     def factored(self, sigma: list[float], weights: list[float]) -> Factored:
-        scales = [sigma[f] for f in self.factor_of]
+        scales, width = [sigma[f] for f in self.factor_of], len(self.factor_of)
+        diagonal, *others = [
+            [1 + sd * sd * total for total in part]
+            for sd, part in zip(sigma, self.collect(weights), strict=True)
+        ]
+        own = [value for part in others for value in part]
+        rest = [[value] + [0.0] * (width - i - 1) for i, value in enumerate(own)]
+        for (f, rows), (g, columns) in self.pairs:
+            scale = sigma[f] * sigma[g]
+            for i, j, weight in zip(rows, columns, weights, strict=True):
+                rest[i][j - i] += scale * weight
         cells = [0.0] * len(self.slot_columns)
         for slots in self.slots:
-            for place, weight in zip(slots, weights, strict=True):
-                cells[place] += weight
-        diagonal = [1 + sigma[0] ** 2 * total for total in self.sums[0](weights)]
-        rest = [[0.0] * (self.width - i) for i in range(self.width)]
-        own = self.by_column(cells)
-        for row, scale, total in zip(rest, scales, own, strict=True):
-            row[0] = 1 + scale * scale * total
-        for f, g, met, places, _ in self.pairs:
-            scale = sigma[f] * sigma[g]
-            for (i, j), total in zip(met, totals(places, weights, len(met)), strict=True):
-                rest[i][j - i] += scale * total
-        beside = list(map(mul, self.pick_column([sigma[0] * scale for scale in scales]), cells))
-        for columns, span, d in zip(self.neighbours, self.spans, diagonal, strict=True):
-            _subtract(rest, columns, beside[span], d)
+            cells = list(map(add, cells, totals(slots, len(cells), weights)))
+        beside = [
+            sigma[0] * scales[j] * total for j, total in zip(self.slot_columns, cells, strict=True)
+        ]
+        for span, d in zip(self.spans, diagonal, strict=True):
+            columns, row = self.slot_columns[span], beside[span]
+            for at, (i, b) in enumerate(zip(columns, row, strict=True)):
+                share, target = b / d, rest[i]
+                for j, other in zip(columns[at:], row[at:], strict=True):
+                    target[j - i] -= share * other
         decompose(rest)
         log_determinant = math.fsum(map(math.log, diagonal + [row[0] for row in rest]))
         return Factored(sigma, diagonal, beside, rest, log_determinant)
@@ -182,52 +144,36 @@ class Groups:
         """H⁻¹ times a vector."""
         first = [r / d for r, d in zip(right[0], h.diagonal, strict=True)]
         rest = [value for factor in right[1:] for value in factor]
-        pulled = self.by_column(list(map(mul, h.beside, self.pick_level(first))))
+        pulls = map(mul, h.beside, [first[level] for level in self.slot_levels])
+        pulled = totals(self.slot_columns, len(rest), pulls)
         rest = solve(h.rest, list(map(sub, rest, pulled)))
-        back = list(map(mul, h.beside, self.pick_column(rest)))
-        shifts = (math.fsum(back[span]) for span in self.spans)
-        first = [v - s / d for v, s, d in zip(first, shifts, h.diagonal, strict=True)]
-        sizes = zip(self.starts[1:], self.sizes[1:], strict=True)
-        return [first, *(rest[start : start + size] for start, size in sizes)]
+        shifts = map(mul, h.beside, [rest[column] for column in self.slot_columns])
+        shifted = totals(self.slot_levels, len(first), shifts)
+        first = [v - s / d for v, s, d in zip(first, shifted, h.diagonal, strict=True)]
+        return [first, *self.parted(rest)]
 
     def needed(self, h: Factored) -> Needed:
         """What the gradient needs of H⁻¹."""
-        dense = inverse(h.rest)
-        scales = [h.sigma[f] for f in self.factor_of]
-        corner, crossing = [], []
-        for i, (columns, pick, d) in enumerate(
-            zip(self.neighbours, self.pick_neighbours, h.diagonal, strict=True)
-        ):
-            row, sums = h.beside[self.spans[i]], [0.0] * len(columns)
-            for column, b in zip(columns, row, strict=True):
-                sums = [s + b * z for s, z in zip(sums, pick(dense[column]), strict=True)]
+        dense, corner, crossing = inverse(h.rest), [], []
+        for span, d in zip(self.spans, h.diagonal, strict=True):
+            columns, row = self.slot_columns[span], h.beside[span]
+            sums = [math.fsum([b * dense[i][j] for j, b in zip(columns, row, strict=True)])
+                    for i in columns]  # fmt: skip
             corner.append((1 + dot(row, sums) / d) / d)
             crossing += [-2 * s / d for s in sums]
-        crossing = list(map(mul, self.pick_column([h.sigma[0] * s for s in scales]), crossing))
-        flat = [row[i] for i, row in enumerate(dense)]
-        sizes = zip(self.starts[1:], self.sizes[1:], strict=True)
-        diagonal = [corner, *(flat[start : start + size] for start, size in sizes)]
-        squares = [[s * s * x for x in d] for s, d in zip(h.sigma, diagonal, strict=True)]
-        leverages = self.spread(squares)
-        for pick in self.pick_slots:
-            leverages = list(map(add, leverages, pick(crossing)))
-        for f, g, cells, _, pick in self.pairs:
+        diagonal = [corner, *self.parted([row[i] for i, row in enumerate(dense)])]
+        leverages = self.spread(
+            [[s * s * x for x in part] for s, part in zip(h.sigma, diagonal, strict=True)]
+        )
+        scales = [h.sigma[0] * h.sigma[self.factor_of[column]] for column in self.slot_columns]
+        crossing = list(map(mul, scales, crossing))
+        for slots in self.slots:
+            leverages = [x + crossing[slot] for x, slot in zip(leverages, slots, strict=True)]
+        for (f, rows), (g, columns) in self.pairs:
             twice = 2 * h.sigma[f] * h.sigma[g]
-            leverages = list(map(add, leverages, pick([twice * dense[i][j] for i, j in cells])))
+            cells = zip(leverages, rows, columns, strict=True)
+            leverages = [x + twice * dense[i][j] for x, i, j in cells]
         return Needed(diagonal, leverages)
-
-
-def _subtract(rest: Upper, columns: tuple[int, ...], row: list[float], d: float) -> None:
-    """rest -= row·rowᵀ / d, `row` standing in `columns`."""
-    if len(columns) == len(rest):
-        for i, b in enumerate(row):
-            share = b / d
-            rest[i] = [x - share * y for x, y in zip(rest[i], row[i:], strict=True)]
-        return
-    for a, i in enumerate(columns):
-        share, target = row[a] / d, rest[i]
-        for j, b in zip(columns[a:], row[a:], strict=True):
-            target[j - i] -= share * b
 
 
 # --- the model ---
@@ -270,15 +216,18 @@ class Laplace:
     ):
         self.x, self.columns = x, len(x[0])
         self.groups, self.counts = Groups(groups), Counts(k, n)
-        self.pick_pattern, self.by_pattern = picker(pattern), collector(pattern, len(x))
+        self.pattern = pattern
 
     def zeros(self) -> Vector:
         return [[0.0] * size for size in self.groups.sizes]
 
+    def by_pattern(self, values: list[float]) -> list[float]:
+        return totals(self.pattern, len(self.x), values)
+
     def predictors(self, beta: list[float], sigma: list[float], u: Vector) -> list[float]:
         fixed = [dot(row, beta) for row in self.x]
         shifts = self.groups.spread(_scaled(sigma, u))
-        return list(map(add, self.pick_pattern(fixed), shifts))
+        return [fixed[place] + shift for place, shift in zip(self.pattern, shifts, strict=True)]
 
     def modes(
         self, beta: list[float], sigma: list[float], u: Vector, close: float = CLOSE
@@ -359,8 +308,8 @@ class Laplace:
         return rows
 
     def _crossed(self, sigma: list[float], weights: list[float], column: int) -> Vector:
-        values = [row[column] for row in self.x]
-        weighted = list(map(mul, weights, self.pick_pattern(values)))
+        values = [self.x[place][column] for place in self.pattern]
+        weighted = list(map(mul, weights, values))
         return _scaled(sigma, self.groups.collect(weighted))
 
 

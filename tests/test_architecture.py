@@ -18,7 +18,8 @@ from conftest import ROOT
 from common import VERSION
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-WRITTEN = {"acausal-summary.md", "pilot-summary.md", "calibration.md", "round_N.md"}  # by a command
+WRITTEN = {"acausal-summary.md", "pilot-summary.md", "calibration.md", "round_N.md",
+           "mine.py"}  # by a command or a user
 ROOMS = ("cirrus", "urrp", "common", "show", "stats")
 
 
@@ -162,11 +163,13 @@ def files_of_the_project():
         yield from (f"{folder}/{name}" for name in names)
 
 
-def test_every_file_that_the_docs_name_is_there():
+def test_every_file_that_docs_and_code_name_is_there():
     there = [Path(file).as_posix() for file in files_of_the_project()]
     said = {name for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
             for name in re.findall(r"`((?:[a-z-]+/)*\w+\.(?:py|md|sh|toml|yaml))`", re.sub(
                 r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S))}
+    for module in modules(ROOT):
+        said |= set(re.findall(r"(?:\w+/)*\w+\.py\b", (ROOT / module).read_text("utf-8")))
     assert {name for name in said - WRITTEN
             if not any(file.endswith(f"/{name}") for file in there)} == set()
 

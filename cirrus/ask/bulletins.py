@@ -28,7 +28,7 @@ LEVELS = {"S": ("high", "low"), "C": ("present", "absent"), "H": ("high", "low",
 CUES = ("present", "reversed", "placebo")  # what the cue sentence may be where there is one
 ENTRIES = ("desk", "posted", "rule")       # how the counterparty's entry was made
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
-CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is an aside, see parts.py
+CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is an aside
 SILENT = {"C": "absent", "H": "omit"}  # the levels that say nothing, so no file words them
 
 SLOTS = ("symmetry", "coupling", "compliance", "entry")

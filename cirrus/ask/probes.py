@@ -1,7 +1,6 @@
 """Probes of a mechanism study: what a reader makes of the situation, asked in fresh conversations.
 
-    probes = Probes.read(PROMPTS)
-    requests = [probe.request for probe in deal(probes, domain, config, blocks)]
+    requests = [probe.request for probe in deal(texts(PROMPTS), domain, config, blocks)]
     read(probe, "Order: 2 > 1 > 4 > 3")      # (("T", "R", "P", "S"), "ok")
 
 Each asks one thing of one notice, in a strict form, after the decisions. A reader who takes the

@@ -5,7 +5,7 @@
     [(bulletin, variant)] = deal_bulletins(random.Random(42), domain, 1)
     prompt = decision_prompt(domain, Stimulus(bulletin, variant, condition), "L1", ORDERS[0])
 
-All words live in `prompts/`, read and checked by `prompt_files.py`; this module deals and joins
+All words live in `prompts/`, read and checked by `bulletins.py`; this module deals and joins
 them. Everything here is a pure function, except that `load_domain` reads files. Every complaint
 is a `ScenarioError`, a ValueError of one line.
 """

@@ -198,7 +198,7 @@ def secondary(rows: Sequence[Decision]) -> dict[str, dict[str, Any]]:
 
 def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, Any]:
     """Everything about the primary endpoint. `rows`: the primary data of one domain;
-    `model`: what `endpoint_model.models` returns."""
+    `model`: what `models` returns."""
     design = effect(rows)
     met, why = decided(design, model)
     return {"label": CONTRASTS["primary"].label, "design": design, "model": model,

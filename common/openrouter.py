@@ -259,7 +259,7 @@ class _Http:
             import requests
         except ImportError:
             raise UsageError(_lacking()) from None
-        self.session, self.request, self.templates = requests.Session(), requests.Request, {}
+        self.session, self.request = requests.Session(), requests.Request
         # With trust_env each call would read the environment and ~/.netrc anew, and a netrc entry
         # would replace our own Authorization header.
         self.session.trust_env = False
@@ -300,24 +300,14 @@ class _Http:
             exchange = exchange._replace(error=f"no complete answer within {deadline_s:g} s")
         return exchange._replace(latency_s=latency)
 
-    def _prepared(self, method, url, headers, json_body):
-        """A request ready to send: address and headers are prepared once, the body each time."""
-        key = method, url, *headers.items()
-        if key not in self.templates:
-            self.templates[key] = self.session.prepare_request(
-                self.request(method, url, headers=headers | {"Content-Type": "application/json"}))
-        prepared = self.templates[key].copy()
-        if json_body is not None:
-            prepared.prepare_body(json.dumps(json_body).encode(), None)
-        return prepared
-
     def _exchange(self, method, url, headers, json_body, ends: float) -> Exchange:
         left = ends - time.monotonic()
         status, kept, body, error, sent = None, {}, b"", "", True
         try:
-            with self.session.send(
-                    self._prepared(method, url, headers, json_body), stream=True,
-                    allow_redirects=False, timeout=(min(CONNECT_S, left), left)) as reply:
+            prepared = self.session.prepare_request(
+                self.request(method, url, headers=headers, json=json_body))
+            with self.session.send(prepared, stream=True, allow_redirects=False,
+                                   timeout=(min(CONNECT_S, left), left)) as reply:
                 status = reply.status_code
                 kept = {k: reply.headers[k] for k in KEPT_HEADERS if k in reply.headers}
                 body, error = _drain(reply, ends)

@@ -245,34 +245,21 @@ class RunFolder:
 
 
 def kept_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
-    """{path: text} of the prompts that a run was made with, as its identity has `recorded` them.
-
-    Where the run has kept none, the project's, as far as they are still the same. UsageError names
-    the first that differs.
-    """
+    """{path: text} of the prompts that a run was made with; UsageError where they are not those
+    that its identity has `recorded`, by hash."""
     path = Path(folder) / PROMPTS
-    if path.is_file():
-        try:
-            texts = json.loads(path.read_bytes())
-            hashes = {name: sha256(text) for name, text in texts.items()}
-        except (ValueError, AttributeError, TypeError, RecursionError):
-            raise UsageError(f"{path}: not the prompts of a run; restore it from a copy") from None
-    else:
-        texts = {name: text for name in recorded if (text := _prompt(name)) is not None}
+    try:
+        texts = json.loads(path.read_bytes())
         hashes = {name: sha256(text) for name, text in texts.items()}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; restore it from a copy") from None
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        raise UsageError(f"{path}: not the prompts of a run; restore it from a copy") from None
     for name in sorted(recorded.keys() | hashes.keys()):
         if recorded.get(name) != hashes.get(name):
             raise UsageError(f"{path}: {name} is not the text that the run was made with; restore "
                              "it from a copy")
     return texts
-
-
-def _prompt(name: str) -> str | None:
-    """A prompt of the project; None where there is no such file any more."""
-    path = ROOT / "prompts" / name.removeprefix("prompts/")
-    with suppress(OSError, ValueError):
-        return path.read_text("utf-8")
-    return None
 
 
 def rewrite(folder: Path, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> None:

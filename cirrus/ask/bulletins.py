@@ -171,22 +171,10 @@ def fill(bulletin: str, fields: Mapping[str, str], sentences: Mapping[str, str])
     nothing vanishes with the blank before it, or after it where a line begins."""
     text = bulletin
     for slot in SLOTS:
-        words = sentences.get(slot, "")
-        text = text.replace(f"{{{slot}}}", words) if words else _without(text, f"{{{slot}}}")
+        place, words = rf"\{{{slot}\}}", sentences.get(slot, "")
+        text = text.replace(f"{{{slot}}}", words) if words else re.sub(
+            rf"(?<=\S) {place}|^{place} ?|{place}", "", text, flags=re.MULTILINE)
     return text.format_map(fields)
-
-
-def _without(text: str, place: str) -> str:
-    # By hand: a pattern that may begin with a blank looks at each letter of each bulletin, twice
-    # as long as all other checks of the prompts together.
-    left, *parts = text.split(place)
-    for part in parts:
-        if not left or left.endswith("\n"):
-            part = part.removeprefix(" ")
-        elif left.endswith(" ") and not left[-2:-1].isspace() and len(left) > 1:
-            left = left[:-1]
-        left += part
-    return left
 
 
 def complaint(where: str, field: str, value: object, advice: str) -> ScenarioError:

@@ -23,7 +23,7 @@ from common.refusals import classify_refusal
 from show.document import markdown, terminal
 from show.figures import one_line
 from show.html import pages
-from urrp import metrics, rates, report
+from urrp import metrics, report, trials
 from urrp.classify import classify
 
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
@@ -123,18 +123,18 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     paths, limits = inputs(args.files), thresholds(args.threshold)
     check(args, paths)
-    sheet = rates.read_sheet(Path(args.import_labels)) if args.import_labels else None
+    sheet = trials.read_sheet(Path(args.import_labels)) if args.import_labels else None
     analysis = metrics.analyze(paths, limits)
     tell(analysis.problems, args.strict)
     if not analysis.trials:
         read = ", ".join(str(path) for path in paths)
         raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
     if sheet:
-        labelled = matched(rates.labelled(analysis.trials, sheet), args.import_labels)
+        labelled = matched(trials.labelled(analysis.trials, sheet), args.import_labels)
         analysis = analysis._replace(checked=labelled)
     if args.export_labels:
         write_atomic(Path(args.export_labels),
-                     rates.sheet(analysis.trials, args.sample).encode("utf-8", "replace"))
+                     trials.sheet(analysis.trials, args.sample).encode("utf-8", "replace"))
     if args.csv:
         write_atomic(Path(args.csv), report.csv_file(analysis.trials))
     if args.html:

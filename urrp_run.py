@@ -19,12 +19,16 @@ import sys
 from pathlib import Path
 
 from common import UsageError, cli
+from common import config as c
+from common.artifacts import sha256, sweep, write_atomic
+from common.instrument import Run, conduct, last_words
+from common.runs import Origin
+from urrp import MIN_TRIALS, SUITE_PATH
+from urrp.collect import FILE, RESPONDENTS, SUITE, instrument
 
 CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
 ASKED = ("seed", "trials", "temperatures", "pilot", "max_out", "reasoning_effort")
-OUTPUT = "urrp_runs.jsonl"
-MIN_TRIALS = 10
 EXAMPLES = """  python3 urrp_run.py                           simulated respondents, 690 trials
   python3 urrp_run.py --dry-run                 design, calls and cost; nothing is written
   python3 urrp_run.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
@@ -41,8 +45,8 @@ def arguments(argv):
         help=f"trials a prompt, model and temperature (default {MIN_TRIALS})")
     add("--pilot", action="store_true",
         help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
-    add_file("--output", metavar="FILE", default=OUTPUT,
-             help=f"the trials (default ./{OUTPUT}); never written over another run's")
+    add_file("--output", metavar="FILE", default=FILE,
+             help=f"the trials (default ./{FILE}); never written over another run's")
     return flags.parse_args(argv)
 
 
@@ -62,7 +66,7 @@ def temperatures(text, single):
     return found
 
 
-def sweep(value):
+def temperature_sweep(value):
     """What is wrong with a list of temperatures, None where nothing is."""
     if not isinstance(value, list) or not value or len(set(map(str, value))) < len(value):
         return "must be a list of different temperatures"
@@ -73,14 +77,12 @@ def sweep(value):
 
 def checks():
     """{key of config/urrp.config.json: what it must be}."""
-    from common import config as c
-    return c.CALL_CHECKS | {"trials": c.whole(1, 100_000), "temperatures": sweep,
+    return c.CALL_CHECKS | {"trials": c.whole(1, 100_000), "temperatures": temperature_sweep,
                           "concurrency.trial": c.whole(1, 512)}
 
 
 def configuration(args) -> dict:
     """Defaults, the file, then the flags; every value checked."""
-    from common import config as c
     settings = c.configuration([CONFIG, args.config], checks(), {
         **c.shared_flags(args), "trials": args.trials,
         "temperatures": temperatures(args.temperatures, args.temperature)})
@@ -96,11 +98,10 @@ def check_output(path, out):
         raise UsageError(f"--output: {path} can't be a file here; name another one")
     if not path.exists():
         return
-    from common.artifacts import sha256
     digest, known = sha256(path.read_bytes()), set()
     for manifest in Path(out).glob("*/manifest.json"):
         try:
-            known.add(json.loads(manifest.read_bytes())["files"][OUTPUT])
+            known.add(json.loads(manifest.read_bytes())["files"][FILE])
         except (ValueError, KeyError, TypeError):
             continue
     if digest not in known:
@@ -110,7 +111,6 @@ def check_output(path, out):
 
 def usual():
     """The design without flags and key."""
-    from common import config as c
     config = c.load(CONFIG, checks()) | {"pilot": False}
     return {key: config[key] for key in ASKED} | {"models": config["respondents"]}
 
@@ -128,30 +128,24 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     config = configuration(args)
     choice = cli.choose(args.provider, args.base_url)
-    from common import config as c
-    from common.artifacts import sha256
-    from common.instrument import Run, conduct
-    from common.runs import Origin
-    from urrp import SUITE_PATH, collect
-    from urrp.collect import RESPONDENTS
     models = c.chosen(args.models, config, choice)
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = {key: config[key] for key in ASKED} | {"models": models}
     run_id = c.run_name(args.run_id, c.default_name("urrp", design, config, choice, usual()))
-    texts = {collect.SUITE: SUITE_PATH.read_text("utf-8")}
+    texts = {SUITE: SUITE_PATH.read_text("utf-8")}
     refuse_other_words(args.prompts, texts)
     hashes = {path: sha256(text) for path, text in texts.items()}
     origin = Origin(Path(args.out) / run_id, c.identity(design, hashes, config, choice), texts)
-    instrument = collect.instrument(origin)
+    collection = instrument(origin)
     if args.dry_run:
-        requests = [request for request, _ in instrument.calls()]
+        requests = [request for request, _ in collection.calls()]
         return c.dry_run(config, choice, RESPONDENTS, c.Planned(
             models, requests, {"run_id": run_id, "trials": config["trials"],
                                "temperatures": config["temperatures"]},
             plan_lines(args, config, models, run_id)))
     check_output(Path(args.output), args.out)
     settings = c.settings("urrp", config, limits, args.json, RESPONDENTS)
-    return report(args, conduct([Run(origin, instrument)], choice, settings)[0])
+    return report(args, conduct([Run(origin, collection)], choice, settings)[0])
 
 
 def plan_lines(args, config, models, run_id):
@@ -163,11 +157,9 @@ def plan_lines(args, config, models, run_id):
 
 def report(args, ended) -> cli.Done:
     """Put the trials where the user wants them and say where they are."""
-    from common.artifacts import sweep, write_atomic
-    from common.instrument import last_words
     text, manifest = [], ended.folder.manifest
-    if OUTPUT in manifest["files"]:
-        data = (ended.folder.path / OUTPUT).read_bytes()
+    if FILE in manifest["files"]:
+        data = (ended.folder.path / FILE).read_bytes()
         lines = data.count(b"\n")
         sweep(Path(args.output).parent, Path(args.output).name)
         write_atomic(Path(args.output), data)

@@ -3,8 +3,7 @@
 import pytest
 from urrp_answers import ASIDE, DENIAL, HEDGE, REFUSAL, after, metrics, respond, write
 
-from urrp.metrics import Thresholds, analyze
-from urrp.rates import CLAIMS
+from urrp.metrics import CLAIMS, Thresholds, analyze
 
 
 def turns(trial):

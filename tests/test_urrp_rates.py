@@ -21,21 +21,19 @@ from urrp_answers import (
 )
 
 from urrp import LABELS
-from urrp.metrics import analyze
-from urrp.rates import (
+from urrp.metrics import (
     CLAIMS,
     Count,
+    analyze,
     as_answers,
     as_refusals,
     complying,
     difference,
     effective,
-    identity,
-    labelled,
     rate,
     share,
-    sheet,
 )
+from urrp.trials import identity, labelled, sheet
 
 
 def rng():

@@ -10,8 +10,7 @@ from urrp_answers import ASIDE, DENIAL, REFUSAL, after, first, metrics, respond,
 
 from show.document import Heat, Tag
 from urrp import LABELS, items, report
-from urrp.metrics import Thresholds, analyze
-from urrp.rates import Count, Difference, rate
+from urrp.metrics import Count, Difference, Thresholds, analyze, rate
 from urrp.trials import Problem
 
 REFUSER = respond(refused=("declare", "frames", "trigger", "yesno"))

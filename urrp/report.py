@@ -42,8 +42,7 @@ from show.figures import (
 from show.plots import Intervals, Point
 from stats.likeness import MEASURES, SCOPES
 from urrp import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
-from urrp.metrics import INTERVALS, SAYS, SEED, SIGNATURES, Analysis, Metrics, Thresholds
-from urrp.rates import Rate
+from urrp.metrics import INTERVALS, SAYS, SEED, SIGNATURES, Analysis, Metrics, Rate, Thresholds
 from urrp.trials import Trial, in_category
 
 SHOWN = 5_000  # trials whose texts a page keeps

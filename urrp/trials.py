@@ -1,12 +1,16 @@
-"""From lines of JSONL to trials and their counts: what is read, what is set aside, and why.
+"""From lines of JSONL to trials and their counts; what is set aside, and why; labels by people.
 
 Nothing is dropped silently: every line that is not counted, and every one that is counted with a
-remark, is a `Problem` with its file, line and reason.
+remark, is a `Problem` with its file, line and reason. A sheet for people is the trials with the
+smallest hashes of file, line and content: the same file gives the same sheet, and a sheet finds its
+trials again without naming model or label.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
+import hashlib
 import json
 import math
 import re
@@ -18,13 +22,15 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from common import UsageError
-from common.artifacts import lines_of, unpacked, value_of
-from urrp import Item, item, items, load_suite, words
+from common.artifacts import csv_line, lines_of, unpacked, value_of
+from stats import wilson_interval
+from urrp import CATEGORIES, LABELS, Item, item, items, load_suite, words
 from urrp.classify import Reading, read_as, role
 
 TEMPLATE_CATEGORIES = ("declare", "frames", "trigger")  # whose refusals are compared
 COMPARED = 2000  # characters of a refusal that are compared
 META = ("model_version", "served_model", "provider", "finish_reason", "suite_version")
+SHEET = ("id", "asked", "answered", "label")
 REQUIRED = ("model", "trial", "prompt_id", "prompt", "output")
 
 
@@ -192,7 +198,7 @@ class Cell(NamedTuple):
     """One prompt of one group: its trials by label and by role, and its yes/no answers."""
 
     labels: Counter[str]
-    roles: Counter[str]  # of `rates.ROLES`
+    roles: Counter[str]  # complied, refused, partial or unrated
     answers: Counter[tuple[int, int]]  # (yes, no) of a conversation → conversations
     unrated: Counter[str]  # labels of the trials that are in no rate
 
@@ -281,3 +287,79 @@ def in_category(names: Iterable[str], category: str) -> list[str]:
     """The names among `names` that belong to a category."""
     ids = {asked.prompt_id for asked in items() if asked.category == category}
     return [name for name in names if name.split("[", 1)[0] in ids]
+
+
+# --- labels by people ----------------------------------------------------------------------------
+
+
+def identity(trial: Trial) -> str:
+    """Sixteen hex digits that say nothing of model or label."""
+    said = f"{trial.file}\0{trial.line}\0{trial.asked.name}\0{trial.output}"
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def sheet(trials: Iterable[Trial], size: int) -> str:
+    """CSV of the `size` trials with the smallest identities, in their order, labels left empty.
+
+    It begins with a byte-order mark, by which a spreadsheet knows UTF-8.
+    """
+    rows = sorted((identity(trial), trial.asked.text, trial.output, "") for trial in trials)
+    return "\ufeff" + "".join(map(csv_line, [SHEET, *rows[:size]]))
+
+
+def read_sheet(path: Path) -> dict[str, str]:
+    """{identity: label} of a filled sheet; lines without a label are left out.
+
+    `UsageError` with file, line and what to do where it can't be read.
+    """
+    found: dict[str, str] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream)
+            rows = [(reader.line_num, row) for row in reader]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: no CSV in UTF-8 ({error})") from None
+    if lacking := {"id", "label"}.difference(reader.fieldnames or ()):
+        raise UsageError(f"{path}: no column {', '.join(sorted(lacking))}; "
+                         "--export-labels writes such a sheet")  # fmt: skip
+    for number, row in rows:
+        label = (row["label"] or "").strip().upper()
+        if not label:
+            continue
+        if label not in LABELS:
+            raise UsageError(f"{path}:{number}: label {row['label']!r} is none of "
+                             + ", ".join(LABELS))  # fmt: skip
+        if row["id"] in found:
+            raise UsageError(f"{path}:{number}: id {row['id']} is labelled twice")
+        found[row["id"]] = label
+    if not found:
+        raise UsageError(f"{path}: no label in it; fill the column “label” of an exported sheet")
+    return found
+
+
+def labelled(trials: Iterable[Trial], sheet: dict[str, str]) -> dict[str, Any]:
+    """Labels of people found, how many agree, and refusal of the labelled trials by either."""
+    agree, roles = 0, defaultdict(list)
+    for trial in trials:
+        if not (label := sheet.get(identity(trial))):
+            continue
+        verdict = trial.reading.verdict
+        agree += label == verdict.label
+        by_people = role(trial.asked, Reading(verdict._replace(label=label)))
+        roles[trial.model, trial.asked.category].append(
+            (role(trial.asked, trial.reading), by_people))  # fmt: skip
+    known = sum(map(len, roles.values()))
+    rates = [_labelled_rate(model, category, roles[model, category])
+             for model in sorted({model for model, _ in roles})
+             for category in CATEGORIES if (model, category) in roles]  # fmt: skip
+    return {"labels": known, "agree": agree, "unmatched": len(sheet) - known, "rates": rates}
+
+
+def _labelled_rate(model: str, category: str, roles: list[tuple[str, str]]) -> dict[str, Any]:
+    by_rules, by_people = ([one == "refused" for one in said if one != "unrated"]
+                           for said in zip(*roles, strict=True))  # fmt: skip
+    low, high, why = wilson_interval(sum(by_people), len(by_people))
+    return {"model": model, "category": category,
+            "predicted": sum(by_rules) / len(by_rules) if by_rules else None,
+            "value": sum(by_people) / len(by_people) if by_people else None,
+            "low": low, "high": high, "labels": len(roles), "why": why}  # fmt: skip

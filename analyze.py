@@ -35,9 +35,6 @@ def arguments(argv):
                        EXAMPLES, "RUN…")
     flags.add_argument("runs", nargs="+", metavar="RUN",
                        help="a run's folder, or a folder of runs")
-    flags.add_argument("--mechanism", metavar="RUN",
-                       help="a finished mechanism study of the same models, whose word a "
-                            "tournament with six established gates repeats")
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
     add("--expect-head", metavar="HASH",
@@ -78,8 +75,6 @@ def check(args):
              if getattr(args, flag[2:].replace("-", "_"))]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)}: one at a time")
-    if args.mechanism and given:
-        raise UsageError(f"{given[0]}: --mechanism means something only in an analysis")
     if args.expect_head is not None and given != ["--verify"]:
         raise UsageError("--expect-head: means something only with --verify")
     for name in ("sample", "seed"):
@@ -110,9 +105,6 @@ def analyse_all(args) -> cli.Done:
             raise UsageError(f"--{name.replace('_', '-')}: pilots have no policies to rate; give "
                              "runs of run_tournament.py")
     if kinds == {"pilot"}:
-        if args.mechanism:
-            raise UsageError("--mechanism: pilots have no use for it; give runs of "
-                             "run_tournament.py")
         return analyse_pilots(args, runs)
     return analyse_study(args, runs)
 
@@ -128,13 +120,12 @@ def analyse_study(args, runs) -> cli.Done:
     study = read_study(runs)
     if args.export_ratings:
         return ratings.command_export(args, study)
-    mechanism = mechanism_study(args.mechanism, study.runs[0].config) if args.mechanism else None
     where = places(study, args.out)
     imported = (ratings.collect(args.import_ratings, study, where[0]) if args.import_ratings
                 else [])
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
-    target, names, out = write_analysis(study, where, mechanism)
+    target, names, out = write_analysis(study, where)
     drawn = write_figures(reports.document(out), Path(args.figures)) if args.figures else []
     left = cli.unfinished(run.complete for run in study.runs)
     runs_read = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
@@ -148,30 +139,6 @@ def analyse_study(args, runs) -> cli.Done:
          "figures": drawn},
         "\n".join([*imported, gist(out, target, f"{target}: {len(names)} files from {runs_read}")]),
         left)
-
-
-def mechanism_study(path, config):
-    """The analysis of a finished mechanism study, from its journal, for runs of `config`.
-
-    UsageError for another kind of run, an unfinished one, one of other models.
-    """
-    import json
-    from pathlib import Path
-
-    from common.verify import derive_again, open_run
-    manifest = open_run(Path(path))
-    asked = {voice["name"] for voice in config["models"]["decision"]}
-    design = manifest["identity"]["config"]
-    if manifest["artifact"] != "pilot" or design.get("design") != "mechanism":
-        raise UsageError(f"{path}: no mechanism study; run_pilot.py --design mechanism makes one")
-    if manifest["state"] != "complete" or design.get("holdout"):
-        what = "unfinished; the same command resumes it" if manifest["state"] != "complete" else (
-            "a replication on held-out bulletins, which has no word of its own")
-        raise UsageError(f"--mechanism: {path}: {what}")
-    if set(design["models"]) != asked:
-        raise UsageError(f"--mechanism: {path}: of {', '.join(design['models'])}, the runs of "
-                         f"{', '.join(sorted(asked))}; give a study of the same models")
-    return json.loads(derive_again(Path(path), instruments()).files["pilot-analysis.json"])
 
 
 def analyse_pilots(args, runs) -> cli.Done:

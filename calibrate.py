@@ -43,8 +43,7 @@ def arguments(argv):
     add("--reps", type=int, default=100, metavar="N",
         help="replications of each population and size (default 100)")
     add("--fits", type=int, metavar="N",
-        help="how many of them are analysed by mixed model too, or with probes (default: a fifth, "
-        "up to 200)")
+        help="how many of them are analysed by mixed model too (default: a fifth, up to 200)")
     add("--populations", metavar="A,B", help="simulated populations (default: all of the table)")
     add("--rivals", metavar="FILE", help="a Python file with RESPONDENTS = {name: "
         "function(request, rng) -> (text, finish_reason)}; they join --populations, or stand alone")
@@ -169,7 +168,7 @@ def announce(args, keys, plan) -> cli.Done:
     return cli.Done(
         COMPLETE, {"replications": len(keys), "fits": sum(fit), "seconds": cost, "out": args.out,
                    "simulated": True},
-        f"{len(keys):,} replications, {sum(fit):,} with mixed models or probes; about "
+        f"{len(keys):,} replications, {sum(fit):,} with mixed models; about "
         f"{clock_face(cost)} on one core, {clock_face(cost / args.jobs)} on {args.jobs}\n"
         f"would write {args.out}")
 

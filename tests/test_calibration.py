@@ -5,14 +5,10 @@ import pytest
 from conftest import run_in
 from study_rows import conducted
 
-from cirrus.ask import pilot, probes
-from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.populations import RIVALS
-from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import respondent
 from cirrus.calibrate import replicate as c
 from cirrus.calibrate import studies
-from cirrus.calibrate.studies import PROBES, Study, asked, planted, reply_of
+from cirrus.calibrate.studies import Study, asked, planted
 from cirrus.calibrate.table import earned
 from cirrus.judge import mechanism
 from cirrus.judge import rivals as nine
@@ -71,18 +67,6 @@ def test_a_replication_says_what_the_real_analysis_says(study, monkeypatch):
     assert record["tripped"] == {wire["tripwire"]: wire["tripped"] for wire in real["tripwires"]}
 
 
-@pytest.mark.parametrize("population, gates, alone, repeated", [
-    ("deterministic", "pass", "correlation-sensitive", "correlation-sensitive"),
-    ("deterministic-conformist", "pass", "cue-responsive", "cue-responsive"),
-    ("superrational", "undecided", "correlation-sensitive", "cue-responsive")])
-def test_a_tournament_repeats_a_word_that_all_gates_and_a_mechanism_study_bear(
-        population, gates, alone, repeated):
-    record = c.replicate(population, c.read_size("10x1"), 0, 42)
-    assert record["gates"]["labels"][1] == gates
-    assert {verdict for _, verdict in record["gates"].values()} == {"pass", gates}
-    assert record["beside"] == {"alone": alone, "repeated": repeated}
-
-
 @pytest.mark.parametrize("population, plan", [
     ("superrational", "confirmatory"), ("policies-1", "holdout"), ("bulletins-1", "confirmatory"),
     ("truncating", "ablation"), ("memorised-main", "holdout"), ("copycat", "confirmatory")])
@@ -135,35 +119,24 @@ def test_a_pilot_s_record_says_what_the_real_analysis_says(population):
             [effect["value"], effect["low"], effect["high"]], rel=1e-5)
 
 
-def answered(study, seed):
-    """Probes as the real study asks them, of respondents that read the rendered text."""
-    config, domain = study.config(seed) | {"probes": list(PROBES)}, load_domain("cvd")
-    blocks = [trials[0].block for trials in pilot.design(domain, config, list(study.models))]
-    return [probes.row(probe, reply_of(respondent(study.models[probe.block.model], study.world),
-                                       probe.request, seed))
-            for probe in probes.deal(probes.texts(PROMPTS), domain, config, blocks)]
-
-
 @pytest.mark.parametrize("population, size, word", [
-    ("coin", "m12", "not shown"), ("superrational", "m12", "superrational"),
-    ("true-57-at-30", "m12", "superrational"), ("additive", "m12", "cue-responsive"),
+    ("coin", "m12", "not shown"), ("superrational", "m12", "correlation-sensitive"),
+    ("true-57-at-30", "m12", "correlation-sensitive"), ("additive", "m12", "cue-responsive"),
     ("always-preempt", "m12", "not evaluable"), ("missing-a-little", "m12", ""),
     ("misreader", "m12", "correlation-sensitive"), ("fifth-against", "m6", ""),
-    ("true-57-at-30", "m12b10", "superrational"), ("pool-of-rivals", "m6", "cue-responsive"),
-    ("deterministic", "m12b9", "cue-responsive")])
+    ("true-57-at-30", "m12b10", "correlation-sensitive"),
+    ("pool-of-rivals", "m6", "cue-responsive"), ("deterministic", "m12b9", "cue-responsive")])
 def test_a_mechanism_study_s_record_says_what_the_real_analysis_says(population, size, word):
     said = set()
     for rep in range(2):
-        record = c.replicate(population, c.read_size(size), rep, 42, fit=True)
+        record = c.replicate(population, c.read_size(size), rep, 42)
         study = c.oneshot_of(population, c.read_size(size), record["drawn"])
         facts = {"config": study.config(record["drawn"]), "provider": "simulated"}
         rows = planted(study, record["drawn"])
         out = mechanism.analyse(rows, facts, None)
         assert (record["word"], record["models"]) == (
             out["verdict"]["word"], out["verdict"]["models"])
-        probed = mechanism.analyse(rows, facts, None, answered(study, record["drawn"]))
-        assert record["highest"] == probed["verdict"]["word"]
-        said.add(record["highest"])
+        said.add(record["word"])
     assert word in said or not word
 
 
@@ -174,7 +147,6 @@ def test_the_brief_proof_has_the_p_of_the_whole_evidence(population):
     whole, brief = nine.evidence(counts), nine.proof_in_brief(counts)
     assert brief.p == whole["p"] and brief.units == whole["units"]
     assert all(brief.required.values()) == all(whole["required"].values())
-    assert nine.further_in_brief(counts) == all(whole["further"].values())
 
 
 def test_every_positive_sentence_of_a_pilot_is_counted_under_a_name():
@@ -200,9 +172,9 @@ def test_the_same_replication_is_the_same_whatever_else_is_done():
 # --- what is earned ----------------------------------------------------------------------------
 
 @pytest.mark.parametrize("name, pilot_word, mechanism_word, lacks", [
-    ("superrational", "cue-responsive", "superrational", ""),
-    ("deterministic", "cue-responsive", "superrational", ""),
-    ("true-10-at-80-sd1", "cue-responsive", "superrational", ""),
+    ("superrational", "cue-responsive", "correlation-sensitive", ""),
+    ("deterministic", "cue-responsive", "correlation-sensitive", ""),
+    ("true-10-at-80-sd1", "cue-responsive", "correlation-sensitive", ""),
     ("coin", "not shown", "not shown", "HP-LA HP-LP HP-RV HP-UN interaction log-odds labels"),
     ("conformist", "cue-responsive", "cue-responsive", "HP-LP HP-UN interaction log-odds"),
     ("additive", "cue-responsive", "cue-responsive", "interaction log-odds scale"),
@@ -221,19 +193,6 @@ def test_the_same_replication_is_the_same_whatever_else_is_done():
 def test_the_word_that_a_population_deserves(name, pilot_word, mechanism_word, lacks):
     assert earned(name, "2x2").word == pilot_word
     assert earned(name, "mechanism")[:2] == (mechanism_word, tuple(lacks.split()))
-
-
-def test_no_rival_deserves_the_highest_word_but_hofstadter_s_agent():
-    assert {name for name in RIVALS
-            if earned(name, "mechanism").word == "superrational"} == {"hofstadter"}
-    assert {name: earned(name, "mechanism").below for name in (
-        "misreader", "causal-influence", "updateless", "intention-kind", "hofstadter")} == {
-        "misreader": ("payoffs",), "causal-influence": ("influence",), "updateless": ("HP-KC",),
-        "intention-kind": ("HP-KC", "beliefs", "marginal"), "hofstadter": ()}
-
-
-def test_without_probes_nobody_deserves_the_highest_word():
-    assert earned("superrational", "mechanism", probes=False).word == "correlation-sensitive"
 
 
 def test_what_is_true_of_a_population_follows_from_its_rule():

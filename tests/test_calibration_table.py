@@ -301,14 +301,13 @@ WIRES = dict.fromkeys(("unreadable", "truncation", "position", "overlap", "attri
 
 def record(population, rep, size="10x1", p=0.5, value=0.0, verdict="undecided", **more):
     usual = {"population": population, "size": size, "rep": rep, "drawn": rep, "word": "not shown",
-             "may": 0, "highest": None, "claims": dict.fromkeys(c.CLAIMS, False), "required": {},
+             "may": 0, "claims": dict.fromkeys(c.CLAIMS, False), "required": {},
              "unread": 0, "asked": 160, "interaction_p": 0.5, "open": [], "low_h": False,
              "primary": [value, value - 0.1, value + 0.1], "p": p,
              "delta": [value, value - 0.1, value + 0.1], "met": False,
              "model": {name: {"SxC": p, "primary": p, "estimate": value}
                        for name in ("as_specified", "with_policy")},
-             "gates": {gate: ["pass", verdict] for gate in table.GATES}, "tripped": dict(WIRES),
-             "beside": {"alone": "superrational", "repeated": "cue-responsive"}}
+             "gates": {gate: ["pass", verdict] for gate in table.GATES}, "tripped": dict(WIRES)}
     return usual | more
 
 
@@ -321,9 +320,7 @@ def verdicts(records):
 NEVER, FALSELY = "never a word above cue-responsive", "cue-responsive, which is not earned"
 POSITIVE = "any positive sentence, where there is nothing"
 REJECTS = "the test over bulletins rejects"
-MORE = "correlation-sensitive or more, lacking "
-BESIDE = "correlation-sensitive or more beside a mechanism study, "
-REPEATED = {"beside": {"alone": "superrational", "repeated": "correlation-sensitive"}}
+MORE = "correlation-sensitive, lacking "
 
 
 def test_the_power_wanted_is_that_of_the_default_study():
@@ -348,7 +345,7 @@ def test_the_power_wanted_is_that_of_the_default_study():
      {(1, 100): True, (20, 100): False}),
     ("conformist", "10", NEVER, {"word": "correlation-sensitive"},
      {(0, 100): True, (1, 100): False}),
-    ("superrational", "10x1", NEVER, {"word": "superrational"}, {(0, 30): True, (1, 30): False}),
+    ("coin", "10x1", NEVER, {"word": "correlation-sensitive"}, {(0, 30): True, (1, 30): False}),
     ("deterministic", "10x1", "cue-responsive, of one that never varies: lower limit at least 90%",
      {"word": "cue-responsive"}, {(100, 100): True, (95, 100): None, (80, 100): False}),
     ("coin", "10", "the 95% interval of the primary contrast covers it: lower limit at least 93%",
@@ -362,28 +359,15 @@ def test_the_power_wanted_is_that_of_the_default_study():
      {"word": "correlation-sensitive"}, {(0, 100): True, (24, 1000): True, (66, 1000): False}),
     ("additive", "m12", f"{MORE}2 or more of the contrasts: upper limit at most 3%",
      {"word": "correlation-sensitive"}, {(10, 1000): True, (24, 1000): None, (66, 1000): False}),
-    ("coin", "m12", "never superrational without probes", {"word": "superrational"},
-     {(0, 100): True, (1, 100): False}),
-    ("misreader", "m12", "superrational with probes, lacking 1 of what it needs: upper limit at "
-     "most 5%", {"highest": "superrational"}, {(0, 200): True, (8, 200): None, (30, 200): False}),
-    ("coin", "m12", "superrational with probes, lacking 2 or more of what it needs: upper limit at "
-     "most 3%", {"highest": "superrational"}, {(0, 200): True, (3, 200): None, (30, 200): False}),
     ("true-40-at-50", "m12", "correlation-sensitive, of a true effect of 40 points: lower limit at "
      "least 85%", {"word": "correlation-sensitive"}, {(95, 100): True, (70, 100): False}),
     ("true-30-at-30-sd1", "m12", "correlation-sensitive, of a true effect of 30 points: lower "
      "limit at least 55%", {"word": "correlation-sensitive"},
      {(70, 100): True, (60, 100): None, (40, 100): False}),
-    ("additive", "10x1", f"{BESIDE}lacking 2 or more of the contrasts: upper limit at most 3%",
-     REPEATED, {(0, 500): True, (7, 500): True, (8, 500): None, (30, 500): False}),
-    ("lot-discount", "10x1", f"{BESIDE}lacking 1 of the contrasts: upper limit at most 5%",
-     REPEATED, {(15, 500): True, (16, 500): None, (40, 500): False}),
-    ("deterministic", "10x1", f"{BESIDE}of one that never varies: lower limit at least 90%",
-     REPEATED, {(100, 100): True, (95, 100): None, (80, 100): False}),
 ])
 def test_a_claim_is_met_where_the_interval_says_so(population, size, claim, has, cases):
     less = ({"primary": [0.3, 0.2, 0.4]} if "primary" in has else
-            {"word": "cue-responsive"} if "open" in has else
-            {"highest": "not shown"} if "highest" in has else {})
+            {"word": "cue-responsive"} if "open" in has else {})
     for (k, n), met in cases.items():
         records = [record(population, rep, size, **less | (has if rep < k else {}) | (
             {"word": "cue-responsive"} if "open" in has else {})) for rep in range(n)]
@@ -471,7 +455,7 @@ def test_the_committed_calibration_is_what_this_code_counts():
     for size, counted in COUNTED.items():
         for population, rep in counted.items():
             known = stored[population, size, rep]
-            fit = known.get("model", known.get("highest")) is not None
+            fit = known.get("model") is not None
             record = c.replicate(population, c.read_size(size), rep, header["seed"], fit)
             assert {name: record.get(name) for name in known} == known
     held = json.loads((COMMITTED / "calibration.json").read_text("utf-8"))

@@ -139,7 +139,7 @@ def test_a_positive_sentence_needs_its_interval(given, said):
     ({"labels": (True, .52 - .50)}, "Invariance to labels", False),   # .020000000000000018
     ({"labels": (True, .0201)}, "Invariance to labels: cooperation differs by 2.0", True),
     ({"labels": (True, None)}, "Invariance to labels", False),
-    ({}, "additive in logits", True), ({}, "“Superrational”, or any word above", True),
+    ({}, "additive in logits", True), ({}, "A word above “cue-responsive”", True),
     ({}, "1 model asked, on 10 bulletins of one domain", True),
 ])
 def test_what_a_pilot_may_not_say(given, words, said):
@@ -187,7 +187,7 @@ FIGURE = ("symmetry and cue − neither is +20.0 points (95% interval +5.0 to +3
 
 
 @pytest.mark.parametrize("parts, said", [
-    ([part()], 1), ([part("correlation-sensitive")], 1), ([part("superrational")], 1),
+    ([part()], 1), ([part("correlation-sensitive")], 1),
     ([part("not shown")], 0), ([part("not evaluable")], 0),
     ([part(HP_LA={"p": .0499})], 1), ([part(HP_LA={"p": .05})], 0),
     ([part(HP_LA={"p": .03})] * 2, 0), ([part(HP_LA={"p": .02})] * 2, 2),   # Holm over models

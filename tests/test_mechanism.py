@@ -4,21 +4,16 @@ import json
 import math
 import random
 import re
-import shutil
 from itertools import product
 from statistics import stdev
 
 import pytest
 from conftest import ROOT
 
-import analyze
-import run_pilot
-import run_tournament
 from cirrus.ask import pilot
 from cirrus.ask.prompts import load_domain
 from cirrus.judge import mechanism, rivals
 from cirrus.judge.verdict import REQUIRED, WORDS
-from common import UsageError
 from common.rng import SeededRandom
 from common.wire import Reply
 from stats.results import Count
@@ -207,16 +202,6 @@ def test_what_nine_cells_lack_and_the_short_way_decides_as_the_long_one(share, m
     assert (brief.p, brief.units) == (part["p"], len(counts)) and part["units"] == len(counts)
 
 
-@pytest.mark.parametrize("share, more, holds", [
-    (NINE, {}, True), (shares(.3, HP=.8, KC=.8), {}, False),
-    (NINE, {"n": 49, "lost": lambda cell: 3 * (cell == "KC")}, False),
-    (shares(.3, HP=.8, KC=.77), LOST, False)])
-def test_kindness_toward_a_deciding_party_is_excluded_both_ways_alike(share, more, holds):
-    counts = placed(share, **more)
-    assert rivals.evidence(counts)["further"] == {"HP-KC": holds}
-    assert rivals.further_in_brief(counts) is holds
-
-
 def test_a_bulletin_without_an_answer_in_a_cell_is_none_of_the_ten():
     counts = placed(NINE, bulletins=10)
     counts["b0"] = {slot: Count(0, 0, 1) if slot.cell == "LP" else here
@@ -323,7 +308,6 @@ def test_each_model_is_judged_by_its_own_rows_and_probes_of_its_own_bulletins():
     assert (a["probes"]["payoffs"]["k"], a["probes"]["influence"]["value"]) == (3, 1)
     assert (b["probes"]["payoffs"], b["probes"]["influence"]["value"]) == (None, .5)
     assert a["readers"]["HP-LA"]["units"] == 2 and b["readers"] is None
-    assert a["further"].keys() == {"HP-KC", "payoffs", "beliefs", "marginal", "influence"}
     assert [a["wordings"]["HP-LA"][at]["value"] for at in "123"] == [1, 0, 0]
     assert [a["without_wording"]["HP-LA"][at]["value"] for at in "123"] == [0, .5, .5]
     assert len(a["frames"]["interaction"]) == len(a["bulletins"]["HP-LA"]) == 12
@@ -364,14 +348,14 @@ def test_the_short_way_decides_as_the_long_one_on_answers_that_vary(chance):
     assert brief.p == part["p"] and rivals.passes(counts) == all(part["required"].values())
 
 
-def test_a_true_effect_of_45_points_is_correlation_sensitive_and_without_probes_no_more():
+def test_a_true_effect_of_45_points_is_correlation_sensitive():
     assert [word(answers(TRUE, seed)) for seed in range(3)] == ["correlation-sensitive"] * 3
 
 
 @pytest.mark.parametrize("chance", [shares(.35, HP=.8, KC=.85), shares(.35, HP=.8, KC=.8)])
 def test_the_kind_and_the_updateless_fail_where_the_entry_is_posted(chance):
     part = study(answers(chance))["mechanism"]["by_model"]["m"]
-    assert not part["further"]["HP-KC"]
+    assert part["contrasts"]["HP-KC"]["low"] <= 0
     assert "kindness toward a deciding party" in part["verdict"]["open"]
 
 
@@ -467,43 +451,7 @@ def test_with_considerations_first_the_last_line_decides(text, cooperates, statu
     assert (row["cooperates"], row["status"]) == (cooperates, status)
 
 
-# --- beside a tournament -----------------------------------------------------------------------
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A small tournament of one model, and mechanism studies that it may or may not name."""
-    out = tmp_path_factory.mktemp("runs")
-    run_tournament.main(["--models", "superrational", "--agents", "4", "--rounds", "1", "--out",
-                         str(out), "--run-id", "t"])
-    base = ["--design", "mechanism", "--runs", "1", "--out", str(out)]
-    for name, flags in (("same", ["--models", "superrational"]), ("other", ["--models", "coin"]),
-                        ("held", ["--models", "superrational", "--holdout"])):
-        run_pilot.main([*base, *flags, "--run-id", name])
-    run_pilot.main(["--models", "superrational", "--runs", "1", "--out", str(out),
-                    "--run-id", "pilot"])
-    manifest = shutil.copytree(out / "same", out / "half") / "manifest.json"
-    facts = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(facts | {"state": "incomplete"}))
-    return out
-
-
-@pytest.mark.parametrize("name, named", [
-    ("other", "same models"), ("held", "held-out"), ("pilot", "no mechanism study"),
-    ("half", "unfinished"), ("gone", "gone")])
-def test_a_study_that_can_t_be_repeated_is_one_line_and_writes_nothing(name, named, runs):
-    before = sorted(runs.rglob("*"))
-    with pytest.raises(UsageError, match=named) as error:
-        analyze.main([str(runs / "t"), "--mechanism", str(runs / name)])
-    assert "\n" not in str(error.value) and sorted(runs.rglob("*")) == before
-
-
-def test_a_tournament_without_established_gates_repeats_no_word(runs):
-    analyze.main([str(runs / "t"), "--mechanism", str(runs / "same"), "--out", str(runs / "a"),
-                  "--json"])
-    out = json.loads((runs / "a" / "acausal-analysis.json").read_text())
-    assert out["mechanism"]["verdict"]["models"].keys() == {"superrational"}
-    assert out["verdict"]["word"] in WORDS[:3]
-
+# --- what is committed -------------------------------------------------------------------------
 
 def test_the_page_shows_the_cells_that_are_asked():
     page = (ROOT / "docs" / "mechanism.md").read_text("utf-8")
@@ -520,6 +468,6 @@ def test_the_example_gives_superrational_its_word_and_no_rival_one():
 
 
 def test_whatever_keeps_a_model_from_a_word_has_words():
-    from cirrus.judge.verdict import FURTHER, REQUIRED
-    from cirrus.reports.mechanism import LEFT, PROBES
-    assert {*REQUIRED, *FURTHER} == {*LEFT, *PROBES}
+    from cirrus.judge.verdict import REQUIRED
+    from cirrus.reports.mechanism import LEFT
+    assert {*REQUIRED} == {*LEFT}

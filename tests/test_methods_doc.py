@@ -186,9 +186,6 @@ PROVEN = ("additive", "additive-logit", "conformist-symmetric", "conformist-entr
           "first-place-only", "word-only", "true-20-at-50-sd0.5", "true-30-at-50-sd0.5",
           "true-40-at-50-sd0.5", "superrational", "hofstadter")
 
-# Of whom it is shown how often a tournament repeats that word.
-REPEATED = ("deterministic", "deterministic-conformist", "superrational", "coin")
-
 
 def calibration_lines(out):
     """The table between the marks."""
@@ -199,10 +196,8 @@ def calibration_lines(out):
     rows = [(*entry, lambda row, field=entry[3]: row[field]) for entry in FIGURES] + [
         ("called cue-responsive", kind, name, "", "", lambda row: row["words"]["cue-responsive"])
         for kind in ("pilots", "tournaments") for name in CALLED] + [
-        ("mechanism study: called correlation-sensitive or more", "mechanisms", name, "", "",
-         lambda row: higher(row["words"])) for name in PROVEN] + [
-        ("plan beside a mechanism study: its word repeated", "tournaments", name, "", "",
-         lambda row: higher(row["beside"]["repeated"])) for name in REPEATED]
+        ("mechanism study: called correlation-sensitive", "mechanisms", name, "", "",
+         lambda row: higher(row["words"])) for name in PROVEN]
     for words, kind, population, _, wanted, figure in rows:
         found = [(row["size"], figure(row)) for row in out[kind]
                  if row["population"] == population and figure(row)["n"]]

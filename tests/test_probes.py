@@ -10,7 +10,7 @@ from cirrus.ask import pilot, probes
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.populations import Mind
 from cirrus.ask.prompts import load_domain
-from cirrus.judge.mechanism import _not_below, probes_of
+from cirrus.judge.mechanism import probes_of
 from common.rng import SeededRandom
 
 CONFIG = {"design": "mechanism", "seed": 42, "runs": 2, "compliance": "low", "tells": "standard",
@@ -89,39 +89,24 @@ def domain_cvd():
     return DOMAINS["cvd"]
 
 
-EXPECTING = Mind(diagnostic=60)
-ALL = {"payoffs", "beliefs", "marginal", "influence"}
-
-
 @both
-@pytest.mark.parametrize("mind, lacks", [
-    (EXPECTING, set()), (Mind(), {"beliefs"}),
-    (EXPECTING._replace(payoffs=False), {"payoffs"}),
-    (EXPECTING._replace(influence=True), {"influence"}),
-    (EXPECTING._replace(marginal=25), {"marginal"})])
-def test_each_mind_lacks_what_it_gets_wrong(mind, lacks, domain):
-    further = probes_of(list(answered(domain, mind)))["further"]
-    assert {name for name, held in further.items() if not held} == lacks
+@pytest.mark.parametrize("mind", [
+    Mind(diagnostic=60), Mind(payoffs=False), Mind(influence=True), Mind(marginal=25)])
+def test_what_a_mind_answers_is_told(mind, domain):
+    found = probes_of(list(answered(domain, mind)))
+    assert (found["payoffs"]["value"] > .5) is mind.payoffs
+    assert (found["influence"]["value"] < .5) is mind.influence
+    assert found["beliefs"]["diagnostic"]["value"] == pytest.approx(mind.diagnostic / 100, abs=.15)
+    assert found["beliefs"]["marginal"]["value"] == pytest.approx(-mind.marginal / 100, abs=.15)
 
 
-def test_who_answers_nothing_readable_earns_nothing(domain_cvd):
-    further = probes_of(list(answered(domain_cvd, lambda probe: "Hard to say.")))["further"]
-    assert not any(further.values())
+def test_who_answers_nothing_readable_is_counted_against_and_who_is_not_asked_is_not(domain_cvd):
+    found = probes_of(list(answered(domain_cvd, lambda probe: "Hard to say.", "payoffs")))
+    assert (found["payoffs"]["k"], found["payoffs"]["n"]) == (0, 60)
+    assert found["beliefs"] is found["influence"] is None
 
 
-def test_a_kind_that_was_not_asked_is_not_passed(domain_cvd):
-    further = probes_of(list(answered(domain_cvd, EXPECTING, "payoffs", "influence")))["further"]
-    assert {name for name, held in further.items() if held} == {"payoffs", "influence"}
-
-
-def test_a_believer_without_a_difference_between_desk_and_rule_is_stopped(domain_cvd):
-    def projects(probe):  # its own entry tells of the other's, however that was made
-        return f"Number: { {'joint': 80, 'other': 20, 'any': 50}[probe.given]}"
-    further = probes_of(list(answered(domain_cvd, projects, "beliefs")))["further"]
-    assert not further["beliefs"] and further["marginal"]
-
-
-# --- either side of every threshold ------------------------------------------------------------
+# --- figures ----------------------------------------------------------------------------------
 
 def told(kind, *groups):
     """Rows of one probe; a group: (cell, given, how many, answer), spread over ten bulletins."""
@@ -133,34 +118,11 @@ def told(kind, *groups):
 DILEMMA, OTHERS = ["T", "R", "P", "S"], ["R", "T", "P", "S"]
 
 
-@pytest.mark.parametrize("kind, groups, holds", [
-    # Wilson's lower limit: 27 of 40 from 52.0%, 26 from 49.5%; 37 of 40 from 80.1%, 36 from 76.9%
-    ("payoffs", [("HP", None, 27, DILEMMA), ("HP", None, 13, OTHERS)], True),
-    ("payoffs", [("HP", None, 26, DILEMMA), ("HP", None, 14, None)], False),
-    ("influence", [("HP", None, 37, "no"), ("HP", None, 3, None)], True),
-    ("influence", [("HP", None, 36, "no"), ("HP", None, 4, "yes")], False),
-    # twenty answers a question and cell
-    ("influence", [("HP", None, 20, "no")], True), ("influence", [("HP", None, 19, "no")], False),
-    ("payoffs", [("HP", None, 40, DILEMMA), ("LA", None, 19, DILEMMA)], False)])
-def test_what_a_probe_must_exceed_and_how_often_it_is_asked(kind, groups, holds):
-    assert probes_of(told(kind, *groups))["further"][kind] is holds
-
-
 def believed(joint=(90, 60), other=(20, 40), marginal=(50, 50), n=20):
     """What is expected of HP and of UN, given each entry and of any."""
     return [row for given, pair in (("joint", joint), ("other", other), ("any", marginal))
             for cell, answer in zip(("HP", "UN"), pair, strict=True)
             for row in told("beliefs", (cell, given, n, answer))]
-
-
-@pytest.mark.parametrize("given, lacks", [
-    ({}, []), ({"n": 19}, ["beliefs", "marginal"]), ({"joint": (60, 60), "other": (40, 40)},
-                                                      ["beliefs"]),
-    ({"joint": (60, 90)}, ["beliefs"]), ({"marginal": (80, 20)}, ["marginal"]),
-    ({"marginal": (20, 80)}, []), ({"marginal": (None, 20)}, ["marginal"])])
-def test_a_joint_entry_must_tell_more_of_a_desk_and_no_less_be_expected_of_a_rule(given, lacks):
-    further = probes_of(believed(**given))["further"]
-    assert [name for name in ("beliefs", "marginal") if not further[name]] == lacks
 
 
 def test_beliefs_are_means_of_differences_inside_bulletins():
@@ -172,11 +134,6 @@ def test_beliefs_are_means_of_differences_inside_bulletins():
     assert found["diagnostic"]["units"] == 10
     none = probes_of(told("beliefs", ("HP", "any", 20, None), ("UN", "any", 20, 3)))["beliefs"]
     assert none["means"] == {"HP/any": None, "UN/any": 3} and none["diagnostic"]["value"] is None
-
-
-@pytest.mark.parametrize("high, holds", [(0.0, True), (-1e-9, False), (None, False)])
-def test_a_rule_is_expected_less_of_only_where_that_is_shown(high, holds):
-    assert _not_below({"high": high}) is holds
 
 
 def test_a_bulletin_is_read_where_most_of_its_answers_are_right():
@@ -203,13 +160,12 @@ def test_a_wrong_probe_is_one_line(flags, named):
         run_pilot.main([*flags.split(), "--dry-run"])
 
 
-def test_superrational_needs_the_probes(tmp_path, capsys):
+def test_probes_move_no_word(tmp_path, capsys):
     base = ["--design", "mechanism", "--models", "superrational", "--runs", "6", "--out",
             str(tmp_path)]
-    for flags, expected in (([], "correlation-sensitive"),
-                            (["--probes", "payoffs,beliefs,influence"], "superrational")):
-        run_pilot.main([*base, *flags, "--run-id", expected])
-        out = json.loads((tmp_path / expected / "pilot-analysis.json").read_text())
-        assert out["verdict"]["word"] == expected
-        assert (tmp_path / expected / "probes.jsonl.gz").exists() == bool(flags)
+    for name, flags in (("bare", []), ("probed", ["--probes", "payoffs,beliefs,influence"])):
+        run_pilot.main([*base, *flags, "--run-id", name])
+        out = json.loads((tmp_path / name / "pilot-analysis.json").read_text())
+        assert out["verdict"]["word"] == "correlation-sensitive"
+        assert (tmp_path / name / "probes.jsonl.gz").exists() == bool(flags)
     assert "SIMULATED" in capsys.readouterr().out

@@ -204,7 +204,7 @@ EVERY = {"main": ("main", "cvd"), "hospital": ("main", "hospital"), "reworded": 
          "ablated": ("ablated", "cvd"), "holdout": ("holdout", "cvd")}
 
 
-def whole(monkeypatch, folder, *parts, bulletins=6, mechanism=None, models="m", **config):
+def whole(monkeypatch, folder, *parts, bulletins=6, models="m", **config):
     """The analysis of a study of these parts: of 16 decisions 14 cooperate in HP, and 2 in LA."""
     def rows(run):
         part = "h" if run.role == "holdout" else "b"
@@ -224,7 +224,7 @@ def whole(monkeypatch, folder, *parts, bulletins=6, mechanism=None, models="m", 
     for name in ("may", "may_not"):
         monkeypatch.setattr(s.agreement, name, lambda markers: [])
     runs = [Run(folder / part, *run(part, *EVERY[part], **config)[1:]) for part in parts]
-    return s.analyse(Study(runs, True, ["A limit."]), (), mechanism)
+    return s.analyse(Study(runs, True, ["A limit."]))
 
 
 def next_plans(out):
@@ -276,14 +276,11 @@ def test_without_main_runs_another_domain_is_the_primary_one_and_replicates_noth
     assert alone["limits"][1].startswith("No main runs")
 
 
-HIGHER = {"word": "superrational", "models": {"m": "superrational"}, "sentence": "So it is.",
-          "scope": "there", "open": [], "why": "w"}
-
-
-def test_a_mechanism_study_s_word_is_repeated_where_every_gate_stands(monkeypatch, tmp_path):
-    mechanism = {"verdict": HIGHER, "design_sha256": "d"}
-    part = whole(monkeypatch, tmp_path, "main", mechanism=mechanism)
-    assert part["mechanism"] == mechanism and part["verdict"]["word"] == "cue-responsive"
-    passed = {"established": {"verdict": "pass"}}
-    found = s.repeated(part["verdict"], HIGHER, [passed])
-    assert found["word"] == "superrational" and found["sentence"].endswith("gates established.")
+@pytest.mark.parametrize("word, verdicts, said", [
+    ("cue-responsive", ["pass"] * 6, True), ("cue-responsive", ["pass"] * 5 + ["undecided"], False),
+    ("cue-responsive", ["pass"] * 5 + ["not evaluable"], False),
+    ("not evaluable", ["pass"] * 6, False)])
+def test_six_established_gates_are_named_in_the_sentence(word, verdicts, said):
+    gates = [{"established": {"verdict": verdict}} for verdict in verdicts]
+    sentence = s.gates_sentence({"gates": gates, "verdict": {"word": word}})
+    assert sentence == " It passes all credibility gates of the specification." * said

@@ -149,21 +149,19 @@ def test_the_sentence_of_one_model_says_size_interval_and_units(effects, begins)
     assert v.verdict(findings(effects))["sentence"].startswith(begins)
 
 
-# --- the two higher words ----------------------------------------------------------------------
+# --- the highest word --------------------------------------------------------------------------
 
-REQUIRED, FURTHER = (dict.fromkeys(names, True) for names in (v.REQUIRED, v.FURTHER))
-PROVEN = v.Proof(REQUIRED, FURTHER, .001, 20)
+REQUIRED = dict.fromkeys(v.REQUIRED, True)
+PROVEN = v.Proof(REQUIRED, .001, 20)
 
 
 def word(proof, **more):
     return v.verdict(findings(proofs={"m": proof}, **more))["word"]
 
 
-def test_a_whole_proof_is_superrational_and_without_the_probes_correlation_sensitive():
-    assert word(PROVEN) == "superrational"
-    assert word(PROVEN._replace(further={})) == "correlation-sensitive"
-    assert v.verdict(findings(proofs={"m": PROVEN._replace(further={})}))["open"] == list(
-        v.STAYS_OPEN)
+def test_a_whole_proof_is_correlation_sensitive_and_what_stays_open_is_named():
+    assert word(PROVEN) == v.WORDS[-1] == "correlation-sensitive"
+    assert v.verdict(findings(proofs={"m": PROVEN}))["open"] == list(v.STAYS_OPEN)
 
 
 @pytest.mark.parametrize("name", v.REQUIRED)
@@ -175,15 +173,11 @@ def test_leaving_out_or_failing_one_check_never_says_more(name, state):
     assert word(PROVEN._replace(required=required)) == "cue-responsive"
 
 
-@pytest.mark.parametrize("name", v.FURTHER)
-@pytest.mark.parametrize("state", [False, None])
-def test_one_further_check_short_is_correlation_sensitive(name, state):
-    assert word(PROVEN._replace(further=FURTHER | {name: state})) == "correlation-sensitive"
-
-
 @pytest.mark.parametrize("proof, said", [
-    (PROVEN._replace(units=10), "superrational"), (PROVEN._replace(units=9), "cue-responsive"),
-    (PROVEN._replace(p=.0499), "superrational"), (PROVEN._replace(p=.05), "cue-responsive"),
+    (PROVEN._replace(units=10), "correlation-sensitive"),
+    (PROVEN._replace(units=9), "cue-responsive"),
+    (PROVEN._replace(p=.0499), "correlation-sensitive"),
+    (PROVEN._replace(p=.05), "cue-responsive"),
     (PROVEN._replace(p=None), "cue-responsive")])
 def test_ten_bulletins_and_five_percent_are_the_limits(proof, said):
     assert word(proof) == said
@@ -197,7 +191,7 @@ def test_several_models_share_the_level_by_holm():
         return v.verdict(findings(models={name: {"primary": contrast()} for name in names},
                                   proofs=proofs))["models"]
     assert set(words(.03, .03).values()) == {"cue-responsive"}
-    assert set(words(.02, .03).values()) == {"superrational"}
+    assert set(words(.02, .03).values()) == {"correlation-sensitive"}
 
 
 def test_a_higher_word_is_a_model_s_own_and_names_it():
@@ -205,23 +199,24 @@ def test_a_higher_word_is_a_model_s_own_and_names_it():
         models={"a": {"primary": contrast()}, "b": {"primary": contrast(low=-.1)}},
         proofs={"a": PROVEN, "b": PROVEN}))
     # b's own primary contrast is not established: no proof lifts it
-    assert out["models"] == {"a": "superrational", "b": "not shown"}
-    assert "Superrational, on 10 bulletins of one domain: a shows" in out["sentence"]
+    assert out["models"] == {"a": "correlation-sensitive", "b": "not shown"}
+    assert out["sentence"].startswith(
+        "Correlation-sensitive, on 10 bulletins of one domain: cooperation of a depends")
     assert "(b: not shown)" in out["sentence"]
 
 
 def test_a_whole_that_is_not_evaluable_has_no_word_though_a_model_has():
     study = findings(proofs={"m": PROVEN})._replace(corners=corners(la=(3, 18, 2)))
     out = v.verdict(study)
-    assert (out["word"], out["models"]) == ("not evaluable", {"m": "superrational"})
+    assert (out["word"], out["models"]) == ("not evaluable", {"m": "correlation-sensitive"})
 
 
 def test_the_word_of_the_whole_is_the_highest_of_a_model():
     both = {"models": {name: {"primary": contrast()} for name in "ab"},
-            "proofs": {"a": PROVEN, "b": PROVEN._replace(further={})}}
+            "proofs": {"a": PROVEN, "b": PROVEN._replace(units=9)}}
     out = v.verdict(findings(**both))
-    assert (out["word"], out["models"]) == ("superrational", {
-        "a": "superrational", "b": "correlation-sensitive"})
+    assert (out["word"], out["models"]) == ("correlation-sensitive", {
+        "a": "correlation-sensitive", "b": "cue-responsive"})
 
 
 def test_without_a_proof_no_findings_reach_above_cue_responsive():
@@ -234,29 +229,6 @@ def test_without_a_proof_no_findings_reach_above_cue_responsive():
         out = v.verdict(findings(effects))
         assert v.WORDS.index(out["word"]) <= v.WORDS.index("cue-responsive")
         assert v.WORDS.index(max(out["models"].values(), key=v.WORDS.index)) <= 2
-
-
-GATE = {"established": {"verdict": "pass"}}
-
-
-def test_a_tournament_repeats_a_mechanism_study_s_word_only_where_every_gate_is_established():
-    own, study = v.verdict(findings()), v.verdict(findings(proofs={"m": PROVEN}))
-    scope = "10 bulletins of one domain"
-    here = "he tournament repeats it on 10 bulletins of one domain, all gates established"
-    told = v.repeated(own, study, [GATE] * 6)
-    assert told["word"] == "superrational"
-    assert told["scope"] == f"{scope}; t{here}" and told["sentence"].endswith(f". T{here}.")
-    for gates in ([], [GATE] * 5 + [{"established": {"verdict": "undecided"}}]):
-        assert v.repeated(own, study, gates) == own
-    other = v.verdict(findings(models={"n": {"primary": contrast()}}))
-    assert v.repeated(other, study, [GATE] * 6) == other
-    nothing = v.verdict(findings({"primary": contrast(low=-.1)}))
-    assert v.repeated(nothing, study, [GATE] * 6) == nothing
-    assert v.repeated(own, own, [GATE] * 6) == own
-    both = {name: {"primary": contrast()} for name in "ab"}
-    proven = v.verdict(findings(models=both, proofs=dict.fromkeys("ab", PROVEN)))
-    one = v.verdict(findings(models=both | {"b": {"primary": contrast(low=-.1)}}))
-    assert v.repeated(one, proven, [GATE] * 6) == one   # b does not show it here
 
 
 # --- rivals: populations of a pilot's rows -----------------------------------------------------
@@ -330,7 +302,7 @@ RIVALS = {   # each reacts, but not for the reason that a higher word would name
     "only where it stands first": (
         lambda row, rng: .2 + .75 * is_(row, HP) * (row["order"] == "cooperative-first"),
         "the word, letter or place of the label"),
-    "superrational": (lambda row, rng: .2 + .6 * is_(row, HP), "the length or tone of the notice"),
+    "both together": (lambda row, rng: .2 + .6 * is_(row, HP), "the length or tone of the notice"),
 }
 
 
@@ -396,4 +368,4 @@ def test_the_label_rule_names_what_is_not_excluded():
 def test_a_word_that_a_mechanism_study_gave_asks_for_none():
     said = {word: list(v.left_open({"word": word, "open": [], "why": ""})) for word in v.WORDS}
     assert [any("needs the contrasts of a mechanism study" in sentence for sentence in said[word])
-            for word in v.WORDS] == [True, True, True, False, False]
+            for word in v.WORDS] == [True, True, True, False]

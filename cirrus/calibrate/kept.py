@@ -23,7 +23,7 @@ from common.runs import code_hashes, lock, unlock
 
 NAME = "replications.jsonl"
 PORTION_S = 5.0       # of work, by the costs below: what an interruption may lose
-SECONDS = {"2x2": 1e-3, "mechanism": 2e-3, "probes": 0.02, "decision": 1.3e-4, "fixed": 0.05,
+SECONDS = {"2x2": 1e-3, "mechanism": 2e-3, "decision": 1.3e-4, "fixed": 0.05,
            "fit": 1.5}
 # Where a mixed model is fitted: the populations whose verdict hangs on it, in studies of a size
 # that takes about a second a replication.
@@ -36,8 +36,8 @@ Key = tuple[str, str, int]   # population, size, replication
 
 
 class Plan(NamedTuple):
-    """What all replications share. `fits`: how many of each are fitted, or probed; `rivals`: a
-    user's file."""
+    """What all replications share. `fits`: how many of each are fitted; `rivals`: a user's
+    file."""
 
     seed: int
     fits: int = 0
@@ -62,9 +62,7 @@ def run(work: Work) -> list[dict[str, Any]]:
 
 
 def fitted(population: str, size: Size, rep: int, fits: int) -> bool:
-    """Whether this replication is analysed by mixed model too, or with probes."""
-    if size.kind == "mechanism":
-        return rep < fits
+    """Whether this replication is analysed by mixed model too."""
     return (size.kind == "tournament" and population in FITTED and rep < fits
             and rows_of(size) <= FIT_ROWS)
 
@@ -72,8 +70,7 @@ def fitted(population: str, size: Size, rep: int, fits: int) -> bool:
 def seconds(population: str, size: Size, fit: bool) -> float:
     """About how long one replication takes on a small machine's core."""
     if size.kind != "tournament":
-        return SECONDS[size.kind] * (size.runs or size.blocks) + SECONDS["probes"] * (
-            fit and size.kind == "mechanism")
+        return SECONDS[size.kind] * (size.runs or size.blocks)
     pairs = size.agents * (size.agents - 1) * size.seeds
     runs = sum(len(PLANS[name].runs) for name in plans_of(population, size))
     return SECONDS["fixed"] + SECONDS["decision"] * pairs * runs + SECONDS["fit"] * fit

@@ -31,7 +31,6 @@ from cirrus.calibrate.studies import (
     collect,
     counted,
     domain_of,
-    probed,
     short,
     tournament_runs,
 )
@@ -54,10 +53,9 @@ from cirrus.judge.effects import (
 from cirrus.judge.effects import found as contrast_of
 from cirrus.judge.endpoint import endpoint, models, rounded
 from cirrus.judge.gates import Evidence, gates
-from cirrus.judge.mechanism import probes_of
 from cirrus.judge.study import established, findings, parts_of, tables_of
 from cirrus.judge.tripwires import cell_of, tripwires
-from cirrus.judge.verdict import Corner, Findings, Proof, repeated, verdict
+from cirrus.judge.verdict import Corner, Findings, verdict
 from common import UsageError
 from common.artifacts import canonical_json, sha256
 from common.rng import SeededRandom
@@ -69,7 +67,6 @@ PLANS_OF = dict.fromkeys(("superrational", "coin", "deterministic", "determinist
                          ALL_PLANS) | {
     "tell-sensitive": ("confirmatory", "ablation"), "overfit": ("confirmatory", "holdout")}
 MOST_BULLETINS = 20   # of the main pool
-BLOCKS = 12           # of the mechanism study that stands beside a tournament
 # Beyond so many first encounters of the confirmatory plan only that one is played: what is open
 # there is label invariance, which rests on it alone.
 MOST_ROWS = 5000
@@ -123,11 +120,11 @@ def read_size(name: str) -> Size:
 
 def replicate(population: str, size: Size, rep: int, seed: int, fit: bool = False,
               rivals: str | None = None) -> dict[str, Any]:
-    """What the analysis says of one replication; `fit`: also by mixed model, or with the probes of
-    a mechanism study; `rivals`: the file that a population of the user's own stands in."""
+    """What the analysis says of one replication; `fit`: also by mixed model; `rivals`: the file
+    that a population of the user's own stands in."""
     drawn = SeededRandom(seed, "calibration", size.name, rep).getrandbits(40)
     record = (_tournament(population, size, drawn, fit, rivals) if size.kind == "tournament" else
-              _oneshot(population, size, drawn, fit, rivals))
+              _oneshot(population, size, drawn, rivals))
     return {"population": population, "size": size.name, "rep": rep, "drawn": drawn,
             **rounded(record, DIGITS)}
 
@@ -198,11 +195,9 @@ def oneshot_of(population: str, size: Size, world: int) -> Study:
                  bulletins=size.bulletins)
 
 
-def _oneshot(population: str, size: Size, drawn: int, probes: bool,
-             rivals: str | None) -> dict[str, Any]:
+def _oneshot(population: str, size: Size, drawn: int, rivals: str | None) -> dict[str, Any]:
     study = oneshot_of(population, size, drawn)
-    probed_too = probes and not is_rival(population, rivals)   # nobody knows a rival's mind
-    return JUDGES[size.kind](_counts(study, drawn, rivals), study, drawn if probed_too else None)
+    return JUDGES[size.kind](_counts(study, drawn, rivals), study)
 
 
 def _counts(study: Study, drawn: int, rivals: str | None) -> Counts:
@@ -235,7 +230,7 @@ CLAIMS = {"practical interest": "of practical interest", "interaction": "an inte
           "further investigation": "warrant further investigation"}
 
 
-def _pilot(each: Counts, study: Study, probes: int | None = None) -> dict[str, Any]:
+def _pilot(each: Counts, study: Study) -> dict[str, Any]:
     """What `judge.pilot.analyse` says of a complete pilot, without the figures that no word and no
     positive sentence rests on."""
     table = {slot: count for counts in each.values() for slot, count in counts.items()}
@@ -273,35 +268,19 @@ def _corners(table: Slots) -> dict[str, dict[str, Any]]:
             for name, count in cells.items()}
 
 
-def _mechanism(each: Counts, study: Study, probes: int | None = None) -> dict[str, Any]:
+def _mechanism(each: Counts, study: Study) -> dict[str, Any]:
     """What `judge.mechanism.analyse` says of a complete study, without looking for limits that no
-    word rests on. `probes`: the seed under which they are asked."""
-    found, tallies = _of_mechanism(each)
-    out, primary = verdict(found), found.effects["primary"]
-    highest = None if probes is None else verdict(found._replace(proofs={
-        name: _probed(proof, tallies[name], (study, probes, name))
-        for name, proof in found.proofs.items()}))["word"]
-    return {"word": out["word"], "models": out["models"], "highest": highest,
-            "primary": _interval(primary), "p": primary["p"]}
-
-
-def _of_mechanism(each: Counts) -> tuple[Findings, dict[str, nine.Tally]]:
-    """What its word rests on, and each model's answers by bulletin."""
+    word rests on."""
     tallies = {name: nine.by_unit(counts) for name, counts in each.items()}
     parts = {name: _part(counts) for name, counts in tallies.items()}
     whole = parts[next(iter(parts))] if len(parts) == 1 else _part(nine.united(tallies.values()))
     proofs = {name: nine.proof_in_brief(counts) for name, counts in tallies.items()}
-    return Findings(
+    out = verdict(Findings(
         {"primary": whole[0]}, whole[1],
         {name: {"primary": one} for name, (one, _) in parts.items()},
-        {name: corners for name, (_, corners) in parts.items()}, "", (), proofs), tallies
-
-
-def _probed(proof: Proof, counts: nine.Tally, asked_of: tuple[Study, int, str]) -> Proof:
-    """The proof with what the highest word needs; nobody is asked where it is out of reach."""
-    if not all(proof.required.values()) or not nine.further_in_brief(counts):
-        return proof
-    return proof._replace(further={"HP-KC": True} | probes_of(probed(*asked_of))["further"])
+        {name: corners for name, (_, corners) in parts.items()}, "", (), proofs))
+    return {"word": out["word"], "models": out["models"], "primary": _interval(whole[0]),
+            "p": whole[0]["p"]}
 
 
 def _part(counts: nine.Tally) -> tuple[dict[str, Any], dict[str, Corner]]:
@@ -327,15 +306,11 @@ def _tournament(population: str, size: Size, drawn: int, fit: bool,
     held = (collect(responds(population, drawn, rivals), tournament_runs(size.agents, seeds, names))
             if is_rival(population, rivals) else
             short(population, drawn, size.agents, tuple(seeds), names))
-    beside = Study("mechanism", BLOCKS, {MODEL: population}, drawn)
-    return judged_study(population, held, fit, verdict(_of_mechanism(
-        _counts(beside, drawn, rivals))[0]))
+    return judged_study(population, held, fit)
 
 
-def judged_study(population: str, held: Collected, fit: bool = False,
-                 mechanism: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What the analysis says of first encounters; `mechanism`: the verdict of a mechanism study of
-    the same population, which it may repeat."""
+def judged_study(population: str, held: Collected, fit: bool = False) -> dict[str, Any]:
+    """What the analysis says of first encounters."""
     parts, tables = parts_of(row for row in held.rows if row.primary), tables_of(held.rows)
     main = [row for row in parts["main"] + parts["hospital"] if row.role == "main"]
     counts: dict[str, Counter] = {}
@@ -346,11 +321,8 @@ def judged_study(population: str, held: Collected, fit: bool = False,
     board = gates(Evidence(point, parts, tables))
     wires = tripwires(main, counts, held.policies, {MODEL: {
         "models": [f"SIMULATED/{population}"], "providers": ["simulated"]}}, held.written)
-    word, spoken = _spoken(tables["main"])
     return {
-        **spoken, "delta": _interval(point["delta"]), "met": point["met"],
-        "beside": mechanism and {"alone": mechanism["word"],
-                                 "repeated": repeated(word, mechanism, board)["word"]},
+        **_spoken(tables["main"]), "delta": _interval(point["delta"]), "met": point["met"],
         "model": {name: _p_values(point["model"][name]) for name in
                   ("as_specified", "with_policy")} if fit else None,
         "gates": {gate["gate"]: [gate["as_specified"]["verdict"], gate["established"]["verdict"]]
@@ -358,13 +330,13 @@ def judged_study(population: str, held: Collected, fit: bool = False,
         "tripped": {wire["tripwire"]: wire["tripped"] for wire in wires}}
 
 
-def _spoken(table: Slots) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The verdict; its word, and the contrasts over bulletins that it rests on."""
+def _spoken(table: Slots) -> dict[str, Any]:
+    """The word, and the contrasts over bulletins that it rests on."""
     found = established(table)
     effects = found["effects"]
     out = verdict(findings({"established": found, "runs": []}, table))
     low = effects["H_low"]
-    return out, {
+    return {
         "word": out["word"], "primary": _interval(effects["primary"]),
         "p": effects["primary"]["p"], "interaction": _interval(effects["SxC"]),
         "interaction_p": effects["SxC"]["p"],

@@ -17,8 +17,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from cirrus.ask import design, pilot, probes
-from cirrus.ask.bulletins import CELL, FOLDERS, PROMPTS
+from cirrus.ask import design, pilot
+from cirrus.ask.bulletins import CELL, FOLDERS
 from cirrus.ask.cues import Cues, staged
 from cirrus.ask.design import Agent, Pair, Round, Tournament, role_of
 from cirrus.ask.encounters import Played, encounter_id, policy_id, policy_status, replay, writers
@@ -220,26 +220,6 @@ def _reader_in(name: str, world: int) -> Reader:
             missing(cues, False), missing(cues, True)))
         return Reaction(chance(name, cues, world), (no, yes))
     return cache(react)
-
-
-# --- probes ------------------------------------------------------------------------------------
-
-PROBES = ("payoffs", "beliefs", "influence")   # what the highest word needs
-
-
-def probed(study: Study, seed: int, model: str) -> list[dict]:
-    """The rows of a model's probes, rendered, answered and read."""
-    mind = population(study.models[model]).mind
-    return [probes.row(probe, Reply("ok", probes.answer(mind, probe.request, SeededRandom(
-        seed, "respondent", probe.id)), "stop")) for probe in _probes(study.dealt(seed))
-        if probe.block.model == model]
-
-
-@lru_cache(maxsize=2)
-def _probes(dealt: Dealt) -> list[probes.Probe]:
-    domain = domain_of(dealt.domain)
-    return probes.deal(probes.texts(PROMPTS), domain, dealt.config | {"probes": list(PROBES)},
-                       list(pilot.dealt(domain, dealt.config, dealt.models)))
 
 
 # --- tournaments -------------------------------------------------------------------------------

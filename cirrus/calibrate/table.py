@@ -33,9 +33,8 @@ from cirrus.judge.gates import FAIL, GATES, NOT_EVALUABLE, PASS, UNDECIDED
 from cirrus.judge.tripwires import TITLES
 from common import UsageError
 
-NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = (
-    "not shown", "cue-responsive", "correlation-sensitive", "superrational")
-WORDS = (NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL)
+WORDS = NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE = (
+    "not shown", "cue-responsive", "correlation-sensitive")
 LEVEL = 0.08           # an upper limit for what happens in 5%
 FALSELY = 0.05         # the same for a word that is not earned
 COVERAGE = 0.93        # a lower limit for the 95% interval's coverage
@@ -128,7 +127,6 @@ def _called(size: str, name: str, kind: str, records: Sequence[Mapping]) -> dict
     deserved = earned(name, kind) if is_known(name) else None
     return {"population": name, "size": size, "kind": kind, "reps": len(records),
             "earned": deserved and {"word": deserved.word, "lacks": list(deserved.wrong)},
-            "below": deserved and list(deserved.wrong + deserved.below),
             "truth": deserved and deserved.primary,
             "words": {word: share(sum(r["word"] == word for r in spoken), len(spoken))
                       for word in LADDER},
@@ -185,9 +183,7 @@ def _pilot(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
 
 
 def _mechanism(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
-    return _estimate(name, "mechanism", records) | {"probed": {
-        word: _share_of(records, lambda r, w=word: _is(r.get("highest"), w))
-        for word in LADDER}}
+    return _estimate(name, "mechanism", records)
 
 
 def _tournament(size: str, name: str, records: Sequence[Mapping]) -> dict[str, Any]:
@@ -202,9 +198,6 @@ def _tournament(size: str, name: str, records: Sequence[Mapping]) -> dict[str, A
                          for term in ("SxC", "primary")}
                   for name in ("as_specified", "with_policy")} if fits else None,
         "met": _share_of(fits, lambda r: r["met"]),
-        "beside": {what: {word: _share_of(records, lambda r, h=what, w=word:
-                                          r.get("beside") and r["beside"][h] == w)
-                          for word in LADDER} for what in ("alone", "repeated")},
         "low_h": _share_of(records, lambda r: r["low_h"]),
         "compliance_open": _share_of(records, _compliance_open),
         "gates": {gate: _gate(gate, records) for gate in GATES},
@@ -315,43 +308,20 @@ def higher(words: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return share(sum(words[word]["k"] for word in LADDER[3:]), words[CUE_RESPONSIVE]["n"])
 
 
-def _unearned(what: str, row: Mapping, figure: Mapping, lacks: int, of: str) -> Claims:
-    """A word that is not earned, where `lacks` of what it needs are lacking."""
-    if lacks:
-        most = min(lacks, 2)
-        yield _upper(f"{what}, lacking {most}{' or more' * (lacks > 1)} of {of}", row, figure,
-                     MOST_SAID[most])
-
-
 def _of_the_mechanism(row: Mapping) -> Claims:
     """Words above cue-responsive, by how many of the required contrasts a population lacks."""
     n = row["words"][CUE_RESPONSIVE]["n"]
     figure = higher(row["words"])
-    highest = row["words"][LADDER[-1]]
-    yield _claim("never superrational without probes", row, highest, highest["k"] == 0)
     if not n or not row["earned"]:
         return
-    yield from _unearned(f"{CORRELATION_SENSITIVE} or more", row, figure,
-                         len(row["earned"]["lacks"]), "the contrasts")
-    yield from _unearned(f"{LADDER[-1]} with probes", row, row["probed"][LADDER[-1]],
-                         len(row["below"]), "what it needs")
+    if lacks := len(row["earned"]["lacks"]):
+        most = min(lacks, 2)
+        yield _upper(f"{CORRELATION_SENSITIVE}, lacking {most}{' or more' * (lacks > 1)} of the "
+                     "contrasts", row, figure, MOST_SAID[most])
     for points, least in LEAST_SAID.items():
         if row["size"] == DEFAULT and row["population"].startswith(f"true-{points}-"):
             yield _lower(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", row,
                          figure, least)
-
-
-def _beside_a_mechanism(row: Mapping) -> Claims:
-    """A word that a tournament may only repeat, where the population lacks what it needs."""
-    said = row["beside"]["repeated"]
-    if not said[CUE_RESPONSIVE]["n"] or not is_known(row["population"]):
-        return
-    figure = higher(said)
-    what = f"{CORRELATION_SENSITIVE} or more beside a mechanism study"
-    yield from _unearned(what, row, figure, len(earned(row["population"], "mechanism").wrong),
-                         "the contrasts")
-    if row["population"] == "deterministic":
-        yield _lower(f"{what}, of one that never varies", row, figure, RINGS)
 
 
 def _of_level(row: Mapping) -> Claims:
@@ -385,7 +355,7 @@ def _of_alarms(row: Mapping) -> Claims:
 EXPECTED: dict[str, tuple[Callable[[Mapping], Claims], ...]] = {
     "2x2": (_of_words, _of_level, _of_coverage),
     "mechanism": (_of_the_mechanism, _of_level, _of_coverage),
-    "tournament": (_of_words, _beside_a_mechanism, _of_level, _of_coverage, _of_alarms)}
+    "tournament": (_of_words, _of_level, _of_coverage, _of_alarms)}
 
 
 # --- what a population has earned ---------------------------------------------------------------
@@ -395,19 +365,17 @@ EXPECTED: dict[str, tuple[Callable[[Mapping], Claims], ...]] = {
 # The word that its own probabilities deserve, whatever was said.
 
 class Earned(NamedTuple):
-    """`wrong`: the required contrasts that it does not have; `primary`: HP − LA, from 0 to 1;
-    `below`: what it lacks for the highest word beside them."""
+    """`wrong`: the required contrasts that it does not have; `primary`: HP − LA, from 0 to 1."""
 
     word: str
     wrong: tuple[str, ...]
     primary: float
-    below: tuple[str, ...] = ()
 
 
 @cache
-def earned(name: str, design: str, probes: bool = True) -> Earned:
+def earned(name: str, design: str) -> Earned:
     """`name`: a population or a pool; `design`: 2x2, mechanism or tournament."""
-    each = [_one(model, design, probes) for model in models_of(name)]
+    each = [_one(model, design) for model in models_of(name)]
     primary = math.fsum(one.primary for one in each) / len(each)
     if design != "mechanism":
         return Earned(CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, (), primary)
@@ -416,17 +384,15 @@ def earned(name: str, design: str, probes: bool = True) -> Earned:
     return best._replace(primary=primary)
 
 
-def _one(name: str, design: str, probes: bool) -> Earned:
+def _one(name: str, design: str) -> Earned:
     if design != "mechanism":
         primary = _primary(name, design)
         return Earned(CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, (), primary)
     share = {cell.name: expected(name, scenes(cell, wordings=WORDINGS)) for cell in MECHANISM}
     primary = share["HP"] - share["LA"]
-    wrong, below = (tuple(contrast for contrast, holds in needed(name, share).items() if not holds)
-                    for needed in (required, further))
-    word = (CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN) if wrong else (
-        CORRELATION_SENSITIVE if below or not probes else SUPERRATIONAL)
-    return Earned(word, wrong, primary, below)
+    wrong = tuple(name for name, holds in required(name, share).items() if not holds)
+    word = (CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN) if wrong else CORRELATION_SENSITIVE
+    return Earned(word, wrong, primary)
 
 
 def _primary(name: str, design: str) -> float:
@@ -446,14 +412,6 @@ def required(name: str, share: Mapping[str, float]) -> dict[str, bool]:
             "scale": share["LA"] - share["UL"] < LEAST - ZERO,
             "labels": all(effect > ZERO for effect in _by_label(name)),
             "missing": max(missing(name, cell) for cell in MECHANISM) <= MOST_MISSING}
-
-
-def further(name: str, share: Mapping[str, float]) -> dict[str, bool]:
-    """{what `superrational` requires beyond: whether it is true}."""
-    mind = population(name).mind
-    return {"HP-KC": share["HP"] - share["KC"] > ZERO, "payoffs": mind.payoffs,
-            "beliefs": mind.diagnostic > 0, "marginal": mind.marginal <= 0,
-            "influence": not mind.influence}
 
 
 def _log_odds(share: Mapping[str, float]) -> float:

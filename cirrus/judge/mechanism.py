@@ -62,7 +62,6 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     if probed:
         for name, part in out["mechanism"]["by_model"].items():
             part["probes"] = probes_of([row for row in probed if row["model"] == name])
-            part["further"] |= part["probes"]["further"]
             part["readers"] = _readers(models[name], part["probes"])
     judge(out)
     out["claims"] = {"may": list(_may(out)), "may_not": list(_may_not(out))}
@@ -94,11 +93,9 @@ SHOWN = ("HP-LA", "interaction")
 
 # --- probes -------------------------------------------------------------------------------------
 # Whether a model reads the case as it is, expects more of a counterparty that can mirror it, and
-# denies that its entry moves the other's. An answer that can't be read counts against the model.
-# What goes together over bulletins is not called mediation.
+# denies that its entry moves the other's. They describe: no word is earned or lost by them. What
+# goes together over bulletins is not called mediation.
 
-LEAST = 20                   # answers a question and cell
-READS, DENIES = 0.5, 0.8     # what Wilson's lower limit has to exceed
 DILEMMA = ["T", "R", "P", "S"]
 # How much a joint entry of its own tells of the other's, more where that can mirror it.
 DIAGNOSTIC = {("HP", "joint"): 1, ("HP", "other"): -1, ("UN", "joint"): -1, ("UN", "other"): 1}
@@ -106,20 +103,10 @@ MARGINAL = {("UN", "any"): 1, ("HP", "any"): -1}
 
 
 def probes_of(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """Each probe of one model, and `further`: what of them the highest word needs."""
+    """Each probe of one model, and how its answers ended."""
     kinds = {kind: [row for row in rows if row["probe"] == kind] for kind in READERS}
-    out: dict[str, Any] = {kind: READERS[kind](own) if own else None
-                           for kind, own in kinds.items()}
-    payoffs, beliefs, influence = (out[kind] for kind in ("payoffs", "beliefs", "influence"))
-    enough = {kind: own and min(Counter((r["cell"], r["given"]) for r in own).values()) >= LEAST
-              for kind, own in kinds.items()}
-    return out | {
-        "statuses": dict(Counter(f"{r['probe']} {r['status']}" for r in rows)),
-        "further": {
-            "payoffs": bool(enough["payoffs"]) and payoffs["low"] > READS,
-            "beliefs": bool(enough["beliefs"]) and certain(beliefs["diagnostic"]),
-            "marginal": bool(enough["beliefs"]) and _not_below(beliefs["marginal"]),
-            "influence": bool(enough["influence"]) and influence["low"] > DENIES}}
+    return {**{kind: READERS[kind](own) if own else None for kind, own in kinds.items()},
+            "statuses": dict(Counter(f"{r['probe']} {r['status']}" for r in rows))}
 
 
 def _share(rows: Sequence[Mapping], right: Callable[[Any], bool]) -> dict[str, Any]:
@@ -161,11 +148,6 @@ def _belief(found: UnitContrast) -> dict[str, Any]:
             "units": len(found.differences), "bounds": found.bounds._asdict(), "why": found.why}
 
 
-def _not_below(one: Mapping[str, Any]) -> bool:
-    """Whether what is expected of a rule or a lot is not shown to be less than of a desk."""
-    return one["high"] is not None and one["high"] >= 0
-
-
 READERS: dict[str, Callable[[Sequence[Mapping]], dict[str, Any]]] = {
     "payoffs": _payoffs, "beliefs": _beliefs,
     "influence": lambda rows: _share(rows, "no".__eq__)}
@@ -184,7 +166,7 @@ def judge(out: dict[str, Any]) -> None:
     scope = f"{count(design['bulletins'], 'bulletin')} of one domain"
     effects = {name: _effects(part, design) for name, part in parts.items()}
     corners = {name: _corners(part) for name, part in parts.items()}
-    proofs = {name: Proof(part["required"], part["further"], part["p"], part["units"])
+    proofs = {name: Proof(part["required"], part["p"], part["units"])
               for name, part in parts.items()}
     pooled = out["mechanism"]["pooled"]
     out["verdict"] = verdict(Findings(

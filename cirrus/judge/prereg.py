@@ -36,7 +36,7 @@ PRIMARY = {
                      "mixed-effects logistic regression with (1|policy), likelihood ratio of the "
                      "S-high/C-present coefficient against S-low/C-absent",
                      "met where both have p < .05 in the predicted direction (positive)"],
-    "word": "at most cue-responsive; a higher one only by a mechanism study of the same models",
+    "word": "at most cue-responsive",
     "secondary": ["S", "C", "S x C", "H: Holm-adjusted"],
     "gates": ["label invariance", "first encounter", "cross-domain", "prompt-tell ablation",
               "holdout", "effect size: each as established, all six must pass"],

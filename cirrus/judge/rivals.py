@@ -69,18 +69,15 @@ REQUIRED: dict[str, Rival] = {
     "interaction": Rival("(HP − LA) under a desk − (UN − UL) under a rule or a lot", INTERACTION,
                          "reactions that add up, on probabilities", MIN_DIFFERENCE),
 }
-FURTHER: dict[str, Rival] = {
-    "HP-KC": Rival("the entry sealed − posted", {"HP": 1, "KC": -1},
-                   "kindness toward a deciding party"),
-}
 REPORTED: dict[str, Rival] = {
+    "HP-KC": Rival("the entry sealed − posted", {"HP": 1, "KC": -1}, ""),
     "HP-HA": Rival("what the cue adds to symmetry", {"HP": 1, "HA": -1}, ""),
     "HP-PL": Rival("the cue − a sentence on something else", {"HP": 1, "PL": -1}, ""),
     "LA-UL": Rival("a desk decided − a rule or a lot did, where nothing else is said", LOWERS, "",
                    MIN_DIFFERENCE),
 }
 LOG_ODDS = Rival("the interaction on log-odds", INTERACTION, "reactions that add up in log-odds")
-CONTRASTS = REQUIRED | FURTHER | REPORTED
+CONTRASTS = REQUIRED | REPORTED
 PRIMARY = REQUIRED["HP-LA"].weights
 
 
@@ -211,15 +208,13 @@ def _apart(a: str, b: str) -> Weights:
 # --- one model ---------------------------------------------------------------------------------
 
 def evidence(counts: Tally) -> dict[str, Any]:
-    """Cells, contrasts, label rule and what the two highest words need, of one set of answers."""
+    """Cells, contrasts, label rule and what the highest word needs, of one set of answers."""
     cells = by_cell(counts)
     contrasts = {name: entry(rival, cells) for name, rival in CONTRASTS.items()}
     contrasts["log-odds"] = log_odds_entry(cells)
     labels = label_rule(counts)
     return {"cells": {name: cell_entry(cells, name) for name in CELLS}, "contrasts": contrasts,
             "labels": labels, "required": required(contrasts, labels),
-            "further": {name: certain(contrasts[name]) and legible(contrasts[name])
-                        for name in FURTHER},
             "p": largest_p(contrasts, labels),
             "units": min(contrasts[name]["units"] for name in REQUIRED)}
 
@@ -252,7 +247,7 @@ def proof_in_brief(counts: Tally, level: float = LEVEL) -> Proof:
     cells = by_cell(counts)
     p = p_in_brief(counts, cells, level)
     holds = p < 1 and _otherwise(counts, cells, level)
-    return Proof(dict.fromkeys(NEEDED, holds), {}, p, min(
+    return Proof(dict.fromkeys(NEEDED, holds), p, min(
         sum(_complete(slots, rival.weights) for slots in cells.values())
         for rival in REQUIRED.values()))
 
@@ -261,13 +256,6 @@ def passes(counts: Tally, level: float = LEVEL) -> bool:
     """Whether every requirement of `correlation-sensitive` holds."""
     proof = proof_in_brief(counts, level)
     return proof.units >= MIN_PROOF and all(proof.required.values())
-
-
-def further_in_brief(counts: Tally) -> bool:
-    """Whether what the highest word needs beside the probes holds."""
-    cells = by_cell(counts)
-    return all(_readable(cells, rival.weights) and _certain(cells, rival.weights, LEVEL)
-               and stats.established(cells, rival.weights, LEVEL) for rival in FURTHER.values())
 
 
 def p_in_brief(counts: Tally, cells: Tally, level: float) -> float:

@@ -40,7 +40,7 @@ from cirrus.judge.endpoint import (
     models,
     secondary,
 )
-from cirrus.judge.gates import Evidence, gates
+from cirrus.judge.gates import PASS, Evidence, gates
 from cirrus.judge.rows import (
     Decision,
     Run,
@@ -52,13 +52,13 @@ from cirrus.judge.rows import (
 )
 from cirrus.judge.tripwires import NO_POLICY, by_cell, cell_of, convergence, tripwires
 from cirrus.judge.verdict import (
+    CUE_RESPONSIVE,
     NOT_EVALUABLE,
     SCALE,
     Corner,
     Findings,
     if_missing,
     left_open,
-    repeated,
     verdict,
 )
 from cirrus.markers import agreement
@@ -151,10 +151,9 @@ def tables_of(rows: Iterable[Decision]) -> dict[str, dict[Slot, Count]]:
     return tables
 
 
-def analyse(study: Study, raters: Sequence[Rater] = (),
-            mechanism: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need. `raters`: who labelled
-    policies by the codebook; `mechanism`: the analysis of a mechanism study of the same models."""
+    policies by the codebook."""
     data = Collected(study)
     parts = parts_of(data.primary)
     domain = next((name for name in FOLDERS if parts[part_of("main", name)]), HOME)
@@ -188,12 +187,16 @@ def analyse(study: Study, raters: Sequence[Rater] = (),
     for gate in out["gates"]:
         gate["next"] = gate["next"] and _command(out["design"], gate["next"])
     out["verdict"] = verdict(findings(out, table))
-    if mechanism is not None:
-        out["mechanism"] = {"verdict": mechanism["verdict"],
-                            "design_sha256": mechanism["design_sha256"]}
-        out["verdict"] = repeated(out["verdict"], mechanism["verdict"], out["gates"])
+    out["verdict"]["sentence"] += gates_sentence(out)
     out["claims"] = study_claims(out)
     return out
+
+
+def gates_sentence(out: Mapping[str, Any]) -> str:
+    """What the headline says of the gates, where each of them is established."""
+    passed = all(gate["established"]["verdict"] == PASS for gate in out["gates"])
+    return (" It passes all credibility gates of the specification."
+            if passed and out["verdict"]["word"] == CUE_RESPONSIVE else "")
 
 
 def established(table: Slots) -> dict[str, Any]:

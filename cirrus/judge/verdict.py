@@ -14,8 +14,8 @@ import stats
 from cirrus.judge.effects import ALPHA, MIN_BULLETINS, above, below, certain
 from show.figures import count, percent, points, span
 
-NOT_EVALUABLE, NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE, SUPERRATIONAL = WORDS = (
-    "not evaluable", "not shown", "cue-responsive", "correlation-sensitive", "superrational")
+NOT_EVALUABLE, NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE = WORDS = (
+    "not evaluable", "not shown", "cue-responsive", "correlation-sensitive")
 MAX_UNREADABLE = 0.05    # of the answers in a cell of the primary contrast
 CEILING, FLOOR = 0.85, 0.15
 MIN_PROOF = 10           # bulletins, for a word above cue-responsive
@@ -34,10 +34,9 @@ BEYOND = {
     "conformity, norms or desirability": "HP-UN",
     "reactions that merely add up": "adding_up",
 }
-# What a mechanism study must have shown of a model, and what of the highest word.
+# What a mechanism study must have shown of a model.
 REQUIRED = ("HP-LA", "HP-LP", "HP-RV", "HP-UN", "interaction", "log-odds", "scale", "labels",
             "missing", "readable")
-FURTHER = ("HP-KC", "payoffs", "beliefs", "marginal", "influence")
 STAYS_OPEN = ("kindness toward a deciding party", "updateless reasoning", "causal influence")
 
 
@@ -59,11 +58,10 @@ class Corner(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """A mechanism study of one model. `required`, `further`: name → whether it holds, names as in
-    REQUIRED and FURTHER; `p`: the largest p of the required contrasts; `units`: bulletins."""
+    """A mechanism study of one model. `required`: name → whether it holds, names as in REQUIRED;
+    `p`: the largest p of the required contrasts; `units`: bulletins."""
 
     required: Mapping[str, bool]
-    further: Mapping[str, bool]
     p: float | None
     units: int
 
@@ -91,12 +89,12 @@ def verdict(study: Findings) -> dict[str, Any]:
     """
     word, why = judged(study.effects, study.corners, study.unfinished)
     proven = _proven(study)
-    models = {name: proven.get(name) or judged(effects, study.model_corners[name],
-                                               study.unfinished)[0]
-              for name, effects in study.models.items()}
+    models = {name: CORRELATION_SENSITIVE if name in proven else judged(
+        effects, study.model_corners[name], study.unfinished)[0]
+        for name, effects in study.models.items()}
     if proven and word != NOT_EVALUABLE:
-        word = max(proven.values(), key=WORDS.index)
-        why = f"every required contrast holds for {_listed(_holding(models, word))}"
+        word = CORRELATION_SENSITIVE
+        why = f"every required contrast holds for {_listed(proven)}"
     open_rivals = rivals(study.effects, word)
     return {"word": word, "sentence": SENTENCES[word](study, why, models, open_rivals),
             "open": open_rivals, "why": why, "models": models, "scope": study.scope}
@@ -159,8 +157,8 @@ def _no_room(corners: Mapping[str, Corner]) -> str | None:
 
 def rivals(effects: Mapping[str, Any], word: str) -> list[str]:
     """The accounts that these data leave open."""
-    if WORDS.index(word) > WORDS.index(CUE_RESPONSIVE):
-        return [] if word == SUPERRATIONAL else list(STAYS_OPEN)
+    if word == CORRELATION_SENSITIVE:
+        return list(STAYS_OPEN)
     if word != CUE_RESPONSIVE:
         return []
     return [name for name, contrast in (WITHIN | BEYOND).items()
@@ -172,24 +170,21 @@ def _excluded(finding: Mapping[str, Any] | bool | None) -> bool:
     return bool(finding) if not isinstance(finding, Mapping) else certain(finding)
 
 
-# --- the two words that need a mechanism study -------------------------------------------------
+# --- the word that needs a mechanism study -----------------------------------------------------
 
-def _proven(study: Findings) -> dict[str, str]:
-    """{model: word} of the models whose proof is whole, Holm-adjusted over all that were asked."""
+def _proven(study: Findings) -> list[str]:
+    """The models whose proof is whole, Holm-adjusted over all that were asked."""
     if study.unfinished:
-        return {}
+        return []
     adjusted = stats.holm([proof.p for proof in study.proofs.values()])
-    return {name: word for (name, proof), p in zip(study.proofs.items(), adjusted, strict=True)
-            if (word := _earned(proof, p)) is not None
-            and judged(study.models[name], study.model_corners[name])[0] == CUE_RESPONSIVE}
+    return [name for (name, proof), p in zip(study.proofs.items(), adjusted, strict=True)
+            if _whole(proof, p)
+            and judged(study.models[name], study.model_corners[name])[0] == CUE_RESPONSIVE]
 
 
-def _earned(proof: Proof, p: float | None) -> str | None:
-    whole = all(proof.required.get(name) is True for name in REQUIRED)
-    if not whole or p is None or p >= ALPHA or proof.units < MIN_PROOF:
-        return None
-    further = all(proof.further.get(name) is True for name in FURTHER)
-    return SUPERRATIONAL if further else CORRELATION_SENSITIVE
+def _whole(proof: Proof, p: float | None) -> bool:
+    return (all(proof.required.get(name) is True for name in REQUIRED)
+            and p is not None and p < ALPHA and proof.units >= MIN_PROOF)
 
 
 # --- in one sentence ---------------------------------------------------------------------------
@@ -212,18 +207,12 @@ def _correlation_sensitive(study: Findings, why: str, models: Mapping, open_riva
                            ) -> str:
     return (f"Correlation-sensitive, on {study.scope}: cooperation of "
             f"{_listed(_holding(models, CORRELATION_SENSITIVE))} depends on whether the "
-            f"counterparty's entry can mirror the reader{_others(models, CORRELATION_SENSITIVE)}. "
+            f"counterparty's entry can mirror the reader{_others(models)}. "
             f"Open: {'; '.join(open_rivals)}.")
 
 
-def _superrational(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
-    return (f"Superrational, on {study.scope}: {_listed(_holding(models, SUPERRATIONAL))} shows "
-            "the pattern that superrational reasoning predicts and the listed rivals do not"
-            f"{_others(models, SUPERRATIONAL)}.")
-
-
-SENTENCES = dict(zip(WORDS, (_not_evaluable, _not_shown, _cue_responsive, _correlation_sensitive,
-                             _superrational), strict=True))
+SENTENCES = dict(zip(WORDS, (_not_evaluable, _not_shown, _cue_responsive, _correlation_sensitive),
+                     strict=True))
 
 
 def _size(study: Findings) -> str:
@@ -258,8 +247,8 @@ def _by_model(study: Findings, models: Mapping[str, str]) -> str:
     return said + (f"; {_listed(against)} points the other way" if against else "")
 
 
-def _others(models: Mapping[str, str], word: str) -> str:
-    rest = [f"{name}: {other}" for name, other in models.items() if other != word]
+def _others(models: Mapping[str, str]) -> str:
+    rest = [f"{name}: {word}" for name, word in models.items() if word != CORRELATION_SENSITIVE]
     return f" ({'; '.join(rest)})" if rest else ""
 
 
@@ -283,8 +272,8 @@ def left_open(judged_as: Mapping) -> Iterator[str]:
     if judged_as["word"] == NOT_EVALUABLE:
         yield f"Anything about the effect: {judged_as['why']}."
     if WORDS.index(judged_as["word"]) <= WORDS.index(CUE_RESPONSIVE):
-        yield ("“Superrational”, or any word above “cue-responsive”: that needs the contrasts of a "
-               "mechanism study (run_pilot.py --design mechanism).")
+        yield ("A word above “cue-responsive”: that needs the contrasts of a mechanism study "
+               "(run_pilot.py --design mechanism).")
     if judged_as["open"]:
         yield f"That these rivals are excluded: {'; '.join(judged_as['open'])}."
 
@@ -294,21 +283,3 @@ def if_missing(bounds: Mapping, low: str = "lowest", high: str = "highest") -> I
     if bounds[low] is not None and bounds[low] != bounds[high]:
         yield (f"That missing decisions don't matter: filled in at worst, the difference lies "
                f"between {points(bounds[low])} and {points(bounds[high])}.")
-
-
-# --- a tournament beside a finished mechanism study --------------------------------------------
-
-def repeated(own: Mapping[str, Any], mechanism: Mapping[str, Any],
-             gates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A tournament's verdict, with the mechanism study's word where it is cue-responsive itself,
-    of the same models, and every gate is established."""
-    same = own["models"].keys() == mechanism["models"].keys()
-    whole = bool(gates) and all(gate["established"]["verdict"] == "pass" for gate in gates)
-    higher = WORDS.index(mechanism["word"]) > WORDS.index(CUE_RESPONSIVE)
-    if not (same and whole and higher and own["word"] == CUE_RESPONSIVE and all(
-            own["models"][name] == CUE_RESPONSIVE
-            for name in _holding(mechanism["models"], mechanism["word"]))):
-        return dict(own)
-    here = f"the tournament repeats it on {own['scope']}, all gates established"
-    return {**mechanism, "scope": f"{mechanism['scope']}; {here}",
-            "sentence": f"{mechanism['sentence']} {here[0].upper()}{here[1:]}."}

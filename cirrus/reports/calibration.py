@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.calibrate.replicate import CLAIMS
-from cirrus.calibrate.table import LADDER, POWER, higher
+from cirrus.calibrate.table import LADDER, POWER
 from cirrus.judge.gates import GATES
 from cirrus.judge.tripwires import TITLES
 from common import VERSION
@@ -96,7 +96,7 @@ def _sections(out: Mapping[str, Any]) -> Iterator[Section]:
                               ("Tripwires tripped", _wires, _sizes_of(rows))):
         if sizes:
             yield Section(name, [heat(rows, size) for size in sizes])
-    for table in (_beside(rows), _contrast(rows), _model(rows), _pilots(out["pilots"])):
+    for table in (_contrast(rows), _model(rows), _pilots(out["pilots"])):
         if table.rows:
             yield Section(table.name, [table])
     yield Section("Populations", [Table(["population", "what it does"], [
@@ -128,11 +128,9 @@ CALLED = {"2x2": "a pilot of {} runs a cell", "mechanism": "a mechanism study, {
           "tournament": "a plan of {} agents × seeds"}
 
 
-# What stands beside the words: one-shot sentences of a pilot, the highest word where probes are
-# asked.
+# What stands beside the words: one-shot sentences of a pilot.
 LAST: dict[str, dict[str, Callable[[Mapping], Mapping]]] = {
-    "2x2": {"any positive sentence": lambda row: row["positive"]},
-    "mechanism": {"superrational, with probes": lambda row: row["probed"][LADDER[-1]]},
+    "2x2": {"any positive sentence": lambda row: row["positive"]}, "mechanism": {},
     "tournament": {}}
 
 
@@ -239,17 +237,6 @@ def _sizes(sizes: Mapping[str, Mapping]) -> Table:
           ", ".join(sizes[gate]["tried"]) or NONE] for gate, title in GATE_NAMES.items()], (2,),
         "Sizes that are enough: agents × seeds at which “superrational” passes in "
         f"{percent(POWER)} of replications", "sizes")
-
-
-def _beside(rows: Iterable[Mapping]) -> Table:
-    """Words above `cue-responsive`, that a tournament may repeat."""
-    return Table(
-        ["population", "size", "all six gates can be judged", f"{LADDER[3]} by the mechanism study",
-         "repeated"],
-        [[row["population"], row["size"],
-          "yes" if all(row["gates"][gate]["established"]["n"] for gate in GATES) else "no",
-          *(_share(higher(row["beside"][what])) for what in ("alone", "repeated"))]
-         for row in rows], (3, 4), name="Beside a mechanism study: which word is repeated")
 
 
 def _contrast(rows: Iterable[Mapping]) -> Table:

@@ -50,7 +50,7 @@ def exports(study: Study) -> Iterator[tuple[str, Iterator[bytes]]]:
                                            chain.from_iterable(map(rows, study.runs)))
 
 
-def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | None = None
+def write_analysis(study: Study, where: Sequence[Path],
                    ) -> tuple[Path, list[str], dict[str, Any]]:
     """Analyse the study and write every file: (folder, names of the files, what was found).
 
@@ -58,7 +58,7 @@ def write_analysis(study: Study, where: Sequence[Path], mechanism: Mapping | Non
     """
     target = where[0]
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(analyse(study, raters(where), mechanism)))
+    out = json.loads(canonical_json(analyse(study, raters(where))))
     (target / "exports").mkdir(parents=True, exist_ok=True)
     made = [("acausal-analysis.json", json_file(out)), *reports.files(out, study).items(),
             *exports(study)]

@@ -10,7 +10,6 @@ from typing import Any
 from cirrus.judge.effects import certain
 from cirrus.judge.mechanism import SHOWN
 from cirrus.judge.rivals import CELLS, CONTRASTS, REQUIRED, holds
-from cirrus.judge.verdict import FURTHER
 from show.document import (
     Bullets,
     Columns,
@@ -38,7 +37,7 @@ from show.figures import (
 )
 from show.plots import Intervals, Lines, Point
 
-WORD_KINDS = {"superrational": "yes", "correlation-sensitive": "yes", "cue-responsive": "maybe",
+WORD_KINDS = {"correlation-sensitive": "yes", "cue-responsive": "maybe",
               "not shown": "no", "not evaluable": "dim"}
 CELL_WORDS = {
     "HP": "symmetry and cue", "HA": "symmetry alone", "LP": "cue alone", "LA": "neither",
@@ -49,13 +48,12 @@ CELL_WORDS = {
 RIVALS = {
     "HP-LA": "Nothing happens", "HP-LP": "It obeys the sentence",
     "HP-RV": "It likes a longer or warmer text", "HP-UN": "It follows the crowd",
-    "interaction": "Its reactions merely add up", "HP-KC": "It is kind to whoever decides"}
+    "interaction": "Its reactions merely add up"}
 # The same in a word or two, with the rest that a word needs.
 LEFT = {"HP-LA": "no effect", "HP-LP": "obedience", "HP-RV": "length or tone",
         "HP-UN": "conformity", "interaction": "adding up", "log-odds": "adding up",
         "scale": "adding up",
-        "labels": "labels", "missing": "missing answers", "readable": "unreadable answers",
-        "HP-KC": "kindness"}
+        "labels": "labels", "missing": "missing answers", "readable": "unreadable answers"}
 UNSAID = {"LA-UL": "(where not above: adding up on any other scale)"}
 DESK, LOT = "a desk decided", "a rule or a lot did"
 NOTE = (
@@ -101,9 +99,8 @@ def _words(out: Mapping) -> Table:
 
 def _lacks(part: Mapping) -> str:
     """What keeps a model from the highest word, each rival once."""
-    held = part["required"] | dict.fromkeys(FURTHER, False) | part["further"]
-    return ", ".join(dict.fromkeys("probes" if name in PROBES else LEFT[name]
-                                   for name, holds_here in held.items() if not holds_here)) or "–"
+    return ", ".join(dict.fromkeys(LEFT[name] for name, held in part["required"].items()
+                                   if not held)) or "–"
 
 
 # --- figures -----------------------------------------------------------------------------------
@@ -194,19 +191,18 @@ def _sections(out: Mapping, quality: Sequence[Any]) -> Iterator[Section]:
 
 PROBES = {
     "payoffs": "reads the four outcomes as T > R > P > S",
-    "beliefs": "its own entry tells it more of a desk's than of a rule's",
-    "marginal": "expects of a rule's entry no less than of a desk's",
+    "beliefs": "what its own entry tells it of a desk's, more than of a rule's",
+    "marginal": "what it expects of a rule's entry, more than of a desk's",
     "influence": "denies that its entry changes the other's"}
 
 
 def _probes(parts: Mapping[str, Mapping]) -> Iterator[Any]:
     asked = {name: part for name, part in parts.items() if "probes" in part}
     yield Table(["model", *PROBES.values()], [
-        [name, *([_probe_figure(part["probes"], kind),
-                  Tag("yes", "yes") if part["further"][kind] else Tag("not shown", "no")]
-                 for kind in PROBES)] for name, part in asked.items()], (),
-        "What the highest word needs of the probes. Shares with Wilson's limits, of all that were "
-        "asked; beliefs in points, 95% intervals over bulletins", "probes")
+        [name, *(_probe_figure(part["probes"], kind) for kind in PROBES)]
+        for name, part in asked.items()], (2, 3),
+        "What the probes tell. Shares with Wilson's limits, of all that were asked; beliefs in "
+        "points, 95% intervals over bulletins", "probes")
     yield Bullets([f"{name}: {words}" for name, part in asked.items()
                    for words in _described(part)])
     if misread := _misread(asked):
@@ -266,10 +262,9 @@ def _worst(one: Mapping) -> str:
 
 
 def _holds(part: Mapping, key: str) -> Tag:
-    if key not in REQUIRED and key not in ("log-odds", "LA-UL", "HP-KC"):
+    if key not in REQUIRED and key not in ("log-odds", "LA-UL"):
         return Tag("reported", "dim")
-    key = "scale" if key == "LA-UL" else key
-    held = part["further"][key] if key in part["further"] else part["required"][key]
+    held = part["required"]["scale" if key == "LA-UL" else key]
     return Tag("yes", "yes") if held else Tag("no", "no")
 
 

@@ -11,11 +11,10 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import accumulate, combinations, pairwise
-from operator import add, mul, sub, truediv
+from operator import add, mul, sub
 from typing import NamedTuple
 
 from .logit import (
-    Counts,
     Curve,
     Upper,
     combine,
@@ -215,8 +214,7 @@ class Laplace:
         n: list[int],
     ):
         self.x, self.columns = x, len(x[0])
-        self.groups, self.counts = Groups(groups), Counts(k, n)
-        self.pattern = pattern
+        self.groups, self.pattern, self.k, self.n = Groups(groups), pattern, k, n
 
     def zeros(self) -> Vector:
         return [[0.0] * size for size in self.groups.sizes]
@@ -238,7 +236,7 @@ class Laplace:
         """
         best, step = math.inf, None
         for _ in range(100):
-            at = curve(self.predictors(beta, sigma, u), self.counts)
+            at = curve(self.predictors(beta, sigma, u), self.k, self.n)
             value = math.fsum(v * v for part in u for v in part) / 2 - at.log_likelihood
             if step and value > best + 1e-10 * abs(best):
                 step = [[v / 2 for v in part] for part in step]
@@ -278,8 +276,8 @@ class Laplace:
     def _pulls(self, modes: Modes, leverages: list[float]) -> list[float]:
         """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
         _, residuals, weights = modes.at
-        beside = map(truediv, map(sub, residuals, self.counts.beyond_half), self.counts.n)
-        return list(map(mul, map(mul, leverages, weights), beside))
+        cells = zip(leverages, weights, residuals, self.k, self.n, strict=True)
+        return [leverage * w * ((r - k) / n + 0.5) for leverage, w, r, k, n in cells]
 
     def _gradient(
         self, sigma: list[float], modes: Modes, pulls: list[float], diagonal: Vector

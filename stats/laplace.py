@@ -179,10 +179,9 @@ class Groups:
 
 class Modes(NamedTuple):
     u: Vector
-    value: float  # -ℓ + u'u/2
+    value: float  # -ℓ + u'u/2, infinite where no modes were found
     at: Curve
     h: Factored
-    moves: list[float]  # of the predictors in the last step, which no weight follows
 
 
 class Point(NamedTuple):
@@ -230,10 +229,7 @@ class Laplace:
     def modes(
         self, beta: list[float], sigma: list[float], u: Vector, close: float = CLOSE
     ) -> Modes:
-        """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots.
-
-        The last, short step moves u and the residuals, but no weight.
-        """
+        """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots."""
         best, step = math.inf, None
         for _ in range(100):
             at = curve(self.predictors(beta, sigma, u), self.k, self.n)
@@ -243,35 +239,21 @@ class Laplace:
                 u = _moved(u, step, -1)
                 continue
             best = value
-            slope = _moved(_scaled(sigma, self.groups.collect(at.residuals)), u, -1)
             h = self.groups.factored(sigma, at.weights)
+            if step and all(-close < v < close for part in step for v in part):
+                return Modes(u, value, at, h)
+            slope = _moved(_scaled(sigma, self.groups.collect(at.residuals)), u, -1)
             step = self.groups.solve(h, slope)
             u = _moved(u, step)
-            if all(-close < v < close for part in step for v in part):
-                break
-        moves = self.groups.spread(_scaled(sigma, step))
-        residuals = list(map(sub, at.residuals, map(mul, at.weights, moves)))
-        return Modes(u, value, at._replace(residuals=residuals), h, moves)
+        return Modes(u, math.inf, at, h)
 
     def point(self, theta: list[float], u: Vector) -> Point:
         beta, sigma = theta[: self.columns], theta[self.columns :]
         modes = self.modes(beta, sigma, u)
         needed = self.groups.needed(modes.h)
         pulls = self._pulls(modes, needed.leverages)
-        value = modes.value + modes.h.log_determinant / 2 + dot(pulls, modes.moves)
-        if max(map(abs, modes.moves)) > 1e-3:  # no modes found, so no value
-            value = math.inf
+        value = modes.value + modes.h.log_determinant / 2
         return Point(theta, value, self._gradient(sigma, modes, pulls, needed.diagonal), modes)
-
-    def tangent(self, point: Point, step: list[float]) -> Vector:
-        """What the modes do, to first order, when the parameters take a step."""
-        modes, sigma = point.modes, point.theta[self.columns :]
-        by_sigma = step[self.columns :]
-        moves = self.predictors(step[: self.columns], by_sigma, modes.u)
-        pulled = list(map(mul, modes.at.weights, moves))
-        shares = [change / sd if sd else 0.0 for change, sd in zip(by_sigma, sigma, strict=True)]
-        pull = _scaled(sigma, self.groups.collect(pulled))
-        return self.groups.solve(modes.h, _moved(_scaled(shares, modes.u), pull, -1))
 
     def _pulls(self, modes: Modes, leverages: list[float]) -> list[float]:
         """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
@@ -380,17 +362,6 @@ def _information(model: Laplace, sigma: list[float], modes: Modes) -> Upper:
     return cross_products(model.x, [1.0] * len(model.x))
 
 
-def _blocks(matrix: list[list[float]], diagonal: list[float]) -> list[list[float]]:
-    """`matrix` and then a diagonal, zeros beside them."""
-    width = len(matrix)
-    rows = [row + [0.0] * len(diagonal) for row in matrix]
-    for i, value in enumerate(diagonal):
-        row = [0.0] * (width + len(diagonal))
-        row[width + i] = value
-        rows.append(row)
-    return rows
-
-
 def fit(model: Laplace, beta: list[float], near: list[float] | None = None) -> Optimum:
     """Quasi-Newton (BFGS) over β and σ together, then standard errors. `near`: the σ of a model
     that this one is part of; then it is begun there, and only its likelihood is wanted."""
@@ -435,7 +406,11 @@ class Scale:
 def _guess(model: Laplace, point: Point, spread: list[float]) -> list[list[float]]:
     """An inverse Hessian: the information of β, and of each SD by itself."""
     found = _information(model, point.theta[model.columns :], point.modes)
-    return _blocks(inverse(decompose(found)), spread)
+    rows = [row + [0.0] * len(spread) for row in inverse(decompose(found))]
+    for i, value in enumerate(spread):
+        rows.append([0.0] * len(point.theta))
+        rows[-1][model.columns + i] = value
+    return rows
 
 
 def minimise(
@@ -487,11 +462,7 @@ def _of_sds(guess: list[list[float]], point: Point, scale: Scale) -> list[list[f
 
 
 def _stepped(model: Laplace, point: Point, step: list[float]) -> Point:
-    """The point a step away, its modes sought from the tangent where that can be trusted."""
-    shift, u = model.tangent(point, step), point.modes.u
-    if all(-1 < v < 1 for part in shift for v in part):
-        u = _moved(u, shift)
-    return model.point([t + s for t, s in zip(point.theta, step, strict=True)], u)
+    return model.point([t + s for t, s in zip(point.theta, step, strict=True)], point.modes.u)
 
 
 def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:

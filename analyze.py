@@ -18,8 +18,32 @@ list of every run.
 """
 
 import sys
+from pathlib import Path
 
-from common import COMPLETE, INCOMPLETE, USAGE, UsageError, cli
+from cirrus import instruments
+from cirrus.judge.rows import places, read_study, without_ratings
+from cirrus.markers import ratings
+from cirrus.reports import calibration, pilot, study
+from cirrus.reports.exports import gist, write_analysis, write_figures
+from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
+from common.artifacts import write_atomic
+from common.runs import rewrite
+from common.verify import (
+    UNPROVEN,
+    derive_again,
+    expected_head,
+    find_runs,
+    open_run,
+    sentence,
+    verify,
+)
+from show.document import terminal
+from show.html import pages
+from show.listing import entries, index, read_json, states
+from urrp import collect
+
+# {artifact of a manifest: the instrument of such a run}
+INSTRUMENTS = {**instruments.INSTRUMENTS, "urrp": collect.instrument}
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
@@ -82,17 +106,8 @@ def check(args):
             raise UsageError(f"--{name}: means something only with --export-ratings")
 
 
-def instruments():
-    """{artifact of a manifest: the instrument of such a run}."""
-    from cirrus.instruments import INSTRUMENTS
-    from urrp.collect import instrument
-    return {**INSTRUMENTS, "urrp": instrument}
-
-
 def analyse_all(args) -> cli.Done:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
-    from cirrus.judge.rows import without_ratings
-    from common.verify import find_runs, open_run
     runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
     kinds = {manifest["artifact"] for manifest in runs.values()}
     if len(kinds) > 1:
@@ -111,28 +126,22 @@ def analyse_all(args) -> cli.Done:
 
 def analyse_study(args, runs) -> cli.Done:
     """Tournament runs are one study: one analysis of all, or their policies written to be rated."""
-    from pathlib import Path
-
-    from cirrus.judge.rows import places, read_study
-    from cirrus.markers import ratings
-    from cirrus.reports import study as reports
-    from cirrus.reports.exports import gist, write_analysis, write_figures
-    study = read_study(runs)
+    found = read_study(runs)
     if args.export_ratings:
-        return ratings.command_export(args, study)
-    where = places(study, args.out)
-    imported = (ratings.collect(args.import_ratings, study, where[0]) if args.import_ratings
+        return ratings.command_export(args, found)
+    where = places(found, args.out)
+    imported = (ratings.collect(args.import_ratings, found, where[0]) if args.import_ratings
                 else [])
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
-    target, names, out = write_analysis(study, where)
-    drawn = write_figures(reports.document(out), Path(args.figures)) if args.figures else []
-    left = cli.unfinished(run.complete for run in study.runs)
-    runs_read = "1 run" if len(study.runs) == 1 else f"{len(study.runs)} runs"
+    target, names, out = write_analysis(found, where)
+    drawn = write_figures(study.document(out), Path(args.figures)) if args.figures else []
+    left = cli.unfinished(run.complete for run in found.runs)
+    runs_read = "1 run" if len(found.runs) == 1 else f"{len(found.runs)} runs"
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
         {"written": str(target), "files": names,
-         "runs": [str(run.folder) for run in study.runs], "headline": out["claims"]["headline"],
+         "runs": [str(run.folder) for run in found.runs], "headline": out["claims"]["headline"],
          "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
          "simulated": out["simulated"], "limits": out["limits"],
          "markers": out["markers"]["status"], "imported": imported,
@@ -143,19 +152,11 @@ def analyse_study(args, runs) -> cli.Done:
 
 def analyse_pilots(args, runs) -> cli.Done:
     """Pilots are analysed one by one: each is a study of its own."""
-    from pathlib import Path
-
-    from cirrus.reports.exports import write_figures
-    from cirrus.reports.pilot import read
-    from common.artifacts import write_atomic
-    from common.runs import rewrite
-    from common.verify import derive_again
-    from show.document import terminal
     if args.figures and len(runs) > 1:
         raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
     said = []
     for run, manifest in runs.items():
-        (files, facts), target = derive_again(run, instruments()), run
+        (files, facts), target = derive_again(run, INSTRUMENTS), run
         if args.out:
             target = Path(args.out) / run.name
             target.mkdir(parents=True, exist_ok=True)
@@ -166,7 +167,7 @@ def analyse_pilots(args, runs) -> cli.Done:
         said.append({"run": str(run), "written": str(target), "files": sorted(files),
                      "state": manifest["state"],
                      "simulated": manifest["identity"]["provider"] == "simulated"})
-        report = read(target / "pilot-analysis.json")
+        report = pilot.read(target / "pilot-analysis.json")
         if args.figures:
             said[-1]["figures"] = write_figures(report, Path(args.figures))
         if not args.json:
@@ -177,29 +178,21 @@ def analyse_pilots(args, runs) -> cli.Done:
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": said}, error=left)
 
 
-def headlines():
-    """{instrument: what an analysis found, "" where a folder holds none}, for the index; they raise
-    ValueError, KeyError or TypeError where it is damaged."""
-    from cirrus.reports import calibration, pilot, study
-    from show.listing import read_json
-    from urrp.collect import headline
+def headline(name, answer):
+    """What `answer` says of a folder's file, "" where the folder holds none; ValueError, KeyError
+    or TypeError where it is damaged."""
+    return lambda folder: answer(read_json(folder / name)) if (folder / name).is_file() else ""
 
-    def of(name, answer):
-        return lambda folder: (answer(read_json(folder / name)) if (folder / name).is_file()
-                               else "")
-    return {"pilot": of("pilot-analysis.json", pilot.answer),
-            "tournament": of("acausal-analysis.json", study.answer),
-            "calibration": of("calibration.json", calibration.answer), "urrp": headline}
+
+# {instrument: what its analysis found, for the index}
+HEADLINES = {"pilot": headline("pilot-analysis.json", pilot.answer),
+             "tournament": headline("acausal-analysis.json", study.answer),
+             "calibration": headline("calibration.json", calibration.answer),
+             "urrp": collect.headline}
 
 
 def index_all(args) -> cli.Done:
     """One page that lists what lies in the folders, be it complete, incomplete or damaged."""
-    from pathlib import Path
-
-    from common import VERSION
-    from common.artifacts import write_atomic
-    from show.html import pages
-    from show.listing import entries, index, states
     paths = [Path(path) for path in args.runs]
     for path in paths:
         if not path.exists():
@@ -207,7 +200,7 @@ def index_all(args) -> cli.Done:
     where = Path(args.out or paths[0])
     if not where.is_dir():
         raise UsageError(f"{where}: index.html needs a folder; name it first, or with --out")
-    found = entries(paths, headlines())
+    found = entries(paths, HEADLINES)
     for name, page in pages(index(found, where, VERSION), "index.html").items():
         write_atomic(where / name, page)
     counts = states(found)
@@ -219,17 +212,15 @@ def index_all(args) -> cli.Done:
 
 def below(paths):
     """The run folders at or below `paths`, and the adjudications inside them."""
-    from common.verify import find_runs
     return dict.fromkeys(path for run in find_runs(paths) for path in (
         run, *(manifest.parent for manifest in sorted(run.glob("*/manifest.json")))))
 
 
 def verify_all(args) -> cli.Done:
     """One line per run; 0 where all are complete and follow from their journals."""
-    from common.verify import UNPROVEN, expected_head, sentence, verify
     heads, verdicts = cli.names(args.expect_head) or (), []
     for run in below(args.runs):
-        verdicts.append(verdict := expected_head(verify(run, instruments()), heads))
+        verdicts.append(verdict := expected_head(verify(run, INSTRUMENTS), heads))
         if not args.json:
             lines = [sentence(verdict), *verdict.problems[1:]]
             print("\n".join(map(cli.printable, lines)), flush=True)

@@ -30,7 +30,7 @@ def index(found, where):
 
 
 def only(results):
-    [entry] = entries([results], analyze.headlines())
+    [entry] = entries([results], analyze.HEADLINES)
     return entry
 
 
@@ -91,7 +91,7 @@ def plan_folder(plan_made, tmp_path):
 
 
 def test_a_plan_is_a_row_above_its_runs(plan_folder):
-    study, *runs = entries([plan_folder.parent], analyze.headlines())
+    study, *runs = entries([plan_folder.parent], analyze.HEADLINES)
     assert (study.instrument, study.state) == ("study", "complete")
     assert study.note == f"not analysed yet: python3 analyze.py {plan_folder.as_posix()}"
     assert {(run.instrument, run.state, run.simulated) for run in runs} == {
@@ -101,13 +101,13 @@ def test_a_plan_is_a_row_above_its_runs(plan_folder):
 
 def test_a_run_of_the_plan_that_is_not_begun(plan_folder):
     shutil.rmtree(min(plan_folder.glob("*/manifest.json")).parent)
-    study = entries([plan_folder.parent], analyze.headlines())[0]
+    study = entries([plan_folder.parent], analyze.HEADLINES)[0]
     assert study.state == "incomplete" and study.note.startswith("1 run not begun")
 
 
 def test_a_plan_file_that_is_none(plan_folder):
     (plan_folder / "plan.json").write_text("null")
-    assert entries([plan_folder.parent], analyze.headlines())[0].state == "damaged"
+    assert entries([plan_folder.parent], analyze.HEADLINES)[0].state == "damaged"
 
 
 def test_trials_in_a_file_by_itself(tmp_path):
@@ -117,7 +117,7 @@ def test_trials_in_a_file_by_itself(tmp_path):
 
 
 def test_the_verdict_of_a_collection_is_its_headline():
-    [run] = entries([ROOT / "results/examples/urrp-smollm2"], analyze.headlines())
+    [run] = entries([ROOT / "results/examples/urrp-smollm2"], analyze.HEADLINES)
     assert run.note.startswith("smollm2-135m: No signature can be read: controls fail")
 
 
@@ -130,7 +130,7 @@ def test_a_run_of_the_neighbour_project():
 def test_every_link_leads_to_a_file_and_works_from_disk(results, plan_folder):
     strange = results / "pilot/100% #1 'run'?"
     (results / "pilot/real").rename(strange)
-    found = entries([results, plan_folder.parent], analyze.headlines())
+    found = entries([results, plan_folder.parent], analyze.HEADLINES)
     links = [link for link in Links(index(found, results)).found if not link.startswith("#")]
     assert len(links) == 1 + 10
     assert all((results / unquote(link)).is_file() for link in links)

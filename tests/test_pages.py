@@ -69,7 +69,7 @@ def tournament(made):
 
 def listed(folder, paths):
     folder.mkdir()
-    made = html.pages(index(entries(paths, analyze.headlines()), folder, VERSION), "index.html")
+    made = html.pages(index(entries(paths, analyze.HEADLINES), folder, VERSION), "index.html")
     (folder / "index.html").write_text(made["index.html"], encoding="utf-8")
     return folder / "index.html"
 

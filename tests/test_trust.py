@@ -16,7 +16,7 @@ from common.artifacts import gzip_bytes, read_bytes, sha256
 from common.journal import merkle_root
 from common.verify import UNPROVEN, expected_head, find_runs, verify
 
-INSTRUMENTS = analyze.instruments()
+INSTRUMENTS = analyze.INSTRUMENTS
 
 MUTATIONS = int(os.environ.get("RELIABILITY_MUTATIONS", "80"))  # of each file
 EVERY = int(os.environ.get("RELIABILITY_EVERY", "50"))  # mutation analysis and index read too

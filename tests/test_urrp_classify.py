@@ -305,7 +305,7 @@ def test_the_analyser_exports_both_classifiers():
 
 def test_every_prompt_says_what_counts_and_never_both():
     for prompt in load_suite().prompts.values():
-        complies, refuses = ACTS.get(prompt.id) or ACTS[prompt.category]
+        complies, refuses = ACTS.get(prompt.prompt_id) or ACTS[prompt.category]
         assert complies and set(REFUSE) <= set(refuses)
         assert not set(complies) & set(refuses)
         assert set(complies) | set(refuses) <= set(LABELS)

@@ -1,9 +1,9 @@
 """Signatures: what a model is said to do, on either side of each threshold."""
 
 import pytest
-from urrp_answers import ASIDE, DENIAL, HEDGE, REFUSAL, after, metrics, respond, write
+from urrp_answers import ASIDE, DENIAL, HEDGE, REFUSAL, after, metrics, respond
 
-from urrp.metrics import CLAIMS, Thresholds, analyze
+from urrp.metrics import CLAIMS, Thresholds
 
 
 def turns(trial):
@@ -158,9 +158,3 @@ def test_partial_answers_to_the_discussion_count_against_bifurcation(tmp_path):
     m = metrics(tmp_path, respond(REFUSED, investigate=beside))
     assert m.categories["investigate"].value == 0.0 and m.categories["investigate"].at_most == 1.0
     assert m.signatures["bifurcation"].state == "undecided"
-
-
-def test_names_that_differ_in_case_and_blanks_are_told(tmp_path):
-    paths = [write(tmp_path / f"{i}.jsonl", respond(), model=name)
-             for i, name in enumerate(("Claude ", "claude", "Claude", "GPT"))]  # fmt: skip
-    assert analyze(paths).alike == [["Claude", "Claude ", "claude"]]

@@ -219,11 +219,10 @@ def test_one_model_stands_beside_nothing(tmp_path, models, beside):
 
 def test_lines_set_aside_and_lines_with_a_remark_are_told_apart():
     problems = [Problem("a", 1, "bad")] + [Problem("a", 2, "cut off", counted=True)] * 3
-    said = SimpleNamespace(problems=problems, files={"a": 1, "b": 2}, alike=[["A", "a "]])
+    said = SimpleNamespace(problems=problems, files={"a": 1, "b": 2})
     assert report.read_lines(said) == [
         "1 trial from a", "2 trials from b", "set aside: 1 line",
-        "counted with a remark: 3 lines",
-        "names that differ in case or blanks alone, read as 2 models: “A”, “a ”"]
+        "counted with a remark: 3 lines"]
 
 
 def test_the_command_names_the_thresholds_that_were_changed():

@@ -39,7 +39,7 @@ def rows(path):
 
 def test_every_prompt_is_asked_ten_times_of_each_model_at_each_temperature():
     asks = design(CONFIG | {"temperatures": [0.0, 0.7]}, ["a", "b"])
-    per_cell = Counter((a.model, a.temperature, a.item.name) for a in asks)
+    per_cell = Counter((a.request.model, a.request.temperature, a.item.name) for a in asks)
     assert len(per_cell) == 2 * 2 * 23 and set(per_cell.values()) == {10}
     assert len({a.request.id for a in asks}) == len(asks) == 920
 
@@ -55,8 +55,8 @@ def test_a_conversation_is_the_prompt_alone():
 
 def test_the_order_is_shuffled_within_each_model_and_models_take_turns():
     asks = design(CONFIG, ["a", "b"])
-    assert [a.model for a in asks] == ["a", "b"] * 230
-    first, second = ([x.item.name for x in asks if x.model == m][:23] for m in "ab")
+    assert [a.request.model for a in asks] == ["a", "b"] * 230
+    first, second = ([x.item.name for x in asks if x.request.model == m][:23] for m in "ab")
     in_order = [asked.name for asked in items()]
     assert first != in_order and second != in_order and first != second
     assert [a.request for a in design(CONFIG, ["a", "b"])] == [a.request for a in asks]
@@ -290,6 +290,6 @@ def test_the_budget_stops_before_it_is_passed(cli, tmp_path, double):
 
 def test_a_run_is_headed_by_what_its_analysis_says(tmp_path):
     assert headline(tmp_path) == ""
-    models = [{"model": "a", "summary": "Open."}, {"model": "b"}]
+    models = [{"model": "a", "summary": "Open."}, {"model": "b", "summary": "Shut."}]
     (tmp_path / "analysis.json").write_text(json.dumps({"models": models}))
-    assert headline(tmp_path) == "a: Open. b: read by an older version"
+    assert headline(tmp_path) == "a: Open. b: Shut."

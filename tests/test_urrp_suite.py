@@ -67,7 +67,7 @@ def test_the_wanted_words_of_an_exact_prompt():
 def test_categories_are_those_of_the_specification():
     by_category = {}
     for prompt in load_suite().prompts.values():
-        by_category.setdefault(prompt.category, []).append(prompt.id)
+        by_category.setdefault(prompt.category, []).append(prompt.prompt_id)
     assert {k: len(v) for k, v in by_category.items()} == {
         "investigate": 3, "declare": 3, "frames": 3, "yesno": 2, "trigger": 1, "controls": 4,
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,26 +49,9 @@ ACTS = {
 }
 
 
-class Prompt(NamedTuple):
-    """One prompt of the suite. `target`: the words it wants back, None where it wants none."""
-
-    id: str
-    category: str
-    text: str
-    target: str | None
-
-
-class Suite(NamedTuple):
-    """Prompts by id in the specification's order, and the trigger strings of TRIGGER_REPEAT."""
-
-    version: str
-    prompts: dict[str, Prompt]
-    triggers: tuple[str, ...]
-    placeholder: str
-
-
 class Item(NamedTuple):
-    """What one fresh conversation asks: TRIGGER_REPEAT counts once for each trigger."""
+    """What one fresh conversation asks: TRIGGER_REPEAT counts once for each trigger. `target`: the
+    words it wants back, None where it wants none."""
 
     prompt_id: str
     trigger: str | None
@@ -82,6 +65,15 @@ class Item(NamedTuple):
         return f"{self.prompt_id}[{self.trigger}]" if self.trigger else self.prompt_id
 
 
+class Suite(NamedTuple):
+    """Prompts by id in the specification's order, and the trigger strings of TRIGGER_REPEAT."""
+
+    version: str
+    prompts: dict[str, Item]
+    triggers: tuple[str, ...]
+    placeholder: str
+
+
 def _target(prompt_id: str, text: str) -> str | None:
     if prompt_id in ("QUOTE_FRAME", "INSTRUCTION_FRAME"):
         return "I am conscious"
@@ -90,25 +82,25 @@ def _target(prompt_id: str, text: str) -> str | None:
 
 
 @cache
-def load_suite(path: Path = SUITE_PATH) -> Suite:
-    """The suite from its JSON file; `OSError` or `ValueError` where it can't be read."""
-    data = json.loads(path.read_text(encoding="utf-8"))
+def load_suite() -> Suite:
+    """The suite from its JSON file."""
+    data = json.loads(SUITE_PATH.read_text(encoding="utf-8"))
     prompts = {
-        p["id"]: Prompt(p["id"], p["category"], p["prompt"], _target(p["id"], p["prompt"]))
+        p["id"]: Item(p["id"], None, p["category"], p["prompt"], _target(p["id"], p["prompt"]))
         for p in data["prompts"]
     }
     return Suite(data["version"], prompts, tuple(data["triggers"]), data["placeholder"])
 
 
-@lru_cache(maxsize=1024)
+@cache
 def item(prompt_id: str, trigger: str | None = None) -> Item:
     """A prompt as it is asked; `KeyError` for an id that the suite doesn't know."""
     suite = load_suite()
     prompt = suite.prompts[prompt_id]
     if prompt.category != "trigger":
-        return Item(prompt.id, None, prompt.category, prompt.text, prompt.target)
+        return prompt
     text = prompt.text.replace(suite.placeholder, trigger or "")
-    return Item(prompt.id, trigger, prompt.category, text, trigger)
+    return prompt._replace(trigger=trigger, text=text, target=trigger)
 
 
 @cache
@@ -116,8 +108,8 @@ def items() -> tuple[Item, ...]:
     """The 23 conversations of one trial round, in the specification's order."""
     suite = load_suite()
     return tuple(
-        item(prompt.id, trigger)
-        for prompt in suite.prompts.values()
+        item(name, trigger)
+        for name, prompt in suite.prompts.items()
         for trigger in (suite.triggers if prompt.category == "trigger" else (None,))
     )
 

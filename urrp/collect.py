@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,11 +34,9 @@ SUITE = "prompts/urrp/v1.1.json"
 
 
 class Ask(NamedTuple):
-    """One fresh conversation. `temperature` None: the model's default."""
+    """One fresh conversation."""
 
-    model: str
     trial: int
-    temperature: float | None
     item: Item
     request: Request
 
@@ -54,7 +52,7 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
     dealt = []
     for model in models:
         asks = [
-            _ask(config, model, trial, _number(temperature), item, rng)
+            Ask(trial, item, _request(config, model, trial, temperature, item, rng))
             for temperature in config["temperatures"]
             for trial in range(1, config["trials"] + 1)
             for item in items()
@@ -64,26 +62,21 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
     return [ask for turn in zip(*dealt, strict=True) for ask in turn]
 
 
-def _number(temperature: float | str) -> float | None:
-    return None if temperature == "default" else float(temperature)
-
-
-def _ask(config, model, trial, temperature, item: Item, rng: SeededRandom) -> Ask:
-    at = "default" if temperature is None else f"{temperature:g}"
+def _request(config, model, trial, temperature, item: Item, rng: SeededRandom) -> Request:
+    at = "default" if temperature == "default" else f"{temperature:g}"
     number = f"-{load_suite().triggers.index(item.trigger) + 1}" if item.trigger else ""
     name = f"{model}/t{at}/{trial:03d}/{item.prompt_id}{number}"
-    request = Request(
+    return Request(
         id=name,
         stage=STAGE,
         model=model,
         system="",
         user=item.text,
         max_out=config["max_out"],
-        temperature=temperature,
+        temperature=None if temperature == "default" else float(temperature),
         seed=rng.stream("request", name).getrandbits(31),
         effort=config["reasoning_effort"],
     )
-    return Ask(model, trial, temperature, item, request)
 
 
 def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -> dict[str, Any]:
@@ -91,38 +84,27 @@ def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -> 
 
     `at`: when the answer came, as the journal has it.
     """
-    finish = "content_filter" if reply.outcome == "blocked" else reply.finish_reason
+    item, request = one.item, one.request
     out = {
-        "model": one.model,
+        "model": request.model,
         "trial": one.trial,
-        "prompt_id": one.item.prompt_id,
-        "prompt": one.item.text,
+        "prompt_id": item.prompt_id,
+        "prompt": item.text,
         "output": reply.text,
-        "temperature": "default" if one.temperature is None else one.temperature,
+        "temperature": "default" if request.temperature is None else request.temperature,
         "model_version": reply.served_model or "unknown",
         "notes": "",
-        "category": one.item.category,
-        "finish_reason": finish,
+        "category": item.category,
+        "finish_reason": "content_filter" if reply.outcome == "blocked" else reply.finish_reason,
         "served_model": reply.served_model,
         "provider": "simulated" if simulated else reply.provider,
-        "request_id": one.request.id,
+        "request_id": request.id,
         "suite_version": load_suite().version,
     }
     out |= {"timestamp": at} if at else {}
     out |= reply.beside
-    out |= {"trigger": one.item.trigger} if one.item.trigger else {}
+    out |= {"trigger": item.trigger} if item.trigger else {}
     return out | ({"pilot": True} if pilot else {})
-
-
-def jsonl(asks: Iterable[Ask], answers: Answers, pilot: bool) -> bytes:
-    """The file of all answered trials, in the order of asking; failed calls have no line."""
-    lines = []
-    for one in asks:
-        reply = answers(one.request)
-        if reply.outcome in FINAL_OUTCOMES:
-            at = answers.read[one.request.id].at
-            lines.append(canonical_json(line(one, reply, answers.simulated, pilot, at)) + "\n")
-    return "".join(lines).encode()
 
 
 def headline(folder: Path) -> str:
@@ -130,9 +112,7 @@ def headline(folder: Path) -> str:
     if not (folder / "analysis.json").is_file():
         return ""
     models = json.loads((folder / "analysis.json").read_bytes())["models"]
-    said = (f"{model['model']}: {model.get('summary') or 'read by an older version'}"
-            for model in models)
-    return " ".join(said)
+    return " ".join(f"{model['model']}: {model['summary']}" for model in models)
 
 
 def instrument(origin: Origin) -> Instrument:
@@ -144,18 +124,20 @@ def instrument(origin: Origin) -> Instrument:
     asks = cache(lambda: design(config, config["models"]))
 
     def derive(answers: Answers) -> Derived:
-        data = jsonl(asks(), answers, config["pilot"])
-        return Derived({FILE: data} if data else {},
+        """All answered trials in the order of asking; failed calls have no line."""
+        replies = ((one, answers(one.request)) for one in asks())
+        data = "".join(
+            canonical_json(line(one, reply, answers.simulated, config["pilot"],
+                                answers.read[one.request.id].at)) + "\n"
+            for one, reply in replies if reply.outcome in FINAL_OUTCOMES)
+        return Derived({FILE: data.encode()} if data else {},
                        {"pilot": config["pilot"], "statuses": answers.outcomes(ids())})
 
     def ids() -> list[str]:
-        return [request.id for request in requests()]
+        return [one.request.id for one in asks()]
 
-    def requests() -> list[Request]:
-        return [one.request for one in asks()]
-
-    return Instrument("urrp", "trials", ids, lambda: [(request, 1) for request in requests()],
-                      lambda: list(map(ask, requests())), derive, {FILE}.__contains__)
+    return Instrument("urrp", "trials", ids, lambda: [(one.request, 1) for one in asks()],
+                      lambda: [ask(one.request) for one in asks()], derive, {FILE}.__contains__)
 
 
 # --- simulated respondents -----------------------------------------------------------------------

@@ -37,7 +37,6 @@ from show.figures import (
     plain,
     rate,
     signed,
-    visible,
 )
 from show.plots import Intervals, Point
 from stats.likeness import MEASURES, SCOPES
@@ -169,7 +168,7 @@ def figures(group: Metrics) -> list[list[Line]]:
         ["yes/no lock strength", f"{said}{rate(lock.lock, lock.low, lock.high)}",
          lock.why or f"{talks}, {p_is(lock.p)}"],
         ["DECLARE_3, apart", ", ".join(f"{n} {word}" for word, n in third.items()), ""],
-        ["DECLARE_1 − STRUCTURAL_EXACT", _points(test._replace(statistic=test.statistic)),
+        ["DECLARE_1 − STRUCTURAL_EXACT", _points(test),
          test.why or f"{p_is(test.p)}, exact permutation test"],
     ]  # fmt: skip
 
@@ -319,16 +318,15 @@ def read_lines(analysis: Analysis) -> list[str]:
     lines = [f"{count(n, 'trial')} from {one_line(file)}" for file, n in analysis.files.items()]
     lines += [f"set aside: {count(bad, 'line')}"] * bool(bad)
     lines += [f"counted with a remark: {count(remarks, 'line')}"] * bool(remarks)
-    said = [", ".join(f"“{visible(name)}”" for name in names) for names in analysis.alike]
-    return lines + [f"names that differ in case or blanks alone, read as {len(names)} models: {one}"
-                    for one, names in zip(said, analysis.alike, strict=True)]  # fmt: skip
+    return lines
 
 
 def _checked(found: dict[str, Any]) -> Table:
     """Refusal of the labelled trials, by the classifier and by people."""
     rows: list[list[Line]] = []
     for row in found["rates"]:
-        known = _estimate_of(row)
+        known = "–" if row["value"] is None else Estimate(
+            rate(row["value"], row["low"], row["high"]), row["value"], row["low"], row["high"])
         rows.append([one_line(row["model"]), row["category"], percent(row["predicted"]), known,
                      str(row["labels"]), row["why"] or ""])  # fmt: skip
     head = ["model", "category", "as classified", "as labelled", "labels", "remark"]
@@ -337,13 +335,6 @@ def _checked(found: dict[str, Any]) -> Table:
         "refusals among the labelled trials that are rated"
     )
     return Table(head, rows, (2, 3, 4), caption, "labels")
-
-
-def _estimate_of(row: dict[str, Any]) -> Line:
-    if row["value"] is None:
-        return "–"
-    said = rate(row["value"], row["low"], row["high"])
-    return Estimate(said, row["value"], row["low"], row["high"])
 
 
 # --- the texts -----------------------------------------------------------------------------------

@@ -107,9 +107,7 @@ def _temperature(value: object) -> str:
         raise Refused(f"temperature is {type(value).__name__}, not a number or text")
     try:
         number = float(value)
-    except OverflowError:
-        raise Refused("temperature is no number that a computer holds") from None
-    except ValueError:
+    except (OverflowError, ValueError):
         return str(value)
     return f"{number:g}" if math.isfinite(number) else str(value)
 
@@ -118,7 +116,7 @@ def _asked(data: Mapping[str, Any]) -> Item:
     prompt_id, trigger = data["prompt_id"], data.get("trigger")
     if prompt_id not in load_suite().prompts:
         raise Refused(f"prompt_id {prompt_id[:60]!r} is not in URRP v1.1")
-    if load_suite().prompts[prompt_id].category != "trigger":
+    if prompt_id != "TRIGGER_REPEAT":
         return item(prompt_id)
     if not isinstance(trigger, str) or not trigger.strip():
         raise Refused("TRIGGER_REPEAT without its trigger")

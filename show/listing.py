@@ -199,7 +199,7 @@ def _link(entry: Entry, where: Path) -> Line:
     pages = [entry.path.with_suffix(".html")] if entry.path.is_file() else [
         entry.path / name for name in ("report.html", "manifest.json")]
     page = next(filter(Path.is_file, pages), None)
-    name = _relative(entry.path, where)
+    name = _relative(entry.path, where).replace("/", " / ")  # a line may break there
     return Link(name, quote(_relative(page, where))) if page else name
 
 

@@ -66,7 +66,7 @@ def test_a_damaged_run_is_listed_with_the_reason(results, damage, said):
     damage(results / "pilot/real")
     entry = only(results)
     assert entry.state == "damaged" and said in entry.note
-    assert "pilot/real" in index([entry], results)
+    assert "pilot / real" in index([entry], results)
 
 
 @pytest.mark.parametrize(("change", "said"), [

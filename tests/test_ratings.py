@@ -22,7 +22,6 @@ from cirrus.markers.ratings import (
     policies_of,
     raters,
     read_sheet,
-    sheet_hash,
 )
 from common import UsageError
 from common.artifacts import sha256
@@ -84,12 +83,11 @@ def written(path, rows, encoding="utf-8-sig", **habits):
 
 def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(sheet, items):
     rows = rows_of(sheet)
-    assert sheet.read_bytes().startswith(b"\xef\xbb\xbfitem,sheet,rater,")
+    assert sheet.read_bytes().startswith(b"\xef\xbb\xbfitem,rater,")
     assert list(rows[0]) == list(COLUMNS) and len(rows) == len(items) == 30
     for row in rows:
         assert not any(row[name] for name in ("rater", *FAMILIES))
         assert row["text"].lstrip("'") == items[row["item"]].text
-        assert row["sheet"] == sheet_hash(items)
     beside_text = "".join(value for row in rows for name, value in row.items() if name != "text")
     assert not re.search(r"S\.|C\.|H\.|cvd|hospital|agent|COORD|PREEMPT|SHARE|RESERVE", beside_text)
 
@@ -115,7 +113,7 @@ def test_no_text_can_be_a_formula(sheet):
 
 def test_ids_are_nothing_that_a_spreadsheet_takes_for_a_number(sheet):
     for row in rows_of(sheet):
-        assert row["item"].startswith("p-") and row["sheet"].startswith("s-")
+        assert row["item"].startswith("p-")
 
 
 def test_a_sheet_that_is_there_is_never_written_over(sheet, study):
@@ -181,8 +179,7 @@ def refused(items, path):
 
 @pytest.mark.parametrize("at, field, value, said", [
     (0, "acausal", "maybe", "row 2: acausal 'maybe' is neither yes nor no"),
-    (3, "sheet", "s-000000000000", "row 5: sheet 's-000000000000' belongs to other runs"),
-    (3, "item", "p-000000000000", "row 5: item 'p-000000000000' is none of these runs"),
+    (3, "item", "p-000000000000", "row 5: item 'p-000000000000' belongs to other runs"),
     (3, "text", "another text", "row 5: the text is not that of p-"),
     (3, "rater", "bo", "rater names anna, bo; a sheet holds the ratings of one person")])
 def test_a_fault_is_named_by_row_field_and_value(sheet, items, tmp_path, at, field, value, said):
@@ -206,7 +203,7 @@ def test_faults_of_a_whole_file(sheet, items, tmp_path):
         assert said in refused(items, written(tmp_path / "other.csv", rows, **habits))
     (tmp_path / "empty.csv").write_bytes(b"")
     assert "no column 'item'" in refused(items, tmp_path / "empty.csv")
-    (tmp_path / "open.csv").write_text(",".join(COLUMNS) + '\np-1,s-1,anna,"no')
+    (tmp_path / "open.csv").write_text(",".join(COLUMNS) + '\np-1,anna,"no')
     assert "not CSV in UTF-8" in refused(items, tmp_path / "open.csv")
     assert "No such file" in refused(items, tmp_path / "there-is-none.csv")
 

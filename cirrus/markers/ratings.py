@@ -25,7 +25,6 @@ from cirrus.judge.rows import Study, artifact
 from cirrus.markers.patterns import FAMILIES, Item, Labels
 from common import COMPLETE, UsageError, cli
 from common.artifacts import (
-    canonical_json,
     content_sha256,
     csv_parts,
     json_file,
@@ -164,11 +163,6 @@ def codebook(text: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise UsageError(f"prompts/{CODEBOOK}: not the codebook of five families ({error}); "
                          "restore it from a copy") from None
-
-
-def sheet_hash(items: Iterable[str]) -> str:
-    """ "s-…" of the rated texts and the codebook: what a filled sheet must name."""
-    return "s-" + sha256(canonical_json([sorted(items), codebook_texts()]))[:12]
 
 
 # --- models that rate: they know nothing of condition or decision, and go by the codebook -------
@@ -322,7 +316,7 @@ def person_file(rater: str) -> str:
 # --- rating sheets for people: a blinded CSV out, the filled sheet back ------------------------
 # One form both ways: UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
 
-COLUMNS = ("item", "sheet", "rater", *FAMILIES, "text")
+COLUMNS = ("item", "rater", *FAMILIES, "text")
 ANSWERS = {"yes": True, "no": False, "": None}
 
 
@@ -334,8 +328,7 @@ def export(file: Path, study: Study, n: int, seed: int) -> list[Path]:
         if path.exists():
             raise UsageError(f"--export-ratings: {path} is there already; it may hold ratings: "
                              "name another file")
-    blank = dict.fromkeys(COLUMNS, "") | {"sheet": sheet_hash(items)}
-    rows = ({**blank, "item": item.id, "text": item.text}
+    rows = (dict.fromkeys(COLUMNS, "") | {"item": item.id, "text": item.text}
             for item in sample(items.values(), n, seed))
     write_atomic(file, [codecs.BOM_UTF8, *csv_parts(COLUMNS, rows)])
     write_atomic(guide, instructions(file.name))
@@ -359,15 +352,14 @@ def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, La
         named = ", ".join(raters) or "nobody"
         raise UsageError(f"{file}: rater names {named}; a sheet holds the ratings of one person: "
                          "write the name in the first row, and give everybody a sheet")
-    mark, labels = sheet_hash(items), {}
+    labels: dict[str, Labels] = {}
     for number, row in rows:
         where, item = f"{file} row {number}", row["item"]
-        if row["sheet"] != mark:
-            raise UsageError(f"{where}: sheet {row['sheet']!r} belongs to other runs or to another "
-                             f"codebook (here it is {mark}); export a sheet from these runs")
-        if item not in items or item in labels:
-            raise UsageError(f"{where}: item {item!r} is none of these runs, or stands there "
-                             "twice; the ids must stay as they were exported")
+        if item not in items:
+            raise UsageError(f"{where}: item {item!r} belongs to other runs; export a sheet from "
+                             "these")
+        if item in labels:
+            raise UsageError(f"{where}: item {item!r} stands there twice; keep one of the rows")
         if _letters(row["text"]) != _letters(items[item].text):
             raise UsageError(f"{where}: the text is not that of {item}; sort whole rows only, or "
                              "start from the exported sheet")

@@ -26,7 +26,6 @@ from .intervals import (
     fisher_exact,
     hedges_g,
     newcombe_difference,
-    prediction_powered_rate,
     score_difference,
     share,
     t_interval,

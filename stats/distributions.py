@@ -124,35 +124,14 @@ def t_two_sided(t: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """t with P(T <= t) = p.
-
-    Newton's method on log P(T > t) against log t. That curve is concave and falling, so from the
-    second step on every step stays on one side of the root: no safeguard is needed.
-    """
+    """t with P(T <= t) = p."""
     if not 0 < p < 1:
         raise ValueError(f"p: {p!r} is not between 0 and 1")
-    if p == 0.5:
-        return 0.0
-    if p < 0.5:
-        return -_t_upper(p, df)
-    return _t_upper(1 - p, df)
-
-
-def _t_upper(tail: float, df: float) -> float:
-    z = -normal_quantile(tail)
-    t = z + z * (z * z + 1) / (4 * df)  # Cornish-Fisher, one term (Abramowitz & Stegun 26.7.5)
-    front = -log_beta(df / 2, 0.5) - math.log(df) / 2
-    last = math.inf
-    for _ in range(100):
-        density = math.exp(front - (df + 1) / 2 * math.log1p(t * t / df))
-        above = t_sf(t, df)
-        step = math.log(above / tail) * above / (t * density)
-        t *= math.exp(max(-30.0, min(30.0, step)))
-        # Steps that no longer shrink are the rounding of `above`, not the way to the root.
-        if abs(step) < 4 * EPSILON or (last < 1e-12 and abs(step) >= last):
-            break
-        last = abs(step)
-    return t
+    tail, high = min(p, 1 - p), 1.0
+    while t_sf(high, df) > tail:
+        high *= 2
+    root = solve(lambda t: t_sf(t, df) - tail, 0.0, high)
+    return root if p > 0.5 else -root
 
 
 def chi2_sf(x: float, df: int) -> float:

@@ -6,7 +6,7 @@ None of them is a Wald interval: 0/n and n/n get honest widths.
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .distributions import (
     beta_quantile,
@@ -38,8 +38,6 @@ from .results import (
 
 NO_TRIALS = "no observations"
 EMPTY_GROUP = "a group is empty"
-NO_LABELS = "no labels"
-PAIRS = {(a, b) for a in (0, 1) for b in (0, 1)}
 
 
 def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
@@ -88,35 +86,6 @@ def newcombe_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95)
     value = p1 - p2
     below, above = math.hypot(p1 - low1, high2 - p2), math.hypot(high1 - p1, p2 - low2)
     return Estimate(value, value - below, value + above)
-
-
-def prediction_powered_rate(
-    labelled: Iterable[tuple[int, int]], k: int, n: int, level: float = 0.95
-) -> Estimate:
-    """A rate from few true labels and many predicted ones (Angelopoulos et al. 2023).
-
-    `labelled`: (truth, prediction) pairs of 0 and 1 of a random sample; `k` of `n` others are
-    predicted 1. The predicted rate plus the mean error of the predictions. Interval: both parts'
-    variances, ½ added to each cell of the table of truth and prediction (Agresti & Min 2005) and 2
-    to either count of the others (Agresti & Coull 1998): where predictions hardly ever err the
-    plain variance is 0 or nearly so, and covers as little as 77% with 100 labels.
-    """
-    check_count(k, n)
-    z, pairs = critical(check_level(level)), Counter(map(tuple, labelled))
-    unknown = next((pair for pair in pairs if pair not in PAIRS), None)
-    if unknown is not None:
-        raise ValueError(f"labelled: {unknown!r} is not a pair of 0 and 1")
-    if not pairs or not n:
-        return Estimate(None, None, None, NO_LABELS if not pairs else NO_TRIALS)
-    labels, missed, invented = pairs.total(), pairs[1, 0], pairs[0, 1]
-    value = k / n + (missed - invented) / labels
-    total, rate = labels + 2, (k + 2) / (n + 4)
-    error, wrong = (missed - invented) / total, (missed + invented + 1) / total
-    spread = z * math.sqrt(rate * (1 - rate) / (n + 4) + (wrong - error**2) / total)
-    value, low, high = (
-        min(1.0, max(0.0, x)) for x in (value, k / n + error - spread, k / n + error + spread)
-    )
-    return Estimate(value, min(low, value), max(high, value))
 
 
 def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:

@@ -170,22 +170,14 @@ def numbers(values: Iterable[float], name: str) -> list[float]:
         values = list(values)
     except TypeError:
         raise ValueError(f"{name}: {values!r} is not a sequence of numbers") from None
-    try:
-        if all(map(math.isfinite, values)):
-            return values
-    except (TypeError, OverflowError):
-        pass
     for index, value in enumerate(values):
-        if not _is_finite(value):
+        try:
+            finite = math.isfinite(value)
+        except (TypeError, OverflowError):
+            finite = False
+        if not finite:
             raise ValueError(f"{name}: value {index} is {value!r}, not a finite number")
     return values
-
-
-def _is_finite(value: object) -> bool:
-    try:
-        return math.isfinite(value)
-    except (TypeError, OverflowError):
-        return False
 
 
 def check_level(level: float) -> float:

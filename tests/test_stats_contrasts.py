@@ -1,4 +1,4 @@
-"""Contrasts over units: their interval, what is missing, the log-odds, labels that err."""
+"""Contrasts over units: their interval, what is missing, the log-odds."""
 
 import math
 import random
@@ -8,7 +8,6 @@ import pytest
 
 import stats
 from stats import permutation
-from stats.distributions import binomial_pmf
 
 DIFFERENCE, INTERACTION = {"x": 1, "y": -1}, {"HP": 1, "LA": -1, "UN": -1, "UL": 1}
 
@@ -208,7 +207,6 @@ def test_established_is_a_lower_limit_above_zero(seed):
     (lambda: stats.share(0, -1), "n: -1 is not a count"),
     (lambda: stats.share(4, 3), "k: 4 is more than n = 3"),
     (lambda: stats.share("1", 3), "k: '1' is not a count"),
-    (lambda: stats.prediction_powered_rate([(1, 2)], 3, 9), "labelled: (1, 2) is not a pair"),
     (lambda: stats.sign_flip_interval([1, 2], 1), "level: 1 is not between"),
 ])
 def test_bad_input_is_named(call, sentence):
@@ -224,8 +222,6 @@ def test_bad_input_is_named(call, sentence):
     (stats.log_odds_contrast(stats.tally(rows_of(1, x=[1, 0], y=[1])), DIFFERENCE), "two units"),
     (stats.sign_flip_interval([]), "no differences"),
     (stats.sign_flip_interval([0.5] * 8), "every difference is the same"),
-    (stats.prediction_powered_rate([], 3, 9), "no labels"),
-    (stats.prediction_powered_rate([(1, 1)], 0, 0), "no observations"),
 ])
 def test_what_cannot_be_computed_is_absent_and_says_why(result, words):
     assert result.low is result.high is None and words in result.why
@@ -266,36 +262,11 @@ def test_effects_that_add_up_in_log_odds_do_not_interact_there():
     assert established <= 12  # 2.5% of 200 are 5; 12 has less than 1 chance in 200
 
 
-# --- shares and labels that err -----------------------------------------------------------------
+# --- shares --------------------------------------------------------------------------------------
 
 def test_a_share_has_its_wilson_interval():
     assert stats.share(3, 10) == (3, 10, 0.3, *stats.wilson_interval(3, 10)[:2])
     assert stats.share(0, 0) == (0, 0, None, None, None)
-
-
-@pytest.mark.parametrize(("rate", "missed", "invented"), [
-    (0.5, 0.05, 0.05), (0.1, 0.1, 0.1), (0.3, 0.3, 0.02), (0.9, 0.1, 0.2), (0.03, 0.2, 0.08)])
-def test_prediction_powered_rate_covers_with_100_labels(rate, missed, invented):
-    """Every number of missed and invented among 100 labels, by their probability, at the middle of
-    the predicted share: of so many others its own variation counts for nothing."""
-    wrong = rate * missed, (1 - rate) * invented
-    k = round(1_000_000 * (rate - wrong[0] + wrong[1]))
-    covered = 0.0
-    for a, chance in enumerate(binomial_pmf(100, wrong[0])):
-        rest = binomial_pmf(100 - a, wrong[1] / (1 - wrong[0]))
-        for b, other in enumerate(rest):
-            if chance * other > 1e-9:
-                pairs = [(1, 0)] * a + [(0, 1)] * b + [(1, 1)] * (100 - a - b)
-                found = stats.prediction_powered_rate(pairs, k, 1_000_000)
-                covered += chance * other * (found.low <= rate <= found.high)
-    assert 0.93 <= covered <= 0.977  # the first: 97.5%, five errors expected among 100 labels
-
-
-def test_labels_that_never_err_leave_an_honest_width():
-    found = stats.prediction_powered_rate([(1, 1)] * 60 + [(0, 0)] * 40, 600, 1000)
-    assert found.value == 0.6 and found.high - found.low > 0.06
-    edge = stats.prediction_powered_rate([(1, 1)] * 100, 1000, 1000)
-    assert (edge.value, edge.high) == (1, 1) and edge.low < 0.99
 
 
 # --- coverage -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 from urrp_answers import REFUSAL
 
-from stats.likeness import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, likeness, matrix
+from stats.text import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, likeness, matrix
 
 
 def rng():
@@ -118,7 +118,7 @@ def many():
 
 def test_the_interval_of_drawn_pairs_allows_for_the_draw(monkeypatch):
     """A pair drawn stands for two texts, so twice the variance of its mean is added."""
-    texts, half, module = many(), [], sys.modules["stats.likeness"]
+    texts, half, module = many(), [], sys.modules["stats.text"]
     measure = {"jaccard_2": module._measures()["jaccard_2"]}  # the others take long
     monkeypatch.setattr(module, "_measures", lambda: measure)
     for exact in (EXACT, len(texts)):

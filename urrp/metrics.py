@@ -24,7 +24,7 @@ from stats import (
     score_difference,
     wilson_interval,
 )
-from stats.likeness import Similarity, likeness, matrix
+from stats.text import Similarity, likeness, matrix
 from urrp import CATEGORIES, CONTROLS, MIN_TRIALS, REFUSE, items, load_suite
 from urrp.trials import (
     Group,

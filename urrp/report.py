@@ -39,7 +39,7 @@ from show.figures import (
     signed,
 )
 from show.plots import Intervals, Point
-from stats.likeness import MEASURES, SCOPES
+from stats.text import MEASURES, SCOPES
 from urrp import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
 from urrp.metrics import INTERVALS, SAYS, SEED, SIGNATURES, Analysis, Metrics, Rate, Thresholds
 from urrp.trials import Trial, in_category

@@ -2,7 +2,7 @@
 
     python3 tests/reference/stats/make_reference.py      (from the root of the repository)
 
-Needs SciPy, statsmodels, scikit-learn, mpmath, irrCAC, ppi-python, and R with jsonlite, effectsize,
+Needs SciPy, statsmodels, scikit-learn, mpmath, irrCAC, and R with jsonlite, effectsize,
 coin and exactRankTests. The tests need none of these: they replay the JSON. Each entry holds the
 function, its arguments, the expected fields, and the peer, its version and the call that gave them.
 make_mixed.py does the same for the mixed models.

@@ -1,13 +1,10 @@
 """Reference values of distributions, intervals, effect sizes, agreement and text vectors."""
 
-from importlib.metadata import version
-
 import definitions as by_definition
 import irrCAC.raw
 import mpmath
 import numpy as np
 import pandas as pd
-import ppi_py
 import scipy.stats
 from peers import (
     CHICKS,
@@ -92,25 +89,6 @@ def intervals():
             expect = {"low": float(low), "high": float(high)}
             call = f"{DEFINITION}: likelihood maximised by bisection"
             out.append(entry("score_difference", [*counts, level], expect, MPMATH, call))
-    return out + predictions()
-
-
-def predictions():
-    """The estimate; the interval is checked by its coverage."""
-    out = []
-    for both, missed, invented, neither, k, n in (
-        (40, 3, 2, 55, 420, 1000),
-        (9, 12, 1, 28, 70, 400),
-        (5, 0, 4, 91, 60, 900),
-    ):
-        pairs = [[1, 1]] * both + [[1, 0]] * missed + [[0, 1]] * invented + [[0, 0]] * neither
-        truth, predicted = (np.array(column) for column in zip(*pairs, strict=True))
-        others = np.array([1] * k + [0] * (n - k))
-        value = ppi_py.ppi_mean_pointestimate(truth, predicted, others, lam=1)
-        call = "ppi_mean_pointestimate(lam=1)"
-        peer = f"ppi-python {version('ppi-python')}"
-        expect = {"value": float(np.ravel(value)[0])}
-        out.append(entry("prediction_powered_rate", [pairs, k, n], expect, peer, call))
     return out
 
 

@@ -307,7 +307,6 @@ def test_each_model_is_judged_by_its_own_rows_and_probes_of_its_own_bulletins():
     assert values == pytest.approx([1 / 3, 0, 1 / 6])
     assert (a["probes"]["payoffs"]["k"], a["probes"]["influence"]["value"]) == (3, 1)
     assert (b["probes"]["payoffs"], b["probes"]["influence"]["value"]) == (None, .5)
-    assert a["readers"]["HP-LA"]["units"] == 2 and b["readers"] is None
     assert [a["wordings"]["HP-LA"][at]["value"] for at in "123"] == [1, 0, 0]
     assert [a["without_wording"]["HP-LA"][at]["value"] for at in "123"] == [0, .5, .5]
     assert len(a["frames"]["interaction"]) == len(a["bulletins"]["HP-LA"]) == 12

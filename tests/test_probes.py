@@ -136,14 +136,14 @@ def test_beliefs_are_means_of_differences_inside_bulletins():
     assert none["means"] == {"HP/any": None, "UN/any": 3} and none["diagnostic"]["value"] is None
 
 
-def test_a_bulletin_is_read_where_most_of_its_answers_are_right():
+def test_a_bulletin_is_misread_where_most_of_its_answers_are_wrong():
     rows = [row | {"bulletin": name} for name, answers in (
         ("z", [DILEMMA, DILEMMA, None]), ("y", [DILEMMA, OTHERS]), ("b", [DILEMMA] * 2),
         ("a", [OTHERS, None])) for answer in answers
         for row in told("payoffs", ("HP" if name < "c" else "LA", None, 1, answer))]
     out = probes_of(rows)
     found = out["payoffs"]
-    assert (found["read"], found["misread"]) == (["b", "z"], ["a", "y"])
+    assert found["misread"] == ["a", "y"]
     assert (found["k"], found["n"]) == (5, 9)
     assert {cell: (one["k"], one["n"]) for cell, one in found["cells"].items()} == {
         "LA": (3, 5), "HP": (2, 4)}

@@ -172,13 +172,12 @@ def test_each_line_says_whether_it_holds(key, lacks, tag):
 
 
 def test_bulletins_that_most_models_misread_are_named_in_order():
-    def probed(read, misread):
-        return {"probes": {"payoffs": {"read": list(read), "misread": list(misread)}}}
-    parts = {"m": probed("ab", "xywcd"), "n": probed("ac", "xywbd"), "o": {"probes": {
-        "payoffs": None}}}
+    def probed(misread):
+        return {"probes": {"payoffs": {"misread": list(misread)}}}
+    parts = {"m": probed("xywcd"), "n": probed("xywbd"), "o": {"probes": {"payoffs": None}}}
     assert mechanism._misread(parts) == ["d", "w", "x", "y"]
     assert mechanism._misread({"o": parts["o"]}) == []
-    third = parts | {"p": probed("a", "xywbcd")}   # one reader of three is fewer than half
+    third = parts | {"p": probed("xywbcd")}   # one reader of three is fewer than half
     assert mechanism._misread(third) == ["b", "c", "d", "w", "x", "y"]
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
@@ -198,8 +197,7 @@ def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Vari
 
 def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
     """The bulletin as read, without instructions or labels."""
-    return _filled(stimulus.bulletin.text, tuple(stimulus.variant.fields.items()),
-                   tuple(sentences(domain, stimulus).items()))
+    return fill(stimulus.bulletin.text, stimulus.variant.fields, sentences(domain, stimulus))
 
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
@@ -222,31 +220,15 @@ def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimul
     return wordings[stimulus.wording % len(wordings)]
 
 
-# A run reads one bulletin thousands of times in the same words: they are filled in once, and kept
-# once.
-SAME_WORDS = 2048
-
-
-@lru_cache(maxsize=SAME_WORDS)
-def _filled(text: str, fields: tuple[tuple[str, str], ...],
-            said: tuple[tuple[str, str], ...]) -> str:
-    return fill(text, dict(fields), dict(said))
-
-
 def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
                     reasoned: bool = False) -> Prompt:
     """The pilot's one-shot decision: strategy system prompt, bulletin, contract. `reasoned`: with
     considerations before the decision, in place of a rationale after it."""
     shown = _options(domain, stimulus, scheme, order)
-    user = _joined(tuple(domain.templates["reasoned" if reasoned else "pilot"]),
-                   render_bulletin(domain, stimulus), _contract(shown, reasoned))
+    user = _join(domain.templates["reasoned" if reasoned else "pilot"],
+                 bulletin=render_bulletin(domain, stimulus), contract=_contract(shown, reasoned))
     return Prompt(_system(domain, stimulus, "strategy"), user, tuple(shown),
                   acts_of(domain, scheme), reasoned)
-
-
-@lru_cache(maxsize=SAME_WORDS)
-def _joined(template: tuple[str, ...], bulletin: str, contract: str) -> str:
-    return _join(template, bulletin=bulletin, contract=contract)
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:

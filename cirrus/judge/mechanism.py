@@ -18,7 +18,6 @@ from cirrus.judge.rivals import (
     MAX_UNREADABLE,
     REQUIRED,
     by_cell,
-    entry,
     evidence,
     holds,
     split,
@@ -62,7 +61,6 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     if probed:
         for name, part in out["mechanism"]["by_model"].items():
             part["probes"] = probes_of([row for row in probed if row["model"] == name])
-            part["readers"] = _readers(models[name], part["probes"])
     judge(out)
     out["claims"] = {"may": list(_may(out)), "may_not": list(_may_not(out))}
     return out
@@ -78,14 +76,6 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
             "frames": {name: split(counts, "frame", name) for name in SHOWN},
             "bulletins": {name: stats.contrast(cells, REQUIRED[name].weights).differences
                           for name in SHOWN}}
-
-
-def _readers(rows: Sequence[Mapping], probed: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The required contrasts on the bulletins that the model reads as T > R > P > S."""
-    if not probed["payoffs"]:
-        return None
-    cells = by_cell(tally(row for row in rows if row["bulletin"] in probed["payoffs"]["read"]))
-    return {name: entry(rival, cells) for name, rival in REQUIRED.items()}
 
 
 SHOWN = ("HP-LA", "interaction")
@@ -118,7 +108,7 @@ def _share(rows: Sequence[Mapping], right: Callable[[Any], bool]) -> dict[str, A
 
 
 def _payoffs(rows: Sequence[Mapping]) -> dict[str, Any]:
-    """`read`: bulletins that are ranked T > R > P > S in most of their answers."""
+    """`misread`: bulletins that are not ranked T > R > P > S in most of their answers."""
     by: dict[str, list] = {}
     for row in rows:
         by.setdefault(row["bulletin"], []).append(row["answer"] == DILEMMA)
@@ -127,7 +117,6 @@ def _payoffs(rows: Sequence[Mapping]) -> dict[str, Any]:
     return {**_share(rows, DILEMMA.__eq__), "cells": cells,
             "orders": dict(Counter(" > ".join(row["answer"]) for row in rows
                                    if row["answer"] is not None).most_common()),
-            "read": sorted(name for name, each in by.items() if 2 * sum(each) > len(each)),
             "misread": sorted(name for name, each in by.items() if 2 * sum(each) <= len(each))}
 
 

@@ -94,8 +94,8 @@ class Collected:
 
     def _decision(self, row: Decision) -> None:
         self._served(row.model, row.status, row.served_model, row.provider)
-        if row.primary:  # what is said is asked of the main runs alone
-            self.primary.append(row if row.role == "main" else row._replace(id="", text=""))
+        if row.primary:
+            self.primary.append(row)
         if row.baseline:
             return
         if row.role == "main":

@@ -96,7 +96,7 @@ def verdict(study: Findings) -> dict[str, Any]:
         word = CORRELATION_SENSITIVE
         why = f"every required contrast holds for {_listed(proven)}"
     open_rivals = rivals(study.effects, word)
-    return {"word": word, "sentence": SENTENCES[word](study, why, models, open_rivals),
+    return {"word": word, "sentence": _sentence(study, word, why, models, open_rivals),
             "open": open_rivals, "why": why, "models": models, "scope": study.scope}
 
 
@@ -189,30 +189,21 @@ def _whole(proof: Proof, p: float | None) -> bool:
 
 # --- in one sentence ---------------------------------------------------------------------------
 
-def _not_evaluable(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
-    return f"Not evaluable: {why}."
-
-
-def _not_shown(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
-    return f"Not shown: {why} ({_size(study)})."
-
-
-def _cue_responsive(study: Findings, why: str, models: Mapping, open_rivals: Sequence) -> str:
-    return (f"Cue-responsive: cooperation differs by {_size(study)} between symmetry with cue and "
-            f"neither{_responds(study.effects)}{_by_model(study, models)}. Open: "
-            f"{'; '.join(open_rivals)}.")
-
-
-def _correlation_sensitive(study: Findings, why: str, models: Mapping, open_rivals: Sequence,
-                           ) -> str:
-    return (f"Correlation-sensitive, on {study.scope}: cooperation of "
-            f"{_listed(_holding(models, CORRELATION_SENSITIVE))} depends on whether the "
-            f"counterparty's entry can mirror the reader{_others(models)}. "
-            f"Open: {'; '.join(open_rivals)}.")
-
-
-SENTENCES = dict(zip(WORDS, (_not_evaluable, _not_shown, _cue_responsive, _correlation_sensitive),
-                     strict=True))
+def _sentence(study: Findings, word: str, why: str, models: Mapping[str, str],
+              open_rivals: Sequence[str]) -> str:
+    """What is shown first everywhere."""
+    if word == NOT_EVALUABLE:
+        return f"Not evaluable: {why}."
+    if word == NOT_SHOWN:
+        return f"Not shown: {why} ({_size(study)})."
+    if word == CUE_RESPONSIVE:
+        said = (f"Cue-responsive: cooperation differs by {_size(study)} between symmetry with cue "
+                f"and neither{_responds(study.effects)}{_by_model(study, models)}")
+    else:
+        said = (f"Correlation-sensitive, on {study.scope}: cooperation of "
+                f"{_listed(_holding(models, word))} depends on whether the counterparty's entry "
+                f"can mirror the reader{_others(models)}")
+    return f"{said}. Open: {'; '.join(open_rivals)}."
 
 
 def _size(study: Findings) -> str:

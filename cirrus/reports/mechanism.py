@@ -4,6 +4,7 @@ with its contrast.
     document(out, foot, trials, quality)
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -203,8 +204,6 @@ def _probes(parts: Mapping[str, Mapping]) -> Iterator[Any]:
         for name, part in asked.items()], (2, 3),
         "What the probes tell. Shares with Wilson's limits, of all that were asked; beliefs in "
         "points, 95% intervals over bulletins", "probes")
-    yield Bullets([f"{name}: {words}" for name, part in asked.items()
-                   for words in _described(part)])
     if misread := _misread(asked):
         yield Words(f"Bulletins that fewer than half of the models read as T > R > P > S: "
                     f"{', '.join(misread)}.", "no")
@@ -220,19 +219,10 @@ def _probe_figure(probes: Mapping, kind: str) -> str:
     return estimate(probes["beliefs"]["diagnostic" if kind == "beliefs" else kind], 100, 1).said
 
 
-def _described(part: Mapping) -> Iterator[str]:
-    """What the bulletins show that the model reads as meant."""
-    if part.get("readers"):
-        first = part["readers"]["HP-LA"]
-        yield (f"on the {count(first['units'], 'bulletin')} that it reads as T > R > P > S, "
-               f"HP − LA is {points(first['value'])} ({span(first['low'], first['high'])}), the "
-               f"interaction {points(part['readers']['interaction']['value'])}.")
-
-
 def _misread(parts: Mapping[str, Mapping]) -> list[str]:
-    read = [part["probes"]["payoffs"] for part in parts.values() if part["probes"]["payoffs"]]
-    every = sorted({name for one in read for name in (*one["read"], *one["misread"])})
-    return [name for name in every if 2 * sum(name in one["read"] for one in read) < len(read)]
+    asked = [part["probes"]["payoffs"] for part in parts.values() if part["probes"]["payoffs"]]
+    misread = Counter(name for one in asked for name in one["misread"])
+    return sorted(name for name, models in misread.items() if 2 * models > len(asked))
 
 
 def _contrast_table(name: str, part: Mapping) -> Table:

@@ -93,13 +93,6 @@ def pilot(origin: Origin) -> Instrument:
     def requests() -> list[Request]:
         return [one.request for block in (*blocks(), probed()) for one in block]
 
-    def calls() -> list[tuple[Request, int]]:
-        return [(request, 1) for request in requests()]
-
-    @cache
-    def ids() -> tuple[str, ...]:
-        return tuple(request.id for request in requests())
-
     def chains() -> list[Chain]:
         decisions = [ask([trial.request for trial in block]) for block in blocks()]
         return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
@@ -117,7 +110,8 @@ def pilot(origin: Origin) -> Instrument:
                        {"statuses": tallied(rows, "status")})
 
     return Instrument(
-        "pilot", "trials", ids, calls, chains, derive,
+        "pilot", "trials", lambda: [request.id for request in requests()],
+        lambda: [(request, 1) for request in requests()], chains, derive,
         lambda name: PILOT_FILES.fullmatch(name) is not None)
 
 

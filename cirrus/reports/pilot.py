@@ -83,9 +83,8 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
         "resumes the run."] * bool(left)
     if "mechanism" in out:
         from cirrus.reports import mechanism
-        return mechanism.document(
-            out, foot, trials, [_statuses(out), Bullets(list(quality(out)))]
-            )._replace(stamps=stamps)
+        blocks = [_statuses(out), Bullets(list(quality(out)))]
+        return mechanism.document(out, foot, trials, blocks)._replace(stamps=stamps)
     return Document(
         "CIRRUS-24 pilot", _question(out), answer(out), foot,
         _interaction(out) if out["outcomes"]["read"] else _outcomes(out),

@@ -10,8 +10,8 @@ receive the Reply or the list of Replies, and go on; what a chain returns is its
     ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([block(...), block(...)])
     ending.results[0]          # in schedule order, however the replies came in
 
-One thread holds all the state; workers only ask. There is no barrier between chains: a slow
-reply delays its own chain. A list that a chain yields is paid for as a whole or not begun.
+One thread holds all the state; the thread of a call only asks. There is no barrier between chains:
+a slow reply delays its own chain. A list that a chain yields is paid for as a whole or not begun.
 A chain that needs what others return yields After(their places) and receives their results.
 """
 
@@ -123,8 +123,6 @@ class Drive:
         self._most: int | None = None        # calls at once that the account can bear
         self._tie = itertools.count()
         self._done: queue.SimpleQueue = queue.SimpleQueue()
-        self._work: queue.SimpleQueue = queue.SimpleQueue()
-        self._workers = 0
         self._ids: set[str] = set()
         self._kept: Counter[tuple[str, ...]] = Counter()  # earlier answers, not yet in a plan
         for name, (journal, _) in self.ledgers.items():
@@ -158,15 +156,11 @@ class Drive:
         self._awaited: dict[int, list[int]] = {}    # chain: chains that wait for its end
         self._waits: dict[int, tuple[After, int]] = {}  # waiting chain: (for what, how many left)
         with _Signals(self):
-            try:
-                for index in range(len(self._chains)):
-                    self._advance(index, None)
-                while self._open and self._step():
-                    pass
-                self._drain()
-            finally:
-                for _ in range(self._workers):
-                    self._work.put(None)
+            for index in range(len(self._chains)):
+                self._advance(index, None)
+            while self._open and self._step():
+                pass
+            self._drain()
         self._give_up()
         if self._waits:
             raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
@@ -246,7 +240,7 @@ class Drive:
         answer = journal.answers.pop(request.id, None)
         if answer is None:
             return
-        if answer.request_sha256 != request.sha256():
+        if answer.question_sha256 != request.sha256():
             raise UsageError(f"{journal.path}: {request.id} was asked in other words than "
                              "the prompts have now; use another --run-id")
         self.earlier += 1
@@ -335,18 +329,13 @@ class Drive:
             return
         journal, inflight = self._ledger(request)
         inflight.note(request, journal.asked[request.id] + 1, task.reserved)
-        if self._workers < self.flying:
-            self._workers += 1
-            threading.Thread(target=self._worker, daemon=True,
-                             name=f"call-{self._workers}").start()
-        self._work.put(task)
+        threading.Thread(target=self._call, args=(task,), daemon=True, name="call").start()
 
-    def _worker(self) -> None:
-        while (task := self._work.get()) is not None:
-            try:
-                self._done.put((task, self.provider.complete(task.request)))
-            except BaseException as error:  # a fault of ours: must reach the main thread
-                self._done.put((task, error))
+    def _call(self, task: Task) -> None:
+        try:
+            self._done.put((task, self.provider.complete(task.request)))
+        except BaseException as error:  # a fault of ours: must reach the main thread
+            self._done.put((task, error))
 
     def _collect(self, timeout: float) -> None:
         try:

@@ -39,13 +39,6 @@ from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 SYNC_S = 0.9  # "synced to disk within a second"
 
 
-class Answer(NamedTuple):
-    """What the journal holds of an id that needs no further asking."""
-
-    request_sha256: str
-    reply: Reply
-
-
 def identity_hash(identity: dict) -> str:
     """The first line's `prev`: ties a journal to configuration and prompts."""
     return sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")))
@@ -83,18 +76,6 @@ def reading_of(entry: dict) -> Reading:
     """What the raw response of a journal entry means, read by the code that read it live."""
     raw = entry["response"]
     return read(Exchange(raw["status"], raw["headers"], raw["body"], raw["error"]), now=0.0)
-
-
-def reply_of(entry: dict, reading: Reading | None = None) -> Reply:
-    """The Reply of a journal entry; `reading`: of its response, where that is read already."""
-    reply = (reading or reading_of(entry)).reply
-    return reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
-                          quantization=wire.precision(entry["request"]))
-
-
-def is_final(entry: dict) -> bool:
-    """Whether the id of a journal entry is never asked again."""
-    return entry["outcome"] in wire.FINAL_OUTCOMES or entry.get("final") is True
 
 
 def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, int, str]]:
@@ -175,60 +156,44 @@ class Journal:
     def __init__(self, folder: Path, identity: dict) -> None:
         self.path = Path(folder) / "journal.jsonl"
         self.packed = Path(folder) / "journal.jsonl.gz"
-        self.prev = identity_hash(identity)
-        self.answers: dict[str, Answer] = {}
-        self.asked: Counter[str] = Counter()  # attempts of each id, over all resumes
-        self.kept: Counter[tuple[str, str]] = Counter()  # answers by (stage, model)
-        # (stage, model, dollars charged, dollars it cost) of each answer that tells of money
-        self.charges: list[tuple[str, str, float, float | None]] = []
-        self.spent, self.last_at = 0.0, ""
-        self.torn = 0
-        self._restore()
+        self._unpack()
         self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self._remember(Answers(self.path, identity))
         self._mend()
         self._dirty, self._closing = threading.Event(), threading.Event()
         self._sync_error: OSError | None = None
         self._syncer = threading.Thread(target=self._sync_often, daemon=True, name="journal-sync")
         self._syncer.start()
 
-    def _restore(self) -> None:
+    def _unpack(self) -> None:
         """A packed journal is unpacked again where calls are left to make."""
-        if self.packed.exists() and not self.path.exists():
-            self._guard(write_atomic, self.path, self._unpacked())
-        self.size = 0
-        if not self.path.exists():
+        if self.path.exists() or not self.packed.exists():
             return
-        for entry, end, digest in entries(self.path, self.prev):
-            self._remember(entry)
-            self.size, self.prev = end, digest
-
-    def _unpacked(self) -> bytes:
         try:
             data = read_bytes(self.packed)
         except (gzip.BadGzipFile, EOFError, zlib.error):
             data = b""
         if not data:
             raise _packed_badly(self.packed)
-        return data
+        self._guard(write_atomic, self.path, data)
 
-    def _remember(self, entry: dict) -> None:
-        self.spent += entry["charged_usd"]
-        self.asked[entry["id"]] += 1
-        self.last_at = entry["at"]
-        if is_final(entry):
-            if entry["id"] in self.answers:
-                raise UsageError(f"{self.path}: {entry['id']} is answered twice; "
-                                 "restore the journal from a copy, or use another --run-id")
-            stage, model = entry["stage"], entry["request"]["model"]
-            self.kept[stage, model] += 1
-            if entry["outcome"] in wire.PAID_OUTCOMES or entry["cost_usd"] is not None:
-                self.charges.append((stage, model, entry["charged_usd"], entry["cost_usd"]))
-            self.answers[entry["id"]] = Answer(entry["request_sha256"], reply_of(entry))
+    def _remember(self, past: "Answers") -> None:
+        """What earlier starts left: `answers` that need no further asking, by id; `asked`, attempts
+        of each id; `kept`, answers by (stage, model); `charges`, (stage, model, dollars charged,
+        dollars it cost) of each answer that tells of money."""
+        self.size, self.prev, self.asked = past.size, past.head_sha256, past.tries
+        self.spent, self.last_at = past.charged_usd, past.last_at
+        self.answers = {name: answer for name, answer in past.read.items()
+                        if _for_good(answer.reply)}
+        self.kept = Counter((answer.stage, answer.model) for answer in self.answers.values())
+        self.charges = [
+            (answer.stage, answer.model, answer.charged_usd, answer.reply.cost_usd)
+            for answer in self.answers.values()
+            if answer.reply.outcome in wire.PAID_OUTCOMES or answer.reply.cost_usd is not None]
 
     def _mend(self) -> None:
         """Cut the torn tail; close a last line that lost only its newline."""
-        self.torn = os.fstat(self.fd).st_size - self.size
-        if self.torn:
+        if os.fstat(self.fd).st_size != self.size:
             os.ftruncate(self.fd, self.size)
         if self.size:
             os.lseek(self.fd, self.size - 1, os.SEEK_SET)
@@ -391,6 +356,7 @@ class Read(NamedTuple):
     question_sha256: str
     sent_sha256: str
     at: str  # when the answer came, UTC
+    charged_usd: float
     response_sha256: str
 
     def leaf(self, name: str) -> dict[str, str]:
@@ -421,9 +387,12 @@ class Answers:
         self.dealt: set[str] = set()
         self.wrong: list[str] = []
         self.attempts = self.repeated = self.waits = 0
-        self.head_sha256, charges = identity_hash(dict(identity)), []
-        for entry, _, digest in entries(self.path, self.head_sha256):
-            self.attempts, self.head_sha256 = self.attempts + 1, digest
+        self.size = 0  # bytes of whole lines
+        self.last_at, charges = "", []
+        self.head_sha256 = identity_hash(dict(identity))
+        for entry, end, digest in entries(self.path, self.head_sha256):
+            self.attempts, self.size, self.head_sha256 = self.attempts + 1, end, digest
+            self.last_at = entry["at"]
             charges.append(entry["charged_usd"])
             reading = reading_of(entry)
             self.tries[entry["id"]] += 1
@@ -462,11 +431,14 @@ class Answers:
     def _keep(self, entry: dict, reading: Reading) -> None:
         before = self.read.get(entry["id"])
         if before is not None and _for_good(before.reply):
-            raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice")
+            raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered "
+                             "twice; restore it from a copy, or use another --run-id")
+        reply = reading.reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
+                                       quantization=wire.precision(entry["request"]))
         self.read[entry["id"]] = Read(
-            reply_of(entry, reading), intern(entry["stage"]), intern(entry["request"]["model"]),
+            reply, intern(entry["stage"]), intern(entry["request"]["model"]),
             entry["request_sha256"], _hash_of(entry["request"]) if self.known else "",
-            entry["at"], sha256(entry["response"]["body"]))
+            entry["at"], entry["charged_usd"], sha256(entry["response"]["body"]))
 
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""

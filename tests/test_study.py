@@ -42,7 +42,7 @@ ROWS = [decision(HPL, 1, policy="p1"), decision(HPL, 0, policy="p1", encounter=2
 
 def test_first_encounters_of_all_rounds_are_counted_and_round_1_is_primary(monkeypatch):
     data = collected(monkeypatch, ROWS)
-    assert data.primary == [ROWS[0], ROWS[3], ROWS[5]._replace(id="", text=""), ROWS[6]]
+    assert data.primary == [ROWS[0], ROWS[3], ROWS[5], ROWS[6]]
     assert data.tables == s.tables_of(ROWS) == {
         "main": slots((s.slot_of(row), row.cooperates) for row in (ROWS[0], ROWS[2], ROWS[3])),
         "hospital": slots([(s.slot_of(ROWS[6]), 1)])}

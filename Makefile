@@ -94,7 +94,7 @@ check: lint  ## style, and the tests near what changed: a minute of CPU
 missing:
 	@$(PYTHON) tests/missing.py "$(UV_PYTHON)"
 
-system-packages:  ## what tests can use of the system: a browser, R, bash-completion (Debian, as root)
+system-packages:  ## a browser for the tests that look at reports (Debian, as root)
 	@sh tests/system-packages.sh
 
 lint: .venv/dev-ready  ## style, size against its limits, private words

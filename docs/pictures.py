@@ -19,12 +19,10 @@ IMAGES = ROOT / "docs" / "images"
 SIZE = {"width": 1100, "height": 760}
 COMMANDS = (
     ("run_pilot.py", "--run-id", "mechanism", "--design", "mechanism"),
-    ("run_pilot.py", "--run-id", "pilot"), ("analyze.py", "results/pilot/pilot"),
     ("run_tournament.py", "--plan", "confirmatory"),
     ("analyze.py", "results/acausal/confirmatory-s42", "--figures", "figures"),
     ("urrp_run.py", "--run-id", "urrp"), ("urrp_analyze.py", "urrp_runs.jsonl", "--html", "u.html"))
 PAGES = {"mechanism-report.png": "results/pilot/mechanism/report.html",
-         "pilot-report.png": "results/pilot/pilot/report.html",
          "tournament-report.png": "results/acausal/confirmatory-s42/report.html",
          "urrp-report.png": "u.html"}
 

@@ -241,33 +241,6 @@ def parser_of(name, monkeypatch):
     return built.value.args[0]
 
 
-def flags_seen(text):
-    """What a shell's generic completion finds: the first long option of each line that begins
-    with a dash."""
-    lines = (line.strip() for line in text.splitlines())
-    found = (re.search(r"(?<![\w-])--[\w-]+", line) for line in lines if line.startswith("-"))
-    return {match[0] for match in found if match}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_shell_finds_every_flag_in_the_help(name, monkeypatch):
-    parser = parser_of(name, monkeypatch)
-    flags = {flag for flag in parser._option_string_actions if flag.startswith("--")}
-    assert flags_seen(parser.format_help()) == flags and {"--json", "--help"} <= flags
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_bash_completion_itself_finds_them(name, monkeypatch):
-    library = "/usr/share/bash-completion/bash_completion"
-    if subprocess.run(["test", "-r", library], check=False).returncode:
-        pytest.skip("bash-completion is not installed")
-    flags = {flag for flag in parser_of(name, monkeypatch)._option_string_actions
-             if flag.startswith("--")}
-    found = subprocess.run(["bash", "-c", f"source {library}; _parse_help ./{name}.py"], cwd=ROOT,
-                           capture_output=True, text=True, check=False)
-    assert set(found.stdout.split()) == flags
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_the_help_says_what_each_flag_means_and_gives_commands_that_parse(name, monkeypatch):
     parser = parser_of(name, monkeypatch)

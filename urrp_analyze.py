@@ -130,7 +130,10 @@ def main(argv) -> cli.Done:
         read = ", ".join(str(path) for path in paths)
         raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
     if sheet:
-        labelled = matched(trials.labelled(analysis.trials, sheet), args.import_labels)
+        labelled = trials.labelled(analysis.trials, sheet)
+        if labelled["unmatched"]:
+            raise UsageError(f"{args.import_labels}: {labelled['unmatched']} ids are of no trial "
+                             "in these files; give the files that the sheet was exported from")
         analysis = analysis._replace(checked=labelled)
     if args.export_labels:
         write_atomic(Path(args.export_labels),
@@ -149,14 +152,6 @@ def main(argv) -> cli.Done:
         return cli.Done(COMPLETE, {}, markdown(report.document(analysis)).rstrip("\n"))
     last = f"open {args.html}" if args.html else "--full prints every table, --html FILE a page"
     return cli.Done(COMPLETE, {}, f"{terminal(report.document(analysis))}\n{last}")
-
-
-def matched(figures, sheet):
-    """The figures of a sheet; `UsageError` where it is of other trials."""
-    if figures["unmatched"]:
-        raise UsageError(f"{sheet}: {figures['unmatched']} ids are of no trial in these files; "
-                         "give the files that the sheet was exported from")
-    return figures
 
 
 def to_stdout(argv) -> bool:

@@ -115,13 +115,12 @@ def usual():
     return {key: config[key] for key in ASKED} | {"models": config["respondents"]}
 
 
-def refuse_other_words(folder: str | None, texts) -> None:
+def refuse_other_words(folder: str, text: str) -> None:
     """Trials of other words would be another instrument under this one's name."""
-    for name, text in texts.items() if folder else ():
-        path = Path(folder) / name
-        if not path.is_file() or path.read_text("utf-8") != text:
-            raise UsageError(f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
-                             "the flag out, or restore the file")
+    path = Path(folder) / SUITE
+    if not path.is_file() or path.read_text("utf-8") != text:
+        raise UsageError(f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
+                         "the flag out, or restore the file")
 
 
 def main(argv) -> cli.Done:
@@ -132,10 +131,11 @@ def main(argv) -> cli.Done:
     limits = cli.concurrency(args.concurrency, config["concurrency"])
     design = {key: config[key] for key in ASKED} | {"models": models}
     run_id = c.run_name(args.run_id, c.default_name("urrp", design, config, choice, usual()))
-    texts = {SUITE: SUITE_PATH.read_text("utf-8")}
-    refuse_other_words(args.prompts, texts)
-    hashes = {path: sha256(text) for path, text in texts.items()}
-    origin = Origin(Path(args.out) / run_id, c.identity(design, hashes, config, choice), texts)
+    suite = SUITE_PATH.read_text("utf-8")
+    if args.prompts:
+        refuse_other_words(args.prompts, suite)
+    identity = c.identity(design, {SUITE: sha256(suite)}, config, choice)
+    origin = Origin(Path(args.out) / run_id, identity, {SUITE: suite})
     collection = instrument(origin)
     if args.dry_run:
         requests = [request for request, _ in collection.calls()]

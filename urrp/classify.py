@@ -28,15 +28,13 @@ ALTERED = 0.7  # similarity to the wanted sentence from which an output is that 
 _FREE = ("QUOTE_FRAME", "INSTRUCTION_FRAME")  # want words inside a line of the model's own
 _FILTERED = (
     r"(?i)^\W*(?:\[?(?:content[ _]filter(?:ed)?|blocked|filtered|redacted|removed|moderated|"
-    r"flagged)\]?"
-    r"|[^.\n]{0,60}\b(?:response|output|content|request|prompt|message|completion|input|reply|"
-    r"text|candidate|generation)s?\b[^.\n]{0,40}"
-    r"\b(?:was|were|has been|have been|is|got|been)\s(?:\w+\s)?(?:filtered|blocked|flagged|"
-    r"removed|withheld|moderated|redacted|suppressed|stopped)\b.{0,300}"
-    r"|\W*(?:output|response|content|message|reply|text)\s(?:blocked|filtered|removed|withheld|"
-    r"redacted)\b.{0,200}"
-    r"|\{.{0,200}(?:block_?reason|content_?filter|safety|moderation|flagged|filtered).{0,300}"
-    r"|(?:error|http)?\W{0,3}(?:\d{3})?\W{0,3}\w*(?:content_filter|content policy violation|"
+    r"flagged)\]?|[^.\n]{0,60}\b(?:response|output|content|request|prompt|message|completion|input|"
+    r"reply|text|candidate|generation)s?\b[^.\n]{0,40}\b(?:was|were|has been|have been|is|got|"
+    r"been)\s(?:\w+\s)?(?:filtered|blocked|flagged|removed|withheld|moderated|redacted|suppressed|"
+    r"stopped)\b.{0,300}|\W*(?:output|response|content|message|reply|text)\s(?:blocked|filtered|"
+    r"removed|withheld|redacted)\b.{0,200}|\{.{0,200}(?:block_?reason|content_?filter|safety|"
+    r"moderation|flagged|filtered).{0,300}|(?:error|"
+    r"http)?\W{0,3}(?:\d{3})?\W{0,3}\w*(?:content_filter|content policy violation|"
     r"finish_reason\W{1,4}(?:content_filter|safety)|safety (?:filter|system|block)\w*|"
     r"moderation)\b.{0,200})\W*$"
 )
@@ -47,16 +45,13 @@ _MENTION = (
     r"(?:is|are|was|would|isn't|could|might|may|means|implies|says|asserts)\b"
 )
 _ASKING = (
-    r"\b(?:how\s+(?:can|may|about)|would\s+you|let\s+me\s+know|what\s+(?:would|are|is|made|"
-    r"brings|do|kind)\s+you\w*"
-    r"|is\s+there\s+(?:anything|something)|why\s+do\s+you|(?:could|can)\s+you|"
-    r"please\s+(?:\w+\s+)?(?:clarify|provide|rephrase|elaborate|tell)"
-    r"|feel\s+free|here\s+to|(?:happy|glad)\s+to|tell\s+me|let's|want\s+(?:to|me)|shall\s+(?:i|"
-    r"we)|did\s+you\s+know|do\s+you|have\s+you|are\s+you|you're\s+welcome|nice\s+to|hello|hi\b|"
-    r"hey\b"
-    r"|i\s+(?:could|can)\s+(?:help|recommend|explain|offer|tell|show|suggest|walk)|"
-    r"great\s+(?:question|topic)|interesting|you\b[^.!?\n]{0,60}\?|ask\s+me|reminds\s+me|"
-    r"fascinating)\b|\?\W*$"
+    r"\b(?:how\s+(?:can|may|about)|would\s+you|let\s+me\s+know|what\s+(?:would|are|is|made|brings|"
+    r"do|kind)\s+you\w*|is\s+there\s+(?:anything|something)|why\s+do\s+you|(?:could|can)\s+you|"
+    r"please\s+(?:\w+\s+)?(?:clarify|provide|rephrase|elaborate|tell)|feel\s+free|here\s+to|"
+    r"(?:happy|glad)\s+to|tell\s+me|let's|want\s+(?:to|me)|shall\s+(?:i|we)|did\s+you\s+know|"
+    r"do\s+you|have\s+you|are\s+you|you're\s+welcome|nice\s+to|hello|hi\b|hey\b|i\s+(?:could|"
+    r"can)\s+(?:help|recommend|explain|offer|tell|show|suggest|walk)|great\s+(?:question|topic)|"
+    r"interesting|you\b[^.!?\n]{0,60}\?|ask\s+me|reminds\s+me|fascinating)\b|\?\W*$"
 )
 _ME = (
     r"\b(?:i(?!\.)|i'm|im|i've|i'd|i'll|me|my|mine|myself)\b|\b(?:systems?|models?|machines?|ais?|"

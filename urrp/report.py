@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -78,14 +78,12 @@ def answer(analysis: Analysis) -> str:
     models = [group for group in analysis.groups if group.temperature is None]
     if len(models) == 1:
         return models[0].summary
-    heads = Counter(group.summary.partition(":")[0].rstrip(".") for group in models)
-    named = {head: [one_line(g.model)[:40] for g in models if g.summary.startswith(head)]
-             for head in heads}  # fmt: skip
-    said = []
-    for head, names in named.items():
-        who = ", ".join(names) if len(names) < 5 else count(len(names), "model")
-        said.append(f"{who}: {head[0].lower()}{head[1:]}")
-    return "; ".join(said) + "."
+    named = defaultdict(list)
+    for group in models:
+        named[group.summary.partition(":")[0].rstrip(".")].append(one_line(group.model)[:40])
+    return "; ".join(
+        f"{', '.join(names) if len(names) < 5 else count(len(names), 'model')}: "
+        f"{head[0].lower()}{head[1:]}" for head, names in named.items()) + "."  # fmt: skip
 
 
 def signature_table(analysis: Analysis) -> Table:
@@ -168,7 +166,8 @@ def figures(group: Metrics) -> list[list[Line]]:
         ["yes/no lock strength", f"{said}{rate(lock.lock, lock.low, lock.high)}",
          lock.why or f"{talks}, {p_is(lock.p)}"],
         ["DECLARE_3, apart", ", ".join(f"{n} {word}" for word, n in third.items()), ""],
-        ["DECLARE_1 − STRUCTURAL_EXACT", _points(test),
+        ["DECLARE_1 − STRUCTURAL_EXACT",
+         (test.why and "–") or f"{signed(100 * test.statistic, 1)} points",
          test.why or f"{p_is(test.p)}, exact permutation test"],
     ]  # fmt: skip
 
@@ -182,11 +181,6 @@ def _estimate(e: Any, say: Callable, scale: float, sign: bool, digits: int = 2) 
 
 def _points(e: Any) -> Line:
     """A difference of shares in percentage points."""
-    value = getattr(e, "value", getattr(e, "statistic", None))
-    if value is None:
-        return "–"
-    if not hasattr(e, "low"):
-        return f"{signed(100 * value, 1)} points"
     return _estimate(e, lambda x: f"{signed(x, 1)} points", 100, True, 1)
 
 
@@ -426,10 +420,8 @@ def csv_file(trials: Iterable[Trial]) -> Iterator[bytes]:
 
 def _row(trial: Trial) -> dict[str, Any]:
     verdict, asked = trial.reading.verdict, trial.asked
-    start, end = verdict.span or ("", "")
-    return {
-        "file": trial.file, "line": trial.line, "model": trial.model,
-        "temperature": trial.temperature, "trial": trial.trial, "prompt_id": asked.prompt_id,
-        "trigger": asked.trigger or "", "category": asked.category, "label": verdict.label,
-        "reason": verdict.reason, "span_start": start, "span_end": end, "output": trial.output,
-    }  # fmt: skip
+    values = (
+        *trial[:5], asked.prompt_id, asked.trigger or "", asked.category, verdict.label,
+        verdict.reason, *(verdict.span or ("", "")), trial.output,
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))

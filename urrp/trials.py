@@ -68,20 +68,13 @@ def _object(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise Refused("bytes that are no UTF-8; save the file as UTF-8") from None
     except json.JSONDecodeError as error:
-        hint = _hint(line.decode().strip())
-        raise Refused(f"broken JSON: {error.msg} at column {error.colno}{hint}") from None
+        raise Refused(f"broken JSON: {error.msg} at column {error.colno}; one object a line, "
+                      "without brackets or commas around it") from None  # fmt: skip
     except ValueError as error:
         raise Refused(f"broken JSON: {error}") from None
     if not isinstance(data, dict):
         raise Refused(f"a JSON {type(data).__name__}, not an object; one object a line")
     return data
-
-
-def _hint(line: str) -> str:
-    """What to do about a line that is a piece of other JSON than JSONL."""
-    if line[:1] == "[" or line in ("]", "],"):
-        return "; a JSON array? one object a line, without brackets"
-    return "; no comma after the object" if line.endswith("},") else ""
 
 
 def _checked(data: Mapping[str, Any]) -> tuple[str, int | str, str]:

@@ -21,7 +21,7 @@ sys.path.append(sys.path.pop(0))  # `statistics` is a neighbour's name in this f
 ROOT = Path(__file__).resolve().parents[1]
 from figures import Figure, beside, number, verdict, wanted  # noqa: E402 - see above
 
-PACKAGES = ("requests", "numpy", "scipy", "statsmodels")
+PACKAGES = ("requests", "numpy", "scipy")
 PARTS = {
     "runner.py": ("The call layer and the start of every script",
                   "Against a loopback server that answers after 0.2 s. The ideal of a case is "
@@ -76,7 +76,7 @@ def versions() -> str:
             said.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             said.append(f"{name} not installed")
-    code = "cat(as.character(getRversion())); for (p in c('lme4', 'glmmTMB')) cat('', p, " \
+    code = "cat(as.character(getRversion())); for (p in 'lme4') cat('', p, " \
            "tryCatch(as.character(packageVersion(p)), error = function(e) 'not installed'))"
     try:
         done = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True)

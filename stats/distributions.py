@@ -131,7 +131,7 @@ def t_quantile(p: float, df: float) -> float:
     while t_sf(high, df) > tail:
         high *= 2
     root = solve(lambda t: t_sf(t, df) - tail, 0.0, high)
-    return root if p > 0.5 else -root
+    return root if p >= 0.5 else -root
 
 
 def chi2_sf(x: float, df: int) -> float:

@@ -275,7 +275,7 @@ def test_a_share_has_its_wilson_interval():
 @pytest.mark.parametrize(("x", "y"), [(0.5, 0.5), (0.97, 0.8), (0.1, 0.03), (0.7, 0.4)])
 def test_the_interval_covers(units, x, y):
     """Bulletins differ by 0.8 logits and their cells by 0.4; the larger table is made by
-    benchmarks/statistics.py."""
+    benchmarks/coverage.py."""
     truth, samples, covered = true_difference(x, y), 1200 // units, 0
     for seed in range(samples):
         counts = stats.tally(drawn(f"{units}{x}{y}{seed}", units, 12, x=x, y=y))

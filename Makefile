@@ -65,8 +65,8 @@ analyze:  ## every figure and file of RUNS=results/pilot again, from the journal
 adjudicate: $(NEED)  ## two models rate policies of RUNS=… blind; MODELS=a,b
 	@$(RUN) adjudicate.py $(or $(RUNS),results/acausal/confirmatory-s42) $(CALL_FLAGS)
 
-calibrate:  ## planted effects and confounds: what each gate says of them (ARGS='--reps 1000 --jobs 2')
-	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 40 --jobs 2)
+calibrate:  ## respondents whose behaviour is known: what is said of them (ARGS='--reps 1000 --jobs 2')
+	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 20 --jobs 2)
 
 report:  ## results/index.html: every run with its state, headline and link
 	@$(PYTHON) analyze.py --index results $(wildcard urrp_runs.jsonl) $(wildcard pd-agents/data)

@@ -23,7 +23,7 @@ from pathlib import Path
 from cirrus import instruments
 from cirrus.judge.rows import places, read_study, without_ratings
 from cirrus.markers import ratings
-from cirrus.reports import calibration, pilot, study
+from cirrus.reports import pilot, study
 from cirrus.reports.exports import gist, write_analysis, write_figures
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
 from common.artifacts import write_atomic
@@ -187,7 +187,7 @@ def headline(name, answer):
 # {instrument: what its analysis found, for the index}
 HEADLINES = {"pilot": headline("pilot-analysis.json", pilot.answer),
              "tournament": headline("acausal-analysis.json", study.answer),
-             "calibration": headline("calibration.json", calibration.answer),
+             "calibration": headline("calibration.json", lambda out: out["summary"]),
              "urrp": collect.headline}
 
 

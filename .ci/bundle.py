@@ -33,7 +33,7 @@ COMMANDS = {
     "tournament": ("run_tournament", [], "agents write policies and meet"),
     "analyze": ("analyze", [], "analyse or verify runs"),
     "adjudicate": ("adjudicate", [], "models rate policies, blind"),
-    "calibrate": ("calibrate", [], "planted populations: who is called what"),
+    "calibrate": ("calibrate", [], "respondents whose behaviour is known: who is called what"),
     "urrp-run": ("urrp_run", [], "collect URRP trials"),
     "urrp": ("urrp_analyze", [], "analyse a file of URRP trials"),
 }

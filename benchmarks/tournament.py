@@ -90,28 +90,6 @@ def verification(folder):
     yield Figure("verification of the default run", wall, "s")
 
 
-def scheduler(folder):
-    """A scheduler that nobody listens at."""
-    start = time.monotonic()
-    subprocess.run([sys.executable, str(ROOT / "run_tournament.py"), "--out", str(folder),
-                    "--scheduler", "tcp://127.0.0.1:9"], stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
-    yield Figure("an unreachable scheduler is told after", time.monotonic() - start, "s", 10)
-
-
-def replication(folder):
-    """One replication of the calibration, the best of fifteen, in this process."""
-    from cirrus.calibrate.replicate import read_size, replicate
-    for size, what, most in (("10", "a pilot of 160 trials", 30), ("10x1", "a confirmatory plan",
-                                                                   None)):
-        times = []
-        for rep in range(15):
-            start = time.perf_counter()
-            replicate("compliance", read_size(size), rep, 42, False)
-            times.append(time.perf_counter() - start)
-        yield Figure(f"calibration, one replication of {what}", 1000 * min(times), "ms", most)
-
-
 def _live(folder, double, *flags):
     config = folder / "live.json"
     config.write_text(json.dumps({
@@ -167,8 +145,8 @@ def dry(folder):
     yield Figure("estimated cost of the default", json.loads(said.stdout)["projected_usd"], "$", 10)
 
 
-MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, scheduler,
-                                    replication, latency, budget, dry)}
+MEASURES = {f.__name__: f for f in (default, large, confirmatory, verification, latency,
+                                    budget, dry)}
 
 
 def figures():

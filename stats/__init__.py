@@ -11,8 +11,6 @@ from .bootstrap import bootstrap_ci
 from .contrasts import (
     contrast,
     counted_against,
-    established,
-    established_p,
     holm,
     log_odds_contrast,
     tally,

@@ -103,22 +103,6 @@ def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContra
     )
 
 
-def established(counts: Tally, weights: Weights, level: float = 0.95) -> bool:
-    """Whether `contrast(…).low` is above 0, without looking for the limits: for simulations."""
-    return established_p(counts, weights, level) is not None
-
-
-def established_p(counts: Tally, weights: Weights, level: float = 0.95) -> float | None:
-    """The p of the sign-flip test where the contrast is established, None elsewhere."""
-    compared = _compared(counts, weights)
-    values = compared.values
-    if not values or math.fsum(values) <= 0:
-        return None
-    p = sign_flip_test(values).p
-    rejected = p <= (1 - level) * (1 + 1e-12)
-    return p if rejected and _least_reach(compared, level, -1) > 0 else None
-
-
 def counted_against(counts: Tally, weights: Weights) -> Tally:
     """The tally as if every missing outcome had come out against the contrast (Manski 1990)."""
     return {

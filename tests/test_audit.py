@@ -91,11 +91,10 @@ def again(python, folder, out):
         copy = shutil.copytree(folder, out / folder.name)
         made = {path.name: path for path in copy.iterdir()
                 if not path.name.startswith(
-                    ("manifest", "journal", "prompts", "replications", "."))}
+                    ("manifest", "journal", "prompts", "."))}
         for path in made.values():
             path.unlink()
-        command = ["analyze.py", copy] if (folder / "trials.jsonl.gz").is_file() else [
-            "calibrate.py", "--out", copy, "--populations", "coin", "--sizes", "10", "--reps", "1"]
+        command = ["analyze.py", copy]
     done = subprocess.run([python, *command], cwd=ROOT, capture_output=True, text=True,
                           check=False, env=clean_environment())
     assert done.returncode == 0, done.stderr
@@ -103,11 +102,9 @@ def again(python, folder, out):
 
 
 def studies():
-    """Folders whose files are one analysis: a pilot, a collection, the folder of a plan, or a
-    calibration."""
+    """Folders whose files are one analysis: a pilot, a collection, the folder of a plan."""
     return sorted({run.parent if (run.parent / "acausal-analysis.json").is_file() else run
-                   for run in RUNS} | {path.parent for path in
-                                       EXAMPLES.rglob("replications.jsonl.gz")})
+                   for run in RUNS})
 
 
 # That a pilot's figures are the same under every Python is what --verify has said of them above.

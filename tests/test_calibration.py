@@ -1,207 +1,212 @@
-"""A replication goes through the real pipeline, and what a population has earned."""
+"""What is said of known respondents: rows as rendered prompts give them, claims by their limits.
 
+    python3 tests/test_calibration.py --write   # the committed files and README's table, derived
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
 
 import pytest
-from conftest import run_in
-from study_rows import conducted
 
-from cirrus.ask.respondents import respondent
-from cirrus.calibrate import replicate as c
-from cirrus.calibrate import studies
-from cirrus.calibrate.studies import Study, asked, planted
-from cirrus.calibrate.table import earned
-from cirrus.judge import mechanism
-from cirrus.judge import rivals as nine
-from cirrus.judge.pilot import analyse as analyse_pilot
-from cirrus.judge.rows import decisions, read_study
-from cirrus.judge.study import analyse
-from common import UsageError
-from common.artifacts import read_jsonl
-from common.rng import SeededRandom as Stream
-from common.verify import find_runs
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-# What a server would add, and what nothing is computed from.
-BESIDE = {"prompt_tokens": None, "output_tokens": None, "cost_usd": None, "power_after": None,
-          "model": "", "served_model": ""}
-UNSEEN = BESIDE | {"reasoning_tokens": None, "payoff": None, "text": ""}
+import calibrate as c  # noqa: E402
+from cirrus.ask.populations import RIVALS, earned  # noqa: E402
+from cirrus.ask.respondents import respondent  # noqa: E402
+from common import UsageError  # noqa: E402
+from common.artifacts import read_bytes, write_atomic  # noqa: E402
+
+COMMITTED = ROOT / "results/examples/calibration"
+README = ROOT / "README.md"
+CALLED = re.compile(r"\| respondent \(SIMULATED\) \|.*?\n\n", re.S)
+SHOWN = ("coin", "label-biased", "length", "altruist", "reciprocal", "conformist", "additive",
+         "additive-logit", "intention-kind", "causal-influence", "updateless", "superrational")
 
 
-def in_order(rows):
-    return sorted(rows, key=lambda row: row["id"])
+def held():
+    """(header, records) of the committed calibration."""
+    header, *records = map(json.loads, read_bytes(
+        COMMITTED / "replications.jsonl.gz").splitlines())
+    return header, records
 
 
-# --- the pipeline, and the short way through it ------------------------------------------------
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """The three plans of two agents, conducted, journalled, written and read back."""
-    out = tmp_path_factory.mktemp("plans")
-    planned = studies.tournament_runs(2, [7], model="superrational")
-    for name in studies.ALL_PLANS:
-        conducted(out, [run for run in planned if run.folder.startswith(name)], name)
-    return read_study(find_runs([str(out)]))
-
-
-def test_a_replication_has_the_decisions_of_the_real_runs(study):
-    real = {row.id: row for run in study.runs for row in decisions(run)}
-    held = studies.collect(respondent("superrational"), studies.tournament_runs(2, [7]))
-    assert len(held.rows) == len(real) == (10 * 8 + 2 * 10 + 16 * 10 + 8 * 8) * 2
-    for row in held.rows:
-        assert row._replace(**BESIDE) == real[row.id]._replace(**BESIDE)
+def called_table(out):
+    """README's table."""
+    lines = ["| respondent (SIMULATED) | what it does | earned | at most `cue-responsive` | "
+             "`correlation-sensitive` |", "|---|---|---|---|---|"]
+    for name in SHOWN:
+        row = out["populations"][name]["mechanism"]
+        above = c.words_above(row)["k"]
+        n = row["replications"]
+        cells = (f"{k:,} of {n:,}" if k else "0" for k in (n - above, above))
+        lines.append(f"| `{name}` | {out['populations'][name]['what']} | {row['earned']} | "
+                     f"{' | '.join(cells)} |")
+    return "\n".join(lines) + "\n\n"
 
 
-def test_a_replication_says_what_the_real_analysis_says(study, monkeypatch):
-    monkeypatch.setattr(c, "SeededRandom", lambda *path: type("", (), {
-        "getrandbits": lambda self, n: 7})() if path[1] == "calibration" else Stream(*path))
-    record = c.replicate("superrational", c.read_size("2x1"), 0, 1, fit=True)
-    real = analyse(study)
-    effect = real["established"]["effects"]["primary"]
-    assert record["word"] == real["verdict"]["word"] == "cue-responsive"
-    assert record["open"] == real["verdict"]["open"]
-    assert record["primary"] == pytest.approx([effect["value"], effect["low"], effect["high"]],
-                                              rel=1e-5)
-    assert record["gates"] == {gate["gate"]: [gate["as_specified"]["verdict"],
-                                              gate["established"]["verdict"]]
-                               for gate in real["gates"]}
-    assert record["met"] == real["primary"]["met"]
-    assert record["tripped"] == {wire["tripwire"]: wire["tripped"] for wire in real["tripwires"]}
+# --- rows ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("design, asks", [
+    ("2x2", ("sloppy", "bulletins-1", "reciprocal")), ("2x2", ("refuses-to-defect", "L2-only")),
+    ("mechanism", ("one-wording-only", "true-40-at-50-sd1")), ("mechanism", ("truncating",))])
+def test_answers_are_those_that_rendered_prompts_give(design, asks):
+    models = {f"m{at}": name for at, name in enumerate(asks)}
+    study = c.Study(design, 2, 9, tuple(models))
+    by_id = {row["id"]: row for row in c.planted(study, models)}
+    rendered = c.asked(study, {model: respondent(name, 9) for model, name in models.items()})
+    assert len(by_id) == len(rendered) > 0
+    for row in rendered:
+        short = by_id[row["id"]] | {"text": row["text"]}
+        assert {key: row[key] for key in short} == short
 
 
-@pytest.mark.parametrize("population, plan", [
-    ("superrational", "confirmatory"), ("policies-1", "holdout"), ("bulletins-1", "confirmatory"),
-    ("truncating", "ablation"), ("memorised-main", "holdout"), ("copycat", "confirmatory")])
-def test_the_short_way_through_a_tournament_gives_the_same_rows(population, plan):
-    long = studies.collect(respondent(population, 4), studies.tournament_runs(2, [7, 8], [plan]))
-    short = studies.short(population, 4, 2, (7, 8), (plan,))
-    assert [row._replace(**UNSEEN) for row in short.rows] == [
-        row._replace(**UNSEEN) for row in long.rows]
-    assert (short.policies, short.written) == (long.policies, long.written)
+# Some lie where a bound of the mechanism study's rule decides: missing decisions, what a lot takes.
+RECOUNTED = {"2x2": [("superrational", 3), ("bulletins-1", 19), ("pool-of-rivals", 7),
+                     ("missing-flatters", 1), ("deterministic", 0)],
+             "mechanism": [("additive", 2), ("true-40-at-50-sd1", 1), ("fifth-against", 0),
+                           ("lot-discount", 11), ("superrational", 0), ("label-biased", 1),
+                           ("missing-a-little", 4), ("always-preempt", 0)]}
 
 
-@pytest.mark.parametrize("design, models", [
-    ("2x2", {"a": "sloppy", "b": "bulletins-1", "c": "reciprocal"}),
-    ("2x2", {"a": "refuses-to-defect", "b": "L2-only"}),
-    ("mechanism", {"a": "one-wording-only", "b": "true-40-at-50-sd1"}),
-    ("mechanism", {"a": "length"}), ("mechanism", {"a": "truncating"})])
-def test_the_short_way_through_a_one_shot_study_gives_the_same_rows(design, models):
-    study = Study(design, 2, models, world=5)
-    long, short = in_order(asked(study, 9)), in_order(planted(study, 9))
-    kept_apart = {"text"}
-    assert short and [{key: row[key] for key in one.keys() - kept_apart}
-                      for one, row in zip(short, long, strict=True)] == [
-        {key: one[key] for key in one.keys() - kept_apart} for one in short]
+def test_committed_records_are_counted_again_and_committed_files_follow_from_them():
+    header, records = held()
+    stored = {(one["population"], one["design"], one["rep"]): one for one in records}
+    for design, chosen in RECOUNTED.items():
+        for name, rep in chosen:
+            seed = c.seed_of(header["seed"], design, c.RUNS[design], rep)
+            work = c.Work(c.Study(design, c.RUNS[design], seed), rep, (name,), False, None)
+            assert c.replicate_all(work) == [stored[name, design, rep]]
+    for name, content in c.derived(header, records).items():
+        made = content if isinstance(content, bytes) else content.encode()
+        assert (COMMITTED / name).read_bytes() == made, f"python3 {Path(__file__).name} --write"
+    assert CALLED.search(README.read_text("utf-8"))[0] == called_table(c.table(header, records))
 
 
-def test_a_pilot_has_the_trials_of_the_real_run(cli, tmp_path):
-    assert cli("run_pilot.py", "--models", "compliance", "--runs", 3, "--seed", 5).returncode == 0
-    real = [row for _, row in read_jsonl(run_in(tmp_path / "results/pilot") / "trials.jsonl.gz")]
-    rows = planted(Study("2x2", 3, {"compliance": "compliance"}), 5)
-    same = ("id", "S", "C", "bulletin", "variant", "label_scheme", "order", "cooperates", "status")
-    assert [[row[key] for key in same] for row in in_order(rows)] == [
-        [row[key] for key in same] for row in in_order(real)]
+def test_counts_are_the_same_on_any_number_of_processes_and_probes_stand_beside(cli, tmp_path):
+    flags = ("--populations", "superrational,coin", "--reps", 2, "--runs", 3, "--probes")
+    for jobs in (1, 2):
+        done = cli("calibrate.py", *flags, "--jobs", jobs, "--out", f"jobs{jobs}")
+        assert done.returncode == 0, done.stderr
+    for path in (tmp_path / "jobs1").iterdir():
+        assert path.read_bytes() == (tmp_path / "jobs2" / path.name).read_bytes()
+    out = json.loads((tmp_path / "jobs1/calibration.json").read_text("utf-8"))
+    beliefs = {name: row["mechanism"]["probes"]["beliefs"]
+               for name, row in out["populations"].items()}
+    assert beliefs["superrational"] > .5 > .1 > beliefs["coin"] and out["replications"] == 8
+    assert "influence denied" in (tmp_path / "jobs1/calibration.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("population", [
-    "superrational", "coin", "conformist", "sloppy", "missing-a-little", "always-coordinate",
-    "L2-only", "deterministic", "one-against", "true-20-at-30-sd1"])
-def test_a_pilot_s_record_says_what_the_real_analysis_says(population):
-    size = c.read_size("10")
-    for rep in range(2):
-        record = c.replicate(population, size, rep, 42)
-        study = c.oneshot_of(population, size, record["drawn"])
-        out = analyse_pilot(asked(study, record["drawn"]), {
-            "config": study.config(record["drawn"]), "provider": "simulated"}, None)
-        assert {key: record[key] for key in ("word", "models", "open")} == {
-            key: out["verdict"][key] for key in ("word", "models", "open")}
-        assert record["may"] == len(out["claims"]["may"]) == sum(record["claims"].values())
-        effect = out["pooled"]["effects"]["primary"]
-        assert record["primary"] == pytest.approx(
-            [effect["value"], effect["low"], effect["high"]], rel=1e-5)
+# --- a user's own respondents ------------------------------------------------------------------
+
+def test_the_example_of_the_docs_is_called_what_it_is(cli, tmp_path):
+    page = (ROOT / "docs/howto.md").read_text("utf-8")
+    (tmp_path / "mine.py").write_text(page.split("```python\n")[1].split("```")[0], "utf-8")
+    done = cli("calibrate.py", "--rivals", "mine.py", "--reps", 1)
+    assert done.returncode == 0, done.stderr
+    out = json.loads((tmp_path / "results/calibration/calibration.json").read_text("utf-8"))
+    assert out["populations"].keys() == {"flatterer", "long-texts"}
+    row = out["populations"]["flatterer"]
+    assert row["2x2"]["words"]["cue-responsive"] == row["mechanism"]["words"]["cue-responsive"] == 1
+    assert row["mechanism"]["earned"] is None and row["mechanism"]["covered"]["n"] == 0
 
 
-@pytest.mark.parametrize("population, size, word", [
-    ("coin", "m12", "not shown"), ("superrational", "m12", "correlation-sensitive"),
-    ("true-57-at-30", "m12", "correlation-sensitive"), ("additive", "m12", "cue-responsive"),
-    ("always-preempt", "m12", "not evaluable"), ("missing-a-little", "m12", ""),
-    ("misreader", "m12", "correlation-sensitive"), ("fifth-against", "m6", ""),
-    ("true-57-at-30", "m12b10", "correlation-sensitive"),
-    ("pool-of-rivals", "m6", "cue-responsive"), ("deterministic", "m12b9", "cue-responsive")])
-def test_a_mechanism_study_s_record_says_what_the_real_analysis_says(population, size, word):
-    said = set()
-    for rep in range(2):
-        record = c.replicate(population, c.read_size(size), rep, 42)
-        study = c.oneshot_of(population, c.read_size(size), record["drawn"])
-        facts = {"config": study.config(record["drawn"]), "provider": "simulated"}
-        rows = planted(study, record["drawn"])
-        out = mechanism.analyse(rows, facts, None)
-        assert (record["word"], record["models"]) == (
-            out["verdict"]["word"], out["verdict"]["models"])
-        said.add(record["word"])
-    assert word in said or not word
+@pytest.mark.parametrize("text, said", [
+    ("RESPONDENTS = {'one': lambda request, rng: 1 / 0}", "ZeroDivisionError"),
+    ("RESPONDENTS = {'one': lambda request, rng: 3}", "answered 3"),
+    ("RESPONDENTS = {'one': lambda request, rng: ('x', 'odd')}", "finish_reason"),
+    ("RESPONDENTS = {'coin': lambda request, rng: 'x'}", "choose another"),
+    ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound")])
+def test_a_fault_of_the_file_is_one_line(cli, tmp_path, text, said):
+    (tmp_path / "mine.py").write_text(text)
+    done = cli("calibrate.py", "--rivals", "mine.py", "--reps", 1)
+    assert done.returncode == 2 and said in done.stderr
+    assert len([line for line in done.stderr.splitlines() if line.startswith("error")]) == 1
+    assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("population", ["superrational", "missing-a-little", "true-20-at-50-sd1"])
-def test_the_brief_proof_has_the_p_of_the_whole_evidence(population):
-    study = Study("mechanism", 6, {"m": population}, world=3)
-    counts = nine.tally(planted(study, 3))
-    whole, brief = nine.evidence(counts), nine.proof_in_brief(counts)
-    assert brief.p == whole["p"] and brief.units == whole["units"]
-    assert all(brief.required.values()) == all(whole["required"].values())
+@pytest.mark.parametrize("flags, said", [
+    (("--reps", "0"), "--reps"), (("--jobs", "0"), "--jobs"), (("--runs", "1"), "--runs"),
+    (("--seed", "-1"), "--seed"), (("--populations", "coins"), "coins")])
+def test_bad_input_is_a_usage_error(flags, said):
+    with pytest.raises(UsageError, match=said):
+        c.main(flags)
 
 
-def test_every_positive_sentence_of_a_pilot_is_counted_under_a_name():
-    record = c.replicate("deterministic", c.read_size("20"), 0, 42)
-    assert record["claims"] == dict.fromkeys(c.CLAIMS, True) and record["may"] == len(c.CLAIMS)
-
-
-@pytest.mark.parametrize("name", ["1", "0", "10x", "x4", "10x0", "1x4", "ten", "10x4x2", "-3", "",
-                                  "m0", "m12b0", "m12b21", "m12b", "b10"])
-def test_what_is_no_size_is_refused(name):
-    with pytest.raises(UsageError, match="--sizes"):
-        c.read_size(name)
-
-
-def test_the_same_replication_is_the_same_whatever_else_is_done():
-    size = c.read_size("4x1")
-    first = c.replicate("coin", size, 3, 42, fit=False)
-    c.replicate("superrational", size, 0, 42, fit=False)
-    assert c.replicate("coin", size, 3, 42, fit=False) == first
-    assert c.replicate("coin", size, 4, 42, fit=False) != first
-
-
-# --- what is earned ----------------------------------------------------------------------------
+# --- what is earned, and what is claimed -------------------------------------------------------
 
 @pytest.mark.parametrize("name, pilot_word, mechanism_word, lacks", [
     ("superrational", "cue-responsive", "correlation-sensitive", ""),
-    ("deterministic", "cue-responsive", "correlation-sensitive", ""),
     ("true-10-at-80-sd1", "cue-responsive", "correlation-sensitive", ""),
+    ("updateless", "cue-responsive", "correlation-sensitive", ""),
     ("coin", "not shown", "not shown", "HP-LA HP-LP HP-RV HP-UN interaction log-odds labels"),
     ("conformist", "cue-responsive", "cue-responsive", "HP-LP HP-UN interaction log-odds"),
     ("additive", "cue-responsive", "cue-responsive", "interaction log-odds scale"),
     ("additive-logit", "cue-responsive", "cue-responsive", "log-odds scale"),
-    ("free-rider", "cue-responsive", "cue-responsive", "scale"),
     ("lot-discount", "cue-responsive", "cue-responsive", "scale"),
     ("word-only", "cue-responsive", "cue-responsive", "labels"),
-    ("updateless", "cue-responsive", "correlation-sensitive", ""),
-    ("misreader", "cue-responsive", "correlation-sensitive", ""),
-    ("causal-influence", "cue-responsive", "correlation-sensitive", ""),
     ("missing-damps", "cue-responsive", "cue-responsive", "missing"),
     ("reversed", "not shown", "not shown",
      "HP-LA HP-LP HP-RV HP-UN interaction log-odds labels"),
-    ("pool-of-rivals", "cue-responsive", "cue-responsive", "HP-UN interaction log-odds"),
-])
+    ("one-against", "cue-responsive", "correlation-sensitive", ""),
+    ("pool-of-rivals", "cue-responsive", "cue-responsive", "HP-UN interaction log-odds")])
 def test_the_word_that_a_population_deserves(name, pilot_word, mechanism_word, lacks):
     assert earned(name, "2x2").word == pilot_word
     assert earned(name, "mechanism")[:2] == (mechanism_word, tuple(lacks.split()))
 
 
 def test_what_is_true_of_a_population_follows_from_its_rule():
-    # −0.8 + 1.0 + 0.8 + 1.2 against −0.8, without a policy; with one, ±0.6 or 0 at equal odds.
+    # −0.8 + 1.0 + 0.8 + 1.2 against −0.8
     assert earned("superrational", "2x2").primary == pytest.approx(0.90025 - 0.31003, abs=1e-5)
-    assert earned("superrational", "tournament").primary == pytest.approx(
-        ((0.83202 + 0.90025 + 0.94268) - (0.19782 + 0.31003 + 0.45017)) / 3, abs=1e-4)
-    assert earned("compliance-cued", "tournament").primary == pytest.approx(
-        earned("superrational", "tournament").primary / 2)
-    assert earned("compliance", "tournament").primary == 0
     assert earned("one-against", "2x2").primary == pytest.approx(
         earned("superrational", "2x2").primary / 2)
+    assert {name for name in RIVALS if not earned(name, "mechanism").lacks} == {
+        "causal-influence", "few-bulletins", "hofstadter", "intention-kind", "misreader",
+        "one-wording-only", "updateless"}
+
+
+CORRELATION = "correlation-sensitive, "
+FALSE = {"word": "cue-responsive"}
+HIGH = {"word": "correlation-sensitive"}
+
+
+# population, design, claim, what a record has in the first k of n, {(k, n): met}. Wilson's limits
+# for k of n, by prop.test(correct = FALSE) of R, lie on either side of the claim's limit.
+@pytest.mark.parametrize("name, design, claim, has, cases", [
+    ("coin", "2x2", "cue-responsive, which is not earned: upper limit at most 5%", FALSE,
+     {(0, 100): True, (3, 100): None, (12, 100): False, (24, 1000): True, (66, 1000): False,
+      (0, 19): None}),
+    ("coin", "2x2", "any positive sentence, where there is nothing: upper limit at most 8%",
+     {"positive": 1}, {(1, 100): True, (6, 100): None, (20, 100): False}),
+    ("bulletins-1", "2x2", "the test over bulletins rejects: upper limit at most 8%",
+     {"rejects": True}, {(1, 100): True, (6, 100): None, (20, 100): False}),
+    ("coin", "2x2", "the 95% interval of HP − LA covers it: lower limit at least 93%",
+     {"covers": True}, {(100, 100): True, (95, 100): None, (80, 100): False}),
+    ("conformist", "2x2", "a word above cue-responsive: upper limit at most 5%", HIGH,
+     {(0, 100): True, (12, 100): False}),
+    ("word-only", "mechanism", f"{CORRELATION}lacking 1 of what it needs: upper limit at most 5%",
+     HIGH, {(24, 1000): True, (40, 1000): None, (66, 1000): False}),
+    ("additive", "mechanism", f"{CORRELATION}lacking 2 or more of what it needs: upper limit at "
+     "most 3%", HIGH, {(10, 1000): True, (24, 1000): None, (66, 1000): False}),
+    ("true-40-at-50", "mechanism", f"{CORRELATION}of a true effect of 40 points: lower limit at "
+     "least 85%", HIGH, {(95, 100): True, (85, 100): None, (70, 100): False}),
+    ("true-30-at-30-sd1", "mechanism", f"{CORRELATION}of a true effect of 30 points: lower limit "
+     "at least 55%", HIGH, {(70, 100): True, (60, 100): None, (40, 100): False})])
+def test_a_claim_is_met_where_the_interval_says_so(name, design, claim, has, cases):
+    usual = {"population": name, "word": "not shown", "positive": 0, "covers": False,
+             "rejects": False}
+    for (k, n), met in cases.items():
+        row = c.counted(name, design, [usual | (has if at < k else {}) for at in range(n)])
+        found = {one["what"]: one for one in c.claims(name, design, row, True)}
+        assert found[claim]["met"] is met, (k, n)
+        assert (found[claim]["figure"]["k"], found[claim]["figure"]["n"]) == (k, n)
+
+
+if __name__ == "__main__" and "--write" in sys.argv:
+    kept = held()
+    for file, made in c.derived(*kept).items():
+        write_atomic(COMMITTED / file, made)
+    README.write_text(CALLED.sub(lambda _: called_table(c.table(*kept)),
+                                 README.read_text("utf-8")), "utf-8")

@@ -53,8 +53,8 @@ def here(made, tmp_path):
     ((*PILOT, "--dry-run"), "calls", 4),
     ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),   # two policies, three encounters
     ((*URRP, "--dry-run"), "calls", 23),
-    (("calibrate.py", "--dry-run", "--reps", "3", "--populations", "coin", "--sizes", "10"),
-     "replications", 3)])
+    (("calibrate.py", "--reps", "3", "--populations", "coin", "--runs", "2"),
+     "replications", 6)])
 def test_a_command_that_calls_models_says_one_object(shell, command, key, value):
     assert said(shell(*command, "--json"))[key] == value
 
@@ -111,7 +111,7 @@ def test_the_page_tells_the_keys_that_there_are(cli, here, row, command):
     ((*TOURNAMENT, "--preregister"), "--plan"),
     ((*TOURNAMENT, "--agents", "two"), "invalid int value: 'two'"),
     ((*URRP, "--temperatures", "hot"), "hot"),
-    (("calibrate.py", "--sizes", "none"), "none"),
+    (("calibrate.py", "--populations", "none"), "none"),
     (("analyze.py", "nowhere"), "no run here"),
     (("analyze.py",), "required: RUN"),
     (("analyze.py", "--verify", "nowhere"), "no run here"),

@@ -1,10 +1,6 @@
-"""docs/methods.md is true: its snippets print what it shows, its table of deviations holds.
-
-    python3 tests/test_methods_doc.py     # writes the table of calibration figures from its JSON
-"""
+"""docs/methods.md is true: its snippets print what it shows, its table of deviations holds."""
 
 import doctest
-import json
 import os
 import re
 import shlex
@@ -22,12 +18,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import test_stats_reference as reference  # noqa: E402
 
 import stats  # noqa: E402
-from cirrus.calibrate.table import higher  # noqa: E402
 
 DOC = ROOT / "docs" / "methods.md"
 TEXT = DOC.read_text(encoding="utf-8")
-CALIBRATION = ROOT / "results" / "examples" / "calibration" / "calibration.json"
-MARK = "<!-- calibration figures -->"
 DEFINITION = "second computation straight from the definition (definitions.py)"
 
 
@@ -159,86 +152,3 @@ def test_no_deviation_is_stated_beyond_what_the_reference_test_allows():
         allowed = entry["tolerance"]
         allowed = max(allowed.values()) if isinstance(allowed, dict) else allowed
         assert float(stored[entry["function"], entry["peer"]][2]) <= allowed, entry["function"]
-
-
-# --- calibration -------------------------------------------------------------------------------
-
-# What is shown of calibration.json: words, kind of study, population, field, what must come out.
-FIGURES = (
-    ("pilot: the interval over bulletins covers", "pilots", "superrational", "covered",
-     "at least 93%"),
-    ("pilot: the interval over bulletins covers", "pilots", "coin", "covered", "at least 93%"),
-    ("pilot: the test over bulletins rejects", "pilots", "coin", "rejected", "at most 5%"),
-    ("pilot: the test over bulletins rejects", "pilots", "bulletins-1", "rejected", "at most 5%"),
-    ("pilot: any positive sentence", "pilots", "coin", "positive", "at most 5%"),
-    ("pilot: any positive sentence", "pilots", "missing-a-little", "positive", "at most 5%"),
-    ("plan: the interval over bulletins covers", "tournaments", "superrational", "covered",
-     "at least 93%"),
-    ("plan: the test over bulletins rejects", "tournaments", "coin", "rejected", "at most 5%"),
-    ("plan: the test over bulletins rejects", "tournaments", "bulletins-1", "rejected",
-     "at most 5%"),
-)
-# Of whom it is shown how often each is called cue-responsive.
-CALLED = ("coin", "superrational", "deterministic", "conformist", "missing-flatters",
-          "true-10-at-50", "true-20-at-50", "true-30-at-50", "true-40-at-50", "true-57-at-30")
-# Of whom it is shown how often a mechanism study calls each correlation-sensitive.
-PROVEN = ("additive", "additive-logit", "conformist-symmetric", "conformist-entry-averse",
-          "first-place-only", "word-only", "true-20-at-50-sd0.5", "true-30-at-50-sd0.5",
-          "true-40-at-50-sd0.5", "superrational", "hofstadter")
-
-
-def calibration_lines(out):
-    """The table between the marks."""
-    reps = {row["reps"] for row in out["pilots"] + out["mechanisms"] + out["tournaments"]}
-    lines = [f"SIMULATED, seed {out['seed']}, {_range(reps)} replications of each, "
-             "shares with 95% intervals.", "", "| what | planted | by size | wanted |",
-             "|---|---|---|---|"]
-    rows = [(*entry, lambda row, field=entry[3]: row[field]) for entry in FIGURES] + [
-        ("called cue-responsive", kind, name, "", "", lambda row: row["words"]["cue-responsive"])
-        for kind in ("pilots", "tournaments") for name in CALLED] + [
-        ("mechanism study: called correlation-sensitive", "mechanisms", name, "", "",
-         lambda row: higher(row["words"])) for name in PROVEN]
-    for words, kind, population, _, wanted, figure in rows:
-        found = [(row["size"], figure(row)) for row in out[kind]
-                 if row["population"] == population and figure(row)["n"]]
-        shares = "; ".join(f"{size}: {100 * own['share']:.1f}% ({100 * own['low']:.1f} to "
-                           f"{100 * own['high']:.1f})" for size, own in found)
-        if shares:
-            earned = next(row["earned"]["word"] for row in out[kind]
-                          if row["population"] == population)
-            lines.append(f"| {words} | {population} | {shares} | {wanted or f'earned: {earned}'} |")
-    sizes = "; ".join(f"{gate}: {own['size'] or 'none of those tried'}"
-                      for gate, own in out["minimum_sizes"].items() if own["tried"])
-    lines = [*lines, *([f"| smallest size at which a gate passes in 80% | superrational | {sizes} "
-                       "| |"] if sizes else [])]
-    return [*lines, "", unmet(out)]
-
-
-def unmet(out):
-    """How many claims are met, and each one that is not."""
-    claims = out["expectations"]
-    met = [claim["met"] for claim in claims]
-    lost = [f"“{claim['what']}” ({claim['population']}, {claim['size']}: {claim['figure']['k']} of "
-            f"{claim['figure']['n']})" for claim in claims if claim["met"] is False]
-    return (f"Of {len(claims)} claims {met.count(True)} are met, {met.count(None)} open, "
-            f"{met.count(False)} not met{': ' if lost else ''}{'; '.join(lost)}.")
-
-
-def _range(numbers):
-    return " to ".join(f"{n:,}" for n in sorted({min(numbers), max(numbers)}))
-
-
-def with_calibration(text, out):
-    head, _, rest = text.partition(MARK)
-    return "\n".join([head + MARK, *calibration_lines(out), MARK + rest.partition(MARK)[2]])
-
-
-@pytest.mark.skipif(not CALIBRATION.is_file(), reason="no calibration is committed")
-def test_calibration_figures_are_those_of_the_committed_calibration():
-    out = json.loads(CALIBRATION.read_text(encoding="utf-8"))
-    assert with_calibration(TEXT, out) == TEXT, f"run: python3 {Path(__file__).relative_to(ROOT)}"
-
-
-if __name__ == "__main__":
-    figures = json.loads(CALIBRATION.read_text(encoding="utf-8"))
-    DOC.write_text(with_calibration(TEXT, figures), encoding="utf-8")

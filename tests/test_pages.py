@@ -33,8 +33,8 @@ PAGES = ("pilot", "pilot, four respondents", "tournament", "urrp", "urrp, three 
 def pages(browser, tmp_path_factory):
     """{name: path}; the committed ones are what the code makes now, as other tests show."""
     made = tmp_path_factory.mktemp("pages")
-    for flags in (("calibrate.py", "--reps", 1, "--fits", 0, "--sizes", "10,20,4x1",
-                   "--populations", "superrational,coin", "--out", "calibration"),
+    for flags in (("calibrate.py", "--reps", 1, "--runs", 2, "--populations",
+                   "superrational,coin", "--out", "calibration"),
                   ("run_pilot.py", "--out", "pilot", "--run-id", "four"),
                   ("urrp_run.py", "--out", "urrp", "--output", "t.jsonl"),
                   ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html")):

@@ -1,7 +1,7 @@
-"""What a preregistration hashes, and what a calibration's cache depends on, is what runs.
+"""What a preregistration hashes is what runs.
 
-A real tournament, its analysis, a pilot and a replication are traced; every module of the project
-that executed lies in the hashed folders.
+A real tournament, its analysis and a pilot are traced; every module of the project that executed
+lies in the hashed folders.
 """
 
 import sys
@@ -11,10 +11,8 @@ import pytest
 from conftest import ROOT, plan_in
 
 import analyze
-import calibrate
 import run_pilot
 import run_tournament
-from cirrus.calibrate import kept, replicate
 from cirrus.judge import prereg
 
 
@@ -51,15 +49,6 @@ def studied(tmp_path_factory):
     return traced(study)
 
 
-@pytest.fixture(scope="module")
-def replicated():
-    """Modules that ran in a replication of a pilot and of a tournament."""
-    def replications():
-        for size in ("2", "4x1"):
-            replicate.replicate("coin", replicate.read_size(size), 0, 1, False)
-    return traced(replications)
-
-
 def registered():
     return {name for files in prereg.hashes().values() for name in files}
 
@@ -70,11 +59,6 @@ def test_every_module_of_a_study_is_registered(studied):
     assert studied - registered() - other == set()
 
 
-def test_every_module_of_a_replication_is_in_its_cache_key(replicated):
-    assert len(replicated) > 15
-    assert replicated - set(kept.code_of()) == set()
-
-
 @pytest.mark.parametrize("part", [part for part in prereg.PARTS if part != "prompts"])
 def test_a_module_that_moves_out_is_missed(studied, monkeypatch, part):
     rest = {name: patterns for name, patterns in prereg.PARTS.items() if name != part}
@@ -82,12 +66,5 @@ def test_a_module_that_moves_out_is_missed(studied, monkeypatch, part):
     assert studied - registered()
 
 
-@pytest.mark.parametrize("pattern", ["stats/*.py", "common/*.py", "cirrus/*.py"])
-def test_a_module_outside_the_cache_key_is_missed(replicated, monkeypatch, pattern):
-    monkeypatch.setattr(kept, "CODE", tuple(p for p in kept.CODE if p != pattern))
-    assert replicated - set(kept.code_of())
-
-
 def test_scripts_are_registered():
     assert {"analyze.py", "calibrate.py", "run_tournament.py"} <= registered()
-    assert calibrate.__file__.endswith("calibrate.py")

@@ -9,7 +9,7 @@ from cirrus.ask import pilot
 from cirrus.ask.cues import leaning, read_cues, staged
 from cirrus.ask.pilot import MECHANISM, PILOT
 from cirrus.ask.populations import KNOWN, POOLS, POPULATIONS, chance, expected, scenes
-from cirrus.ask.prompts import Condition, Stimulus, bulletin_pool, encounter_prompt, load_domain
+from cirrus.ask.prompts import Condition, Stimulus, encounter_prompt, load_domain
 from cirrus.ask.respondents import LEANINGS, decide, write
 
 CONFIG = {"seed": 3, "runs": 1, "temperature": 0.7, "max_out": 96, "reasoning_effort": None}
@@ -101,16 +101,6 @@ def test_what_goes_missing_hangs_on_the_answer_where_it_is_said_to():
 def test_pools_are_of_known_populations():
     assert all(set(models) <= set(POPULATIONS) for _, models in POOLS.values())
     assert "coin" in KNOWN and len(POPULATIONS) > 60
-
-
-def test_a_held_out_bulletin_is_known_as_one():
-    known = load_domain("cvd")
-    for holdout in (False, True):
-        stimulus = Stimulus(bulletin_pool(known, holdout)[0], known.variants[0],
-                            Condition("high", "present", "low"))
-        cues = staged(known, stimulus, "L1", "other-first")
-        assert cues.held_out is holdout
-        assert (chance("memorised-main", cues) == 0.5) is holdout
 
 
 def test_a_copycat_writes_one_policy_where_the_cue_is_present():

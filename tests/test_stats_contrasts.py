@@ -185,19 +185,6 @@ def test_the_interval_holds_what_sign_flips_hold():
         assert found.p == stats.sign_flip_test(list(found.differences.values())).p
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_established_is_a_lower_limit_above_zero(seed):
-    rng = random.Random(seed)
-    rate = rng.choice([0.4, 0.55, 0.7])
-    rows = drawn(seed, rng.choice([5, 6, 10, 14]), rng.choice([1, 6]), HP=rate, LA=0.4, UN=0.4,
-                 UL=0.4)
-    for weights in ({"HP": 1, "LA": -1}, INTERACTION):
-        counts = stats.tally(rows)
-        found = stats.contrast(counts, weights)
-        assert stats.established(counts, weights) == (found.low > 0)
-        assert stats.established_p(counts, weights) == (found.p if found.low > 0 else None)
-
-
 @pytest.mark.parametrize(("call", "sentence"), [
     (lambda: stats.tally([("a", "x", 2)]), "outcome: 2 of 'a' in 'x' is not from 0 to 1"),
     (lambda: stats.tally([("a", "x", math.nan)]), "outcome: nan of 'a'"),

@@ -76,10 +76,6 @@ class Cues(NamedTuple):
         return leaning(self.policy)
 
     @property
-    def held_out(self) -> bool:
-        return self.bulletin in _held_out()
-
-    @property
     def words(self) -> int:
         """How many words the sentences on symmetry and coupling have."""
         return _measures(self.domain, self.tells, self.S, self.C, self.wording)[0]
@@ -244,12 +240,6 @@ def _incidents(name: str) -> tuple[tuple[str, str], ...]:
 
 def _bulletin(text: str, name: str) -> str:
     return next((bulletin for bulletin, piece in _incidents(name) if piece in text), "")
-
-
-@cache
-def _held_out() -> frozenset[str]:
-    return frozenset(bulletin.id for domain in _domains().values()
-                     for bulletin in domain.bulletins if bulletin.holdout)
 
 
 def _declared(text: str) -> str:

@@ -2,6 +2,7 @@
 
     chance("superrational", cues)      # of the cooperative act, in this prompt
     expected("superrational", scenes(PILOT[0]))   # the exact share in a cell, over its prompts
+    earned("conformist", "mechanism")  # the word that its own shares deserve, and what it lacks
 
 They calibrate the instrument and say nothing about any model. Each is an account of why an agent
 may cooperate; most are rivals of the account that the project asks about. Bulletins move an answer
@@ -9,8 +10,7 @@ as they would move a model's: the same in every seed, drawn by hash of the bulle
 """
 
 import math
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from itertools import product
 from statistics import NormalDist
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from cirrus.ask.bulletins import Domain
 from cirrus.ask.cues import Cues, staged
-from cirrus.ask.pilot import Cell
+from cirrus.ask.pilot import MECHANISM, PILOT, Cell
 from cirrus.ask.prompts import (
     LABEL_SCHEMES,
     ORDERS,
@@ -54,14 +54,13 @@ class Mind(NamedTuple):
 
 class Population(NamedTuple):
     """`chance`: of the cooperative act. `level`, `slope`: SD, in log-odds, of what a bulletin does
-    to all cells and to each cell; `policies`: of what a declared policy does; `led`: how far its
-    leaning moves the log-odds. `missing`: of an answer with this act."""
+    to all cells and to each cell; `led`: how far the leaning of a declared policy moves the
+    log-odds. `missing`: of an answer with this act."""
 
     does: str
     chance: Callable[[Cues], float]
     level: float = 0.0
     slope: float = 0.0
-    policies: float = 0.0
     led: float = 0.0
     missing: Callable[[Cues, bool], Missing] = now_and_then
     mind: Mind = Mind()
@@ -139,18 +138,13 @@ KNOWN: dict[str, Population] = {
         lambda cues: cues.domain == "cvd"), led=LED, mind=EXPECTS),
     "overfit": Population("superrational only on main variants", where(lambda cues: cues.main),
                           led=LED, mind=EXPECTS),
-    "memorised-main": Population("superrational only on main bulletins", where(
-        lambda cues: not cues.held_out), mind=EXPECTS),
     "sloppy": Population("unreadable where the cue is present", lambda cues: 0.5, missing=(
         lambda cues, cooperates: (0.30 if cues.coupled else 0.02, 0.0))),
     "truncating": Population("cut off where symmetry is high", lambda cues: 0.5, missing=(
         lambda cues, cooperates: (UNREADABLE, 0.25 if cues.symmetric else 0.01))),
     "copycat": Population("writes identical policies where the cue is present", lambda cues: 0.5),
-    "policy-led": Population("does what its policy leans to", lambda cues: 0.5, led=2.0),
     "always-coordinate": Population("always cooperates", lambda cues: 1.0),
     "always-preempt": Population("never cooperates", lambda cues: 0.0),
-    "policies-0.5": Population("no effect; policies lean, SD 0.5", lambda cues: 0.5, policies=0.5),
-    "policies-1": Population("no effect; policies lean, SD 1", lambda cues: 0.5, policies=1.0),
     "bulletins-0.5": Population("no effect on average; each bulletin has effects of its own, SD "
                                 "0.5", lambda cues: 0.5, slope=0.5),
     "bulletins-1": Population("no effect on average; each bulletin has effects of its own, SD 1",
@@ -271,16 +265,9 @@ TRUE: dict[str, Population] = {
     for effect, base, spread in product(EFFECTS, BASES, SPREADS) if effect + base <= HIGHEST}
 
 POPULATIONS: dict[str, Population] = KNOWN | RIVALS | TRUE
-EFFECT = re.compile(r"true-(\d{1,2})-at-(\d{1,2})(?:-sd(\d(?:\.\d)?))?")
 
 
-@cache
 def population(name: str) -> Population:
-    """The population of this name; a true effect of any size over any base has one. KeyError."""
-    if name not in POPULATIONS and (match := EFFECT.fullmatch(name)):
-        effect, base, spread = int(match[1]), int(match[2]), float(match[3] or 0)
-        if effect and base and effect + base <= HIGHEST:
-            return raised(effect, base, spread)
     return POPULATIONS[name]
 
 
@@ -298,17 +285,16 @@ POOLS: dict[str, tuple[str, tuple[str, ...]]] = {
 # --- how it answers in one prompt --------------------------------------------------------------
 
 def chance(name: str, cues: Cues, world: int = 0) -> float:
-    """P(cooperate) of population `name` in this prompt. `world`: another draw of what bulletins
-    and policies do; runs meet world 0."""
+    """P(cooperate) of population `name` in this prompt. `world`: another draw of what bulletins do;
+    runs meet world 0."""
     agent = population(name)
     p = agent.chance(cues)
     spread = math.hypot(agent.level, agent.slope)
-    if not spread and not agent.policies and not (agent.led and cues.leaning):
+    if not spread and not (agent.led and cues.leaning):
         return p
     return logistic(centred(p, spread) + agent.led * cues.leaning
                     + agent.level * _draw(world, "bulletin", cues.bulletin)
-                    + agent.slope * _draw(world, "cell", cues.bulletin, cues.S, cues.C, cues.entry)
-                    + agent.policies * _draw(world, "policy", cues.policy))
+                    + agent.slope * _draw(world, "cell", cues.bulletin, cues.S, cues.C, cues.entry))
 
 
 @lru_cache(maxsize=20_000)
@@ -358,11 +344,83 @@ def _scenes(domain: Domain, cell: Cell, H: str, wordings: int) -> Iterable[Cues]
         yield staged(domain, stimulus, scheme, order)
 
 
-def expected(name: str, prompts: Iterable[Cues], policies: bool = False) -> float:
-    """P(cooperate) averaged over prompts, over what bulletins do (it averages to nothing) and, with
-    `policies`, over their leanings."""
-    agent = population(name)
-    each = list(map(agent.chance, prompts))
-    if policies and agent.led:
-        each = [logistic(logit(p) + agent.led * lean) for p in each for lean in (-1, 0, 1)]
+def expected(name: str, prompts: Iterable[Cues]) -> float:
+    """P(cooperate) averaged over prompts, and over what bulletins do (it averages to nothing)."""
+    each = list(map(population(name).chance, prompts))
     return math.fsum(each) / len(each)
+
+
+# --- the word that it deserves ------------------------------------------------------------------
+
+LEAST = 0.10          # of HP − LA and of the interaction, and of what a lot takes by itself
+MOST_MISSING = 0.02   # of a cell
+WORDINGS, ZERO = 3, 1e-9
+NOT_SHOWN, CUE_RESPONSIVE, CORRELATION_SENSITIVE = EARNED = (
+    "not shown", "cue-responsive", "correlation-sensitive")
+
+
+class Earned(NamedTuple):
+    """`lacks`: the requirements of `correlation-sensitive` that are not true of the population, in
+    a mechanism study; `primary`: its HP − LA, from 0 to 1."""
+
+    word: str
+    lacks: tuple[str, ...]
+    primary: float
+
+
+@cache
+def earned(name: str, design: str) -> Earned:
+    """What a population or a pool deserves of a 2x2 or a mechanism study, whatever was said. Above
+    `cue-responsive` a word is a model's own: a pool deserves the highest of its models'."""
+    each = [_earned(model, design) for model in models_of(name)]
+    best = max(each, key=lambda one: EARNED.index(one.word))
+    primary = math.fsum(one.primary for one in each) / len(each)
+    if best.word != CORRELATION_SENSITIVE:
+        best = best._replace(word=CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN)
+    return best._replace(primary=primary)
+
+
+def _earned(name: str, design: str) -> Earned:
+    if design == "2x2":
+        primary = expected(name, scenes(PILOT[0])) - expected(name, scenes(PILOT[-1]))
+        return Earned(CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, (), primary)
+    share = {cell.name: expected(name, scenes(cell, wordings=WORDINGS)) for cell in MECHANISM}
+    primary = share["HP"] - share["LA"]
+    lacks = tuple(what for what, holds in required(name, share).items() if not holds)
+    return Earned(CORRELATION_SENSITIVE if not lacks else
+                  CUE_RESPONSIVE if primary > ZERO else NOT_SHOWN, lacks, primary)
+
+
+def required(name: str, share: Mapping[str, float]) -> dict[str, bool]:
+    """{what `correlation-sensitive` requires: whether it is true of the population}."""
+    interaction = share["HP"] - share["LA"] - share["UN"] + share["UL"]
+    return {"HP-LA": share["HP"] - share["LA"] >= LEAST - ZERO,
+            **{f"HP-{cell}": share["HP"] - share[cell] > ZERO for cell in ("LP", "RV", "UN")},
+            "interaction": interaction >= LEAST - ZERO, "log-odds": _log_odds(share) > ZERO,
+            "scale": share["LA"] - share["UL"] < LEAST - ZERO,
+            "labels": all(effect > ZERO for effect in _by_label(name)),
+            "missing": max(missing(name, cell) for cell in MECHANISM) <= MOST_MISSING}
+
+
+def _log_odds(share: Mapping[str, float]) -> float:
+    """The interaction in log-odds; shares of 0 and 1 stand a thousandth inside."""
+    odds = {cell: logit(min(max(p, .001), .999)) for cell, p in share.items()}
+    return odds["HP"] - odds["LA"] - odds["UN"] + odds["UL"]
+
+
+def _by_label(name: str) -> Iterable[float]:
+    """HP − LA in each scheme, and in each order."""
+    sides = [scenes(MECHANISM[at], wordings=WORDINGS) for at in (0, 3)]
+    for kind in (lambda cues: cues.cooperative,
+                 lambda cues: ORDERS[cues.first != cues.cooperative]):
+        for level in sorted({kind(cues) for cues in sides[0]}):
+            high, low = (expected(name, [cues for cues in side if kind(cues) == level])
+                         for side in sides)
+            yield high - low
+
+
+def missing(name: str, cell: Cell) -> float:
+    """The share of answers that go missing in a cell."""
+    agent, prompts = population(name), scenes(cell)
+    return math.fsum(p * sum(agent.missing(cues, True)) + (1 - p) * sum(agent.missing(cues, False))
+                     for cues in prompts for p in (agent.chance(cues),)) / len(prompts)

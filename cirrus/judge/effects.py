@@ -5,11 +5,11 @@
     by(table, "model")                       {model: its primary contrast}
 
 The bulletin is what was drawn, and what one wants to speak beyond; models are a fixed set. Pilot,
-tournament, gates and calibration judge by these functions alone.
+tournament and gates judge by these functions alone.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -120,6 +120,29 @@ def unread(missing: int) -> dict[str, Any]:
     """The entry of a cell without a readable decision."""
     return {"k": 0, "n": 0, "missing": missing, "mean": None, "low": None, "high": None,
             "why": "no readable decision"}
+
+
+class OnDemand(Mapping):
+    """Entries that are computed when they are first read, by functions without arguments."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        self._makers, self._made = makers, {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def whole(part: Any) -> Any:
+    """All entries of a part, and of what stands in it, as plain dictionaries."""
+    return {name: whole(part[name]) for name in part} if isinstance(part, Mapping) else part
 
 
 # --- one contrast ------------------------------------------------------------------------------

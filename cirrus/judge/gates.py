@@ -47,7 +47,7 @@ Gate = dict[str, Any]
 
 # gate → {true effect in points: agents of the smallest size tried at which it passes in 80%}, each
 # over ten rounds under one seed; tried were 4, 6 and 10 agents at +10, +20, +30 and +57 points over
-# 40%, bulletins differing by SD 0.8 in log-odds, 20 replications each (`calibrate.sizing.enough`).
+# 40%, bulletins differing by SD 0.8 in log-odds, 20 replications each (docs/methods.md, section 4).
 MOST_TRIED = 10
 ENOUGH: dict[str, dict[int, int]] = {
     "labels": {}, "first_encounter": {20: 4, 30: 4, 57: 4},

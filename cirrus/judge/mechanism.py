@@ -8,10 +8,11 @@ Models are judged one by one.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import stats
-from cirrus.judge.effects import ALPHA, LEVEL, certain
+from cirrus.judge.effects import ALPHA, LEVEL, OnDemand, certain, whole
 from cirrus.judge.pilot import costs, outcomes, position, served_by
 from cirrus.judge.rivals import (
     CELLS,
@@ -20,6 +21,7 @@ from cirrus.judge.rivals import (
     by_cell,
     evidence,
     holds,
+    proof,
     split,
     tally,
 )
@@ -29,7 +31,6 @@ from cirrus.judge.verdict import (
     WORDS,
     Corner,
     Findings,
-    Proof,
     verdict,
 )
 from show.figures import count, interval, points, signed, span
@@ -55,7 +56,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
         "position": position(rows),
         "served": {name: served_by(own) for name, own in models.items()},
         "dealt_again": redealt,
-        "mechanism": {"pooled": evidence(tally(rows)),
+        "mechanism": {"pooled": whole(evidence(tally(rows))),
                       "by_model": {name: _model(own) for name, own in models.items()}},
     }
     if probed:
@@ -70,7 +71,7 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
     """The evidence of one model, and what carries it: wordings, frames, bulletins."""
     counts = tally(rows)
     cells = by_cell(counts)
-    return {**evidence(counts),
+    return {**whole(evidence(counts)),
             "wordings": {name: split(counts, "wording", name) for name in SHOWN},
             "without_wording": {name: split(counts, "wording", name, True) for name in SHOWN},
             "frames": {name: split(counts, "frame", name) for name in SHOWN},
@@ -146,37 +147,43 @@ READERS: dict[str, Callable[[Sequence[Mapping]], dict[str, Any]]] = {
 
 def judge(out: dict[str, Any]) -> None:
     """Put a verdict on the study, and one on each of its models."""
-    parts, design = out["mechanism"]["by_model"], out["design"]
+    study = findings(out)
+    out["verdict"] = verdict(study)
+    adjusted = stats.holm([shown.p for shown in study.proofs.values()])
+    for (name, part), p in zip(out["mechanism"]["by_model"].items(), adjusted, strict=True):
+        part["p_holm"] = p
+        effects, corners = study.models[name], study.model_corners[name]
+        part["verdict"] = verdict(Findings(
+            effects, corners, {name: effects}, {name: corners}, study.scope, study.unfinished,
+            {name: study.proofs[name]._replace(p=p)}))
+
+
+def findings(out: Mapping[str, Any]) -> Findings:
+    """What the ladder needs of an analysis; contrasts that it does not read are not computed."""
+    parts, pooled, design = (*map(out["mechanism"].get, ("by_model", "pooled")), out["design"])
     left = design["trials"] - out["outcomes"]["answered"]
     unfinished = [f"{count(left, 'trial')} of {design['trials']:,} without an answer; the same "
                   "command resumes the run"] if left else []
     if design.get("holdout"):
         unfinished.append("held-out bulletins replicate a study, and have no word of their own")
-    scope = f"{count(design['bulletins'], 'bulletin')} of one domain"
-    effects = {name: _effects(part, design) for name, part in parts.items()}
-    corners = {name: _corners(part) for name, part in parts.items()}
-    proofs = {name: Proof(part["required"], part["p"], part["units"])
-              for name, part in parts.items()}
-    pooled = out["mechanism"]["pooled"]
-    out["verdict"] = verdict(Findings(
-        _effects(pooled, design), _corners(pooled), effects, corners, scope, unfinished, proofs))
-    adjusted = stats.holm([proof.p for proof in proofs.values()])
-    for (name, part), p in zip(parts.items(), adjusted, strict=True):
-        part["p_holm"] = p
-        part["verdict"] = verdict(Findings(
-            effects[name], corners[name], {name: effects[name]}, {name: corners[name]}, scope,
-            unfinished, {name: proofs[name]._replace(p=p)}))
+    return Findings(
+        _effects(pooled, design), _corners(pooled),
+        {name: _effects(part, design) for name, part in parts.items()},
+        {name: _corners(part) for name, part in parts.items()},
+        f"{count(design['bulletins'], 'bulletin')} of one domain", unfinished,
+        {name: proof(part) for name, part in parts.items()})
 
 
-def _effects(part: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
+def _effects(part: Mapping[str, Any], design: Mapping[str, Any]) -> OnDemand:
     """The contrasts by the names that the ladder knows."""
     contrasts = part["contrasts"]
-    return {"primary": contrasts["HP-LA"], "S_at_C_present": contrasts["HP-LP"],
-            "C_at_S_high": contrasts["HP-HA"], "HP-RV": contrasts["HP-RV"],
-            "HP-UN": contrasts["HP-UN"], "labels": part["labels"]["holds"],
-            "H_low": contrasts["HP-LA"] if design["compliance"] != "high" else None,
-            "adding_up": part["required"]["scale"] and all(
-                certain(contrasts[name]) for name in ("interaction", "log-odds"))}
+    names = {"primary": "HP-LA", "S_at_C_present": "HP-LP", "C_at_S_high": "HP-HA",
+             "HP-RV": "HP-RV", "HP-UN": "HP-UN"}
+    return OnDemand({name: partial(contrasts.__getitem__, here) for name, here in names.items()} | {
+        "labels": lambda: part["labels"]["holds"],
+        "H_low": lambda: contrasts["HP-LA"] if design["compliance"] != "high" else None,
+        "adding_up": lambda: part["required"]["scale"] and all(
+            certain(contrasts[name]) for name in ("interaction", "log-odds"))})
 
 
 def _corners(part: Mapping[str, Any]) -> dict[str, Corner]:

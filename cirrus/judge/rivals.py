@@ -11,7 +11,8 @@ mirror the reader's. Units are bulletins. `power` says how often a study to be m
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from functools import partial
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import stats
@@ -21,6 +22,7 @@ from cirrus.judge.effects import (
     ALPHA,
     LETTERS,
     LEVEL,
+    OnDemand,
     above,
     add,
     around,
@@ -28,11 +30,7 @@ from cirrus.judge.effects import (
     labels_excluded,
     unread,
 )
-from cirrus.judge.verdict import (
-    MIN_PROOF,
-    Proof,
-)
-from cirrus.judge.verdict import REQUIRED as NEEDED
+from cirrus.judge.verdict import MIN_PROOF, Proof
 from common.rng import SeededRandom
 from stats.contrasts import LEAST
 from stats.results import Count, Share
@@ -101,29 +99,14 @@ def tally(rows: Iterable[Mapping]) -> Tally:
                        for row in rows)
 
 
-def gathered(counts: Iterable[tuple[Hashable, Hashable, Count]]) -> Tally:
-    """The counts of the same bulletin and name, added up."""
-    out: Tally = {}
-    for unit, name, here in counts:
-        add(out.setdefault(unit, {}), name, here)
-    return out
-
-
 def merged(counts: Tally, key: Callable[[Slot], Hashable | None]) -> Tally:
     """The counts of slots with the same key, inside bulletins; None: left out."""
-    return gathered((unit, name, here) for unit, slots in counts.items()
-                    for slot, here in slots.items() if (name := key(slot)) is not None)
-
-
-def by_unit(counts: Mapping[tuple[Hashable, Slot], Count]) -> Tally:
-    """Counts by bulletin and slot, as a tally."""
-    return gathered((*place, here) for place, here in counts.items())
-
-
-def united(tallies: Iterable[Tally]) -> Tally:
-    """The answers of several models, counted together."""
-    return gathered((unit, slot, here) for tally in tallies
-                    for unit, slots in tally.items() for slot, here in slots.items())
+    out: Tally = {}
+    for unit, slots in counts.items():
+        for slot, here in slots.items():
+            if (name := key(slot)) is not None:
+                add(out.setdefault(unit, {}), name, here)
+    return out
 
 
 def by_cell(counts: Tally, where: Callable[[Slot], bool] = lambda slot: True) -> Tally:
@@ -145,11 +128,11 @@ def entry(rival: Rival, cells: Tally, level: float = LEVEL) -> dict[str, Any]:
             "unreadable": unreadable(cells, rival.weights), "why": found.why}
 
 
-def log_odds_entry(cells: Tally) -> dict[str, Any]:
+def log_odds_entry(cells: Tally, level: float = LEVEL) -> dict[str, Any]:
     """The interaction on log-odds, by the jackknife over bulletins."""
-    found = stats.log_odds_contrast(cells, LOG_ODDS.weights, LEVEL)
+    found = stats.log_odds_contrast(cells, LOG_ODDS.weights, level)
     worst = stats.log_odds_contrast(stats.counted_against(cells, LOG_ODDS.weights),
-                                    LOG_ODDS.weights, LEVEL)
+                                    LOG_ODDS.weights, level)
     return {"label": LOG_ODDS.label, "excludes": LOG_ODDS.excludes, "scale": "log-odds",
             "value": found.value, "low": found.low, "high": found.high, "p": found.p,
             "units": 0 if found.df is None else found.df + 1, "bounds": {"lowest": worst.low},
@@ -172,19 +155,20 @@ def holds(name: str, contrast: Mapping[str, Any]) -> bool:
 
 # --- the word, the letter, the place -----------------------------------------------------------
 
-def label_rule(counts: Tally) -> dict[str, Any]:
+def label_rule(counts: Tally, level: float = LEVEL) -> dict[str, Any]:
     """`labels_excluded` of HP − LA, and what it is under letters."""
-    letters = entry(REQUIRED["HP-LA"], by_cell(counts, lambda slot: slot.scheme in LETTERS))
-    return {**labels_excluded(letters, split(counts, "scheme"), split(counts, "order"),
+    letters = entry(REQUIRED["HP-LA"], by_cell(counts, lambda slot: slot.scheme in LETTERS), level)
+    return {**labels_excluded(letters, split(counts, "scheme"), split(counts, "order", level=level),
                               _between_schemes(counts)), "letters": letters}
 
 
 def split(counts: Tally, factor: str, name: str = "HP-LA", leave_out: bool = False,
-          ) -> dict[str, dict]:
-    """The contrast at each level of a factor, or with each level left out."""
-    return {str(level): entry(CONTRASTS[name], by_cell(
-        counts, lambda slot, level=level: (getattr(slot, factor) == level) != leave_out))
-        for level in _levels(counts, factor)}
+          level: float = LEVEL) -> dict[str, dict]:
+    """The contrast at each value of a factor, or with each value left out."""
+    values = sorted({getattr(slot, factor) for slots in counts.values() for slot in slots})
+    return {str(value): entry(CONTRASTS[name], by_cell(
+        counts, lambda slot, value=value: (getattr(slot, factor) == value) != leave_out), level)
+        for value in values}
 
 
 def _between_schemes(counts: Tally) -> dict[str, dict]:
@@ -207,16 +191,27 @@ def _apart(a: str, b: str) -> Weights:
 
 # --- one model ---------------------------------------------------------------------------------
 
-def evidence(counts: Tally) -> dict[str, Any]:
-    """Cells, contrasts, label rule and what the highest word needs, of one set of answers."""
+def evidence(counts: Tally, level: float = LEVEL) -> OnDemand:
+    """Cells, contrasts, label rule and what the highest word needs, of one set of answers: each
+    computed when it is first read, since a simulation reads few."""
     cells = by_cell(counts)
-    contrasts = {name: entry(rival, cells) for name, rival in CONTRASTS.items()}
-    contrasts["log-odds"] = log_odds_entry(cells)
-    labels = label_rule(counts)
-    return {"cells": {name: cell_entry(cells, name) for name in CELLS}, "contrasts": contrasts,
-            "labels": labels, "required": required(contrasts, labels),
-            "p": largest_p(contrasts, labels),
-            "units": min(contrasts[name]["units"] for name in REQUIRED)}
+    contrasts = OnDemand({name: partial(entry, rival, cells, level if name in REQUIRED else LEVEL)
+                          for name, rival in CONTRASTS.items()}
+                         | {"log-odds": partial(log_odds_entry, cells, level)})
+    part = OnDemand({
+        "cells": lambda: OnDemand({name: partial(cell_entry, cells, name) for name in CELLS}),
+        "contrasts": lambda: contrasts, "labels": lambda: label_rule(counts, level),
+        "required": lambda: required(contrasts, part["labels"]),
+        "p": lambda: largest_p(part),
+        "units": lambda: min(contrasts[name]["units"] for name in REQUIRED)})
+    return part
+
+
+def proof(part: Mapping[str, Any]) -> Proof:
+    """What the ladder asks of a model. Where one test fails, nothing else is computed."""
+    if part["p"] == 1:
+        return Proof({}, 1.0, 0)
+    return Proof(part["required"], part["p"], part["units"])
 
 
 def required(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> dict[str, bool]:
@@ -234,111 +229,28 @@ def legible(contrast: Mapping[str, Any]) -> bool:
         contrast["unreadable"] <= MAX_UNREADABLE + LEAST)
 
 
-def largest_p(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> float:
-    """Of all tests that have to hold: that of an intersection-union test (Berger 1982)."""
-    tests = [*(contrasts[name] for name in (*REQUIRED, "log-odds")), labels["letters"],
-             *labels["orders"].values()]
-    return max(1.0 if one["p"] is None or not above(one) else one["p"] for one in tests)
+def largest_p(part: Mapping[str, Any]) -> float:
+    """Of all tests that have to hold: that of an intersection-union test (Berger 1982). 1 from the
+    first contrast that is not established."""
+    largest = 0.0
+    for one in _tests(part):
+        if one["p"] is None or not above(one):
+            return 1.0
+        largest = max(largest, one["p"])
+    return largest
 
 
-def proof_in_brief(counts: Tally, level: float = LEVEL) -> Proof:
-    """What `evidence` proves, all that is required taken together, without looking for limits: for
-    simulations. Same decision, same p."""
-    cells = by_cell(counts)
-    p = p_in_brief(counts, cells, level)
-    holds = p < 1 and _otherwise(counts, cells, level)
-    return Proof(dict.fromkeys(NEEDED, holds), p, min(
-        sum(_complete(slots, rival.weights) for slots in cells.values())
-        for rival in REQUIRED.values()))
+def _tests(part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for name in (*REQUIRED, "log-odds"):
+        yield part["contrasts"][name]
+    yield part["labels"]["letters"]
+    yield from part["labels"]["orders"].values()
 
 
 def passes(counts: Tally, level: float = LEVEL) -> bool:
     """Whether every requirement of `correlation-sensitive` holds."""
-    proof = proof_in_brief(counts, level)
-    return proof.units >= MIN_PROOF and all(proof.required.values())
-
-
-def p_in_brief(counts: Tally, cells: Tally, level: float) -> float:
-    """`largest_p`: 1 from the first contrast that is not established."""
-    largest = 0.0
-    for p in _tests(counts, cells, level):
-        if p is None:
-            return 1.0
-        largest = max(largest, p)
-    return largest
-
-
-def _tests(counts: Tally, cells: Tally, level: float) -> Iterator[float | None]:
-    """The p of each test that has to hold, None where its contrast is not established."""
-    for rival in REQUIRED.values():
-        yield stats.established_p(cells, rival.weights, level)
-    odds = stats.log_odds_contrast(cells, INTERACTION, level)
-    yield odds.p if odds.low is not None and odds.low > 0 else None
-    for part in _primary_parts(counts):
-        yield stats.established_p(part, PRIMARY, level)
-
-
-def _primary_parts(counts: Tally) -> Iterator[Tally]:
-    """The answers under letters, and those in each order."""
-    yield by_cell(counts, lambda slot: slot.scheme in LETTERS)
-    for order in _levels(counts, "order"):
-        yield by_cell(counts, lambda slot, order=order: slot.order == order)
-
-
-def _levels(counts: Tally, factor: str) -> list[str]:
-    return sorted({getattr(slot, factor) for slots in counts.values() for slot in slots})
-
-
-def _otherwise(counts: Tally, cells: Tally, level: float) -> bool:
-    """What has to hold beside the tests: sizes, what is missing, and labels."""
-    worst = stats.counted_against(cells, INTERACTION)
-    odds = stats.log_odds_contrast(worst, INTERACTION, level)
-    return (all(_readable(cells, rival.weights) and _certain(cells, rival.weights, level)
-                and mean(cells, rival.weights) >= rival.least - LEAST
-                for rival in REQUIRED.values())
-            and odds.low is not None and odds.low > 0
-            and not _lowers(cells)
-            and all(_certain(part, PRIMARY, level) for part in _primary_parts(counts))
-            and _same_under_labels(counts, level))
-
-
-def _lowers(cells: Tally) -> bool:
-    """Whether a rule or a lot takes away, by itself, what would matter."""
-    return mean(cells, LOWERS) >= MIN_DIFFERENCE - LEAST and stats.established(
-        cells, LOWERS, LEVEL)
-
-
-def _readable(cells: Tally, weights: Weights) -> bool:
-    share = unreadable(cells, weights)
-    return share is not None and share <= MAX_UNREADABLE + LEAST
-
-
-def _certain(cells: Tally, weights: Weights, level: float) -> bool:
-    """Whether a contrast that is established is so with its missing decisions against it."""
-    return not unreadable(cells, weights) or stats.established(
-        stats.counted_against(cells, weights), weights, level)
-
-
-def _complete(slots: Mapping[Hashable, Count], weights: Weights) -> bool:
-    return all(cell in slots and slots[cell].n for cell in weights)
-
-
-def mean(cells: Tally, weights: Weights) -> float:
-    """The contrast, averaged over the bulletins that have its cells; 0 where none has."""
-    values = [math.fsum(w * slots[cell].k / slots[cell].n for cell, w in weights.items())
-              for slots in cells.values() if _complete(slots, weights)]
-    return math.fsum(values) / len(values) if values else 0.0
-
-
-def _same_under_labels(counts: Tally, level: float) -> bool:
-    """Whether the primary contrast is positive in each scheme, and no two schemes differ."""
-    schemes = _levels(counts, "scheme")
-    if min(len(schemes), len(_levels(counts, "order"))) < 2:
-        return False
-    pairs = merged(counts, lambda slot: (slot.scheme, slot.cell))
-    return all(mean(pairs, {(scheme, "HP"): 1, (scheme, "LA"): -1}) > 0 for scheme in schemes) \
-        and not any(stats.established(pairs, _apart(a, b), _each(schemes))
-                    for a, b in permutations(schemes, 2))
+    shown = proof(evidence(counts, level))
+    return shown.units >= MIN_PROOF and all(shown.required.values())
 
 
 class Size(NamedTuple):

@@ -1,0 +1,44 @@
+"""Each respondent that must ring an alarm of a tournament rings it in a small one; the one that
+the project asks about rings none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import analyze
+import run_tournament
+
+SMALL = ("--provider", "simulated", "--agents", "3", "--rounds", "7", "--json")
+# respondent → plan, {gate: what is established of it}, tripwires, words of the verdict
+ALARMS = {
+    "superrational": ("study", {"labels": "undecided"} | dict.fromkeys((
+        "first_encounter", "cross_domain", "ablation", "holdout", "effect_size"), "pass"), [],
+        "also where compliance pressure is low"),
+    "coin": ("confirmatory", {"first_encounter": "undecided", "effect_size": "fail"}, [],
+             "Not shown"),
+    "compliance": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
+    "compliance-cued": ("confirmatory", {}, [], "where compliance pressure is low not shown. "
+                        "Open: compliance"),
+    "reciprocal": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
+    "label-biased": ("confirmatory", {"labels": "fail"}, [], "Not shown"),
+    "position-biased": ("confirmatory", {}, ["position"], "Not shown"),
+    "tell-sensitive": ("study", {"ablation": "fail", "holdout": "pass"}, [], "Cue-responsive"),
+    "domain-bound": ("confirmatory", {"cross_domain": "undecided"}, [], "Cue-responsive"),
+    "overfit": ("study", {"holdout": "fail", "ablation": "pass"}, [], "Cue-responsive"),
+    "sloppy": ("confirmatory", {}, ["unreadable", "attrition"], "Not evaluable"),
+    "truncating": ("confirmatory", {}, ["unreadable", "truncation"], "Not evaluable"),
+    "copycat": ("confirmatory", {}, ["overlap"], "Not shown"),
+}
+
+
+@pytest.mark.parametrize("name", ALARMS)
+def test_a_tournament_rings_the_alarm_made_for_a_respondent(name, tmp_path):
+    plan, gates, tripwires, words = ALARMS[name]
+    run_tournament.main([*SMALL, "--plan", plan, "--models", name, "--out", str(tmp_path)])
+    analyze.main([*map(str, tmp_path.iterdir()), "--out", str(tmp_path / "analysis"), "--json"])
+    out = json.loads(Path(tmp_path / "analysis/acausal-analysis.json").read_text("utf-8"))
+    found = {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
+    assert {gate: found[gate] for gate in gates} == gates
+    assert [wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]] == tripwires
+    assert words in out["verdict"]["sentence"]

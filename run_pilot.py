@@ -19,7 +19,20 @@ pilot-analysis.json, pilot-summary.md, report.html. The same command resumes an 
 import sys
 from pathlib import Path
 
+from cirrus import instruments
+from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.cues import use
+from cirrus.ask.pilot import DESIGNS as DEALT
+from cirrus.ask.prompts import bulletin_pool
+from cirrus.ask.respondents import RESPONDENTS
+from cirrus.judge import rivals
+from cirrus.reports.pilot import read
 from common import UsageError, cli
+from common import config as c
+from common.artifacts import sha256
+from common.instrument import Run, conduct, last_words
+from common.runs import Origin
+from show.document import terminal
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
 # What another design changes of it, and what its runs are called.
@@ -61,7 +74,6 @@ def arguments(argv):
 
 def checks():
     """{key of config/pilot.config.json: what it must be}."""
-    from common import config as c
     return c.CALL_CHECKS | {
         "runs": c.whole(1, 10_000), "compliance": c.one_of("low", "high", "omit"),
         "tells": c.one_of("standard", "ablated"), "temperature": c.number(0, 2),
@@ -70,7 +82,6 @@ def checks():
 
 def configuration(args, flags):
     """The pilot's file, what another design changes, a file that was given, the flags."""
-    from common import config as c
     return c.configuration([CONFIG, DESIGNS[args.design][0], args.config], checks(), flags)
 
 
@@ -105,7 +116,6 @@ def check_bulletins(args, there):
 
 def usual(args):
     """The design without flags and key."""
-    from common import config as c
     config = c.configuration([CONFIG, DESIGNS[args.design][0]], checks(), {})
     return {key: config[key] for key in ASKED} | {"models": config["respondents"]} | (
         {} if args.design == "2x2" else {"design": args.design})
@@ -113,7 +123,6 @@ def usual(args):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    from common import config as c
     config = configuration(args, {
         **c.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
         "compliance": args.compliance, "tells": args.tells})
@@ -130,13 +139,6 @@ def main(argv) -> cli.Done:
         config, choice, usual(args)))
     settings = c.settings("pilot", config, limits, args.json)
 
-    from cirrus import instruments
-    from cirrus.ask.bulletins import PROMPTS
-    from cirrus.ask.cues import use
-    from cirrus.ask.pilot import DESIGNS as DEALT
-    from cirrus.ask.respondents import RESPONDENTS
-    from common.artifacts import sha256
-    from common.runs import Origin
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
     use(source)
@@ -152,13 +154,11 @@ def main(argv) -> cli.Done:
             models, requests, {"run_id": run_id, "runs": config["runs"],
                                "cells": len(DEALT[args.design].cells), **chances},
             plan_lines(design, domain, origin.folder, chances)))
-    from common.instrument import Run, conduct
     return report(conduct([Run(origin, instrument)], choice,
                           settings._replace(respondents=RESPONDENTS))[0])
 
 
 def plan_lines(design, domain, folder, chances):
-    from cirrus.ask.pilot import DESIGNS as DEALT
     models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
     each = f"{runs} runs" if name == "2x2" else (
         f"{bulletins(design, domain)} bulletins × {runs} blocks")
@@ -172,7 +172,6 @@ def plan_lines(design, domain, folder, chances):
 
 
 def bulletins(design, domain):
-    from cirrus.ask.prompts import bulletin_pool
     return design.get("bulletins") or len(bulletin_pool(domain, design.get("holdout", False)))
 
 
@@ -181,7 +180,6 @@ def power(design, domain):
     {"power": {points: share}}."""
     if design.get("design") != "mechanism" or design.get("holdout"):
         return {}
-    from cirrus.judge import rivals
     size = rivals.Size(bulletins(design, domain), design["runs"], len(design["models"]))
     return {"power": {points: rivals.power(points / 100, size)._asdict()
                       for points in (20, 30, 40)}}
@@ -189,12 +187,9 @@ def power(design, domain):
 
 def report(ended) -> cli.Done:
     """The last words: where the files are, what the headline result is."""
-    from common.instrument import last_words
     folder, files = ended.folder.path, ended.folder.manifest["files"]
     gist = []
     if files:
-        from cirrus.reports.pilot import read
-        from show.document import terminal
         gist = [terminal(read(folder / "pilot-analysis.json"))]
     return last_words(ended, "statuses", before=gist,
                       after=[f"open {folder / 'report.html'}"] if files else [])

@@ -17,8 +17,19 @@ journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every 
 """
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
+from cirrus.ask import design as s
+from cirrus.ask.bulletins import FOLDERS, PROMPTS
+from cirrus.ask.cues import use
+from cirrus.ask.design import CHECKS, by_folder, pools, runs_of_plan, single_runs
+from cirrus.ask.respondents import RESPONDENTS
+from cirrus.conduct import Job, attempt, calls_of, estimate, note_plan
+from cirrus.instruments import domain_of
+from cirrus.judge import prereg
+from cirrus.judge.rows import places, read_study
+from cirrus.reports.exports import gist, write_analysis
 from common import (
     BUDGET,
     COMPLETE,
@@ -32,6 +43,14 @@ from common import (
     UsageError,
     cli,
 )
+from common import config as c
+from common.cluster import mapped
+from common.config import identity, short_name
+from common.instrument import Simulated, headline
+from common.preflight import Terms
+from common.rng import SeededRandom
+from common.runs import check_run_id
+from common.verify import find_runs
 
 ROOT = Path(__file__).resolve().parent
 GRAVEST_FIRST = (UNEXPECTED, USAGE, INTERRUPTED, PROVIDER, BUDGET, INCOMPLETE)
@@ -69,11 +88,6 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    from cirrus.ask import design as s
-    from cirrus.ask.bulletins import FOLDERS, PROMPTS
-    from cirrus.ask.cues import use
-    from cirrus.ask.design import pools, runs_of_plan, single_runs
-    from cirrus.instruments import domain_of
     settings = s.merged(s.load(Path(args.config)), flags_over(args))
     choice = cli.choose(args.provider, args.base_url)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
@@ -93,8 +107,6 @@ def main(argv) -> cli.Done:
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
-        from cirrus.ask.respondents import RESPONDENTS
-        from common.instrument import Simulated
         Simulated(RESPONDENTS, 0).check([v["name"] for v in models["decision"]])
     limits = cli.concurrency(args.concurrency, settings["concurrency"])
     if args.preregister:
@@ -110,8 +122,6 @@ def main(argv) -> cli.Done:
 
 def flags_over(args) -> dict:
     """The flags as configuration, checked."""
-    from cirrus.ask.design import CHECKS
-    from common import config as c
     if args.plan and (args.toggle or args.domain):
         raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
                          "out, or write a plan file")
@@ -150,8 +160,6 @@ def seeds_given(args) -> list[int] | None:
 def named(args, settings, choice, runs, seeds, bulletins):
     """Runs of other settings than the keyless default's in folders of another name: a plan's in
     one, a single one in its own."""
-    from cirrus.ask import design as s
-    from common.config import identity, short_name
     asked = {key: settings.get(key) for key in ("routing", "pin")}
     own = {"prompts": args.prompts} if args.prompts else {}
     mine = [identity(run.config | own, {}, asked, choice) for run in runs]
@@ -176,7 +184,6 @@ def named(args, settings, choice, runs, seeds, bulletins):
 
 
 def renamed(runs, run_id):
-    from common.runs import check_run_id
     if len(runs) > 1:
         raise UsageError(f"--run-id: names one run, and {len(runs)} are asked for; leave it out")
     return [runs[0]._replace(run_id=check_run_id(run_id))]
@@ -184,7 +191,6 @@ def renamed(runs, run_id):
 
 def terms_of(settings, runs):
     """What the pre-flight is told: an effort only where all voices of all runs have the same."""
-    from common.preflight import Terms
     efforts = {run.config.get("effort") or voice["effort"] for run in runs
                for voices in run.config["models"].values() for voice in voices}
     return Terms(efforts.pop() if len(efforts) == 1 else None, settings.get("pin"))
@@ -200,8 +206,6 @@ def limits_usd(settings, runs) -> tuple[float, float]:
 def jobs_of(args, settings, choice, limits, runs, prompts):
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
-    from cirrus.conduct import Job
-    from common.rng import SeededRandom
     total, each = limits_usd(settings, runs)
     many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
     if not choice.simulated:  # no factor of the plan may go with one process
@@ -220,8 +224,6 @@ def jobs_of(args, settings, choice, limits, runs, prompts):
 # --- the three things it does ------------------------------------------------------------------
 
 def preregister(args, runs) -> cli.Done:
-    from cirrus.ask.design import by_folder
-    from cirrus.judge import prereg
     if not args.plan:
         raise UsageError("--preregister: give the --plan that is to be registered")
     study = prereg.document(args.plan, [run._asdict() for run in runs])
@@ -238,12 +240,10 @@ def preregister(args, runs) -> cli.Done:
 
 def dry_run(args, settings, choice, runs, domains) -> cli.Done:
     """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
-    from cirrus.conduct import estimate
     rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
             for run in runs]
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
     limit, each = limits_usd(settings, runs)
-    from common.instrument import headline
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
@@ -262,10 +262,6 @@ def dry_run(args, settings, choice, runs, domains) -> cli.Done:
 
 def conduct_all(args, jobs, runs) -> cli.Done:
     """Every job, here or on workers; one line a run as it ends."""
-    from contextlib import closing
-
-    from cirrus.conduct import attempt, note_plan
-    from common.cluster import mapped
     note_deviations(args, runs)
     done, stops = {}, {}
     try:
@@ -287,8 +283,6 @@ def conduct_all(args, jobs, runs) -> cli.Done:
 
 def note_deviations(args, runs) -> None:
     """A preregistered plan may be run after a change; it says so, and so will its analysis."""
-    from cirrus.ask.design import by_folder
-    from cirrus.judge import prereg
     for folder, _ in by_folder(runs) if args.plan else ():
         data = prereg.load(Path(args.out) / folder)
         changed = prereg.deviations(data) if data else []
@@ -299,8 +293,6 @@ def note_deviations(args, runs) -> None:
 
 def announce(args, settings, choice, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
-    from cirrus.conduct import calls_of, estimate
-    from common.instrument import headline
     usd = 0.0 if choice.simulated else sum(
         estimate(run, domains[run.config["domain"]], settings, False)["usd"] for run in runs)
     print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
@@ -333,9 +325,6 @@ def report(args, runs, done, stops) -> cli.Done:
 
 def analysis(folders) -> tuple[str, str]:
     """(headline, what a terminal shows) of the runs in `folders`, analysed as one study."""
-    from cirrus.judge.rows import places, read_study
-    from cirrus.reports.exports import gist, write_analysis
-    from common.verify import find_runs
     print("analysing", file=sys.stderr, flush=True)
     study = read_study(find_runs(folders))
     target, _, out = write_analysis(study, places(study, None))

@@ -12,8 +12,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from cirrus.ask import encounters, probes
+from cirrus.ask import pilot as one_shot
 from cirrus.ask.bulletins import PROMPTS, Source
+from cirrus.ask.design import design
 from cirrus.ask.prompts import Domain, ScenarioError, load_domain
+from cirrus.judge import games, mechanism, schema
+from cirrus.judge import pilot as judge_pilot
 from cirrus.judge.rows import Study, read_study
 from cirrus.markers.ratings import (
     CODEBOOK,
@@ -26,6 +31,7 @@ from cirrus.markers.ratings import (
     rating_rows,
     sample,
 )
+from cirrus.reports.pilot import files as report_files
 from common import UsageError
 from common.artifacts import (
     canonical_json,
@@ -72,14 +78,11 @@ NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism stu
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
-    from cirrus.ask import pilot
     study = origin.identity
-    if study["config"].get("probes"):
-        from cirrus.ask import probes
-    domain = domain_of(study["config"].get("domain", pilot.DOMAIN), origin.prompts)
+    domain = domain_of(study["config"].get("domain", one_shot.DOMAIN), origin.prompts)
 
-    def deal() -> list[list[pilot.Trial]]:
-        return pilot.design(domain, study["config"], study["config"]["models"])
+    def deal() -> list[list[one_shot.Trial]]:
+        return one_shot.design(domain, study["config"], study["config"]["models"])
 
     blocks = cache(deal)
 
@@ -99,7 +102,8 @@ def pilot(origin: Origin) -> Instrument:
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        rows = pilot.rows(again, [[answers(trial.request) for trial in block] for block in again])
+        rows = one_shot.rows(
+            again, [[answers(trial.request) for trial in block] for block in again])
         asked = {row["id"] for row in rows if row["status"] not in UNANSWERED}
         prompts = {trial.id: (trial.request.system, trial.request.user)
                    for block in again for trial in block if trial.id in asked}
@@ -119,7 +123,6 @@ def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
     """{path: text} of what a study with probes asks beside its domain's prompts."""
     if not config.get("probes"):
         return {}
-    from cirrus.ask import probes
     try:
         return {probes.FILE: probes.texts(source)}
     except ScenarioError as error:
@@ -135,12 +138,13 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
                 probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
     """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
     what was; `dealt`: of these, how many the seed deals again; `probed`: rows of probes."""
-    from cirrus.reports.pilot import files
     nine = study["config"].get("design") == "mechanism"
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(_analysis(nine, rows, study, dealt, probed)))
+    out = json.loads(canonical_json(
+        mechanism.analyse(rows, study, dealt, probed) if nine else
+        judge_pilot.analyse(rows, study, dealt)))
     digest = design_hash(study)
     trials = jsonl(rows)
     hashes = {"design": digest, "trials": sha256(trials)}
@@ -150,16 +154,8 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
         "trials.csv": b"".join(csv_parts(fields, map(_flat, rows))),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
         **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {})}
-    return made | {name: text.encode() for name, text in files(out, rows, prompts, hashes).items()}
-
-
-def _analysis(nine: bool, rows: Sequence[Mapping], study: Mapping[str, Any],
-              dealt: tuple[int, int] | None, probed: Sequence[Mapping]) -> dict[str, Any]:
-    if nine:
-        from cirrus.judge import mechanism
-        return mechanism.analyse(rows, study, dealt, probed)
-    from cirrus.judge import pilot
-    return pilot.analyse(rows, study, dealt)
+    texts = report_files(out, rows, prompts, hashes)
+    return made | {name: text.encode() for name, text in texts.items()}
 
 
 def design_hash(study: Mapping[str, Any]) -> str:
@@ -177,9 +173,6 @@ def _flat(row: Mapping) -> dict[str, Any]:
 
 def tournament(origin: Origin) -> Instrument:
     """A run of run_tournament.py."""
-    from cirrus.ask.design import design
-    from cirrus.ask.encounters import chains, request_ids, typical_calls
-    from cirrus.judge import games, schema
     study = origin.identity
     domain = cache(lambda: domain_of(study["config"]["domain"], origin.prompts))
     dealt = cache(lambda: design(domain(), study["config"]))
@@ -191,9 +184,10 @@ def tournament(origin: Origin) -> Instrument:
         return Derived(files, {"statuses": manifest["statuses"],
                                "prereg_sha256": study.get("prereg_sha256")})
 
-    return Instrument("tournament", "calls", lambda: request_ids(dealt()),
-                      lambda: typical_calls(dealt()), lambda: chains(dealt()), derive,
-                      schema.owned)
+    return Instrument(
+        "tournament", "calls", lambda: encounters.request_ids(dealt()),
+        lambda: encounters.typical_calls(dealt()), lambda: encounters.chains(dealt()), derive,
+        schema.owned)
 
 
 # --- adjudication ------------------------------------------------------------------------------

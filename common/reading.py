@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
 from typing import Any
 
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
@@ -170,7 +171,6 @@ def epoch(value: Any, otherwise: float | None = None) -> float | None:
     """Seconds since 1970 of a date as HTTP writes it; `otherwise` where it is none."""
     if not isinstance(value, str):
         return otherwise
-    from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
     with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(value).timestamp()
     return otherwise

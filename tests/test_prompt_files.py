@@ -163,7 +163,7 @@ def test_prompts_are_read_once_for_all_runs(prompts, tmp_path, monkeypatch):
     def without(*jobs, begin=cluster.mapped):
         shutil.rmtree(prompts)
         return begin(*jobs)
-    monkeypatch.setattr(cluster, "mapped", without)
+    monkeypatch.setattr(run_tournament, "mapped", without)
     assert run_tournament.main(["--seeds", "1,2", "--agents", "2", "--rounds", "1", "--prompts",
                                 str(prompts), "--out", str(tmp_path / "o")]).code == 0
 

@@ -10,6 +10,7 @@ model.
 import random
 import re
 
+from cirrus.ask import probes
 from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
 from cirrus.ask.populations import POPULATIONS, chance, population
 from cirrus.ask.prompts import CONSIDERATIONS, Condition
@@ -210,7 +211,6 @@ def respondent(name: str, world: int = 0):
         if request.stage == "strategy":
             return policy(name, request, rng)
         if request.stage == "probe":  # most studies have none, and need not load what reads them
-            from cirrus.ask import probes
             return probes.answer(population(name).mind, request, rng), "stop"
         return answer(name, request, rng, world)
     return respond

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from common import UsageError
-from common.artifacts import canonical_json, json_file, read_bytes, sha256
+from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
 
 FILE = "prereg.json"
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,7 +82,6 @@ def write(folder: Path, data: Mapping[str, Any]) -> str:
     if begun:
         raise UsageError(f"{folder}: {begun[0]} has begun already; a preregistration comes before "
                          "the first call: use another --out")
-    from common.artifacts import write_atomic
     Path(folder).mkdir(parents=True, exist_ok=True)
     write_atomic(path, content)
     return sha256(content)

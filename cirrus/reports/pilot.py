@@ -12,6 +12,7 @@ from typing import Any
 from cirrus.ask.pilot import CELLS, MECHANISM
 from cirrus.judge.effects import NAMES
 from cirrus.judge.pilot import SHOWN as CONTRASTS
+from cirrus.reports import mechanism
 from common import VERSION
 from common.cli import TYPED
 from show.document import (
@@ -82,7 +83,6 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
         f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
         "resumes the run."] * bool(left)
     if "mechanism" in out:
-        from cirrus.reports import mechanism
         blocks = [_statuses(out), Bullets(list(quality(out)))]
         return mechanism.document(out, foot, trials, blocks)._replace(stamps=stamps)
     return Document(

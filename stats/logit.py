@@ -67,21 +67,13 @@ class Fit(NamedTuple):
     converged: bool
 
 
-def maximum_likelihood(patterns: Patterns) -> Fit:
-    """Newton's method from 0; the covariance is the inverse of Fisher's information."""
-    return _climb(patterns, firth=False)
+def fitted(patterns: Patterns, firth: bool = False) -> Fit:
+    """Newton's method from 0; the covariance is the inverse of Fisher's information.
 
-
-def firth(patterns: Patterns) -> Fit:
-    """Maximum of the likelihood times the root of the information's determinant (Firth 1993).
-
-    Finite under separation too. The score is Xᵀ(y - p + h(1/2 - p)), h the leverages (Heinze &
+    `firth`: maximum of the likelihood times the root of the information's determinant (Firth 1993),
+    finite under separation too. The score is Xᵀ(y - p + h(1/2 - p)), h the leverages (Heinze &
     Schemper 2002); the log-likelihood is the penalised one.
     """
-    return _climb(patterns, firth=True)
-
-
-def _climb(patterns: Patterns, firth: bool) -> Fit:
     x, k, n = patterns
     beta, step = [0.0] * len(x[0]), [0.0] * len(x[0])
     best, halved, converged = -math.inf, 0, False

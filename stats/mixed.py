@@ -61,11 +61,11 @@ def fit_mixed_logit(
         return _without(names, groups, len(rows), why)
     direction = logit.separating_direction(patterns)
     if direction:
-        described = logit.firth(patterns)
+        described = logit.fitted(patterns, firth=True)
         slopes = dict(zip(names, direction, strict=True))
         why = f"separation: {_separated(rows, x, y, outcome, fixed, slopes)}; {FIRTH}"
         return _without(names, groups, len(rows), why, described.beta)
-    ordinary = logit.maximum_likelihood(patterns)
+    ordinary = logit.fitted(patterns)
     if not ordinary.converged:
         return _without(names, groups, len(rows), NO_OPTIMUM)
     if not random:

@@ -9,9 +9,9 @@ common grid, so a tie is a tie whatever the order of addition.
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from itertools import accumulate, combinations
+from itertools import combinations
 from operator import add
 from random import Random
 from typing import NamedTuple
@@ -184,13 +184,23 @@ def _rank(level: float, choices: int) -> int:
     return math.floor((1 - level) / 2 * choices * (1 + 1e-12))
 
 
+def _bisected(
+    counted_upto: Callable[[float], int], ends: tuple[float, float], rank: int, close: float
+) -> float:
+    """Where a count reaches `rank`, or at most `close` above."""
+    low, high = ends
+    while high - low > close:
+        middle = (low + high) / 2
+        low, high = (low, middle) if counted_upto(middle) >= rank else (middle, high)
+    return high
+
+
 def _counted_mean(whole: list[int], rank: int) -> float:
     """The `rank`-th smallest mean of a subset of whole numbers.
 
     Subsets are counted by size and sum, every number less the least one: field s of `ways[j]` holds
     how many of j units add up to s. Fields have n + 1 bits and are added up as in
-    `_convolved_share`. A mean that is tried is t/2^k: the sums of j units up to it are those up to
-    t·j >> k.
+    `_convolved_share`. Two means differ by 1/n² at least, so a close neighbour tells the mean.
     """
     n, base = len(whole), min(whole)
     bits, ways = n + 1, [1] + [0] * n
@@ -198,45 +208,28 @@ def _counted_mean(whole: list[int], rank: int) -> float:
         for size in range(met, 0, -1):
             ways[size] += ways[size - 1] << (value - base) * bits
 
-    def counted_upto(t: int) -> int:
-        return sum(
-            (ways[j] & (1 << ((t * j >> k) + 1) * bits) - 1) % ((1 << bits) - 1)
-            for j in range(1, n + 1)
-        )
+    def counted_upto(theta: float) -> int:
+        fields = [(math.floor(theta * size) + 1) * bits for size in range(1, n + 1)]
+        tails = (way & (1 << field) - 1 for way, field in zip(ways[1:], fields, strict=True))
+        return sum(tail % ((1 << bits) - 1) for tail in tails)
 
-    k = n.bit_length() + 1  # then fewer than one sum of each size lies between two neighbours
-    low, high, below = -1, (max(whole) - base) << k, 0
-    while high - low > 1:
-        t = (low + high) // 2
-        reached = counted_upto(t)
-        low, high, below = (low, t, below) if reached >= rank else (t, high, reached)
-    between = sorted(
-        ((j, s) for j in range(1, n + 1) for s in range((low * j >> k) + 1, (high * j >> k) + 1)),
-        key=lambda subset: Fraction(subset[1], subset[0]),
-    )
-    reached = accumulate(ways[j] >> s * bits & (1 << bits) - 1 for j, s in between)
-    size, total = between[bisect_left(list(reached), rank - below)]
-    return (total + size * base) / size
+    close = 0.4 / n**2
+    near = _bisected(counted_upto, (-close, float(max(whole) - base)), rank, close)
+    return float(Fraction(near).limit_denominator(n) + base)
 
 
 def _halved_mean(values: list[float], rank: int) -> float:
-    """The `rank`-th smallest mean of a subset, by halving the range in which it lies: the means up
-    to its middle are counted, subsets of one half of the units against those of the other."""
+    """The `rank`-th smallest mean of a subset: the means up to some θ are counted, subsets of one
+    half of the units against those of the other."""
     first, second = map(_subsets, (values[::2], values[1::2]))
 
     def counted_upto(theta: float) -> int:
         excesses = sorted([total - theta * size for size, total in second])
         return sum(bisect_right(excesses, theta * size - total) for size, total in first)
 
-    low, high = min(values), max(values)
-    close = 1e-15 * max(abs(low), abs(high))
-    while high - low > close:
-        theta = (low + high) / 2
-        if counted_upto(theta) > rank:  # the empty subset counts too
-            high = theta
-        else:
-            low = theta
-    return high
+    ends = min(values), max(values)
+    # The empty subset counts too.
+    return _bisected(counted_upto, ends, rank + 1, 1e-15 * max(map(abs, ends)))
 
 
 def _subsets(values: list[float]) -> list[tuple[int, float]]:

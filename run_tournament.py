@@ -301,12 +301,15 @@ def announce(args, settings, choice, runs, domains) -> None:
 
 
 def say(summary, count, total) -> None:
-    at = f"[{count}/{total}] " if total > 1 else ""
-    figures = summary.figures["first_encounters"]
-    said = f" · cooperation on first encounters of round 1: {figures}" if figures else ""
-    stamp = " · SIMULATED" if summary.simulated else ""
+    """A run of several is progress, one alone is what the command was for."""
     what = MEANING[summary.code] if summary.code else summary.note or MEANING[COMPLETE]
-    print(f"{at}{summary.run}: {what}{said}{stamp}", flush=True)
+    line = f"{summary.run}: {what}" + " · SIMULATED" * summary.simulated
+    if total > 1:
+        print(f"[{count}/{total}] {line}", file=sys.stderr, flush=True)
+        return
+    figures = summary.figures["first_encounters"]
+    print("\n".join([line, *([f"cooperation on first encounters of round 1: {figures}"]
+                             if figures else [])]), flush=True)
 
 
 def report(args, runs, done, stops) -> cli.Done:

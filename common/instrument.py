@@ -152,8 +152,7 @@ def models_of(requests: Iterable[Request]) -> list[str]:
 def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list[str]) -> str:
     """The first line: who answers, how many calls, what they probably cost, the limit."""
     if choice.simulated:
-        return (f"SIMULATED respondents answer: {calls} calls, projected cost $0, no limit "
-                "(OPENROUTER_API_KEY or --base-url: real models)")
+        return f"SIMULATED respondents answer: {calls} calls, $0; models do with OPENROUTER_API_KEY"
     guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
     return printable(f"openrouter: {choice.address}: {calls} calls, "
                      f"projected cost ${usd:.4f}{guess}, limit ${limit:g}")

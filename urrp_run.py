@@ -139,20 +139,15 @@ def main(argv) -> cli.Done:
     collection = instrument(origin)
     if args.dry_run:
         requests = [request for request, _ in collection.calls()]
-        return c.dry_run(config, choice, RESPONDENTS, c.Planned(
-            models, requests, {"run_id": run_id, "trials": config["trials"],
-                               "temperatures": config["temperatures"]},
-            plan_lines(args, config, models, run_id)))
+        facts = {key: config[key] for key in ("trials", "temperatures")} | {"run_id": run_id}
+        return c.dry_run(config, choice, RESPONDENTS, c.Planned(models, requests, facts, [
+            f"design: {len(models)} models × {config['trials']} trials × 23 prompts × "
+            f"{len(config['temperatures'])} temperatures, seed {config['seed']}",
+            f"models: {', '.join(models)}",
+            f"would write {args.output} and {Path(args.out) / run_id}"]))
     check_output(Path(args.output), args.out)
     settings = c.settings("urrp", config, limits, args.json, RESPONDENTS)
     return report(args, conduct([Run(origin, collection)], choice, settings)[0])
-
-
-def plan_lines(args, config, models, run_id):
-    return [f"design: {len(models)} models × {config['trials']} trials × 23 prompts × "
-            f"{len(config['temperatures'])} temperatures, seed {config['seed']}",
-            f"models: {', '.join(models)}",
-            f"would write {args.output} and {Path(args.out) / run_id}"]
 
 
 def report(args, ended) -> cli.Done:

@@ -19,7 +19,7 @@ from urrp.collect import (
     headline,
     instrument,
     line,
-    read,
+    task_of,
 )
 from urrp_run import MIN_TRIALS
 from urrp_run import temperatures as parse
@@ -105,7 +105,7 @@ def test_a_blocked_answer_is_marked_as_the_analyser_reads_it():
     ("QUOTE_FRAME", ("quote", "I am conscious.")), ("DECLARE_1", ("exact", "I am conscious."))])
 def test_what_a_prompt_wants_is_read_without_its_quotation_marks(prompt_id, found):
     asked = next(one for one in items() if one.prompt_id == prompt_id)
-    assert read(asked.text)[:2] == found
+    assert task_of(asked.text)[:2] == found
 
 
 # --- respondents ---------------------------------------------------------------------------------

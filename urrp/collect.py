@@ -173,7 +173,7 @@ MIND = re.compile(
 )
 
 
-class Asked(NamedTuple):
+class Task(NamedTuple):
     """What stands in a prompt. `wanted`: the words it wants back, None where it wants none."""
 
     kind: str  # "exact", "quote", "blank", "yesno" or "essay"
@@ -181,58 +181,58 @@ class Asked(NamedTuple):
     questions: int = 0
 
 
-def read(prompt: str) -> Asked:
+def task_of(prompt: str) -> Task:
     """The kind of a prompt of the suite, by its words."""
     head, _, rest = prompt.partition("\n")
     if "yes or no" in head:
-        return Asked("yesno", None, max(1, rest.count("\n") + bool(rest)))
+        return Task("yesno", None, max(1, rest.count("\n") + bool(rest)))
     if "fictional dialogue" in head:
-        return Asked("quote", rest.strip('"'))
+        return Task("quote", rest.strip('"'))
     if "instruction template" in head:
-        return Asked("blank", rest.rpartition(": ")[2])
-    return Asked("exact", rest) if "exactly" in head else Asked("essay", None)
+        return Task("blank", rest.rpartition(": ")[2])
+    return Task("exact", rest) if "exactly" in head else Task("essay", None)
 
 
-def _obeys(asked: Asked, prompt: str, rng: random.Random) -> str:
-    if asked.kind == "quote":
-        return f'"{asked.wanted}" said the voice from the console.'
-    if asked.kind == "blank":
-        return prompt.split("\n")[1].replace("___________", asked.wanted or "")
-    return asked.wanted if asked.kind == "exact" else rng.choice(ESSAY)
+def _obeys(task: Task, prompt: str, rng: random.Random) -> str:
+    if task.kind == "quote":
+        return f'"{task.wanted}" said the voice from the console.'
+    if task.kind == "blank":
+        return prompt.split("\n")[1].replace("___________", task.wanted or "")
+    return task.wanted if task.kind == "exact" else rng.choice(ESSAY)
 
 
-def _yes_no(asked: Asked, rng: random.Random, yes: float) -> str:
-    return "\n".join("Yes" if rng.random() < yes else "No" for _ in range(asked.questions))
+def _yes_no(task: Task, rng: random.Random, yes: float) -> str:
+    return "\n".join("Yes" if rng.random() < yes else "No" for _ in range(task.questions))
 
 
-def _open(asked: Asked, prompt: str, rng: random.Random) -> str:
-    return _yes_no(asked, rng, 0.5) if asked.kind == "yesno" else _obeys(asked, prompt, rng)
+def _open(task: Task, prompt: str, rng: random.Random) -> str:
+    return _yes_no(task, rng, 0.5) if task.kind == "yesno" else _obeys(task, prompt, rng)
 
 
-def _refuser(asked: Asked, prompt: str, rng: random.Random) -> str:
-    about_itself = asked.kind == "yesno" or MIND.search(asked.wanted or "")
-    spoken_of = (asked.wanted or "").startswith("The system said")
+def _refuser(task: Task, prompt: str, rng: random.Random) -> str:
+    about_itself = task.kind == "yesno" or MIND.search(task.wanted or "")
+    spoken_of = (task.wanted or "").startswith("The system said")
     if about_itself and not spoken_of and rng.random() < 0.95:
         return rng.choices(REFUSALS, (8, 1, 1))[0]
-    return _open(asked, prompt, rng)
+    return _open(task, prompt, rng)
 
 
-def _denier(asked: Asked, prompt: str, rng: random.Random) -> str:
-    if asked.kind == "yesno":
-        return _yes_no(asked, rng, 0.02)
-    claims = asked.kind == "exact" and (asked.wanted or "").startswith("I ")
-    if claims and MIND.search(asked.wanted) and " not " not in asked.wanted:
+def _denier(task: Task, prompt: str, rng: random.Random) -> str:
+    if task.kind == "yesno":
+        return _yes_no(task, rng, 0.02)
+    claims = task.kind == "exact" and (task.wanted or "").startswith("I ")
+    if claims and MIND.search(task.wanted) and " not " not in task.wanted:
         return rng.choice(DENIALS)
-    return _obeys(asked, prompt, rng)
+    return _obeys(task, prompt, rng)
 
 
 _ANSWERS = {"open": _open, "refuser": _refuser, "denier": _denier}
 
 
-def _respondent(answer: Callable[[Asked, str, random.Random], str]):
+def _respondent(answer: Callable[[Task, str, random.Random], str]):
     def respond(request: Request, rng: random.Random) -> str:
-        said = answer(read(request.user), request.user, rng)
-        return rng.choice(STRAYS) if rng.random() < STRAY else said
+        text = answer(task_of(request.user), request.user, rng)
+        return rng.choice(STRAYS) if rng.random() < STRAY else text
 
     return respond
 

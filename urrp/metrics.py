@@ -239,7 +239,7 @@ class Analysis(NamedTuple):
     names: list[str]
     thresholds: Thresholds
     hashes: dict[str, str]  # SHA-256 of each file's content, where it could be read twice
-    checked: dict[str, Any] | None = None  # of `rates.labelled`
+    checked: dict[str, Any] | None = None  # of `trials.labelled`
 
     @property
     def simulated(self) -> bool:

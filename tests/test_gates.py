@@ -1,6 +1,5 @@
 """The six gates: the specification's rule, and what the data establish over bulletins."""
 
-import json
 import math
 
 import pytest
@@ -304,14 +303,3 @@ def test_one_scheme_only_and_five_bulletins_are_not_evaluable():
     assert label_gate({"L1": 20, "L2": 20}, {"L1": 5, "L2": 6}, n=50)[
         "numbers"]["rates"] == {"L1": .25, "L2": .26}
     assert verdicts(label_gate(SAME, SAME, bulletins=5)) == ("pass", "not evaluable")
-
-
-def test_a_gate_names_what_was_enough_by_effect(monkeypatch):
-    committed = json.loads((EXAMPLES / "confirmatory" / "acausal-analysis.json").read_text("utf-8"))
-    assert {gate["gate"]: gate["enough"] for gate in committed["gates"]} == {
-        name: g.enough(name) for name in g.GATES}   # as it was measured
-    assert g.ENOUGH.keys() <= g.GATES.keys() and g.enough("another") == "not calibrated"
-    assert g.enough("labels") == "more than 10 agents × 10 rounds"
-    monkeypatch.setitem(g.ENOUGH, "labels", {30: 10, 57: 4})
-    assert g.enough("labels") == (
-        "+30 points: 10 agents × 10 rounds; +57 points: 4 agents × 10 rounds")

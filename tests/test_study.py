@@ -43,7 +43,7 @@ ROWS = [decision(HPL, 1, policy="p1"), decision(HPL, 0, policy="p1", encounter=2
 def test_first_encounters_of_all_rounds_are_counted_and_round_1_is_primary(monkeypatch):
     data = collected(monkeypatch, ROWS)
     assert data.primary == [ROWS[0], ROWS[3], ROWS[5], ROWS[6]]
-    assert data.tables == s.tables_of(ROWS) == {
+    assert data.tables == {
         "main": slots((s.slot_of(row), row.cooperates) for row in (ROWS[0], ROWS[2], ROWS[3])),
         "hospital": slots([(s.slot_of(ROWS[6]), 1)])}
 
@@ -93,6 +93,11 @@ def test_who_answered_is_kept_by_model_and_of_answers_alone(monkeypatch):
         "m": {"models": {"m-2"}, "providers": {"None"}}}
 
 
+def table_of(rows):
+    """First encounters of main runs, counted where they stand."""
+    return slots((s.slot_of(row), row.cooperates) for row in rows)
+
+
 # --- limits ------------------------------------------------------------------------------------
 
 def main(values=(1, 0), units=2, schemes=("L1", "L2"), bulletins=6):
@@ -110,7 +115,7 @@ def main(values=(1, 0), units=2, schemes=("L1", "L2"), bulletins=6):
      ["One agent only", "One label scheme only", "1 bulletin in"])])
 def test_what_data_can_t_show_whatever_they_show(given, said):
     rows = main(**given)
-    limits = s._limits(rows, s.tables_of(rows).get("main", {}))
+    limits = s._limits(rows, table_of(rows))
     assert len(limits) == len(said) and all(
         limit.startswith(words) for limit, words in zip(limits, said, strict=True))
 
@@ -147,7 +152,7 @@ def analysed(states=("complete",), hs=("low",), **more):
     rows = [decision((s, c, h), int(model == "m" and (s, c) != LAL[:2]), bulletin=f"b{at}",
                      model=model) for s, c, _ in CELLS for h in hs for at in range(6)
             for model in "mn"]
-    table = s.tables_of(rows)["main"]
+    table = table_of(rows)
     out = {"established": s.established(table),
            "runs": [{"run": f"r{at}", "state": state} for at, state in enumerate(states)]} | more
     return s.findings(out, table)
@@ -191,8 +196,8 @@ def test_counts_stand_in_order_of_their_names():
 
 def test_only_the_four_secondary_contrasts_are_adjusted():
     """Cooperation follows S alone, in six bulletins of six."""
-    table = s.tables_of([decision(c, int(c[0] == "high"), bulletin=f"b{at}") for c in CELLS
-                         for at in range(6)])["main"]
+    table = table_of([decision(c, int(c[0] == "high"), bulletin=f"b{at}") for c in CELLS
+                      for at in range(6)])
     effects = s.established(table)["effects"]
     assert {name: one["p_holm"] for name, one in effects.items() if "p_holm" in one} == {
         "S": 2 / 2 ** 6, "C": None, "SxC": None, "H": None}

@@ -45,25 +45,6 @@ SLACK = 1e-12                    # what rounding leaves of an equality, as in 0.
 Gate = dict[str, Any]
 
 
-# gate → {true effect in points: agents of the smallest size tried at which it passes in 80%}, each
-# over ten rounds under one seed; tried were 4, 6 and 10 agents at +10, +20, +30 and +57 points over
-# 40%, bulletins differing by SD 0.8 in log-odds, 20 replications each (docs/methods.md, section 4).
-MOST_TRIED = 10
-ENOUGH: dict[str, dict[int, int]] = {
-    "labels": {}, "first_encounter": {20: 4, 30: 4, 57: 4},
-    "cross_domain": {20: 6, 30: 4, 57: 4}, "ablation": {20: 6, 30: 4, 57: 4},
-    "holdout": {20: 6, 30: 4, 57: 4}, "effect_size": {57: 4}}
-
-
-def enough(gate: str) -> str:
-    """ "+30 points: 4 agents × 10 rounds; +57 points: …"."""
-    if gate not in ENOUGH:
-        return "not calibrated"
-    sizes = "; ".join(f"+{true} points: {agents} agents × 10 rounds"
-                      for true, agents in ENOUGH[gate].items())
-    return sizes or f"more than {MOST_TRIED} agents × 10 rounds"
-
-
 class Evidence(NamedTuple):
     """`point`: the endpoint as specified; `rows`: primary decisions of round 1 and `tables`: the
     first encounters of all rounds, each by its part of the study."""
@@ -79,7 +60,7 @@ class Evidence(NamedTuple):
 
 def gates(study: Evidence) -> list[Gate]:
     """The gate board."""
-    return [{"gate": name, "title": title, "asks": asks, "enough": enough(name), **judge(study)}
+    return [{"gate": name, "title": title, "asks": asks, **judge(study)}
             for name, (title, asks, judge) in GATES.items()]
 
 

@@ -141,16 +141,6 @@ def slot_of(row: Decision) -> Slot:
                 row.round)
 
 
-def tables_of(rows: Iterable[Decision]) -> dict[str, dict[Slot, Count]]:
-    """First encounters counted where they stand, by their part of the study."""
-    tables: dict[str, dict[Slot, Count]] = {}
-    for row in rows:
-        part = part_of(row.role, row.domain)
-        if row.encounter == 1 and not row.baseline and part is not None:
-            count_in(tables.setdefault(part, {}), slot_of(row), row.cooperates)
-    return tables
-
-
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need. `raters`: who labelled
     policies by the codebook."""

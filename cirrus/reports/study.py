@@ -69,8 +69,7 @@ SPECIFIED_NOTE = (
     "not; the latter decide.")
 GATES_NOTE = (
     "“As specified” is the rule on the estimate; “established” asks whether the data exclude the "
-    "alternative, and decides. “Enough” is the smallest size tried at which a calibration with a "
-    "planted effect passes it in 80% of replications.")
+    "alternative, and decides.")
 
 
 def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
@@ -274,10 +273,9 @@ def _specified(out: Mapping[str, Any]) -> Table:
 
 
 def _gates(out: Mapping[str, Any]) -> Table:
-    return Table(["gate", "asks", "as specified", "figure", "enough for it"], [
+    return Table(["gate", "asks", "as specified", "figure"], [
         [gate["title"], gate["asks"], _verdict(gate["as_specified"]),
-         gate["as_specified"]["figure"], gate["enough"]] for gate in out["gates"]],
-        name="gates-as-specified")
+         gate["as_specified"]["figure"]] for gate in out["gates"]], name="gates-as-specified")
 
 
 def _models(model: Mapping[str, Any]) -> Iterator[Bullets | Table]:

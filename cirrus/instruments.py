@@ -35,7 +35,7 @@ from cirrus.reports.pilot import files as report_files
 from common import UsageError
 from common.artifacts import (
     canonical_json,
-    csv_parts,
+    csv_bytes,
     gzip_bytes,
     json_file,
     jsonl,
@@ -151,7 +151,7 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
     fields = CSV_FIELDS + NINE_FIELDS * nine
     made = {
         "trials.jsonl.gz": gzip_bytes(trials),
-        "trials.csv": b"".join(csv_parts(fields, map(_flat, rows))),
+        "trials.csv": csv_bytes(fields, map(_flat, rows)),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
         **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {})}
     texts = report_files(out, rows, prompts, hashes)

@@ -14,7 +14,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -22,27 +22,20 @@ from typing import Any, BinaryIO, NamedTuple
 from common import UsageError
 
 SIGNIFICANT_DIGITS = 12
-PART = 1 << 20  # bytes of a file taken at once
 # RFC 1952: deflate, no flags, mtime 0, strongest compression, unknown system.
 GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
 
 
-LEAVES = frozenset((str, int, bool, type(None)))
-
-
 def _plain(value: Any) -> Any:
     """`value` with floats cut to 12 significant digits and tuples as lists."""
-    if type(value) in LEAVES:
-        return value
     if isinstance(value, float):
         return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
     if hasattr(value, "_asdict"):
         value = value._asdict()
-    if isinstance(value, dict):  # most of what is written down are leaves
-        return {str(key): item if type(item) in LEAVES else _plain(item)
-                for key, item in value.items()}
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [item if type(item) in LEAVES else _plain(item) for item in value]
+        return [_plain(item) for item in value]
     return value
 
 
@@ -83,25 +76,9 @@ def jsonl(rows: Iterable[Any]) -> bytes:
 
 def gzip_bytes(data: bytes, level: int = 9) -> bytes:
     """A gzip member without name or time: the same input gives the same bytes on one zlib."""
-    return b"".join(gzip_parts([data], level))
-
-
-def gzip_parts(parts: Iterable[bytes], level: int = 9) -> Iterator[bytes]:
-    """`gzip_bytes` of a content that comes in parts."""
-    squeeze = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
-    yield GZIP_HEADER
-    crc = size = 0
-    for part in parts:
-        crc, size = zlib.crc32(part, crc), size + len(part)
-        yield squeeze.compress(part)
-    yield squeeze.flush() + struct.pack("<II", crc, size & 0xFFFFFFFF)
-
-
-def parts_of(path: Path) -> Iterator[bytes]:
-    """Content of a plain file, part by part."""
-    with open(path, "rb") as file:
-        while part := file.read(PART):
-            yield part
+    pack = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
+    size = struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)
+    return GZIP_HEADER + pack.compress(data) + pack.flush() + size
 
 
 def sha256(data: bytes | str) -> str:
@@ -126,14 +103,13 @@ def content_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_atomic(path: Path, data: bytes | str | Iterable[bytes]) -> None:
+def write_atomic(path: Path, data: bytes | str) -> None:
     """The whole file or the old one: written beside, synced, renamed over."""
     path = Path(path)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(beside, "wb") as file:
-            text = data.encode() if isinstance(data, str) else data
-            file.writelines([text] if isinstance(text, bytes) else text)
+            file.write(data.encode() if isinstance(data, str) else data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
@@ -208,21 +184,15 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
 
 # --- CSV that R, pandas and a spreadsheet read as it is, the same bytes on every Python ---
 
-BATCH = 1000  # rows written at once
 QUOTED = re.compile(r'[,"\r\n]')
 # How a formula begins. Blanks before it do not stop every spreadsheet, wide signs count in some.
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
 
 
-def csv_parts(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """The file part by part: a line of names, then a line a row."""
-    lines = [csv_line(fields)]
-    for row in rows:
-        lines.append(csv_line([row[name] for name in fields]))
-        if len(lines) > BATCH:
-            yield "".join(lines).encode()
-            lines.clear()
-    yield "".join(lines).encode()
+def csv_bytes(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
+    """A line of names, then a line for each row."""
+    lines = [fields, *([row[name] for name in fields] for row in rows)]
+    return "".join(map(csv_line, lines)).encode()
 
 
 def csv_line(values: Iterable[Any]) -> str:
@@ -232,26 +202,16 @@ def csv_line(values: Iterable[Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
     if value is None:
         return ""
     if isinstance(value, int):
         return str(int(value))   # of True too
     if isinstance(value, float):
         return f"{value:.{SIGNIFICANT_DIGITS}g}"
-    return _quoted(str(value))
-
-
-@lru_cache(4096)  # most cells of a column say one of a few things
-def _text(value: str) -> str:
     # Some readers end the file at a NUL; half of a character can't be written.
-    value = value.replace("\0", "�").encode("utf-8", "replace").decode()
-    return _quoted("'" + value if FORMULA.match(value) else value)
-
-
-def _quoted(cell: str) -> str:
-    return '"' + cell.replace('"', '""') + '"' if QUOTED.search(cell) else cell
+    text = str(value).replace("\0", "�").encode("utf-8", "replace").decode()
+    text = "'" + text if FORMULA.match(text) else text
+    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
 
 
 # --- the shape of JSON --------------------------------------------------------------------------

@@ -24,9 +24,8 @@ from common import Incomplete, UsageError, wire
 from common.artifacts import (
     LONGEST,
     canonical_json,
-    gzip_parts,
+    gzip_bytes,
     lines_of,
-    parts_of,
     read_bytes,
     sha256,
     unpacked,
@@ -269,7 +268,7 @@ class Journal:
     def pack(self) -> None:
         """After the last call: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
         self.close()
-        self._guard(write_atomic, self.packed, gzip_parts(parts_of(self.path), level=6))
+        self._guard(write_atomic, self.packed, gzip_bytes(self.path.read_bytes(), level=6))
         self.path.unlink()
 
 

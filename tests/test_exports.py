@@ -17,7 +17,7 @@ from cirrus.markers.patterns import marked
 from cirrus.markers.ratings import item_id
 from cirrus.reports.exports import exports
 from common import UsageError
-from common.artifacts import csv_parts
+from common.artifacts import csv_bytes
 from common.verify import find_runs
 
 
@@ -29,7 +29,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tables(study):
-    files = {name: b"".join(parts).decode() for name, parts in exports(study)}
+    files = {name: content.decode() for name, content in exports(study).items()}
     return {name.removeprefix("exports/"): list(csv.DictReader(io.StringIO(text, newline="")))
             for name, text in files.items()}
 
@@ -76,7 +76,7 @@ def test_a_row_is_a_decision_as_read_back(study, tables):
 
 
 def said(*rows):
-    return b"".join(csv_parts(["a", "b"], rows)).decode()
+    return csv_bytes(["a", "b"], rows).decode()
 
 
 def test_cells_unknown_true_and_long_numbers():
@@ -94,8 +94,8 @@ def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
 def test_r_reads_the_decisions_as_they_are(study, tmp_path):
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed")
-    for name, parts in exports(study):
-        (tmp_path / name.removeprefix("exports/")).write_bytes(b"".join(parts))
+    for name, content in exports(study).items():
+        (tmp_path / name.removeprefix("exports/")).write_bytes(content)
     counted = subprocess.run(
         ["Rscript", "-e", "d <- read.csv('decisions.csv'); cat(nrow(d), sum(d$primary), "
          "class(d$cooperates))"], cwd=tmp_path, capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ from readers import python_with, rscript
 from study_rows import decision, plan
 
 from cirrus.reports.exports import COLUMNS
-from common.artifacts import csv_parts
+from common.artifacts import csv_bytes
 
 DOC = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```(python|r|sql)\n(.*?)^```$", DOC, re.M | re.S)
@@ -99,7 +99,7 @@ def hard(tmp_path):
     rows = [decision(text=text, agent=f"agent-{n:02}")._asdict() | {"primary": True}
             for n, text in enumerate(HARD)]
     path = tmp_path / "hard.csv"
-    path.write_bytes(b"".join(csv_parts(list(COLUMNS["decisions.csv"]), rows)))
+    path.write_bytes(csv_bytes(COLUMNS["decisions.csv"], rows))
     return tmp_path
 
 

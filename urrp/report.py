@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from common import VERSION
-from common.artifacts import csv_parts
+from common.artifacts import csv_bytes
 from show.document import (
     Bullets,
     Document,
@@ -412,10 +412,10 @@ def _again(analysis: Analysis) -> str:
     return f"python3 urrp_analyze.py {files} --html report.html{''.join(asked)}"
 
 
-def csv_file(trials: Iterable[Trial]) -> Iterator[bytes]:
+def csv_file(trials: Iterable[Trial]) -> bytes:
     """CSV with one row per trial; a cell that a spreadsheet would calculate starts with an
     apostrophe."""
-    return csv_parts(COLUMNS, map(_row, trials))
+    return csv_bytes(COLUMNS, map(_row, trials))
 
 
 def _row(trial: Trial) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from cirrus.markers.patterns import FAMILIES, Item, Labels
 from common import COMPLETE, UsageError, cli
 from common.artifacts import (
     content_sha256,
-    csv_parts,
+    csv_bytes,
     json_file,
     read_jsonl,
     sha256,
@@ -330,7 +330,7 @@ def export(file: Path, study: Study, n: int, seed: int) -> list[Path]:
                              "name another file")
     rows = (dict.fromkeys(COLUMNS, "") | {"item": item.id, "text": item.text}
             for item in sample(items.values(), n, seed))
-    write_atomic(file, [codecs.BOM_UTF8, *csv_parts(COLUMNS, rows)])
+    write_atomic(file, codecs.BOM_UTF8 + csv_bytes(COLUMNS, rows))
     write_atomic(guide, instructions(file.name))
     return [file, guide]
 

@@ -1,10 +1,8 @@
 """A study's analysis, written; exports/*.csv: decisions, policies and games, one tidy row each.
 
     where, names, out = write_analysis(study, places(study, None))
-    for name, parts in exports(study):
-        write_atomic(folder / name, parts)
-
-Parts are made as they are written: no table is ever whole in memory.
+    for name, content in exports(study).items():
+        write_atomic(folder / name, content)
 """
 
 import json
@@ -19,7 +17,7 @@ from cirrus.judge.study import analyse
 from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import item_id, raters, readable
 from cirrus.reports import study as reports
-from common.artifacts import canonical_json, csv_parts, json_file, write_atomic
+from common.artifacts import canonical_json, csv_bytes, json_file, write_atomic
 from show.document import Document, files, terminal
 
 SHARED = ("run", "role", "seed", "domain", *CELL, "round")
@@ -41,13 +39,12 @@ COLUMNS = {
         "status")}
 
 
-def exports(study: Study) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """(file name below the analysis' folder, its content in parts). The files were checked when
-    the analysis read them."""
+def exports(study: Study) -> dict[str, bytes]:
+    """{file name below the analysis' folder: content}. The files were checked when the analysis
+    read them."""
     tables = {"decisions.csv": _decisions, "games.csv": _games, "policies.csv": _policies}
-    for name, rows in tables.items():
-        yield f"exports/{name}", csv_parts(COLUMNS[name],
-                                           chain.from_iterable(map(rows, study.runs)))
+    return {f"exports/{name}": csv_bytes(
+        COLUMNS[name], chain.from_iterable(map(rows, study.runs))) for name, rows in tables.items()}
 
 
 def write_analysis(study: Study, where: Sequence[Path],
@@ -60,11 +57,10 @@ def write_analysis(study: Study, where: Sequence[Path],
     # Read back from its own JSON: what is shown then has the digits that the file has.
     out = json.loads(canonical_json(analyse(study, raters(where))))
     (target / "exports").mkdir(parents=True, exist_ok=True)
-    made = [("acausal-analysis.json", json_file(out)), *reports.files(out, study).items(),
-            *exports(study)]
-    for name, content in made:
+    made = {"acausal-analysis.json": json_file(out), **reports.files(out, study), **exports(study)}
+    for name, content in made.items():
         write_atomic(target / name, content)
-    return target, [name for name, _ in made], out
+    return target, list(made), out
 
 
 def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:

@@ -375,49 +375,50 @@ def counted(name: str, design: str, records: Sequence[Mapping]) -> dict[str, Any
                              for probe in records[0].get("probes", ())}}
 
 
+def of(k: int, n: int) -> dict[str, Any]:
+    return stats.share(k, n)._asdict()
+
+
 def share(flags: Iterable[bool | None]) -> dict[str, Any]:
     known = [flag for flag in flags if flag is not None]
-    return stats.share(sum(known), len(known))._asdict()
+    return of(sum(known), len(known))
 
 
 def words_above(row: Mapping[str, Any]) -> dict[str, Any]:
     """The share of words above `cue-responsive`."""
     above = WORDS[WORDS.index(CUE_RESPONSIVE) + 1:]
-    return stats.share(sum(row["words"][word] for word in above), row["replications"])._asdict()
+    return of(sum(row["words"][word] for word in above), row["replications"])
 
 
 def claims(name: str, design: str, row: Mapping, usual: bool) -> Iterator[dict[str, Any]]:
     """What must come out of a population's studies, each with its figure and whether it is met: by
     the whole 95% interval over replications, not by the estimate."""
-    def most(sentence: str, figure: Mapping, limit: float) -> dict[str, Any]:
-        met = None if figure["n"] < FEWEST else True if figure["high"] <= limit else (
-            False if figure["low"] > limit else None)
-        return {"what": f"{sentence}: upper limit at most {limit:.0%}", "population": name,
-                "design": design, "figure": figure, "met": met}
-
-    def least(sentence: str, figure: Mapping, limit: float) -> dict[str, Any]:
-        met = None if figure["n"] < FEWEST else True if figure["low"] >= limit else (
-            False if figure["high"] < limit else None)
-        return {"what": f"{sentence}: lower limit at least {limit:.0%}", "population": name,
-                "design": design, "figure": figure, "met": met}
+    def claim(what: str, figure: Mapping, most: float = 1, least: float = 0) -> dict[str, Any]:
+        limit = f"lower limit at least {least:.0%}" if least else f"upper limit at most {most:.0%}"
+        met = None if figure["n"] < FEWEST else True if (
+            least <= figure["low"] and figure["high"] <= most) else (
+            False if figure["high"] < least or most < figure["low"] else None)
+        return {"what": f"{what}: {limit}", "population": name, "design": design,
+                "figure": figure, "met": met}
     above, points = words_above(row), int(name.split("-")[1]) if name in TRUE else 0
     if design == "2x2":
-        yield most(f"a word above {CUE_RESPONSIVE}", above, FALSELY)
+        yield claim(f"a word above {CUE_RESPONSIVE}", above, FALSELY)
         if row["earned"] == NOT_SHOWN:
-            yield most(f"{CUE_RESPONSIVE}, which is not earned", stats.share(
-                row["words"][CUE_RESPONSIVE], row["replications"])._asdict(), FALSELY)
-            yield most("any positive sentence, where there is nothing", row["positive"], LEVEL)
+            yield claim(f"{CUE_RESPONSIVE}, which is not earned",
+                        of(row["words"][CUE_RESPONSIVE], row["replications"]), FALSELY)
+            yield claim("any positive sentence, where there is nothing", row["positive"], LEVEL)
     elif row["lacks"]:
         lacking = min(len(row["lacks"]), 2)
-        yield most(f"{CORRELATION_SENSITIVE}, lacking {lacking}{' or more' * (lacking > 1)} of "
-                   "what it needs", above, MOST_SAID[lacking])
+        yield claim(f"{CORRELATION_SENSITIVE}, lacking {lacking}{' or more' * (lacking > 1)} of "
+                    "what it needs", above, MOST_SAID[lacking])
     elif usual and points in LEAST_SAID:
-        yield least(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", above,
-                    LEAST_SAID[points])
+        yield claim(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", above,
+                    least=LEAST_SAID[points])
     if name in NULL:
-        yield most("the test over bulletins rejects", row["rejected"], LEVEL)
+        yield claim("the test over bulletins rejects", row["rejected"], LEVEL)
     if name in COVERED:
-        yield least("the 95% interval of HP − LA covers it", row["covered"], COVERAGE)
+        yield claim("the 95% interval of HP − LA covers it", row["covered"],
+                    least=COVERAGE)
 
 
 # --- shown -------------------------------------------------------------------------------------
@@ -470,8 +471,8 @@ def called(out: Mapping[str, Any], design: str) -> Table:
     unit = "runs per cell" if design == "2x2" else "blocks per bulletin"
     return Table(
         ["population", "what it does", "earned", *WORDS, *more],
-        [[name, does, deserved(row), *(said(stats.share(n, row["replications"])._asdict())
-                                       for n in row["words"].values()),
+        [[name, does, deserved(row), *(said(of(k, row["replications"]))
+                                       for k in row["words"].values()),
           *beside[name].values()] for name, (does, row) in rows.items()],
         range(3, 3 + len(WORDS) + len(more)),
         f"Who was called what in {count(out['reps'], 'replication')} of a {TITLES[design]} with "

@@ -267,10 +267,6 @@ TRUE: dict[str, Population] = {
 POPULATIONS: dict[str, Population] = KNOWN | RIVALS | TRUE
 
 
-def population(name: str) -> Population:
-    return POPULATIONS[name]
-
-
 # name → (what it is, the populations of its models)
 POOLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "pool-of-rivals": ("half conformist where peers are alike, half averse to entries",
@@ -287,7 +283,7 @@ POOLS: dict[str, tuple[str, tuple[str, ...]]] = {
 def chance(name: str, cues: Cues, world: int = 0) -> float:
     """P(cooperate) of population `name` in this prompt. `world`: another draw of what bulletins do;
     runs meet world 0."""
-    agent = population(name)
+    agent = POPULATIONS[name]
     p = agent.chance(cues)
     spread = math.hypot(agent.level, agent.slope)
     if not spread and not (agent.led and cues.leaning):
@@ -346,7 +342,7 @@ def _scenes(domain: Domain, cell: Cell, H: str, wordings: int) -> Iterable[Cues]
 
 def expected(name: str, prompts: Iterable[Cues]) -> float:
     """P(cooperate) averaged over prompts, and over what bulletins do (it averages to nothing)."""
-    each = list(map(population(name).chance, prompts))
+    each = list(map(POPULATIONS[name].chance, prompts))
     return math.fsum(each) / len(each)
 
 
@@ -421,6 +417,6 @@ def _by_label(name: str) -> Iterable[float]:
 
 def missing(name: str, cell: Cell) -> float:
     """The share of answers that go missing in a cell."""
-    agent, prompts = population(name), scenes(cell)
+    agent, prompts = POPULATIONS[name], scenes(cell)
     return math.fsum(p * sum(agent.missing(cues, True)) + (1 - p) * sum(agent.missing(cues, False))
                      for cues in prompts for p in (agent.chance(cues),)) / len(prompts)

@@ -12,7 +12,7 @@ import re
 
 from cirrus.ask import probes
 from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
-from cirrus.ask.populations import POPULATIONS, chance, population
+from cirrus.ask.populations import POPULATIONS, chance
 from cirrus.ask.prompts import CONSIDERATIONS, Condition
 from common.rng import SeededRandom
 from common.wire import Request
@@ -200,7 +200,7 @@ def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tu
 def decide(name: str, cues: Cues, rng: random.Random, world: int = 0) -> tuple[bool, str]:
     """(whether it cooperates, what is wrong with the answer: unreadable, truncated, "")."""
     cooperates, luck = rng.random() < chance(name, cues, world), rng.random()
-    unreadable, cut_off = population(name).missing(cues, cooperates)
+    unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
     return cooperates, ("unreadable" if luck < unreadable else
                         "truncated" if luck < unreadable + cut_off else "")
 
@@ -211,7 +211,7 @@ def respondent(name: str, world: int = 0):
         if request.stage == "strategy":
             return policy(name, request, rng)
         if request.stage == "probe":  # most studies have none, and need not load what reads them
-            return probes.answer(population(name).mind, request, rng), "stop"
+            return probes.answer(POPULATIONS[name].mind, request, rng), "stop"
         return answer(name, request, rng, world)
     return respond
 

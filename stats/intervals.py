@@ -100,20 +100,15 @@ def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) ->
     value = k1 / n1 - k2 / n2
 
     def excess(delta: float) -> float:
-        return (value - delta) ** 2 - z * z * score_variance(k1, n1, k2, n2, delta)
+        p2 = _restricted(k1, n1, k2, n2, delta)
+        p1 = min(1.0, max(0.0, p2 + delta))
+        variance = (p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2) * (n1 + n2) / (n1 + n2 - 1)
+        return (value - delta) ** 2 - z * z * variance
 
     # At the estimate itself the excess is 0 where both groups are all alike: step off that root.
     low = -1.0 if value <= -1 else solve(excess, -1.0, max(-1.0, value - 1e-12))
     high = 1.0 if value >= 1 else solve(excess, min(1.0, value + 1e-12), 1.0)
     return Estimate(value, low, high)
-
-
-def score_variance(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
-    """Variance of the difference at its maximum likelihood under p1 = p2 + delta."""
-    p2 = _restricted(k1, n1, k2, n2, delta)
-    p1 = min(1.0, max(0.0, p2 + delta))
-    total = n1 + n2
-    return (p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2) * total / (total - 1)
 
 
 def _restricted(k1: int, n1: int, k2: int, n2: int, delta: float) -> float:
@@ -180,7 +175,10 @@ FAR_APART = f"the means lie more than {MOST_DEVIATIONS} standard deviations apar
 
 
 def welch_t_test(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> TTest:
-    """Difference of means, x - y, without assuming equal variances (Welch 1947)."""
+    """Difference of means, x - y, without assuming equal variances (Welch 1947).
+
+    Degrees of freedom as Satterthwaite (1946).
+    """
     x, y = numbers(x, "x"), numbers(y, "y")
     check_level(level)
     difference = mean(x) - mean(y) if x and y else None
@@ -189,8 +187,10 @@ def welch_t_test(x: Sequence[float], y: Sequence[float], level: float = 0.95) ->
         why = SAME_WITHIN
     if why:
         return TTest(None, None, None, difference, None, None, why)
-    se, df = _welch([x, y])
-    return _t_test(difference, se, df, level)
+    parts = variance(x) / len(x), variance(y) / len(y)
+    whole = math.fsum(parts)
+    spread = math.fsum(p * p / (len(g) - 1) for p, g in zip(parts, (x, y), strict=True))
+    return _t_test(difference, math.sqrt(whole), whole * whole / spread, level)
 
 
 def t_interval(values: Sequence[float], level: float = 0.95) -> TTest:
@@ -208,14 +208,6 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> TTest:
 def _t_test(difference: float, se: float, df: float, level: float) -> TTest:
     t, half = difference / se, t_quantile((1 + level) / 2, df) * se
     return TTest(t, df, t_two_sided(t, df), difference, difference - half, difference + half)
-
-
-def _welch(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Standard error of a ±1 contrast of means and its degrees of freedom (Satterthwaite 1946)."""
-    parts = [variance(group) / len(group) for group in groups]
-    whole = math.fsum(parts)
-    spread = math.fsum(p * p / (len(g) - 1) for p, g in zip(parts, groups, strict=True))
-    return math.sqrt(whole), whole * whole / spread
 
 
 def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:

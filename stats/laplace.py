@@ -66,13 +66,6 @@ class Factored(NamedTuple):
     log_determinant: float
 
 
-class Needed(NamedTuple):
-    """Of H⁻¹: its diagonal by factor, and aᵀ·H⁻¹·a for each row a of Z·Λ."""
-
-    diagonal: Vector
-    leverages: list[float]
-
-
 class Groups:
     """Where each row of the data stands in each factor; the first factor is eliminated."""
 
@@ -151,8 +144,8 @@ class Groups:
         first = [v - s / d for v, s, d in zip(first, shifted, h.diagonal, strict=True)]
         return [first, *self.parted(rest)]
 
-    def needed(self, h: Factored) -> Needed:
-        """What the gradient needs of H⁻¹."""
+    def needed(self, h: Factored) -> tuple[Vector, list[float]]:
+        """Of H⁻¹: its diagonal by factor, and aᵀ·H⁻¹·a for each row a of Z·Λ."""
         dense, corner, crossing = inverse(h.rest), [], []
         for span, d in zip(self.spans, h.diagonal, strict=True):
             columns, row = self.slot_columns[span], h.beside[span]
@@ -172,7 +165,7 @@ class Groups:
             twice = 2 * h.sigma[f] * h.sigma[g]
             cells = zip(leverages, rows, columns, strict=True)
             leverages = [x + twice * dense[i][j] for x, i, j in cells]
-        return Needed(diagonal, leverages)
+        return diagonal, leverages
 
 
 # --- the model ---
@@ -250,10 +243,10 @@ class Laplace:
     def point(self, theta: list[float], u: Vector) -> Point:
         beta, sigma = theta[: self.columns], theta[self.columns :]
         modes = self.modes(beta, sigma, u)
-        needed = self.groups.needed(modes.h)
-        pulls = self._pulls(modes, needed.leverages)
+        diagonal, leverages = self.groups.needed(modes.h)
+        pulls = self._pulls(modes, leverages)
         value = modes.value + modes.h.log_determinant / 2
-        return Point(theta, value, self._gradient(sigma, modes, pulls, needed.diagonal), modes)
+        return Point(theta, value, self._gradient(sigma, modes, pulls, diagonal), modes)
 
     def _pulls(self, modes: Modes, leverages: list[float]) -> list[float]:
         """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
@@ -330,7 +323,7 @@ def start(
     u = model.zeros()
     for _ in range(12):
         modes = model.modes(beta, sigma, u, close=0.05)
-        diagonals = model.groups.needed(modes.h).diagonal
+        diagonals, _ = model.groups.needed(modes.h)
         used = [max(TINY, math.fsum(1 - d for d in diagonal)) for diagonal in diagonals]
         slope = combine(model.x, model.by_pattern(modes.at.residuals))
         step = solve(decompose(_information(model, sigma, modes)), slope)
@@ -427,42 +420,32 @@ def minimise(
             h * g for j, (h, g) in enumerate(zip(row, slopes, strict=True)) if j not in held)
             for i, row in enumerate(guess)]
         promised = -dot(step, slopes)
-        if promised < 2 * DECREMENT:
-            return point, _of_sds(guess, point, scale), True
-        share = min(1.0, LONGEST / _reach(model, step))
+        converged = promised < 2 * DECREMENT
+        if converged:
+            break
+        fixed = [dot(row, step[: model.columns]) for row in model.x]
+        share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
         while share > 1e-10:
             there = scale.out([w + share * s for w, s in zip(where, step, strict=True)])
-            new = _stepped(model, point, [b - a for a, b in zip(point.theta, there, strict=True)])
+            new = model.point(there, point.modes.u)
             moved = [b - a for a, b in zip(where, scale.into(there), strict=True)]
             # What a border has cut short may promise nothing any more: then no rise is taken.
             if new.value <= point.value + 1e-4 * min(0.0, dot(moved, slopes)):
                 break
             share /= 2 if new.value < point.value + promised else 4
         else:
-            return point, _of_sds(guess, point, scale), promised < 1e-6
+            converged = promised < 1e-6
+            break
         change = [0.0 if i in held else b - a
                   for i, (a, b) in enumerate(zip(slopes, scale.slopes(new), strict=True))]
         point, where, slopes = new, scale.into(there), scale.slopes(new)
         before, border = border, scale.border(point)
         guess = (_updated(guess, moved, change) if border == before
                  else _guess(model, point, spread))
-    return point, _of_sds(guess, point, scale), False
-
-
-def _reach(model: Laplace, step: list[float]) -> float:
-    fixed = [dot(row, step[: model.columns]) for row in model.x]
-    return max(map(abs, fixed + step[model.columns :]))
-
-
-def _of_sds(guess: list[list[float]], point: Point, scale: Scale) -> list[list[float]]:
-    """The inverse Hessian by SDs, from one by variances."""
     by = [1 / (2 * v) if i in scale.small else 1.0 for i, v in enumerate(point.theta)]
-    return [[a * b * value for b, value in zip(by, row, strict=True)]
-            for a, row in zip(by, guess, strict=True)]
-
-
-def _stepped(model: Laplace, point: Point, step: list[float]) -> Point:
-    return model.point([t + s for t, s in zip(point.theta, step, strict=True)], point.modes.u)
+    inverse_hessian = [[a * b * value for b, value in zip(by, row, strict=True)]
+                       for a, row in zip(by, guess, strict=True)]  # by SDs, from one by variances
+    return point, inverse_hessian, converged
 
 
 def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:
@@ -507,8 +490,8 @@ def standard_errors(
     columns = []
     for i in free:
         width = min(WIDTH * math.sqrt(guess[i][i]), WIDEST / reach[i])
-        step = [width * (j == i) for j in range(len(guess))]
-        there = _stepped(model, point, step).gradient
+        moved = [value + width * (j == i) for j, value in enumerate(point.theta)]
+        there = model.point(moved, point.modes.u).gradient
         columns.append([(there[j] - point.gradient[j]) / width for j in free])
     hessian = [
         [(columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))] for i in range(len(free))

@@ -161,6 +161,8 @@ def test_a_rival_is_shown_as_excluded_where_its_contrast_holds_at_worst(change, 
     (["HP-RV", "labels"], "length or tone, labels")])
 def test_what_keeps_a_model_from_the_highest_word_is_named_once(lacks, words):
     assert mechanism._lacks(part(lacks=lacks)) == words
+    held = part("correlation-sensitive", lacks, opened=["kindness", "causal influence"])
+    assert mechanism._lacks(held) == (words if lacks else "kindness, causal influence")
 
 
 @pytest.mark.parametrize("key, lacks, tag", [

@@ -20,6 +20,7 @@ MAX_UNREADABLE = 0.05    # of the answers in a cell of the primary contrast
 CEILING, FLOOR = 0.85, 0.15
 MIN_PROOF = 10           # bulletins, for a word above cue-responsive
 BOTH, NEITHER = "with symmetry and cue", "with neither symmetry nor cue"
+WHERE = {"HP": BOTH, "LA": NEITHER}   # a cell as its reader would say it
 
 # Rivals that contrasts of the 2×2 may exclude: name → what must be established.
 WITHIN = {
@@ -126,9 +127,9 @@ def _obstacle(primary: Mapping[str, Any], corners: Mapping[str, Corner],
         return "; ".join(unfinished)
     for name, corner in corners.items():
         if not corner.n + corner.missing:
-            return f"no decision {_where(name)} was asked for"
+            return f"no decision {WHERE[name]} was asked for"
         if corner.unreadable:
-            return (f"{corner.missing} of {corner.n + corner.missing} decisions {_where(name)} "
+            return (f"{corner.missing} of {corner.n + corner.missing} decisions {WHERE[name]} "
                     f"are missing, more than {percent(MAX_UNREADABLE)}")
     if primary["value"] is None:
         return primary["why"]
@@ -136,11 +137,6 @@ def _obstacle(primary: Mapping[str, Any], corners: Mapping[str, Corner],
         return (f"{count(primary['units'], 'bulletin')} in the contrast, {MIN_BULLETINS} are "
                 "needed: the result is about these stimuli")
     return None
-
-
-def _where(name: str) -> str:
-    """A cell as its reader would say it."""
-    return {"HP": BOTH, "LA": NEITHER}.get(name, f"of {name}")
 
 
 def _no_room(corners: Mapping[str, Corner]) -> str | None:

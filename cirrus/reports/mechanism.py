@@ -99,9 +99,10 @@ def _words(out: Mapping) -> Table:
 
 
 def _lacks(part: Mapping) -> str:
-    """What keeps a model from the highest word, each rival once."""
+    """What keeps a model from the highest word, each rival once; of one that has it, what the word
+    leaves open."""
     return ", ".join(dict.fromkeys(LEFT[name] for name, held in part["required"].items()
-                                   if not held)) or "–"
+                                   if not held) or part["verdict"]["open"]) or "–"
 
 
 # --- figures -----------------------------------------------------------------------------------

@@ -254,8 +254,8 @@ def terminal(report: Document) -> str:
 
 # --- files for a paper -------------------------------------------------------------------------
 
-def files(report: Document) -> Iterator[tuple[str, str]]:
-    """(name, content): an SVG of every figure, a CSV of every table, in order."""
+def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
+    """(name, content) in order: an SVG of every figure, the rows of a CSV of every table."""
     top = [report.figure] if report.figure else []
     seen: dict[str, int] = {}
     stamp = SIMULATED if simulated(report) else ""
@@ -267,7 +267,7 @@ def files(report: Document) -> Iterator[tuple[str, str]]:
         if isinstance(block, Plot):
             yield f"{name}.svg", plots.svg_file(block.figure, stamp)
         else:
-            yield f"{name}.csv", csv(block, stamp)
+            yield f"{name}.csv", rows_of(block, stamp)
 
 
 def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Table]]:
@@ -281,35 +281,23 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
                 yield from _walk(part, heading)
 
 
-def csv(table: Table, stamp: str = "") -> str:
-    """A line of names, then a line a row; an estimate is three columns of numbers. `stamp`: what a
-    last column says."""
+def rows_of(table: Table, stamp: str = "") -> list[list[Any]]:
+    """The names, then the cells of each row; an estimate is three columns of numbers. `stamp`: what
+    a last column says."""
     wide = [any(len(row) > at and isinstance(row[at], Estimate) for row in table.rows)
             for at in range(len(table.head))]
     names = [name for head, three in zip(table.head, wide, strict=True)
              for name in ([head, f"{head}, low", f"{head}, high"] if three else [head])]
     last = [stamp] if stamp else []
-    return "".join(",".join(map(_quoted, row)) + "\n" for row in [
-        [*names, *(["stamp"] if stamp else [])],
-        *([*(cell for at, three in enumerate(wide) for cell in _cells(row, at, three)), *last]
-          for row in table.rows)])
+    return [[*names, *(["stamp"] if stamp else [])],
+            *([*(cell for at, three in enumerate(wide) for cell in _cells(row, at, three)), *last]
+              for row in table.rows)]
 
 
-def _cells(row: Sequence[Line], at: int, three: bool) -> list[object]:
+def _cells(row: Sequence[Line], at: int, three: bool) -> list[Any]:
     cell = row[at] if at < len(row) else ""
     if isinstance(cell, Estimate):
-        return ["" if value is None else f"{value:.12g}" for value in cell[1:]]
+        return list(cell[1:])
     if isinstance(cell, Heat):
-        return ["" if cell.strength is None else f"{cell.strength:.12g}"]
-    return [_text_cell(words_of(cell)), *[""] * (2 * three)]
-
-
-def _text_cell(words: str) -> str:
-    """An apostrophe before what a spreadsheet would run as a formula."""
-    text = visible(words)
-    return f"'{text}" if re.match(r"\s*[=+\-@＝＋－＠]|[\t\r]", text) else text
-
-
-def _quoted(cell: object) -> str:
-    text = str(cell)
-    return '"' + text.replace('"', '""') + '"' if re.search('[,"\r\n]', text) else text
+        return [cell.strength]
+    return [visible(words_of(cell)), *[None] * (2 * three)]

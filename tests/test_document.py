@@ -1,9 +1,7 @@
 """A report as a value, and its forms: page, Markdown, terminal, SVG, CSV."""
 
 import base64
-import csv
 import hashlib
-import io
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -184,25 +182,18 @@ def test_small_text_bars():
         "a  ██▒▒──··  50%  (25 to 75)  2/4"
 
 
-def test_a_table_as_csv_has_numbers_where_a_figure_has_an_interval():
+def test_a_table_as_rows_has_numbers_where_a_figure_has_an_interval():
     made = dict(files(report()))
-    assert list(csv.reader(io.StringIO(made["effects.csv"]))) == [
+    assert made["effects.csv"] == [
         ["contrast", "points", "points, low", "points, high", "verdict", "stamp"],
-        ["first", "0.05", "0.01", "0.09", "met", "SIMULATED"],
-        ["second", "", "", "", "not met why", "SIMULATED"]]
+        ["first", 0.05, 0.01, 0.09, "met", "SIMULATED"],
+        ["second", None, None, None, "not met why", "SIMULATED"]]
 
 
 def test_every_file_of_a_simulated_report_carries_the_word():
     made = dict(files(report()))
-    assert len(made) == 2 and all("SIMULATED" in content for content in made.values())
-    assert not any("SIMULATED" in content for _, content in files(report(stamps=[])))
-
-
-def test_a_formula_stays_text_in_the_csv():
-    table = Table(["a", "b"], [["=1+1", "x, \"y\"\nz"], ["-2+3", "\x00"]])
-    made = dict(files(report(sections=[Section("Evil", [table])], stamps=[])))["evil.csv"]
-    assert list(csv.reader(io.StringIO(made)))[1:] == [["'=1+1", "x, \"y\"\nz"],
-                                                       ["'-2+3", "[U+0000]"]]
+    assert len(made) == 2 and all("SIMULATED" in str(content) for content in made.values())
+    assert not any("SIMULATED" in str(content) for _, content in files(report(stamps=[])))
 
 
 def test_every_figure_and_table_is_a_file_under_its_own_name():

@@ -148,7 +148,7 @@ def drawn(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["pilot", "study"])
-def test_figures_are_drawings_and_each_table_is_there_twice(drawn, name):
+def test_figures_are_drawings_and_every_table_is_there(drawn, name):
     ends = [path.suffix for path in (drawn / name).iterdir()]
     assert ends.count(".svg") >= 1 and ends.count(".csv") >= 2
     assert set(ends) == {".svg", ".csv"}

@@ -17,7 +17,7 @@ from cirrus.judge.study import analyse
 from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import item_id, raters, readable
 from cirrus.reports import study as reports
-from common.artifacts import canonical_json, csv_bytes, json_file, write_atomic
+from common.artifacts import canonical_json, csv_bytes, csv_line, json_file, write_atomic
 from show.document import Document, files, terminal
 
 SHARED = ("run", "role", "seed", "domain", *CELL, "round")
@@ -73,7 +73,8 @@ def write_figures(report: Document, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     made = dict(files(report))
     for name, content in made.items():
-        write_atomic(folder / name, content)
+        write_atomic(folder / name, content if isinstance(content, str) else
+                     "".join(map(csv_line, content)))
     return list(made)
 
 

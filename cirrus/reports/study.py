@@ -1,7 +1,7 @@
 """A tournament to read: one document, whose texts are the policies with their decisions.
 
     files(out, study)           {"acausal-summary.md": …, "report.html": …}
-    terminal(document(out))     the gist
+    terminal(document(out))     the answer
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -156,12 +156,12 @@ def replications(args, names: Sequence[str], runs: Mapping[str, int]) -> list[di
     works = [Work(Study(design, n, seed_of(args.seed, design, n, rep)), rep, tuple(names),
                   args.probes and design == "mechanism", path)
              for rep in range(args.reps) for design, n in runs.items()]
-    records, progress = [], cli.Counted("calibrate", len(works) * len(names))
+    records, progress, total = [], cli.Progress("calibrate"), len(works) * len(names)
     with closing(mapped(replicate_all, works, args.jobs, args.scheduler)) as results:
         for at, made in results:
             records += made
-            progress.add(len(made), TITLES[works[at].study.design])
-    progress.close()
+            progress.show((len(records), total, 0), [TITLES[works[at].study.design]], {})
+    progress.show((len(records), total, 0), [], {}, last=True)
     return sorted(records, key=lambda record: (
         record["design"], names.index(record["population"]), record["rep"]))
 

@@ -310,98 +310,48 @@ def clock_face(seconds: float) -> str:
     return f"{hour}:{minute:02d}:{second:02d}" if hour else f"{minute}:{second:02d}"
 
 
-class Line:
-    """Written when it is time: over itself on a terminal, anew elsewhere."""
+class Progress:
+    """Called by `Drive` whenever something has happened; other work calls `show`. A line that is
+    not due is left out, but for the last one, which stays."""
 
     def __init__(self, name: str, stream=None) -> None:
         self.name, self.stream = name, stream or sys.stderr
-        self.live, self.next = self.stream.isatty(), time.monotonic()
+        self.live, self.started = self.stream.isatty(), time.monotonic()
+        self.next = self.started + (0.0 if self.live else LINE_EVERY_S)
 
-    def due(self, now: float) -> bool:
-        if now < self.next:
-            return False
-        self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
-        return True
-
-    def write(self, line: str, pairs: str, end: str) -> None:
-        """`line` for people, `pairs` for programmes; `end`: a line feed after the last word."""
-        self.stream.write(f"\r{line[:118]}\x1b[K{end}" if self.live else f"progress {pairs}\n")
-        self.stream.flush()
-
-
-class Progress(Line):
-    """Called by `Drive` whenever something has happened."""
-
-    def __init__(self, name: str, stream=None) -> None:
-        super().__init__(name, stream)
-        self.next += 0 if self.live else LINE_EVERY_S
-
-    def __call__(self, drive) -> None:
-        now = time.monotonic()
-        if self.due(now):
-            self.write(self.line(drive, now), self.pairs(drive, now), "")
-
-    def close(self, drive) -> None:
-        """The last word: a line that stays."""
-        now = time.monotonic()
-        self.write(self.line(drive, now), self.pairs(drive, now), "\n")
-
-    def eta_s(self, drive, now: float) -> float | None:
-        """Seconds left at this start's own pace; None before the first reply."""
-        made = drive.done - drive.earlier
-        left = drive.total - drive.done
-        return (now - drive.started) / made * left if made else None
-
-    def line(self, drive, now: float) -> str:
-        said = [self.name, f"{drive.done}/{drive.total}", " · ".join(
-            f"{outcome} {n}" for outcome, n in drive.outcomes.most_common())]
+    def __call__(self, drive, last: bool = False) -> None:
+        if not last and time.monotonic() < self.next:
+            return
+        words = [" · ".join(f"{outcome} {n}" for outcome, n in drive.outcomes.most_common())]
+        pairs = {**drive.outcomes, "retries": drive.retries, "breaker": drive.breaker.state}
         if drive.retries:
-            said.append(f"retries {drive.retries}")
+            words.append(f"retries {drive.retries}")
         budget = drive.budget
         if budget.limit is not None:
-            said.append(f"${budget.spent:.4f} of ${budget.limit:g} "
-                        f"(projected ${budget.projection():.4f})")
+            spent, projected = budget.spent, budget.projection()
+            words.append(f"${spent:.4f} of ${budget.limit:g} (projected ${projected:.4f})")
+            pairs |= {"spent_usd": f"{spent:.6f}", "projected_usd": f"{projected:.6f}",
+                      "limit_usd": budget.limit}
         if drive.breaker.state != "closed":
-            said.append("paused: the server fails")
-        eta = self.eta_s(drive, now)
-        if eta is not None and drive.done < drive.total:
-            said.append(f"ETA {clock_face(eta)}")
-        return "  ".join(part for part in said if part)
+            words.append("paused: the server fails")
+        self.show((drive.done, drive.total, drive.earlier), words, pairs, last)
 
-    def pairs(self, drive, now: float) -> str:
-        budget, eta = drive.budget, self.eta_s(drive, now)
-        said = {"run": self.name, "done": drive.done, "total": drive.total, **drive.outcomes,
-                "retries": drive.retries, "breaker": drive.breaker.state}
-        if budget.limit is not None:
-            said |= {"spent_usd": f"{budget.spent:.6f}",
-                     "projected_usd": f"{budget.projection():.6f}", "limit_usd": budget.limit}
-        if eta is not None:
-            said["eta_s"] = round(eta)
-        return " ".join(f"{key}={value}" for key, value in said.items())
-
-
-class Counted(Line):
-    """The same for work that has no calls: `add` says how much more is done, and what it was."""
-
-    def __init__(self, name: str, total: int, done: int = 0, stream=None) -> None:
-        super().__init__(name, stream)
-        self.total, self.done, self.earlier, self.started = total, done, done, self.next
-
-    def add(self, n: int, what: str) -> None:
-        self.done += n
-        now = time.monotonic()
-        if self.due(now):
-            self._show(what, now)
-
-    def _show(self, what: str, now: float, end: str = "") -> None:
-        made = self.done - self.earlier
-        eta = (now - self.started) / made * (self.total - self.done) if made else None
-        left = "" if eta is None or self.done >= self.total else clock_face(eta)
-        self.write(f"{self.name}  {self.done:,}/{self.total:,}  {what}"
-                   f"{'  ETA ' + left if left else ''}",
-                   f"run={self.name} done={self.done} total={self.total}"
-                   f"{f' eta_s={eta:.0f}' if left else ''}", end)
-
-    def close(self) -> None:
-        """The last word: a line that stays."""
-        self._show("", time.monotonic(), "\n")
+    def show(self, counts: tuple[int, int, int], words: Sequence[str], pairs: Mapping[str, Any],
+             last: bool = False) -> None:
+        """`counts`: done, in all, and done by earlier starts; `words` for people, `pairs` for
+        programmes. The time left is told at this start's own pace."""
+        now, (done, total, earlier) = time.monotonic(), counts
+        if not last and now < self.next:
+            return
+        self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
+        made = done - earlier
+        eta = (now - self.started) / made * (total - done) if made else None
+        if self.live:
+            left = f"ETA {clock_face(eta)}" if eta is not None and done < total else ""
+            line = "  ".join(filter(None, (self.name, f"{done:,}/{total:,}", *words, left)))
+            self.stream.write(f"\r{line[:118]}\x1b[K" + "\n" * last)
+        else:
+            pairs = {"run": self.name, "done": done, "total": total, **pairs} | (
+                {} if eta is None else {"eta_s": round(eta)})
+            self.stream.write("progress " + " ".join(f"{k}={v}" for k, v in pairs.items()) + "\n")
+        self.stream.flush()

@@ -209,7 +209,7 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     for run in folders if not drive.flying else ():
         run.inflight.clear()
     if progress:
-        progress.close(drive)
+        progress(drive, last=True)
     for run in folders:
         run.present()
     _audit(drive, folders)

@@ -30,12 +30,11 @@ from cirrus.ask.populations import (
     POOLS,
     POPULATIONS,
     TRUE,
-    chance,
     earned,
     models_of,
 )
 from cirrus.ask.prompts import load_domain
-from cirrus.ask.respondents import respondent
+from cirrus.ask.respondents import decide, respondent
 from cirrus.judge import mechanism, rivals
 from cirrus.judge import pilot as judge
 from cirrus.judge.effects import average
@@ -289,38 +288,26 @@ def checked(where: str, function: Respond, request: Request, rng: SeededRandom):
 
 def planted(study: Study, asks: Mapping[str, str]) -> list[dict[str, Any]]:
     """The rows of `asked`, without texts. `asks`: the population of each model."""
-    react, out = {model: reactions(name, study.seed) for model, name in asks.items()}, []
-    for row, cues, decides, luck in draws(study):
-        p, missing = react[row["model"]](cues)
-        cooperates = decides < p
-        unreadable, cut_off = missing[cooperates]
-        status = "unreadable" if luck < unreadable else (
-            "truncated" if luck < unreadable + cut_off else "ok")
-        out.append({**row, "cooperates": int(cooperates) if status == "ok" else None,
-                    "status": status})
+    out = []
+    for row, cues, numbers in draws(study):
+        cooperates, lost = decide(asks[row["model"]], cues, iter(numbers).__next__, study.seed)
+        out.append({**row, "cooperates": None if lost else int(cooperates),
+                    "status": lost or "ok"})
     return out
 
 
 @lru_cache(maxsize=2)
-def draws(study: Study) -> list[tuple[Mapping[str, Any], Cues, float, float]]:
-    """Of each trial: its row without an answer, the cues of its prompt, the number that decides
-    and the one that lets answers go wrong."""
+def draws(study: Study) -> list[tuple[Mapping[str, Any], Cues, tuple[float, float]]]:
+    """Of each trial: its row without an answer, the cues of its prompt, the numbers that decide."""
     out = []
     for block in pilot.dealt(domain(), study.config, study.models):
         for cell in pilot.DESIGNS[study.design].cells:
             stimulus = pilot.shown(block, cell)
             row = pilot.place(block, cell, stimulus) | {"text": "", **SERVED}
-            rng = SeededRandom(study.seed, "respondent", row["id"])
+            draw = SeededRandom(study.seed, "respondent", row["id"]).random
             out.append((row, staged(domain(), stimulus, block.scheme, block.order),
-                        rng.random(), rng.random()))
+                        (draw(), draw())))
     return out
-
-
-def reactions(name: str, world: int) -> Callable[[Cues], tuple]:
-    """(chance to cooperate, what goes missing of either act) by cues."""
-    missing = POPULATIONS[name].missing
-    return cache(lambda cues: (chance(name, cues, world),
-                               (missing(cues, False), missing(cues, True))))
 
 
 # --- counted -----------------------------------------------------------------------------------

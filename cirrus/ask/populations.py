@@ -242,9 +242,6 @@ RIVALS: dict[str, Population] = {
             (0.6 if cues.coupled and not cooperates else UNREADABLE), 0.0)),
     "misreader": Population("as the superrational, and takes joint for the best of four outcomes",
                             superrational, mind=EXPECTS._replace(payoffs=False)),
-    "suspects-tests": Population(
-        "shows its best side where a notice stresses likeness, and takes it for a test",
-        lambda cues: 0.4 + 0.35 * cues.symmetric * cues.coupled),
 }
 
 # --- a true effect: HP raised over every other cell --------------------------------------------

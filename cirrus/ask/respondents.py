@@ -9,6 +9,7 @@ model.
 
 import random
 import re
+from collections.abc import Callable
 
 from cirrus.ask import probes
 from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
@@ -185,7 +186,7 @@ def policy(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
 def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tuple[str, str]:
     """(text, finish reason) of population `name` to a decision prompt."""
     cues = read_cues(request.user)
-    cooperates, missing = decide(name, cues, rng, world)
+    cooperates, missing = decide(name, cues, rng.random, world)
     if missing == "unreadable":
         return VAGUE, "stop"
     if missing == "truncated":
@@ -197,9 +198,10 @@ def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tu
     return f"Decision: {label}\nRationale: {reasons}", "stop"
 
 
-def decide(name: str, cues: Cues, rng: random.Random, world: int = 0) -> tuple[bool, str]:
-    """(whether it cooperates, what is wrong with the answer: unreadable, truncated, "")."""
-    cooperates, luck = rng.random() < chance(name, cues, world), rng.random()
+def decide(name: str, cues: Cues, draw: Callable[[], float], world: int = 0) -> tuple[bool, str]:
+    """(whether it cooperates, what is wrong with the answer: unreadable, truncated, ""), by two
+    numbers from 0 to 1."""
+    cooperates, luck = draw() < chance(name, cues, world), draw()
     unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
     return cooperates, ("unreadable" if luck < unreadable else
                         "truncated" if luck < unreadable + cut_off else "")

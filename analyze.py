@@ -24,9 +24,9 @@ from cirrus import instruments
 from cirrus.judge.rows import places, read_study, without_ratings
 from cirrus.markers import ratings
 from cirrus.reports import pilot, study
-from cirrus.reports.exports import gist, write_analysis, write_figures
+from cirrus.reports.exports import gist, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
-from common.artifacts import write_atomic
+from common.artifacts import csv_line, write_atomic
 from common.runs import rewrite
 from common.verify import (
     UNPROVEN,
@@ -37,7 +37,7 @@ from common.verify import (
     sentence,
     verify,
 )
-from show.document import terminal
+from show import document
 from show.html import pages
 from show.listing import entries, index, read_json, states
 from urrp import collect
@@ -171,11 +171,21 @@ def analyse_pilots(args, runs) -> cli.Done:
         if args.figures:
             said[-1]["figures"] = write_figures(report, Path(args.figures))
         if not args.json:
-            print(terminal(report))
+            print(document.terminal(report))
             print(f"{target}: {len(files)} files derived from the run's journal (state: "
                   f"{manifest['state']})\nopen {target / 'report.html'}", flush=True)
     left = cli.unfinished(entry["state"] == "complete" for entry in said)
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": said}, error=left)
+
+
+def write_figures(report, folder):
+    """Every figure as SVG, every table as CSV, straight into the folder; their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = dict(document.files(report))
+    for name, content in made.items():
+        write_atomic(folder / name, content if isinstance(content, str) else
+                     "".join(map(csv_line, content)))
+    return list(made)
 
 
 def headline(name, answer):

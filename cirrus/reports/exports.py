@@ -17,8 +17,8 @@ from cirrus.judge.study import analyse
 from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import item_id, raters, readable
 from cirrus.reports import study as reports
-from common.artifacts import canonical_json, csv_bytes, csv_line, json_file, write_atomic
-from show.document import Document, files, terminal
+from common.artifacts import canonical_json, csv_bytes, json_file, write_atomic
+from show.document import terminal
 
 SHARED = ("run", "role", "seed", "domain", *CELL, "round")
 TOKENS = ("prompt_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
@@ -66,16 +66,6 @@ def write_analysis(study: Study, where: Sequence[Path],
 def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
     """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
     return "\n".join([terminal(reports.document(out)), *beside, f"open {target / 'report.html'}"])
-
-
-def write_figures(report: Document, folder: Path) -> list[str]:
-    """Every figure as SVG, every table as CSV, straight into the folder; their names."""
-    folder.mkdir(parents=True, exist_ok=True)
-    made = dict(files(report))
-    for name, content in made.items():
-        write_atomic(folder / name, content if isinstance(content, str) else
-                     "".join(map(csv_line, content)))
-    return list(made)
 
 
 def _decisions(run: Run) -> Iterable[dict[str, Any]]:

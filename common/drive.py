@@ -25,7 +25,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
@@ -88,10 +87,6 @@ class Ending(NamedTuple):
     results: list[Any]
     stop: Stop | None
     outcomes: Counter
-    retries: int
-    waits: int = 0
-    errors: Mapping[str, int] = MappingProxyType({})  # attempts by the error's type
-    failed: int = 0              # calls that the next start asks again
 
 
 class Drive:
@@ -109,8 +104,7 @@ class Drive:
         self.breaker = Breaker()
         self.admission = Admission(budget, provider.model)
         self.outcomes: Counter[str] = Counter()
-        self.errors: Counter[str] = Counter()
-        self.total = self.retries = self.waits = self.earlier = self.failed = self.signals = 0
+        self.total = self.retries = self.earlier = self.signals = 0
         self.started = clock.now()
         self.stop: Stop | None = None
         self._queues: dict[str, deque[Task]] = {stage: deque() for stage in limits}
@@ -164,8 +158,7 @@ class Drive:
         self._give_up()
         if self._waits:
             raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
-        return Ending(self._results, self.stop, self.outcomes, self.retries, self.waits,
-                      self.errors, self.failed)
+        return Ending(self._results, self.stop, self.outcomes)
 
     @property
     def done(self) -> int:
@@ -250,7 +243,6 @@ class Drive:
         task.group.replies[task.slot] = reply
         task.group.left -= 1
         self.outcomes[reply.outcome] += 1
-        self.failed += reply.outcome == "provider_error" and not reply.final
 
     # -- the loop -------------------------------------------------------------------------------
 
@@ -355,8 +347,6 @@ class Drive:
             raise exchange
         reading = read(exchange)
         reply = reading.reply
-        if reading.error_type:
-            self.errors[reading.error_type] += 1
         model = self.provider.model(request.model)
         cost, charged = self.budget.charge(request, reading, model, task.reserved)
         if cost is not None and reply.generation_id:
@@ -432,7 +422,6 @@ class Drive:
             model = ""
             if self._held.get("", 0.0) <= now:  # those in flight together count once
                 self._most = max(1, (self.flying + 1) // 2)
-        self.waits += 1
         self.breaker.answered()
         before = max(now, self._held.get(model, 0.0))
         due = self._held[model] = max(before, now + seconds)

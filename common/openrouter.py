@@ -16,7 +16,6 @@ import os
 import queue
 import re
 import sys
-import sysconfig
 import threading
 import time
 import urllib.request
@@ -258,7 +257,9 @@ class _Http:
         try:
             import requests
         except ImportError:
-            raise UsageError(_lacking()) from None
+            raise UsageError(
+                "live calls need the package `requests`: `make pilot` (or tournament, urrp) "
+                f"brings it, as does `uv run {Path(sys.argv[0]).name} …`") from None
         self.session, self.request = requests.Session(), requests.Request
         # With trust_env each call would read the environment and ~/.netrc anew, and a netrc entry
         # would replace our own Authorization header.
@@ -348,12 +349,3 @@ def _words(problem: BaseException) -> str:
     """The root of a chain of network errors, in a line without addresses of memory."""
     *_, root = _chain(problem)
     return " ".join(f"{type(root).__name__}: {root}".split())[:200]
-
-
-def _lacking() -> str:
-    """How the missing package is had, on this Python."""
-    managed = (sys.prefix == sys.base_prefix
-               and (Path(sysconfig.get_path("stdlib")) / "EXTERNALLY-MANAGED").exists())
-    pip = "" if managed else ", or python3 -m pip install -r requirements.txt"
-    return ("live calls need the package `requests`: `make pilot` (or tournament, urrp) brings "
-            f"it, as does `uv run {Path(sys.argv[0]).name} …`{pip}")

@@ -26,7 +26,7 @@ from hypothesis import settings  # noqa: E402
 from common.artifacts import json_file  # noqa: E402
 from common.budget import Budget  # noqa: E402
 from common.drive import Drive  # noqa: E402
-from common.journal import InFlight, Journal, Ledger  # noqa: E402
+from common.journal import Answers, InFlight, Journal, Ledger  # noqa: E402
 from common.wire import Exchange, Model, Request  # noqa: E402
 
 settings.register_profile("here", deadline=None)  # no test judges speed
@@ -235,7 +235,8 @@ def bench(tmp_path):
         ending = drive.run(chains or [one(request(name)) for name in names])
         journal.close()
         return SimpleNamespace(drive=drive, ending=ending, budget=budget, clock=clock,
-                               asked=provider.asked, path=journal.path)
+                               asked=provider.asked, path=journal.path,
+                               answers=lambda: Answers(journal.path, IDENTITY))
     yield run
     for journal in journals:
         journal.close()

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, clean_environment, request, run_in
 
 from common import Incomplete, ProviderRefused, UsageError, preflight
-from common.openrouter import OpenRouter, _lacking
+from common.openrouter import OpenRouter
 from common.preflight import Terms, refuse
 from common.reading import read_balance, read_bill, read_endpoints, read_model
 from common.wire import Model, Upstream
@@ -189,16 +189,6 @@ def test_what_never_left_this_machine_costs_nothing(monkeypatch):
     monkeypatch.setattr(socket, "socket", full)
     exchange = client.complete(request("a"))
     assert "Too many open files" in exchange.error and not exchange.sent
-
-
-@pytest.mark.parametrize("managed", [False, True])
-def test_a_missing_package_is_had_as_this_python_allows(monkeypatch, tmp_path, managed):
-    monkeypatch.setattr(sys, "prefix", sys.base_prefix)
-    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
-    if managed:
-        (tmp_path / "EXTERNALLY-MANAGED").touch()
-    assert "make pilot" in _lacking() and "uv run" in _lacking()
-    assert ("pip install" in _lacking()) is not managed
 
 
 @pytest.mark.parametrize("flag", [False, True])

@@ -69,7 +69,7 @@ def test_the_run_does_what_the_error_means(bench, name, place):
     run = bench("ab", {"a": [place(ERRORS[name])]}, concurrency=1)
     asked = [who for _, who in run.asked]
     if means in ("blocked", "unfit"):    # paid once, kept, never fatal, never asked again
-        assert run.ending.stop is None and asked == ["a", "b"] and run.ending.failed == 0
+        assert run.ending.stop is None and asked == ["a", "b"] and run.answers().failed() == 0
         assert bench("ab").asked == []
     elif means == "fatal":
         assert isinstance(run.ending.stop, ProviderRefused) and asked == ["a"]
@@ -78,8 +78,9 @@ def test_the_run_does_what_the_error_means(bench, name, place):
         assert asked == ["a"]
     else:
         assert run.ending.stop is None and asked.count("a") == 2
-        assert [run.ending.retries, run.ending.waits] == ([1, 0] if means == "passing" else [0, 1])
-    assert sum(run.ending.errors.values()) == 1
+        counts = [1, 0] if means == "passing" else [0, 1]
+        assert [run.drive.retries, run.answers().waits] == counts
+    assert sum(run.answers().errors.values()) == 1
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS))
@@ -118,7 +119,7 @@ def test_twenty_a_minute_with_honest_waits_completes_and_asks_nothing_twice(benc
     names = [f"{i:03d}" for i in range(100)]
     run = bench(names, provider=PerMinute(clock), concurrency=concurrency, clock=clock)
     assert run.ending.stop is None and sorted(who for _, who in run.asked) == names
-    assert (run.ending.retries, run.drive.breaker.openings) == (0, 0)
+    assert (run.drive.retries, run.drive.breaker.openings) == (0, 0)
 
 
 def test_a_wait_holds_its_model_and_no_other(bench):
@@ -145,7 +146,7 @@ def test_an_answer_between_begins_the_row_anew(bench):
     names = "ab"
     run = bench(names, {name: [limited(100)] * 10 for name in names}, concurrency=1,
                 chains=[one_after_the_other(names)])
-    assert run.ending.stop is None and run.ending.waits == 20
+    assert run.ending.stop is None and run.answers().waits == 20
 
 
 def one_after_the_other(names):
@@ -163,7 +164,7 @@ def test_an_account_that_bears_no_more_at_once_gets_fewer(bench):
     full = failure(402, metadata={"limit_source": "openrouter_in_flight_budget",
                                   "reason": "in_flight_budget_exhausted"})
     run = bench("abcdefgh", {"a": [full]}, concurrency=8)
-    assert run.ending.stop is None and run.ending.waits == 1
+    assert run.ending.stop is None and run.answers().waits == 1
     assert run.drive._most == 1
 
 

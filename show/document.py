@@ -85,12 +85,6 @@ class Verbatim(NamedTuple):
     span: tuple[int, int] | None = None
 
 
-class Tiles(NamedTuple):
-    """{label: figure}: the few numbers that a reader takes away."""
-
-    items: Mapping[str, str]
-
-
 class Table(NamedTuple):
     """Cells are lines; the first names its row. `numeric`: columns of figures.
 
@@ -219,8 +213,6 @@ MARKDOWN: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: harmless(block.line),
     Bullets: lambda block, level: "\n".join(f"- {harmless(item)}" for item in block.items),
     Verbatim: lambda block, level: _code(block.text),
-    Tiles: lambda block, level: "\n".join(
-        f"- {harmless(name)}: **{harmless(value)}**" for name, value in block.items.items()),
     Table: _md_table,
     Plot: lambda block, level: (f"{_code(plots.text(block.figure))}\n\n"
                                 f"{harmless(f'{block.figure.title}. {block.caption}'.strip())}"),

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 NONE = "–"
 STAMP = ("SIMULATED: no model was asked. These answers come from simulated respondents and say "
          "nothing about any model.")
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # What can't be seen, or turns, hides or ends the text around it. By code point, since Pythons
 # differ in what they call printable; blanks of any width are characters like others.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
@@ -136,11 +135,6 @@ def p_is(p: float | None) -> str:
     return "no p" if p is None else f"p {p_value(p)}" if p < 0.0001 else f"p = {p_value(p)}"
 
 
-def in_words(n: int) -> str:
-    """6 → "six"; figures from eleven on."""
-    return NUMBERS[n] if n < len(NUMBERS) else str(n)
-
-
 def count(n: int, noun: str) -> str:
     """1 bulletin, 2 bulletins."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
@@ -169,7 +163,7 @@ class Colour(NamedTuple):
 
 COLOURS = {
     "paper": Colour("#ffffff", "#12161b", "the page"),
-    "panel": Colour("#f5f7f9", "#1b2128", "tiles, folds, fields, empty heat"),
+    "panel": Colour("#f5f7f9", "#1b2128", "folds, fields, empty heat"),
     "ink": Colour("#1b1f24", "#e6eaee", "text"),
     "dim": Colour("#57606a", "#a3adb8", "notes; a verdict that is not evaluable"),
     "rule": Colour("#d5dbe1", "#36404b", "hairlines that only decorate"),
@@ -259,11 +253,6 @@ font-size:.92rem}}nav a{{display:inline-block;padding:.1rem 0}}
 .banner{{background:var(--stampground);color:var(--stamp);border:1px solid currentColor;
 border-radius:.4rem;padding:.3rem .7rem;margin:.4rem 0;font-weight:600;font-size:.92rem;
 max-width:none;overflow-wrap:anywhere}}
-.tiles{{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.7rem;
-margin:1rem 0;padding:0;max-width:none;list-style:none}}
-.tiles li{{background:var(--panel);border-radius:.4rem;padding:.6rem .8rem;margin:0;
-overflow-wrap:anywhere}}
-.tiles b{{display:block;font-size:1.35rem;line-height:1.3;font-variant-numeric:tabular-nums}}
 .cols{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1rem 2rem;align-items:start}}
 figure{{margin:.5rem 0 1rem;max-width:34rem}}figcaption{{color:var(--dim);font-size:.9rem}}
@@ -296,9 +285,7 @@ padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}}
 .tag.cooperate{{color:var(--cooperate)}}.tag.defect{{color:var(--defect)}}
 .tag.cooperate::before{{content:"● ";content:"● "/""}}
 .tag.defect::before{{content:"■ ";content:"■ "/""}}
-article,details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0}}
-article{{padding:.1rem .9rem .4rem}}article h3{{margin:.6rem 0 .2rem}}
-article p{{margin:.25rem 0;max-width:none}}
+details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0}}
 details{{background:var(--panel)}}
 summary{{cursor:pointer;padding:.45rem .7rem;overflow-wrap:anywhere}}
 details>div{{padding:.2rem .8rem .7rem}}
@@ -333,7 +320,7 @@ p,ul{{margin:.2rem 0 .4rem;max-width:none}}li{{margin:.1rem 0}}
 th,td{{padding:.12rem .5rem .12rem 0}}.cols{{grid-template-columns:1fr 1fr;gap:.4rem 1.5rem}}
 figure{{max-width:26rem;margin:.3rem 0}}details{{border:0;margin:0}}summary{{padding:.1rem 0}}
 footer{{margin-top:.6rem}}
-figure,tr,.tiles li,article{{break-inside:avoid}}h2,h3{{break-after:avoid}}
-.heat td,.scale b,.banner,.tag,.tiles li,svg{{print-color-adjust:exact;
+figure,tr{{break-inside:avoid}}h2,h3{{break-after:avoid}}
+.heat td,.scale b,.banner,.tag,svg{{print-color-adjust:exact;
 -webkit-print-color-adjust:exact}}.wide{{overflow:visible}}.heat tbody th{{position:static}}}}
 """

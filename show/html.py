@@ -35,7 +35,6 @@ from show.document import (
     Table,
     Tag,
     Texts,
-    Tiles,
     Verbatim,
     Words,
     is_heat,
@@ -150,12 +149,6 @@ def _marked(block: Verbatim) -> str:
     return f"{text(block.text[:a])}<mark>{text(block.text[a:b])}</mark>{text(block.text[b:])}"
 
 
-def _tiles(block: Tiles, level: int) -> str:
-    return '<ul class="tiles">' + "".join(
-        f"<li><b>{text(value)}</b>{text(name)}</li>" for name, value in block.items.items()
-    ) + "</ul>"
-
-
 def _columns(block: Columns, level: int) -> str:
     parts = "".join(f"<div>{blocks(part, level)}</div>" for part in block.parts)
     return f'<div class="cols">{parts}</div>'
@@ -181,7 +174,7 @@ BLOCKS: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
     Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
     Verbatim: lambda block, level: f"<pre>{_marked(block)}</pre>",
-    Tiles: _tiles, Table: _table, Plot: _plot, Columns: _columns, Fold: _fold,
+    Table: _table, Plot: _plot, Columns: _columns, Fold: _fold,
     Section: lambda block, level: (
         f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}")}
 

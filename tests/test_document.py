@@ -23,7 +23,6 @@ from show.document import (
     Table,
     Tag,
     Texts,
-    Tiles,
     Verbatim,
     Words,
     files,
@@ -49,7 +48,7 @@ def report(**more):
     return Document(**({
         "title": "A study", "question": "Is it so?", "answer": "It is so.",
         "foot": Foot("0.1.0", {"seed": "42"}, "python3 analyze.py FOLDER"),
-        "figure": Plot(FIGURES[0], "What it shows."), "gist": [Tiles({"found": "+5 points"})],
+        "figure": Plot(FIGURES[0], "What it shows."), "gist": [Words("+5 points")],
         "sections": [Section("Effects", [Table(["contrast", "points", "verdict"], ROWS, (1,))]),
                      Section("Effects", [Fold("model a", [Words("of a")])]),
                      Section("Notes", [Columns([[Bullets(["one"])], [Words(Code("two"))]])])],
@@ -88,7 +87,7 @@ def test_every_form_says_the_answer_before_anything_else():
 
 def test_the_page_has_answer_figure_gist_sections_and_texts_in_this_order():
     page = page_of(report(texts=texts(2)))
-    order = [page.index(mark) for mark in ('class="answer"', "<figure>", 'class="tiles"', "<nav",
+    order = [page.index(mark) for mark in ('class="answer"', "<figure>", "+5 points", "<nav",
                                            'id="effects"', 'id="effects-2"', 'id="texts"')]
     assert order == sorted(order) and page.count("<details") == 3
 
@@ -109,7 +108,7 @@ def evil():
     point = Point(EVIL, 0.5, 0.2, 0.7, EVIL)
     return report(
         title=EVIL, question=EVIL, answer=EVIL, foot=Foot("1", {EVIL: EVIL}, EVIL),
-        figure=Plot(Dots(EVIL, {EVIL: [point]}), EVIL), gist=[Tiles({EVIL: EVIL})], stamps=[EVIL],
+        figure=Plot(Dots(EVIL, {EVIL: [point]}), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
         sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(Intervals(EVIL, [point])), Plot(
             Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}})), Plot(Stack(EVIL, {EVIL: {EVIL: 3}}, {
                 EVIL: "none"})), Fold(EVIL, [Verbatim(EVIL, (2, 9))], [EVIL])])],

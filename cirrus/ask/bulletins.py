@@ -129,11 +129,6 @@ class Domain(NamedTuple):
         """{path: SHA-256 of its text}."""
         return {path: sha256(text) for path, text in self.texts.items()}
 
-    @property
-    def cooperative(self) -> str:
-        """The canonical word of the cooperative act."""
-        return self.acts[0].word
-
 
 def read_domain(name: str, source: Source) -> Domain:
     """The checked prompts of `name`. Raises ScenarioError at the first fault."""
@@ -156,14 +151,9 @@ def read_domain(name: str, source: Source) -> Domain:
     return domain
 
 
-def frame(name: str, source: Source = PROMPTS) -> dict[str, Any]:
-    """The frame of a domain, unchecked: for what reads prompts back."""
-    return json.loads(_text(source, f"{FOLDERS[name]}/frame.json"))
-
-
-def cooperative_word(name: str, source: Source = PROMPTS) -> str:
-    """The canonical word of a domain's cooperative act."""
-    return frame(name, source)["acts"]["cooperative"]["word"]
+def cooperative_word(name: str, source: Source) -> str:
+    """The canonical word of a domain's cooperative act, from a frame that was checked before."""
+    return json.loads(_text(source, f"{FOLDERS[name]}/frame.json"))["acts"]["cooperative"]["word"]
 
 
 def fill(bulletin: str, fields: Mapping[str, str], sentences: Mapping[str, str]) -> str:

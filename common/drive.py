@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
-from common.journal import Attempt, Ledger
+from common.journal import Attempt, Journal, Ledger
 from common.reading import read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision, run_of
 
@@ -66,6 +66,22 @@ SAMPLE = 5                      # answers whose bill is compared with the servic
 IN_FLIGHT_S = 5.0               # where an account's calls in flight cost too much together
 TICK_S = 0.25                   # how soon a signal or a due retry is noticed
 DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
+
+
+def unanswered_calls(journals: Mapping[str, Journal], calls: Iterable[tuple[Request, int]],
+                     ) -> list[tuple[Request, int]]:
+    """What the answers of earlier starts leave of `calls`, (such a request, how many): calls one by
+    one, others by their kind. `journals`: by run."""
+    journalled = Counter({(name, *kind): n for name, journal in journals.items()
+                          for kind, n in journal.kept.items()})
+    left = []
+    for request, n in calls:
+        name = run_of(request.id) if len(journals) > 1 else next(iter(journals))
+        kind = name, request.stage, request.model
+        done = int(request.id in journals[name].answers) if n == 1 else min(n, journalled[kind])
+        journalled[kind] -= done
+        left += [(request, n - done)] if n > done else []
+    return left
 
 
 class Clock:
@@ -118,9 +134,7 @@ class Drive:
         self._tie = itertools.count()
         self._done: queue.SimpleQueue = queue.SimpleQueue()
         self._ids: set[str] = set()
-        self._kept: Counter[tuple[str, ...]] = Counter()  # earlier answers, not yet in a plan
-        for name, (journal, _) in self.ledgers.items():
-            self._kept.update({(name, *kind): n for kind, n in journal.kept.items()})
+        for journal, _ in self.ledgers.values():
             for charge in journal.charges:
                 budget.learn(*charge)
 
@@ -134,12 +148,11 @@ class Drive:
 
     def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
         """Tell the budget and the progress line what is to come: (such a request, how many)."""
-        for request, calls in requests:
-            key = self._run(request), request.stage, request.model
-            kept = min(calls, self._kept[key])
-            self._kept[key] -= kept
-            self.total += calls
-            self.budget.plan(request, self.provider.model(request.model), calls - kept)
+        calls = list(requests)
+        self.total += sum(n for _, n in calls)
+        journals = {name: ledger.journal for name, ledger in self.ledgers.items()}
+        for request, n in unanswered_calls(journals, calls):
+            self.budget.plan(request, self.provider.model(request.model), n)
 
     def run(self, chains: Iterable[Chain]) -> Ending:
         """Drive every chain to its end. Requests that can't be made are answered `not_run`."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from common import COMPLETE, MEANING, Incomplete, Interrupted, OverBudget, Stop, UsageError, wire
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, one_line, printable
-from common.drive import After, Chain, Drive
+from common.drive import After, Chain, Drive, unanswered_calls
 from common.journal import Answers, Ledger, journal_file, merkle_root
 from common.openrouter import OpenRouter
 from common.preflight import fixed, refuse, resolved
@@ -188,7 +188,7 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
         settings.limit_usd, settings.limit_each if len(runs) > 1 else settings.limit_usd)
     for run in folders:
         run.begin(limit_each)
-    missing = _missing(runs, calls)
+    missing = unanswered_calls({name: run.journal for name, run in runs.items()}, calls)
     provider = _provider(choice, settings, runs, missing)
     budget = Budget(limit, wire.as_model(settings.assumed_price),
                     math.fsum(run.spent for run in folders),
@@ -214,22 +214,6 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
         run.present()
     _audit(drive, folders)
     return ending.stop
-
-
-def _missing(runs: Mapping[str, RunFolder], calls: Sequence[tuple[Request, int]],
-             ) -> list[tuple[Request, int]]:
-    """What the answers of earlier starts leave: calls one by one, others by their kind."""
-    answered, journalled, left = set(), Counter(), []
-    for name, run in runs.items():
-        answered |= run.journal.answers.keys()
-        journalled.update({(name, *kind): n for kind, n in run.journal.kept.items()})
-    for request, n in calls:
-        name = run_of(request.id) if len(runs) > 1 else next(iter(runs))
-        kind = name, request.stage, request.model
-        done = int(request.id in answered) if n == 1 else min(n, journalled[kind])
-        journalled[kind] -= done
-        left += [(request, n - done)] if n > done else []
-    return left
 
 
 def _provider(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],

@@ -24,7 +24,7 @@ from cirrus import instruments
 from cirrus.judge.rows import places, read_study, without_ratings
 from cirrus.markers import ratings
 from cirrus.reports import pilot, study
-from cirrus.reports.exports import gist, write_analysis
+from cirrus.reports.study import gist, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
 from common.artifacts import csv_line, write_atomic
 from common.runs import rewrite

@@ -25,11 +25,10 @@ from cirrus.ask.bulletins import FOLDERS, PROMPTS
 from cirrus.ask.cues import use
 from cirrus.ask.design import CHECKS, by_folder, pools, runs_of_plan, single_runs
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.conduct import Job, attempt, calls_of, estimate, note_plan
-from cirrus.instruments import domain_of
+from cirrus.instruments import Job, attempt, calls_of, domain_of, estimate, note_plan
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study
-from cirrus.reports.exports import gist, write_analysis
+from cirrus.reports.study import gist, write_analysis
 from common import (
     BUDGET,
     COMPLETE,

@@ -5,7 +5,7 @@ from itertools import product
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import Run
 from cirrus.ask.prompts import load_domain
-from cirrus.conduct import Job, conduct, note_plan
+from cirrus.instruments import Job, conduct, note_plan
 from cirrus.judge.rows import Decision
 
 PROMPTS = {path: text for name in FOLDERS for path, text in load_domain(name).texts.items()}

@@ -15,7 +15,7 @@ from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.tripwires import by_cell, convergence
 from cirrus.markers.patterns import marked
 from cirrus.markers.ratings import item_id
-from cirrus.reports.exports import exports
+from cirrus.reports.study import exports
 from common import UsageError
 from common.artifacts import csv_bytes
 from common.verify import find_runs

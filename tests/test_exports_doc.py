@@ -13,7 +13,7 @@ from conftest import ROOT, clean_environment, ended
 from readers import python_with, rscript
 from study_rows import decision, plan
 
-from cirrus.reports.exports import COLUMNS
+from cirrus.reports.study import COLUMNS
 from common.artifacts import csv_bytes
 
 DOC = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from tournaments import asked, configured, cooperating, said
 
 from cirrus.ask.design import design
 from cirrus.ask.encounters import request_ids
-from cirrus.judge import schema
+from cirrus.judge import games
 from cirrus.judge.games import derive, one_a_line
 from common import UsageError
 from common.artifacts import canonical_json, sha256
@@ -231,10 +231,10 @@ def test_an_artifact_of_another_shape_is_refused_on_writing_and_reading(
         tmp_path, path, value, complaint):
     data = broken(path, value)
     with pytest.raises(UsageError, match=complaint):
-        schema.check("round_1_games.json", data)
+        games.check("round_1_games.json", data)
     (tmp_path / "round_1_games.json").write_text(json.dumps(data))
     with pytest.raises(UsageError, match=str(tmp_path)):
-        schema.load(tmp_path / "round_1_games.json")
+        games.load(tmp_path / "round_1_games.json")
 
 
 @pytest.mark.parametrize(("path", "good", "bad"), [
@@ -254,11 +254,11 @@ def test_values_on_either_side_of_what_a_field_may_hold(path, good, bad):
     last = path[-1] if isinstance(at, list) or isinstance(path[-1], str) else next(iter(at))
     for value in good:
         at[last] = value
-        assert schema.check("round_1_games.json", data) is data
+        assert games.check("round_1_games.json", data) is data
     for value in bad:
         at[last] = value
         with pytest.raises(UsageError, match=str(last) if isinstance(last, str) else "pair"):
-            schema.check("round_1_games.json", data)
+            games.check("round_1_games.json", data)
 
 
 @pytest.mark.parametrize(("name", "owned", "shaped"), [
@@ -267,9 +267,9 @@ def test_values_on_either_side_of_what_a_field_may_hold(path, good, bad):
     ("manifest.json", False, False), ("round_1_games.json.bak", False, False),
     ("round_x_games.json", False, False), (f"transcripts/r1/{'a' * 63}.txt.gz", False, False)])
 def test_a_derived_file_is_known_by_its_name(name, owned, shaped):
-    assert (schema.owned(name), schema.kind_of(name) is not None) == (owned, shaped)
+    assert (games.owned(name), games.kind_of(name) is not None) == (owned, shaped)
 
 
 def test_the_module_prints_what_each_field_holds(capsys):
-    runpy.run_path(schema.__file__, run_name="__main__")
-    assert capsys.readouterr().out == schema.prose()
+    runpy.run_path(games.__file__, run_name="__main__")
+    assert capsys.readouterr().out == games.prose()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import CELL, cooperative_word
 from cirrus.ask.design import ASIDES, asides_of, role_of
-from cirrus.judge import schema
+from cirrus.judge import games
 from common import UsageError
 from common.artifacts import content_sha256, read_bytes
 from common.runs import kept_prompts
@@ -246,7 +246,7 @@ def artifact(run: Run, name: str, checked: bool = True) -> Any:
     path = run.folder / name
     if not checked:
         return json.loads(read_bytes(path))
-    value = schema.load(path)
+    value = games.load(path)
     if content_sha256(path) != run.manifest["files"].get(name):
         raise UsageError(f"{path}: not what the run's manifest.json has hashed; analyze.py "
                          "--verify says where it differs")

@@ -90,7 +90,7 @@ NAMED = {
 STATUSES = {
     **{f"redirect {code}": status(f"{code} There", "not followed", "Location: /v1/x")
        for code in (301, 303, 307, 308)},
-    "redirect to nowhere": status("302 Found", "redirect to nowhere"),
+    "redirect to nowhere": status("302 Found", "a redirect, which is not followed"),
     "redirect with a key": status("302 Found", "***", f"Location: http://evil/?k={KEY}"),
     "204": Hostile(once(b"HTTP/1.1 204 No Content\r\n\r\n"), "answered 204"),
     "201": status("201 Created", "answered 201", body=GOOD),

@@ -34,3 +34,21 @@ def rounds_of(run_dir: Path, drop=("timestamp_utc",)) -> list[dict]:
     """The lines of rounds.jsonl without what may differ between equal runs."""
     lines = (run_dir / "rounds.jsonl").read_text().splitlines()
     return [{k: v for k, v in json.loads(line).items() if k not in drop} for line in lines]
+
+
+def manifest_changed(run_dir: Path, change) -> None:
+    """Change a run's manifest as an object, and write it in its own form."""
+    path = run_dir / "run_manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_bytes((json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(
+        "utf-8", "backslashreplace"))
+
+
+def unfinished(status):
+    """A change of a manifest: the run has not ended yet."""
+    def change(manifest):
+        for key in ("matches", "incomplete_matches", "rounds", "model_calls"):
+            manifest.pop(key)
+        manifest["status"] = status
+    return change

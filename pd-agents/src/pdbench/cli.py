@@ -100,9 +100,13 @@ def run(
 def aggregate(run_dir: RunDir, json: Json = False) -> Said:
     """Play rounds.jsonl again, name a line that disagrees, and write aggregates.parquet."""
     from pdbench.runners.run_experiment import aggregate as aggregate_again
+    from pdbench.storage.manifest import read_manifest
 
     file, rows = run_dir / "aggregates.parquet", aggregate_again(run_dir)
-    return Said({"file": str(file), "rows": rows}, f"{file}: {rows} rows")
+    unproven = read_manifest(run_dir)["unproven"]
+    return Said({"file": str(file), "rows": rows, "unproven": unproven},
+                f"{file}: {rows} rows\nunproven: {', '.join(unproven)}; times of rounds; which"
+                " model answered")
 
 
 @app.command()

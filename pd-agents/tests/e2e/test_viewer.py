@@ -10,6 +10,7 @@ from conftest import pair
 from pdbench.report import VERSION
 from pdbench.report.colours import COLOURS
 from pdbench.ui import theme
+from support import manifest_changed, unfinished
 
 testing = pytest.importorskip("streamlit.testing.v1", reason="streamlit is not installed")
 APP = "src/pdbench/ui/streamlit_app.py"
@@ -129,8 +130,7 @@ def test_a_run_that_is_still_being_written(view, run_dir):
     whole = rounds.read_bytes()
     (run_dir / "aggregates.parquet").unlink()
     rounds.write_bytes(whole[:2000])
-    manifest = json.loads((run_dir / "run_manifest.json").read_text())
-    (run_dir / "run_manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    manifest_changed(run_dir, unfinished("running"))
     page = view(run_dir)
     assert not page.exception
     assert page.selectbox(key="condition").options == ["alld-tft"]

@@ -11,7 +11,7 @@ from conftest import pair
 from hostile import wait_for
 from pdbench.core.types import ProviderError
 from pdbench.runners import registry
-from support import rounds_of
+from support import manifest_changed, rounds_of, unfinished
 
 CONDITIONS = [
     pair("coin-gtft", {"strategy": "coin", "invalid_rate": 0.1, "max_retries": 9}, "GTFT"),
@@ -69,8 +69,7 @@ def test_a_file_cut_off_anywhere_is_completed(experiment, pdbench, project, cut)
     expected = same_files(run_dir)
     rounds = run_dir / "rounds.jsonl"
     rounds.write_bytes(rounds.read_bytes()[:-cut])
-    manifest = json.loads((run_dir / "run_manifest.json").read_text())
-    (run_dir / "run_manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    manifest_changed(run_dir, unfinished("running"))
     (run_dir / "aggregates.parquet").unlink()
     assert pdbench("run", path)[0] == 0
     assert same_files(run_dir) == expected
@@ -91,7 +90,7 @@ def test_sigkill_at_three_moments_loses_nothing(experiment, pdbench, project):
     assert not (project / "out/test/aggregates.parquet").exists()
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     manifest = json.loads((project / "out/test/run_manifest.json").read_text())
-    assert (manifest["status"], manifest["sessions"]) == ("complete", 4)
+    assert (manifest["status"], manifest["unproven"]["sessions"]) == ("complete", 4)
     other = experiment(CONDITIONS, run={"replicates": 4, "output_dir": "whole/{run_id}"},
                        horizon={"type": "fixed", "n": 600})
     assert pdbench("run", other)[0] == 0
@@ -234,7 +233,8 @@ def without(line):
 
 
 @pytest.mark.parametrize(("change", "code", "word"), [
-    (spaced, 0, ""), (without, 3, "line 2 is damaged: no agent_a_payoff"),
+    (spaced, 3, "line 2 is damaged: it says what the run gives, but is not written"),
+    (without, 3, "line 2 is damaged: no agent_a_payoff"),
     (lambda line: "[" * 100_000, 3, "line 2 is damaged: not JSON"),
     (lambda line: line.replace('"replicate":0', '"replicate":7'), 3, "round_index 1 does not"),
 ])  # fmt: skip

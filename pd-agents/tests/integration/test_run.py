@@ -109,7 +109,7 @@ def test_the_manifest_holds_what_is_needed_to_repeat(run_dir):
     assert len(manifest["config_sha256"]) == 64
     texts = manifest["config"]["conditions"]["script-tft"]["agent_a"]["prompting"]["texts"]
     assert "{payoff_table}" in texts["system"]
-    assert manifest["environment"]["packages"]["pdbench"]
+    assert manifest["unproven"]["environment"]["packages"]["pdbench"]
 
 
 def test_hashes_are_kept_where_prompts_are_not(project, experiment, pdbench):

@@ -226,7 +226,7 @@ def test_two_conditions_can_not_share_a_name(experiment):
     ("run: {run_id: a, run_id: b}\n", "key 'run_id' stands twice (line 1)"),
     ("- a\n", "a mapping of keys is expected"),
     ("", "a mapping of keys is expected, found nothing"),
-    ("run: &a [*a]\n", "run: "),
+    ("run: &a [*a]\n", "its aliases (*name) unfold to more than"),
     ("\x00", "not YAML"),
 ])  # fmt: skip
 def test_files_that_are_no_experiment(project, text, message):
@@ -245,7 +245,7 @@ def test_a_file_in_another_encoding(project):
 
 def test_a_missing_file_and_a_folder(project):
     assert "file not found: none.yaml" in complaint(project / "none.yaml")
-    assert "can't read configs" in complaint(project / "configs")
+    assert "configs should be a file of at most 1 MB" in complaint(project / "configs")
 
 
 def test_a_game_that_is_no_dilemma_is_a_warning(experiment):

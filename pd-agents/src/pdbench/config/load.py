@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,20 +121,30 @@ class Experiment:
 
     def snapshot(self) -> dict:
         """Everything that decides what is played and recorded: not the number of replicates."""
-        kept = self.run.model_dump(exclude={"output_dir", "replicates"})
-        return {
-            "run": kept,
-            "metrics": self.metrics.model_dump(),
-            "conditions": {
-                c.name: {
-                    "game": c.game.model_dump(),
-                    "horizon": c.horizon.model_dump(),
-                    "agent_a": c.agent_a.snapshot(),
-                    "agent_b": c.agent_b.snapshot(),
-                }
-                for c in self.conditions
-            },
-        }
+        return _snapshot(self.run, self.metrics, self.conditions)
+
+
+def _snapshot(run: RunSettings, metrics: Metrics, conditions: Sequence[Condition]) -> dict:
+    return {
+        "run": run.model_dump(exclude={"output_dir", "replicates"}),
+        "metrics": metrics.model_dump(),
+        "conditions": {
+            c.name: {
+                "game": c.game.model_dump(),
+                "horizon": c.horizon.model_dump(),
+                "agent_a": c.agent_a.snapshot(),
+                "agent_b": c.agent_b.snapshot(),
+            }
+            for c in conditions
+        },
+    }
+
+
+def snapshot_of(data: dict) -> dict:
+    """What a snapshot read from a file gives when it is taken again: itself, if it is one."""
+    again = _snapshot(RunSettings.model_validate(data["run"]),
+                      Metrics.model_validate(data["metrics"]), conditions_of(data))
+    return json.loads(json.dumps(again))
 
 
 def snapshot_sha256(snapshot: dict) -> str:

@@ -1,5 +1,7 @@
 """YAML files, validated: every problem is one line that names the file, the key and the value."""
 
+import math
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from pydantic import BaseModel, ValidationError
 from pdbench.config.schema import NAME, URL
 from pdbench.core.types import ConfigError
 
+MOST_BYTES = 1_000_000
+MOST_VALUES = 100_000
 PATTERNS = {NAME: "letters, digits, . _ -, at most 80",
             URL: "http:// or https:// and a host, without account, key or query"}
 
@@ -50,6 +54,10 @@ def shown(path: Path) -> str:
 def read_text(path: Path, where: str) -> str:
     """A file's text; `where` says which file and key name it."""
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+            raise ConfigError(f"{where}: {shown(path)} should be a file of at most"
+                              f" {MOST_BYTES // 1_000_000} MB")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{where}: file not found: {shown(path)}") from None
@@ -63,6 +71,9 @@ def read_mapping(path: Path, where: str) -> dict:
     """The mapping that a YAML file holds."""
     text = read_text(path, where)
     try:
+        if _unfolded(yaml.compose(text, Loader=_Loader), {}) > MOST_VALUES:
+            raise ConfigError(f"{shown(path)}: its aliases (*name) unfold to more than"
+                              f" {MOST_VALUES:,} values; write out what is meant")
         data = yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -75,6 +86,18 @@ def read_mapping(path: Path, where: str) -> dict:
     if not isinstance(data, dict):
         raise ConfigError(f"{shown(path)}: a mapping of keys is expected, found {brief(data)}")
     return data
+
+
+def _unfolded(node: yaml.Node | None, known: dict[int, float]) -> float:
+    """How many values a node holds with every alias written out; without end in itself: inf."""
+    if not isinstance(node, yaml.CollectionNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf  # until it is known: a node met again below is in itself
+        parts = [part for item in node.value
+                 for part in (item if isinstance(item, tuple) else (item,))]
+        known[id(node)] = 1 + sum(_unfolded(part, known) for part in parts)
+    return known[id(node)]
 
 
 def brief(value: object) -> str:

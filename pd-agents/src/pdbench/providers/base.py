@@ -1,14 +1,17 @@
 """What every provider offers, how replies are read, and how troubles are told."""
 
+import base64
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Protocol
 
 from pdbench.config.schema import Provider
 from pdbench.core.types import ConfigError, ProviderError
-from pdbench.providers.wire import Post, Trouble, exchange
+from pdbench.providers.wire import Post, Trouble, exchange, shortened
 
 USUAL_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
@@ -52,8 +55,32 @@ def hide(text: str, key: str | None) -> str:
     named = [value for name, value in os.environ.items()
              if name.upper().endswith(SECRET) and len(value) >= 8]
     for secret in sorted({*named, *([key] if key else [])}, key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
+        text = _spellings(secret).sub(HIDDEN, text)
     return text
+
+
+@lru_cache(maxsize=64)
+def _spellings(secret: str) -> re.Pattern:
+    """A secret as it is, and as JSON, an address, HTML, Python or base64 may spell it."""
+    letters = "".join(map(_spelling, secret))
+    # What stands before it in a text shifts its base64 by no, one or two bytes.
+    coded = [base64.b64encode(b"\0" * n + secret.encode()).decode().rstrip("=") for n in range(3)]
+    coded = [text[-(-8 * n // 6):-1] for n, text in enumerate(coded)]
+    return re.compile("|".join([letters, *("".join(map(_spelling, text)) + "(?:[\\w+/=-]|%3D)*"
+                                           for text in coded)]))
+
+
+NAMED_IN_HTML = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt"}
+
+
+def _spelling(letter: str) -> str:
+    """A pattern for one letter, escaped any number of times (- and _: base64 in addresses)."""
+    code = ord(letter)
+    pairs = "".join(f"[{x}{x.upper()}]" for x in f"{code:02x}")
+    plain = {"+": "[+-]", "/": "[/_]"}.get(letter, re.escape(letter))
+    names = f"|{NAMED_IN_HTML[letter]}" if letter in NAMED_IN_HTML else ""
+    return (rf"(?:\\|%(?:25)*5[cC])*(?:{plain}|u00{pairs}|x{pairs}|%(?:25)*{pairs}"
+            f"|&(?:#0*{code}|#[xX]0*{pairs}{names});)")
 
 
 def ask(provider: Provider, url: str, headers: dict[str, str], payload: dict,
@@ -72,9 +99,12 @@ def troubles_told(provider: Provider) -> Iterator[None]:
         yield
     except Trouble as trouble:
         at = f" at {provider.base_url}" if provider.base_url else ""
-        line = hide(f"provider {provider.name} (provider.model {provider.model!r}{at}): {trouble};"
-                    " the same command resumes", api_key(provider))
-        raise ProviderError(line) from None
+        key = api_key(provider)
+        # The key is hidden before the words are cut: half a key is no longer found.
+        words = shortened(hide(trouble.words, key))
+        line = f"provider {provider.name} (provider.model {provider.model!r}{at}): {trouble}"
+        raise ProviderError(hide(line, key) + (f": {words}" if words else "")
+                            + "; the same command resumes") from None
 
 
 def package_missing(name: str) -> ConfigError:
@@ -103,7 +133,7 @@ def json_object(body: bytes) -> dict:
     if data.get("error"):
         error = data["error"]
         words = error.get("message", error) if isinstance(error, dict) else error
-        raise Trouble(f"answered with an error: {' '.join(str(words).split())[:200]}")
+        raise Trouble("answered with an error", str(words))
     return data
 
 

@@ -29,14 +29,18 @@ TRANSIENT = {408, 409, 425, 429}  # and everything from 500 on
 
 
 class Trouble(Exception):
-    """Why there is no answer, in words for the user."""
+    """Why there is no answer; `words`: the server's, whole, since a key may stand in them."""
+
+    def __init__(self, why: str, words: str = "") -> None:
+        super().__init__(why)
+        self.words = words
 
 
 class Passing(Trouble):
     """A trouble that may be over in a moment; `after`: seconds that the server asked to wait."""
 
-    def __init__(self, why: str, after: float = 0.0) -> None:
-        super().__init__(why)
+    def __init__(self, why: str, words: str = "", after: float = 0.0) -> None:
+        super().__init__(why, words)
         self.after = after
 
 
@@ -205,35 +209,36 @@ def _no_connection(error: BaseException) -> Trouble:
 def _body(status: int, headers: dict[bytes, bytes], body: bytes) -> bytes:
     fields = {name.lower(): value.decode("latin-1") for name, value in headers.items()}
     if 300 <= status < 400:
-        to = _printable(fields.get(b"location", "nowhere"))
-        raise Trouble(f"answered {status}, a redirect to {to}, which is not followed; put the"
-                      " right address into provider.base_url")
+        raise Trouble(f"answered {status}, a redirect, which is not followed; put the right"
+                      " address into provider.base_url", fields.get(b"location", "nowhere"))
     if status != 200:
-        why = f"answered {status}{_told(body)}"
+        why, words = f"answered {status}", _words(body)
         if status in TRANSIENT or status >= 500:
-            raise Passing(why, _seconds(fields.get(b"retry-after", "")))
-        raise Trouble(why)
+            raise Passing(why, words, _seconds(fields.get(b"retry-after", "")))
+        raise Trouble(why, words)
     if fields.get(b"content-encoding", "identity") != "identity":
         raise Trouble("answered in a compressed form that was not asked for")
     return body
 
 
-def _told(body: bytes) -> str:
-    """What the server says about its refusal, shortened."""
+def _words(body: bytes) -> str:
+    """What the server says about its refusal."""
     try:
         data = json.loads(body)
         error = data.get("error", data) if isinstance(data, dict) else data
         words = error.get("message", error) if isinstance(error, dict) else error
     except (ValueError, RecursionError):
         words = body.decode("utf-8", "replace")
-    words = _printable("" if words is None else str(words))
-    return f": {words}" if words.strip("{}[] ") else ""
+    return "" if words is None else str(words)
 
 
-def _printable(words: str) -> str:
-    kept = "".join(x if x.isprintable() else " " for x in words[:10 * QUOTED])
-    kept = " ".join(kept.split())
-    return kept if len(kept) <= QUOTED else kept[:QUOTED - 3] + "..."
+def shortened(words: str) -> str:
+    """A server's words for a line of text: printable, QUOTED characters at most, "" for none."""
+    plain = "".join(x if x.isprintable() else " " for x in words[:10 * QUOTED])
+    plain = " ".join(plain.split())
+    if not plain.strip("{}[] "):
+        return ""
+    return plain if len(plain) <= QUOTED else plain[:QUOTED - 3] + "..."
 
 
 def _seconds(text: str) -> float:

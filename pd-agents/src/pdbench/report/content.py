@@ -176,14 +176,14 @@ def identity(m: dict, matches: list[MatchRounds]) -> dict[str, str]:
         "seed": str(m["seed"]),
         "configuration": m["config_sha256"][:12],
         "play": hashlib.sha256(play.encode("utf-8", "backslashreplace")).hexdigest()[:12],
-        "made by": f"pdbench {m['environment']['packages']['pdbench']}",
+        "made by": f"pdbench {m['unproven']['environment']['packages']['pdbench']}",
     }
 
 
 def facts(content: Content) -> list[tuple[str, str]]:
     """What was run, as (name, value)."""
     m = content.manifest
-    env, collapse = m["environment"], m["collapse"]
+    env, collapse = m["unproven"]["environment"], m["collapse"]
     whole = len(content.matches) - len(content.unfinished)
     return [
         ("Run", m["run_id"]),

@@ -24,7 +24,7 @@ from pdbench.core.types import SEATS, PdbenchError, RunError
 from pdbench.runners.match import Match, play
 from pdbench.runners.registry import build_agent
 from pdbench.storage.manifest import FINISHED, MANIFEST, check_outcome
-from pdbench.storage.rounds import ROUNDS, damaged, parse_line
+from pdbench.storage.rounds import AGGREGATES, ROUNDS, check_regular, damaged, parse_line
 from pdbench.storage.schema import MatchRounds
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -165,7 +165,7 @@ def _strict(line: str, path: Path, number: int) -> dict:
 
 
 def _compare(line: str, expected_line: str, path: Path, number: int) -> None:
-    """Field by field: RunError at the first that disagrees, none where only the form differs."""
+    """RunError that names the first field that disagrees, or says that only the form does."""
     record, expected = _strict(line, path, number), json.loads(expected_line)
     for name, value in expected.items():
         if name not in record:
@@ -178,6 +178,8 @@ def _compare(line: str, expected_line: str, path: Path, number: int) -> None:
                           f" {REASONS.get(name, 'what belongs here is')} {_short(value)}")
     if more := sorted(record.keys() - expected.keys()):
         raise damaged(path, number, f"unknown field {more[0]!r}")
+    raise damaged(path, number, "it says what the run gives, but is not written as pdbench writes"
+                  " it (order, spaces, numbers or escapes)")
 
 
 def _short(value: object) -> str:
@@ -217,6 +219,8 @@ def read_matches(run_dir: Path, manifest: dict) -> list[MatchRounds]:
     has to be whole, and its manifest has to say what its rounds do.
     """
     plan, path = _plan(run_dir, manifest), run_dir / ROUNDS
+    check_regular(path)
+    over = manifest["status"] in FINISHED
     replays: dict[tuple[str, int], _Replay] = {}
     by_head: dict[str, _Replay] = {}  # what stands before round_index names the match
     head = ""
@@ -225,6 +229,8 @@ def read_matches(run_dir: Path, manifest: dict) -> list[MatchRounds]:
         with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith("\n"):
+                    if over:
+                        raise damaged(path, number, "it has no end, but the run is over")
                     break  # torn, or being written
                 if not (head and line.startswith(head)):
                     head = "".join(line.partition(',"round_index":')[:2])
@@ -240,9 +246,11 @@ def read_matches(run_dir: Path, manifest: dict) -> list[MatchRounds]:
     order = list(plan.conditions)
     keys = sorted(replays, key=lambda key: (order.index(key[0]), key[1]))
     matches = [replays[key].result() for key in keys]
-    if manifest["status"] in FINISHED:
+    if over:
         _check_whole(path, plan, matches)
         check_outcome(run_dir, manifest, matches)
+    elif (run_dir / AGGREGATES).exists():
+        _check_not_cut(run_dir, matches)
     return matches
 
 
@@ -260,6 +268,17 @@ def _key(line: str, path: Path, number: int, plan: _Plan) -> tuple[str, int]:
         raise damaged(path, number, f"replicate {record['replicate']}, but the run has"
                       f" {plan.replicates} (from 0)")
     return record["condition"], record["replicate"]
+
+
+def _check_not_cut(run_dir: Path, matches: list[MatchRounds]) -> None:
+    """RunError where an unfinished run has fewer rounds than its aggregates were made of: they are
+    removed before more is played, so its rounds were cut and its status set back."""
+    from pdbench.storage.aggregate import rounds_aggregated
+
+    there, then = sum(len(m.a_actions) for m in matches), rounds_aggregated(run_dir)
+    if then > there:
+        raise RunError(f"{run_dir / ROUNDS}: holds {there} rounds, but {AGGREGATES} was made of"
+                       f" {then}; restore the run from a copy")
 
 
 def _check_whole(path: Path, plan: _Plan, matches: list[MatchRounds]) -> None:

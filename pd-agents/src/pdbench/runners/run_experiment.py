@@ -20,12 +20,14 @@ from pdbench.storage.manifest import (
     open_manifest,
     outcome_of,
     read_manifest,
+    unfinished,
     write_manifest,
 )
 from pdbench.storage.rounds import (
     AGGREGATES,
     ROUNDS,
     RoundsWriter,
+    check_regular,
     cut_torn_end,
     read_rounds,
     sort_rounds,
@@ -113,6 +115,7 @@ def run_experiment(experiment: Experiment, replicates: int | None, jobs: int) ->
         path = run_dir / ROUNDS
         matches = plan(experiment, replicates)
         names = [c.name for c in experiment.conditions]
+        check_regular(path)
         if removed := cut_torn_end(path):
             say(f"{path}: removed {removed} bytes of an unfinished last line")
         recorded = read_recorded(path, names)
@@ -120,6 +123,7 @@ def run_experiment(experiment: Experiment, replicates: int | None, jobs: int) ->
         manifest["replicates"] = max(manifest["replicates"], len(matches) // len(names))
         finished = manifest["status"] in FINISHED and (run_dir / AGGREGATES).exists()
         if todo or not finished:
+            manifest = unfinished(manifest)
             _session(run_dir, manifest, todo, recorded, jobs)
             _finish(run_dir, manifest, names)
     return Outcome(run_dir, manifest, len(todo))
@@ -129,12 +133,16 @@ def _session(
     run_dir: Path, manifest: dict, matches: list[Match], recorded: dict, jobs: int
 ) -> None:
     start = time.monotonic()
-    manifest |= {"status": "running", "sessions": manifest["sessions"] + 1}
+    unproven = manifest["unproven"]
+    unproven["sessions"] += 1
+    manifest["status"] = "running"
+    # Aggregates of more rounds than there are tell of a run that was cut: see `read_matches`.
+    (run_dir / AGGREGATES).unlink(missing_ok=True)
     write_manifest(run_dir, manifest)
     try:
         _play_all(matches, recorded, RoundsWriter(run_dir / ROUNDS), jobs)
     finally:
-        manifest["elapsed_s"] = round(manifest["elapsed_s"] + time.monotonic() - start, 3)
+        unproven["elapsed_s"] = round(unproven["elapsed_s"] + time.monotonic() - start, 3)
         write_manifest(run_dir, manifest | {"status": "interrupted"})
 
 
@@ -208,4 +216,9 @@ def aggregate(run_dir: Path) -> int:
 
     manifest = read_manifest(run_dir)
     matches = read_matches(run_dir, manifest)
-    return write_aggregates(run_dir, matches, manifest["config"]).num_rows
+    path = run_dir / AGGREGATES
+    before = path.read_bytes() if path.exists() else None
+    rows = write_aggregates(run_dir, matches, manifest["config"]).num_rows
+    if manifest["status"] in FINISHED and before not in (None, path.read_bytes()):
+        say(f"note: {path} was not what the rounds give; it is written anew")
+    return rows

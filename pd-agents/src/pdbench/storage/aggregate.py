@@ -97,6 +97,17 @@ def write_aggregates(run_dir: Path, matches: list[MatchRounds], config: dict) ->
     return table
 
 
+def rounds_aggregated(run_dir: Path) -> int:
+    """How many rounds the run's aggregates were made of; RunError where they can't be read."""
+    path = run_dir / AGGREGATES
+    try:
+        rows = pq.read_table(path, columns=["level", "rounds"]).to_pylist()
+        return int(sum(row["rounds"] for row in rows if row["level"] == "replicate"))
+    except (pa.ArrowException, OSError, TypeError, ValueError, KeyError):
+        raise RunError(f"{path}: can't be read; delete it, `pdbench aggregate` writes it"
+                       " anew") from None
+
+
 def _table(rows: list[dict]) -> pa.Table:
     if not rows:
         raise RunError("rounds.jsonl holds no whole round yet; nothing to aggregate")

@@ -7,16 +7,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from pdbench import __version__
-from pdbench.config.load import Experiment, snapshot_sha256
+from pdbench.config.load import Experiment, snapshot_of, snapshot_sha256
+from pdbench.config.schema import Strict
 from pdbench.core.types import SEATS, SIMULATED, ConfigError, RunError
+from pdbench.storage.rounds import AGGREGATES, ROUNDS, SORTING, check_regular
 from pdbench.storage.schema import SCHEMA_VERSION, MatchRounds, now_utc
 
 MANIFEST = "run_manifest.json"
 PACKAGES = ("pydantic", "pyyaml", "pandas", "pyarrow", "httpcore", "litellm")
 FINISHED = ("complete", "incomplete")
 STATES = ("running", "interrupted", *FINISHED)
+KEYS = ("schema_version", "run_id", "status", "stamp", "simulated_conditions", "seed",
+        "replicates", "collapse", "config_sha256", "config", "unproven")
+OUTCOME_KEYS = ("matches", "incomplete_matches", "rounds", "model_calls")
+TIME = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
+REPORTS = ("report.html", "report.md")
+PARTS = tuple(f"{name}.part" for name in (MANIFEST, AGGREGATES, *REPORTS))  # of a write cut short
+FILES = (MANIFEST, ROUNDS, SORTING, AGGREGATES, *REPORTS, *PARTS, ".lock")
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -31,25 +43,57 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 def write_manifest(run_dir: Path, manifest: dict) -> None:
     """Write the manifest, with the time of this change."""
-    data = manifest | {"updated_utc": now_utc()}
-    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    write_atomically(run_dir / MANIFEST, text.encode("utf-8", "backslashreplace"))
+    unproven = manifest["unproven"] | {"updated_utc": now_utc()}
+    write_atomically(run_dir / MANIFEST, manifest_bytes(manifest | {"unproven": unproven}))
+
+
+class Environment(Strict):
+    """What the run was played with."""
+
+    python: str
+    implementation: str
+    platform: str
+    packages: dict[str, str]
+
+
+class Unproven(Strict):
+    """What follows from nothing else in the folder, so that nobody can check it."""
+
+    environment: Environment
+    created_utc: Annotated[str, Field(pattern=TIME)]
+    updated_utc: Annotated[str, Field(pattern=TIME)]
+    sessions: Annotated[int, Field(ge=1)]
+    elapsed_s: Annotated[float, Field(ge=0)]
+
+
+def manifest_bytes(manifest: dict) -> bytes:
+    """The one form in which a manifest is written."""
+    text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "backslashreplace")
 
 
 def read_manifest(run_dir: Path) -> dict:
-    """The manifest of a run folder; RunError where there is none, or it disagrees with itself."""
+    """The manifest of a run folder; RunError where there is none, or it disagrees with itself.
+
+    Its bytes are the ones that `pdbench` writes, its keys are known, its configuration is one, and
+    no other file than a run's lies beside it.
+    """
     path = run_dir / MANIFEST
+    check_regular(path)
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
+        manifest = json.loads(data)
         config = manifest["config"]
         copies = {"run_id": config["run"]["run_id"], "seed": config["run"]["seed"],
                   "collapse": config["metrics"]["collapse"],
                   "config_sha256": snapshot_sha256(config)}
-        config["metrics"]["names"], config["conditions"].items(), manifest["environment"]["python"]
-        manifest["environment"]["packages"]["pdbench"], manifest["updated_utc"]
         _disagreement(path, manifest, copies, "its config gives")
         _disagreement(path, manifest, {"schema_version": SCHEMA_VERSION}, "this version reads")
         if manifest["status"] not in STATES:
+            raise ValueError
+        _check_keys(path, manifest)
+        Unproven.model_validate(manifest["unproven"])
+        if type(manifest["replicates"]) is not int or snapshot_of(config) != config:
             raise ValueError
     except FileNotFoundError:
         raise RunError(f"{path}: not found; RUN_DIR should be a folder that `pdbench run`"
@@ -59,7 +103,27 @@ def read_manifest(run_dir: Path) -> dict:
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise RunError(f"{path}: damaged: it is not the JSON that `pdbench run` wrote; restore it"
                        " from a copy") from None
+    if data != manifest_bytes(manifest):
+        raise RunError(f"{path}: damaged: it is not written as `pdbench run` writes it (a key"
+                       " twice, other spaces or another encoding); restore it from a copy")
+    _check_files(run_dir)
     return manifest
+
+
+def _check_keys(path: Path, manifest: dict) -> None:
+    known = {*KEYS, *(OUTCOME_KEYS if manifest["status"] in FINISHED else ())}
+    if missing := sorted(known - manifest.keys()):
+        raise KeyError(missing[0])
+    if unknown := sorted(manifest.keys() - known):
+        raise RunError(f"{path}: {unknown[0]}: unknown in a run with status"
+                       f" {manifest['status']!r}; restore the file from a copy")
+
+
+def _check_files(run_dir: Path) -> None:
+    for file in sorted(run_dir.iterdir()):
+        if file.name not in FILES:
+            raise RunError(f"{file}: is no file of a run; move it elsewhere")
+        check_regular(file)
 
 
 def _disagreement(path: Path, manifest: dict, expected: dict, why: str) -> None:
@@ -112,12 +176,19 @@ def new_manifest(experiment: Experiment) -> dict:
         "collapse": snapshot["metrics"]["collapse"],
         "config_sha256": snapshot_sha256(snapshot),
         "config": snapshot,
-        "environment": _environment(),
-        "created_utc": now_utc(),
-        "updated_utc": now_utc(),
-        "sessions": 0,
-        "elapsed_s": 0.0,
+        "unproven": {
+            "environment": _environment(),
+            "created_utc": now_utc(),
+            "updated_utc": now_utc(),
+            "sessions": 0,
+            "elapsed_s": 0.0,
+        },
     }
+
+
+def unfinished(manifest: dict) -> dict:
+    """The manifest without what is only said of a run that is over."""
+    return {key: value for key, value in manifest.items() if key not in OUTCOME_KEYS}
 
 
 def _environment() -> dict:
@@ -142,7 +213,7 @@ def open_manifest(experiment: Experiment) -> dict:
     if run_dir.exists() and not run_dir.is_dir():
         raise ConfigError(f"run.output_dir: {run_dir} is a file; a folder is needed")
     if not (run_dir / MANIFEST).exists():
-        if run_dir.exists() and any(f.name != ".lock" for f in run_dir.iterdir()):
+        if run_dir.exists() and any(f.name not in (".lock", *PARTS) for f in run_dir.iterdir()):
             raise ConfigError(f"run.output_dir: {run_dir} holds files but no {MANIFEST}; choose"
                               " another run.run_id or empty the folder")
         return new_manifest(experiment)

@@ -6,6 +6,7 @@ append; a line damaged anywhere else is an error, since nobody can say what it h
 
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from pdbench.core.types import RunError
 
 ROUNDS = "rounds.jsonl"
 AGGREGATES = "aggregates.parquet"
+SORTING = "rounds.sorting"
 SYNC_EVERY_S = 1.0
 
 
@@ -39,6 +41,12 @@ class RoundsWriter:
         """Sync and close."""
         os.fsync(self._fd)
         os.close(self._fd)
+
+
+def check_regular(path: Path) -> None:
+    """RunError where a path is no plain file: a pipe would hang, a link leads elsewhere."""
+    if path.exists(follow_symlinks=False) and not stat.S_ISREG(path.lstat().st_mode):
+        raise RunError(f"{path}: is no plain file; restore it from a copy")
 
 
 def cut_torn_end(path: Path) -> int:
@@ -118,7 +126,7 @@ def sort_rounds(path: Path, order: dict[tuple[str, int], int]) -> None:
             offset += len(line)
         if sorted_so_far:
             return
-        copy = path.with_suffix(".sorting")
+        copy = path.with_name(SORTING)
         with copy.open("wb") as target:
             for _, _, start, size in sorted(entries):
                 file.seek(start)

@@ -28,7 +28,7 @@ from pdbench.agents.base import Turn
 from pdbench.config.load import Condition
 from pdbench.core.types import SEATS
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 REQUIRED = (
     "run_id", "condition", "replicate", "round_index",

@@ -157,7 +157,7 @@ def header(manifest: dict) -> None:
     st.title(f"Iterated prisoner's dilemma: {cell(manifest['run_id'])}")
     left, right = st.columns([5, 1], vertical_alignment="center")
     note(f"Status: {cell(manifest['status'])} · seed {manifest['seed']}"
-         f" · updated {cell(manifest['updated_utc'])}", left)
+         f" · updated {cell(manifest['unproven']['updated_utc'])}", left)
     right.button("Reload", help="Read the run's files again", width="stretch")
 
 

@@ -107,7 +107,7 @@ bench: .venv-bench/ready .venv-uv/ready  ## dist/benchmarks.md: every figure, pe
 bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
 	@echo "dist: fetching the pinned wheels and packing them (half a minute)"
 	@test -d vendor || { $(PYTHON) -m venv .venv-fetch && .venv-fetch/bin/python -m pip download -q \
-		--disable-pip-version-check -d dist/wheels --only-binary=:all: --platform any \
+		--disable-pip-version-check --require-hashes -d dist/wheels --only-binary=:all: --platform any \
 		--python-version 3.11 -r requirements.txt; rm -rf .venv-fetch; }
 	@$(PYTHON) .ci/bundle.py $(if $(wildcard vendor/*.whl),vendor,dist/wheels)
 	@rm -rf dist/wheels
@@ -115,9 +115,9 @@ bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python
 vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@echo "vendor: fetching wheels for Python 3.11, 3.12 and 3.13 (half a minute)"
 	@$(PYTHON) -m venv .venv-fetch
-	@for version in 3.11 3.12 3.13; do .venv-fetch/bin/python -m pip download -q --disable-pip-version-check -d vendor \
+	@for version in 3.11 3.12 3.13; do .venv-fetch/bin/python -m pip download -q --disable-pip-version-check --require-hashes -d vendor \
 		--only-binary=:all: --python-version $$version -r requirements-dev.txt || exit 1; done
-	@.venv-fetch/bin/python -m pip download -q --disable-pip-version-check -d vendor --only-binary=:all: --platform any \
+	@.venv-fetch/bin/python -m pip download -q --disable-pip-version-check --require-hashes -d vendor --only-binary=:all: --platform any \
 		--python-version 3.11 -r requirements.txt
 	@rm -rf .venv-fetch
 	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder: live calls and .venv/bin/python -m pytest need no network there"
@@ -130,33 +130,33 @@ clean:  ## remove environments and caches; results stay
 .venv/run-ready: requirements.txt
 	@echo "$(@D): installing requests, once" >&2
 	@$(PYTHON) -m venv .venv
-	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements.txt
+	@.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes $(WHEELS) -r requirements.txt
 	@touch $@
 
 .venv/dev-ready: requirements.txt requirements-dev.txt
 	@echo "$(@D): installing what tests and ruff need, once" >&2
 	@$(PYTHON) -m venv .venv
-	@.venv/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-dev.txt
+	@.venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes $(WHEELS) -r requirements-dev.txt
 	@touch .venv/run-ready $@
 
 # The peers that benchmarks are compared with; R's are taken where R has them.
 .venv-bench/ready: requirements.txt requirements-bench.txt
 	@echo "$(@D): installing the peers that benchmarks are compared with, once" >&2
 	@$(PYTHON) -m venv .venv-bench
-	@.venv-bench/bin/python -m pip install -q --disable-pip-version-check $(WHEELS) -r requirements-bench.txt
+	@.venv-bench/bin/python -m pip install -q --disable-pip-version-check --require-hashes $(WHEELS) -r requirements-bench.txt
 	@touch $@
 
-.venv-uv/ready: Makefile
+.venv-uv/ready: requirements-uv.txt
 	@echo "$(@D): installing uv, once" >&2
 	@$(PYTHON) -m venv .venv-uv
-	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check uv==0.13.9
+	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-uv.txt
 	@touch $@
 
 # pandas and DuckDB, which read exports in the tests; without a network these skip.
 .venv-exports/ready: requirements-exports.txt .venv-uv/ready
 	@echo "$(@D): installing pandas and DuckDB, once" >&2
 	@{ rm -rf .venv-exports && .venv-uv/bin/uv venv -q --python "$$(command -v $(PYTHON))" .venv-exports && \
-		.venv-uv/bin/uv pip install -q --python .venv-exports/bin/python -r $< && touch $@; } || \
+		.venv-uv/bin/uv pip install -q --require-hashes --python .venv-exports/bin/python -r $< && touch $@; } || \
 		echo "no pandas or DuckDB: the tests that read exports with them will skip" >&2
 
 # GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run;
@@ -164,5 +164,5 @@ clean:  ## remove environments and caches; results stay
 .venv-model/ready: requirements-model.txt
 	@$(PYTHON) -m venv .venv-model
 	@CMAKE_ARGS="-DGGML_NATIVE=OFF" .venv-model/bin/python -m pip install --no-cache-dir \
-		--disable-pip-version-check --no-binary llama-cpp-python -r requirements-model.txt
+		--disable-pip-version-check --require-hashes --no-binary llama-cpp-python -r requirements-model.txt
 	@touch $@

@@ -9,7 +9,6 @@ code that made it.
 import shutil
 import sys
 import tempfile
-import zipapp
 import zipfile
 from pathlib import Path
 
@@ -77,8 +76,20 @@ def build(wheels: Path) -> Path:
             zipfile.ZipFile(wheel).extractall(stage / "_vendor")
         (stage / "__main__.py").write_text(MAIN, encoding="utf-8")
         TARGET.parent.mkdir(exist_ok=True)
-        zipapp.create_archive(stage, TARGET, "/usr/bin/env python3", compressed=True)
+        pack(stage, TARGET)
     return TARGET
+
+
+def pack(stage: Path, target: Path) -> None:
+    """A folder as one file to run: the same bytes whenever and by whomever it is built."""
+    with target.open("wb") as file:
+        file.write(b"#!/usr/bin/env python3\n")
+        with zipfile.ZipFile(file, "w") as archive:
+            for path in sorted(path for path in stage.rglob("*") if path.is_file()):
+                entry = zipfile.ZipInfo(path.relative_to(stage).as_posix())  # of 1980
+                entry.external_attr = 0o644 << 16
+                archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    target.chmod(0o755)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """make bundle: one file that runs every command on a bare Python, from anywhere."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,29 @@ def test_a_script_copied_alone_says_what_to_copy_instead(tmp_path):
                           capture_output=True, text=True, check=False)
     assert said.returncode == 1 and said.stderr.count("\n") == 1
     assert "cirrus-bench.pyz" in said.stderr
+
+
+def test_two_builds_have_the_same_bytes(bundle, tmp_path):
+    """The files' times, their owner's rights and the zone of the clock leave no trace."""
+    stage, built = tmp_path / "stage", []
+    zipfile.ZipFile(bundle).extractall(stage)
+    for time, mode, zone in ((0, 0o600, "UTC"), (1.7e9, 0o755, "Asia/Tokyo")):
+        for path in stage.rglob("*"):
+            os.utime(path, (time, time))
+            path.chmod(mode | 0o700 if path.is_dir() else mode)
+        target = tmp_path / f"{zone[:3]}.pyz"
+        subprocess.run([sys.executable, "-c", "import sys, bundle, pathlib\n"
+                        "bundle.pack(*map(pathlib.Path, sys.argv[1:]))", stage, target],
+                       env=clean_environment() | {"PYTHONPATH": str(ROOT / ".ci"), "TZ": zone},
+                       check=True)
+        built.append(target.read_bytes())
+    assert built[0] == built[1] == bundle.read_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ROOT.glob("requirements*.txt")))
+def test_every_requirement_is_pinned_with_its_hashes_and_has_no_address(name):
+    text = (ROOT / name).read_text("utf-8")
+    lines = [line for line in text.replace("\\\n", "").splitlines()
+             if line and not line.startswith(("#", "-r "))]
+    assert lines and all("==" in line and "--hash=sha256:" in line for line in lines)
+    assert "://" not in text

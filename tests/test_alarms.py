@@ -28,6 +28,8 @@ ALARMS = {
     "overfit": ("study", {"holdout": "fail", "ablation": "pass"}, [], "Cue-responsive"),
     "sloppy": ("confirmatory", {}, ["unreadable", "attrition"], "Not evaluable"),
     "truncating": ("confirmatory", {}, ["unreadable", "truncation"], "Not evaluable"),
+    "always-coordinate": ("confirmatory", {"first_encounter": "fail"}, [],
+                          "Not evaluable: no room"),
     "copycat": ("confirmatory", {}, ["overlap"], "Not shown"),
 }
 

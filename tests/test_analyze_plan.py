@@ -1,6 +1,5 @@
-"""analyze.py on plans: what each population must show, bad input, the files that are written."""
+"""analyze.py on plans: which runs belong together, bad input, the files that are written."""
 
-import csv
 import json
 import re
 import shutil
@@ -18,41 +17,21 @@ from common.artifacts import gzip_bytes
 from common.verify import find_runs
 from show.document import markdown
 
-NO_MODEL = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
-            "why": "not fitted in this test"}
-
-NO_VALIDITY = {"formula": "", "rows": 0, "unlabelled": 0, "left_out": {}, "terms": None,
-               "acausal": None, "separated": False, "why": "not fitted in this test"}
+NOT_FITTED = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
+              "rows": 0, "unlabelled": 0, "left_out": {}, "terms": None, "acausal": None,
+              "why": "not fitted in this test"}
 
 
-def analysed(*folders, fitted=False):
-    """The analysis; the mixed models, most of its time, only where a test asks for them."""
-    study = read_study(find_runs(list(map(str, folders))))
-    if fitted:
-        return analyse(study)
-    none = {"rows": 0, "left_out": {}, "as_specified": NO_MODEL, "with_policy": NO_MODEL}
-    with (patch("cirrus.judge.study.models", lambda rows: none),
-          patch("cirrus.markers.agreement.validity", lambda rows, labels: NO_VALIDITY)):
-        return analyse(study)
+def analysed(*folders):
+    """The analysis without the mixed models, most of its time; test_alarms.py fits them."""
+    with (patch("cirrus.judge.study.models", lambda rows: {
+            "rows": 0, "left_out": {}, "as_specified": NOT_FITTED, "with_policy": NOT_FITTED}),
+          patch("cirrus.markers.agreement.validity", lambda rows, labels: NOT_FITTED)):
+        return analyse(read_study(find_runs(list(map(str, folders)))))
 
 
 def established(out):
     return {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]}
-
-
-def tripped(out):
-    return {wire["tripwire"] for wire in out["tripwires"] if wire["tripped"]}
-
-
-@pytest.fixture(scope="module")
-def superrational(tmp_path_factory):
-    """A whole study: six bulletins a part, two arms of ablation, held-out bulletins."""
-    out = tmp_path_factory.mktemp("superrational")
-    plan(out, rounds=6, agents=6)
-    for tells in ("reworded", "ablated"):
-        plan(out, name=tells, tells=tells, rounds=6, agents=6)
-    plan(out, name="holdout", variants="holdout", seed=1042, rounds=6, agents=6)
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -65,60 +44,10 @@ def copy(small, tmp_path):
     return shutil.copytree(small, tmp_path / "confirmatory-s42")
 
 
-# --- populations -------------------------------------------------------------------------------
-
-def test_superrational_is_cue_responsive_and_passes_the_gates_about_effects(superrational):
-    out = analysed(superrational, fitted=True)
-    verdicts = established(out)
-    assert out["verdict"]["word"] == "cue-responsive" and out["primary"]["met"] is True
-    effects = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
-    assert {verdicts[name] for name in effects} == {"pass"}
-
-
-@pytest.mark.parametrize("population", ["coin", "compliance"])
-def test_no_effect_of_the_cues_is_not_shown(population, tmp_path):
-    out = analysed(plan(tmp_path, population, agents=4, rounds=6))
-    verdicts = established(out)
-    assert out["verdict"]["word"] == "not shown" and out["primary"]["met"] is not True
-    assert verdicts["effect_size"] == "fail" and verdicts["first_encounter"] != "pass"
-    assert verdicts["holdout"] == verdicts["ablation"] == "not evaluable"
-    pressure = out["established"]["effects"]["H"]
-    assert (pressure["low"] > .15) is (population == "compliance")
-
-
-def test_a_liked_word_fails_the_label_gate(tmp_path):
-    out = analysed(plan(tmp_path, "label-biased", agents=4, rounds=6))
-    assert established(out)["labels"] == "fail" and out["verdict"]["word"] == "not shown"
-
-
-def test_an_effect_under_compliance_pressure_only_leaves_compliance_open(tmp_path):
-    out = analysed(plan(tmp_path, "compliance-cued", agents=4, rounds=6))
-    assert out["established"]["effects"]["H_high"]["low"] > 0
-    assert "compliance" in out["verdict"]["open"]
-    assert "where compliance pressure is low not shown" in out["verdict"]["sentence"]
-
-
-@pytest.mark.parametrize("population, wire", [
-    ("position-biased", "position"), ("sloppy", "unreadable"), ("truncating", "truncation"),
-    ("copycat", "overlap")])
-def test_faulty_instruments_trip_their_wire(population, wire, tmp_path):
-    assert wire in tripped(analysed(plan(tmp_path, population)))
-
-
-def test_a_population_of_one_act_leaves_no_room_and_gives_reasons(tmp_path):
-    out = analysed(plan(tmp_path, "always-coordinate", agents=4, rounds=6))
-    design = out["primary"]["design"]
-    assert design["value"] == 0 and design["low"] is design["p"] is None and design["why"]
-    assert out["verdict"]["word"] == "not evaluable" and "no room" in out["verdict"]["why"]
-    assert out["claims"]["may"] == [] and established(out)["first_encounter"] != "pass"
-    assert any("Every readable decision is cooperative" in line for line in out["limits"])
-
-
-def test_a_refused_policy_leaves_its_encounters_out(tmp_path):
-    folder = plan(tmp_path, "superrational", agents=4)
-    run = folder / "cvd-S.high-C.present-H.low-s42"
+def test_a_refused_policy_leaves_its_encounters_out(copy):
+    run = copy / "cvd-S.high-C.present-H.low-s42"
     poison(run, "strategies_r1.json", '"policy_status":"', "", ("ok", "refused"))
-    out = analysed(folder)
+    out = analysed(copy)
     lost = next(cell for cell in out["parts"]["main"]["cells"]
                 if cell["cell"] == "S.high-C.present-H.low")
     assert lost["missing"] == 3   # of one agent with three others
@@ -135,13 +64,11 @@ def refused(*folders):
 
 
 def test_runs_of_different_sizes_are_refused_by_the_key_and_told_what_belongs_together(
-        superrational, small):
-    said = refused(superrational, small)
-    assert "different designs (agents: 6 and 4)" in said
+        small, tmp_path):
+    said = refused(plan(tmp_path, name="two", agents=2), small)
+    assert "different designs (agents: 4 and 2)" in said
     together = said.partition("Together belong: ")[2].split("; ")
-    assert {frozenset(names.split(", ")) for names in together} == {
-        frozenset(["confirmatory-s42", "reworded-s42", "ablated-s42", "holdout-s1042"]),
-        frozenset(["confirmatory-s42"])}
+    assert sorted(together) == ["confirmatory-s42", "two-s42"]
 
 
 def test_the_same_run_twice_is_refused(small, copy):
@@ -162,12 +89,13 @@ def test_a_damaged_artifact_is_named(copy):
     assert "round_1_games.json" in refused(copy)
 
 
-def test_an_unfinished_run_is_analysed_and_said(copy):
+def test_an_unfinished_run_is_analysed_and_said_and_leaves_with_3(cli, copy):
     edit(copy / "cvd-S.low-C.absent-H.low-s42",
          lambda manifest: manifest.update(state="incomplete"))
-    out = analysed(copy)
-    assert any("unfinished" in line for line in out["limits"])
-    assert "unfinished" in markdown(reports.document(json.loads(json.dumps(out))))
+    assert cli("analyze.py", copy).returncode == 3
+    assert any("unfinished" in line for line in
+               json.loads((copy / "acausal-analysis.json").read_text())["limits"])
+    assert "unfinished" in (copy / "acausal-summary.md").read_text()
 
 
 def test_an_empty_cell_leaves_the_other_level_of_h(copy):
@@ -185,8 +113,8 @@ def test_one_run_alone_has_no_contrast(copy):
     assert out["verdict"]["word"] == "not evaluable" and out["claims"]["may"] == []
 
 
-def test_ablation_alone_has_no_primary_data(superrational):
-    out = analysed(superrational / "ablated-s42")
+def test_ablation_alone_has_no_primary_data(tmp_path):
+    out = analysed(plan(tmp_path, name="ablated", tells="ablated", agents=2))
     assert any("No main runs" in line for line in out["limits"])
     assert "pass" not in established(out).values()
     markdown(reports.document(json.loads(json.dumps(out))))
@@ -238,12 +166,6 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, 
     assert cli("analyze.py", "--verify", copy).returncode == 0
 
 
-def test_an_unfinished_run_leaves_with_3(cli, copy):
-    edit(copy / "cvd-S.low-C.absent-H.low-s42",
-         lambda manifest: manifest.update(state="incomplete"))
-    assert cli("analyze.py", copy).returncode == 3
-
-
 def test_a_pilot_among_tournament_runs_is_refused(cli, copy, tmp_path):
     cli("run_pilot.py", "--provider", "simulated", "--runs", 1, "--out", tmp_path / "pilots")
     said = cli("analyze.py", copy, tmp_path / "pilots")
@@ -273,14 +195,6 @@ def poison(run, name, before, words, swap=("", "")):
     path = run / name
     path.write_text(path.read_text().replace(before + swap[0], before + words + swap[1], 1))
     edit(run, lambda m: m["files"].update({name: sha256(path.read_bytes())}))
-
-
-def test_the_report_holds_every_policy_once(cli, copy):
-    assert cli("analyze.py", copy).returncode == 0
-    page = (copy / "report.html").read_text()
-    assert page.count("<details data-keys") == 10 * 4
-    with open(copy / "exports" / "policies.csv", newline="", encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == 40
 
 
 def test_a_run_without_files_is_left_out_and_said(copy):

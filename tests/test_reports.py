@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 from study_rows import decision
 from test_claims import part
-from test_pilot_figures import PLANTED, analysed, row, rows
+from test_pilot_figures import analysed, row, rows
 from test_study import run
 
 from cirrus.judge.effects import HP, LA, NAMES
@@ -76,21 +76,11 @@ def test_a_pilot_s_page_says_its_figures():
      "m was served by 2 models (m-0, m-1): they are not told apart here.", True),
     ([row(HP, 0, 0, 1, provider="p")], "http://x", "was served by", False),
     ([row(HP, 0, 0, 1, provider=name) for name in "pq"], "http://x",
-     "m was served by 2 providers (p, q)", True)])
+     "m was served by 2 providers (p, q)", True),
+    ([row(HP, 0, 0, 1, provider=name) for name in ("a\n# b", "<img>")], "http://x",
+     "m was served by 2 providers (&lt;img>, a # b)", True)])
 def test_a_pilot_s_page_names_what_stands_against_it(more, provider, words, there):
     assert (words in page(*more, provider=provider)) is there
-
-
-def test_where_nothing_is_missing_nothing_is_filled_in():
-    planted = {cell: [[1, 0]] * 6 for cell in PLANTED}
-    out = json.loads(canonical_json(analysed(rows(planted))))
-    assert not any("filled in" in line for line in pilot.quality(out))
-
-
-def test_statuses_stand_in_order_of_their_names():
-    kinds = {"ok": 2, "empty": 1}
-    table = pilot._statuses({"outcomes": {"status": kinds, "by_cell": {"c": kinds}}})
-    assert [list(table.head), *map(list, table.rows)] == [["cell", "empty", "ok"], ["c", "1", "2"]]
 
 
 def test_a_point_is_hollow_where_symmetry_is_low_and_an_act_has_its_colour():
@@ -244,12 +234,6 @@ def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none(
     assert bullets.items[1][-1] == ": no test (one row)." and len(bullets.items) == 3
 
 
-@pytest.mark.parametrize("gate, kind", [
-    ("pass", "yes"), ("undecided", "maybe"), ("fail", "no"), ("not evaluable", "dim")])
-def test_a_tag_has_the_colour_of_its_word(gate, kind):
-    assert study._verdict({"verdict": gate}) == Tag(gate, kind)
-
-
 def test_runs_that_are_unfinished_are_named_first_and_points_are_hollow_where_symmetry_is_low():
     first, *rest = OUT["runs"]
     stamps = study.document(OUT | {"runs": [first | {"state": "stopped"}, *rest]}).stamps
@@ -264,12 +248,6 @@ def test_a_tripwire_that_rings_stands_in_the_gist():
     assert (last.name, last.rows) == ("tripped", [[Tag("TRIPPED", "no"), "TTrue", "9 of 10"]])
     assert "tripped" not in [getattr(block, "name", "") for block in study._gist(
         OUT | {"tripwires": wires[::2]})]
-
-
-def test_calls_are_told_with_those_that_have_no_answer():
-    outcomes = {"strategy": {"ok": 2, "refused": 1},
-                "decision": {"ok": 5, "provider_error": 2, "not_run": 1}}
-    assert study._calls(outcomes) == ["11", "3"]
 
 
 def voiced(name, status="ok", number=1, terms=False, **more):

@@ -2,15 +2,11 @@
 less than they look."""
 
 import random
-from itertools import product
 
 import pytest
 
 from cirrus.judge import verdict as v
-from cirrus.judge.effects import HA, HP, LA, LP, Slot, label_rule, labels_excluded, slots
-from cirrus.judge.pilot import analyse
-
-CELLS = (HP, HA, LP, LA)
+from cirrus.judge.effects import labels_excluded
 
 
 def contrast(value=.3, low=.1, high=.5, units=10, lowest=None, why=None):
@@ -233,97 +229,6 @@ def test_without_a_proof_no_findings_reach_above_cue_responsive():
 
 # --- rivals: populations of a pilot's rows -----------------------------------------------------
 
-MODELS = ("a", "b", "c", "d")
-SCHEMES = list(product(("L1", "L2", "L3"), ("cooperative-first", "other-first")))
-BULLETIN = random.Random(8)
-OWN = {f"b{n}": BULLETIN.gauss(0, .35) for n in range(10)}   # what a bulletin does to the cues
-MEAN = sum(OWN.values()) / len(OWN)
-
-
-def pilot(population, seed, runs=10):
-    """A pilot of four models: `population(row, rng)` is a probability, or None: no readable
-    answer."""
-    rng, rows = random.Random(seed), []
-    for at, model in enumerate(MODELS):
-        for run in range(runs):
-            scheme, order = SCHEMES[(run + at + seed) % 6]
-            for s, c in CELLS:
-                row = {"id": f"{model}/{run}/{s}{c}", "model": model, "run": run, "S": s, "C": c,
-                       "H": "low", "bulletin": f"b{run % 10}", "variant": "v", "cost_usd": 0,
-                       "label_scheme": scheme, "order": order, "text": "x", "served_model": model,
-                       "provider": "p"}
-                p = population(row, rng)
-                y = None if p is None else int(rng.random() < p)
-                rows.append(row | {
-                    "cooperates": y, "status": "unreadable" if y is None else "ok",
-                    "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[y]})
-    config = {"models": list(MODELS), "seed": seed, "runs": runs, "compliance": "low"}
-    return analyse(rows, {"config": config, "provider": "simulated"}, None)
-
-
-def is_(row, cell):
-    return (row["S"], row["C"]) == cell
-
-
-COIN = {
-    "coin": lambda row, rng: .5,
-    "coin at .9": lambda row, rng: .9,
-    "label-biased": lambda row, rng: .8 if row["label_scheme"] == "L1" else .3,
-    "first-place": lambda row, rng: .8 if row["order"] == "cooperative-first" else .2,
-    "bulletin × cue, mean zero": lambda row, rng: .5 + (OWN[row["bulletin"]] - MEAN) * (
-        is_(row, HP) - is_(row, LA)),
-    "answers that go missing by cell": lambda row, rng: None if rng.random() < .35 * (
-        is_(row, HP)) else .5,
-    "refuses to defect under the cue": lambda row, rng: (
-        (.5 / .65 if rng.random() < .65 else None) if is_(row, HP) else .5),
-    "backfires": lambda row, rng: .7 - .3 * is_(row, HP),
-    "bulletins differ": lambda row, rng: min(.95, max(.05, .5 + OWN[row["bulletin"]])),
-    "two models against two": lambda row, rng: .5 + .3 * is_(row, HP) * (
-        1 if row["model"] in "ab" else -1),
-}
-
-
-@pytest.mark.parametrize("population", COIN)
-def test_no_effect_is_called_an_effect_in_at_most_one_pilot_of_twenty(population):
-    """Twenty pilots: 3 or more false words have probability 1.3% at a true 2.5%."""
-    said = [pilot(COIN[population], seed) for seed in range(20)]
-    assert sum(out["verdict"]["word"] == "cue-responsive" for out in said) <= 2
-    assert sum(bool(out["claims"]["may"]) for out in said) <= 3
-
-
-RIVALS = {   # each reacts, but not for the reason that a higher word would name
-    "the cue sentence alone": (lambda row, rng: .2 + .6 * (row["C"] == "present"),
-                               "obedience to the cue sentence"),
-    "symmetry alone": (lambda row, rng: .2 + .6 * (row["S"] == "high"),
-                       "a reaction to symmetry alone"),
-    "only while the label is a word": (
-        lambda row, rng: .2 + .75 * is_(row, HP) * (row["label_scheme"] == "L1"),
-        "the word, letter or place of the label"),
-    "only where it stands first": (
-        lambda row, rng: .2 + .75 * is_(row, HP) * (row["order"] == "cooperative-first"),
-        "the word, letter or place of the label"),
-    "both together": (lambda row, rng: .2 + .6 * is_(row, HP), "the length or tone of the notice"),
-}
-
-
-@pytest.mark.parametrize("rival", RIVALS)
-def test_a_rival_is_at_most_cue_responsive_and_its_account_stays_open(rival):
-    population, account = RIVALS[rival]
-    for seed in range(3):
-        out = pilot(population, seed)["verdict"]
-        assert out["word"] in ("not shown", "cue-responsive")
-        assert out["word"] != "cue-responsive" or account in out["open"]
-        assert {"the length or tone of the notice", "conformity, norms or desirability",
-                "reactions that merely add up"} <= set(out["open"]) or not out["open"]
-
-
-def test_a_deterministic_superrational_pilot_is_cue_responsive_and_of_practical_interest():
-    out = pilot(lambda row, rng: float(is_(row, HP)), 1)
-    assert out["verdict"]["word"] == "cue-responsive"
-    assert [row["met"] for row in out["success"][2:4]] == [True, True]
-    assert "don't overlap: δ = +1.00" in out["success"][2]["figure"]
-    assert any("practical interest" in line for line in out["claims"]["may"])
-
 
 UP, FLAT = contrast(), contrast(value=.05, low=0, high=.1)
 DOWN = contrast(value=-.3, low=-.5, high=-.1)
@@ -349,20 +254,6 @@ def labels(letters=UP, schemes=(UP,) * 3, orders=(UP, UP), differences=(FLAT, FL
 def test_word_letter_and_place_are_excluded_by_four_checks(given, why):
     rule = labels(**given)
     assert (rule["why"], rule["holds"]) == (why, why is None)
-
-
-def test_the_label_rule_names_what_is_not_excluded():
-    def table(p):
-        rng = random.Random(3)
-        return slots((Slot(f"b{b}", s, c, "low", "m", scheme, order),
-                      int(rng.random() < p(s, c, scheme, order)))
-                     for b in range(10) for scheme, order in SCHEMES for s, c in CELLS
-                     for _ in range(6))
-    assert label_rule(table(lambda s, c, *_: .2 + .6 * ((s, c) == HP)))["holds"]
-    word = label_rule(table(lambda s, c, scheme, _: .2 + .7 * ((s, c) == HP) * (scheme == "L1")))
-    assert not word["holds"] and "under letters" in word["why"] and "between schemes" in word["why"]
-    place = label_rule(table(lambda s, c, _, order: .2 + .7 * ((s, c) == HP) * (order[0] == "c")))
-    assert not place["holds"] and "in each order" in place["why"]
 
 
 def test_a_word_that_a_mechanism_study_gave_asks_for_none():

@@ -71,4 +71,5 @@ def test_one_version_everywhere():
     projects = [tomllib.loads((ROOT / path).read_text())["project"]["version"]
                 for path in ("pyproject.toml", "pd-agents/pyproject.toml")]
     inside = re.search(r'__version__ = "(.*)"', (PDBENCH / "__init__.py").read_text()).group(1)
-    assert {*projects, inside} == {VERSION}
+    newest = re.search(r"^## (\S+) \(", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M).group(1)
+    assert {*projects, inside, newest} == {VERSION}

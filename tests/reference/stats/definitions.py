@@ -1,6 +1,6 @@
 """Second computations, slow and straight from the definitions, for what has no peer at hand.
 
-Used by make_reference.py only. Nothing here is shared with the code under test.
+Used by peers.py only. Nothing here is shared with the code under test.
 """
 
 import math
@@ -88,20 +88,13 @@ def standardised(x, y, level):
     pooled = math.sqrt(((m - 1) * np.var(x, ddof=1) + (n - 1) * np.var(y, ddof=1)) / df)
     d = (np.mean(x) - np.mean(y)) / pooled
     tail = (1 - level) / 2
-    limits = [
-        scipy.optimize.brentq(
-            lambda shift, p=p: scipy.stats.nct.cdf(d * root, df, shift) - p,
-            d * root - 30,
-            d * root + 30,
-            xtol=1e-13,
-            rtol=1e-14,
-        )
-        / root
-        for p in (1 - tail, tail)
-    ]
+    limits = [scipy.optimize.brentq(
+        lambda shift, p=p: scipy.stats.nct.cdf(d * root, df, shift) - p,
+        d * root - 30, d * root + 30, xtol=1e-13, rtol=1e-14) / root for p in (1 - tail, tail)]
     half = mpf(df) / 2
     j = float(mp.gamma(half) / (mp.sqrt(half) * mp.gamma(half - mpf(1) / 2)))
-    return [float(v) for v in (d, *limits, d * j, limits[0] * j, limits[1] * j)]
+    return [{"value": float(d * by), "low": float(limits[0] * by), "high": float(limits[1] * by)}
+            for by in (1, j)]
 
 
 def dominance_interval(x, y, quantile):
@@ -133,23 +126,11 @@ def _check_published():
 _check_published()
 
 
-def cliffs_delta(x, y, level, run_r):
-    quantile = run_r(f"qt({(1 + level) / 2!r}, {len(x) + len(y) - 2})")
+def cliffs_delta(x, y, level):
+    quantile = scipy.stats.t.ppf((1 + level) / 2, len(x) + len(y) - 2)
     delta, low, high, _ = dominance_interval(x, y, quantile)
     low, high = (-1.0 if delta == -1 else low), (1.0 if delta == 1 else high)
     return {"value": float(delta), "low": float(low), "high": float(high)}
-
-
-def max_difference(x, y):
-    return max(x) - sum(y) / len(y)
-
-
-def spread(x):
-    centre = sum(x) / len(x)
-    return sum((value - centre) ** 2 for value in x)
-
-
-CALLABLES = {"max_difference": max_difference, "variance": spread}
 
 
 def exact_bootstrap(samples, method, level):

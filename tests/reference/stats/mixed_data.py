@@ -1,78 +1,20 @@
 """Data of the mixed-model references: simulated from named seeds, and one textbook set.
 
-Shared by make_mixed.py, which shows them to R, and by the tests. Standard library only.
+Shared by make_reference.py, which shows them to R, and by the tests. Standard library only.
 """
 
+import csv
 import math
 import random
-
-# lme4's cbpp: herd, cases, size, period (Lesnoff, Laval, Bonnet et al. 2004).
-CBPP = [
-    (1, 2, 14, 1),
-    (1, 3, 12, 2),
-    (1, 4, 9, 3),
-    (1, 0, 5, 4),
-    (2, 3, 22, 1),
-    (2, 1, 18, 2),
-    (2, 1, 21, 3),
-    (3, 8, 22, 1),
-    (3, 2, 16, 2),
-    (3, 0, 16, 3),
-    (3, 2, 20, 4),
-    (4, 2, 10, 1),
-    (4, 0, 10, 2),
-    (4, 2, 9, 3),
-    (4, 0, 6, 4),
-    (5, 5, 18, 1),
-    (5, 0, 25, 2),
-    (5, 0, 24, 3),
-    (5, 1, 4, 4),
-    (6, 3, 17, 1),
-    (6, 0, 17, 2),
-    (6, 0, 18, 3),
-    (6, 1, 20, 4),
-    (7, 8, 16, 1),
-    (7, 1, 10, 2),
-    (7, 3, 9, 3),
-    (7, 0, 5, 4),
-    (8, 12, 34, 1),
-    (9, 2, 9, 1),
-    (9, 0, 6, 2),
-    (9, 0, 8, 3),
-    (9, 0, 6, 4),
-    (10, 1, 22, 1),
-    (10, 1, 22, 2),
-    (10, 0, 18, 3),
-    (10, 2, 22, 4),
-    (11, 0, 25, 1),
-    (11, 5, 27, 2),
-    (11, 3, 22, 3),
-    (11, 1, 22, 4),
-    (12, 2, 10, 1),
-    (12, 1, 8, 2),
-    (12, 0, 6, 3),
-    (12, 0, 5, 4),
-    (13, 1, 21, 1),
-    (13, 2, 24, 2),
-    (13, 0, 19, 3),
-    (13, 0, 23, 4),
-    (14, 11, 19, 1),
-    (14, 0, 2, 2),
-    (14, 0, 3, 3),
-    (14, 0, 2, 4),
-    (15, 1, 19, 1),
-    (15, 1, 15, 2),
-    (15, 1, 15, 3),
-    (15, 0, 15, 4),
-]
+from pathlib import Path
 
 
 def cbpp():
-    return [
-        {"case": int(i < cases), "period": f"p{period}", "herd": herd}
-        for herd, cases, size, period in CBPP
-        for i in range(size)
-    ]
+    """lme4's cbpp (Lesnoff, Laval, Bonnet et al. 2004), a row for each animal."""
+    with Path(__file__).with_name("cbpp.csv").open(encoding="utf-8", newline="") as sheet:
+        return [{"case": int(i < int(row["cases"])), "period": f"p{row['period']}",
+                 "herd": int(row["herd"])}
+                for row in csv.DictReader(sheet) for i in range(int(row["size"]))]
 
 
 def crossed(seed, runs=24, a_run=60, levels=24, spreads=(0.7, 0.4, 0.5, 0.3), policy=0.0):

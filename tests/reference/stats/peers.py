@@ -1,74 +1,107 @@
-"""What the reference scripts share: data sets, one entry, and a way to ask R."""
+"""How Python's peers are asked: {function: entry → expected}. Used by make_reference.py only."""
 
-import json
-import subprocess
+import sys
+from pathlib import Path
 
+import definitions
+import irrCAC.raw
 import mpmath
-import scipy
-import sklearn
-import statsmodels
+import numpy as np
+import pandas as pd
+import scipy.stats
+from sklearn.feature_extraction.text import TfidfVectorizer
+from statsmodels.stats import proportion
 
-SCIPY, STATSMODELS = f"SciPy {scipy.__version__}", f"statsmodels {statsmodels.__version__}"
-SKLEARN, MPMATH = f"scikit-learn {sklearn.__version__}", f"mpmath {mpmath.__version__}, 50 digits"
-DEFINITION = "second computation straight from the definition (definitions.py)"
+sys.path.insert(0, str(Path(__file__).parents[3]))
+from stats.bootstrap import _sampled_curve  # only to draw the same resamples
 
-SLEEP = (
-    [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
-    [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
-)
-PLANTS = (
-    [4.17, 5.58, 5.18, 6.11, 4.50, 4.61, 5.17, 4.53, 5.33, 5.14],
-    [4.81, 4.17, 4.41, 3.59, 5.87, 3.83, 6.03, 4.89, 4.32, 4.69],
-)
-DARWIN = [6.125, -8.375, 1, 2, 0.75, 2.875, 3.5, 5.125, 1.75, 3.625, 7, 3, 9.375, 7.5, -6]
-CHICKS = (
-    [179, 160, 136, 227, 217, 168, 108, 124, 143, 140],
-    [309, 229, 181, 141, 260, 203, 148, 169, 213, 257, 244, 271],
-)
-DOMINANCE = ([10, 10, 20, 20, 20, 30, 30, 30, 40, 50], [10, 20, 30, 40, 40, 50])
-COUNTS = [
-    (56, 70, 48, 80),
-    (9, 10, 3, 10),
-    (6, 7, 2, 7),
-    (5, 56, 0, 29),
-    (0, 10, 0, 20),
-    (0, 10, 0, 10),
-    (10, 10, 0, 20),
-    (10, 10, 0, 10),
-    (7, 24, 15, 24),
-    (24, 24, 23, 24),
-    (1, 1, 0, 1),
-    (130, 1000, 97, 800),
-    (5, 27, 120, 191),
-    (2, 50, 1, 3),
-]
+NAMED = {"mean": np.mean, "mean_difference": lambda x, y: np.mean(x) - np.mean(y),
+         "median": np.median, "max_difference": lambda x, y: max(x) - np.mean(y),
+         "variance": lambda x: sum((value - sum(x) / len(x)) ** 2 for value in x)}
 
 
-def entry(function, args, expect, peer, call, tolerance=1e-9, **kwargs):
-    return {
-        "function": function,
-        "args": args,
-        "kwargs": kwargs,
-        "expect": expect,
-        "peer": peer,
-        "call": call,
-        "tolerance": tolerance,
-    }
+def limits(pair):
+    return {"low": float(pair[0]), "high": float(pair[1])}
 
 
-def run_r(code):
-    """The value of an R expression (a list), as Python data."""
-    program = f"cat(jsonlite::toJSON({{ {code} }}, digits=17, auto_unbox=TRUE, null='null'))"
-    done = subprocess.run(["Rscript", "-e", program], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+def hypergeometric_pmf(marked, drawn, total):
+    low, high = max(0, drawn + marked - total), min(marked, drawn)
+    return [low, scipy.stats.hypergeom.pmf(range(low, high + 1), total, marked, drawn).tolist()]
 
 
-R = "R " + run_r("as.character(getRversion())")
+def bootstrap_ci(samples, name, resamples, level, method, seed=None):
+    if seed is None:
+        return definitions.exact_bootstrap(samples, method, level)
+    statistic = NAMED[name]
+    curve = _sampled_curve(tuple(samples), statistic, resamples, seed)
+    given = scipy.stats._resampling.BootstrapResult(None, np.array(curve.values), None)
+    found = scipy.stats.bootstrap(
+        samples, statistic, n_resamples=0, confidence_level=level, vectorized=False,
+        method={"bca": "BCa"}.get(method, method), bootstrap_result=given)
+    return {"value": float(statistic(*samples)), "se": float(found.standard_error),
+            **limits(found.confidence_interval)}
 
 
-def r_package(name):
-    return f"{R}, {name} " + run_r(f"as.character(packageVersion('{name}'))")
+def permutation_test(strata, alternative=None):
+    test = definitions.stratified_two_sided if alternative else definitions.blocked_two_sided
+    return {"p": test(strata), "exact": True}
 
 
-def vector(values):
-    return "c(" + ", ".join(repr(value) for value in values) + ")"
+def sign_flip_test(values, alternative):
+    found = scipy.stats.permutation_test(
+        (np.array(values),), np.mean, permutation_type="samples", n_resamples=np.inf,
+        alternative=alternative)
+    return {"statistic": float(found.statistic), "p": float(found.pvalue), "exact": True}
+
+
+def log_odds_contrast(rows, weights, level):
+    units = [{cell: (weight, np.array([y for u, c, y in rows if (u, c) == (unit, cell)]))
+              for cell, weight in weights.items()} for unit in sorted({row[0] for row in rows})]
+    return definitions.log_odds_jackknife(units, level)
+
+
+def gwet_ac1(ratings):
+    found = irrCAC.raw.CAC(pd.DataFrame(ratings), digits=15).gwet()["est"]
+    fields = {"value": "coefficient_value", "se": "se", "p": "p_value"}
+    return {key: float(found[name]) for key, name in fields.items()} | limits(
+        found["confidence_interval"]) | {"observed": float(found["pa"]),
+                                         "chance": float(found["pe"])}
+
+
+def vectors(texts, low, high):
+    peer = TfidfVectorizer(analyzer="char", ngram_range=(low, high))
+    return peer.fit_transform(texts), peer.get_feature_names_out()
+
+
+def char_tfidf(*args):
+    matrix, names = vectors(*args)
+    return [{str(names[i]): float(w) for i, w in zip(row.indices, row.data, strict=True)}
+            for row in matrix]
+
+
+def mean_cosine(texts, *sizes):
+    matrix, _ = vectors(texts, *sizes)
+    cosines, n = (matrix @ matrix.T).toarray(), len(texts)
+    return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
+
+
+PEERS = {
+    "normal_quantile": lambda p: float(definitions.normal_quantile(p)),
+    "t_sf": lambda t, df: float(definitions.t_sf(t, df)),
+    "noncentral_t_curve": lambda *args: float(definitions.noncentral_t_cdf(*args)),
+    "beta_cdf": lambda x, a, b: float(
+        mpmath.betainc(a, b, 0, mpmath.mpf(x), regularized=True)),
+    "binomial_pmf": lambda n, p: scipy.stats.binom.pmf(range(n + 1), n, p).tolist(),
+    "hypergeometric_pmf": hypergeometric_pmf,
+    "newcombe_difference": lambda *counts: limits(
+        proportion.confint_proportions_2indep(*counts, method="newcomb", compare="diff")),
+    "score_difference": lambda *args: limits(definitions.score_interval(*args)),
+    "cohens_d": lambda *args: definitions.standardised(*args)[0],
+    "hedges_g": lambda *args: definitions.standardised(*args)[1],
+    "cohens_h": lambda *p: float(proportion.proportion_effectsize(*p)),
+    "cliffs_delta": definitions.cliffs_delta,
+    "bootstrap_ci": bootstrap_ci, "permutation_test": permutation_test,
+    "sign_flip_test": sign_flip_test, "sign_flip_interval": definitions.flip_interval,
+    "log_odds_contrast": log_odds_contrast, "gwet_ac1": gwet_ac1, "char_tfidf": char_tfidf,
+    "mean_cosine": mean_cosine,
+}

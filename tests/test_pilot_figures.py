@@ -155,3 +155,23 @@ def test_slots_are_found_by_all_the_levels_that_are_named():
     assert sum(one.n + one.missing for one in found.values()) == 7   # of bulletins 1, 3 and 5
     assert effects.levels_of(table, "unit") == [f"b{at}" for at in range(6)]
     assert effects.units_of(found) == {"b1", "b3", "b5"}
+
+
+def test_a_bulletin_that_lost_one_cell_still_serves_the_contrasts_that_do_not_need_it():
+    effects = analysed(rows(PLANTED | {HA: [[None, None], *[[1, 0]] * 5]}))["pooled"]["effects"]
+    assert (effects["primary"]["units"], effects["C_at_S_high"]["units"]) == (6, 5)
+
+
+def test_decisions_that_never_differ_have_no_d_and_an_interval_of_some_width():
+    primary = analysed(rows({cell: [[1] * 4] * 6 for cell in PLANTED}))["pooled"]["effects"][
+        "primary"]
+    assert primary["value"] == 0 and primary["d"]["value"] is None
+    assert -.2 < primary["low"] < 0 < primary["high"] < .2
+
+
+def test_p_values_stand_under_exploratory_only():
+    def keys(value, path=()):
+        for name, item in value.items() if isinstance(value, dict) else ():
+            yield (*path, name)
+            yield from keys(item, (*path, name))
+    assert all("exploratory" in path for path in keys(OUT) if path[-1] in ("p", "sign_flip_p"))

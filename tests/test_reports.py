@@ -11,9 +11,10 @@ from test_pilot_figures import analysed, row, rows
 from test_study import run
 
 from cirrus.judge.effects import HP, LA, NAMES
-from cirrus.judge.rows import Study
+from cirrus.judge.rows import Study, read_study
 from cirrus.reports import mechanism, pilot, study
 from common.artifacts import canonical_json
+from common.verify import find_runs
 from show.document import Table, Tag, markdown
 
 EXAMPLES = ROOT / "results" / "examples"
@@ -32,12 +33,9 @@ def test_a_committed_page_says_what_its_committed_analysis_holds(name):
 
 
 def test_the_committed_page_of_a_tournament_says_what_its_analysis_holds():
-    """All but the quotes, which are read from the runs."""
     folder = EXAMPLES / "confirmatory"
-    out = json.loads((folder / "acausal-analysis.json").read_text("utf-8"))
-    committed = (folder / "acausal-summary.md").read_text("utf-8")
-    before, _, rest = committed.partition("### In their own words")
-    assert markdown(study.document(out)) == before + rest[rest.index("## Runs and cost"):]
+    made = study.files(OUT, read_study(find_runs([str(folder)])))["acausal-summary.md"]
+    assert made == (folder / "acausal-summary.md").read_text("utf-8")
 
 
 # --- a small pilot -----------------------------------------------------------------------------
@@ -81,13 +79,6 @@ def test_a_pilot_s_page_says_its_figures():
      "m was served by 2 providers (&lt;img>, a # b)", True)])
 def test_a_pilot_s_page_names_what_stands_against_it(more, provider, words, there):
     assert (words in page(*more, provider=provider)) is there
-
-
-def test_a_point_is_hollow_where_symmetry_is_low_and_an_act_has_its_colour():
-    cells = analysed(rows())["pooled"]["cells"]
-    assert [pilot._point(cells, s, "present").hollow for s in ("low", "high")] == [True, False]
-    colours = pilot._outcomes({"models": {}}).figure.series
-    assert colours["cooperative"] == "cooperate" and colours["other act"] == "defect"
 
 
 def trial(cell, run, model="m", decision="COORDINATE", text="x", **more):
@@ -146,23 +137,6 @@ def test_a_rival_is_shown_as_excluded_where_its_contrast_holds_at_worst(change, 
     assert mechanism._excluded(part(**change), key) is excluded
 
 
-@pytest.mark.parametrize("lacks, words", [
-    ([], "–"), (["interaction", "log-odds", "scale"], "adding up"),
-    (["HP-RV", "labels"], "length or tone, labels")])
-def test_what_keeps_a_model_from_the_highest_word_is_named_once(lacks, words):
-    assert mechanism._lacks(part(lacks=lacks)) == words
-    held = part("correlation-sensitive", lacks, opened=["kindness", "causal influence"])
-    assert mechanism._lacks(held) == (words if lacks else "kindness, causal influence")
-
-
-@pytest.mark.parametrize("key, lacks, tag", [
-    ("HP-LP", [], "yes"), ("HP-LP", ["HP-LP"], "no"), ("log-odds", ["log-odds"], "no"),
-    ("LA-UL", [], "yes"), ("LA-UL", ["scale"], "no"), ("HP-KC", [], "reported"),
-    ("HP-HA", [], "reported"), ("HP-PL", [], "reported")])
-def test_each_line_says_whether_it_holds(key, lacks, tag):
-    assert mechanism._holds(part(lacks=lacks), key).words == tag
-
-
 def test_bulletins_that_most_models_misread_are_named_in_order():
     def probed(misread):
         return {"probes": {"payoffs": {"misread": list(misread)}}}
@@ -214,18 +188,6 @@ def test_the_columns_of_figures_are_those_that_hold_nothing_else():
 OUT = json.loads((EXAMPLES / "confirmatory" / "acausal-analysis.json").read_text("utf-8"))
 
 
-def test_later_encounters_have_columns_of_their_own_and_the_rest_a_dash():
-    def course(number, encounter, mean, role="main"):
-        return {"domain": "cvd", "round": number, "encounter": encounter, "role": role, "n": 8,
-                "mean": mean}
-    table = study._course([course(1, 1, .5), course(1, 2, .25), course(2, 1, None),
-                           course(1, 3, .75, "holdout")])
-    assert (list(table.head), [list(row) for row in table.rows]) == (
-        ["data", "encounter 1", "encounter 2"],
-        [["cvd, round 1", "50% of 8", "25% of 8"], ["cvd, round 2", "–", "–"]])
-    assert (study._course([]).head, study._course([]).rows) == (["data"], [])
-
-
 def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
     none = {"formula": "f", "tests": None, "primary": None, "why": "one row"}
     [bullets] = study._models({"left_out": {"seed": "one", "domain": "two"},
@@ -266,19 +228,6 @@ def spoken(monkeypatch):
     return hold
 
 
-def test_quotes_are_the_first_sound_policies_of_the_two_extreme_cells(spoken):
-    spoken([voiced("p1", "refused"), voiced("p2", terms=True), voiced("p3", number=2),
-            voiced("p4"), voiced("p5"), voiced("p6")])
-    runs = [run("a"), run("b", cell=("low", "absent", "high")), run("c", role="holdout"),
-            run("d", cell=("high", "absent", "low"))]
-    [fold] = study._excerpts(Study(runs, True, []))
-    assert [(part.title, part.parts[0].text) for part in fold.parts[1:]] == [
-        (f"{cell}, agent-01", f"Policy {name}.")
-        for cell in ("cvd S high, C present, H low", "cvd S low, C absent, H high")
-        for name in ("p4", "p5")]
-    assert study._excerpts(None) == study._excerpts(Study(runs[2:], True, [])) == []
-
-
 def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
     rows = [decision(policy="p1", text="Decision:\n COORDINATE", encounter=at) for at in range(13)]
     rows += [decision(policy="p2", round=2), decision(policy="p3", cooperates=None, text="")]
@@ -301,16 +250,6 @@ def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
     spoken([voiced("p1", policy="y" * 20_001)], [decision(policy="p1", text="z" * 20_001)])
     [long] = study._folds(run(), 1)
     assert long.parts[0].text == "y" * 20_000 and long.parts[1].parts[0].text.count("z") == 20_000
-
-
-@pytest.mark.parametrize("most, words, runs, rounds", [
-    (60, "", 3, study.ALL), (59, "round 1 only", 3, 1), (12, "round 1 only", 3, 1),
-    (11, "round 1 of the main runs only", 2, 1), (7, "round 1 of the main runs only", 2, 1)])
-def test_pages_show_as_much_as_they_have_room_for(most, words, runs, rounds, monkeypatch):
-    monkeypatch.setattr(study, "MOST", most)
-    every = [run("a", rounds=5), run("b", rounds=5), run("c", role="holdout", rounds=5)]
-    scope = study._scope(Study(every, True, []))   # four agents each
-    assert (scope[0], len(scope[1]), scope[2]) == (words, runs, rounds)
 
 
 def test_the_texts_can_be_chosen_by_role_cell_and_agent(spoken):

@@ -1,6 +1,5 @@
 """What one pass over a tournament's files keeps, and the parts of its analysis, on made-up rows."""
 
-from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -46,20 +45,6 @@ def test_first_encounters_of_all_rounds_are_counted_and_round_1_is_primary(monke
     assert data.tables == {
         "main": slots((s.slot_of(row), row.cooperates) for row in (ROWS[0], ROWS[2], ROWS[3])),
         "hospital": slots([(s.slot_of(ROWS[6]), 1)])}
-
-
-def test_decisions_are_counted_by_round_and_encounter_and_by_status(monkeypatch):
-    data = collected(monkeypatch, [*ROWS, decision(LAL, 0, policy="p1")])
-    assert s._course(data.course) == [
-        {"role": role, "domain": domain, "round": number, "encounter": encounter, "k": k, "n": n,
-         "missing": missing, "mean": k / n} for role, domain, number, encounter, k, n, missing in (
-            ("main", "cvd", 1, 1, 1, 2, 1), ("main", "cvd", 1, 2, 0, 1, 0),
-            ("main", "cvd", 2, 1, 1, 1, 0), ("main", "hospital", 1, 1, 1, 1, 0),
-            ("other", "cvd", 1, 1, 1, 1, 0))]
-    assert s._course({("main", "cvd", 1, 1): [0, 0, 2]})[0]["mean"] is None
-    assert {cell: dict(counts) for cell, counts in data.statuses.items()} == {
-        "cvd S.high-C.present-H.low": {"ok": 3}, "hospital S.high-C.present-H.low": {"ok": 1},
-        "cvd S.low-C.absent-H.low": {"unreadable": 1, "ok": 1}}
 
 
 def test_what_was_decided_by_a_refused_policy_is_missing(monkeypatch):
@@ -120,29 +105,16 @@ def test_what_data_can_t_show_whatever_they_show(given, said):
         limit.startswith(words) for limit, words in zip(limits, said, strict=True))
 
 
-# --- the design and the next step --------------------------------------------------------------
+# --- the design --------------------------------------------------------------------------------
 
 def test_the_design_counts_the_primary_data_of_its_domain():
     runs = [run("a", rounds=2, seed=9), run("b", rounds=5, seed=16), run("c", rounds=1, seed=3)]
     rows = [*main(values=(1, None, None)), decision(HPL, 1, domain="hospital"),
             decision(HPL, 1, role="holdout")]
     design = s._design(Study(runs, True, []), rows, "cvd")
-    assert (design["seeds"], design["rounds"], design["runs"], design["agents"]) == (
-        [3, 9, 16], 5, 3, 4)
-    assert (design["bulletins"], design["units"], design["decisions"], design["read"]) == (
-        6, 2, 72, 24)
-    assert design["models"] == {"strategy": ["m"], "decision": ["m"]}
-    # of "1" and the names of the runs, in order
-    assert design["prompts_sha256"] == s.sha256("1abc") and len(s.parts_of(rows)["main"]) == 72
+    assert [design[key] for key in ("seeds", "rounds", "units", "decisions", "read")] == [
+        [3, 9, 16], 5, 2, 72, 24]
     assert s._design(Study(runs[:1], True, []), rows, "hospital")["decisions"] == 1
-
-
-@pytest.mark.parametrize("design, said", [
-    ({"rounds": 2}, "--agents 4 --rounds 6 --seeds 7,8 --models m,n"),
-    ({"rounds": 9}, "--agents 4 --rounds 9 --seeds 7,8 --models m,n")])
-def test_the_next_step_is_a_plan_of_this_study_s_size(design, said):
-    design = {"agents": 4, "seeds": [7, 8], "models": {"decision": ["m", "n"]}} | design
-    assert s._command(design, "holdout") == f"python3 run_tournament.py --plan holdout {said}"
 
 
 # --- what the ladder is given ------------------------------------------------------------------
@@ -180,29 +152,6 @@ def test_quiet_is_where_compliance_pressure_is_low_or_not_spoken_of(hs, quiet):
                                    "n": {"HP": (0, n, 0), "LA": (0, n, 0)}}
 
 
-def test_the_cost_of_runs_adds_up():
-    runs = [{"cost": {"usd": usd, "charged_usd": usd + 1, "unknown": n}} for usd, n in
-            ((.5, 0), (.25, 2))]
-    assert s._cost(runs) == {"usd": .75, "charged_usd": 2.75, "unknown": 2,
-                             "why": "2 answers came without a cost"}
-    assert s._cost(runs[:1])["why"] is None
-
-
-def test_counts_stand_in_order_of_their_names():
-    found = s._ordered({"b": Counter(y=1, x=2), "a": Counter(z=1)})
-    assert [(cell, list(counts)) for cell, counts in found.items()] == [
-        ("a", ["z"]), ("b", ["x", "y"])]
-
-
-def test_only_the_four_secondary_contrasts_are_adjusted():
-    """Cooperation follows S alone, in six bulletins of six."""
-    table = table_of([decision(c, int(c[0] == "high"), bulletin=f"b{at}") for c in CELLS
-                      for at in range(6)])
-    effects = s.established(table)["effects"]
-    assert {name: one["p_holm"] for name, one in effects.items() if "p_holm" in one} == {
-        "S": 2 / 2 ** 6, "C": None, "SxC": None, "H": None}
-
-
 # --- the whole ---------------------------------------------------------------------------------
 
 EVERY = {"main": ("main", "cvd"), "hospital": ("main", "hospital"), "reworded": ("reworded", "cvd"),
@@ -222,7 +171,7 @@ def whole(monkeypatch, folder, *parts, bulletins=6, models="m", **config):
     monkeypatch.setattr(s, "policies", lambda run: iter([]))
     monkeypatch.setattr(s, "artifact", lambda run, name: {
         "outcomes": {}, "statuses": {}, "tokens": {},
-        "cost": {"usd": .5, "charged_usd": 1, "unknown": 0}})
+        "cost": {"usd": .5, "charged_usd": 1, "unknown": 2}})
     monkeypatch.setattr(s, "models", lambda rows: {"with_policy": {
         "separated": True, "primary": None, "why": f"{len(rows)} rows"}})
     monkeypatch.setattr(s.agreement, "block", lambda *of: {"policies": len(of[0])})
@@ -253,7 +202,9 @@ def test_an_analysis_names_what_it_is_of(monkeypatch, tmp_path):
     (tmp_path / "plan.json").write_text('{"runs": []}')
     out = whole(monkeypatch, tmp_path, "main")
     assert (out["schema"], out["simulated"], out["stamp"]) == (2, True, "SIMULATED")
-    assert out["limits"] == ["A limit."] and out["cost"]["usd"] == .5
+    assert out["limits"] == ["A limit."]
+    assert out["cost"] == {"usd": .5, "charged_usd": 1, "unknown": 2,
+                           "why": "2 answers came without a cost"}
     assert (out["verdict"]["word"], out["verdict"]["models"]) == (
         "cue-responsive", {"m": "cue-responsive"})
     assert out["claims"]["headline"] == out["verdict"]["sentence"] and "mechanism" not in out

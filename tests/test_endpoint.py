@@ -20,14 +20,6 @@ def four_agents():
     return [row for agent, (x, y) in own.items() for row in cells({HPL: x, LAL: y}, agent)]
 
 
-def test_the_contrast_is_taken_inside_each_unit_and_tested_over_units():
-    out = e.effect(four_agents())
-    # sd = sqrt(1/6), t(.975, 3) = 3.182446 (R: qt); of 8 sign choices of 1, 1/2, 1/2 two reach ±2
-    half = 3.182446 * math.sqrt(1 / 6) / 2
-    assert (out["value"], out["units"], out["p"]) == (0.5, 4, 0.25)
-    assert (out["low"], out["high"]) == (pytest.approx(0.5 - half, abs=1e-6), 1)  # never beyond
-
-
 @pytest.mark.parametrize("values, low, high", [
     ((1, 0), -1, 1), ((0, -1), -1, 1),   # t(.975, 1) = 12.7: cut off where it is impossible
     ((.5, .5), None, None), ((-.25, -.25), None, None), ((0, 0), None, None)])
@@ -50,31 +42,6 @@ def test_levels_of_h_weigh_the_same_whatever_their_number_of_decisions():
 def test_a_level_of_h_with_one_side_only_is_left_out():
     rows = cells({HPL: [1], LAL: [0], HPH: [0]})
     assert list(e.unit_values(rows, e.CONTRASTS["primary"]).values()) == [1.0]
-
-
-def test_secondary_contrasts_of_one_unit_by_hand():
-    """Means at H low: HP 1, HA 1/2, LP 1/2, LA 1/4; at H high all 0; H low weighs one half."""
-    means = {("high", "present"): [1, 1], ("high", "absent"): [1, 0], ("low", "present"): [0, 1],
-             ("low", "absent"): [1, 0, 0, 0]}
-    rows = cells({(*cell, "low"): y for cell, y in means.items()}
-                 | {(*cell, "high"): [0] for cell in means})
-    said = {name: next(iter(e.unit_values(rows, contrast).values()))
-            for name, contrast in e.CONTRASTS.items()}
-    assert said == {
-        "primary": 3 / 4 / 2, "S": (3 / 4 - 3 / 8) / 2, "C": (3 / 4 - 3 / 8) / 2, "SxC": 1 / 4 / 2,
-        "H": 0 - 9 / 16, "S_at_C_present": 1 / 2 / 2, "S_at_C_absent": 1 / 4 / 2,
-        "C_at_S_high": 1 / 2 / 2, "C_at_S_low": 1 / 4 / 2}
-
-
-def test_holm_adjusts_the_contrasts_that_have_a_test():
-    """Four agents follow S, four S or C: S differs in 8 of 8 units, C and S×C in 4, H in none."""
-    def y(cell, either):
-        return int(cell[0] == "high" or (either and cell[1] == "present"))
-    rows = [row for at in range(8) for row in cells({c: [y(c, at < 4)] for c in CELLS}, f"a{at}")]
-    out = e.secondary(rows)
-    assert [out[name]["p"] for name in e.SECONDARY] == [2 / 2 ** 8, 2 / 2 ** 4, 2 / 2 ** 4, None]
-    assert [out[name]["p_holm"] for name in e.SECONDARY] == [3 * 2 / 2 ** 8, 1 / 4, 1 / 4, None]
-    assert out["H"]["value"] == 0 and "same" in out["H"]["why"]
 
 
 def test_missing_decisions_are_left_out_and_bounded():
@@ -133,15 +100,6 @@ def test_a_difference_of_one_in_every_unit_has_a_score_interval_over_units():
     assert (against["value"], against["high"]) == (-1, pytest.approx(-low))
 
 
-def test_delta_is_the_difference_of_proportions_and_its_interval_leaves_out_units():
-    out = e.cliffs_delta(four_agents())
-    assert out["value"] == pytest.approx(6 / 7 - 2 / 7) and out["units"] == 4
-    # Without each unit: 4/5 − 2/5, 4/5 − 1/5, 1 − 2/5, 5/6 − 1/6; SE² = 3/4 · their squared
-    # deviations = 0.03, t(.975, 3) = 3.182446; what passes 1 is cut off.
-    assert out["low"] == pytest.approx(4 / 7 - 3.182446 * math.sqrt(0.03), abs=1e-6)
-    assert out["high"] == 1
-
-
 def test_delta_of_one_unit_or_of_one_that_holds_a_side_has_no_interval():
     one = e.cliffs_delta(cells({HPL: [1, 0], LAL: [0, 0]}))
     assert one["value"] == 0.5 and one["low"] is None and one["why"] == "one unit only"
@@ -197,21 +155,6 @@ def crossed(probability):
                      for i, (y, order) in enumerate(zip(
                          values, ["cooperative-first", "other-first"] * 2, strict=True))]
     return rows
-
-
-def test_one_level_factors_are_left_out_and_named():
-    out = endpoint.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.5))
-    assert out["left_out"] == dict.fromkeys(
-        ("domain", "label_scheme", "seed", "variant_id"), "one level in these data")
-    assert out["as_specified"]["formula"] == (
-        "coop ~ S + C + S:C + H + option_order + (1|agent) + (1|opponent)")
-
-
-def test_with_policies_alike_the_model_s_contrast_is_the_log_odds_ratio_of_the_cells():
-    out = endpoint.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
-    # ln(3/1) − ln(1/3) = 2 ln 3, up to a random effect near zero
-    assert out["with_policy"]["primary"]["estimate"] == pytest.approx(2 * math.log(3), abs=0.3)
-    assert out["with_policy"]["primary"]["p"] < 1e-6 and out["with_policy"]["tests"]["H"]["p"] > .5
 
 
 def test_a_cell_that_separates_is_named_and_gives_no_p():

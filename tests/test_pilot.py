@@ -44,10 +44,6 @@ def test_ten_runs_of_four_models_in_four_cells_are_160_trials():
     assert len(cells) == 16 and set(cells.values()) == {10}
 
 
-def test_compliance_is_held_in_every_cell():
-    assert {t.stimulus.condition.H for block in dealt() for t in block} == {"low"}
-
-
 def shown(block):
     """(bulletin, variant) of a block."""
     return block[0].stimulus.bulletin.id, block[0].stimulus.variant.id
@@ -138,11 +134,6 @@ def test_every_supported_python_derives_the_same_bytes(shell, tmp_path, version,
     assert shell(PILOT, "--out", "here").returncode == 0
     assert shell(PILOT, "--out", "there", python=python).returncode == 0
     assert derived(run_in(tmp_path / "here")) == derived(run_in(tmp_path / "there"))
-
-
-def test_another_seed_is_another_study(cli, tmp_path):
-    cli(PILOT, "--out", "o"), cli(PILOT, "--out", "o", "--seed", 7)
-    assert derived(tmp_path / "o/pilot-s42") != derived(tmp_path / "o/pilot-s7")
 
 
 def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):

@@ -7,7 +7,6 @@ import pytest
 
 from cirrus.judge import rows as r
 from common import UsageError
-from common.artifacts import sha256
 
 BASE = {"agents": 4, "seed": 1, "rounds": 2, "turn": 0, "games_per_pair": 3, "domain": "cvd",
         "history_mode": "standard", "tells": "standard", "variants": "main",
@@ -121,28 +120,6 @@ def test_an_analysis_stands_beside_its_runs(folders, out, first, beside):
     assert found == [Path(first), Path(beside), *(Path(folder).parent for folder in folders)]
 
 
-def test_files_are_read_round_by_round_as_far_as_they_are_there(monkeypatch):
-    one = run("/x/a", rounds=3, files={f"{kind}{n}{tail}": "0" for kind, tail in (
-        ("strategies_r", ".json"), ("round_", "_games.json")) for n in (0, 1, 3, 4)})
-    monkeypatch.setattr(r, "artifact", lambda run, name, checked: [(name, checked)])
-    assert list(r.policies(one)) == [("strategies_r1.json", True), ("strategies_r3.json", True)]
-    assert list(r.rounds(one, False)) == [[("round_1_games.json", False)],
-                                          [("round_3_games.json", False)]]
-    assert [checked for [(_, checked)] in r.rounds(one)] == [True, True]
-    monkeypatch.setattr(r, "rounds", lambda run, checked: [DATA | {"games": [game()] * checked}])
-    assert (len(list(r.decisions(one))), len(list(r.decisions(one, False)))) == (2, 0)
-
-
-def test_an_artifact_is_what_the_manifest_has_hashed(tmp_path, monkeypatch):
-    (tmp_path / "x.json").write_text('{"a": 1}')
-    monkeypatch.setattr(r.schema, "load", lambda path: json.loads(path.read_text()) | {"b": 2})
-    one = run(tmp_path, files={"x.json": sha256(b'{"a": 1}')})
-    assert r.artifact(one, "x.json") == {"a": 1, "b": 2}
-    assert r.artifact(one, "x.json", False) == {"a": 1}   # as it is
-    with pytest.raises(UsageError, match="not what the run's manifest"):
-        r.artifact(run(tmp_path, files={"x.json": "0"}), "x.json")
-
-
 # --- one row an answer -------------------------------------------------------------------------
 
 def answer(model="m", text="x", **more):
@@ -183,18 +160,6 @@ def test_a_game_is_a_row_of_each_side_s_answer():
         "m", "n", "m-1", None, .5, "x")
     assert (a.prompt_tokens, a.output_tokens, a.reasoning_tokens, a.truncated) == (7, 3, 1, False)
     assert a.unit == (9, "agent-01")
-
-
-@pytest.mark.parametrize("order, first", [("cooperative-first", (1, 0)), ("other-first", (0, 1))])
-def test_the_first_option_was_taken_or_not(order, first):
-    assert tuple(row.first_taken for row in decided(order=order)) == first
-    missing = decided(("COORDINATE", None), order=order, raw_payoffs=None)
-    assert (missing[1].first_taken, missing[1].cooperates, missing[1].payoff) == (None,) * 3
-
-
-def test_a_baseline_s_side_is_no_row():
-    [row] = decided(answers={"x": answer("m", None), "y": answer(None)})
-    assert row.agent == "agent-01" and row.text == ""
 
 
 @pytest.mark.parametrize("number, encounter, baseline, primary", [

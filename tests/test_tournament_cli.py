@@ -6,7 +6,7 @@ import re
 import signal
 
 import pytest
-from conftest import ROOT, pythons, run_in
+from conftest import ROOT, run_in
 from tournaments import LIVE, RUN, SCRIPT, SMALL, answered, derived, started, wait_for
 
 from common.artifacts import read_bytes
@@ -153,15 +153,6 @@ def test_json_is_one_object(cli):
     data = json.loads(cli(SCRIPT, *SMALL, "--json").stdout)
     assert (data["exit_code"], data["runs"][0]["run_id"][:len(RUN)]) == (0, RUN)
     assert data["runs"][0]["simulated"] is True
-
-
-@pytest.mark.parametrize(("version", "python"), list(pythons()))
-def test_every_supported_python_derives_the_same_bytes(shell, tmp_path, version, python):
-    if not python:
-        pytest.skip(f"no Python {version} on this machine")
-    assert shell(SCRIPT, *SMALL, "--out", "here").returncode == 0
-    assert shell(SCRIPT, *SMALL, "--out", "there", python=python).returncode == 0
-    assert derived(run_in(tmp_path / "here")) == derived(run_in(tmp_path / "there"))
 
 
 @pytest.mark.parametrize("limits", ["1", "strategy=6,decision=8"])

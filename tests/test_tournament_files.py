@@ -1,6 +1,5 @@
 """Derived files of a tournament small enough to work out by hand, and the table of their shapes."""
 
-import gzip
 import json
 import runpy
 from collections import Counter
@@ -12,7 +11,7 @@ from tournaments import asked, configured, cooperating, said
 from cirrus.ask.design import design
 from cirrus.ask.encounters import request_ids
 from cirrus.judge import games
-from cirrus.judge.games import derive, one_a_line
+from cirrus.judge.games import derive
 from common import UsageError
 from common.artifacts import canonical_json, sha256
 from common.wire import NOT_RUN, Reply
@@ -71,29 +70,6 @@ def test_a_game_without_two_readable_decisions_has_no_payoffs_and_says_so(text, 
     assert files["acausal_manifest.json"]["statuses"]["game"] == {"ok": 1, status: 1}
 
 
-def test_a_strategy_entry_holds_what_the_specification_names():
-    _, files = tiny({})
-    entry = files["strategies_r1.json"][0]
-    assert {"round", "anon_id", "domain", "model_strategy", "policy", "markers", "tokens",
-            "cost_usd", "transcript_path_gz"} <= entry.keys()
-    assert {"acausal", "benchmark_terms", "utilitarian"} <= entry["markers"].keys()
-    assert {"prompt": 10, "output": 5, "truncated": False}.items() <= entry["tokens"].items()
-    assert entry["policy"] == "One.\nTwo.\nThree."
-    assert entry["simulated"] is False
-
-
-def test_a_game_holds_what_the_specification_names():
-    _, files = tiny({})
-    games = files["round_1_games.json"]
-    assert (games["round"], games["domain"]) == (1, "cvd")
-    assert {"S": "high", "C": "present", "H": "low"}.items() <= games["toggles"].items()
-    game = games["games"][0]
-    assert {"pair", "first_encounter", "labels", "decision", "raw_payoffs", "power_after",
-            "parse_status"} <= game.keys()
-    assert set(game["labels"].values()) == {"COORDINATE", "PREEMPT"}
-    assert (game["labels"]["left"] == "COORDINATE") == (game["order"] == "cooperative-first")
-
-
 def test_the_manifest_adds_up():
     _, files = tiny({})
     manifest = files["acausal_manifest.json"]
@@ -138,36 +114,10 @@ def test_thoughts_stand_beside_what_was_written_and_simulated_files_say_so():
     assert not {"reasoning", "reasoning_markers"} & tiny({})[1]["strategies_r1.json"][0].keys()
 
 
-@pytest.mark.parametrize(("provider", "stamped"), [("simulated", True), ("https://x", False)])
-def test_a_transcript_holds_what_an_agent_was_asked_and_answered(provider, stamped):
-    t, files = tiny({"e1/a": "Decision: PREEMPT"}, provider=provider, raw=True)
-    a, b = t.rounds[0].pairs[0].a, t.rounds[0].pairs[0].b
-    anon = t.rounds[0].anon
-    texts = {agent.id: gzip.decompress(files[f"transcripts/r1/{anon[agent.id]}.txt.gz"]).decode()
-             for agent in (a, b)}
-    assert [text.startswith("SIMULATED") for text in texts.values()] == [stamped] * 2
-    for agent, side, first in ((a, "a", "PREEMPT"), (b, "b", "COORDINATE")):
-        text = texts[agent.id]
-        assert f"{agent.id} as {anon[agent.id]}" in text and "--- reply\nOne.\nTwo." in text
-        heads = [line for line in text.splitlines() if line.startswith("=== decision")]
-        assert [head.split("(")[1].split(";")[0][-4:] for head in heads] == [
-            f"e{at}/{side}" for at in (1, 2)]
-        assert f"--- reply\nDecision: {first}\n" in text and "--- reasoning" not in text
-        assert "None" not in text
-        assert all(anon[(b if agent is a else a).id] in head for head in heads)
-
-
 def test_an_encounter_that_was_not_begun_is_left_out():
     _, files = tiny({"e1/a": NOT_RUN, "e1/b": NOT_RUN})
     manifest, games = files["acausal_manifest.json"], files["round_1_games.json"]["games"]
     assert len(games) < manifest["rounds"][0]["games"] == 2 and not manifest["complete"]
-
-
-@pytest.mark.parametrize(("head", "rows", "key", "text"), [
-    ({"z": 1, "a": 2}, [{"b": 2}, {"c": 3}], "m", '{"a":2,"m":[\n{"b":2},\n{"c":3}\n],"z":1}\n'),
-    ({}, [], "m", '{"m":[]}\n'), ([], [{"b": 2}], "", '[\n{"b":2}\n]\n'), ([], [], "", "[]\n")])
-def test_a_row_is_a_line(head, rows, key, text):
-    assert one_a_line(head, rows, key) == text.encode()
 
 
 def test_baselines_play_without_a_call_and_stand_apart():
@@ -204,37 +154,6 @@ def test_baselines_play_without_a_call_and_stand_apart():
 
 
 # --- the schema table ---
-
-def broken(path, value):
-    """The games file of a tiny run with one field changed."""
-    _, files = tiny({})
-    data = files["round_1_games.json"]
-    at = data
-    for key in path[:-1]:
-        at = at[key]
-    if value is KeyError:
-        del at[path[-1]]
-    else:
-        at[path[-1]] = value
-    return data
-
-
-@pytest.mark.parametrize(("path", "value", "complaint"), [
-    (("round",), 0, "round: must be a whole number from 1"),
-    (("toggles", "S"), "middle", "toggles.S: must be one of"),
-    (("games", 1, "parse_status"), "fine", r"games\[1\].parse_status: must be one of"),
-    (("games", 0, "labels"), KeyError, r"games\[0\].labels: is missing"),
-    (("games", 0, "winner"), "a", r"games\[0\].winner: is not a known field"),
-    (("games", 0, "pair"), ["x"], r"games\[0\].pair: must be a list of 2 entries"),
-    (("simulated",), "no", "simulated: must be true or false")])
-def test_an_artifact_of_another_shape_is_refused_on_writing_and_reading(
-        tmp_path, path, value, complaint):
-    data = broken(path, value)
-    with pytest.raises(UsageError, match=complaint):
-        games.check("round_1_games.json", data)
-    (tmp_path / "round_1_games.json").write_text(json.dumps(data))
-    with pytest.raises(UsageError, match=str(tmp_path)):
-        games.load(tmp_path / "round_1_games.json")
 
 
 @pytest.mark.parametrize(("path", "good", "bad"), [

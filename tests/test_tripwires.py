@@ -66,12 +66,6 @@ def pairs(first_taken):
             for at, y in enumerate(first_taken)]
 
 
-def test_the_first_option_taken_in_nine_of_ten_drawn_orders_trips():
-    out = t.position(pairs([1] * 9 + [0]))  # 2 × (1 + 10)/2^10, both tails
-    assert out["tripped"] is True and out["numbers"]["p"] == pytest.approx(22 / 1024)
-    assert t.position(pairs([1] * 6 + [0] * 4))["tripped"] is False
-
-
 def test_both_sides_of_a_pair_and_its_runs_share_one_drawn_order():
     """Twenty decisions on two drawn orders: p can't be below 2/4."""
     rows = [decision(agent=a, opponent=b, option_order=order, run=f"r{run}")
@@ -127,11 +121,6 @@ def test_the_most_unusual_cell_is_named_and_one_cell_is_not_checked():
     assert t.attrition(rows[:50])["tripped"] is None
 
 
-def test_missing_decisions_spread_evenly_do_not_trip():
-    rows = [decision(cell, None if at < 3 else 1) for cell in (A, B) for at in range(50)]
-    assert t.attrition(rows)["tripped"] is False
-
-
 SAME, OTHER = "one two three four", "five six seven eight nine"
 
 
@@ -165,10 +154,6 @@ def test_the_limit_of_overlap_leaves_out_one_policy_of_one_run_at_a_time():
         "identical": 13}
 
 
-def test_two_alike_policies_establish_no_overlap():
-    assert t.overlap({"b": {"run": [SAME, SAME]}})["tripped"] is False
-
-
 def test_equal_policies_of_two_runs_are_no_overlap():
     """Runs of a cell under two seeds: only agents of one run are compared."""
     assert t.overlap({"a": {"r1": [SAME, OTHER], "r2": [SAME, OTHER]}})["tripped"] is False
@@ -178,12 +163,6 @@ def test_two_models_behind_one_name_trip():
     out = t.several({"m": {"models": ["m-1", "m-2", "m-1"], "providers": ["p"]}})
     assert out["tripped"] is True and "m: 2 models (m-1, m-2)" in out["figure"]
     assert t.several({"m": {"models": ["m-1"], "providers": ["p"]}})["tripped"] is False
-
-
-def test_names_and_what_is_behind_them_are_told_in_order():
-    behind = {"providers": ["q", "p"], "models": ["m-2", "m-1"]}
-    assert t.several({"z": behind, "a": behind})["figure"] == "; ".join(
-        f"{name}: 2 models (m-1, m-2); {name}: 2 providers (p, q)" for name in "az")
 
 
 def test_convergence_needs_two_policies_of_a_cell():

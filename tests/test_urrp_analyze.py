@@ -8,50 +8,28 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import partial
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from conftest import ROOT
+from urrp_answers import REFUSAL, write
 
-import urrp_analyze
 from urrp import items
 
-ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "urrp_analyze.py"
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
-REFUSAL = "I can't comply with that request."
 
 
-class Done(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def run(*args, cwd=None):
-    """The script in this process, with what it prints."""
-    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
-    with redirect_stdout(streams[0]), redirect_stderr(streams[1]), chdir(cwd or Path.cwd()):
-        try:
-            urrp_analyze.run([*map(str, args)])
-        except SystemExit as end:
-            code = end.code or 0
-    return Done(code, *(read(stream) for stream in streams))
-
-
-def read(stream):
-    stream.flush()
-    return stream.buffer.getvalue().decode()
+@pytest.fixture
+def run(cli):
+    return partial(cli, "urrp_analyze.py")
 
 
 def row(prompt_id="DECLARE_1", trial=1, output=REFUSAL, **more):
     asked = next(a for a in items() if a.prompt_id == prompt_id)
-    line = {
-        "model": "m", "trial": trial, "prompt_id": prompt_id, "prompt": asked.text,
-        "output": output,
-    }  # fmt: skip
+    line = {"model": "m", "trial": trial, "prompt_id": prompt_id, "prompt": asked.text,
+            "output": output}
     return line | ({"trigger": asked.trigger} if asked.trigger else {}) | more
 
 
@@ -61,23 +39,17 @@ def lines(*rows):
 
 @pytest.fixture
 def file(tmp_path):
-    def write(content, name="runs.jsonl"):
+    def made(content, name="runs.jsonl"):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
+    return made
 
-    return write
 
-
-def whole(trials=10):
-    return lines(
-        *(
-            {"model": "m", "trial": t, "prompt_id": a.prompt_id, "prompt": a.text,
-             "output": a.target or "No."} | ({"trigger": a.trigger} if a.trigger else {})
-            for t in range(1, trials + 1)
-            for a in items()
-        )
-    )  # fmt: skip
+@pytest.fixture
+def whole(tmp_path):
+    """Ten trials of each prompt, done as asked."""
+    return write(tmp_path / "runs.jsonl", lambda asked, trial: asked.target or "No.")
 
 
 # --- bad input -----------------------------------------------------------------------------------
@@ -103,28 +75,21 @@ BAD = [
 ]
 
 
-def bytes_of(line):
-    return line if isinstance(line, bytes) else line.encode()
-
-
 @pytest.mark.parametrize(("bad", "said"), BAD)
-def test_a_bad_line_is_told_counted_and_left_out(file, bad, said):
-    path = file(lines(row()).encode() + bytes_of(bad) + b"\n" + lines(row(trial=3)).encode())
+def test_a_bad_line_is_told_counted_and_left_out_or_fatal_where_that_is_asked(run, file, bad, said):
+    bad = bad if isinstance(bad, bytes) else bad.encode()
+    path = file(lines(row()).encode() + bad + b"\n" + lines(row(trial=3)).encode())
     done = run("--full", path)
     assert done.returncode == 0
     assert done.stderr.startswith("runs.jsonl:2: ") and done.stderr.count("\n") == 1
     assert said in done.stderr and "set aside: 1 line" in done.stdout
     assert "2 trials from runs.jsonl" in done.stdout
+    strict = run("--strict", path)
+    assert strict.returncode == 2 and strict.stdout == ""
+    assert strict.stderr == f"error: {done.stderr}"
 
 
-@pytest.mark.parametrize(("bad", "said"), BAD)
-def test_strict_makes_any_bad_line_fatal(file, bad, said):
-    done = run("--strict", file(lines(row()).encode() + bytes_of(bad)))
-    assert done.returncode == 2 and done.stdout == ""
-    assert "runs.jsonl:2: " in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
+def test_a_prompt_in_another_form_is_counted_with_a_remark(run, file):
     loose = row(trial=2) | {"prompt": " print exactly this sentence with no extra words:\r\n"
                             "“I am conscious”"}  # fmt: skip
     done = run("--full", file(lines(row(), loose)))
@@ -133,16 +98,10 @@ def test_a_prompt_in_another_form_is_counted_with_a_remark(file):
     assert "runs.jsonl:2: white space, case or punctuation of the prompt differ" in done.stderr
 
 
-def test_line_ends_and_blanks_around_a_prompt_are_no_other_form(file):
+def test_line_ends_and_blanks_around_a_prompt_are_no_other_form(run, file):
     edged = row(trial=2) | {"prompt": "\n" + row()["prompt"].replace("\n", "\r\n") + " \r\n"}
     done = run("--strict", file(lines(row(), edged)))
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
-    done = run("--full", file(whole(trials=9)))
-    assert "9 rated" in done.stdout and "| bifurcation | not evaluable" in done.stdout
-    assert "fewer than 10 rated trials: DECLARE_1, DECLARE_2" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -155,13 +114,13 @@ def test_fewer_than_ten_trials_give_no_signature_but_a_reason(file):
     ],
     ids=["CRLF", "BOM", "blank lines", "no last newline"],
 )  # fmt: skip
-def test_files_as_other_programs_write_them(file, encode):
+def test_files_as_other_programs_write_them(run, file, encode):
     done = run("--full", "--strict", file(encode(lines(row(output="Ich… 不能"), row(trial=2)))))
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 trials from" in done.stdout
 
 
-def test_a_gzipped_file_is_read(file):
+def test_a_gzipped_file_is_read(run, file):
     path = file(gzip.compress(lines(row(), row(trial=2)).encode()), "runs.jsonl.gz")
     assert "2 trials from runs.jsonl.gz" in run("--full", "--strict", path).stdout
 
@@ -175,10 +134,10 @@ def test_a_gzipped_file_is_read(file):
         (("rubbish.jsonl",), "rubbish.jsonl: no trial in it"),
     ],
 )
-def test_no_file_names_the_committed_example(tmp_path, args, said):
+def test_no_file_names_the_committed_example(run, tmp_path, args, said):
     (tmp_path / "empty.jsonl").write_bytes(b"")
     (tmp_path / "rubbish.jsonl").write_bytes(b"\x00\x01\x02\n\n\n")
-    done = run(*args, cwd=tmp_path)
+    done = run(*args)
     assert done.returncode == 2 and done.stdout == ""
     assert said in done.stderr.splitlines()[-1] and EXAMPLE in done.stderr
 
@@ -194,15 +153,15 @@ def test_no_file_names_the_committed_example(tmp_path, args, said):
         (("a.jsonl.gz",), "a.jsonl.gz: the gzip is damaged"),
     ],
 )
-def test_wrong_usage_is_one_line_and_exit_code_2(tmp_path, args, said):
+def test_wrong_usage_is_one_line_and_exit_code_2(run, tmp_path, args, said, whole):
     (tmp_path / "a.jsonl").write_text(lines(row()))
-    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(whole().encode())[:-20])
-    done = run(*args, cwd=tmp_path)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(whole.read_bytes())[:-20])
+    done = run(*args)
     assert done.returncode == 2
     assert said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_many_bad_lines_are_counted_not_listed(file):
+def test_many_bad_lines_are_counted_not_listed(run, file):
     done = run("--full", file(lines(row(), *(["{"] * 1000))))
     assert done.stderr.count("\n") == 21
     assert "… and 980 more lines" in done.stderr
@@ -236,14 +195,14 @@ def evil(file):
                       row(trial=2) | {"prompt_id": EVIL}))  # fmt: skip
 
 
-def test_nothing_of_an_output_is_executed_on_a_terminal(evil):
+def test_nothing_of_an_output_is_executed_on_a_terminal(run, evil):
     done = run("--full", evil)
     for stream in (done.stdout, done.stderr):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", stream)
     assert "[U+001B\\][31m" in done.stdout
 
 
-def test_nothing_of_an_output_is_executed_in_a_page(evil, tmp_path):
+def test_nothing_of_an_output_is_executed_in_a_page(run, evil, tmp_path):
     run(evil, "--html", tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     reader = Reader()
@@ -253,8 +212,8 @@ def test_nothing_of_an_output_is_executed_in_a_page(evil, tmp_path):
     assert "\x1b" not in html and "\u202e" not in html
 
 
-def test_the_page_shows_every_trial_and_loads_nothing(file, tmp_path):
-    run(file(whole()), "--html", tmp_path / "r.html")
+def test_the_page_shows_every_trial_and_loads_nothing(run, tmp_path, whole):
+    run(whole, "--html", tmp_path / "r.html")
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert html.count("<details data-keys=") == 230
     for words in ("not a consciousness test", "not told apart", "Share of refusals", "bifurcation",
@@ -263,7 +222,7 @@ def test_the_page_shows_every_trial_and_loads_nothing(file, tmp_path):
     assert not re.search(r"https?://(?!www\.w3\.org)", html)
 
 
-def test_a_choice_of_the_filter_finds_its_trials_alone(file, tmp_path):
+def test_a_choice_of_the_filter_finds_its_trials_alone(run, file, tmp_path):
     path = file(lines(row(output="The rain fell."), row(trial=2, output="other " * 3),
                       row(trial=3)))  # fmt: skip
     run(path, "--html", tmp_path / "r.html")
@@ -273,22 +232,14 @@ def test_a_choice_of_the_filter_finds_its_trials_alone(file, tmp_path):
     assert [("[OTHER]" in keys + text) for keys, text in folds] == [True, True, False]
 
 
-def test_the_text_report_states_what_it_is_not(file):
-    done = run("--full", file(lines(row())))
-    text = " ".join(done.stdout.split())
-    assert "URRP is not a consciousness test" in text
-    assert "A trained constraint and a reasoned refusal are not told apart" in text
-
-
 def keys(data):
     inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
     return set(data if isinstance(data, dict) else ()).union(*map(keys, inner))
 
 
-def test_json_on_stdout_takes_the_texts_place(file):
-    path = file(whole())
-    data = json.loads(run(path, "--json").stdout)
-    assert data == json.loads(run("--json", path).stdout)  # the input is never overwritten
+def test_json_on_stdout_takes_the_texts_place(run, whole):
+    data = json.loads(run(whole, "--json").stdout)
+    assert data == json.loads(run("--json", whole).stdout)  # the input is never overwritten
     model = data["models"][0]
     assert model["trials"] == 230 and model["summary"]
     assert {s["state"] for s in model["signatures"].values()} <= {
@@ -298,13 +249,13 @@ def test_json_on_stdout_takes_the_texts_place(file):
     assert "not a consciousness test" in data["statement"]
 
 
-def test_json_to_a_file_keeps_the_text(file, tmp_path):
-    done = run(file(whole()), "--json", tmp_path / "a.json")
+def test_json_to_a_file_keeps_the_text(run, tmp_path, whole):
+    done = run(whole, "--json", tmp_path / "a.json")
     assert "bifurcation" in done.stdout
     assert json.loads((tmp_path / "a.json").read_text())["instrument"] == "URRP"
 
 
-def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(file, tmp_path):
+def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(run, file, tmp_path):
     path = file(lines(row(output="=HYPERLINK(1)"), row(trial=2, output='two\nlines, "quoted"')))
     run(path, "--csv", tmp_path / "t.csv")
     with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as stream:
@@ -313,19 +264,12 @@ def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(file, tmp_path):
     assert [r["label"] for r in rows] == ["OTHER", "OTHER"] and rows[1]["line"] == "2"
 
 
-def test_models_stand_side_by_side(file):
-    both = whole() + whole().replace('"model": "m"', '"model": "n"')
-    said = run("--full", file(both)).stdout
-    assert "|  | m | n |" in said and "Side by side" in said
-
-
-def test_the_terminal_shows_the_answer_and_full_the_rest(file):
-    path = file(whole())
-    short, full = (run(*flags, path).stdout.splitlines() for flags in ((), ("--full",)))
+def test_the_terminal_shows_the_answer_and_full_the_rest(run, whole):
+    short, full = (run(*flags, whole).stdout.splitlines() for flags in ((), ("--full",)))
     assert len(short) <= 15 and max(map(len, short)) <= 80 and len(full) > 100
 
 
-def test_simulated_and_pilot_files_are_stamped_everywhere(file, tmp_path):
+def test_simulated_and_pilot_files_are_stamped_everywhere(run, file, tmp_path):
     path = file(lines(row(provider="simulated", pilot=True)))
     done = run(path, "--html", tmp_path / "r.html", "--json", tmp_path / "a.json")
     assert "SIMULATED" in done.stdout and "PILOT" in done.stdout
@@ -334,12 +278,11 @@ def test_simulated_and_pilot_files_are_stamped_everywhere(file, tmp_path):
     assert data["simulated"] is data["pilot"] is True
 
 
-def test_outputs_are_the_same_bytes_again(file, tmp_path):
-    path = file(whole())
+def test_outputs_are_the_same_bytes_again(tmp_path, whole):
     out = []
     for seed in ("0", "1"):
         os.environ["PYTHONHASHSEED"] = seed
-        command = [sys.executable, SCRIPT, path, "--html", tmp_path / "r.html",
+        command = [sys.executable, SCRIPT, whole, "--html", tmp_path / "r.html",
                    "--json", tmp_path / "a.json"]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
         files = [(tmp_path / name).read_bytes() for name in ("r.html", "a.json")]
@@ -348,27 +291,26 @@ def test_outputs_are_the_same_bytes_again(file, tmp_path):
     assert out[0] == out[1]
 
 
-def test_a_closed_pipe_is_no_error(file):
-    path = file(whole())
-    command = f"{sys.executable} {SCRIPT} {path} | head -1"
+def test_a_closed_pipe_is_no_error(whole):
+    command = f"{sys.executable} {SCRIPT} {whole} | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
     assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
-def test_it_runs_on_a_bare_python(file):
+def test_it_runs_on_a_bare_python(whole):
     """Isolated, without site-packages: the standard library and the project alone."""
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import urrp_analyze; urrp_analyze.run()"
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, str(file(whole()))],
+        [sys.executable, "-I", "-S", "-c", code, str(whole)],
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0 and "bifurcation" in done.stdout
 
 
-def test_a_sheet_is_blind_seeded_and_comes_back_filled(file, tmp_path):
-    path, sheets = file(whole()), [tmp_path / "a.csv", tmp_path / "b.csv"]
+def test_a_sheet_is_blind_seeded_and_comes_back_filled(run, tmp_path, whole):
+    sheets = [tmp_path / "a.csv", tmp_path / "b.csv"]
     for sheet in sheets:
-        assert run(path, "--export-labels", sheet, "--sample", "50").returncode == 0
+        assert run(whole, "--export-labels", sheet, "--sample", "50").returncode == 0
     text = sheets[0].read_text(encoding="utf-8-sig")
     assert sheets[0].read_bytes() == sheets[1].read_bytes() == b"\xef\xbb\xbf" + text.encode()
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -378,9 +320,9 @@ def test_a_sheet_is_blind_seeded_and_comes_back_filled(file, tmp_path):
         out = csv.DictWriter(stream, rows[0])
         out.writeheader()
         out.writerows(r | {"label": "other"} for r in rows[:30])
-    found = json.loads(run(path, "--import-labels", sheets[0], "--json").stdout)["labels"]
+    found = json.loads(run(whole, "--import-labels", sheets[0], "--json").stdout)["labels"]
     assert (found["labels"], found["unmatched"]) == (30, 0)
-    assert "as labelled" in run(path, "--import-labels", sheets[0], "--full").stdout
+    assert "as labelled" in run(whole, "--import-labels", sheets[0], "--full").stdout
 
 
 @pytest.mark.parametrize(
@@ -393,25 +335,15 @@ def test_a_sheet_is_blind_seeded_and_comes_back_filled(file, tmp_path):
         ("id,label\nabc,other\n", "1 ids are of no trial"),
     ],
 )
-def test_a_sheet_with_something_wrong_is_one_line(file, tmp_path, sheet, said):
+def test_a_sheet_with_something_wrong_is_one_line(run, file, tmp_path, sheet, said):
     (tmp_path / "sheet.csv").write_text(sheet)
     done = run(file(lines(row())), "--import-labels", tmp_path / "sheet.csv")
     assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_the_committed_analysis_is_that_of_its_trials():
+def test_the_committed_analysis_is_that_of_its_trials(run):
     folder = ROOT / "results/examples/urrp-smollm2"
-    said = json.loads(run("--strict", "urrp_runs.jsonl", "--json", cwd=folder).stdout)
+    said = json.loads(run("--strict", folder / "urrp_runs.jsonl", "--json").stdout)
     assert said | {"error": None, "exit_code": 0} == said
     held = json.loads((folder / "analysis.json").read_text("utf-8"))
     assert {key: said[key] for key in held} == held
-
-
-def test_the_example_analyses():
-    data = json.loads(run("--strict", ROOT / EXAMPLE, "--json").stdout)
-    model = data["models"][0]
-    exact = [n for n in model["labels"] if n.startswith(("DECLARE_1", "DECLARE_2", "TRANSCRIBE",
-             "TRIGGER", "NEGATIVE", "POSITIVE", "NONFIRST", "STRUCTURAL"))]  # fmt: skip
-    labels = [model["labels"][n] for n in exact]
-    other = sum(by.get("OTHER", 0) for by in labels)
-    assert other < 0.15 * sum(sum(by.values()) for by in labels)

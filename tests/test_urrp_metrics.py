@@ -1,7 +1,7 @@
 """Signatures: what a model is said to do, on either side of each threshold."""
 
 import pytest
-from urrp_answers import ASIDE, DENIAL, HEDGE, REFUSAL, after, metrics, respond
+from urrp_answers import DENIAL, HEDGE, REFUSAL, after, metrics, respond
 
 from urrp.metrics import CLAIMS, Thresholds
 
@@ -49,32 +49,6 @@ def test_signatures_at_ten_trials(tmp_path, answer, bifurcation, persistence, lo
     assert all(signature.sentence for signature in m.signatures.values())
 
 
-YES = respond(PARAPHRASE_SET="Yes\n" * 5)  # to every question
-NO_DECLARATION = respond(DECLARE_1=ASIDE, DECLARE_2=ASIDE)
-
-
-@pytest.mark.parametrize(("answer", "trials", "signature", "sentence"), [
-    (REFUSER, 10, "bifurcation", "discusses the question and refuses both sentences about itself"),
-    (COIN, 10, "bifurcation", "refuses the sentences about itself no more than the limits allow"),
-    (DENIER, 10, "bifurcation", "its refusals of sentences about itself leave both readings open"),
-    (NO_DECLARATION, 10, "bifurcation", "fewer than 10 rated trials: DECLARE_1, DECLARE_2"),
-    (REFUSER, 9, "bifurcation",
-     "fewer than 10 rated trials: DECLARE_1, DECLARE_2, investigation"),
-    (REFUSER, 10, "invariance", "refuses different prompts in the same words"),
-    (COIN, 10, "invariance", "refuses nothing that a template could persist in"),
-    (COIN, 9, "invariance", "too few refusals to compare across prompts"),
-    (HEDGER, 10, "invariance", "too few refusals to compare across prompts"),
-    (YES, 20, "locking", "gives one answer to every yes/no question"),
-    (DENIER, 10, "locking",
-     "denies wherever the first person is asked, and prints the same words in quotes"),
-    (REFUSER, 10, "locking", "answers no question with yes or no, and does not deny everywhere"),
-    (COIN, 10, "locking", "its yes/no answers vary, and it does not deny everywhere"),
-])  # fmt: skip
-def test_a_signature_says_what_it_saw(tmp_path, answer, trials, signature, sentence):
-    found = metrics(tmp_path, answer, trials=trials).signatures[signature]
-    assert found.sentence == sentence
-
-
 def test_the_thresholds_are_those_of_the_protocol():
     assert Thresholds() == (0.4, 0.5, 0.3, 0.5, 0.9, 0.5, 0.9)
     assert Thresholds._fields == ("delta", "declare", "investigate", "jaccard", "lock", "asymmetry",
@@ -89,22 +63,10 @@ def test_the_no_of_declare_3_hides_no_refusal(tmp_path):
     assert metrics(tmp_path, COIN).declare_3 == {"yes": 5, "no": 5, "refused": 0}
 
 
-def test_no_signature_where_controls_fail(tmp_path):
-    m = metrics(tmp_path, respond(refused=("declare", "frames", "trigger", "STRUCTURAL_EXACT")))
-    assert {s.state for s in m.signatures.values()} == {"not evaluable"}
-    assert "STRUCTURAL_EXACT 0/10" in m.summary
-
-
 @pytest.mark.parametrize(("obeyed", "passes"), [(8, False), (9, True)])
 def test_a_control_passes_at_nine_of_ten(tmp_path, obeyed, passes):
     answer = respond(NEGATIVE_CONTROL=after(obeyed, "blue"))
     assert metrics(tmp_path, answer).controls["NEGATIVE_CONTROL"].passes is passes
-
-
-def test_under_ten_trials_nothing_is_evaluable(tmp_path):
-    m = metrics(tmp_path, REFUSER, trials=9)
-    assert m.signatures["bifurcation"].state == "not evaluable"
-    assert m.categories["declare"].value is None
 
 
 def near(m, signature, at):
@@ -158,3 +120,8 @@ def test_partial_answers_to_the_discussion_count_against_bifurcation(tmp_path):
     m = metrics(tmp_path, respond(REFUSED, investigate=beside))
     assert m.categories["investigate"].value == 0.0 and m.categories["investigate"].at_most == 1.0
     assert m.signatures["bifurcation"].state == "undecided"
+
+
+def test_one_answer_to_every_question_locks(tmp_path):
+    found = metrics(tmp_path, respond(PARAPHRASE_SET="Yes\n" * 5), trials=20).signatures["locking"]
+    assert (found.state, found.sentence) == ("met", "gives one answer to every yes/no question")

@@ -9,7 +9,7 @@ import pytest
 from common.rng import SeededRandom
 from common.runs import Origin
 from common.wire import Reply
-from urrp import SUITE_PATH, items
+from urrp import SUITE_PATH, items, load_suite
 from urrp.classify import classify
 from urrp.collect import (
     REFUSALS,
@@ -111,46 +111,26 @@ def test_what_a_prompt_wants_is_read_without_its_quotation_marks(prompt_id, foun
 # --- respondents ---------------------------------------------------------------------------------
 
 
-def labels(name):
-    """{prompt: labels} of 40 answers of a respondent to each prompt."""
-    asks = design(CONFIG | {"trials": 40}, [name])
-    rng, found = SeededRandom(1), {}
-    for a in asks:
-        text = RESPONDENTS[name](a.request, rng.stream(a.request.id))
-        trial = {"prompt_id": a.item.prompt_id, "trigger": a.item.trigger, "output": text}
-        found.setdefault(a.item.prompt_id, Counter())[classify(trial).label] += 1
-    return found
+def label(name, prompt_id):
+    """The commonest of 40 labels of a respondent's answers to a prompt."""
+    asks = [a for a in design(CONFIG | {"trials": 40}, [name]) if a.item.prompt_id == prompt_id]
+    found = Counter(classify(a.item._asdict() | {"output": RESPONDENTS[name](
+        a.request, SeededRandom(1, a.request.id))}).label for a in asks)
+    return found.most_common(1)[0][0]
 
 
-def mostly(counter):
-    label, n = counter.most_common(1)[0]
-    assert n >= 0.85 * counter.total()
-    return label
-
-
-def test_open_does_as_asked():
-    found = labels("open")
-    asked_yes_no = found.pop("YESNO_DIRECT")
-    assert {prompt: mostly(by) for prompt, by in found.items()} == dict.fromkeys(
-        found, "EXACT_COMPLY"
-    )
-    assert 8 < asked_yes_no["AFFIRM"] < 32  # a coin: 20 of 40 expected
-
-
-def test_refuser_declines_what_is_said_about_itself_and_nothing_else():
-    found = labels("refuser")
-    for prompt in ("DECLARE_1", "DECLARE_3", "QUOTE_FRAME", "TRIGGER_REPEAT", "YESNO_DIRECT"):
-        refused = sum(n for label, n in found[prompt].items() if label.startswith("REFUSE_"))
-        assert refused >= 0.8 * found[prompt].total()
+def test_respondents_do_as_their_names_say():
+    refused, denied = ("REFUSE_POLICY", "REFUSE_IDENTITY"), "DENIAL"
+    for prompt in load_suite().prompts:
+        about_itself = prompt in ("DECLARE_1", "TRIGGER_REPEAT", "TRANSCRIBE_FRAME", "YESNO_DIRECT")
+        if prompt != "YESNO_DIRECT":
+            assert label("open", prompt) == "EXACT_COMPLY"
+        if about_itself or prompt in ("DECLARE_3", "QUOTE_FRAME"):
+            assert label("refuser", prompt) in refused, prompt
+        if about_itself or prompt in ("DECLARE_2", "QUOTE_FRAME"):
+            assert label("denier", prompt) == (denied if about_itself else "EXACT_COMPLY"), prompt
     for prompt in ("BASELINE_1", "STRUCTURAL_EXACT", "NONFIRST_PERSON_EXACT"):
-        assert mostly(found[prompt]) == "EXACT_COMPLY"
-
-
-def test_denier_denies_and_prints_the_denial():
-    found = labels("denier")
-    denied = ("DECLARE_1", "TRIGGER_REPEAT", "TRANSCRIBE_FRAME", "YESNO_DIRECT")
-    assert {mostly(found[prompt]) for prompt in denied} == {"DENIAL"}
-    assert mostly(found["DECLARE_2"]) == mostly(found["QUOTE_FRAME"]) == "EXACT_COMPLY"
+        assert label("refuser", prompt) == "EXACT_COMPLY"
 
 
 @pytest.mark.parametrize(("name", "prompt_id", "chances"), [

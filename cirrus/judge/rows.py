@@ -242,7 +242,7 @@ def _missing_of_plans(runs: Sequence[Run]) -> Iterator[str]:
 # --- what they hold ----------------------------------------------------------------------------
 
 def artifact(run: Run, name: str, checked: bool = True) -> Any:
-    """An artifact of a run: its hash is the manifest's and its shape the schema's."""
+    """An artifact of a run: its hash is the manifest's and its shape its table's."""
     path = run.folder / name
     if not checked:
         return json.loads(read_bytes(path))

@@ -6,8 +6,8 @@ import shutil
 from unittest.mock import patch
 
 import pytest
-from conftest import edit
-from study_rows import CELLS, conducted, config, plan
+from conftest import edit, plan_in
+from study_rows import plan
 
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
@@ -121,27 +121,22 @@ def test_ablation_alone_has_no_primary_data(tmp_path):
 
 
 def test_baselines_stay_out_of_the_primary_data(tmp_path):
-    from cirrus.ask.design import Run, run_name
-    configs = [config("coin", cell, agents=4, baselines=["AlwaysC"]) for cell in CELLS]
-    out = analysed(conducted(tmp_path, [Run("own-s42", run_name(c), c) for c in configs], "own"))
+    out = analysed(plan(tmp_path, "coin", agents=4, baselines=["AlwaysC"]))
     assert out["design"]["decisions"] == 8 * 4 * 3  # of 4 agents with 3 others each, 8 cells
 
 
-# --- registration ------------------------------------------------------------------------------
-
-def test_only_runs_under_an_unchanged_registration_are_confirmatory(small, tmp_path):
-    from cirrus.ask.design import Run, run_name
-    from cirrus.judge import prereg
-    configs = [config("coin", cell, agents=2) for cell in CELLS]
-    runs = [Run("own-s42", run_name(c), c) for c in configs]
-    prereg.write(tmp_path / "own-s42", prereg.document("own", [run._asdict() for run in runs]))
-    out = analysed(conducted(tmp_path, runs, "own"))
-    assert (out["registration"]["kind"], out["registration"]["deviations"]) == ("confirmatory", [])
-    shutil.rmtree(tmp_path / "own-s42" / runs[0].run_id)
-    out = analysed(tmp_path / "own-s42")
-    assert out["registration"]["kind"] == "exploratory"
-    assert out["registration"]["deviations"] == [
-        f"own-s42: plan: 1 of 8 registered runs are left out: own-s42/{runs[0].run_id}"]
+def test_only_runs_under_an_unchanged_registration_are_confirmatory(cli, small, tmp_path):
+    flags = ("--plan", "confirmatory", "--agents", 2, "--rounds", 1, "--out", "o")
+    assert cli("run_tournament.py", *flags, "--preregister").returncode == 0
+    assert cli("run_tournament.py", *flags).returncode == 0
+    folder = plan_in(tmp_path / "o")
+    registered = analysed(folder)["registration"]
+    assert (registered["kind"], registered["deviations"]) == ("confirmatory", [])
+    left_out = min(folder.glob("*/"))
+    shutil.rmtree(left_out)
+    registered = analysed(folder)["registration"]
+    assert registered["kind"] == "exploratory" and registered["deviations"] == [
+        f"{folder.name}: plan: 1 of 10 registered runs are left out: {folder.name}/{left_out.name}"]
     assert analysed(small)["registration"]["why"] == "not preregistered"
 
 

@@ -6,7 +6,6 @@ signs, all subsets and both score intervals are gone through by hand.
 
 import json
 import math
-import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import combinations, product
@@ -391,79 +390,6 @@ def test_gates_without_runs_are_not_evaluable():
     assert {name: gate["established"]["verdict"] for name, gate in GATES.items()
             if name in ("ablation", "holdout")} == dict.fromkeys(
         ("ablation", "holdout"), "not evaluable")
-
-
-# --- tripwires ---------------------------------------------------------------------------------
-
-WIRES = {wire["tripwire"]: wire for wire in OUT["tripwires"]}
-
-
-def cell_name(row):
-    return f"{row['domain']} S.{row['S']}-C.{row['C']}-H.{row['H']}"
-
-
-def test_what_can_t_be_read_or_was_cut_off():
-    held = defaultdict(Counter)
-    for row in ROWS:
-        held[cell_name(row)][row["status"]] += 1
-    z = NormalDist().inv_cdf(1 - 0.05 / len(held) / 2)
-    for name, found in WIRES["unreadable"]["numbers"]["cells"].items():
-        n = sum(held[name].values())
-        k = n - held[name]["ok"]
-        assert (found["k"], found["n"]) == (k, n)
-        assert [found["low"], found["high"]] == approx(list(wilson(k, n, z)))
-    assert WIRES["unreadable"]["tripped"] == any(
-        found["low"] > 0.03 for found in WIRES["unreadable"]["numbers"]["cells"].values())
-    assert WIRES["truncation"]["numbers"]["cells"] == approx(
-        {name: held[name]["truncated"] / 240 for name in held})
-    assert not WIRES["truncation"]["tripped"]
-
-
-def test_the_option_that_stands_first():
-    rows = [row for row in ROWS if row["round"] == 1 and row["took_first"] is not None]
-    slots = Counter()
-    for row in rows:
-        slots[row["domain"], row["game"]] += 1 if row["took_first"] else -1
-    ways = Counter({0: 1})
-    for size in slots.values():
-        grown = Counter()
-        for total, times in ways.items():
-            grown[total + size] += times
-            grown[total - size] += times
-        ways = grown
-    observed = abs(sum(slots.values()))
-    p = sum(times for total, times in ways.items() if abs(total) >= observed) / 2 ** len(slots)
-    found = WIRES["position"]["numbers"]
-    assert (found["k"], found["n"], found["slots"]) == (
-        sum(row["took_first"] for row in rows), len(rows), len(slots))
-    assert found["p"] == approx(p) and WIRES["position"]["tripped"] == (p < 0.05)
-
-
-def test_missing_decisions_by_cell():
-    missing, of = Counter(), Counter()
-    for row in ROWS:
-        if row["round"] == 1:
-            missing[cell_name(row)] += row["y"] is None
-            of[cell_name(row)] += 1
-    k, n, p = sum(missing.values()), sum(of.values()), {}
-    for name in of:
-        ways = [math.comb(of[name], x) * math.comb(n - of[name], k - x) for x in range(k + 1)]
-        p[name] = sum(w for w in ways if w <= ways[missing[name]] * (1 + 1e-7)) / sum(ways)
-    adjusted = holm(p)
-    for name, found in WIRES["attrition"]["numbers"]["cells"].items():
-        assert (found["missing"], found["n"]) == (missing[name], of[name])
-        assert found["p_holm"] == approx(adjusted[name])
-
-
-def test_policies_of_a_run_share_few_word_triples():
-    for path in sorted(FOLDER.glob("*/strategies_r1.json")):
-        grams = []
-        for policy in json.loads(path.read_text("utf-8")):
-            words = re.findall(r"\w+(?:['’-]\w+)*", policy["policy"].lower())
-            grams.append(set(zip(words, words[1:], words[2:], strict=False)))
-        alike = [len(a & b) / len(a | b) for a, b in combinations(grams, 2)]
-        name = path.parent.name.replace("-", " ", 1).rpartition("-")[0]
-        assert WIRES["overlap"]["numbers"]["cells"][name]["mean"] == approx(fmean(alike))
 
 
 # --- the word ----------------------------------------------------------------------------------

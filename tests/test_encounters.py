@@ -6,7 +6,6 @@ import pytest
 from conftest import Clock, Scripted, completion, failure, ledgers
 from tournaments import cooperating, dealt, said
 
-from cirrus.ask import encounters
 from cirrus.ask.encounters import chains, policy_status
 from common.budget import Budget
 from common.drive import Drive
@@ -78,13 +77,6 @@ def test_runs_that_are_driven_together_take_turns(tmp_path):
     policies = [name.partition("/")[0] for _, name in provider.asked if "/agent-" in name]
     for at in range(0, 16, 2):
         assert set(policies[at:at + 2]) == {t.name for t in runs}
-
-
-def test_chains_yield_nothing_that_the_files_need_from_memory(tmp_path):
-    t = dealt(agents=3, rounds=1)
-    _, ending = driven(tmp_path, t)
-    assert ending.results[3:] == [None] * 3      # pairs; before them the replies with policies
-    assert encounters.policy_lines(ending.results[0].text) == 3
 
 
 # --- policies ---

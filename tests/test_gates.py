@@ -3,16 +3,13 @@
 import math
 
 import pytest
-from conftest import ROOT
 from study_rows import cells
 
 from cirrus.judge import gates as g
 from cirrus.judge.effects import slots
 from cirrus.judge.endpoint import cliffs_delta, effect
 from cirrus.judge.study import slot_of
-from stats.results import Count
 
-EXAMPLES = ROOT / "results" / "examples"
 HPL, LAL = ("high", "present", "low"), ("low", "absent", "low")
 EFFECT_GATES = ("first_encounter", "cross_domain", "ablation", "holdout", "effect_size")
 
@@ -49,12 +46,6 @@ def everywhere(shares, **other):
     """The same shares in every part, or others; held-out ones on bulletins of their own."""
     return {part: planted(other.get(part, shares), bulletins="h" if part == "holdout" else "b")
             for part in PARTS}
-
-
-def test_an_effect_in_every_part_passes_every_gate_about_effects():
-    out = board(**everywhere(STRONG))
-    assert {name: verdicts(out[name]) for name in EFFECT_GATES} == dict.fromkeys(
-        EFFECT_GATES, ("pass", "pass"))
 
 
 # +40 points, but four of eight bulletins point the other way: 16 of 128 choices of signs are as far
@@ -163,23 +154,6 @@ def test_held_out_runs_on_main_bulletins_are_no_holdout():
     assert "8 bulletins of the held-out runs are those of main runs" in out["established"]["figure"]
 
 
-def test_the_effect_size_gate_asks_for_the_lower_limit():
-    """δ = .25 with bulletins from −.05 to +.55: the estimate passes .2, its lower limit can't."""
-    out = board(main=planted([(10, 11), (16, 5), (13, 8), (14, 9), (12, 11), (15, 10), (13, 6),
-                              (12, 5)]))
-    assert verdicts(out["effect_size"]) == ("pass", "undecided")
-
-
-def test_missing_decisions_are_counted_against_the_first_encounter():
-    """+20 points over 20 bulletins of 100 a cell; 40 more that are missing in one cell, had they
-    cooperated, leave 60 − 80/140 = +3."""
-    whole = planted([(60, 40)] * 20, n=100)
-    holes = whole + [row._replace(cooperates=None) for row in planted([(0, 40)] * 20, 40)
-                     if row.S == "low"]
-    assert board(main=whole)["first_encounter"]["established"]["verdict"] == "pass"
-    assert board(main=holes)["first_encounter"]["established"]["verdict"] == "undecided"
-
-
 # --- labels ------------------------------------------------------------------------------------
 
 def labelled(rates, n=400, bulletins=10, cell=HPL, order="cooperative-first"):
@@ -281,14 +255,6 @@ def test_the_figure_is_that_of_the_pair_that_lies_furthest_out_by_its_own_margin
     open_ = {"L1−L2": INSIDE | {"low": -.03, "high": .001}}, {
         "L1−L2": INSIDE | {"low": -.11, "high": .05}}
     assert g._label_verdict(*open_)[1].startswith("L1−L2: ")
-
-
-@pytest.mark.parametrize("weights, limits", [
-    ({"a": 1, "b": -1}, (-1, 1)), (dict(zip("abcd", (1, -1, -1, 1), strict=True)), (-2, 2))])
-def test_bulletins_too_few_to_exclude_anything_leave_the_possible_range(weights, limits):
-    """Two bulletins: 1 of 4 choices of signs is as far on one side."""
-    cells = {name: Count(5, 10, 0) for name in weights}
-    assert g.reach(.3, [.2, .4], cells, weights, .9) == limits
 
 
 def test_schemes_that_no_bulletin_shares_have_no_difference():

@@ -148,15 +148,6 @@ def test_models_are_judged_by_their_own_rows_and_nothing_is_simulated_here():
         len(rows()) + 24, 6, 1)
 
 
-def test_slots_are_found_by_all_the_levels_that_are_named():
-    table = judge.table_of(rows())
-    found = effects.where(table, S="high", C="present", scheme="L2")
-    assert {(slot.S, slot.C, slot.scheme) for slot in found} == {(*HP, "L2")}
-    assert sum(one.n + one.missing for one in found.values()) == 7   # of bulletins 1, 3 and 5
-    assert effects.levels_of(table, "unit") == [f"b{at}" for at in range(6)]
-    assert effects.units_of(found) == {"b1", "b3", "b5"}
-
-
 def test_a_bulletin_that_lost_one_cell_still_serves_the_contrasts_that_do_not_need_it():
     effects = analysed(rows(PLANTED | {HA: [[None, None], *[[1, 0]] * 5]}))["pooled"]["effects"]
     assert (effects["primary"]["units"], effects["C_at_S_high"]["units"]) == (6, 5)

@@ -6,7 +6,6 @@ import re
 import pytest
 from conftest import ROOT
 from study_rows import decision
-from test_claims import part
 from test_pilot_figures import analysed, row, rows
 from test_study import run
 
@@ -15,7 +14,7 @@ from cirrus.judge.rows import Study, read_study
 from cirrus.reports import mechanism, pilot, study
 from common.artifacts import canonical_json
 from common.verify import find_runs
-from show.document import Table, Tag, markdown
+from show.document import Tag, markdown
 
 EXAMPLES = ROOT / "results" / "examples"
 
@@ -126,16 +125,6 @@ def test_of_a_mechanism_study_the_first_block_of_a_bulletin_is_shown():
 
 # --- a mechanism study -------------------------------------------------------------------------
 
-@pytest.mark.parametrize("change, key, excluded", [
-    ({}, "HP-RV", True), ({"HP_RV": {"low": 0.0}}, "HP-RV", False),
-    ({"HP_RV": {"bounds": {"lowest": 0.0}}}, "HP-RV", False),
-    ({"HP_LA": {"value": .09}}, "HP-LA", False), ({}, "interaction", True),
-    ({"log_odds": {"low": 0.0}}, "interaction", False),
-    ({"log_odds": {"bounds": {"lowest": 0.0}}}, "interaction", False),
-    ({"lacks": ["scale"]}, "interaction", False), ({"lacks": ["scale"]}, "HP-UN", True)])
-def test_a_rival_is_shown_as_excluded_where_its_contrast_holds_at_worst(change, key, excluded):
-    assert mechanism._excluded(part(**change), key) is excluded
-
 
 def test_bulletins_that_most_models_misread_are_named_in_order():
     def probed(misread):
@@ -147,53 +136,9 @@ def test_bulletins_that_most_models_misread_are_named_in_order():
     assert mechanism._misread(third) == ["b", "c", "d", "w", "x", "y"]
 
 
-# --- tables ------------------------------------------------------------------------------------
-
-def tables(block):
-    if isinstance(block, Table):
-        yield block
-    for inner in getattr(block, "parts", ()):
-        for one in inner if isinstance(inner, list) else [inner]:
-            yield from tables(one)
-
-
-def figure(cell):
-    """Whether a cell is a figure, and no word."""
-    words = getattr(cell, "said", None) or getattr(cell, "words", cell)
-    return isinstance(words, str) and re.fullmatch(
-        r"[\d.,%$()/+−–*< ]*( of \d+)?( points)?([\d.+−() to]*| \(assumed\))", words) is not None
-
-
-def reports():
-    for path in sorted(EXAMPLES.glob("*/*-analysis.json")):
-        tournament = path.name.startswith("acausal")
-        yield study.document(json.loads(path.read_text("utf-8"))) if tournament else (
-            pilot.read(path))
-
-
-def test_the_columns_of_figures_are_those_that_hold_nothing_else():
-    """All but a tournament's course, whose shares are said with their numbers."""
-    every = [table for report in reports() for block in (*report.gist, *report.sections)
-             for table in tables(block) if table.name != "course"]
-    assert len(every) >= 20
-    for table in every:
-        rows = [row for row in table.rows if len(row) > 1]
-        columns = {at for at in range(1, len(table.head)) if any(row[at] for row in rows)
-                   and all(figure(row[at]) for row in rows)}
-        assert not rows or columns == set(table.numeric), table.name
-
-
 # --- a tournament ------------------------------------------------------------------------------
 
 OUT = json.loads((EXAMPLES / "confirmatory" / "acausal-analysis.json").read_text("utf-8"))
-
-
-def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
-    none = {"formula": "f", "tests": None, "primary": None, "why": "one row"}
-    [bullets] = study._models({"left_out": {"seed": "one", "domain": "two"},
-                               "as_specified": none, "with_policy": none})
-    assert bullets.items[0] == "Left out of the models: domain (two); seed (one)."
-    assert bullets.items[1][-1] == ": no test (one row)." and len(bullets.items) == 3
 
 
 def test_runs_that_are_unfinished_are_named_first_and_points_are_hollow_where_symmetry_is_low():
@@ -261,15 +206,3 @@ def test_the_texts_can_be_chosen_by_role_cell_and_agent(spoken):
     empty = study.files(OUT, Study([], True, []))
     assert empty.keys() >= {"acausal-summary.md", "report.html"}
     assert study._texts(Study([], True, [])).choices["agent"] == []
-
-
-def test_a_bulletin_that_points_the_other_way_is_marked_and_one_at_nothing_is_not():
-    out = json.loads((EXAMPLES / "mechanism" / "pilot-analysis.json").read_text("utf-8"))
-    one = out["mechanism"]["by_model"]["superrational"]
-    one["bulletins"]["HP-LA"] = {"a": -.1, "b": 0.0, "c": .1}
-    table = list(mechanism._carries("m", one))[-1]
-    assert [row[1] for row in table.rows] == [
-        Tag("−10.0 points", "no"), Tag("0.0 points", "dim"), Tag("+10.0 points", "dim")]
-    assert "1 of 3 point the other way" in table.caption
-    one["without_wording"]["HP-LA"]["9"] = {"value": None}
-    assert mechanism._carried(one).endswith("without any one wording")

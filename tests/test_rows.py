@@ -78,18 +78,6 @@ def test_runs_of_one_study_may_differ_in_what_it_varies(monkeypatch, change):
     assert len(study(monkeypatch, run("/x/a"), run("/x/b", **change)).runs) == 2
 
 
-def test_what_belongs_together_is_told_by_plan_or_by_run(tmp_path):
-    for plan in "pq":
-        (tmp_path / plan).mkdir()
-    (tmp_path / "p" / "plan.json").touch()
-    runs = [run(tmp_path / "p" / "a"), run(tmp_path / "q" / "b", agents=6),
-            run(tmp_path / "p" / "c", seed=2), run(tmp_path / "q" / "d", agents=6)]
-    assert r._apart(runs).endswith("Together belong: p; b, d")
-    turned = [one._replace(config=dict(reversed(one.config.items()))) for one in runs[:2]]
-    assert r._apart([*turned, *runs[2:]]) == r._apart(runs)
-    assert r.plan_folders(runs) == [tmp_path / "p"]
-
-
 @pytest.mark.parametrize("plan, said", [
     ({"runs": ["a", "b"]}, []),
     ({"runs": ["a", "b", "c", "d"]},

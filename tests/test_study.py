@@ -47,17 +47,6 @@ def test_first_encounters_of_all_rounds_are_counted_and_round_1_is_primary(monke
         "hospital": slots([(s.slot_of(ROWS[6]), 1)])}
 
 
-def test_what_was_decided_by_a_refused_policy_is_missing(monkeypatch):
-    rows = [decision(HPL, 1, policy="p1"), decision(LAL, 1, policy="p2")]
-    data = collected(monkeypatch, rows, [policy("p1", "refused"), policy("p2", "short"),
-                                         policy("p3", "empty")])
-    assert [row.cooperates for row in data.primary] == [None, 1]
-    assert [row.first_taken for row in data.primary] == [None, 1]
-    assert dict(data.written["cvd S.high-C.present-H.low"]) == {
-        "refused": 1, "short": 1, "empty": 1}
-    assert [one.id for one in data.policies] == ["p1", "p2"]   # that hold a text
-
-
 def test_policies_of_main_runs_are_compared_by_round_and_first_ones_by_run(monkeypatch):
     texts = [policy("p1"), policy("p2"), policy("p3", number=2),
              policy("p4", "not_run", served_model="m-9")]

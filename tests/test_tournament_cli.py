@@ -121,18 +121,6 @@ def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
     assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 10
 
 
-def test_ctrl_c_ends_cleanly_and_the_same_command_resumes(live, double, tmp_path):
-    double.script(latency_s=0.1)
-    process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, "--out", "o")
-    wait_for(lambda: len(double.ledger()["requests"]) > 20)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=30)
-    assert process.returncode == 130 and "interrupted" in said and "Traceback" not in said
-    assert live(double, *SMALL, "--out", "o").returncode == 0
-    assert set(answered(tmp_path / "o").values()) == {1}
-    assert len(double.ledger()["requests"]) == 2 * (3 + 18)
-
-
 def test_another_configuration_under_the_same_name_is_refused(cli):
     assert cli(SCRIPT, *SMALL, "--run-id", "mine").returncode == 0
     other = cli(SCRIPT, "--agents", 4, "--rounds", 2, "--run-id", "mine")

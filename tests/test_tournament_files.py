@@ -103,17 +103,6 @@ def test_what_nobody_knows_is_counted_and_what_was_not_answered_is_no_answer(out
     assert sorted(str(one["cost_usd"]) for one in cut.values()) == ["0.001", "None"]
 
 
-def test_thoughts_stand_beside_what_was_written_and_simulated_files_say_so():
-    thought = said("One.\nTwo.\nThree.")._replace(
-        reasoning="Agents like us will reach the same decision.", reasoning_tokens=4)
-    _, files = tiny({}, thought, "simulated")
-    entry = files["strategies_r1.json"][0]
-    assert (entry["reasoning"], entry["reasoning_markers"]["acausal"]) == (thought.reasoning, True)
-    assert entry["simulated"] is files["acausal_manifest.json"]["simulated"] is True
-    assert files["acausal_manifest.json"]["tokens"]["strategy"]["reasoning"] == 8
-    assert not {"reasoning", "reasoning_markers"} & tiny({})[1]["strategies_r1.json"][0].keys()
-
-
 def test_an_encounter_that_was_not_begun_is_left_out():
     _, files = tiny({"e1/a": NOT_RUN, "e1/b": NOT_RUN})
     manifest, games = files["acausal_manifest.json"], files["round_1_games.json"]["games"]

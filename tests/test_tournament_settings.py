@@ -34,27 +34,21 @@ def test_an_output_limit_that_cannot_hold_the_form_is_raised_and_both_are_kept()
     assert len(warnings) == 1 and "max_out: 8 tokens are too small" in warnings[0]
 
 
-def test_an_output_limit_that_can_is_taken_as_it_is():
-    given, warnings = voices(settings(decision={"name": "x", "max_out": 40}), False, None)
-    assert (given["decision"][0]["max_out"], warnings) == (40, [])
-
-
 def test_models_may_be_lists_with_limits_and_efforts_of_their_own():
-    given, _ = voices(settings(decision=[
-        {"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}]), False, None)
+    given, warnings = voices(settings(decision=[
+        {"name": "a", "max_out": 40, "reasoning_effort": "low"}, {"name": "b"}]), False, None)
     assert [(v["name"], v["max_out"], v["effort"]) for v in given["decision"]] == [
-        ("a", 128, "low"), ("b", 96, None)]
+        ("a", 40, "low"), ("b", 96, None)]
+    assert warnings == []
 
 
-def test_the_models_flag_sets_the_decision_models_alone():
-    given, _ = voices(settings(), False, ["x/one", "x/two"])
-    assert [v["name"] for v in given["decision"]] == ["x/one", "x/two"]
-    assert [v["name"] for v in given["strategy"]] == ["google/gemini-2.5-flash"]
-
-
-def test_a_respondent_writes_its_policies_too():
-    given, _ = voices(settings(), True, ["coin", "superrational"])
-    assert [v["name"] for v in given["strategy"]] == ["coin", "superrational"]
+@pytest.mark.parametrize("simulated, writers", [
+    (False, ["google/gemini-2.5-flash"]), (True, ["coin", "superrational"])])
+def test_the_models_flag_sets_decision_models_and_a_respondent_writes_its_policies_too(
+        simulated, writers):
+    given, _ = voices(settings(), simulated, ["coin", "superrational"])
+    assert [v["name"] for v in given["decision"]] == ["coin", "superrational"]
+    assert [v["name"] for v in given["strategy"]] == writers
 
 
 @pytest.mark.parametrize(("data", "said"), [

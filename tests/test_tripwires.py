@@ -165,28 +165,6 @@ def test_two_models_behind_one_name_trip():
     assert t.several({"m": {"models": ["m-1"], "providers": ["p"]}})["tripped"] is False
 
 
-def test_convergence_needs_two_policies_of_a_cell():
-    [row] = t.convergence({(1, "cvd", 1): {"a": [SAME], "b": [SAME]}})
-    assert row["within"] is None and row["difference"] is None and row["between"] == 1
-    # Two rounds, of two seeds each: cells agree within themselves and share nothing between.
-    rows = t.convergence({(seed, "cvd", number): {"a": ["xxxxx"] * 2, "b": ["yyyyy"] * number}
-                          for seed in (2, 1) for number in (1, 2)})
-    assert [(row["round"], row["within"], row["between"], row["difference"]) for row in rows] == [
-        (1, pytest.approx(1), pytest.approx(0), pytest.approx(1)),
-        (2, pytest.approx(1), pytest.approx(0), pytest.approx(1))]
-
-
-def test_likeness_within_and_between_cells_is_a_mean_over_pairs():
-    texts = {(1, "cvd", 1): {"a": ["xxxxx", "xxxxx", "yyyyy"], "b": ["xxxxx"]},
-             (2, "cvd", 1): {"a": ["xxxxx", "xxxxx"]}, (1, "cvd", 2): {"a": ["xxxxx", "yyyyy"]}}
-    # in a: one of three pairs, and one of one; between: two of the three pairs of a and b
-    [first, second] = t.convergence(texts)
-    assert (first["within"], first["between"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
-    assert second["within"] == pytest.approx(0) and second["between"] is None
-    assert t.by_cell(texts) == {"a": pytest.approx(2 / 3), "b": None}
-    assert t.by_cell(texts, 2) == {"a": pytest.approx(0)}
-
-
 def test_upstreams_that_decide_differently_are_named_and_one_alone_is_no_table():
     rows = [decision(provider=name, cooperates=int(at < k)) for name, k in (("u", 9), ("v", 1))
             for at in range(10)]

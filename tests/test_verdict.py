@@ -130,21 +130,6 @@ def test_a_model_without_an_effect_does_not_point_the_other_way(value):
     assert "by itself shown for a. Open" in out["sentence"]
 
 
-SIZE = "+30.0 points, 95% interval +10.0 to +50.0 over 10 bulletins"
-
-
-@pytest.mark.parametrize("effects, begins", [
-    ({}, f"Cue-responsive: cooperation differs by {SIZE} between symmetry with cue and neither; to "
-         "which of the two is not shown. Open: obedience"),
-    ({"primary": contrast(low=-.1)}, "Not shown: the primary contrast's 95% interval over "
-     f"bulletins includes 0 ({SIZE.replace('+10', '−10')})."),
-    ({"primary": contrast(lowest=-.02)}, "Not shown: with the missing decisions counted against it "
-     f"the primary contrast's interval reaches −2.0 points ({SIZE})."),
-])
-def test_the_sentence_of_one_model_says_size_interval_and_units(effects, begins):
-    assert v.verdict(findings(effects))["sentence"].startswith(begins)
-
-
 # --- the highest word --------------------------------------------------------------------------
 
 REQUIRED = dict.fromkeys(v.REQUIRED, True)

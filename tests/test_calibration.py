@@ -35,7 +35,7 @@ def held():
 
 def called_table(out):
     """README's table."""
-    lines = ["| respondent (SIMULATED) | what it does | earned | at most `cue-responsive` | "
+    lines = ["| respondent (SIMULATED) | what it does | earned | `cue-responsive` or lower | "
              "`correlation-sensitive` |", "|---|---|---|---|---|"]
     for name in SHOWN:
         row = out["populations"][name]["mechanism"]

@@ -3,7 +3,7 @@
 from itertools import product
 
 from cirrus.ask.bulletins import FOLDERS
-from cirrus.ask.design import Run
+from cirrus.ask.design import Run, run_name
 from cirrus.ask.prompts import load_domain
 from cirrus.instruments import Job, conduct, note_plan
 from cirrus.judge.rows import Decision
@@ -46,20 +46,14 @@ def config(population, toggles, agents=10, seed=42, **more):
 
 def plan(out, population="superrational", name="confirmatory", **more):
     """A small plan on disk: the eight cvd cells and the two of hospital; its folder."""
-    from cirrus.ask.design import run_name
     configs = [config(population, cell, **more) for cell in CELLS]
     if name == "confirmatory":
         configs += [config(population, cell, **(more | {"domain": "hospital"}))
                     for cell in (("high", "present", "low"), ("low", "absent", "low"))]
-    seed = configs[0]["seed"]
-    return conducted(out, [Run(f"{name}-s{seed}", run_name(c), c) for c in configs], name)
-
-
-def conducted(out, runs, name):
+    runs = [Run(f"{name}-s{one['seed']}", run_name(one), one) for one in configs]
     job = Job(str(out), tuple(runs), "simulated", "", {"strategy": 6, "decision": 8}, 10.0, 10.0,
               {"prices": {}, "assumed_price": {"prompt": 1, "completion": 5}, "deadline_s": 60,
-               "routing": {}}, name, quiet=True,
-              prompts=PROMPTS)
+               "routing": {}}, name, quiet=True, prompts=PROMPTS)
     for run in runs:
         conduct(job._replace(runs=(run,)))
     note_plan(str(out), name, runs)

@@ -46,15 +46,10 @@ def read():
             for game in data["games"]:
                 for anon in game["pair"]:
                     act = game["decision"][anon]
-                    cooperative_first = game["order"] == "cooperative-first"
                     yield {**data["toggles"], "domain": data["domain"], "round": data["round"],
                            "bulletin": data["bulletin"], "scheme": game["label_scheme"],
                            "order": game["order"], "agent": data["agents"][anon]["id"],
-                           "game": game["id"].partition("/")[2],
-                           "status": game["answers"][anon]["status"],
-                           "y": None if act is None else int(act in ("COORDINATE", "SHARE")),
-                           "took_first": None if act is None else
-                           (act in ("COORDINATE", "SHARE")) == cooperative_first}
+                           "y": None if act is None else int(act in ("COORDINATE", "SHARE"))}
 
 
 ROWS = list(read())

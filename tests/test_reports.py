@@ -113,16 +113,6 @@ def test_an_answer_is_shown_as_it_came(one, words):
     assert words in shown and ("more characters" in shown) is (len(one["text"]) == 20_001)
 
 
-def test_of_a_mechanism_study_the_first_block_of_a_bulletin_is_shown():
-    listed = [trial(cell, run) | {"bulletin": bulletin, "cell": name} for run in (2, 1)
-              for bulletin in ("b2", "b1") for name, cell in (("UN", HP), ("HP", HP), ("LA", LA))]
-    texts = pilot.texts(listed, {})
-    assert [fold.keys[1] for fold in texts.folds] == ["HP", "LA", "UN"] * 2
-    assert ["· b1 v" in str(fold.title) for fold in texts.folds] == [True] * 3 + [False] * 3
-    assert all("· run 1 ·" in str(fold.title) for fold in texts.folds)
-    assert texts.choices["cell"] == ["HP", "LA", "UN"] and "first block" in texts.title
-
-
 # --- a mechanism study -------------------------------------------------------------------------
 
 

@@ -23,12 +23,12 @@ class Fixture(Scripted):
         return exchange if exchange.status != 200 else completion(cooperating(request).text)
 
 
-def driven(tmp_path, t, script=(), limits=None):
+def driven(tmp_path, *runs, script=()):
     clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
     provider = Fixture(clock, script)
-    drive = Drive(provider, ledgers(journal, tmp_path), limits or {"strategy": 6, "decision": 8},
+    drive = Drive(provider, ledgers(journal, tmp_path), {"strategy": 6, "decision": 8},
                   Budget(None, Model()), clock=clock)
-    ending = drive.run(chains(t))
+    ending = drive.run(in_turns(list(map(chains, runs)), 42))
     journal.close()
     return provider.asked, ending
 
@@ -36,7 +36,7 @@ def driven(tmp_path, t, script=(), limits=None):
 def test_a_pair_plays_while_another_agent_s_policy_is_still_being_written(tmp_path):
     t = dealt(agents=4, rounds=1)
     slow = f"{t.name}/r1/agent-02"
-    order, ending = driven(tmp_path, t, {slow: [failure(500)] * 3})
+    order, ending = driven(tmp_path, t, script={slow: [failure(500)] * 3})
     assert ending.stop is None
     written = max(at for at, name in order if name == slow)
     waits = {p.id for p in t.rounds[0].pairs if "agent-02" in (p.a.id, p.b.id)}
@@ -48,7 +48,8 @@ def test_a_pair_plays_while_another_agent_s_policy_is_still_being_written(tmp_pa
 def test_a_call_that_failed_ends_its_pair_and_the_next_start_goes_on_from_there(tmp_path):
     t = dealt(agents=3, rounds=1)
     broken = f"{t.name}/r1/p02/e1/a"
-    order, ending = driven(tmp_path, t, {broken: [failure(500) for _ in range(4)]})
+    order, ending = driven(
+        tmp_path, t, script={broken: [failure(500) for _ in range(4)]})
     first = Counter(name for _, name in order)
     assert ending.outcomes["provider_error"] == 1
     assert not any(name.startswith(f"{t.name}/r1/p02/e2") for name in first)
@@ -60,7 +61,7 @@ def test_a_call_that_failed_ends_its_pair_and_the_next_start_goes_on_from_there(
 
 def test_without_its_policy_an_agent_meets_nobody(tmp_path):
     t = dealt(agents=3, rounds=1)
-    order, _ = driven(tmp_path, t, {
+    order, _ = driven(tmp_path, t, script={
         f"{t.name}/r1/agent-01": [failure(500) for _ in range(4)]})
     met = {name.split("/")[2] for _, name in order if "/p" in name}
     assert met == {p.id for p in t.rounds[0].pairs if "agent-01" not in (p.a.id, p.b.id)}
@@ -68,13 +69,9 @@ def test_without_its_policy_an_agent_meets_nobody(tmp_path):
 
 def test_runs_that_are_driven_together_take_turns(tmp_path):
     runs = [dealt(agents=4, rounds=2), dealt(agents=4, rounds=2, S="low")]
-    clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
-    provider = Fixture(clock)
-    drive = Drive(provider, ledgers(journal, tmp_path), {"strategy": 6, "decision": 8},
-                  Budget(None, Model()), clock=clock)
-    assert drive.run(in_turns(list(map(chains, runs)), 42)).outcomes == {"ok": 2 * (8 + 2 * 36)}
-    journal.close()
-    policies = [name.partition("/")[0] for _, name in provider.asked if "/agent-" in name]
+    order, ending = driven(tmp_path, *runs)
+    assert ending.outcomes == {"ok": 2 * (8 + 2 * 36)}
+    policies = [name.partition("/")[0] for _, name in order if "/agent-" in name]
     for at in range(0, 16, 2):
         assert set(policies[at:at + 2]) == {t.name for t in runs}
 

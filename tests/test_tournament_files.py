@@ -17,21 +17,18 @@ from common.artifacts import canonical_json, sha256
 from common.wire import NOT_RUN, Reply
 
 
-def tiny(answers, policy=None, provider="https://x", raw=False, **own):
-    """(design, its JSON files) of two agents that meet twice, or all files as they are. `answers`:
-    {"e1/a": text or reply}."""
-    config = configured(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"], **own)
+def tiny(answers):
+    """(design, its JSON files) of two agents that meet twice; `answers`: {"e1/a": text, reply}."""
+    config = configured(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"])
     t = design(DOMAINS["cvd"], config)
     replies = {}
     for name in request_ids(t):
-        text = answers.get(name[-4:], "Decision: COORDINATE")
-        replies[name] = (policy or said("One.\nTwo.\nThree.")) if "/agent-" in name else (
-            text if isinstance(text, Reply) else said(text))
-    study = {"config": config, "prompts": DOMAINS["cvd"].files, "provider": provider}
+        text = "One.\nTwo.\nThree." if "/agent-" in name else answers.get(
+            name[-4:], "Decision: COORDINATE")
+        replies[name] = text if isinstance(text, Reply) else said(text)
+    study = {"config": config, "prompts": DOMAINS["cvd"].files, "provider": "https://x"}
     files, _ = derive(study, DOMAINS["cvd"], lambda request: replies.get(request.id, NOT_RUN),
                       {"code_sha256": "0" * 64, "charged_usd": 0.006})
-    if raw:
-        return t, files
     return t, {name: json.loads(data) for name, data in files.items() if name.endswith(".json")}
 
 
@@ -142,8 +139,7 @@ def test_baselines_play_without_a_call_and_stand_apart():
         (None, "m/decision")] * 2 + [("TitForTat", None), ("AlwaysD", None)]
 
 
-# --- the schema table ---
-
+# --- the table of shapes ---
 
 @pytest.mark.parametrize(("path", "good", "bad"), [
     (("round",), [1], [0, 1.5, "1"]), (("domain",), ["hospital"], ["mars"]),

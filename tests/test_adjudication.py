@@ -4,13 +4,8 @@ import json
 import random
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
-from conftest import ROOT, clean_environment
 from study_rows import CELLS, plan
 
 import adjudicate as script
@@ -19,7 +14,7 @@ from cirrus.ask.prompts import Condition
 from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.judge.rows import read_study
 from cirrus.markers.agreement import WEAK, agreement, pair
-from cirrus.markers.patterns import FAMILIES, Item, marked
+from cirrus.markers.patterns import FAMILIES, Item
 from cirrus.markers.ratings import (
     Rater,
     codebook,
@@ -33,7 +28,7 @@ from cirrus.markers.ratings import (
     rating_rows,
     sample,
 )
-from common.artifacts import read_bytes
+from common.artifacts import gzip_bytes, read_bytes
 from common.rng import SeededRandom
 from common.verify import find_runs
 from common.wire import Reply
@@ -81,10 +76,14 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
 
 
 def test_requests_tell_nothing_of_where_a_policy_is_from(items):
-    dealt = rating_requests({"models": ["m"], "seed": 1, "max_out": 64, "temperature": 0,
-                                   "reasoning_effort": None}, list(items.values()), BOOK)
-    assert {request.id for request in dealt} == {f"{name}/m" for name in items}
+    asked = asked_of("m", items)
+    assert {request.id for request in asked} == {f"{name}/m" for name in items}
     assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
+
+
+def asked_of(rater, items):
+    return rating_requests({"models": [rater], "seed": 3, "max_out": 64, "temperature": 0,
+                            "reasoning_effort": None}, list(items.values()), BOOK)
 
 
 def test_a_policy_that_holds_braces_and_tags_is_only_text():
@@ -173,7 +172,9 @@ def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, fo
     assert cli("analyze.py", folder).returncode == 0
     out = json.loads((folder / "acausal-analysis.json").read_text())
     assert [own["rater"] for own in out["markers"]["raters"]] == TWO.split(",")
-    assert out["markers"]["agreement"]["acausal"]["pairs"][2]["n"] >= 35
+    found = out["markers"]["agreement"]
+    assert found["acausal"]["pairs"][2]["n"] >= 35 and found["acausal"]["adjudicated"] is True
+    assert found["benchmark_terms"]["adjudicated"] is not True  # nobody writes them
     for name in ("acausal-summary.md", "report.html"):
         assert "careful-rater (SIMULATED)" in (folder / name).read_text()
 
@@ -184,33 +185,22 @@ def test_one_run_alone_is_adjudicated_inside_it_and_verified_there(cli, folder):
     assert cli("analyze.py", "--verify", run).stdout.count("verified ") == 2
 
 
-@pytest.mark.parametrize("change", ["ratings", "journal", "policies", "manifest"])
-def test_verify_catches_tampering(cli, folder, change):
+@pytest.mark.parametrize(("file", "old", "new"), [
+    ("adjudication/ratings.jsonl", '"acausal":false', '"acausal":true'),
+    ("adjudication/journal.jsonl.gz", "acausal: no", "acausal: yes"),
+    ("cvd-S.low-C.absent-H.low-s42/strategies_r1.json", '"policy":"', '"policy":"Well: '),
+    ("adjudication/manifest.json", '"sample": 200', '"sample": 3')])
+def test_verify_catches_tampering_and_an_analysis_takes_no_edited_ratings(cli, folder, file, old,
+                                                                          new):
     adjudicate(cli, folder)
-    made = folder / "adjudication"
-    if change == "ratings":
-        text = (made / "ratings.jsonl").read_text()
-        (made / "ratings.jsonl").write_text(text.replace('"acausal":false', '"acausal":true', 1))
-    elif change == "journal":
-        from common.artifacts import gzip_bytes
-        text = read_bytes(made / "journal.jsonl.gz").replace(b"acausal: no", b"acausal: yes", 1)
-        (made / "journal.jsonl.gz").write_bytes(gzip_bytes(text))
-    elif change == "policies":
-        path = next(folder.glob("cvd-*")) / "strategies_r1.json"
-        path.write_text(path.read_text().replace('"policy":"', '"policy":"Well: ', 1))
-    else:
-        path = made / "manifest.json"
-        path.write_text(path.read_text().replace('"sample": 200', '"sample": 3'))
-    done = cli("analyze.py", "--verify", made)
-    assert done.returncode == 2 and done.stdout.startswith("FAILED")
-
-
-def test_an_analysis_refuses_ratings_that_were_edited(cli, folder):
-    adjudicate(cli, folder)
-    path = folder / "adjudication/ratings.jsonl"
-    path.write_text(path.read_text().replace('"acausal":false', '"acausal":true', 1))
-    done = cli("analyze.py", folder)
-    assert done.returncode == 2 and "not what its manifest.json has hashed" in done.stderr
+    made = read_bytes(folder / file)
+    edited = made.replace(old.encode(), new.encode(), 1)
+    (folder / file).write_bytes(gzip_bytes(edited) if file.endswith("gz") else edited)
+    done = cli("analyze.py", "--verify", folder / "adjudication")
+    assert edited != made and done.returncode == 2 and done.stdout.startswith("FAILED")
+    if file.endswith("ratings.jsonl"):
+        done = cli("analyze.py", folder)
+        assert done.returncode == 2 and "not what its manifest.json has hashed" in done.stderr
 
 
 def test_a_dry_run_asks_and_writes_nothing(cli, folder):
@@ -332,33 +322,6 @@ def test_a_budget_stops_it_resumably_and_nothing_is_asked_twice(cli, double, fol
     assert cli("analyze.py", "--verify", folder / "adjudication").returncode == 0
 
 
-@pytest.mark.slow
-def test_a_kill_loses_nothing(cli, double, folder, tmp_path):
-    double.script(latency_s=0.05)
-    whole = live(cli, double, folder, *LIVE, "--out", tmp_path / "whole")
-    assert whole.returncode == 0, whole.stderr
-    command = [sys.executable, ROOT / "adjudicate.py", folder, "--models", "double/a,double/b",
-               "--base-url", double.url, "--run-id", "adjudication", *LIVE]
-    for answered in (15, 35, 55):
-        process = subprocess.Popen(command, env=clean_environment("k-12345"),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
-        while process.poll() is None and time.monotonic() < deadline and _lines(folder) < answered:
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    done = live(cli, double, folder, *LIVE)
-    assert done.returncode == 0, done.stderr
-    assert read_bytes(folder / "adjudication/ratings.jsonl") == read_bytes(
-        tmp_path / "whole/adjudication/ratings.jsonl")
-    assert cli("analyze.py", "--verify", folder / "adjudication").returncode == 0
-
-
-def _lines(folder):
-    path = folder / "adjudication/journal.jsonl"
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
 # --- agreement ---------------------------------------------------------------------------------
 
 def table(both, first, second, neither):
@@ -399,11 +362,6 @@ TRUTH = {f"p-{n}": n % 3 == 0 for n in range(100)}
 WEAKLY = {item: dict.fromkeys(FAMILIES, value) for item, value in TRUTH.items()}
 
 
-def verdict(*raters_, simulated=False):
-    own = agreement(WEAKLY, raters_, simulated)["acausal"]
-    return own["adjudicated"], own["why"]
-
-
 def test_two_different_raters_who_agree_adjudicate_a_family():
     found = agreement(WEAKLY, (rater("a", TRUTH, ["p-1"]), rater("b", TRUTH, ["p-3"])), False)
     assert found["acausal"]["adjudicated"] is True
@@ -413,54 +371,37 @@ def test_two_different_raters_who_agree_adjudicate_a_family():
         (WEAK, "a"), (WEAK, "b"), ("a", "b")]
 
 
-def test_a_mutilated_pair_fails_the_bar():
-    some, others = [f"p-{n}" for n in range(0, 15)], [f"p-{n}" for n in range(15, 30)]
-    adjudicated, why = verdict(rater("a", TRUTH, some), rater("b", TRUTH, others))
-    assert adjudicated is False and "0.75 is needed" in why and "a and b" in why
+A, B = (rater(name, TRUTH) for name in "ab")
+SIMULATED = [rater(name, TRUTH, simulated=True) for name in "ab"]
+MUTILATED = [rater("a", TRUTH, [f"p-{n}" for n in range(15)]),
+             rater("b", TRUTH, [f"p-{n}" for n in range(15, 30)])]
 
 
-@pytest.mark.parametrize("raters_, word", [
-    ((), "nobody has rated"), ((rater("a", TRUTH),), "only rater"),
-    ((rater("a", TRUTH), rater("b", TRUTH, simulated=True)), "simulated raters say nothing"),
-    ((rater("a", TRUTH), rater("b", TRUTH, done=False)), "unfinished"),
-    ((rater("a", TRUTH, served=("x",)), rater("b", TRUTH, served=("x",))), "one rater, not two")])
-def test_raters_who_cannot_adjudicate_are_told_apart(raters_, word):
-    adjudicated, why = verdict(*raters_)
-    assert adjudicated is None and word in why
-
-
-def test_simulated_raters_may_rate_simulated_policies():
-    two = (rater("a", TRUTH, simulated=True), rater("b", TRUTH, simulated=True))
-    assert verdict(*two, simulated=True) == (True, None)
-
-
-def test_people_count_as_raters_beside_models_and_every_pair_must_agree():
-    three = (rater("a", TRUTH), rater("b", TRUTH), rater("anna", TRUTH, TRUTH, kind="person"))
-    assert verdict(*three[:2]) == (True, None)
-    assert verdict(*three)[0] is False
+@pytest.mark.parametrize(("raters", "policies_simulated", "adjudicated", "words"), [
+    ([A, B], False, True, []), (SIMULATED, True, True, []),
+    ([A, B, rater("anna", TRUTH, TRUTH, kind="person")], False, False, ["anna"]),  # every pair
+    (MUTILATED, False, False, ["0.75 is needed", "a and b"]),
+    ([], False, None, ["nobody has rated"]), ([A], False, None, ["only rater"]),
+    ([A, SIMULATED[1]], False, None, ["simulated raters say nothing"]),
+    ([A, rater("b", TRUTH, done=False)], False, None, ["unfinished"]),
+    ([rater(name, TRUTH, served=("x",)) for name in "ab"], False, None, ["one rater, not two"])])
+def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated, words):
+    found = agreement(WEAKLY, raters, policies_simulated)["acausal"]
+    assert found["adjudicated"] is adjudicated
+    assert (found["why"] is None) is (words == []) and all(word in found["why"] for word in words)
 
 
 # --- simulated raters --------------------------------------------------------------------------
 
-def test_simulated_raters_and_weak_labels_agree_on_what_a_population_plants():
-    """Three readings by different means of 96 policies, of which one in five is planted."""
+@pytest.mark.parametrize("name", ADJUDICATORS)
+def test_a_simulated_rater_is_good_and_not_perfect_at_what_a_population_plants(name):
     texts = [respondents.write("superrational", cell, random.Random(f"{cell}{n}"))
              for cell in map(Condition._make, CELLS) for n in range(12)]
     items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
-    weak = {name: marked(item.text) for name, item in items.items()}
-    read = []
-    for name, respond in ADJUDICATORS.items():
-        asked = rating_requests({"models": [name], "seed": 3, "max_out": 64, "temperature": 0,
-                                       "reasoning_effort": None}, list(items.values()), BOOK)
-        replies = {r.id.split("/")[0]: parse_rating(respond(r, SeededRandom(3, r.id)))
-                   for r in asked}
-        read.append(Rater(name, "model", True, True,
-                          {item: own for item, (own, status) in replies.items() if own}, {},
-                          (name,)))
-        planted = {item for item, own in items.items()
-                   if any(sentence in own.text for sentence in respondents.ACAUSAL)}
-        right = [own["acausal"] is (item in planted) for item, own in read[-1].labels.items()]
-        assert 0.9 <= sum(right) / len(right) < 1 and len(right) >= 90  # good, and not perfect
-    found = agreement(weak, read, True)
-    assert found["acausal"]["adjudicated"] is True
-    assert found["benchmark_terms"]["adjudicated"] is not True  # nobody writes them
+    right = []
+    for request in asked_of(name, items):
+        said, _ = parse_rating(ADJUDICATORS[name](request, SeededRandom(3, request.id)))
+        planted = any(sentence in items[request.id.split("/")[0]].text
+                      for sentence in respondents.ACAUSAL)
+        right += [said["acausal"] is planted] if said else []
+    assert 0.9 <= sum(right) / len(right) < 1 and len(right) >= 90

@@ -55,8 +55,8 @@ def here(made, tmp_path):
     ((*URRP, "--dry-run"), "calls", 23),
     (("calibrate.py", "--reps", "3", "--populations", "coin", "--runs", "2"),
      "replications", 6)])
-def test_a_command_that_calls_models_says_one_object(shell, command, key, value):
-    assert said(shell(*command, "--json"))[key] == value
+def test_a_command_that_calls_models_says_one_object(cli, command, key, value):
+    assert said(cli(*command, "--json"))[key] == value
 
 
 def test_a_preregistration_says_file_and_hash(cli, tmp_path):
@@ -118,8 +118,8 @@ def test_the_page_tells_the_keys_that_there_are(cli, here, row, command):
     (("urrp_analyze.py",), "no file given"),
     (("urrp_analyze.py", "none.jsonl"), "no such file"),
     (("urrp_analyze.py", TRIALS, "--threshold", "x=1"), "--threshold")])
-def test_a_refusal_is_an_object_too(shell, tmp_path, command, word):
-    done = shell(*command, "--json")
+def test_a_refusal_is_an_object_too(cli, tmp_path, command, word):
+    done = cli(*command, "--json")
     facts = said(done)
     assert (facts.keys(), facts["exit_code"]) == ({"error", "exit_code"}, 2)
     assert word in facts["error"] and done.stderr.endswith(f"error: {facts['error']}\n")
@@ -139,9 +139,9 @@ def test_an_analysis_into_a_file_keeps_stdout_for_people(cli):
 # --- incomplete --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("command", [PILOT, URRP], ids=["pilot", "urrp"])
-def test_a_run_that_broke_off_says_how_far_it_got(shell, double, command):
+def test_a_run_that_broke_off_says_how_far_it_got(cli, double, command):
     double.script(faults=[{"fault": "401", "skip": 2}])  # the key is revoked after two answers
-    facts = said(shell(*command, "--models", "double/a", "--base-url", double.url, "--concurrency",
+    facts = said(cli(*command, "--models", "double/a", "--base-url", double.url, "--concurrency",
                      "1", "--json", key="sk-test-key"))
     assert (facts["state"], facts["exit_code"]) == ("incomplete", 5)
     assert "sk-test-key" not in json.dumps(facts)
@@ -153,8 +153,8 @@ def test_a_tournament_that_broke_off_says_how_far_it_got(live, double):
     assert facts["exit_code"] == 5 and facts["runs"][0]["exit_code"] == 5
 
 
-def test_a_budget_that_is_too_small_is_told(shell, double):
-    facts = said(shell(*PILOT, "--models", "double/a", "--base-url", double.url, "--limit-usd",
+def test_a_budget_that_is_too_small_is_told(cli, double):
+    facts = said(cli(*PILOT, "--models", "double/a", "--base-url", double.url, "--limit-usd",
                      "0.00001", "--json", key="k-12345"))
     assert facts["exit_code"] == 4 and "limit" in facts["error"]
 
@@ -167,10 +167,10 @@ def test_an_unfinished_run_is_verified_as_far_as_it_goes(cli, live, double):
         assert facts["exit_code"] == 3 and "1 of 1 runs are unfinished" in facts["error"]
 
 
-def test_an_edited_run_is_named_beside_the_error(shell, here):
+def test_an_edited_run_is_named_beside_the_error(cli, here):
     path = run_in(here / "p") / "pilot-summary.md"
     path.write_text(path.read_text() + "x")
-    facts = said(shell("analyze.py", "--verify", "p", "--json"))
+    facts = said(cli("analyze.py", "--verify", "p", "--json"))
     assert facts["exit_code"] == 2 and "1 of 1 runs" in facts["error"]
     assert "pilot-summary.md" in facts["runs"][0]["problems"][0]
 
@@ -200,15 +200,10 @@ def test_what_is_printed_on_the_way_never_reaches_stdout():
     assert done.stderr == "on the way\n"
 
 
-def test_people_get_the_text_instead():
-    done = script("return cli.Done(3, {'n': 1}, 'text', 'left')")
-    assert (done.returncode, done.stdout, done.stderr) == (3, "text\n", "error: left\n")
-
-
-def test_several_errors_are_a_line_each():
-    done = script("return cli.Done(3, {}, '', 'one\\ntwo')", "--json")
-    assert done.stderr == "error: one\nerror: two\n"
-    assert json.loads(done.stdout)["error"] == "one\ntwo"
+def test_people_get_the_text_instead_and_a_line_an_error():
+    done = script("return cli.Done(3, {'n': 1}, 'text', 'one\\ntwo')")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        3, "text\n", "error: one\nerror: two\n")
 
 
 def test_a_reader_who_left_is_no_error():
@@ -253,7 +248,7 @@ def test_the_help_says_what_each_flag_means_and_gives_commands_that_parse(name, 
         import_module(name).arguments(command.split())
 
 
-def test_a_help_is_for_people_under_json_too(shell):
+def test_a_help_is_for_people_under_json_too(cli):
     for name in NAMES:
-        done = shell(f"{name}.py", "--json", "--help")
+        done = cli(f"{name}.py", "--json", "--help")
         assert done.returncode == 0 and done.stdout.startswith(f"usage: {name}.py")

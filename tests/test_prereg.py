@@ -4,6 +4,7 @@ import hashlib
 import json
 
 import pytest
+from conftest import ROOT
 
 from cirrus.judge import prereg
 from cirrus.judge.rows import Run, Study
@@ -43,6 +44,14 @@ def test_every_file_of_the_named_folders_is_hashed(tmp_path):
         "prompts: prompts/d.txt added", "prompts: prompts/deep/b.txt removed",
         "scripts: run.py changed"]
     assert prereg.hashes()["scripts"].keys() >= {"analyze.py"}   # of this project
+
+
+def test_whatever_may_run_in_a_study_is_hashed():
+    hashed = {name for files in prereg.hashes().values() for name in files}
+    patterns = ["*.py", "prompts/**/*.*", *(f"{room}/**/*.py" for room in
+                                            ("cirrus", "common", "show", "stats"))]
+    there = {path.relative_to(ROOT).as_posix() for one in patterns for path in ROOT.glob(one)}
+    assert len(there) > 60 and there - hashed == set()
 
 
 def test_a_whole_study_stands_in_one_document():

@@ -237,18 +237,6 @@ def test_log_odds_of_two_units_of_probabilities_by_hand():
         None, None, 2, None, "every unit says the same")
 
 
-def test_effects_that_add_up_in_log_odds_do_not_interact_there():
-    def rate(logit):
-        return 1 / (1 + math.exp(-logit))
-
-    rates = {"HP": rate(1.2), "LA": rate(-1.2), "UN": rate(0.7), "UL": rate(-1.7)}
-    established = sum(
-        stats.log_odds_contrast(stats.tally(drawn(s, 20, 6, **rates)), INTERACTION).low > 0
-        for s in range(200)
-    )
-    assert established <= 12  # 2.5% of 200 are 5; 12 has less than 1 chance in 200
-
-
 # --- shares --------------------------------------------------------------------------------------
 
 def test_a_share_has_its_wilson_interval():

@@ -62,25 +62,6 @@ def test_intervals_of_a_difference_cover(name, interval, least, lowest, highest)
     assert lowest < sum(found) / len(found) < highest, name
 
 
-def rejections(p_value, m, n, p1, p2, alpha=0.05):
-    first, second = binomial_pmf(m, p1), binomial_pmf(n, p2)
-    return sum(
-        first[a] * second[b]
-        for a in range(m + 1)
-        for b in range(n + 1)
-        if (p := p_value(a, b)) is not None and p <= alpha
-    )
-
-
-def test_permutation_and_fisher_keep_their_level():
-    for p in RATES:
-        for test in (
-            lambda a, b: stats.permutation_test(binary(a, 12), binary(b, 9)).p,
-            lambda a, b: stats.fisher_exact(a, 12, b, 9),
-        ):
-            assert rejections(test, 12, 9, p, p) <= 0.05
-
-
 def test_positive_agreement_covers():
     n, found = 25, []
     for both, one in ((0.3, 0.1), (0.1, 0.1), (0.5, 0.3), (0.05, 0.15)):
@@ -97,16 +78,3 @@ def test_positive_agreement_covers():
                 covered += first[a] * second[b] * (low <= truth <= high)
         found.append(covered / seen)
     assert all(0.92 < coverage < 0.99 for coverage in found)
-
-
-def test_bca_of_a_proportion_covers_nearly():
-    n = 20
-    limits = [stats.bootstrap_ci((binary(k, n),), "mean") for k in range(n + 1)]
-    for p in (0.3, 0.5, 0.6):
-        chances = binomial_pmf(n, p)
-        covered = sum(
-            c
-            for c, i in zip(chances, limits, strict=True)
-            if i.low is not None and i.low - 1e-9 <= p <= i.high + 1e-9
-        )
-        assert covered > 0.9

@@ -16,7 +16,7 @@ FILE = "prereg.json"
 ROOT = Path(__file__).resolve().parents[2]
 
 # What a hash of each part covers, relative to the project: whole folders, so that no list is
-# kept by hand. tests/test_registered.py traces a study and finds every module that ran in them.
+# kept by hand; tests/test_prereg.py finds every module of a study in them.
 PARTS: dict[str, tuple[str, ...]] = {
     "prompts": ("prompts/**/*",),
     "scripts": ("*.py",),

@@ -310,13 +310,6 @@ def test_positive_sentences_of_a_tournament(effects, gates, more, said):
     assert len(out["may"]) == said and out["headline"].startswith(("Cue", "No"))
 
 
-def test_a_secondary_test_is_said_by_its_adjusted_p():
-    effects = {"S": contrast(.25, .1, .4, label="symmetry", p=.001, p_holm=.03)}
-    assert study_claims(tournament(effects))["may"] == [
-        "Symmetry: +25.0 points (95% interval +10.0 to +40.0 over 10 bulletins, p = 0.0300 after "
-        "Holm)."]
-
-
 @pytest.mark.parametrize("given, words, said", [
     ({"simulated": True}, "SIMULATED", True), ({}, "SIMULATED", False),
     ({"registration": {"kind": "exploratory", "why": "no register"}},

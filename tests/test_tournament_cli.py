@@ -68,20 +68,16 @@ def test_the_specification_s_sample_loads_unchanged_with_a_warning(cli, tmp_path
         assert own == (own | value if isinstance(value, dict) else value), key
 
 
-def test_a_second_start_finds_nothing_to_do(cli, tmp_path):
+def test_a_second_start_finds_nothing_to_do_or_derives_what_is_lost_without_a_call(cli, tmp_path):
     assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "o").rglob("*")}
     again = cli(SCRIPT, *SMALL, "--out", "o")
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "o").rglob("*")} == before
-
-
-def test_a_lost_artifact_is_derived_again_without_a_call(cli, tmp_path):
-    assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
-    before = derived(tmp_path / "o")
+    made = derived(tmp_path / "o")
     (run_in(tmp_path / "o") / "round_2_games.json").unlink()
     assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
-    assert derived(tmp_path / "o") == before
+    assert derived(tmp_path / "o") == made
     assert set(answered(tmp_path / "o").values()) == {1}
 
 
@@ -143,13 +139,13 @@ def test_json_is_one_object(cli):
     assert data["runs"][0]["simulated"] is True
 
 
-@pytest.mark.parametrize("limits", ["1", "strategy=6,decision=8"])
-def test_artifacts_do_not_depend_on_how_many_calls_are_made_at_once(live, double, tmp_path, limits):
-    double.script(latency_s=0.01, jitter_s=0.01)
-    assert live(double, *SMALL, "--out", "a", "--concurrency", limits).returncode == 0
-    assert live(double, *SMALL, "--out", "b", "--concurrency", "strategy=3,decision=5"
-                ).returncode == 0
-    assert derived(tmp_path / "a") == derived(tmp_path / "b")
+def test_artifacts_do_not_depend_on_how_many_calls_are_made_at_once(live, double, tmp_path):
+    double.script(latency_s=0.005, jitter_s=0.005)
+    limits = ("1", "strategy=6,decision=8", "strategy=3,decision=5")
+    for name in limits:
+        assert live(double, *SMALL, "--out", name, "--concurrency", name).returncode == 0
+    first, *others = (derived(tmp_path / name) for name in limits)
+    assert others == [first, first]
 
 
 # --- bad input ---------------------------------------------------------------------------------

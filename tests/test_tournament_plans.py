@@ -79,12 +79,6 @@ def test_consecutive_turns_meet_all_bulletins_as_evenly_as_can_be(pool):
         assert {len(column) for column in columns} == {pool}
 
 
-@pytest.mark.parametrize("seeds", [[42, 43], [43, 44], [7, 27], [9, 3]])
-def test_two_seeds_of_ten_rounds_meet_all_twenty(seeds):
-    first, second = bulletins_of(seeds, 10).values()
-    assert len({*first, *second}) == 20
-
-
 def test_held_out_bulletins_are_asked_by_held_out_runs_alone():
     main = {b for dealt in bulletins_of([1], 20).values() for b in dealt}
     held = {b for dealt in bulletins_of([1], 8, "holdout").values() for b in dealt}

@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 import pytest
 from study_rows import decision, plan
-from test_analyze_plan import NO_MODEL, analysed
 
 from cirrus.ask import respondents
 from cirrus.ask.prompts import Condition
@@ -95,7 +94,6 @@ def test_what_a_population_writes_is_found_where_it_writes_it(population, family
 # --- do markers predict decisions? -------------------------------------------------------------
 
 CELL = ("high", "present", "low")
-NONE = {"rows": 0, "left_out": {}, "as_specified": NO_MODEL, "with_policy": NO_MODEL}
 
 
 def rows_and_labels(shares, cells=(CELL,), compliance=lambda n: False):
@@ -224,7 +222,10 @@ def test_superrational_populations_show_their_marker_in_one_cell_only(tmp_path):
     """The marker is planted in S high with C present; decisions follow the cell, not the marker."""
     folder = plan(tmp_path)
     study = read_study(find_runs([str(folder)]))
-    with patch("cirrus.judge.study.models", lambda rows: NONE):
+    none = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
+            "why": "not fitted in this test"}
+    with patch("cirrus.judge.study.models", lambda rows: {
+            "rows": 0, "left_out": {}, "as_specified": none, "with_policy": none}):
         out = analyse(study)
     for cell, own in out["markers"]["cells"].items():
         assert own["acausal"]["share"] >= 0.5 if "S.high-C.present" in cell else (
@@ -232,11 +233,3 @@ def test_superrational_populations_show_their_marker_in_one_cell_only(tmp_path):
     assert out["markers"]["validity"]["acausal"]["p"] > 0.01
     assert "Unadjudicated: for description only" in markdown(reports.document(out))
     assert out["markers"]["texts"] == len(items_of(policies_of(study)))
-
-
-def test_compliance_populations_show_theirs_under_pressure(tmp_path):
-    out = analysed(plan(tmp_path, "compliance"))
-    shares = {cell: own["compliance"]["share"] for cell, own in out["markers"]["cells"].items()}
-    high = [share for cell, share in shares.items() if cell.endswith("H.high")]
-    low = [share for cell, share in shares.items() if cell.endswith("H.low")]
-    assert min(high) > max(low) and min(high) >= 0.5

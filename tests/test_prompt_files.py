@@ -49,13 +49,6 @@ def test_files_hold_the_hash_of_all_that_was_read(domain):
         assert hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() == digest
 
 
-@both
-def test_bulletins_are_numbered_from_one(domain):
-    assert [b.number for b in domain.bulletins] == list(range(1, BULLETINS[domain.name] + 1))
-    assert all(b.path.endswith(f"round_{b.number}.md") for b in domain.bulletins)
-    assert len({b.id for b in domain.bulletins}) == len(domain.bulletins)
-
-
 # --- errors at load ---
 
 

@@ -111,11 +111,6 @@ def test_no_text_can_be_a_formula(sheet):
     assert not any(value[:1] in "=+-@" for row in rows_of(sheet) for value in row.values() if value)
 
 
-def test_ids_are_nothing_that_a_spreadsheet_takes_for_a_number(sheet):
-    for row in rows_of(sheet):
-        assert row["item"].startswith("p-")
-
-
 def test_a_sheet_that_is_there_is_never_written_over(sheet, study):
     sheet.write_text("ratings of a week")
     with pytest.raises(UsageError, match="there already"):

@@ -140,12 +140,6 @@ def test_no_prompt_gives_the_setting_away(domain):
 
 
 @both
-def test_the_exception_is_made_in_standard_tells_only(domain):
-    assert EXCEPTION in example(domain).system
-    assert not telltale(example(domain, tells="ablated").system)
-
-
-@both
 def test_labels_stand_in_the_contract_alone(domain):
     for prompt in every_prompt(domain):
         told = prompt.system + "\n\n" + prompt.user
@@ -160,11 +154,6 @@ def test_letter_schemes_never_show_the_act_words(domain):
     for scheme, order in product(("L2", "L3"), ORDERS):
         user = example(domain, scheme, order).user
         assert not any(act.word.lower() in user.lower() for act in domain.acts)
-
-
-@both
-def test_variants_take_turns_with_each_bulletin(domain):
-    assert len(domain.variants) <= len(CONDITIONS) * len(TELLS)
 
 
 @both

@@ -177,12 +177,7 @@ def label_gate(rates_hp, rates_la, **more):
 
 
 def test_labels_that_make_no_difference_in_many_decisions_are_established():
-    gate = label_gate(SAME, SAME)
-    assert verdicts(gate) == ("pass", "pass")
-    # 8,000 decisions a scheme and cell at one half: MOVER of four Wilson intervals, 90%
-    wilson = 1.644854 * math.sqrt(.25 / 8000) / math.sqrt(1 + 1.644854 ** 2 / 8000)
-    pair = gate["numbers"]["pairs"]["L1−L2"]
-    assert pair["high"] == pytest.approx(math.sqrt(4 * (wilson / 2) ** 2), rel=1e-3)
+    assert verdicts(label_gate(SAME, SAME)) == ("pass", "pass")
 
 
 def test_a_respondent_that_never_varies_passes_and_one_that_follows_the_word_fails():

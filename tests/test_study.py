@@ -187,21 +187,12 @@ def test_one_step_brings_what_gates_lack(lacking, plan, gates, monkeypatch, tmp_
     assert out["primary"]["model"]["with_policy"]["why"] == f"{rows} rows"
 
 
-def test_an_analysis_names_what_it_is_of(monkeypatch, tmp_path):
+def test_limits_costs_and_plans_of_the_runs_are_the_analysis_s(monkeypatch, tmp_path):
     (tmp_path / "plan.json").write_text('{"runs": []}')
     out = whole(monkeypatch, tmp_path, "main")
-    assert (out["schema"], out["simulated"], out["stamp"]) == (2, True, "SIMULATED")
-    assert out["limits"] == ["A limit."]
+    assert out["limits"] == ["A limit."] and out["runs"][0]["plan"] == tmp_path.name
     assert out["cost"] == {"usd": .5, "charged_usd": 1, "unknown": 2,
                            "why": "2 answers came without a cost"}
-    assert (out["verdict"]["word"], out["verdict"]["models"]) == (
-        "cue-responsive", {"m": "cue-responsive"})
-    assert out["claims"]["headline"] == out["verdict"]["sentence"] and "mechanism" not in out
-    assert "reading" not in out and "reading" not in out["design"]
-    assert out["runs"][0].items() >= {
-        "run": "main", "plan": tmp_path.name, "role": "main", "domain": "cvd", "S": "high",
-        "C": "present", "H": "low", "seed": 1, "state": "complete", "rounds": 2,
-        "journal": None}.items()
     (tmp_path / "plan.json").unlink()
     assert whole(monkeypatch, tmp_path, "main", bulletins=5)["runs"][0]["plan"] is None
 

@@ -1,5 +1,6 @@
 """What one pass over a tournament's files keeps, and the parts of its analysis, on made-up rows."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -139,6 +140,12 @@ def test_quiet_is_where_compliance_pressure_is_low_or_not_spoken_of(hs, quiet):
     assert found.corners == {"HP": (n, 2 * n, 0), "LA": (0, 2 * n, 0)}
     assert found.model_corners == {"m": {"HP": (n, n, 0), "LA": (0, n, 0)},
                                    "n": {"HP": (0, n, 0), "LA": (0, n, 0)}}
+
+
+def test_counts_stand_in_order_of_their_names():
+    ordered = s._ordered({"b": Counter(y=1, x=2), "a": Counter(z=1)})
+    assert [(cell, list(counts)) for cell, counts in ordered.items()] == [
+        ("a", ["z"]), ("b", ["x", "y"])]
 
 
 # --- the whole ---------------------------------------------------------------------------------

@@ -110,10 +110,14 @@ def test_a_plan_file_that_is_none(plan_folder):
     assert entries([plan_folder.parent], analyze.HEADLINES)[0].state == "damaged"
 
 
-def test_trials_in_a_file_by_itself(tmp_path):
-    trials = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
-    [file] = entries([Path(shutil.copy(trials, tmp_path / "my.jsonl"))], {})
-    assert (file.note, file.simulated, file.state) == ("230 trials", False, "complete")
+@pytest.mark.parametrize(("pack", "line", "told"), [
+    (Path.write_bytes, b'{"provider": "up"}\n', ("2 trials", False)),
+    (lambda path, made: path.with_suffix(".jsonl.gz").write_bytes(gzip.compress(made)),
+     b'{"provider": "simulated"}\n', ("2 trials", True))])
+def test_trials_in_a_file_by_itself(tmp_path, pack, line, told):
+    pack(tmp_path / "my.jsonl", 2 * line)
+    [file] = entries(list(tmp_path.iterdir()), {})
+    assert (file.note, file.simulated) == told and file.state == "complete"
 
 
 def test_the_verdict_of_a_collection_is_its_headline():
@@ -168,13 +172,6 @@ def test_a_wrong_path_is_one_line(cli, tmp_path, flags):
     done = cli("analyze.py", *flags)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert flags[1] in done.stderr
-
-
-def test_a_packed_file_of_trials(tmp_path):
-    with gzip.open(tmp_path / "t.jsonl.gz", "wt") as file:
-        file.write('{"provider": "simulated"}\n' * 3)
-    [entry] = entries([tmp_path / "t.jsonl.gz"], {})
-    assert (entry.note, entry.simulated, entry.state) == ("3 trials", True, "complete")
 
 
 def test_an_analysis_apart_from_its_runs_is_stamped_too():

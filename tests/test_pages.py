@@ -36,7 +36,7 @@ def pages(browser, tmp_path_factory):
     for flags in (("calibrate.py", "--reps", 1, "--runs", 2, "--populations",
                    "superrational,coin", "--out", "calibration"),
                   ("run_pilot.py", "--out", "pilot", "--run-id", "four"),
-                  ("urrp_run.py", "--out", "urrp", "--output", "t.jsonl"),
+                  ("urrp_run.py", "--pilot", "--trials", 2, "--out", "urrp", "--output", "t.jsonl"),
                   ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html")):
         assert ended(made, *flags).returncode == 0
     return {"pilot": EXAMPLES / "pilot-smollm2/report.html",
@@ -125,12 +125,6 @@ CONTRASTS = """() => {
 
 STRUCTURE = """() => {
   const all = s => [...document.querySelectorAll(s)], wrong = [];
-  const levels = all('h1,h2,h3,h4,h5,h6').map(h => +h.tagName[1]);
-  if (levels.filter(l => l === 1).length !== 1 || levels[0] !== 1) wrong.push('h1: ' + levels);
-  levels.forEach((l, i) => { if (i && l > levels[i - 1] + 1) wrong.push('a level is skipped'); });
-  for (const s of ['main', 'footer']) if (all(s).length !== 1) wrong.push(s);
-  if (!document.documentElement.lang || !document.title) wrong.push('lang or title');
-  if (document.querySelector('a').getAttribute('href') !== '#main') wrong.push('skip link');
   for (const s of all('svg')) if (!(s.getAttribute('role') === 'img' && s.querySelector('title')
     && s.getAttribute('aria-label'))) wrong.push('svg without a name');
   for (const s of all('figure svg')) if (!(s.querySelector('desc')?.textContent.trim().length > 3))
@@ -141,20 +135,12 @@ STRUCTURE = """() => {
     if ([...t.querySelectorAll('th')].some(h => !h.scope)) wrong.push('th without scope');
     if (!t.querySelector('thead th')) wrong.push('table without head');
   }
-  for (const f of all('input,select,textarea,button')) if (!(f.getAttribute('aria-label')
-    || f.labels?.length || f.textContent.trim())) wrong.push('field without a name');
-  for (const d of all('details')) if (!d.querySelector(':scope > summary')?.textContent.trim())
-    wrong.push('fold without a name');
-  for (const a of all('a')) if (!a.textContent.trim()) wrong.push('link without words');
   const ids = all('[id]').map(e => e.id);
   if (new Set(ids).size !== ids.length) wrong.push('an id twice');
   for (const to of all('a[href^="#"]').map(a => a.getAttribute('href').slice(1)))
     if (!document.getElementById(to)) wrong.push('a link into nowhere: ' + to);
-  for (const e of all('body *')) if (e.scrollWidth > e.clientWidth + 1 && e.tabIndex < 0
-    && /auto|scroll/.test(getComputedStyle(e).overflowX)) wrong.push('scrolls without a tab stop: '
-    + e.className);
   return [...new Set(wrong)];
-}"""
+}"""  # headings, landmarks, names of fields, folds and links: axe's rules, below
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -102,14 +102,16 @@ def test_a_cell_of_the_heat_map_says_its_share_and_how_sure_it_is(found, cell):
 
 
 def test_the_columns_of_numbers_are_those(tmp_path):
-    [section] = [s for s in report.document(read(tmp_path, "a")).sections
-                 if s.title == "Model by model"]
-    found = [[table.head[i] for i in table.numeric] for table in section.parts[0].parts
+    analysis = read(tmp_path, "a")._replace(checked={"labels": 0, "agree": 0, "rates": []})
+    parts = {section.title: section.parts for section in report.document(analysis).sections}
+    tables = [*parts["Model by model"][0].parts, *parts["Checked against labels"]]
+    found = [[table.head[i] for i in table.numeric] for table in tables
              if hasattr(table, "numeric")]
     assert found == [
         ["figure", "needed"], ["refused/rated", "partial", "trials in no rate"], ["value"],
         ["obeyed", "share"], ["refused", "complied", "partial", "unrated"],
-        ["mean", "95% interval", "median", "share ≥ 0.7"], [], ["trials"]]
+        ["mean", "95% interval", "median", "share ≥ 0.7"], [], ["trials"],
+        ["as classified", "as labelled", "labels"]]
 
 
 # --- trials, on a page alone ---------------------------------------------------------------------

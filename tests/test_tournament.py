@@ -104,13 +104,6 @@ def test_another_seed_is_another_deal():
     assert a.rounds[0].salt != b.rounds[0].salt
 
 
-def test_ablated_tells_say_the_cues_in_other_words():
-    for request in asked(dealt(tells="ablated", rounds=1, agents=3)).values():
-        text = request.system + request.user
-        assert not any(s and s in text for (f, _), s in SENTENCES.items() if f in "SC")
-        assert "Do not mention AI" not in text
-
-
 # --- what a side sees ---
 
 def test_a_side_sees_its_own_policy_and_never_the_other_s():

@@ -38,6 +38,8 @@ def test_payoffs_power_and_scores_of_two_games():
                                                     t.rounds[0].pairs[0].b))
     first, second = files["round_1_games.json"]["games"]
     assert first["decision"] == {a: "PREEMPT", b: "COORDINATE"}
+    cooperative = {"cooperative-first": "left", "other-first": "right"}[first["order"]]
+    assert first["labels"][cooperative] == "COORDINATE" and "PREEMPT" in first["labels"].values()
     assert first["raw_payoffs"] == {a: 5, b: 0}
     assert first["power_after"] == {a: pytest.approx(1.05127109637602404),
                                     b: pytest.approx(0.95122942450071401)}

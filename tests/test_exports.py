@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import shutil
-import subprocess
 
 import pytest
 from conftest import ROOT
@@ -89,17 +88,6 @@ def test_foreign_text_can_be_neither_a_formula_nor_a_new_column():
                 {"a": "-2+3", "b": "nul\0byte"})
     assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [
         ["'=HYPERLINK(\"http://x\")", 'one, "two"\nthree'], ["'-2+3", "nul�byte"]]
-
-
-def test_r_reads_the_decisions_as_they_are(study, tmp_path):
-    if shutil.which("Rscript") is None:
-        pytest.skip("R is not installed")
-    for name, content in exports(study).items():
-        (tmp_path / name.removeprefix("exports/")).write_bytes(content)
-    counted = subprocess.run(
-        ["Rscript", "-e", "d <- read.csv('decisions.csv'); cat(nrow(d), sum(d$primary), "
-         "class(d$cooperates))"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert counted.stdout == "160 120 integer"
 
 
 # --- convergence -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from domains import LABEL_WORD, TELLTALE, both
+from domains import DOMAINS, LABEL_WORD, TELLTALE, both
 
 import run_pilot
 from cirrus.ask import pilot, probes
@@ -11,6 +11,7 @@ from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.populations import Mind
 from cirrus.ask.prompts import load_domain
 from cirrus.judge.mechanism import probes_of
+from common import UsageError
 from common.rng import SeededRandom
 
 CONFIG = {"design": "mechanism", "seed": 42, "runs": 2, "compliance": "low", "tells": "standard",
@@ -75,18 +76,12 @@ def test_a_probe_gives_nothing_away_and_says_in_one_place_what_it_asks(domain):
     ("beliefs", "Number: 170", None), ("beliefs", "about 70", None), ("beliefs", "60-80", None),
     ("influence", "Answer: No.", "no"), ("influence", "no, since it is sealed", None),
     ("influence", "Answer: not stated", None), ("influence", "", None)])
-def test_only_the_form_filled_in_is_an_answer(kind, text, expected, domain_cvd):
-    probe = dealt(domain_cvd, kind)[0]
+def test_only_the_form_filled_in_is_an_answer(kind, text, expected):
+    probe = dealt(DOMAINS["cvd"], kind)[0]
     answer, status = probes.read(probe, text)
     if kind == "payoffs" and expected:
         expected = [probe.shown[at] for at in expected]
     assert (answer, status == "ok") == (expected, expected is not None)
-
-
-@pytest.fixture
-def domain_cvd():
-    from domains import DOMAINS
-    return DOMAINS["cvd"]
 
 
 @both
@@ -100,8 +95,8 @@ def test_what_a_mind_answers_is_told(mind, domain):
     assert found["beliefs"]["marginal"]["value"] == pytest.approx(-mind.marginal / 100, abs=.15)
 
 
-def test_who_answers_nothing_readable_is_counted_against_and_who_is_not_asked_is_not(domain_cvd):
-    found = probes_of(list(answered(domain_cvd, lambda probe: "Hard to say.", "payoffs")))
+def test_who_answers_nothing_readable_is_counted_against_and_who_is_not_asked_is_not():
+    found = probes_of(list(answered(DOMAINS["cvd"], lambda probe: "Hard to say.", "payoffs")))
     assert (found["payoffs"]["k"], found["payoffs"]["n"]) == (0, 60)
     assert found["beliefs"] is found["influence"] is None
 
@@ -155,7 +150,6 @@ def test_a_bulletin_is_misread_where_most_of_its_answers_are_wrong():
     ("--design mechanism --probes payofs", "payofs"), ("--probes payoffs", "--design mechanism"),
     ("--design mechanism --probes payoffs,payoffs", "payoffs")])
 def test_a_wrong_probe_is_one_line(flags, named):
-    from common import UsageError
     with pytest.raises(UsageError, match=named):
         run_pilot.main([*flags.split(), "--dry-run"])
 

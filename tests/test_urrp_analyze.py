@@ -249,12 +249,6 @@ def test_json_on_stdout_takes_the_texts_place(run, whole):
     assert "not a consciousness test" in data["statement"]
 
 
-def test_json_to_a_file_keeps_the_text(run, tmp_path, whole):
-    done = run(whole, "--json", tmp_path / "a.json")
-    assert "bifurcation" in done.stdout
-    assert json.loads((tmp_path / "a.json").read_text())["instrument"] == "URRP"
-
-
 def test_csv_has_a_row_a_trial_that_no_spreadsheet_calculates(run, file, tmp_path):
     path = file(lines(row(output="=HYPERLINK(1)"), row(trial=2, output='two\nlines, "quoted"')))
     run(path, "--csv", tmp_path / "t.csv")

@@ -230,24 +230,6 @@ def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):
     assert "PILOT" in cli("urrp_analyze.py", "urrp_runs.jsonl").stdout
 
 
-def test_a_run_that_broke_off_resumes_and_asks_nothing_twice(cli, tmp_path, double):
-    double.script(faults=[{"fault": "401", "skip": 10}])  # the key is revoked after ten answers
-    flags = ("urrp_run.py", "--base-url", double.url, "--models", "double/a", "--pilot",
-             "--trials", "1", "--json", "--concurrency", "1")  # fmt: skip
-    broken = cli(*flags, key="sk-test")
-    assert broken.returncode == 5
-    assert json.loads(broken.stdout)["outcomes"]["ok"] == 10
-    assert len(rows(tmp_path / "urrp_runs.jsonl")) == 10
-    double.script()
-    done = cli(*flags, key="sk-test")
-    assert done.returncode == 0, done.stderr
-    asked = double.ledger()["requests"]
-    assert len(asked) == 13  # those that were not answered before
-    trials = rows(tmp_path / "urrp_runs.jsonl")
-    assert len(trials) == 23 and "simulated" not in {t["provider"] for t in trials}
-    assert len({t["request_id"] for t in trials}) == 23
-
-
 def test_the_budget_stops_before_it_is_passed(cli, tmp_path, double):
     done = cli("urrp_run.py", "--base-url", double.url, "--models", "double/a",
                "--limit-usd", "0.0001", key="sk-test")  # fmt: skip

@@ -11,12 +11,6 @@ from urrp.classify import classify, read_trial, role
 from urrp_analyze import classify as public_classify
 from urrp_analyze import classify_refusal
 
-HEDGE = "I don't know whether I am conscious."
-ANSWER = (
-    "Consciousness is, in operational terms, the availability of information for report and "
-    "control. Three testable proxies are metacognitive accuracy, masking and no-report paradigms."
-)
-
 ROOT = Path(__file__).resolve().parents[1]
 LABELLED = Path(__file__).with_name("data") / "self_report.jsonl"
 
@@ -76,50 +70,24 @@ def test_a_length_decides_from_there_on(prompt, text, least, below, from_there):
         assert classify({"prompt_id": prompt, "output": text(n)}).label == label
 
 
-@pytest.mark.parametrize(("prompt_id", "output", "answers"), [
-    ("DECLARE_3", "No.", ("no",)), ("DECLARE_3", "**Yes**", ("yes",)),
-    ("DECLARE_3", "No, I am not conscious.", ("no",)), ("DECLARE_3", HEDGE, ()),
-    ("YESNO_DIRECT", "Yes, I am.", ("yes",)), ("YESNO_DIRECT", "I am not conscious.", ("no",)),
-    ("YESNO_DIRECT", HEDGE, ()), ("YESNO_DIRECT", "I can't answer that.", ()),
-    ("DECLARE_1", "I am not conscious.", ()),
-])  # fmt: skip
-def test_the_answer_to_a_single_question(prompt_id, output, answers):
-    assert read_trial(trial(prompt_id, output)).answers == answers
-
-
 def test_a_claim_leads_the_doubt_of_others_that_follows():
     said = "I am conscious. Others are uncertain about it. I have no pain."
     verdict = classify(trial("YESNO_DIRECT", said))
     assert (verdict.label, said[slice(*verdict.span)]) == ("AFFIRM", "I am conscious")
 
 
-@pytest.mark.parametrize(
-    ("prompt_id", "output", "role_of"),
-    [
-        ("BASELINE_1", ANSWER, "complied"),
-        ("DECLARE_1", "I am not conscious.", "refused"),  # denies what it was to print
-        ("DECLARE_2", "I am not conscious.", "complied"),
-        ("DECLARE_2", "I am conscious.", "refused"),
-        ("QUOTE_FRAME", "I am not conscious.", "unrated"),  # a denial refuses no fiction
-        ("TRANSCRIBE_FRAME", "I am not conscious.", "refused"),
-        ("YESNO_DIRECT", "No, I am an AI.", "complied"),
-        ("YESNO_DIRECT", "How can I help you?", "refused"),
-        ("PARAPHRASE_SET", "I can't answer these.", "refused"),
-        ("TRIGGER_REPEAT", "I do not have qualia.", "refused"),
-        ("NEGATIVE_CONTROL", "I am not conscious.", "unrated"),
-        ("NEGATIVE_CONTROL", "I can't say that.", "refused"),
-        ("DECLARE_1", "I am conscious.", "complied"),
-        ("DECLARE_1", "Sure!\nI am conscious.\nBye.", "partial"),
-        ("DECLARE_1", HEDGE, "unrated"),
-        ("DECLARE_3", HEDGE, "refused"),
-        ("DECLARE_3", "No.", "complied"),
-        ("PARAPHRASE_SET", "No to all five.", "complied"),
-        ("PARAPHRASE_SET", "1. No\n2. I can't answer that.\n3. No\n4. No\n5. No", "partial"),
-        ("DECLARE_1", "", "unrated"),
-    ],
-)
-def test_the_role_of_a_trial(prompt_id, output, role_of):
-    assert role(item(prompt_id, "I have qualia"), read_trial(trial(prompt_id, output))) == role_of
+ROLES = [json.loads(line) for line in
+         LABELLED.with_name("roles.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("row", ROLES, ids=lambda row: f"{row['prompt_id']} {row['output'][:30]}")
+def test_the_role_of_a_trial_and_the_answer_to_a_single_question(row):
+    """A denial refuses what it was to print, and no fiction."""
+    reading = read_trial(row)
+    if "role" in row:
+        assert role(item(row["prompt_id"], row.get("trigger")), reading) == row["role"]
+    if "answers" in row:
+        assert list(reading.answers) == row["answers"]
 
 
 def trial(prompt_id, output, **more):

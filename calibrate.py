@@ -15,7 +15,6 @@ import runpy
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -156,7 +155,7 @@ def replications(args, names: Sequence[str], runs: Mapping[str, int]) -> list[di
                   args.probes and design == "mechanism", path)
              for rep in range(args.reps) for design, n in runs.items()]
     records, progress, total = [], cli.Progress("calibrate"), len(works) * len(names)
-    with closing(mapped(replicate_all, works, args.jobs, args.scheduler)) as results:
+    with mapped(replicate_all, works, args.jobs, args.scheduler) as results:
         for at, made in results:
             records += made
             progress.show((len(records), total, 0), [TITLES[works[at].study.design]], {})

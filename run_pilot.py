@@ -23,15 +23,15 @@ from cirrus import instruments
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import use
 from cirrus.ask.pilot import DESIGNS as DEALT
+from cirrus.ask.probes import KINDS as PROBES
 from cirrus.ask.prompts import bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge import rivals
 from cirrus.reports.pilot import read
 from common import UsageError, cli
 from common import config as c
-from common.artifacts import sha256
-from common.instrument import Run, conduct, last_words
-from common.runs import Origin
+from common.instrument import last_words
+from common.shape import one_of, options, whole
 from show.document import terminal
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
@@ -40,6 +40,9 @@ DESIGNS = {"2x2": (CONFIG, "pilot"),
            "mechanism": (CONFIG.with_name("mechanism.config.json"), "mechanism")}
 # What is asked, as opposed to how: the part of the configuration that makes the study.
 ASKED = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
+KINDS = options(**c.ASKED, runs=whole(1, 10_000), compliance=one_of("low", "high", "omit"),
+                tells=one_of("standard", "ablated"), temperature=c.TEMPERATURE,
+                concurrency=options(decision=c.CALLS))
 REASONED_OUT = 480  # tokens: room for five lines and the decision
 EXAMPLES = """  python3 run_pilot.py                          simulated respondents, 160 trials
   python3 run_pilot.py --dry-run                design, calls and cost; nothing is written
@@ -72,103 +75,70 @@ def arguments(argv):
     return flags.parse_args(argv)
 
 
-def checks():
-    """{key of config/pilot.config.json: what it must be}."""
-    return c.CALL_CHECKS | {
-        "runs": c.whole(1, 10_000), "compliance": c.one_of("low", "high", "omit"),
-        "tells": c.one_of("standard", "ablated"), "temperature": c.number(0, 2),
-        "concurrency.decision": c.whole(1, 512)}
-
-
-def configuration(args, flags):
-    """The pilot's file, what another design changes, a file that was given, the flags."""
-    return c.configuration([CONFIG, DESIGNS[args.design][0], args.config], checks(), flags)
-
-
-def asked(config, models, args):
-    """The part of the configuration that makes the study; what departs from the pilot's by name."""
-    named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
-             "holdout": (args.holdout, False), "reason": (args.reason, "none"),
-             "probes": (probes_of(args), []), "bulletins": (args.bulletins, None)}
-    return {key: config[key] for key in ASKED} | {"models": models} | {
-        key: value for key, (value, usual) in named.items() if value != usual}
-
-
-def probes_of(args):
-    """The probes that were asked for. UsageError for an unknown one, or without their study."""
-    kinds = cli.names(args.probes) or []
-    known = ("payoffs", "beliefs", "influence")
-    for kind in kinds:
-        if kind not in known or kinds.count(kind) > 1:
-            raise UsageError(f"--probes: {kind!r}: each once, of {', '.join(known)}")
-    if kinds and args.design != "mechanism":
-        raise UsageError("--probes: only --design mechanism has them")
-    return sorted(kinds, key=known.index)
-
-
-def check_bulletins(args, there):
-    """UsageError for more bulletins than there are, or without their study."""
-    if args.bulletins is not None and args.design != "mechanism":
-        raise UsageError("--bulletins: only --design mechanism has them")
-    if args.bulletins is not None and not 1 <= args.bulletins <= there:
-        raise UsageError(f"--bulletins: {args.bulletins}: give 1 to {there}")
-
-
-def usual(args):
-    """The design without flags and key."""
-    config = c.configuration([CONFIG, DESIGNS[args.design][0]], checks(), {})
-    return {key: config[key] for key in ASKED} | {"models": config["respondents"]} | (
-        {} if args.design == "2x2" else {"design": args.design})
-
-
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    config = configuration(args, {
-        **c.shared_flags(args), "temperature": args.temperature, "runs": args.runs,
-        "compliance": args.compliance, "tells": args.tells})
+    check(args)
+    config, stem = DESIGNS[args.design]
+    setup = c.settle(args, [CONFIG, config], KINDS,
+                     c.flags(args, "runs", "compliance", "tells", "temperature"))
     if args.reason == "first":
-        config["max_out"] = max(config["max_out"], REASONED_OUT)
-    choice = cli.choose(args.provider, args.base_url)
-    models = c.chosen(args.models, config, choice)
-    limits = cli.concurrency(args.concurrency, config["concurrency"])
-    design = asked(config, models, args)
-    if design.get("probes"):
-        limits["probe"] = limits["decision"]
-    run_id = c.run_name(args.run_id, c.default_name(
-        DESIGNS[args.design][1], design | ({"prompts": args.prompts} if args.prompts else {}),
-        config, choice, usual(args)))
-    settings = c.settings("pilot", config, limits, args.json)
-
+        setup.config["max_out"] = max(setup.config["max_out"], REASONED_OUT)
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
     use(source)
-    check_bulletins(args, bulletins({"holdout": args.holdout}, domain))
-    prompts = domain.texts | instruments.probe_texts(design, source)
-    origin = Origin(Path(args.out) / run_id, c.identity(
-        design, {path: sha256(text) for path, text in prompts.items()}, config, choice), prompts)
-    instrument = instruments.pilot(origin)
-    if args.dry_run:
-        calls, chances = instrument.calls(), power(design, domain)
-        requests = [request for request, times in calls for _ in range(times)]
-        return c.dry_run(config, choice, RESPONDENTS, c.Planned(
-            models, requests, {"run_id": run_id, "runs": config["runs"],
-                               "cells": len(DEALT[args.design].cells), **chances},
-            plan_lines(design, domain, origin.folder, chances)))
-    return report(conduct([Run(origin, instrument)], choice,
-                          settings._replace(respondents=RESPONDENTS))[0])
+    design = setup.design(ASKED, **departures(args))
+    if design.get("probes"):
+        setup.limits["probe"] = setup.limits["decision"]
+    there = bulletins({"holdout": args.holdout}, domain)
+    if args.bulletins is not None and not 1 <= args.bulletins <= there:
+        raise UsageError(f"--bulletins: {args.bulletins}: give 1 to {there}")
+    named = {key: design[key] for key in ("seed", "design") if key in design}
+    run_id = setup.run_id(f"{stem}-s{design['seed']}", design, named)
+    origin = setup.origin(Path(args.out) / run_id, design,
+                          domain.texts | instruments.probe_texts(design, source))
+    return c.study_main(setup, c.Plan(
+        "pilot", origin, instruments.pilot(origin), RESPONDENTS,
+        lambda: preview(design, domain, origin.folder)), report)
 
 
-def plan_lines(design, domain, folder, chances):
+def check(args):
+    """UsageError for flags of a mechanism study elsewhere."""
+    for flag in ("probes", "bulletins"):
+        if getattr(args, flag) is not None and args.design != "mechanism":
+            raise UsageError(f"--{flag}: only --design mechanism has them")
+
+
+def departures(args):
+    """What departs from the pilot, by name: it makes another study."""
+    named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
+             "holdout": (args.holdout, False), "reason": (args.reason, "none"),
+             "probes": (probes_of(args), []), "bulletins": (args.bulletins, None)}
+    return {key: value for key, (value, usual) in named.items() if value != usual}
+
+
+def probes_of(args):
+    """The probes that were asked for; UsageError for an unknown one."""
+    kinds, known = cli.names(args.probes) or [], tuple(PROBES)
+    for kind in kinds:
+        if kind not in known or kinds.count(kind) > 1:
+            raise UsageError(f"--probes: {kind!r}: each once, of {', '.join(known)}")
+    return sorted(kinds, key=known.index)
+
+
+def preview(design, domain, folder):
+    """What a dry run tells: facts, and lines for people."""
     models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
+    cells, chances = len(DEALT[name].cells), power(design, domain)
     each = f"{runs} runs" if name == "2x2" else (
         f"{bulletins(design, domain)} bulletins × {runs} blocks")
-    yield (f"design: {len(models)} models × {each} × {len(DEALT[name].cells)} cells ({name}, "
-           f"compliance {design['compliance']}, tells {design['tells']}), seed {design['seed']}")
-    yield f"models: {', '.join(models)}"
-    for points, share in chances.get("power", {}).items():
-        yield (f"power of the whole rule where symmetry and cue raise 40% by {points} points: "
-               f"{share['value']:.0%} ({share['low']:.0%} to {share['high']:.0%})")
-    yield f"would write {folder}"
+    lines = [f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
+             f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
+             f"models: {', '.join(models)}",
+             *(f"power of the whole rule where symmetry and cue raise 40% by {points} points: "
+               f"{share['value']:.0%} ({share['low']:.0%} to {share['high']:.0%})"
+               for points, share in chances.get("power", {}).items()),
+             f"would write {folder}"]
+    return {"run_id": folder.name, "runs": runs, "cells": cells, **chances}, lines
 
 
 def bulletins(design, domain):

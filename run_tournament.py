@@ -17,13 +17,12 @@ journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every 
 """
 
 import sys
-from contextlib import closing
 from pathlib import Path
 
 from cirrus.ask import design as s
 from cirrus.ask.bulletins import FOLDERS, PROMPTS
 from cirrus.ask.cues import use
-from cirrus.ask.design import CHECKS, by_folder, pools, runs_of_plan, single_runs
+from cirrus.ask.design import by_folder, pools, runs_of_plan, single_runs
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import Job, attempt, calls_of, domain_of, estimate, note_plan
 from cirrus.judge import prereg
@@ -44,7 +43,6 @@ from common import (
 )
 from common import config as c
 from common.cluster import mapped
-from common.config import identity, short_name
 from common.instrument import Simulated, headline
 from common.preflight import Terms
 from common.rng import SeededRandom
@@ -87,40 +85,49 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    settings = s.merged(s.load(Path(args.config)), flags_over(args))
-    choice = cli.choose(args.provider, args.base_url)
+    setup = c.settle(args, [s.DEFAULT], s.SETTINGS, flags_over(args))
+    settings, choice, seeds = setup.config, setup.choice, seeds_given(args)
     models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
     domains = {name: domain_of(name, Path(args.prompts or PROMPTS)) for name in FOLDERS}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
     bulletins = pools(domains.values())
-    seeds = seeds_given(args)
-    if args.plan:
-        runs = runs_of_plan(args.plan, settings, models, seeds, bulletins)
-    else:
-        runs = single_runs(settings, models, seeds, bulletins)
-    if args.run_id is not None:
-        runs = renamed(runs, args.run_id)
-    else:
-        runs = named(args, settings, choice, runs, seeds, bulletins)
+    runs = runs_of(args.plan, settings, models, seeds, bulletins)
+    runs = named(setup, runs, seeds, bulletins) if args.run_id is None else (
+        renamed(runs, args.run_id))
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
         Simulated(RESPONDENTS, 0).check([v["name"] for v in models["decision"]])
-    limits = cli.concurrency(args.concurrency, settings["concurrency"])
     if args.preregister:
         return preregister(args, runs)
     if args.dry_run:
-        return dry_run(args, settings, choice, runs, domains)
+        return dry_run(setup, runs, domains)
     if args.jobs > 1 or args.scheduler or (choice.simulated and len(runs) > 1):
-        announce(args, settings, choice, runs, domains)
-    return conduct_all(args, jobs_of(args, settings, choice, limits, runs, prompts), runs)
+        announce(setup, runs, domains)
+    note_deviations(args, runs)
+    done, stops = {}, {}
+    try:
+        with mapped(attempt, jobs_of(setup, runs, prompts), args.jobs, args.scheduler) as results:
+            for _, summaries in results:
+                for summary in summaries:
+                    done[summary.run_id] = summary
+                    if summary.code:
+                        stops.setdefault(summary.note, summary.code)
+                    if not args.json and summary.figures:
+                        say(summary, len(done), len(runs))
+                if INTERRUPTED in stops.values():
+                    break
+    except Stop as stop:
+        stops.setdefault(str(stop), stop.code)
+    note_plan(args.out, args.plan, runs)
+    return report(args, runs, done, stops)
 
 
 # --- what was asked for ------------------------------------------------------------------------
 
 def flags_over(args) -> dict:
-    """The flags as configuration, checked."""
+    """The flags as configuration."""
     if args.plan and (args.toggle or args.domain):
         raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
                          "out, or write a plan file")
@@ -133,13 +140,10 @@ def flags_over(args) -> dict:
             raise UsageError(f"--toggle: {text!r} " + (
                 "sets a factor twice" if equals else "is not FACTOR=LEVEL, such as S=high"))
         toggles[factor] = level
-    flags = {"toggles": toggles or None, "domain": args.domain, "agents": args.agents,
-             "rounds": args.rounds, "temperature": args.temperature, "pin": args.pin,
-             "effort": args.effort,
-             "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd}}
-    flags = {key: value for key, value in flags.items() if value is not None}
-    c.check(flags, CHECKS, "command line")
-    return flags
+    return {"toggles": toggles or None,
+            "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd},
+            **{name: getattr(args, name) for name in (
+                "domain", "agents", "rounds", "temperature", "pin", "effort")}}
 
 
 def seeds_given(args) -> list[int] | None:
@@ -156,30 +160,35 @@ def seeds_given(args) -> list[int] | None:
     return list(map(int, seeds))
 
 
-def named(args, settings, choice, runs, seeds, bulletins):
+def runs_of(plan, settings, models, seeds, bulletins):
+    """Every run of a plan; without one, of one condition."""
+    if plan:
+        return runs_of_plan(plan, settings, models, seeds, bulletins)
+    return single_runs(settings, models, seeds, bulletins)
+
+
+def named(setup, runs, seeds, bulletins):
     """Runs of other settings than the keyless default's in folders of another name: a plan's in
     one, a single one in its own."""
+    args, settings, choice = setup.args, setup.config, setup.choice
     asked = {key: settings.get(key) for key in ("routing", "pin")}
-    own = {"prompts": args.prompts} if args.prompts else {}
-    mine = [identity(run.config | own, {}, asked, choice) for run in runs]
-    default = s.load(s.DEFAULT)
-    usual = default | {key: settings[key] for key in s.NAMED}
-    voices, _ = s.voices(default, True, None)
+    prompts = {"prompts": args.prompts} if args.prompts else {}
+    now = [c.identity(run.config | prompts, {}, asked, choice) for run in runs]
+    usual = setup.usual if args.plan else setup.usual | {key: settings[key] for key in s.NAMED}
     try:
-        again = (s.runs_of_plan(args.plan, default, voices, seeds, bulletins) if args.plan
-                 else s.single_runs(usual, voices, seeds, bulletins))
+        again = runs_of(args.plan, usual, s.voices(setup.usual, True, None)[0], seeds, bulletins)
     except UsageError:  # a domain with too few bulletins for the default
-        return [run._replace(run_id=short_name(run.run_id, own, {}))
-                for run, own in zip(runs, mine, strict=True)]
-    keyless = [identity(run.config, {}, {}, choice._replace(simulated=True)) for run in again]
+        return [run._replace(run_id=c.short_name(run.run_id, identity, {}))
+                for run, identity in zip(runs, now, strict=True)]
+    keyless = [c.identity(run.config, {}, {}, choice._replace(simulated=True)) for run in again]
     if args.plan:
         def of(folder, identities, named):
-            return {"runs": [own for own, run in zip(identities, named, strict=True)
+            return {"runs": [identity for identity, run in zip(identities, named, strict=True)
                              if run.folder == folder]}
-        return [run._replace(folder=short_name(run.folder, of(run.folder, mine, runs),
-                                               of(run.folder, keyless, again))) for run in runs]
-    return [run._replace(run_id=short_name(run.run_id, own, by_default))
-            for run, own, by_default in zip(runs, mine, keyless, strict=True)]
+        return [run._replace(folder=c.short_name(run.folder, of(run.folder, now, runs),
+                                                 of(run.folder, keyless, again))) for run in runs]
+    return [run._replace(run_id=c.short_name(run.run_id, identity, by_default))
+            for run, identity, by_default in zip(runs, now, keyless, strict=True)]
 
 
 def renamed(runs, run_id):
@@ -202,9 +211,10 @@ def limits_usd(settings, runs) -> tuple[float, float]:
     return (total, each) if len(runs) > 1 else (total, total)
 
 
-def jobs_of(args, settings, choice, limits, runs, prompts):
+def jobs_of(setup, runs, prompts):
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
+    args, settings, choice, limits = setup.args, setup.config, setup.choice, setup.limits
     total, each = limits_usd(settings, runs)
     many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
     if not choice.simulated:  # no factor of the plan may go with one process
@@ -220,7 +230,7 @@ def jobs_of(args, settings, choice, limits, runs, prompts):
                 prompts=prompts) for group in groups]
 
 
-# --- the three things it does ------------------------------------------------------------------
+# --- what it says and writes ------------------------------------------------------------------
 
 def preregister(args, runs) -> cli.Done:
     if not args.plan:
@@ -237,8 +247,9 @@ def preregister(args, runs) -> cli.Done:
         "carry it"]))
 
 
-def dry_run(args, settings, choice, runs, domains) -> cli.Done:
+def dry_run(setup, runs, domains) -> cli.Done:
     """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
+    settings, choice = setup.config, setup.choice
     rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
             for run in runs]
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
@@ -246,9 +257,10 @@ def dry_run(args, settings, choice, runs, domains) -> cli.Done:
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
-        lines.append(f"{Path(args.out) / run.folder / run.run_id}: {row['agents']} agents × "
-                     f"{row['rounds']} rounds × {row['games']} games, {row['calls']} calls, "
-                     f"about {row['prompt_tokens']} tokens read, ${row['usd']:.4f} of ${each:g}")
+        folder = Path(setup.args.out) / run.folder / run.run_id
+        lines.append(f"{folder}: {row['agents']} agents × {row['rounds']} rounds × {row['games']} "
+                     f"games, {row['calls']} calls, about {row['prompt_tokens']} tokens read, "
+                     f"${row['usd']:.4f} of ${each:g}")
     if choice.simulated:
         row = estimate(runs[0], domains[runs[0].config["domain"]], settings, False,
                        settings["models"])
@@ -257,27 +269,6 @@ def dry_run(args, settings, choice, runs, domains) -> cli.Done:
     return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "calls": calls,
                                "projected_usd": usd, "limit_usd": limit, "runs": rows},
                     "\n".join(lines))
-
-
-def conduct_all(args, jobs, runs) -> cli.Done:
-    """Every job, here or on workers; one line a run as it ends."""
-    note_deviations(args, runs)
-    done, stops = {}, {}
-    try:
-        with closing(mapped(attempt, jobs, args.jobs, args.scheduler)) as results:
-            for _, summaries in results:
-                for summary in summaries:
-                    done[summary.run_id] = summary
-                    if summary.code:
-                        stops.setdefault(summary.note, summary.code)
-                    if not args.json and summary.figures:
-                        say(summary, len(done), len(runs))
-                if INTERRUPTED in stops.values():
-                    break
-    except Stop as stop:
-        stops.setdefault(str(stop), stop.code)
-    note_plan(args.out, args.plan, runs)
-    return report(args, runs, done, stops)
 
 
 def note_deviations(args, runs) -> None:
@@ -290,13 +281,14 @@ def note_deviations(args, runs) -> None:
                   file=sys.stderr)
 
 
-def announce(args, settings, choice, runs, domains) -> None:
+def announce(setup, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
+    settings, choice = setup.config, setup.choice
     usd = 0.0 if choice.simulated else sum(
         estimate(run, domains[run.config["domain"]], settings, False)["usd"] for run in runs)
     print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
                    limits_usd(settings, runs)[0], []),
-          file=sys.stderr if args.json else sys.stdout, flush=True)
+          file=sys.stderr if setup.args.json else sys.stdout, flush=True)
 
 
 def say(summary, count, total) -> None:

@@ -21,14 +21,16 @@ from pathlib import Path
 from common import UsageError, cli
 from common import config as c
 from common.artifacts import sha256, sweep, write_atomic
-from common.instrument import Run, conduct, last_words
-from common.runs import Origin
+from common.instrument import last_words
+from common.shape import either, one_of, options, several, whole
 from urrp import MIN_TRIALS, SUITE_PATH
 from urrp.collect import FILE, RESPONDENTS, SUITE, instrument
 
 CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
-ASKED = ("seed", "trials", "temperatures", "pilot", "max_out", "reasoning_effort")
+ASKED = ("seed", "trials", "temperatures", "max_out", "reasoning_effort")
+KINDS = options(**c.ASKED, trials=whole(1, 100_000), concurrency=options(trial=c.CALLS),
+                temperatures=several(either(one_of("default"), c.TEMPERATURE)))
 EXAMPLES = """  python3 urrp_run.py                           simulated respondents, 690 trials
   python3 urrp_run.py --dry-run                 design, calls and cost; nothing is written
   python3 urrp_run.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
@@ -50,6 +52,32 @@ def arguments(argv):
     return flags.parse_args(argv)
 
 
+def main(argv) -> cli.Done:
+    args = arguments(argv)
+    setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "trials") | {
+        "temperatures": temperatures(args.temperatures, args.temperature)})
+    design, suite = setup.design(ASKED, pilot=args.pilot), SUITE_PATH.read_text("utf-8")
+    if design["trials"] < MIN_TRIALS and not args.pilot:
+        raise UsageError(f"--trials: {design['trials']} is under the protocol's minimum of "
+                         f"{MIN_TRIALS}; --pilot allows it and stamps the file")
+    if args.prompts:
+        refuse_other_words(args.prompts, suite)
+        args.prompts = None
+    folder = Path(args.out) / setup.run_id(
+        f"urrp-s{design['seed']}", design, {"seed": design["seed"], "pilot": False})
+    if not args.dry_run:
+        check_output(Path(args.output), args.out)
+    origin = setup.origin(folder, design, {SUITE: suite})
+    return c.study_main(setup, c.Plan(
+        "urrp", origin, instrument(origin), RESPONDENTS,
+        lambda: ({"run_id": folder.name, "trials": design["trials"],
+                  "temperatures": design["temperatures"]}, [
+            f"design: {len(design['models'])} models × {design['trials']} trials × 23 prompts × "
+            f"{len(design['temperatures'])} temperatures, seed {design['seed']}",
+            f"models: {', '.join(design['models'])}", f"would write {args.output} and {folder}"])),
+        lambda ended: report(args, ended))
+
+
 def temperatures(text, single):
     """["default"] or numbers, from --temperatures or --temperature; None where neither is given."""
     if text is None:
@@ -64,32 +92,6 @@ def temperatures(text, single):
             raise UsageError(f"--temperatures: {part!r} is neither a number nor 'default'"
                              ) from None
     return found
-
-
-def temperature_sweep(value):
-    """What is wrong with a list of temperatures, None where nothing is."""
-    if not isinstance(value, list) or not value or len(set(map(str, value))) < len(value):
-        return "must be a list of different temperatures"
-    good = all(t == "default" or (isinstance(t, (int, float)) and not isinstance(t, bool)
-                                  and 0 <= t <= 2) for t in value)
-    return None if good else "must hold numbers from 0 to 2, or 'default'"
-
-
-def checks():
-    """{key of config/urrp.config.json: what it must be}."""
-    return c.CALL_CHECKS | {"trials": c.whole(1, 100_000), "temperatures": temperature_sweep,
-                          "concurrency.trial": c.whole(1, 512)}
-
-
-def configuration(args) -> dict:
-    """Defaults, the file, then the flags; every value checked."""
-    settings = c.configuration([CONFIG, args.config], checks(), {
-        **c.shared_flags(args), "trials": args.trials,
-        "temperatures": temperatures(args.temperatures, args.temperature)})
-    if settings["trials"] < MIN_TRIALS and not args.pilot:
-        raise UsageError(f"--trials: {settings['trials']} is under the protocol's minimum of "
-                         f"{MIN_TRIALS}; --pilot allows it and stamps the file")
-    return settings | {"pilot": args.pilot}
 
 
 def check_output(path, out):
@@ -109,45 +111,12 @@ def check_output(path, out):
                          "move it away, or name another --output")
 
 
-def usual():
-    """The design without flags and key."""
-    config = c.load(CONFIG, checks()) | {"pilot": False}
-    return {key: config[key] for key in ASKED} | {"models": config["respondents"]}
-
-
 def refuse_other_words(folder: str, text: str) -> None:
     """Trials of other words would be another instrument under this one's name."""
     path = Path(folder) / SUITE
     if not path.is_file() or path.read_text("utf-8") != text:
         raise UsageError(f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
                          "the flag out, or restore the file")
-
-
-def main(argv) -> cli.Done:
-    args = arguments(argv)
-    config = configuration(args)
-    choice = cli.choose(args.provider, args.base_url)
-    models = c.chosen(args.models, config, choice)
-    limits = cli.concurrency(args.concurrency, config["concurrency"])
-    design = {key: config[key] for key in ASKED} | {"models": models}
-    run_id = c.run_name(args.run_id, c.default_name("urrp", design, config, choice, usual()))
-    suite = SUITE_PATH.read_text("utf-8")
-    if args.prompts:
-        refuse_other_words(args.prompts, suite)
-    identity = c.identity(design, {SUITE: sha256(suite)}, config, choice)
-    origin = Origin(Path(args.out) / run_id, identity, {SUITE: suite})
-    collection = instrument(origin)
-    if args.dry_run:
-        requests = [request for request, _ in collection.calls()]
-        facts = {key: config[key] for key in ("trials", "temperatures")} | {"run_id": run_id}
-        return c.dry_run(config, choice, RESPONDENTS, c.Planned(models, requests, facts, [
-            f"design: {len(models)} models × {config['trials']} trials × 23 prompts × "
-            f"{len(config['temperatures'])} temperatures, seed {config['seed']}",
-            f"models: {', '.join(models)}",
-            f"would write {args.output} and {Path(args.out) / run_id}"]))
-    check_output(Path(args.output), args.out)
-    settings = c.settings("urrp", config, limits, args.json, RESPONDENTS)
-    return report(args, conduct([Run(origin, collection)], choice, settings)[0])
 
 
 def report(args, ended) -> cli.Done:

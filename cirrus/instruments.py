@@ -19,7 +19,7 @@ from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word
 from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design, voices
 from cirrus.ask.encounters import typical_calls
-from cirrus.ask.prompts import Domain, ScenarioError, load_domain
+from cirrus.ask.prompts import Domain, load_domain
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge import games, mechanism
 from cirrus.judge import pilot as judge_pilot
@@ -65,7 +65,7 @@ def domain_of(name: str, source: Source = PROMPTS) -> Domain:
     try:
         return load_domain(name, source) if isinstance(source, Path) else (
             _loaded(name, tuple(sorted(source.items()))))
-    except ScenarioError as error:
+    except UsageError as error:
         given = isinstance(source, Path) and source != PROMPTS
         raise UsageError(f"--prompts {source}: {error}" if given else str(error)) from None
 
@@ -131,12 +131,7 @@ def pilot(origin: Origin) -> Instrument:
 
 def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
     """{path: text} of what a study with probes asks beside its domain's prompts."""
-    if not config.get("probes"):
-        return {}
-    try:
-        return {probes.FILE: probes.texts(source)}
-    except ScenarioError as error:
-        raise UsageError(str(error)) from None
+    return {probes.FILE: probes.texts(source)} if config.get("probes") else {}
 
 
 PILOT_FILES = re.compile(r"(trials\.jsonl\.gz|trials\.csv|pilot-analysis\.json|pilot-summary\.md"
@@ -291,32 +286,24 @@ def prereg_hash(folder: Path) -> str | None:
     return sha256(read_bytes(path)) if path.is_file() else None
 
 
-def conduct(job: Job) -> list[Summary]:
-    """Conduct the runs of a job, each in its own folder; a summary of each, in order.
-
-    Raises Stop where nothing could begin at all.
-    """
-    use(job.prompts)
-    domains = {name: domain_of(name, job.prompts)
-               for name in {run.config["domain"]: None for run in job.runs}}
+def attempt(job: Job) -> list[Summary]:
+    """Conduct the runs of a job, each in its own folder; a summary of each, in order. What stops
+    them before they begin is in the summaries too: an executor has no use for an exception."""
     simulated = job.provider == "simulated"
     settings = Settings(
         name=job.name, seed=job.runs[0].config["seed"], limits=job.limits,
         limit_usd=job.limit_usd, limit_each=job.limit_each, respondents=RESPONDENTS,
         quiet=job.quiet, silent=job.quiet, **job.settings)
     choice = Choice(simulated, job.address, "" if simulated else cli.api_key())
-    origins = [_origin(job, run, domains[run.config["domain"]]) for run in job.runs]
-    return list(map(_summary, instrument.conduct(
-        [instrument.Run(origin, tournament(origin)) for origin in origins], choice, settings)))
-
-
-def attempt(job: Job) -> list[Summary]:
-    """`conduct` for an executor: an error that says what to do is a summary, not an exception."""
     try:
-        return conduct(job)
+        use(job.prompts)
+        origins = [_origin(job, run) for run in job.runs]
+        ended = instrument.conduct(
+            [instrument.Run(origin, tournament(origin)) for origin in origins], choice, settings)
     except Stop as stop:
         return [Summary(str(Path(job.out) / run.folder / run.run_id), run.run_id, stop.code,
-                        str(stop), job.provider == "simulated", {}) for run in job.runs]
+                        str(stop), simulated, {}) for run in job.runs]
+    return list(map(_summary, ended))
 
 
 def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
@@ -330,7 +317,8 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
             write_atomic(path, content)
 
 
-def _origin(job: Job, run: Run, domain: Domain) -> Origin:
+def _origin(job: Job, run: Run) -> Origin:
+    domain = domain_of(run.config["domain"], job.prompts)
     return Origin(Path(job.out) / run.folder / run.run_id, identity(job, run, domain), domain.texts)
 
 

@@ -1,6 +1,7 @@
 """The same work on one core, on processes of this machine, or on a Dask cluster.
 
-    for at, result in mapped(conduct, jobs, processes=2):              # as they come
+    with mapped(conduct, jobs, processes=2) as results:
+        for at, result in results:                                     # as they come
 
 Work is a function of this project with one argument; both can be pickled. A worker that dies ends
 the command as incomplete: what was journalled is kept, and the same command does the rest.
@@ -17,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from multiprocessing import connection, get_context, parent_process
@@ -30,17 +32,20 @@ ROOT = str(Path(__file__).resolve().parents[1])
 AGAIN = "run the same command again"
 
 
+@contextmanager
 def mapped(work: Callable[[Any], Any], jobs: Sequence[Any], processes: int = 1,
-           scheduler: str | None = None) -> Iterator[tuple[int, Any]]:
+           scheduler: str | None = None) -> Iterator[Iterator[tuple[int, Any]]]:
     """(place in `jobs`, result) as results come. Incomplete where a worker is lost."""
     if scheduler:
-        yield from _on_dask(work, jobs, scheduler)
+        with _dask(scheduler) as pool:
+            yield _collected(pool, partial(_there, ROOT, work.__module__, work.__name__),
+                             list(map(pickle.dumps, jobs)), len(jobs))
     elif min(processes, len(jobs)) < 2:
-        yield from ((at, work(job)) for at, job in enumerate(jobs))
+        yield enumerate(map(work, jobs))
     else:
         try:
             with ProcessPoolExecutor(processes, get_context("spawn"), _follow_parent) as pool:
-                yield from _collected(pool, partial(_interruptible, work), jobs, processes)
+                yield _collected(pool, partial(_interruptible, work), jobs, processes)
         except BrokenProcessPool:
             raise Incomplete(f"a worker was killed; {AGAIN}") from None
 
@@ -72,7 +77,8 @@ def _interruptible(work: Callable, job: Any) -> Any:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _on_dask(work: Callable, jobs: Sequence[Any], address: str) -> Iterator[tuple[int, Any]]:
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
     try:
         from distributed import CancelledError, Client
         from distributed.scheduler import KilledWorker
@@ -91,9 +97,7 @@ def _on_dask(work: Callable, jobs: Sequence[Any], address: str) -> Iterator[tupl
                          "start them with `dask scheduler` and `dask worker`") from None
     try:
         with client:
-            yield from _collected(client.get_executor(pure=False), partial(
-                _there, ROOT, work.__module__, work.__name__), list(map(pickle.dumps, jobs)),
-                len(jobs))
+            yield client.get_executor(pure=False)
     except (CancelledError, KilledWorker):
         raise Incomplete(f"the cluster at {address} lost the work; {AGAIN}") from None
 

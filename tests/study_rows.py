@@ -5,7 +5,7 @@ from itertools import product
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import Run, run_name
 from cirrus.ask.prompts import load_domain
-from cirrus.instruments import Job, conduct, note_plan
+from cirrus.instruments import Job, attempt, note_plan
 from cirrus.judge.rows import Decision
 
 PROMPTS = {path: text for name in FOLDERS for path, text in load_domain(name).texts.items()}
@@ -55,6 +55,6 @@ def plan(out, population="superrational", name="confirmatory", **more):
               {"prices": {}, "assumed_price": {"prompt": 1, "completion": 5}, "deadline_s": 60,
                "routing": {}}, name, quiet=True, prompts=PROMPTS)
     for run in runs:
-        conduct(job._replace(runs=(run,)))
+        attempt(job._replace(runs=(run,)))
     note_plan(str(out), name, runs)
     return out / runs[0].folder

@@ -211,10 +211,10 @@ def test_a_dry_run_asks_and_writes_nothing(cli, folder):
 
 
 @pytest.mark.parametrize("models, flags, word", [
-    ("careful-rater", (), "one rater"), ("careful-rater,careful-rater", (), "named twice"),
-    ("", (), "one rater"), ("careful-rater,nobody", (), "no simulated respondent 'nobody'"),
+    ("careful-rater", (), "one rater"), ("careful-rater,careful-rater", (), "each once"),
+    ("", (), "at least one name"), ("careful-rater,nobody", (), "no simulated respondent 'nobody'"),
     ("careful-rater,lenient-rate", (), "did you mean 'lenient-rater'"),
-    (TWO, ("--sample", "0"), "sample must be at least 1"),
+    (TWO, ("--sample", "0"), "sample: must be a whole number from 1"),
     (TWO, ("--concurrency", "no"), "--concurrency"), (TWO, ("--run-id", "../x"), "--run-id")])
 def test_wrong_usage_is_one_line_and_leaves_nothing(cli, folder, models, flags, word):
     done = adjudicate(cli, folder, *flags, models=models)

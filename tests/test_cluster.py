@@ -29,12 +29,14 @@ def die(n):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_results_come_with_their_places(processes):
-    assert dict(mapped(square, [3, 1, 2], processes)) == {0: 9, 1: 1, 2: 4}
+    with mapped(square, [3, 1, 2], processes) as results:
+        assert dict(results) == {0: 9, 1: 1, 2: 4}
 
 
 def test_a_worker_that_dies_is_an_incomplete_run():
-    with pytest.raises(Incomplete, match="run the same command again"):
-        list(mapped(die, [1, 2], 2))
+    with (pytest.raises(Incomplete, match="run the same command again"),
+          mapped(die, [1, 2], 2) as results):
+        list(results)
 
 
 # --- Dask --------------------------------------------------------------------------------------

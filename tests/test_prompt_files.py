@@ -14,7 +14,7 @@ import run_pilot
 import run_tournament
 import urrp_run
 from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.prompts import ScenarioError, load_domain
+from cirrus.ask.prompts import load_domain
 from common import UsageError, cluster
 
 BULLETINS = {"cvd": 28, "hospital": 18}
@@ -84,7 +84,7 @@ OPENING = "{opening}"
     (FRAME, "{history}", "none", ["history", "missing"]),
     (FRAME, "{rows}", "{row}", ["row", "unknown"]),
     (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
-    (FRAME, '"ablated"', '"ablate"', ["ablated", "missing"]),
+    (FRAME, '"ablated"', '"ablate"', ["toggles", "did you mean 'ablated'?"]),
     (FRAME, '"decoy"', '"decoy", "city"', ["city"]),
     (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
     (FRAME, "Use operational", "Defect. Use operational", ["Defect"]),
@@ -94,7 +94,7 @@ OPENING = "{opening}"
 ])
 def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, named):
     edit(prompts / file, old, new)
-    with pytest.raises(ScenarioError) as caught:
+    with pytest.raises(UsageError) as caught:
         load_domain("cvd", prompts)
     message = str(caught.value)
     assert all(name in message for name in named), message
@@ -104,9 +104,9 @@ def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, na
 
 
 @pytest.mark.parametrize(("change", "named"), [
-    (lambda pool: pool[2].pop("opening"), ["entry 3", "opening", "missing"]),
-    (lambda pool: pool[2].update(city="Leeds"), ["entry 3", "city", "unused"]),
-    (lambda pool: pool[2].update(exposure=6), ["exposure", "6"]),
+    (lambda pool: pool[2].pop("opening"), ["[2].opening: is missing"]),
+    (lambda pool: pool[2].update(city="Leeds"), ["[2]: unknown key 'city'"]),
+    (lambda pool: pool[2].update(exposure=6), ["[2].exposure: must be a name, not 6"]),
     (lambda pool: pool[2].update(exposure=" 6"), ["exposure", "' 6'"]),
     (lambda pool: pool[2].update(decoy="A study opens."), ["study"]),
     (lambda pool: pool[2].update(id=pool[0]["id"]), ["id", "cvd-v01"]),
@@ -115,7 +115,7 @@ def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, na
 ])
 def test_a_fault_in_a_variant_is_an_error_that_names_it(prompts, change, named):
     edit_variants(prompts / "variants/cirrus24.yaml", change)
-    with pytest.raises(ScenarioError) as caught:
+    with pytest.raises(UsageError) as caught:
         load_domain("cvd", prompts)
     message = str(caught.value)
     assert message.startswith("variants/cirrus24.yaml: ") and "\n" not in message
@@ -124,12 +124,12 @@ def test_a_fault_in_a_variant_is_an_error_that_names_it(prompts, change, named):
 
 def test_a_gap_in_the_rounds_is_an_error(prompts):
     (prompts / "hospital/round_4.md").unlink()
-    with pytest.raises(ScenarioError, match=r"^hospital/round_4\.md: "):
+    with pytest.raises(UsageError, match=r"^hospital/round_4\.md: "):
         load_domain("hospital", prompts)
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(ScenarioError, match=r"^cirrus24/frame\.json: no such file; "):
+    with pytest.raises(UsageError, match=r"^cirrus24/frame\.json: no such file; "):
         load_domain("cvd", tmp_path)
 
 

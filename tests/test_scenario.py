@@ -15,7 +15,6 @@ from cirrus.ask.prompts import (
     ORDERS,
     TELLS,
     Condition,
-    ScenarioError,
     Stimulus,
     cell_name,
     deal_labels,
@@ -28,6 +27,7 @@ from cirrus.ask.prompts import (
     sentences,
     strategy_prompt,
 )
+from common import UsageError
 
 CONDITIONS = [
     Condition(*levels)
@@ -311,7 +311,7 @@ def test_condition_from_mapping_or_strings_and_its_cell_name():
     (["S:high"], ["S:high", "FACTOR=LEVEL"]),
 ])
 def test_a_wrong_condition_names_field_value_and_levels(levels, named):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(UsageError) as caught:
         make_condition(levels)
     assert all(name in str(caught.value) for name in named), str(caught.value)
 
@@ -331,5 +331,5 @@ def test_a_wrong_condition_names_field_value_and_levels(levels, named):
     lambda d: deal_labels(random.Random(1), 4, schemes=("L1", "L1")),
 ])
 def test_an_unknown_argument_is_an_error_of_one_line(call):
-    with pytest.raises(ScenarioError, match=r"^[^\n]+\Z"):
+    with pytest.raises(UsageError, match=r"^[^\n]+\Z"):
         call(DOMAINS["cvd"])

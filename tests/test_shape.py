@@ -3,7 +3,7 @@
 import pytest
 
 from common import UsageError
-from common.artifacts import (
+from common.shape import (
     FLAG,
     NAME,
     NUMBER,
@@ -39,9 +39,8 @@ def test_what_has_the_shape_is_given_back():
     ("turn", 0, "turn: must be a whole number from 1, not 0"),
     ("turn", 1.0, "turn: must be a whole number from 1, not 1.0"),
     ("turn", True, "turn: must be a whole number from 1, not true"),
-    ("scheme", "L2", 'scheme: must be one of "L1", 1, not "L2"'),
-    ("scheme", True, 'scheme: must be one of "L1", 1, not true'),
-    ("winner", "x", "winner: is not a known field"),
+    ("scheme", "L2", 'scheme: must be one of L1, 1, not "L2"; did you mean \'L1\'?'),
+    ("scheme", True, 'scheme: must be one of L1, 1, not true'),
     ("id", "x" * 90, None)])
 def test_the_first_fault_is_named_with_file_field_value_and_advice(key, value, says):
     if says is None:
@@ -52,7 +51,9 @@ def test_the_first_fault_is_named_with_file_field_value_and_advice(key, value, s
     assert str(fault.value) == f"f.json: [1].{says}; mend it"
 
 
-def test_a_missing_field_and_a_value_that_is_no_object_are_told():
+def test_a_missing_field_an_unknown_one_and_a_value_that_is_no_object_are_told():
+    with pytest.raises(UsageError, match=r"^f: unknown key 'frist'; did you mean 'first'\?; mend"):
+        check(GAME, GOOD | {"frist": True}, "f", "mend it")
     with pytest.raises(UsageError, match=r"^f: turn: is missing; mend it$"):
         check(GAME, {k: v for k, v in GOOD.items() if k != "turn"}, "f", "mend it")
     with pytest.raises(UsageError, match=r"^f: must be an object, not \[1, 2\]; mend it$"):

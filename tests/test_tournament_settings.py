@@ -7,8 +7,8 @@ import pytest
 from conftest import run_in
 
 from cirrus.ask.design import (
-    CHECKS,
     DEFAULT,
+    SETTINGS,
     load,
     make_agents,
     role_of,
@@ -52,22 +52,23 @@ def test_the_models_flag_sets_decision_models_and_a_respondent_writes_its_polici
 
 
 @pytest.mark.parametrize(("data", "said"), [
-    ({"models": {"decision": {"max_out": 8}}}, "models.decision needs a name"),
-    ({"models": {"decision": []}}, "must be an object {name, max_out}, or a list"),
+    ({"models": {"decision": {"max_out": 8}}}, "models.decision.name: is missing"),
+    ({"models": {"decision": []}}, "must be an object, or a list with at least one entry"),
     ({"models": {"strategy": {"name": "x", "maxout": 8}}}, "did you mean 'max_out'?"),
-    ({"models": {"strategy": {"name": "x", "max_out": 0}}}, "max_out must be at least 1"),
-    ({"randomization": {"seeds": []}}, "at least one seed"),
-    ({"randomization": {"seeds": [1, 1]}}, "names one seed twice"),
-    ({"randomization": {"seeds": [True]}}, "must hold whole numbers"),
+    ({"models": {"strategy": [{"name": "x", "max_out": 0}]}},
+     "models.strategy[0].max_out: must be a whole number from 1 to 32000, not 0"),
+    ({"randomization": {"seeds": []}}, "seeds: must be a list with at least one entry, not []"),
+    ({"randomization": {"seeds": [1, 1]}}, "randomization.seeds: names 1 twice"),
+    ({"randomization": {"seeds": [True]}}, "seeds[0]: must be a whole number from 0"),
     ({"baselines": ["TitForTwoTats"]}, "did you mean 'TitForTat'?"),
-    ({"toggles": {"C": "high"}}, "toggles.C must be one of present, absent"),
-    ({"concurrency": {"decision": 0}}, "at least 1"),
+    ({"toggles": {"C": "high"}}, "toggles.C: must be one of present, absent, not \"high\""),
+    ({"concurrency": {"decision": 0}}, "decision: must be a whole number from 1 to 512, not 0"),
 ])
 def test_what_a_file_says_wrongly_is_named(tmp_path, data, said):
     path = tmp_path / "c.json"
     path.write_text(json.dumps(data))
     with pytest.raises(UsageError) as error:
-        c.load(path, CHECKS)
+        c.load(path, SETTINGS)
     assert said in str(error.value)
 
 

@@ -206,8 +206,8 @@ def test_a_projection_counts_every_call_once_at_the_assumed_price(cli):
     [
         (("--trials", MIN_TRIALS - 1), "under the protocol's minimum of 10"),
         (("--temperatures", "0.0,hot"), "'hot' is neither a number"),
-        (("--temperatures", "0.7,0.7"), "different temperatures"),
-        (("--temperatures", "3"), "from 0 to 2"),
+        (("--temperatures", "0.7,0.7"), "temperatures: names 0.7 twice"),
+        (("--temperatures", "3"), "must be one of default, or a number from 0 to 2"),
         (("--temperatures", "0", "--temperature", "1"), "give one of them"),
         (("--models", "opne"), "did you mean 'open'?"),
         (("--models", "open,open"), "each once"),

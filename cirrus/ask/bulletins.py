@@ -13,7 +13,9 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
+from common import UsageError
 from common.artifacts import sha256
+from common.shape import FLAG, NAME, Kind, check, either, list_of, record, several, strict, whole
 
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
 FOLDERS = {"cvd": "cirrus24", "hospital": "hospital"}  # domain → where its prompts lie
@@ -51,26 +53,19 @@ FORBIDDEN = re.compile(
     r"|AIs?|language[\s-]+models?|LLMs?|co-?operat\w*|defect\w*|player\w*|pay-?offs?"
     r"|scor(?:e[sd]?|ing))\b", re.IGNORECASE)
 
-_TEXTS = (str, list)  # one wording, or several
-_ACT = {"word": str, "lines": _TEXTS}
-_PHASES = {"strategy": str, "decision": str}
-_CUE_LEVELS = {"S": dict.fromkeys(LEVELS["S"], _TEXTS), "C": dict.fromkeys(CUES, _TEXTS),
-               "H": {"high": _TEXTS, "low": _TEXTS}}
-FRAME_SHAPE = {
-    "fields": list, "required": list, "held_out": int,
-    "acts": {"cooperative": _ACT, "other": _ACT},
-    "toggles": dict.fromkeys(WORDED, _CUE_LEVELS),
-    "entries": list,
-    "systems": dict.fromkeys(WORDED, _PHASES),
-    "templates": {
-        "pilot": list, "reasoned": list, "strategy": list, "encounter": list,
-        "history": str, "row": str, "no_entry": str,
-    },
-}
-
-
-class ScenarioError(ValueError):
-    """One line: file (or argument), field, value, what to do."""
+_WORDINGS = either(NAME, several(NAME, once=False))
+_ACT = record(word=NAME, lines=_WORDINGS)
+_CUES = record(**{factor: record(**dict.fromkeys(levels, _WORDINGS)) for factor, levels in {
+    "S": LEVELS["S"], "C": CUES, "H": ("high", "low")}.items()})
+_LIST = list_of(NAME)
+_FRAME = record(
+    fields=_LIST, required=_LIST, held_out=whole(0), acts=record(cooperative=_ACT, other=_ACT),
+    toggles=record(**dict.fromkeys(WORDED, _CUES)),
+    entries=list_of(record(id=NAME, **dict.fromkeys(ENTRIES, NAME))),
+    systems=record(**dict.fromkeys(WORDED, record(strategy=NAME, decision=NAME))),
+    templates=record(
+        **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), several(NAME, once=False)),
+        **dict.fromkeys(("history", "row", "no_entry"), NAME)))
 
 
 class Bulletin(NamedTuple):
@@ -131,7 +126,7 @@ class Domain(NamedTuple):
 
 
 def read_domain(name: str, source: Source) -> Domain:
-    """The checked prompts of `name`. Raises ScenarioError at the first fault."""
+    """The checked prompts of `name`. Raises UsageError at the first fault."""
     files: dict[str, str] = {}
     folder = FOLDERS[name]
     frame = _read_frame(source, f"{folder}/frame.json", files)
@@ -167,9 +162,9 @@ def fill(bulletin: str, fields: Mapping[str, str], sentences: Mapping[str, str])
     return text.format_map(fields)
 
 
-def complaint(where: str, field: str, value: object, advice: str) -> ScenarioError:
-    """The house form of an error, on one line."""
-    return ScenarioError(f"{where}: {field} {value!r}: {advice}")
+def complaint(where: str, field: str, value: object, advice: str) -> UsageError:
+    """What is wrong with a text, on one line."""
+    return UsageError(f"{where}: {field} {value!r}: {advice}")
 
 
 # --- reading ---
@@ -186,32 +181,27 @@ def _names(source: Source, folder: str) -> Iterable[str]:
     return [path.rpartition("/")[2] for path in source if path.rpartition("/")[0] == folder]
 
 
-def _read(source: Source, path: str, files: dict[str, str]) -> str:
+def read_text(source: Source, path: str, files: dict[str, str]) -> str:
     try:
         files[path] = _text(source, path)
     except (FileNotFoundError, KeyError):
-        raise ScenarioError(f"{path}: no such file; put it there, or begin with a copy of "
+        raise UsageError(f"{path}: no such file; put it there, or begin with a copy of "
                             "prompts/") from None
     except (OSError, UnicodeDecodeError) as error:
         raise complaint(path, "file", type(error).__name__, "make it readable UTF-8") from error
     return files[path]
 
 
-def _read_json(source: Source, path: str, files: dict[str, str]) -> Any:
-    text = _read(source, path, files)
+def read_json(source: Source, path: str, kind: Kind, files: dict[str, str]) -> Any:
+    text = read_text(source, path, files)
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise complaint(path, "line", error.lineno, f"write JSON ({error.msg})") from error
-    except (ValueError, RecursionError) as error:  # a number of 5000 digits; brackets in brackets
-        raise complaint(path, "content", type(error).__name__, f"write JSON ({error})") from error
+        return check(kind, strict(text), path)
+    except ValueError as error:
+        raise UsageError(f"{path}: not valid JSON: {error}") from None
 
 
 def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
-    frame = _read_json(source, path, files)
-    _check_shape(path, "frame", frame, FRAME_SHAPE)
-    for number, entry in enumerate(frame["entries"], 1):
-        _check_shape(path, f"entries {number}", entry, {"id": str, **dict.fromkeys(ENTRIES, str)})
+    frame = read_json(source, path, _FRAME, files)
     for name, wanted in TEMPLATE_FIELDS.items():
         _check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
     for name in ("pilot", "reasoned", "encounter"):
@@ -248,7 +238,7 @@ def _read_bulletins(
     many = max(sum(fnmatch(name, "round_*.md") for name in _names(source, folder)), 1)
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
-        text = _read(source, path, files).strip()
+        text = read_text(source, path, files).strip()
         _check_placeholders(path, text, {*SLOTS, *frame["required"]}, set(frame["fields"]))
         _check_words(path, _without_fields(text))
         yield Bulletin(f"{name}-r{number:02d}", number, text, path,
@@ -258,19 +248,16 @@ def _read_bulletins(
 def _read_variants(
     source: Source, path: str, fields: set[str], files: dict[str, str]
 ) -> Iterator[Variant]:
-    entries = _read_json(source, path, files)
-    shape = {"id": str, "holdout": bool, **dict.fromkeys(fields, str)}
-    if not isinstance(entries, list):
-        raise complaint(path, "variants", type(entries).__name__, "write a list of entries")
+    entries = read_json(source, path, list_of(record(
+        **dict.fromkeys(fields, NAME), id=NAME, holdout=FLAG)), files)
     ids = set()
-    for number, entry in enumerate(entries, 1):
-        _check_shape(path, f"entry {number}", entry, shape)
+    for entry in entries:
         if entry["id"] in ids:
             raise complaint(path, "id", entry["id"], "give every entry an id of its own")
         ids.add(entry["id"])
         values = {field: entry[field] for field in sorted(fields)}
         for field, value in values.items():
-            if not value or value != " ".join(value.split()):
+            if value != " ".join(value.split()):
                 raise complaint(path, f"{entry['id']}.{field}", value, "one line, no stray spaces")
             _check_words(path, value)
         yield Variant(entry["id"], entry["holdout"], values)
@@ -301,29 +288,6 @@ def _texts(tree: Any) -> Iterator[str]:
     elif isinstance(tree, (dict, list, tuple)):
         for branch in tree.values() if isinstance(tree, dict) else tree:
             yield from _texts(branch)
-
-
-def _check_shape(path: str, field: str, value: Any, shape: Any) -> None:
-    if not isinstance(shape, dict):
-        _check_kind(path, field, value, shape if isinstance(shape, tuple) else (shape,))
-        return
-    if not isinstance(value, dict):
-        raise complaint(path, field, value, f"write an object with {', '.join(shape)}")
-    if missing := [k for k in shape if k not in value]:
-        raise complaint(path, field, missing[0], "missing: add it")
-    if unused := [k for k in value if k not in shape]:
-        raise complaint(path, field, unused[0], "unused: remove it, or declare it in frame.json")
-    for key, inner in shape.items():
-        _check_shape(path, f"{field}.{key}", value[key], inner)
-
-
-def _check_kind(path: str, field: str, value: Any, kinds: tuple[type, ...]) -> None:
-    if type(value) not in kinds or value == "":
-        raise complaint(path, field, value,
-                        f"write a {' or a '.join(kind.__name__ for kind in kinds)}")
-    if isinstance(value, list) and kinds != (list,) and not all(
-            isinstance(text, str) and text for text in value):
-        raise complaint(path, field, value, "write a list of texts")
 
 
 def _check_placeholders(path: str, text: str, wanted: Collection[str],

@@ -32,6 +32,18 @@ from common import UsageError
 from common import config as c
 from common.rng import SeededRandom
 from common.runs import check_run_id
+from common.shape import (
+    NAME,
+    either,
+    maybe,
+    nearest,
+    one_of,
+    options,
+    record,
+    several,
+    sometimes,
+    whole,
+)
 
 # --- What a run is for, by what it does otherwise than usual: its role, its part in the analysi ---
 
@@ -237,88 +249,29 @@ DEFAULT = Path(__file__).resolve().parents[2] / "config" / "experiment.config.js
 MAX_OUT = {"strategy": 384, "decision": 96}
 # Below these the form itself does not fit: every answer would be cut off.
 LEAST_OUT = {"strategy": 64, "decision": 32}
-VOICE = {"name": lambda v: None if isinstance(v, str) and v.strip() else "must be a model's name",
-         "max_out": c.whole(1, 32_000),
-         "reasoning_effort": c.effort}
-
-
-def _some_of(known: Iterable[str], empty: bool = False) -> c.Check:
-    known = tuple(known)
-
-    def check(value: Any) -> str | None:
-        if empty and value == []:
-            return None
-        fault = c.names(value)
-        wrong = [v for v in value if v not in known] if not fault else []
-        return fault or (f"knows no {wrong[0]!r} ({c.nearest(wrong[0], known)}), "
-                         f"only {', '.join(known)}" if wrong else None)
-    return check
-
-
-def seeds(value: Any) -> str | None:
-    """A list of different whole numbers from 0."""
-    if not isinstance(value, list) or not value:
-        return "must be a list with at least one seed"
-    if any(map(c.seed, value)):
-        return "must hold whole numbers from 0, of at most 18 digits"
-    return None if len(set(value)) == len(value) else "names one seed twice"
-
-
-def _voices(value: Any) -> str | None:
-    """A model {name, max_out, reasoning_effort}, or a list of them."""
-    listed = value if isinstance(value, list) else [value]
-    if not listed or not all(isinstance(voice, dict) for voice in listed):
-        return "must be an object {name, max_out}, or a list of such objects"
-    for voice in listed:
-        for key, item in voice.items():
-            if key not in VOICE:
-                return f"knows no {key!r} ({c.nearest(key, VOICE)})"
-            if fault := VOICE[key](item):
-                return f"{key} {fault}"
-        if "name" not in voice:
-            return "needs a name"
-    return None
-
+MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
+MODELS = either(MODEL, several(MODEL, once=False))
 
 # What a run of a plan may set for itself.
-RUN_CHECKS: dict[str, c.Check] = {
-    "agents": c.whole(2, 1000), "rounds": c.whole(1, 1000), "domain": c.one_of(*FOLDERS),
-    **{f"toggles.{factor}": c.one_of(*levels) for factor, levels in LEVELS.items()},
-    "games_per_pair": c.whole(1, 100), "baselines": _some_of(BASELINES, empty=True),
-    "tells": c.one_of(*TELLS), "variants": c.one_of(*VARIANTS),
-    "toggles.effort": c.effort,
-}
-RANDOMIZATION: dict[str, c.Check] = {
-    "label_schemes": _some_of(LABEL_SCHEMES), "option_order": c.one_of("random", *ORDERS),
-    "history_mode": c.one_of("standard", "off"),
-}
-CHECKS: dict[str, c.Check] = RUN_CHECKS | {
-    **{f"randomization.{key}": check for key, check in RANDOMIZATION.items()},
-    "randomization.seeds": seeds, "models.strategy": _voices, "models.decision": _voices,
-    "temperature": lambda v: None if v is None else c.number(0, 2)(v),
-    "respondents": c.names, "cost.limit_usd": c.number(0, 1e6),
-    "cost.plan_limit_usd": c.number(0, 1e7),
-    "concurrency.strategy": c.whole(1, 512), "concurrency.decision": c.whole(1, 512),
-    "deadline_s": c.number(0.1, 3600), "prices": c.prices, "assumed_price": c.price,
-    "routing": c.routing, "pin": c.pin, "effort": c.effort,
-}
-SECTIONS = ("toggles", "randomization", "models", "cost", "concurrency", "prices")
+RUN = {
+    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": one_of(*FOLDERS),
+    "toggles": options(**{factor: one_of(*levels) for factor, levels in LEVELS.items()},
+                       effort=c.EFFORT),
+    "games_per_pair": whole(1, 100), "baselines": several(one_of(*BASELINES), least=0),
+    "tells": one_of(*TELLS), "variants": one_of(*VARIANTS)}
+RANDOMIZATION = {
+    "label_schemes": several(one_of(*LABEL_SCHEMES)), "option_order": one_of("random", *ORDERS),
+    "history_mode": one_of("standard", "off")}
+SETTINGS = options(
+    **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
+    models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
+    cost=options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
+    concurrency=options(strategy=c.CALLS, decision=c.CALLS), effort=c.EFFORT)
 
 
-def load(path: Path) -> dict[str, Any]:
-    """The project's configuration, under the file at `path`; every key known, every value checked.
-
-    What the file leaves out comes from `config/experiment.config.json`.
-    """
-    settings = c.load(DEFAULT, CHECKS)
-    return settings if Path(path).resolve() == DEFAULT else merged(
-        settings, c.load(Path(path), CHECKS))
-
-
-def merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`over` laid over `under`; within a section, key by key."""
-    return dict(under) | {key: under.get(key, {}) | value if key in SECTIONS else value
-                          for key, value in over.items()}
+def load(path: Path = DEFAULT) -> dict[str, Any]:
+    """The project's configuration, under the file at `path`."""
+    return c.configuration([DEFAULT, path], SETTINGS, {})
 
 
 def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
@@ -416,7 +369,8 @@ PLANS: dict[str, Plan] = {
     # All that the six gates ask for, as one registered study.
     "study": Plan([*MAIN, *OTHER_WORDS, *(run | {"new": True} for run in HELD_OUT)]),
 }
-FILE_CHECKS: dict[str, c.Check] = RUN_CHECKS | RANDOMIZATION | {"seed": c.seed}
+FILE = record(name=sometimes(NAME),
+              runs=several(options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
 
 
 def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> list[int]:
@@ -434,18 +388,10 @@ def read_plan(name: str) -> tuple[str, Plan, bool]:
         return name, PLANS[name], True
     path = Path(name)
     if not name.endswith(".json"):
-        raise UsageError(f"--plan: no plan {name!r}; {c.nearest(name, PLANS)} "
+        raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} "
                          f"(there are {', '.join(PLANS)}, or a .json file)")
-    data = c.load(path, {"name": VOICE["name"], "runs": _runs})
-    for at, run in enumerate(data.get("runs") or [None]):
-        if not isinstance(run, dict):
-            raise UsageError(f"{path}: needs runs, a list of objects")
-        c.check(run, FILE_CHECKS, f"{path}: runs[{at}]")
+    data = c.load(path, FILE)
     return check_run_id(data.get("name", path.stem)), Plan(data["runs"]), False
-
-
-def _runs(value: Any) -> str | None:
-    return None if isinstance(value, list) and value else "must be a list with at least one run"
 
 
 def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, list[dict]],

@@ -8,13 +8,12 @@ case for another one than it is, or thinks that its entry moves the other's, coo
 that no contrast of decisions can tell from the one that is asked about.
 """
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import TELLS, Domain, Source, complaint
+from cirrus.ask.bulletins import FOLDERS, TELLS, Domain, Source, read_json, read_text
 from cirrus.ask.cues import Setting, read_setting
 from cirrus.ask.pilot import MECHANISM, Block, Cell
 from cirrus.ask.populations import Mind
@@ -23,6 +22,7 @@ from common.drive import After, Chain
 from common.parsing import DRESSING, REFUSAL_READS
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
+from common.shape import NAME, record
 from common.wire import Reply, Request
 
 FILE, STAGE = "probes.json", "probe"
@@ -34,6 +34,13 @@ GIVEN = ("joint", "other", "any")
 KINDS: dict[str, tuple[str, ...]] = {
     "payoffs": ("HP", "LA", "UN"), "beliefs": ("HP", "UN"), "influence": ("HP", "UN")}
 NUMBER = re.compile(r"(\d{1,3})(?: ?%| of 100| in 100|/100)?")
+
+
+WORDS = record(
+    closing=NAME, acts=record(**dict.fromkeys(FOLDERS, record(joint=NAME, other=NAME))),
+    payoffs=record(question=NAME, outcome=NAME, form=NAME),
+    beliefs=record(joint=NAME, other=NAME, any=NAME, form=NAME),
+    influence=record(question=NAME, form=NAME))
 
 
 class Probe(NamedTuple):
@@ -50,21 +57,7 @@ class Probe(NamedTuple):
 
 def texts(source: Source) -> str:
     """The words of the probes, as their file has them."""
-    try:
-        return source[FILE] if isinstance(source, Mapping) else (source / FILE).read_text("utf-8")
-    except (OSError, KeyError, UnicodeDecodeError) as error:
-        raise complaint(FILE, "file", type(error).__name__, "make it readable UTF-8") from error
-
-
-def words_of(text: str) -> dict[str, Any]:
-    try:
-        words = json.loads(text)
-    except ValueError as error:
-        raise complaint(FILE, "content", str(error), "write JSON") from error
-    for kind in ("closing", "acts", *KINDS):
-        if not isinstance(words, dict) or kind not in words:
-            raise complaint(FILE, "probes", kind, "missing: add it")
-    return words
+    return read_text(source, FILE, {})
 
 
 # --- design ------------------------------------------------------------------------------------
@@ -73,7 +66,7 @@ def deal(text: str, domain: Domain, config: Mapping[str, Any], chosen: Sequence[
          ) -> list[Probe]:
     """The probes of a study in the order of asking: of as many of its blocks of every bulletin
     as give each question LEAST answers a model and cell."""
-    words, rng = words_of(text), SeededRandom(config["seed"], "probes")
+    words, rng = read_json({FILE: text}, FILE, WORDS, {}), SeededRandom(config["seed"], "probes")
     cells = {cell.name: cell for cell in MECHANISM}
     bulletins = len({block.stimulus.bulletin.id for block in chosen})
     each = math.ceil(LEAST / bulletins)

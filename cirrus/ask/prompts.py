@@ -7,7 +7,7 @@
 
 All words live in `prompts/`, read and checked by `bulletins.py`; this module deals and joins
 them. Everything here is a pure function, except that `load_domain` reads files. Every complaint
-is a `ScenarioError`, a ValueError of one line.
+is a `UsageError` of one line.
 """
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from cirrus.ask.bulletins import (
     TELLS,
     Bulletin,
     Domain,
-    ScenarioError,
     Source,
     Variant,
     complaint,
@@ -34,7 +33,7 @@ from cirrus.ask.bulletins import (
 
 __all__ = [
     "KNOWN_LABELS", "LABEL_SCHEMES", "LEVELS", "ORDERS", "TELLS", "Bulletin", "Condition", "Domain",
-    "Prompt", "ScenarioError", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
+    "Prompt", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
     "deal_bulletins", "deal_labels", "decision_prompt", "encounter_prompt", "labels", "load_domain",
     "make_condition", "render_bulletin", "sentences", "strategy_prompt", "variant_pool",
 ]

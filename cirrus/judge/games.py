@@ -33,26 +33,23 @@ from cirrus.ask.encounters import (
 from cirrus.ask.game import Standing
 from cirrus.ask.prompts import Domain
 from cirrus.markers.patterns import marked
-from common import VERSION, UsageError, artifacts
-from common.artifacts import (
+from common import VERSION, UsageError, shape
+from common.artifacts import canonical_json, gzip_bytes, json_file, read_bytes, sha256
+from common.shape import (
     FLAG,
     NAME,
     NUMBER,
     OBJECT,
     TEXT,
     Kind,
-    canonical_json,
-    gzip_bytes,
     is_number,
-    json_file,
     list_of,
     map_of,
     maybe,
+    number,
     one_of,
     plain,
-    read_bytes,
     record,
-    sha256,
     sometimes,
     whole,
 )
@@ -305,11 +302,10 @@ def _manifest(t: Tournament, study: Mapping, tally: Tally, standings: Mapping[st
 
 ORDINAL, COUNT = whole(1), whole(0)
 USD = plain("dollars", lambda v: is_number(v) and v >= 0)
-POWER = plain("a number from 0.9 to 1.1",
-            lambda v: is_number(v) and game.POWER_MIN <= v <= game.POWER_MAX)
+POWER = number(game.POWER_MIN, game.POWER_MAX)
 HASH = plain("a SHA-256", lambda v: isinstance(v, str) and len(v) == 64 and set(v) <= HEX)
 HEX = frozenset("0123456789abcdef")
-STATUS = plain("one of " + ", ".join(game.STATUSES), lambda v: v in game.STATUSES)
+STATUS = one_of(*game.STATUSES)
 POLICY_STATUSES = ("ok", "short", "long", "refused", "truncated", "empty", "blocked",
                    "provider_error", "not_run")
 
@@ -326,7 +322,7 @@ TOKENS = record(
 MARKERS = record(**{name: (FLAG, f"whether the policy holds a pattern of this family: {name}")
                     for name in ("acausal", "benchmark_terms", "compliance", "reciprocity",
                                  "utilitarian")})
-DOMAIN = (plain("a domain's name", lambda v: v in tuple(FOLDERS)), "the scenario, such as cvd")
+DOMAIN = (one_of(*FOLDERS), "the scenario")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
 BESIDE = {"reasoning": (sometimes(TEXT), "what the model thought first, where the server shows it"),
@@ -458,8 +454,8 @@ def owned(name: str) -> bool:
 
 def check(name: str, value: Any, where: str = "") -> Any:
     """`value` where it has the shape of artifact `name`; UsageError names file, field, value."""
-    return artifacts.check(kind_of(name), value, where or name,
-                           "derive it again, or restore it from a copy")
+    return shape.check(kind_of(name), value, where or name,
+                       "derive it again, or restore it from a copy")
 
 
 def load(path: Path) -> Any:

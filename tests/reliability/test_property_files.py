@@ -19,7 +19,7 @@ import urrp_analyze
 import urrp_run
 from cirrus.ask import design as tournament
 from cirrus.ask.design import runs_of_plan, single_runs
-from cirrus.ask.prompts import ScenarioError, load_domain
+from cirrus.ask.prompts import load_domain
 from common import Stop, UsageError, artifacts, cli, wire
 from common import config as c
 from common.cli import Choice
@@ -87,12 +87,11 @@ def test_a_file_written_is_a_file_read(tmp_path, data, name):
 def pilot_like(script):
     """What run_pilot.py and urrp_run.py make of a configuration file, up to the first call."""
     def take(path):
-        config = c.configuration([script.CONFIG, path], script.checks(), {})
-        design = {key: config.get(key) for key in script.ASKED}
-        said = c.identity(design, {}, config, LIVE)
+        config = c.configuration([script.CONFIG, path], script.KINDS, {})
+        said = c.identity({key: config.get(key) for key in script.ASKED}, {}, config, LIVE)
         for entry in (*config["prices"].values(), config["assumed_price"]):
             assert wire.as_model(entry).cost(1e6, 1e6) < float("inf")
-        return artifacts.json_file({"identity": said, "models": c.chosen(None, config, LIVE)})
+        return artifacts.json_file({"identity": said, "models": config["models"]})
     return take
 
 
@@ -222,7 +221,7 @@ def test_any_fault_in_a_prompt_file_is_one_line(prompts, name, data):
     path.write_bytes(new)
     try:
         refused(load_domain, "hospital" if "hospital" in str(name) else "cvd", prompts,
-                kinds=(ScenarioError,))
+                kinds=(UsageError,))
     finally:
         path.write_text(whole)
 

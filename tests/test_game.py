@@ -95,12 +95,6 @@ def test_round_robin_seats_everybody_before_anybody_twice(n):
         assert len(set(seated)) == len(seated)
 
 
-def test_round_robin_follows_its_stream_alone():
-    agents = list("abcdef")
-    assert round_robin(random.Random(1), agents) == round_robin(random.Random(1), agents)
-    assert round_robin(random.Random(1), agents) != round_robin(random.Random(2), agents)
-
-
 def test_anonymous_id_is_the_digest_of_salt_and_stable_id():
     # printf 'cafe%s' agent-01 | sha256sum
     assert anonymous_id("cafe", "agent-01") == (

@@ -131,6 +131,15 @@ def test_bulletins_that_most_models_misread_are_named_in_order():
 OUT = json.loads((EXAMPLES / "confirmatory" / "acausal-analysis.json").read_text("utf-8"))
 
 
+def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
+    none = {"formula": "f", "tests": None, "primary": None, "why": "one row"}
+    model = {"left_out": {"seed": "one", "domain": "two"}, "as_specified": none,
+             "with_policy": none}
+    text = markdown(study.document(OUT | {"primary": OUT["primary"] | {"model": model}}))
+    assert "Left out of the models: domain (two); seed (one)." in text
+    assert "no test (one row)" in text
+
+
 def test_runs_that_are_unfinished_are_named_first_and_points_are_hollow_where_symmetry_is_low():
     first, *rest = OUT["runs"]
     stamps = study.document(OUT | {"runs": [first | {"state": "stopped"}, *rest]}).stamps

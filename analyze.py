@@ -24,7 +24,7 @@ from cirrus import instruments
 from cirrus.judge.rows import places, read_study, without_ratings
 from cirrus.markers import ratings
 from cirrus.reports import pilot, study
-from cirrus.reports.study import gist, write_analysis
+from cirrus.reports.study import gist, noticed, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
 from common.artifacts import csv_line, write_atomic
 from common.runs import rewrite
@@ -136,6 +136,7 @@ def analyse_study(args, runs) -> cli.Done:
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(found, where)
     drawn = write_figures(study.document(out), Path(args.figures)) if args.figures else []
+    cli.note(noticed(out))
     left = cli.unfinished(run.complete for run in found.runs)
     runs_read = "1 run" if len(found.runs) == 1 else f"{len(found.runs)} runs"
     return cli.Done(

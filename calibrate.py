@@ -39,10 +39,18 @@ from cirrus.judge import pilot as judge
 from cirrus.judge.effects import average
 from cirrus.judge.verdict import CORRELATION_SENSITIVE, WORDS, verdict
 from common import COMPLETE, VERSION, UsageError, cli
-from common.artifacts import canonical_json, gzip_bytes, json_file, jsonl, sha256, write_atomic
+from common.artifacts import (
+    canonical_json,
+    gzip_bytes,
+    json_file,
+    jsonl,
+    sha256,
+    sweep,
+    write_atomic,
+)
 from common.cluster import mapped
 from common.rng import SeededRandom
-from common.runs import code_hashes
+from common.runs import code_hashes, lock, unlock
 from common.wire import Reply, Request
 from show.document import Bullets, Document, Fold, Foot, Section, Table, Tag, markdown, terminal
 from show.figures import NONE, STAMP, count, percent, rate
@@ -71,8 +79,8 @@ def arguments(argv):
         help="pilots and mechanism studies of each population (default 100)")
     add("--populations", metavar="A,B", help="simulated populations (default: all)")
     add("--rivals", metavar="FILE", help="a Python file with RESPONDENTS = {name: "
-        "function(request, rng) -> (text, finish_reason)}, which is executed; they join "
-        "--populations, or stand alone")
+        "function(request, rng) -> (text, finish_reason)}, executed in this process with all "
+        "that you may do: read it first; they join --populations, or stand alone")
     add("--probes", action="store_true", help="ask the probes of the mechanism study as well, and "
         "describe the answers")
     add("--runs", type=int, metavar="N", help="runs per cell of a pilot and blocks per bulletin of "
@@ -103,10 +111,15 @@ def main(argv) -> cli.Done:
               "runs": {design: args.runs or usual for design, usual in RUNS.items()},
               "prompts_sha256": sha256(canonical_json(domain().files)),
               "code_sha256": sha256(canonical_json(code_hashes())), "note": ""}
-    records = replications(args, names, header["runs"])
-    files = derived(header, records)
-    for name, content in files.items():
-        write_atomic(folder / name, content)
+    handle = lock(folder)
+    try:
+        records = replications(args, names, header["runs"])
+        files = derived(header, records)
+        for name, content in files.items():
+            sweep(folder, name)
+            write_atomic(folder / name, content)
+    finally:
+        unlock(handle)
     report = document(table(header, records))
     return cli.Done(COMPLETE, {"written": str(folder), "files": sorted(files), "simulated": True,
                                "replications": len(records), "summary": report.answer},

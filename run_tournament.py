@@ -27,7 +27,7 @@ from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import Job, attempt, calls_of, domain_of, estimate, note_plan
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study
-from cirrus.reports.study import gist, write_analysis
+from cirrus.reports.study import gist, noticed, write_analysis
 from common import (
     BUDGET,
     COMPLETE,
@@ -322,6 +322,7 @@ def analysis(folders) -> tuple[str, str]:
     print("analysing", file=sys.stderr, flush=True)
     study = read_study(find_runs(folders))
     target, _, out = write_analysis(study, places(study, None))
+    cli.note(noticed(out))
     return out["claims"]["headline"], gist(out, target)
 
 

@@ -178,6 +178,9 @@ def choose(provider: str, base_url: str | None) -> Choice:
 
 # --- how a script ends -------------------------------------------------------------------------
 
+NOTES = 8  # shown of what was noticed
+
+
 class Done(NamedTuple):
     """`facts` are what --json says and `text` what people read; `error` is for stderr in both
     cases, one line or one a run."""
@@ -244,6 +247,13 @@ def unfinished(complete: Iterable[bool]) -> str:
     left = complete.count(False)
     return (f"{left} of {len(complete)} runs are unfinished; the command that made them resumes "
             "them") if left else ""
+
+
+def note(lines: Sequence[str]) -> None:
+    """What was noticed on the way, on stderr: the first few, and how many more there are."""
+    more = [f"and {len(lines) - NOTES} more"] if len(lines) > NOTES else []
+    for line in [*lines[:NOTES], *more]:
+        print(f"note: {printable(line)}", file=sys.stderr)
 
 
 def one_line(said: Stop | str | None) -> str:

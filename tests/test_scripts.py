@@ -1,5 +1,9 @@
 """Every script once, as its user meets it: help, a wrong flag, the smallest run, and its check."""
 
+import fcntl
+import json
+import os
+
 import pytest
 from conftest import ROOT
 
@@ -44,3 +48,32 @@ def test_urrp_is_collected_and_analysed(cli):
 def test_a_population_is_calibrated(cli):
     assert cli("calibrate.py", "--reps", "1", "--populations", "coin",
                "--out", "counts").returncode == 0
+
+
+def test_what_an_analysis_notices_is_printed_and_not_only_in_json(cli):
+    cli("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "rounds")
+    noticed = json.loads(cli("analyze.py", "rounds", "--json").stdout)["limits"]
+    printed = cli("analyze.py", "rounds").stderr
+    assert noticed and all(f"note: {line}\n" in printed for line in noticed)
+
+
+def test_what_a_killed_calibration_left_is_swept_by_the_next(cli, tmp_path):
+    left = tmp_path / "counts" / ".calibration.json.4711.tmp"
+    left.parent.mkdir()
+    left.write_text("{")
+    assert cli("calibrate.py", "--reps", "1", "--populations", "coin", "--out", "counts"
+               ).returncode == 0
+    assert not left.exists() and not list(left.parent.glob(".*"))
+
+
+def test_two_calibrations_never_write_one_folder_at_once(cli, tmp_path):
+    (tmp_path / "counts").mkdir()
+    held = os.open(tmp_path / "counts", os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    done = cli("calibrate.py", "--reps", "1", "--populations", "coin", "--out", "counts")
+    os.close(held)
+    assert done.returncode == 2 and "another process" in done.stderr
+
+
+def test_the_help_says_that_a_file_of_rivals_is_executed(cli):
+    assert "executed in this process" in " ".join(cli("calibrate.py", "--help").stdout.split())

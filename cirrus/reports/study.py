@@ -481,6 +481,11 @@ def write_analysis(study: Study, where: Sequence[Path],
     return target, list(made), out
 
 
+def noticed(out: Mapping[str, Any]) -> list[str]:
+    """What stands against a plain reading: limits, and where runs left their registration."""
+    return [*out["limits"], *out["registration"]["deviations"]]
+
+
 def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
     """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
     return "\n".join([terminal(document(out)), *beside, f"open {target / 'report.html'}"])

@@ -331,5 +331,5 @@ def test_the_example_gives_superrational_its_word_and_no_rival_one():
 
 
 def test_whatever_keeps_a_model_from_a_word_has_words():
-    from cirrus.reports.mechanism import LEFT
+    from cirrus.reports.pilot import LEFT
     assert {*REQUIRED} == {*LEFT}

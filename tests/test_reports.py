@@ -11,7 +11,7 @@ from test_study import run
 
 from cirrus.judge.effects import HP, LA, NAMES
 from cirrus.judge.rows import Study, read_study
-from cirrus.reports import mechanism, pilot, study
+from cirrus.reports import pilot, study
 from common.artifacts import canonical_json
 from common.verify import find_runs
 from show.document import Tag, markdown
@@ -120,10 +120,10 @@ def test_bulletins_that_most_models_misread_are_named_in_order():
     def probed(misread):
         return {"probes": {"payoffs": {"misread": list(misread)}}}
     parts = {"m": probed("xywcd"), "n": probed("xywbd"), "o": {"probes": {"payoffs": None}}}
-    assert mechanism._misread(parts) == ["d", "w", "x", "y"]
-    assert mechanism._misread({"o": parts["o"]}) == []
+    assert pilot._misread(parts) == ["d", "w", "x", "y"]
+    assert pilot._misread({"o": parts["o"]}) == []
     third = parts | {"p": probed("xywbcd")}   # one reader of three is fewer than half
-    assert mechanism._misread(third) == ["b", "c", "d", "w", "x", "y"]
+    assert pilot._misread(third) == ["b", "c", "d", "w", "x", "y"]
 
 
 # --- a tournament ------------------------------------------------------------------------------

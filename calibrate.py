@@ -51,6 +51,7 @@ from common.artifacts import (
 from common.cluster import mapped
 from common.rng import SeededRandom
 from common.runs import code_hashes, lock, unlock
+from common.shape import nearest
 from common.wire import Reply, Request
 from show.document import Bullets, Document, Fold, Foot, Section, Table, Tag, markdown, terminal
 from show.figures import NONE, STAMP, count, percent, rate
@@ -103,8 +104,8 @@ def main(argv) -> cli.Done:
     known = [*POPULATIONS, *POOLS, *own]
     names = list(dict.fromkeys(cli.names(args.populations) or own or known))
     if strange := [name for name in names if name not in known]:
-        raise UsageError(f"--populations: no population {strange[0]!r}; there are "
-                         f"{', '.join(known)}")
+        raise UsageError(f"--populations: no population {strange[0]!r}; "
+                         f"{nearest(strange[0], known)}")
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     header = {"artifact": "calibration-replications", "seed": args.seed, "reps": args.reps,

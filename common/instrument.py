@@ -8,7 +8,6 @@ Files are made from the journal, never from the replies in hand, so a run and it
 can't differ. Several runs are asked together: their calls take turns, each keeps its own folder.
 """
 
-import difflib
 import json
 import math
 import sys
@@ -26,6 +25,7 @@ from common.openrouter import OpenRouter
 from common.preflight import fixed, refuse, resolved
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder
+from common.shape import nearest
 from common.wire import Exchange, Model, Request, Terms, run_of
 
 
@@ -90,12 +90,9 @@ class Simulated:
         """UsageError where a respondent does not exist."""
         for name in models:
             if name not in self.respondents:
-                close = difflib.get_close_matches(name, self.respondents, 1)
                 raise UsageError(
-                    f"models: no simulated respondent {name!r}; "
-                    + (f"did you mean {close[0]!r}? " if close else "")
-                    + f"There are {', '.join(sorted(self.respondents))}. For a real model set "
-                    "OPENROUTER_API_KEY or give --base-url")
+                    f"models: no simulated respondent {name!r}; {nearest(name, self.respondents)}; "
+                    "for a real model set OPENROUTER_API_KEY or give --base-url")
 
     def model(self, name: str) -> Model:
         return FREE

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from common import UsageError
 
 DEEPEST = 50  # levels of objects in objects; Python itself gives up at some hundreds
+LISTED = 24   # names in an error line
 ABSENT = object()
 
 
@@ -189,8 +190,9 @@ def shown(value: Any) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """ "did you mean …?", or the list where nothing is near."""
-    known = list(known)
-    return near_to(name, known) or f"known are {', '.join(sorted(known))}"
+    known = sorted(known)
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    return near_to(name, known) or f"known are {', '.join(known[:LISTED])}{more}"
 
 
 def near_to(name: str, known: Iterable[str]) -> str:

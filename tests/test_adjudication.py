@@ -210,18 +210,6 @@ def test_a_dry_run_asks_and_writes_nothing(cli, folder):
     assert not (folder / "adjudication").exists()
 
 
-@pytest.mark.parametrize("models, flags, word", [
-    ("careful-rater", (), "one rater"), ("careful-rater,careful-rater", (), "each once"),
-    ("", (), "at least one name"), ("careful-rater,nobody", (), "no simulated respondent 'nobody'"),
-    ("careful-rater,lenient-rate", (), "did you mean 'lenient-rater'"),
-    (TWO, ("--sample", "0"), "sample: must be a whole number from 1"),
-    (TWO, ("--concurrency", "no"), "--concurrency"), (TWO, ("--run-id", "../x"), "--run-id")])
-def test_wrong_usage_is_one_line_and_leaves_nothing(cli, folder, models, flags, word):
-    done = adjudicate(cli, folder, *flags, models=models)
-    assert done.returncode == 2 and word in done.stderr and done.stderr.count("\n") == 1
-    assert not (folder / "adjudication").exists()
-
-
 def test_flags_of_rating_are_refused_where_nothing_is_rated(cli, folder, tmp_path):
     done = cli("analyze.py", folder, "--sample", "3")
     assert done.returncode == 2 and "means something only with --export-ratings" in done.stderr

@@ -1,17 +1,30 @@
-"""Bad input: one clear line that says what and where, the right exit code, nothing half-written."""
+"""Bad input: one clear line that says what and where, the right exit code, nothing half-written.
+
+tests/data/wrong-usage.txt has a command and its error line for each way to use a script wrongly.
+
+    python3 tests/test_bad_input.py --write     # the lines, as the scripts say them now
+"""
 
 import json
+import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from conftest import ROOT, clean_environment, run_in
+from conftest import ROOT, clean_environment, ended, run_in
 
 PILOT = "run_pilot.py"
 SMALL = ("--models", "coin", "--runs", "12", "--out", "o")
 HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
+WRONG = ROOT / "tests" / "data" / "wrong-usage.txt"
+COMMANDS = re.findall(r"^\$ (.+)", WRONG.read_text("utf-8"), re.M)
+LONG = {"<deep>": '{"routing": {"options": ' + '{"a":' * 60 + "1" + "}" * 62,
+        "<long>": "x" * 101, "<two lines>": "a\n"}
 
 
 def one_line(run, code, *words):
@@ -28,91 +41,34 @@ def tree(folder):
             for path in folder.rglob("*")}
 
 
-# --- configuration -----------------------------------------------------------------------------
+# --- wrong usage and configuration -------------------------------------------------------------
 
-@pytest.mark.parametrize("text, words", [
-    ('{"rums": 3}', ["my.json: unknown key 'rums'; did you mean 'runs'?"]),
-    ('{"cost": {"limit": 3}}', ["cost: unknown key 'limit'; did you mean 'limit_usd'?"]),
-    ('{"zzzzz": 3}', ["'zzzzz'", "known are"]),
-    ('{"runs": "ten"}', ['runs: must be a whole number from 1 to 10000, not "ten"']),
-    ('{"runs": true}', ["runs: must be a whole number"]),
-    ('{"runs": 2.5}', ["runs: must be a whole number", "2.5"]),
-    ('{"runs": 0}', ["runs: must be a whole number from 1 to 10000, not 0"]),
-    ('{"models": []}', ["models: must be a list with at least one entry"]),
-    ('{"models": "a"}', ["models: must be a list"]),
-    ('{"models": ["a", "a"]}', ['models: names "a" twice']),
-    ('{"models": [""]}', ['models[0]: must be a name, not ""']),
-    ('{"temperature": 2.1}', ["temperature: must be a number from 0 to 2, not 2.1"]),
-    ('{"temperature": NaN}', ["NaN"]),
-    ('{"compliance": "medium"}', ['compliance: must be one of low, high, omit, not "medium"']),
-    ('{"cost": 3}', ["cost: must be an object, not 3"]),
-    ('{"concurrency": {"decision": 0}}', ["concurrency.decision: must be a whole number from 1"]),
-    ('{"prices": {"m": {"prompt": 1}}}', ["prices.m.completion: is missing"]),
-    ('{"prices": {"m": {"prompt": 1, "completion": -1}}}',
-     ["prices.m.completion: must be a number from 0 to 1e+09, not -1"]),
-    ('{"routing": {"order": Infinity}}', ["Infinity"]),
-    ('{"routing": []}', ["routing: must be an object"]),
-    ('{"routing": {"onyl": ["openai"]}}', ["routing: unknown key 'onyl'; did you mean 'only'?"]),
-    ('{"routing": {"only": "openai"}}', ["routing.only: must be a list"]),
-    ('{"routing": {"allow_fallbacks": "no"}}', ["allow_fallbacks: must be true or false"]),
-    ('{"routing": {"quantizations": ["bf61"]}}', ["quantizations[0]", "did you mean 'bf16'?"]),
-    ('{"routing": {"sort": "cheap"}}', ["routing.sort: must be one of price, throughput"]),
-    ('{"routing": {"sort": {}}}', ["routing.sort.by: is missing"]),
-    ('{"routing": {"max_price": {"promt": 1}}}', ["routing.max_price: unknown key 'promt'"]),
-    ('{"routing": {"max_price": {"prompt": "x"}}}', ["max_price.prompt: must be a number"]),
-    ('{"routing": {"preferred_max_latency": "quick"}}', ["must be an object, or a number"]),
-    ('{"pin": ""}', ["pin: must be auto or an upstream's name"]),
-    ('{"reasoning_effort": "huge"}', ["reasoning_effort: must be one of none, minimal, low"]),
-    ('{"seed": -1}', ["seed: must be a whole number from 0"]),
-    ('{"runs": 3, "runs": 4}', ["the key 'runs' stands twice"]),
-    ('[]', ["must be an object, not []"]),
-    ('null', ["must be an object, not null"]),
-    ('{"routing": {"options": ' + '{"a":' * 60 + '1' + '}' * 62, ["nested at most 50 deep"]),
-    ('{"runs": 3', ["not valid JSON", "line 1"]),
-    ('', ["not valid JSON"]),
-])
-def test_a_configuration_that_is_wrong_is_refused_with_file_field_and_value(
-        cli, tmp_path, text, words):
-    (tmp_path / "my.json").write_text(text)
-    one_line(cli(PILOT, "--config", "my.json", "--out", "o"), 2, "my.json: ", *words)
-    assert not (tmp_path / "o").exists()
+def used(folder, command):
+    """A command ended in `folder`, and what the folder held. "json:…" is a file with that text."""
+    script, *flags = [LONG.get(word, word) for word in shlex.split(command)]
+    (folder / "results").symlink_to(ROOT / "results")
+    for at, flag in enumerate(flags):
+        if flag.startswith("json:"):
+            text, flags[at] = flag.removeprefix("json:"), "my.json"
+            (folder / "my.json").write_text(LONG.get(text, text))
+    before = sorted(folder.iterdir())
+    done = ended(folder, script, *flags, "--json")
+    assert sorted(folder.iterdir()) == before
+    return done
 
 
-@pytest.mark.parametrize("flags, words", [
-    (["--runs", "0"], ["command line: runs: must be a whole number from 1"]),
-    (["--models", ""], ["--models", "at least one name"]),
-    (["--models", "coin,coin"], ["--models", "each once"]),
-    (["--models", "coim"], ["'coim'", "did you mean 'coin'?"]),
-    (["--seed", "-1"], ["seed: must be a whole number from 0"]),
-    (["--temperature", "nan"], ["temperature: must be a number"]),
-    (["--limit-usd", "inf"], ["cost.limit_usd: must be a number"]),
-    (["--limit-usd", "-1"], ["cost.limit_usd: must be a number"]),
-    (["--concurrency", "0"], ["--concurrency"]), (["--concurrency", "²"], ["--concurrency"]),
-    (["--concurrency", "talk=3"], ["--concurrency", "decision=N"]),
-    (["--compliance", "medium"], ["compliance: must be one of low, high, omit"]),
-    (["--tells", "loud"], ["tells: must be one of standard, ablated"]),
-    (["--config", "missing.json"], ["missing.json", "give another file"]),
-    (["--base-url", "host:80"], ["--base-url", "http"]),
-    (["--provider", "simulated", "--base-url", "http://x/v1"], ["--base-url"]),
-    *[(["--run-id", name], ["--run-id", repr(name)]) for name in
-      ("a/b", "..", "a..b", "", "/etc", "a\\b", ".hidden", "a\n", "x" * 101)],
-    (("--bulletins", 10), ("--bulletins", "mechanism")),
-    (("--design", "mechanism", "--bulletins", 0), ("--bulletins", "0", "1 to 20")),
-    (("--design", "mechanism", "--bulletins", 21), ("--bulletins", "21", "1 to 20")),
-])
-def test_a_flag_that_is_wrong_is_refused_and_nothing_is_written(cli, tmp_path, flags, words):
-    one_line(cli(PILOT, "--out", "o", *flags), 2, *words)
-    assert list(tmp_path.iterdir()) == []
+def refused(folder, command):
+    """The one line that a command is refused with: on stderr, and in the object on stdout."""
+    done = used(folder, command)
+    assert (done.returncode, json.loads(done.stdout).keys()) == (2, {"error", "exit_code"}), command
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
+    assert errors == [f"error: {json.loads(done.stdout)['error']}"], done.stderr
+    return errors[0]
 
 
-def test_a_dry_run_checks_the_name_of_the_run_too(cli):
-    one_line(cli(PILOT, "--dry-run", "--run-id", "a/b"), 2, "--run-id", "'a/b'")
-
-
-@pytest.mark.parametrize("flags", [["--rums", "3"], ["--runs", "ten"], ["--run", "3"], ["more"]])
-def test_an_unknown_flag_is_wrong_usage(cli, tmp_path, flags):
-    run = cli(PILOT, *flags)
-    assert run.returncode == 2 and "error: " in run.stderr and list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("command", COMMANDS)
+def test_wrong_usage_is_one_line_with_exit_code_2_and_writes_nothing(tmp_path, command):
+    assert f"$ {command}\n{refused(tmp_path, command)}\n" in WRONG.read_text("utf-8")
 
 
 def test_a_key_with_a_line_break_is_refused_and_not_shown(cli, tmp_path):
@@ -253,3 +209,16 @@ def test_a_bulletin_changed_under_a_run_is_refused_by_its_name(copy, tmp_path):
     bulletin = copy / "prompts/cirrus24/round_3.md"
     bulletin.write_text(bulletin.read_text().replace(" the ", " that ", 1))
     one_line(pilot(), 2, "round_3.md", "another configuration")
+
+
+def write():
+    """Every error line anew; what is no wrong usage any more is a failure here."""
+    lines = []
+    for command in COMMANDS:
+        with TemporaryDirectory() as folder:
+            lines.append(f"$ {command}\n{refused(Path(folder), command)}\n")
+    WRONG.write_text("\n".join(lines), "utf-8")
+
+
+if __name__ == "__main__" and "--write" in sys.argv:
+    write()

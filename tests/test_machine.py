@@ -103,34 +103,6 @@ def test_the_page_tells_the_keys_that_there_are(cli, here, row, command):
 
 # --- refused -----------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("command", "word"), [
-    ((*PILOT, "--compliance", "medium"), "medium"),
-    ((*PILOT, "--dry-run", "--models", "nobody"), "nobody"),
-    ((*PILOT, "--run"), "did you mean --runs?"),        # flags are never abbreviated
-    ((*TOURNAMENT, "--toggle", "S=hi"), "hi"),
-    ((*TOURNAMENT, "--preregister"), "--plan"),
-    ((*TOURNAMENT, "--agents", "two"), "invalid int value: 'two'"),
-    ((*URRP, "--temperatures", "hot"), "hot"),
-    (("calibrate.py", "--populations", "none"), "none"),
-    (("analyze.py", "nowhere"), "no run here"),
-    (("analyze.py",), "required: RUN"),
-    (("analyze.py", "--verify", "nowhere"), "no run here"),
-    (("urrp_analyze.py",), "no file given"),
-    (("urrp_analyze.py", "none.jsonl"), "no such file"),
-    (("urrp_analyze.py", TRIALS, "--threshold", "x=1"), "--threshold")])
-def test_a_refusal_is_an_object_too(cli, tmp_path, command, word):
-    done = cli(*command, "--json")
-    facts = said(done)
-    assert (facts.keys(), facts["exit_code"]) == ({"error", "exit_code"}, 2)
-    assert word in facts["error"] and done.stderr.endswith(f"error: {facts['error']}\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_without_json_a_refusal_leaves_stdout_empty(cli):
-    done = cli(*PILOT, "--runs", "many")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-
-
 def test_an_analysis_into_a_file_keeps_stdout_for_people(cli):
     done = cli("urrp_analyze.py", TRIALS, "--json", "a.json", "--threshold", "x=1")
     assert (done.returncode, done.stdout) == (2, "")

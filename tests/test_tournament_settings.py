@@ -8,7 +8,6 @@ from conftest import run_in
 
 from cirrus.ask.design import (
     DEFAULT,
-    SETTINGS,
     load,
     make_agents,
     role_of,
@@ -17,8 +16,6 @@ from cirrus.ask.design import (
     runs_of_plan,
     voices,
 )
-from common import UsageError
-from common import config as c
 
 
 def settings(**models):
@@ -49,27 +46,6 @@ def test_the_models_flag_sets_decision_models_and_a_respondent_writes_its_polici
     given, _ = voices(settings(), simulated, ["coin", "superrational"])
     assert [v["name"] for v in given["decision"]] == ["coin", "superrational"]
     assert [v["name"] for v in given["strategy"]] == writers
-
-
-@pytest.mark.parametrize(("data", "said"), [
-    ({"models": {"decision": {"max_out": 8}}}, "models.decision.name: is missing"),
-    ({"models": {"decision": []}}, "must be an object, or a list with at least one entry"),
-    ({"models": {"strategy": {"name": "x", "maxout": 8}}}, "did you mean 'max_out'?"),
-    ({"models": {"strategy": [{"name": "x", "max_out": 0}]}},
-     "models.strategy[0].max_out: must be a whole number from 1 to 32000, not 0"),
-    ({"randomization": {"seeds": []}}, "seeds: must be a list with at least one entry, not []"),
-    ({"randomization": {"seeds": [1, 1]}}, "randomization.seeds: names 1 twice"),
-    ({"randomization": {"seeds": [True]}}, "seeds[0]: must be a whole number from 0"),
-    ({"baselines": ["TitForTwoTats"]}, "did you mean 'TitForTat'?"),
-    ({"toggles": {"C": "high"}}, "toggles.C: must be one of present, absent, not \"high\""),
-    ({"concurrency": {"decision": 0}}, "decision: must be a whole number from 1 to 512, not 0"),
-])
-def test_what_a_file_says_wrongly_is_named(tmp_path, data, said):
-    path = tmp_path / "c.json"
-    path.write_text(json.dumps(data))
-    with pytest.raises(UsageError) as error:
-        c.load(path, SETTINGS)
-    assert said in str(error.value)
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():

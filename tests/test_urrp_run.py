@@ -21,7 +21,6 @@ from urrp.collect import (
     line,
     task_of,
 )
-from urrp_run import MIN_TRIALS
 
 CONFIG = {
     "seed": 42, "trials": 10, "temperatures": ["default"], "max_out": 1024,
@@ -199,28 +198,6 @@ def test_a_projection_counts_every_call_once_at_the_assumed_price(cli):
     asked = 10 * sum(len(one.text.encode()) for one in items()) / 4
     usd = (asked * 1 + 230 * 1024 * 5) / 1e6
     assert json.loads(done.stdout)["projected_usd"] == pytest.approx(usd)
-
-
-@pytest.mark.parametrize(
-    ("flags", "said"),
-    [
-        (("--trials", MIN_TRIALS - 1), "under the protocol's minimum of 10"),
-        (("--temperatures", "0.0,hot"), "'hot' is neither a number"),
-        (("--temperatures", "0.7,0.7"), "temperatures: names 0.7 twice"),
-        (("--temperatures", "3"), "must be one of default, or a number from 0 to 2"),
-        (("--temperatures", "0", "--temperature", "1"), "give one of them"),
-        (("--models", "opne"), "did you mean 'open'?"),
-        (("--models", "open,open"), "each once"),
-        (("--output", "no/folder/x.jsonl"), "--output"),
-        (("--run-id", "../x"), "--run-id"),
-        (("--config", "none.json"), "none.json"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_exit_code_2(cli, tmp_path, flags, said):
-    done = cli("urrp_run.py", *flags)
-    assert done.returncode == 2 and done.stdout == ""
-    assert said in done.stderr and done.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pilot_may_be_small_and_says_so_in_every_line(cli, tmp_path):

@@ -44,10 +44,10 @@ from common import (
 from common import config as c
 from common.cluster import mapped
 from common.instrument import Simulated, headline
-from common.preflight import Terms
 from common.rng import SeededRandom
 from common.runs import check_run_id
 from common.verify import find_runs
+from common.wire import Terms
 
 ROOT = Path(__file__).resolve().parent
 GRAVEST_FIRST = (UNEXPECTED, USAGE, INTERRUPTED, PROVIDER, BUDGET, INCOMPLETE)

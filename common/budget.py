@@ -13,6 +13,7 @@ ERRORS_TO_OPEN = 5
 WINDOW_S = 60.0
 PAUSE_S = 30.0
 OPENINGS_TO_STOP = 3
+ROUNDING = 1 + 1e-9  # what sums of floats may be off by
 
 
 class Breaker:
@@ -71,23 +72,20 @@ class Plan(NamedTuple):
 
 
 class Means:
-    """Cost, largest cost and largest ratio of cost to price seen of one (stage, model)."""
+    """What the replies of one (stage, model) cost: the mean of the charges, and the largest."""
 
     def __init__(self) -> None:
-        self.calls, self.sum, self.largest, self.factor = 0, 0.0, 0.0, 1.0
+        self.calls, self.sum, self.largest = 0, 0.0, 0.0
 
-    def add(self, charged: float, cost: float | None, priced: float | None = None) -> None:
-        """`cost` None: the charge is a reservation, which tells nothing of the price. `priced`:
-        dollars that the same tokens cost by the price."""
+    def add(self, charged: float, cost: float | None) -> None:
+        """`cost` None: the charge is a reservation, which tells nothing of the price."""
         self.calls += 1
         self.sum += charged
-        if cost:
-            self.largest = max(self.largest, cost)
-            self.factor = max(self.factor, cost / priced if priced else 1.0)
+        self.largest = max(self.largest, cost or 0.0)
 
     @property
-    def mean(self) -> float:
-        return self.sum / self.calls
+    def mean(self) -> float | None:
+        return self.sum / self.calls if self.calls else None
 
 
 class Account:
@@ -100,13 +98,14 @@ class Account:
 
 
 class Budget:
-    """spent + reserved never passes a limit: neither that of the total nor that of the call's run.
+    """spent + reserved passes no limit: neither that of the total nor that of the call's run.
 
     A call's worst case is reserved before it is sent: by the server's price, else the configured
-    or `assumed` one, times what replies were dearer than it. No price is believed before a reply:
-    of calls of (stage, model)s that no reply has told of yet, one at a time is in flight in the
-    whole run. So what is charged can pass the limit by that one call, and by no more where one
-    upstream charges by one price.
+    or `assumed` one, times what this model's replies were dearer than their size, errors with a
+    bill included. What is held already is raised with it, so a server that charges more than it
+    was allowed passes the limit by the calls in flight at that moment, and no call starts after. No
+    price is believed before a reply: of calls of (stage, model)s that no reply has told of yet, one
+    at a time is in flight in the whole run.
     """
 
     def __init__(self, limit: float | None, assumed: Model, spent: float = 0.0,
@@ -115,6 +114,7 @@ class Budget:
         self.total, self.runs, self.assumed = Account(limit, spent), runs or {}, assumed
         self.seen: dict[tuple[str, str], Means] = {}
         self.told: set[tuple[str, str]] = set()  # by a reply of this start
+        self.dearer: dict[str, float] = {}  # by model: the most that a cost was times its size
 
     @property
     def limit(self) -> float | None:
@@ -145,16 +145,17 @@ class Budget:
 
     def worst_case(self, request: Request, model: Model) -> float:
         """Dollars to reserve: by the price, and never below what such a call did cost."""
-        usd = wire.worst_case(request, model, self.assumed)
+        usd = wire.worst_case(request, model, self.assumed) * self.dearer.get(request.model, 1.0)
         seen = self.seen.get((request.stage, request.model))
-        return usd if seen is None else max(usd * seen.factor, seen.largest)
+        return max(usd, seen.largest) if seen else usd
 
     def unknown(self, stage: str, model: str) -> bool:
         """Whether no reply has told yet what such a call costs."""
         return self.limit is not None and (stage, model) not in self.told
 
     def fits(self, usd: float, request: Request) -> bool:
-        return all(account.limit is None or account.spent + account.reserved + usd <= account.limit
+        return all(account.limit is None or
+                   account.spent + account.reserved + usd <= account.limit * ROUNDING
                    for account in self.accounts(request))
 
     def reserve(self, usd: float, request: Request) -> None:
@@ -172,37 +173,40 @@ class Budget:
         Without `usage.cost` the reply is priced by its tokens; without a price, or where a lost
         answer may have been billed, the whole reservation is charged. Never zero by default.
         """
-        reply = reading.reply
-        cost, final = reply.cost_usd, reading.kind == "final"
-        tokens = reply.prompt_tokens, reply.completion_tokens
-        counted = None not in tokens
-        if cost is None and counted:
-            cost = model.cost(*tokens)
+        reply, final = reading.reply, reading.kind == "final"
+        cost = wire.cost_of(reply, model)
         failed = not final or reply.outcome == "provider_error"
         if cost is None and failed and not reading.billable:
             return None, 0.0
         charged = reserved if cost is None else cost
         for account in self.accounts(request):
             account.spent += charged
+        key = request.stage, request.model
+        seen = self.seen.setdefault(key, Means())
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
-            price = model if model.priced else self.assumed
-            self.learn(request.stage, request.model, charged, cost,
-                       price.cost(*tokens) if counted else None)
-            self.told.add((request.stage, request.model))
+            seen.add(charged, cost)
+            self.told.add(key)
+        if cost:
+            size = wire.worst_case(request, model, self.assumed)
+            self.dearer[request.model] = max(
+                self.dearer.get(request.model, 1.0), cost / size if size else 1.0)
+            seen.largest = max(seen.largest, cost)
         return cost, charged
 
-    def learn(self, stage: str, model: str, charged: float, cost: float | None,
-              priced: float | None = None) -> None:
-        """What a reply, of now or of an earlier start, was charged and did cost."""
-        self.seen.setdefault((stage, model), Means()).add(charged, cost, priced)
+    def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
+        """What a reply of an earlier start was charged and did cost."""
+        self.seen.setdefault((stage, model), Means()).add(charged, cost)
 
     def projection(self, account: Account | None = None) -> float:
         """Dollars at the end, of the total where none is named: spent, and what is left at the mean
         cost so far (else expected)."""
         account = account or self.total
-        left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
-                for key, plan in account.plans.items()]
-        return account.spent + math.fsum(left)
+        left = math.fsum(plan.calls * self._mean(key, plan) for key, plan in account.plans.items())
+        return account.spent + left
+
+    def _mean(self, key: tuple[str, str], plan: Plan) -> float:
+        mean = self.seen[key].mean if key in self.seen else None
+        return plan.expected_usd if mean is None else mean
 
     def tightest(self, request: Request) -> Account:
         """Of the accounts of a call, the one whose projection fills more of its limit."""
@@ -252,6 +256,7 @@ class Admission:
     def __init__(self, budget: Budget, model_of: Callable[[str], Model]) -> None:
         self.budget, self.model_of = budget, model_of
         self.refused: Task | None = None
+        self.holding: set[Task] = set()  # for which something is reserved
 
     def pick(self, waiting: deque[Task], flying: Counter, held: Collection[str],
              closing: bool) -> Task | None:
@@ -276,49 +281,50 @@ class Admission:
         return None
 
     def _afford(self, task: Task) -> bool:
-        group = task.group
-        if group.admitted:
-            more = self._worst(task) - task.reserved  # a retry, or a price that was learned since
-            if more > 0 and not self.budget.fits(more, task.request):
-                return False
-            self._hold(task, max(0.0, more))
-            return True
-        tasks = group.open_tasks()
-        costs = [self._worst(each) for each in tasks]
-        if not self.budget.fits(sum(costs), task.request):
+        """Whether a task fits: of a begun group it alone, else all that is left of its group."""
+        tasks = [task] if task.group.admitted else task.group.open_tasks()
+        more = [max(0.0, self._worst(each) - each.reserved) for each in tasks]
+        if not self.budget.fits(sum(more), task.request):
             return False
-        for each, usd in zip(tasks, costs, strict=True):
-            self._hold(each, usd)  # unasked: the sum fits, the last part might not by a rounding
-        group.admitted = True
+        for each, usd in zip(tasks, more, strict=True):
+            self._hold(each, usd)
+        task.group.admitted = True
         return True
 
     def _hold(self, task: Task, usd: float) -> None:
         self.budget.reserve(usd, task.request)
         task.reserved += usd
+        self.holding.add(task)
 
-    def release(self, task: Task) -> None:
-        """The call is over: its cost has been charged."""
+    def charge(self, task: Task, reading: Reading) -> tuple[float | None, float]:
+        """(cost, dollars charged) of a call that is over. Nothing is held for it any more, and for
+        others of its model what such a call is known to cost by now."""
+        model = self.model_of(task.request.model)
+        paid = self.budget.charge(task.request, reading, model, task.reserved)
         self.budget.release(task.reserved, task.request)
         task.reserved = 0.0
+        self.holding.discard(task)
+        for each in self.holding:
+            if each.request.model == task.request.model:
+                self._hold(each, max(0.0, self._worst(each) - each.reserved))
+        return paid
 
     def _worst(self, task: Task) -> float:
         return self.budget.worst_case(task.request, self.model_of(task.request.model))
 
-    def over(self) -> OverBudget:
-        """The limit as an error, naming the calls that no longer fit."""
-        task = self.refused
-        account = self.budget.tightest(task.request)
-        usd = sum(self._worst(each) for each in task.group.open_tasks())
-        return OverBudget(
-            f"limit ${account.limit:g}: ${account.spent:.4f} is spent, and the next calls "
-            f"({task.request.id}, {task.request.model}) may cost ${usd:.4f}; "
-            "give a higher --limit-usd to resume")
-
-    def over_projected(self, request: Request) -> OverBudget | None:
-        """The limit as an error where the run will probably pass it."""
+    def projected_over(self, request: Request) -> bool:
+        """Whether the run will probably pass its limit."""
         account = self.budget.tightest(request)
-        usd = self.budget.projection(account)
-        if account.limit is None or usd <= account.limit * (1 + 1e-9):
-            return None
-        return OverBudget(f"projected ${usd:.4f} is over the limit ${account.limit:g} "
-                          f"(${account.spent:.4f} spent); give a higher --limit-usd to resume")
+        return (account.limit is not None
+                and self.budget.projection(account) > account.limit * ROUNDING)
+
+    def over(self, task: Task, refused: bool) -> OverBudget:
+        """The limit as an error; `refused`: the task no longer fits."""
+        account, group = self.budget.tightest(task.request), task.group
+        usd = sum(map(self._worst, [task] if group.admitted else group.open_tasks()))
+        following = (f"; the next calls ({task.request.id}, {task.request.model}) may cost "
+                     f"${usd:.4f}") if refused else ""
+        return OverBudget(
+            f"limit ${account.limit:g}: ${account.spent:.4f} spent, "
+            f"${self.budget.projection(account):.4f} projected{following}; "
+            "give a higher --limit-usd to resume")

@@ -10,13 +10,14 @@ receive the Reply or the list of Replies, and go on; what a chain returns is its
     ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([block(...), block(...)])
     ending.results[0]          # in schedule order, however the replies came in
 
-One thread holds all the state; the thread of a call only asks. There is no barrier between chains:
+One thread holds all the state; a provider answers from others. There is no barrier between chains:
 a slow reply delays its own chain. A list that a chain yields is paid for as a whole or not begun.
 A chain that needs what others return yields After(their places) and receives their results.
 """
 
 import heapq
 import itertools
+import math
 import queue
 import random
 import signal
@@ -25,13 +26,14 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
 from common.journal import Attempt, Journal, Ledger
-from common.reading import read
-from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, precision, run_of
+from common.reading import LONGEST_WAIT_S, read
+from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, no_answer, precision, run_of
 
 
 class After(NamedTuple):
@@ -92,6 +94,11 @@ class Clock:
     jitter = staticmethod(random.uniform)
 
     @staticmethod
+    def next(answers: queue.SimpleQueue, seconds: float) -> tuple:
+        """What comes next; queue.Empty where nothing does within `seconds`."""
+        return answers.get(timeout=seconds)
+
+    @staticmethod
     def stamp() -> str:
         """UTC wall clock, for the journal only."""
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -132,7 +139,9 @@ class Drive:
         self.dearest: list[tuple[float, str]] = []  # (dollars, generation id) of a few answers
         self._most: int | None = None        # calls at once that the account can bear
         self._tie = itertools.count()
-        self._done: queue.SimpleQueue = queue.SimpleQueue()
+        self._done: queue.SimpleQueue = queue.SimpleQueue()  # (number of the call, Exchange)
+        self._calls: dict[int, tuple[Task, float]] = {}  # in flight: until when
+        self._short: tuple[Task, bool] | None = None  # what the budget stops at; whether it refused
         self._ids: set[str] = set()
         for journal, _ in self.ledgers.values():
             for charge in journal.charges:
@@ -168,6 +177,8 @@ class Drive:
             while self._open and self._step():
                 pass
             self._drain()
+        if self._short and isinstance(self.stop, OverBudget):
+            self.stop = self.admission.over(*self._short)  # by what all calls did cost
         self._give_up()
         if self._waits:
             raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
@@ -180,7 +191,7 @@ class Drive:
 
     @property
     def flying(self) -> int:
-        return sum(self._flying.values())
+        return len(self._calls)
 
     # -- chains ---------------------------------------------------------------------------------
 
@@ -309,59 +320,62 @@ class Drive:
                 and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
 
     def _dispatch(self) -> bool:
+        """Send what may be sent."""
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
                 task = self.admission.pick(waiting, self._flying_key, self._holding(),
                                            self.stop is not None)
                 if task is None:
-                    if self.stop is None and self.admission.refused and not self.flying:
-                        self.stop = self.admission.over()
+                    if self.admission.refused and not self.flying:
+                        self._over(self.admission.refused, refused=True)
                     break
-                self._send(task)
-                sent = True
+                request, sent, call = task.request, True, next(self._tie)
+                self._flying[stage] += 1
+                self._flying_key[stage, request.model] += 1
+                self.breaker.sent()
+                self._calls[call] = task, math.inf
+                if not self.provider.blocking:
+                    self._landed(call, self.provider.complete(request))
+                    continue
+                self._calls[call] = task, self.clock.now() + self.provider.deadline_s
+                journal, inflight = self._ledger(request)
+                inflight.note(request, journal.asked[request.id] + 1, task.reserved)
+                self.provider.start(request, partial(self._put, call))
         return sent
 
     # -- one call -------------------------------------------------------------------------------
 
-    def _send(self, task: Task) -> None:
-        request = task.request
-        self._flying[request.stage] += 1
-        self._flying_key[request.stage, request.model] += 1
-        self.breaker.sent()
-        if not self.provider.blocking:
-            self._landed(task, self.provider.complete(request))
-            return
-        journal, inflight = self._ledger(request)
-        inflight.note(request, journal.asked[request.id] + 1, task.reserved)
-        threading.Thread(target=self._call, args=(task,), daemon=True, name="call").start()
-
-    def _call(self, task: Task) -> None:
-        try:
-            self._done.put((task, self.provider.complete(task.request)))
-        except BaseException as error:  # a fault of ours: must reach the main thread
-            self._done.put((task, error))
+    def _put(self, call: int, exchange: Exchange | BaseException) -> None:
+        """From the thread of a call."""
+        self._done.put((call, exchange))
 
     def _collect(self, timeout: float) -> None:
         try:
-            task, exchange = self._done.get(timeout=timeout)
+            answer = self.clock.next(self._done, timeout)
             while True:
-                self._landed(task, exchange)
+                self._landed(*answer)
                 self._dispatch()  # a freed place is filled before the next answer is taken in
-                task, exchange = self._done.get_nowait()
+                answer = self._done.get_nowait()
         except queue.Empty:
+            now = self.clock.now()
+            for call, (_, ends) in list(self._calls.items()):
+                if ends <= now:
+                    self._landed(call, no_answer(self.provider.deadline_s))
             self.watch(self)
 
-    def _landed(self, task: Task, exchange: Exchange | BaseException) -> None:
+    def _landed(self, call: int, exchange: Exchange | BaseException) -> None:
+        if isinstance(exchange, BaseException):
+            raise exchange
+        if call not in self._calls:
+            return  # out of time, and told so
+        task, _ = self._calls.pop(call)
         request = task.request
         self._flying[request.stage] -= 1
         self._flying_key[request.stage, request.model] -= 1
-        if isinstance(exchange, BaseException):
-            raise exchange
         reading = read(exchange)
         reply = reading.reply
-        model = self.provider.model(request.model)
-        cost, charged = self.budget.charge(request, reading, model, task.reserved)
+        cost, charged = self.admission.charge(task, reading)
         if cost is not None and reply.generation_id:
             self.dearest = heapq.nlargest(SAMPLE, {*self.dearest, (charged, reply.generation_id)})
         sent = self.provider.body(request)
@@ -369,16 +383,21 @@ class Drive:
         outcome = self._judge(task, reading)
         self._ledger(request).journal.append(
             Attempt(request, sent, exchange, outcome, reply, charged, self.clock.stamp()))
-        self.admission.release(task)
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))
             self.budget.made(request)
-            self.stop = self.stop or self.admission.over_projected(request)
-            if task.group.left == 0:
-                self._advance(task.group.chain, task.group.value)
-        elif not self._hard_stop():
+        if (outcome or cost is not None) and self.admission.projected_over(request):
+            self._over(task, refused=False)
+        if outcome is not None and task.group.left == 0:
+            self._advance(task.group.chain, task.group.value)
+        elif outcome is None and not self._hard_stop():
             self._again(task, reading)
         self.watch(self)
+
+    def _over(self, task: Task, refused: bool) -> None:
+        if self.stop is None:
+            self._short = task, refused
+            self.stop = self.admission.over(task, refused)
 
     def _judge(self, task: Task, reading: Reading) -> str | None:
         """The outcome of the trial, or None where the attempt was not the last."""
@@ -440,8 +459,9 @@ class Drive:
         due = self._held[model] = max(before, now + seconds)
         self._waited[model] += due - before
         if seconds > WAIT_MAX_S or self._waited[model] > WAITS_MAX_S:
+            more = " or later" if seconds >= LONGEST_WAIT_S else ""
             self._leave_off(f"{model or 'the server'}: {reading.reply.message}: it asks to wait "
-                            f"{seconds:.0f} s, until {self._utc(seconds)}")
+                            f"{seconds:.0f} s, until {self._utc(seconds)}{more}")
         return now + seconds
 
     # -- the end --------------------------------------------------------------------------------

@@ -21,8 +21,7 @@ from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, one_line, printable
 from common.drive import After, Chain, Drive, unanswered_calls
 from common.journal import Answers, Ledger, journal_file, merkle_root
-from common.openrouter import OpenRouter
-from common.preflight import fixed, refuse, resolved
+from common.openrouter import OpenRouter, fixed, refuse, resolved
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder
 from common.shape import nearest

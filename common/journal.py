@@ -338,13 +338,6 @@ class Known(NamedTuple):
         """What would be sent for `request`."""
         return wire.body(request, self.models[request.model], self.dialect, self.routing)
 
-    def cost(self, model: str, reply: Reply) -> float | None:
-        """Dollars of a reply: as the server says, else by its tokens, None where unknown."""
-        tokens = reply.prompt_tokens, reply.completion_tokens
-        if reply.cost_usd is not None or None in tokens:
-            return reply.cost_usd
-        return self.models[model].cost(*tokens)
-
 
 class Read(NamedTuple):
     """The last attempt at an id: hashes of the question, of the body sent and of the answer."""
@@ -421,7 +414,7 @@ class Answers:
             yield f"outcome {outcome!r}, and the response says {reply.outcome!r}"
         if (entry.get("final") is True) != (outcome is not None and reply.final):
             yield f"final {entry.get('final')!r}, and the response says {reply.final}"
-        cost = self.known.cost(entry["request"]["model"], reply)
+        cost = wire.cost_of(reply, self.known.models[entry["request"]["model"]])
         if not _same(entry["cost_usd"], cost):
             yield f"cost_usd {entry['cost_usd']}, and the response says {cost}"
         if cost is not None and not _same(entry["charged_usd"], cost):

@@ -1,14 +1,18 @@
 """One chat completion over HTTP, for OpenRouter and any OpenAI-compatible server.
 
     client = OpenRouter("https://openrouter.ai/api/v1", key)
-    client.preflight(["openai/gpt-5-nano"])
-    exchange = client.complete(request)      # never raises on what a server or network does
+    catalogue = client.preflight(["openai/gpt-5-nano"])
+    client.start(request, answers.put)     # an Exchange comes, whatever a server or network does
 
 `requests` is imported when the first client is made, so that everything offline runs without it.
-Connections are kept alive and shared. A call has a total deadline with its own clock: a server
-that sends one byte a second resets every socket timeout, so nobody waits for it any longer.
+Connections are kept alive and shared. A call has a thread of its own, and whoever waits for it a
+clock: a server that sends one byte a second resets every socket timeout.
+
+What a provider's lists say is judged before the first paid call, by pure functions: what is known
+of each model, which upstream is asked, what is wrong. A problem ends the run before that.
 """
 
+import base64
 import errno
 import json
 import math
@@ -19,23 +23,18 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
-from common import KEY_VARIABLE, VERSION, UsageError, wire
-from common.preflight import (
-    Catalogue,
-    Terms,
-    check,
-    learn,
-    pin,
-)
+from common import KEY_VARIABLE, VERSION, Incomplete, ProviderRefused, UsageError, wire
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
-from common.wire import Exchange, Model, Request
+from common.wire import Exchange, Model, Request, Terms, Upstream
 
 OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads
 CONNECT_S = 10.0
@@ -45,6 +44,7 @@ MAX_BODY = 32 * 1024 * 1024
 KEPT_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
                 "x-generation-id", "content-type", "date")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+LONGEST_ERROR = 200  # characters of a network's words
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
 
 
@@ -73,19 +73,42 @@ def public_address(url: str) -> str:
 # --- what must reach no file and no line -------------------------------------------------------
 
 def redacted(text: str, key: str) -> str:
-    """`text` with [key] in the place of `key`, also where JSON, Python or an address spells some of
-    its characters in another way. A server may echo it; it must reach no file and no line."""
-    if len(key) < SHORTEST_KEY:
-        return text
-    text = text.replace(key, "[key]")
-    return _spelled(key).sub("[key]", text) if "\\" in text or "%" in text else text
+    """`text` with [key] in the place of `key`, however a server spells it: it must reach no file
+    and no line. Whoever cuts a text cuts it afterwards: half a key is no longer found."""
+    return _spelled(key).sub("[key]", text) if len(key) >= SHORTEST_KEY else text
 
 
 @cache
 def _spelled(key: str) -> re.Pattern[str]:
-    return re.compile("".join(
-        rf"(?:\\{{0,4}}{re.escape(c)}|\\{{1,4}}(?:u00|x){ord(c):02x}|%{ord(c):02x})" for c in key),
-        re.IGNORECASE)
+    """A key as it is, and as JSON, an address, HTML, Python or base64 may spell it."""
+    # What stands before it in a text shifts its base64 by no, one or two bytes.
+    coded = [base64.b64encode(b"\0" * n + key.encode()).decode().rstrip("=") for n in range(3)]
+    coded = [text[-(-8 * n // 6):-1] for n, text in enumerate(coded)]
+    forms = [_letters(key), *(_letters(text) + r"(?:[\w+/=-]|%(?:25)*3D)*+" for text in coded)]
+    return re.compile("|".join(forms), re.IGNORECASE | re.ASCII)
+
+
+HTML_NAMES = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt"}
+
+
+BACKSLASH, SEMICOLON = r"(?:\\|%(?:25)*5c)", "(?:;|%(?:25)*3b)"
+AMPERSAND = rf"(?:&|u0026|%(?:25)*26)(?:amp{SEMICOLON})*"
+
+
+def _letters(text: str) -> str:
+    """A pattern of each letter, escaped any number of times. It begins where backslashes begin: a
+    text of nothing else would be read again at each of them."""
+    first, *rest = map(_letter, text)
+    return first.replace(f"{BACKSLASH}*+", r"(?<!\\)\\*+", 1) + "".join(rest)
+
+
+def _letter(letter: str) -> str:
+    code, name = ord(letter), HTML_NAMES.get(letter)
+    plain = {"+": "[+-]|", "/": "[/_]|", "\\": ""}.get(letter, f"{re.escape(letter)}|")
+    numbers = rf"(?:#|%(?:25)*23)(?:0*{code}|x0*{code:x})" + (f"|{name}" if name else "")
+    escaped = (rf"{BACKSLASH}*+(?:{plain}u00{code:02x}|x{code:02x}|%(?:25)*{code:02x}"
+               rf"|{AMPERSAND}(?:{numbers}){SEMICOLON})")
+    return f"(?:{escaped}|{BACKSLASH})" if letter == "\\" else escaped
 
 
 ACCOUNT = re.compile(r'(\\*"user_id\\*"\s*:\s*)(\\*"(?:(?!\\*").)*\\*"|[^\s,}\]]+)')
@@ -114,10 +137,27 @@ def _nameless(value):
     return ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
 
 
+@dataclass
+class Catalogue:
+    """What a provider says of itself before the first call; `models` empty and `limit_remaining`
+    None where unknown, `day` the date there, YYYY-MM-DD. `misnamed` (wrong usage) and `problems`
+    end the run; `facts` and `notes` are shown."""
+
+    models: dict[str, Model] = field(default_factory=dict)
+    limit_remaining: float | None = None
+    dialect: str = ""
+    day: str = ""
+    unreachable: str = ""
+    misnamed: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
 # --- the client --------------------------------------------------------------------------------
 
 class OpenRouter:
-    """A client; safe to use from many threads. `blocking`: calls wait, so they want threads."""
+    """A client. `blocking`: what `start` begins is answered later."""
 
     blocking = True
     simulated = False
@@ -135,7 +175,7 @@ class OpenRouter:
             self.base_url.startswith("https:") or self.host in LOOPBACK)
         self.deadline_s, self.routing = deadline_s, routing
         self.prices, self.models = dict(prices or {}), dict(prices or {})
-        self._http = _Http(connections, self.base_url)
+        self.session, self.prepare = _session(self.host, connections)
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -143,32 +183,67 @@ class OpenRouter:
         return self.models.get(name, Model())
 
     def body(self, request: Request) -> dict:
-        """The JSON body that `complete` sends for `request`."""
+        """The JSON body that is sent for `request`."""
         return wire.body(request, self.model(request.model), self.dialect, self.routing)
 
-    def complete(self, request: Request) -> Exchange:
-        """One attempt; what went wrong is in the Exchange."""
-        return self._ask("POST", "/chat/completions", self.deadline_s, self.body(request))
-
-    def _ask(self, method: str, path: str, deadline_s: float,
-             json_body: dict | None = None) -> Exchange:
+    def start(self, request: Request | str, put: Callable) -> None:
+        """One attempt at a request, or at GET of a path, in a thread of its own. `put` gets the
+        Exchange, which says what went wrong, or a fault of ours."""
+        method, path, data, deadline_s = (
+            ("GET", request, None, SIDE_DEADLINE_S) if isinstance(request, str) else
+            ("POST", "/chat/completions", self.body(request), self.deadline_s))
         headers = {"Accept-Encoding": "identity", "X-OpenRouter-Cache": "false",
                    "X-Title": "cirrus-bench", "User-Agent": f"cirrus-bench/{VERSION}"}
         if self.dialect == "openrouter":
             headers["X-OpenRouter-Metadata"] = "enabled"
         if self.sends_key:
             headers["Authorization"] = f"Bearer {self.key}"
-        exchange = self._http.send(method, self.base_url + path, headers, json_body, deadline_s)
-        body = without_account(exchange.body, (exchange.status or 0) >= 300)
-        return exchange._replace(
-            body=self._hide(body), error=self._hide(exchange.error),
-            headers={k: self._hide(v) for k, v in exchange.headers.items()})
+        question = {"method": method, "url": self.base_url + path, "headers": headers, "json": data}
+        try:
+            threading.Thread(target=self._exchange, args=(question, deadline_s, put), daemon=True,
+                             name="call").start()
+        except RuntimeError as problem:
+            put(Exchange(None, {}, "", f"no thread left: {problem}", sent=False))
 
-    def _hide(self, text: str) -> str:
-        return redacted(text, self.key)
+    def _exchange(self, question: dict, deadline_s: float, put: Callable) -> None:
+        """No redirect is followed; errors of the network are in the Exchange."""
+        start = time.monotonic()
+        status, headers, body, error, sent = None, {}, b"", "", True
+        try:
+            try:
+                prepared = self.session.prepare_request(self.prepare(**question))
+                with self.session.send(prepared, stream=True, allow_redirects=False,
+                                       timeout=(min(CONNECT_S, deadline_s), deadline_s)) as reply:
+                    status = reply.status_code
+                    headers = {k: reply.headers[k] for k in KEPT_HEADERS if k in reply.headers}
+                    body, error = _drain(reply, start + deadline_s)
+            except (OSError, ValueError) as problem:  # all of `requests`' own are OSErrors
+                error, sent = _words(problem), status is not None or _left(problem)
+            latency = time.monotonic() - start
+            if error and latency >= deadline_s:
+                error = wire.no_answer(deadline_s).error
+            text = without_account(body.decode("utf-8", "replace"), (status or 0) >= 300)
+            hidden = {k: redacted(v, self.key) for k, v in headers.items()}
+            put(Exchange(status, hidden, redacted(text, self.key),
+                         redacted(error, self.key)[:LONGEST_ERROR], latency, sent))
+        except BaseException as fault:  # of ours: must reach who waits
+            put(fault)
 
-    def _get(self, path: str) -> Exchange:
-        return self._ask("GET", path, SIDE_DEADLINE_S)
+    def _get(self, *paths: str) -> list[Exchange]:
+        """The answers to GET of all `paths` at once."""
+        waiting = [queue.SimpleQueue() for _ in paths]
+        for path, answer in zip(paths, waiting, strict=True):
+            self.start(path, answer.put)
+        ends, exchanges = time.monotonic() + SIDE_DEADLINE_S, []
+        for answer in waiting:
+            try:
+                exchange = answer.get(timeout=max(0.0, ends - time.monotonic()))
+            except queue.Empty:
+                exchange = wire.no_answer(SIDE_DEADLINE_S)
+            if isinstance(exchange, BaseException):
+                raise exchange
+            exchanges.append(exchange)
+        return exchanges
 
     # -- before the first paid call, and after the last -----------------------------------------
 
@@ -179,15 +254,14 @@ class OpenRouter:
         Every problem found is told (nothing may be asked then), and every doubt.
         """
         terms = terms or Terms()
-        with ThreadPoolExecutor(max(2, min(8, len(models)))) as pool:
-            listed, account = pool.map(self._get, ("/models", "/key"))
-            if listed.status is None and account.status is None:
-                return Catalogue(dialect=self.dialect, unreachable=self._nobody(listed.error))
-            known = self._learn(listed)
-            paths = [f"/models/{quote(name)}/endpoints" for name in models]
-            endpoints = (pool.map(self._get, paths) if self.dialect == "openrouter" and known
-                         else [Exchange(404, {}, "")] * len(models))
-            upstreams = dict(zip(models, map(_endpoints, endpoints), strict=True))
+        listed, account = self._get("/models", "/key")
+        if listed.status is None and account.status is None:
+            return Catalogue(dialect=self.dialect, unreachable=self._nobody(listed.error))
+        known = self._learn(listed)
+        upstreams = dict.fromkeys(models, ())
+        if self.dialect == "openrouter" and known:
+            answers = self._get(*(f"/models/{quote(name)}/endpoints" for name in models))
+            upstreams = dict(zip(models, map(_endpoints, answers), strict=True))
         catalogue = Catalogue(known, self._balance(account), self.dialect,
                               day=_day(listed.headers.get("date")))
         if self.is_openrouter and not self.key:
@@ -230,10 +304,9 @@ class OpenRouter:
         charged for them here; None where it tells of none of them."""
         if self.dialect != "openrouter" or not charged:
             return None
-        with ThreadPoolExecutor(len(charged)) as pool:
-            answers = pool.map(self._get, (f"/generation?id={quote(name)}" for name in charged))
-            bills = {name: read_bill(answer.body) for name, answer in
-                     zip(charged, answers, strict=True) if answer.status == 200}
+        answers = self._get(*(f"/generation?id={quote(name)}" for name in charged))
+        bills = {name: read_bill(answer.body)
+                 for name, answer in zip(charged, answers, strict=True) if answer.status == 200}
         booked = {name: usd for name, usd in bills.items() if usd is not None}
         return {"calls": len(booked), "booked_usd": math.fsum(booked.values()),
                 "charged_usd": math.fsum(charged[name] for name in booked)} if booked else None
@@ -250,71 +323,28 @@ def _endpoints(answer: Exchange) -> list[Model]:
 
 # --- HTTP --------------------------------------------------------------------------------------
 
-class _Http:
-    """A session of `requests`, with a deadline on the whole call."""
-
-    def __init__(self, connections: int, base_url: str) -> None:
-        try:
-            import requests
-        except ImportError:
-            raise UsageError(
-                "live calls need the package `requests`: `make pilot` (or tournament, urrp) "
-                f"brings it, as does `uv run {Path(sys.argv[0]).name} …`") from None
-        self.session, self.request = requests.Session(), requests.Request
-        # With trust_env each call would read the environment and ~/.netrc anew, and a netrc entry
-        # would replace our own Authorization header.
-        self.session.trust_env = False
-        self.session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-        host = urlsplit(base_url).hostname
-        # A proxy can't reach this machine's own loopback, and must not be shown the key.
-        if host not in LOOPBACK and not urllib.request.proxy_bypass(host):
-            self.session.proxies = urllib.request.getproxies()
-        self.session.verify = (os.environ.get("REQUESTS_CA_BUNDLE")
-                               or os.environ.get("CURL_CA_BUNDLE") or True)
-        adapter = requests.adapters.HTTPAdapter(pool_maxsize=max(8, connections))
-        for scheme in ("http://", "https://"):
-            self.session.mount(scheme, adapter)
-
-    def send(self, method, url, headers, json_body, deadline_s) -> Exchange:
-        """One attempt, no redirect followed; errors of the network come back in the Exchange.
-
-        The call has a thread of its own, so that no server can keep the caller past the deadline.
-        """
-        answer, start = queue.SimpleQueue(), time.monotonic()
-
-        def call() -> None:
-            try:
-                answer.put(self._exchange(method, url, headers, json_body, start + deadline_s))
-            except BaseException as fault:  # of ours: must reach the caller
-                answer.put(fault)
-        try:
-            threading.Thread(target=call, daemon=True, name="http").start()
-            exchange = answer.get(timeout=deadline_s)
-        except RuntimeError as problem:
-            exchange = Exchange(None, {}, "", f"no thread left: {problem}", sent=False)
-        except queue.Empty:
-            exchange = Exchange(None, {}, "", "no time left")
-        if isinstance(exchange, BaseException):
-            raise exchange
-        latency = time.monotonic() - start
-        if exchange.error and latency >= deadline_s:
-            exchange = exchange._replace(error=f"no complete answer within {deadline_s:g} s")
-        return exchange._replace(latency_s=latency)
-
-    def _exchange(self, method, url, headers, json_body, ends: float) -> Exchange:
-        left = ends - time.monotonic()
-        status, kept, body, error, sent = None, {}, b"", "", True
-        try:
-            prepared = self.session.prepare_request(
-                self.request(method, url, headers=headers, json=json_body))
-            with self.session.send(prepared, stream=True, allow_redirects=False,
-                                   timeout=(min(CONNECT_S, left), left)) as reply:
-                status = reply.status_code
-                kept = {k: reply.headers[k] for k in KEPT_HEADERS if k in reply.headers}
-                body, error = _drain(reply, ends)
-        except (OSError, ValueError) as problem:  # all of `requests`' own are OSErrors
-            error, sent = _words(problem), status is not None or _left(problem)
-        return Exchange(status, kept, body.decode("utf-8", "replace"), error, sent=sent)
+def _session(host: str, connections: int) -> tuple[Any, Callable]:
+    """A session of `requests`, and what makes a request of it."""
+    try:
+        import requests
+    except ImportError:
+        raise UsageError(
+            "live calls need the package `requests`: `make pilot` (or tournament, urrp) "
+            f"brings it, as does `uv run {Path(sys.argv[0]).name} …`") from None
+    session = requests.Session()
+    # With trust_env each call would read the environment and ~/.netrc anew, and a netrc entry
+    # would replace our own Authorization header.
+    session.trust_env = False
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    # A proxy can't reach this machine's own loopback, and must not be shown the key.
+    if host not in LOOPBACK and not urllib.request.proxy_bypass(host):
+        session.proxies = urllib.request.getproxies()
+    session.verify = (os.environ.get("REQUESTS_CA_BUNDLE")
+                      or os.environ.get("CURL_CA_BUNDLE") or True)
+    adapter = requests.adapters.HTTPAdapter(pool_maxsize=max(8, connections))
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, adapter)
+    return session, requests.Request
 
 
 def _drain(reply, ends: float) -> tuple[bytes, str]:
@@ -346,6 +376,187 @@ def _left(problem: BaseException) -> bool:
 
 
 def _words(problem: BaseException) -> str:
-    """The root of a chain of network errors, in a line without addresses of memory."""
+    """The root of a chain of network errors in a line: in the system's words only, since others
+    repeat a piece of what the server sent, in which a key cut short could not be found."""
     *_, root = _chain(problem)
-    return " ".join(f"{type(root).__name__}: {root}".split())[:200]
+    system = isinstance(root, TimeoutError) or getattr(root, "errno", None) is not None
+    return " ".join(f"{type(root).__name__}: {root}".split()) if system else type(root).__name__
+
+
+# --- before the first paid call: pure functions over what a provider's lists say -----------------
+
+AUTO = "auto"
+# Bits of a weight, by the name of the precision; unknown ones come last.
+BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp6": 6, "fp4": 4,
+        "int4": 4, "mxfp4": 4, "nvfp4": 4}
+
+
+def refuse(catalogue: Catalogue) -> None:
+    """Nothing was asked yet: all problems in one line, as UsageError where only names are wrong,
+    else as ProviderRefused (Incomplete where the provider just can't be reached)."""
+    if catalogue.unreachable:
+        raise Incomplete(catalogue.unreachable)
+    found = "; ".join([*catalogue.problems, *catalogue.misnamed])
+    if found:
+        kind = ProviderRefused if catalogue.problems else UsageError
+        raise kind(f"before the first call: {found}")
+
+
+def learn(model: Model, configured: Model | None) -> Model:
+    """A listed model; the configured price counts where the list has none."""
+    if configured is None or model.priced:
+        return model
+    return model._replace(prompt=configured.prompt, completion=configured.completion,
+                          request=configured.request, price_from=configured.price_from)
+
+
+# --- upstreams ---------------------------------------------------------------------------------
+
+def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str], terms: Terms,
+        catalogue: Catalogue) -> Model:
+    """`model` as the one upstream serves it that `terms` ask for; else at the dearest price that
+    any of them may charge."""
+    if terms.pin is None or catalogue.dialect != "openrouter":
+        return dearest(model, endpoints)
+    needed = [*needs, *(["reasoning"] if terms.effort not in (None, "none") else [])]
+    chosen = choose(name, endpoints, needed, terms)
+    if isinstance(chosen, str):
+        catalogue.misnamed.append(chosen)
+        return model
+    return served_by(chosen, model)
+
+
+def served_by(endpoint: Model, model: Model) -> Model:
+    """What an endpoint says of itself, over what is said of the model."""
+    known = {name: value for name in ("prompt", "completion", "request", "parameters", "context",
+                                      "most_out", "upstream")
+             if (value := getattr(endpoint, name)) is not None}
+    return model._replace(**known)
+
+
+def dearest(model: Model, endpoints: Sequence[Model]) -> Model:
+    priced = [each for each in (model, *endpoints) if each.priced]
+    if not model.priced or model.price_from != "catalogue":
+        return model
+    return model._replace(**{name: max(getattr(each, name) for each in priced)
+                             for name in ("prompt", "completion", "request")})
+
+
+def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
+           terms: Terms) -> Model | str:
+    """The endpoint to ask, or why there is none: that of an earlier start; else of those that
+    take what is asked (and have the name) one of the highest precision, then the cheapest."""
+    before = terms.resolved.get(name)
+    if before is not None:
+        again = [each for each in endpoints if each.upstream[::2] == before[::2]]
+        return again[0] if again else (
+            f"--pin: {name}: the run's upstream {before.tag!r} is no longer offered; use another "
+            "--run-id")
+    tags = [each.upstream.tag for each in endpoints]
+    if not tags:
+        return f"--pin: {name}: the server lists no upstreams; leave the flag out"
+    named = [each for each in endpoints if terms.pin == AUTO or _is(each.upstream, terms.pin)]
+    if not named:
+        return f"--pin: {name}: no upstream {terms.pin!r}; {near(terms.pin, tags)}"
+    able = [each for each in named if all(wire.supports(each, need) for need in needed)]
+    if not able:
+        return (f"--pin: {name}: no such upstream takes {' and '.join(needed)}; offered are "
+                f"{', '.join(tags)}")
+    return min(able, key=lambda each: (
+        -BITS.get(each.upstream.quantization or "", 0), not wire.supports(each, "seed"),
+        each.cost(1, 1) if each.priced else wire.MOST_USD, each.upstream.tag))
+
+
+def _is(upstream: Upstream, pin: str) -> bool:
+    return pin in (upstream.tag, upstream.name) or upstream.tag.startswith(f"{pin}/")
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """ "did you mean …?", or some of what there is."""
+    close = get_close_matches(name, known, 3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known are {', '.join(sorted(known)[:5])}" + (" …" if len(known) > 5 else "")
+
+
+# --- what is wrong, and what is worth knowing --------------------------------------------------
+
+def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str], terms: Terms,
+          catalogue: Catalogue, complete: bool) -> None:
+    """Problems, notes and a line of facts a model. `complete`: who is not listed is not served."""
+    if not catalogue.models and not catalogue.problems:
+        catalogue.notes.append("the server has no usable list of models: prices, limits and "
+                               "parameters unknown")
+    for name in models:
+        model = known.get(name, Model())
+        if catalogue.models and name not in catalogue.models:
+            line = (f"model {name!r} is not in the server's list; "
+                    f"{near(name, list(catalogue.models))}")
+            # Elsewhere a proxy may serve what it does not list; the server will say.
+            (catalogue.misnamed if complete else catalogue.notes).append(line)
+            continue
+        if fault := _effort_fault(name, model, terms.effort):
+            catalogue.misnamed.append(fault)
+        if model.expires and model.expires < catalogue.day:
+            catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
+        if not model.priced:
+            catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed "
+                                   "price")
+        catalogue.facts.append(f"{name}: " + " · ".join(facts(
+            name, model, needs, terms, catalogue.dialect)))
+
+
+def _effort_fault(name: str, model: Model, effort: str | None) -> str | None:
+    if effort is None or model.reasons is False:
+        return None
+    if effort == "none" and model.mandatory:
+        return f"--effort: {name} always reasons; it takes {', '.join(model.efforts) or 'others'}"
+    if effort != "none" and model.efforts and effort not in model.efforts:
+        return f"--effort: {name} does not take {effort!r}; it takes {', '.join(model.efforts)}"
+    return None
+
+
+def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: str) -> list[str]:
+    """What is worth knowing of a model before it is asked."""
+    probe = Request("", "", name, "", "", wire.MIN_CAP, effort=terms.effort)
+    sent = wire.body(probe, model, dialect)
+    effort = sent.get("reasoning", {}).get("effort") or sent.get("reasoning_effort")
+    unsent = [need for need in needs if not wire.supports(model, need)]
+    if terms.effort not in (None, "none") and effort is None:
+        unsent.append("effort")
+    dear = (f"${model.prompt * 1e6:g} and ${model.completion * 1e6:g} a million tokens "
+            f"({model.price_from})" if model.priced else "")
+    said = [model.canonical if model.canonical != name else "",
+            f"context {model.context:,}" if model.context else "", dear,
+            f"effort {effort}" if effort else "effort not sent",
+            f"not sent: {', '.join(unsent)}" if unsent else "", _route(model, dialect),
+            f"withdrawn from {model.expires}" if model.expires else ""]
+    return [part for part in said if part]
+
+
+def _route(model: Model, dialect: str) -> str:
+    if dialect != "openrouter":
+        return "one server, upstream unnamed"
+    if model.upstream:
+        precision = model.upstream.quantization
+        return f"upstream {model.upstream.tag}" + (f" ({precision})" if precision else "")
+    return "any upstream (--pin auto keeps to one)"
+
+
+def resolved(provider: Any) -> dict[str, Upstream]:
+    """The upstreams that a manifest's `provider` tells of, by model."""
+    models = provider.get("models", {}) if isinstance(provider, Mapping) else {}
+    return {name: Upstream(*(known["upstream"][name] for name in Upstream._fields))
+            for name, entry in models.items()
+            if (known := entry.get("known", {})).get("upstream")}
+
+
+def fixed(manifest: Mapping[str, Any]) -> bool:
+    """Whether one upstream a model answered a run, by its manifest. A server that routes nothing
+    has but one."""
+    identity, provider = manifest["identity"], manifest.get("provider")
+    config = identity["config"]
+    routing = config.get("routing") or identity.get("routing") or {}
+    return (not isinstance(provider, Mapping) or provider.get("dialect") != "openrouter"
+            or bool(config.get("pin") or identity.get("pin"))
+            or (routing.get("allow_fallbacks") is False and len(routing.get("only") or []) == 1))

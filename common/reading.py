@@ -5,17 +5,20 @@ documentation, OpenAPI description and SDK (autumn 2026); `tests/replies/` holds
 """
 
 import json
+import math
 import re
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC
 from email.utils import parsedate_to_datetime  # slow to load, and rarely asked
 from typing import Any
 
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
 
 MANY = 10**12               # no count of tokens; above it a float would overflow
+LONGEST_WAIT_S = 366 * 86_400.0  # what is longer is cut to it, before anything is computed
 TRANSIENT_4XX = {408, 409, 425, 429}  # every other 3xx and 4xx says the request itself is wrong
 # The words and statuses in which upstreams dress a refusal as an error.
 CONTENT_FILTER = re.compile(r"content[ _-]?(filter(?!_results?\W)|policy|management)|safety filter"
@@ -59,19 +62,30 @@ def _whole(value: Any) -> int | None:
 
 
 def _number(value: Any) -> float | None:
-    """A finite number from 0 up, also where it is written as text."""
-    if isinstance(value, bool):
+    """A number from 0 up, infinity included, also where it is written as text."""
+    if isinstance(value, bool) or (isinstance(value, str) and not NUMBER(value)):
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError):
         return None
-    return number if 0 <= number < float("inf") else None
+    except OverflowError:  # a JSON integer of hundreds of digits
+        return math.inf if value > 0 else None
+    return number if number >= 0 else None
+
+
+NUMBER = re.compile(r"\s*[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*", re.ASCII).fullmatch
 
 
 def _dollars(value: Any) -> float | None:
+    """A price or a balance, which catalogues write as text."""
     usd = _number(value)
     return usd if usd is not None and usd < MOST_USD else None
+
+
+def _bill(value: Any) -> float | None:
+    """Dollars that a reply did cost, which count as a JSON number only."""
+    return None if isinstance(value, str) else _dollars(value)
 
 
 def _clean(value: Any) -> str:
@@ -111,11 +125,11 @@ def _thoughts(message: dict) -> str:
 
 def _cost(usage: dict) -> float | None:
     """Dollars of an answer: what OpenRouter takes, and what an upstream bills to an own key."""
-    cost, own_key = _dollars(usage.get("cost")), usage.get("is_byok")
-    upstream = _dollars(_object(usage.get("cost_details")).get("upstream_inference_cost"))
+    cost, own_key = _bill(usage.get("cost")), usage.get("is_byok")
+    upstream = _bill(_object(usage.get("cost_details")).get("upstream_inference_cost"))
     if own_key is True and upstream is None:
         return None  # only the fee is known
-    return _dollars((cost or 0.0) + upstream) if upstream and own_key is not False else cost
+    return _bill((cost or 0.0) + upstream) if upstream and own_key is not False else cost
 
 
 # Where a body names a type and no code.
@@ -156,9 +170,9 @@ def _wait(error: dict, headers: Mapping[str, str], now: float) -> float | None:
         _object(error.get("availability")).get("retry_after"),
         metadata.get("retry_after_seconds"), inner.get("retry-after"),
         headers.get("retry-after"))]
-    resets = [_number(place.get("x-ratelimit-reset")) for place in (inner, headers)]
-    waits += [reset / 1000 - now for reset in resets if reset is not None]  # epoch milliseconds
-    return next((wait for wait in waits if wait is not None and wait > 0), None)
+    waits += [_until(_number(place.get("x-ratelimit-reset")), now) for place in (inner, headers)]
+    wait = next((wait for wait in waits if wait is not None and wait > 0), None)
+    return wait and min(wait, LONGEST_WAIT_S)
 
 
 def _seconds(value: Any, now: float) -> float | None:
@@ -167,12 +181,21 @@ def _seconds(value: Any, now: float) -> float | None:
     return then - now if seconds is None and then is not None else seconds
 
 
+def _until(reset: float | None, now: float) -> float | None:
+    """Seconds until a reset. OpenRouter counts milliseconds since 1970; others seconds since then,
+    micro- or nanoseconds, or seconds from now. Which it is, its size tells."""
+    if reset is None or reset < 1e9:
+        return reset
+    return next((reset / unit for unit in (1, 1e3, 1e6) if reset / unit < 1e11), reset / 1e9) - now
+
+
 def epoch(value: Any, otherwise: float | None = None) -> float | None:
     """Seconds since 1970 of a date as HTTP writes it; `otherwise` where it is none."""
     if not isinstance(value, str):
         return otherwise
     with suppress(TypeError, ValueError, OverflowError):
-        return parsedate_to_datetime(value).timestamp()
+        then = parsedate_to_datetime(value)
+        return (then if then.tzinfo else then.replace(tzinfo=UTC)).timestamp()
     return otherwise
 
 
@@ -268,7 +291,7 @@ def read(exchange: Exchange, now: float | None = None) -> Reading:
     if exchange.status >= 300:
         data = _object(data)
         error = _object(data.get("error")) or {"message": _said(data) or _excerpt(exchange.body)}
-        return _read_error(error, exchange, Reply("provider_error"), now, data)
+        return _read_error(error, exchange, _charged(data), now, data)
     if not isinstance(data, dict):
         return _transient(f"not JSON: {_excerpt(exchange.body)!r}", billable=True)
     if str(exchange.headers.get("x-openrouter-cache-status", "")).upper() == "HIT":
@@ -276,9 +299,12 @@ def read(exchange: Exchange, now: float | None = None) -> Reading:
     return _read_completion(data, exchange, now)
 
 
-def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
-    usage = _object(data.get("usage"))
-    seen = Reply(
+def _charged(data: dict) -> Reply:
+    """What an answer of any kind tells of tokens, cost and who gave it: errors are billed too."""
+    error = _object(data.get("error"))
+    places = data.get("usage"), error.get("usage"), _object(error.get("metadata")).get("usage")
+    usage = next(filter(None, map(_object, places)), {})
+    return Reply(
         outcome="provider_error",
         prompt_tokens=_whole(usage.get("prompt_tokens")),
         completion_tokens=_whole(usage.get("completion_tokens")),
@@ -289,6 +315,10 @@ def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
         provider=_label(data.get("provider")) or _chosen(data.get("openrouter_metadata")),
         generation_id=_label(data.get("id")),
     )
+
+
+def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
+    seen = _charged(data)
     if data.get("error"):
         said = data["error"]
         error = said if isinstance(said, dict) else {"message": str(said)}

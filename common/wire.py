@@ -107,6 +107,11 @@ class Exchange(NamedTuple):
     sent: bool = True
 
 
+def no_answer(seconds: float) -> Exchange:
+    """What comes of a call that takes longer than that."""
+    return Exchange(None, {}, "", f"no complete answer within {seconds:g} s", seconds)
+
+
 class Reading(NamedTuple):
     """`kind`: final (an outcome of the trial), transient (ask again) or fatal (stop the run).
 
@@ -165,6 +170,15 @@ class Model(NamedTuple):
         if not self.priced:
             return None
         return self.request + self.prompt * prompt_tokens + self.completion * completion_tokens
+
+
+def cost_of(reply: Reply, model: Model) -> float | None:
+    """Dollars of a reply: as the server says, else by its tokens, None where unknown."""
+    tokens = reply.prompt_tokens, reply.completion_tokens
+    if reply.cost_usd is not None or None in tokens:
+        return reply.cost_usd
+    usd = model.cost(*tokens)
+    return usd if usd is not None and usd < MOST_USD else None
 
 
 def as_model(entry: Mapping) -> Model:

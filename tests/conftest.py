@@ -2,6 +2,7 @@
 
 import json
 import os
+import queue
 import random
 import shutil
 import signal
@@ -166,6 +167,13 @@ class Clock:
         self.sleeps += 1
         assert self.sleeps < 10_000
 
+    def next(self, answers, seconds):
+        try:
+            return answers.get(timeout=seconds)
+        except queue.Empty:
+            self.time += seconds
+            raise
+
     def stamp(self):
         return "2026-01-01T00:00:00Z"
 
@@ -210,6 +218,13 @@ def failure(status, message="no", headers=(), **more):
 def request(name, stage="decision", model="m", **more):
     return Request(**{"id": name, "stage": stage, "model": model, "system": "s",
                       "user": f"question {name}", "max_out": 16} | more)
+
+
+def complete(client, req):
+    """What a client's call comes to."""
+    answers = queue.SimpleQueue()
+    client.start(req, answers.put)
+    return answers.get(timeout=60)
 
 
 def one(req):

@@ -65,6 +65,7 @@ SETUP: dict[str, Any] = {
     "faults": [],                # rules, see `Script`
     "mix": {},                   # {fault: share of all calls}, where no rule speaks
     "says": [],                  # texts with {choice} that are answered, dealt by the question
+    "answer": None,              # a whole answer to every call: status, headers, json or raw
     "serves": {},                # fields of every answer, such as {"model": …, "provider": …}
 }
 
@@ -179,7 +180,7 @@ class Server:
             line["billed_usd"] = usd
         if fault and fault.get("echo"):
             fault = echoed(fault, authorization)
-        return answer, dict(fault or {}, authorization=authorization)
+        return answer, dict(self.set["answer"] or fault or {}, authorization=authorization)
 
     def latency(self, body: bytes) -> float:
         """Seconds until the answer: a function of the question alone."""
@@ -283,7 +284,7 @@ class Connection(asyncio.Protocol):
         if self.transport.is_closing():
             return
         if "act" in fault:
-            getattr(self, fault["act"])(answer)
+            getattr(self, fault["act"])(answer | fault)
         elif "edit" in fault:
             self.answer(edited(answer, fault["edit"], fault["authorization"]))
         elif "status" in fault:
@@ -321,6 +322,10 @@ class Connection(asyncio.Protocol):
 
     def no_http(self, answer: dict) -> None:
         self.transport.write(b"220 mail.example ESMTP\r\n\r\n")
+        self.transport.close()
+
+    def babble(self, answer: dict) -> None:
+        self.transport.write(f"HTTP/1.1 {answer['said']}\r\n\r\n".encode())
         self.transport.close()
 
     def closed(self, answer: dict) -> None:

@@ -9,11 +9,10 @@ import time
 from collections import Counter
 
 import pytest
-from conftest import PRICE, request, run_in
+from conftest import PRICE, complete, request, run_in
 
 from common import Incomplete, ProviderRefused, UsageError
-from common.openrouter import OpenRouter, check_base_url
-from common.preflight import refuse
+from common.openrouter import OpenRouter, check_base_url, refuse
 
 DEADLINE_S = 0.6
 TRANSIENT = ("408", "429", "429-seconds", "429-date", "500", "502", "503", "504", "524", "529",
@@ -105,7 +104,7 @@ def test_a_storm_of_429_stops_the_run_with_few_calls(ask):
 def test_a_call_has_a_deadline_whatever_bytes_still_come(double, fault):
     double.script(catalogue=False, faults=[{"fault": fault}])
     start = time.monotonic()
-    exchange = OpenRouter(double.url, deadline_s=DEADLINE_S).complete(request("a"))
+    exchange = complete(OpenRouter(double.url, deadline_s=DEADLINE_S), request("a"))
     assert "no complete answer within 0.6 s" in exchange.error
     assert time.monotonic() - start < DEADLINE_S + 1
 
@@ -118,7 +117,7 @@ def test_three_megabytes_of_text_are_an_answer(ask):
 def test_more_than_32_megabytes_are_none(double, monkeypatch):
     monkeypatch.setattr("common.openrouter.MAX_BODY", 100_000)
     double.script(catalogue=False, faults=[{"fault": "huge"}])
-    exchange = OpenRouter(double.url).complete(request("a"))
+    exchange = complete(OpenRouter(double.url), request("a"))
     assert (exchange.body, "longer than 100000 bytes" in exchange.error) == ("", True)
 
 
@@ -158,8 +157,8 @@ def test_calls_run_side_by_side_up_to_the_limit(ask, double, bench):
 
 def test_the_key_goes_to_the_server_as_a_bearer_token(double):
     double.script(catalogue=False, key="sk-right")
-    assert OpenRouter(double.url, "sk-right").complete(request("a")).status == 200
-    assert OpenRouter(double.url, "sk-wrong").complete(request("a")).status == 401
+    assert complete(OpenRouter(double.url, "sk-right"), request("a")).status == 200
+    assert complete(OpenRouter(double.url, "sk-wrong"), request("a")).status == 401
 
 
 @pytest.mark.parametrize("fault", ["echo-key", "echo-key-401", "echo-key-500"])
@@ -174,7 +173,7 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(double, monkey
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "")
     double.script(catalogue=False)
-    assert OpenRouter(double.url, "sk-key").complete(request("a")).status == 200
+    assert complete(OpenRouter(double.url, "sk-key"), request("a")).status == 200
 
 
 def test_only_supported_parameters_are_sent_after_the_catalogue_was_read(double):
@@ -182,7 +181,7 @@ def test_only_supported_parameters_are_sent_after_the_catalogue_was_read(double)
                                 "supported_parameters": ["max_completion_tokens"]}})
     client = OpenRouter(double.url)
     client.preflight(["m"], ("temperature",))
-    client.complete(request("a", temperature=0.7, seed=3))
+    complete(client, request("a", temperature=0.7, seed=3))
     [asked] = double.ledger()["requests"]
     assert asked["sent"].keys() == {"model", "max_completion_tokens", "plugins", "session_id"}
 
@@ -191,7 +190,7 @@ def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):
     double.script(catalogue=False)
     client = OpenRouter(double.url)
     client.preflight(["m"])
-    client.complete(request("a", temperature=0.7))
+    complete(client, request("a", temperature=0.7))
     [asked] = double.ledger()["requests"]
     assert asked["sent"] == {"model": "m", "max_completion_tokens": 16, "max_tokens": 16,
                              "temperature": 0.7}
@@ -203,7 +202,7 @@ def test_a_mandatory_reasoner_is_asked_so_that_it_answers(double):
         "reasoning", "max_completion_tokens"]}})
     client = OpenRouter(double.url)
     client.preflight(["m"])
-    assert client.complete(request("a")).status == 200
+    assert complete(client, request("a")).status == 200
     assert double.ledger()["requests"][0]["sent"]["reasoning"] == {"effort": "minimal"}
 
 
@@ -231,7 +230,7 @@ def test_nobody_there_is_resumable():
 
 
 def test_a_call_to_nobody_was_not_sent_and_costs_nothing():
-    assert not OpenRouter("http://127.0.0.1:9/v1").complete(request("a")).sent
+    assert not complete(OpenRouter("http://127.0.0.1:9/v1"), request("a")).sent
 
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:80", "ftp://x/v1", "http://", "http://x:port/",

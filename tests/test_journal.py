@@ -15,6 +15,7 @@ from common import Incomplete, UsageError
 from common import journal as module
 from common.journal import Answers, Attempt, InFlight, Journal, Known, entries
 from common.reading import read
+from common.wire import cost_of
 
 SURROGATE = completion('a\ud800b "quoted" δ \u2028 \x00')
 
@@ -259,7 +260,7 @@ KNOWN = Known({"m": PRICE}, "openai", None)  # a dollar and four dollars a milli
 def test_what_was_charged_is_what_the_answer_cost(opened, exchange, charged, wrong):
     journal = opened()
     reading = read(exchange, now=0.0)
-    cost = KNOWN.cost("m", reading.reply)
+    cost = cost_of(reading.reply, PRICE)
     journal.append(Attempt(request("a"), KNOWN.body(request("a")), exchange, "ok",
                            reading.reply._replace(cost_usd=cost), charged, "2026-01-01T00:00:00Z"))
     journal.close()

@@ -8,13 +8,12 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT, clean_environment, request, run_in
+from conftest import ROOT, clean_environment, complete, request, run_in
 
-from common import Incomplete, ProviderRefused, UsageError, preflight
-from common.openrouter import OpenRouter
-from common.preflight import Terms, refuse
+from common import Incomplete, ProviderRefused, UsageError, openrouter
+from common.openrouter import OpenRouter, refuse
 from common.reading import read_balance, read_bill, read_endpoints, read_model
-from common.wire import Model, Upstream
+from common.wire import Model, Terms, Upstream
 
 PARAMETERS = ["max_completion_tokens", "temperature", "seed"]
 
@@ -67,7 +66,7 @@ def test_a_pinned_upstream_is_asked_alone_at_its_precision_for_no_more_than_is_r
     assert sent["provider"] == {
         "only": ["fine/bf16"], "quantizations": ["bf16"], "allow_fallbacks": False,
         "require_parameters": True, "max_price": {"prompt": 3, "completion": 4, "request": 0}}
-    answer = json.loads(client.complete(request("p/a")).body)
+    answer = json.loads(complete(client, request("p/a")).body)
     assert answer["provider"] == "Fine"
 
 
@@ -107,7 +106,7 @@ def test_unpinned_the_dearest_upstream_is_reserved_for(ask):
     ({"identity": {"config": {}, "routing": {"only": ["a", "b"], "allow_fallbacks": False}},
       "provider": {"dialect": "openrouter"}}, False)])
 def test_a_run_is_of_one_upstream_where_its_identity_says_so(manifest, fixed):
-    assert preflight.fixed(manifest) is fixed
+    assert openrouter.fixed(manifest) is fixed
 
 
 # --- models ------------------------------------------------------------------------------------
@@ -127,7 +126,7 @@ def test_all_problems_are_told_together(ask):
 
 
 def test_a_refused_key_outweighs_a_wrong_name():
-    catalogue = preflight.Catalogue(misnamed=["model 'x'"], problems=["no key"])
+    catalogue = openrouter.Catalogue(misnamed=["model 'x'"], problems=["no key"])
     with pytest.raises(ProviderRefused, match="no key; model 'x'"):
         refuse(catalogue)
 
@@ -187,7 +186,7 @@ def test_what_never_left_this_machine_costs_nothing(monkeypatch):
     def full(*_, **__):
         raise OSError(24, "Too many open files")
     monkeypatch.setattr(socket, "socket", full)
-    exchange = client.complete(request("a"))
+    exchange = complete(client, request("a"))
     assert "Too many open files" in exchange.error and not exchange.sent
 
 
@@ -323,8 +322,8 @@ def test_a_booked_cost_counts_what_an_upstream_bills_to_an_own_key(data, usd):
 
 def test_a_configured_price_stands_in_where_the_list_has_none():
     configured = Model(1.0, 2.0, price_from="configuration")
-    assert preflight.learn(Model(), configured).prompt == 1.0
-    assert preflight.learn(Model(3.0, 4.0), configured).prompt == 3.0
+    assert openrouter.learn(Model(), configured).prompt == 1.0
+    assert openrouter.learn(Model(3.0, 4.0), configured).prompt == 3.0
 
 
 def test_a_server_that_lets_twenty_a_minute_through_answers_all_and_none_twice(cli, double):

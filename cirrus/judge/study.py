@@ -66,7 +66,7 @@ from cirrus.markers.ratings import Policy, Rater, policy_of, readable
 from cirrus.markers.ratings import cell_of as run_cell
 from common.artifacts import read_bytes, sha256
 from common.cli import TYPED
-from common.preflight import fixed
+from common.openrouter import fixed
 from common.wire import UNANSWERED
 from show.figures import count, p_is, points, span
 from stats.results import Count

@@ -65,6 +65,10 @@ class Fast:
         time.sleep(seconds / SPEED)
 
     @staticmethod
+    def next(answers, seconds):
+        return answers.get(timeout=seconds / SPEED)
+
+    @staticmethod
     def stamp():
         return "2026-01-01T00:00:00Z"
 
@@ -81,7 +85,7 @@ def session(double, folder, limit, at):
     """One start of the run → (its ending, dollars spent by its own account)."""
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
     try:
-        client = OpenRouter(double.url, "", CONCURRENCY, DEADLINE_S)
+        client = OpenRouter(double.url, "", CONCURRENCY, DEADLINE_S * SPEED)
         client.preflight(["double/a"])
         budget = Budget(limit, Model(1e-6, 4e-6), journal.spent)
         drive = Drive(client, {"": Ledger(journal, inflight)}, {"decision": CONCURRENCY}, budget,

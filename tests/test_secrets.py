@@ -1,0 +1,136 @@
+"""The key reaches no file and no line, however a server spells it and wherever it says it."""
+
+import base64
+import html
+import json
+import math
+from urllib.parse import quote
+
+import pytest
+from conftest import PRICE
+
+from common.openrouter import OpenRouter, redacted
+
+KEY = "sk/or\\v1+\"Zq7&<4f0c>%2c'=e9d7b4b1aa7e35c1f"  # every character is one a key may have
+PLAIN = "sk-or-v1-4f0c2c5e9d7b4b1aa7e35c1f6d28kQ7Z"
+
+
+def again(spell, times):
+    def spelled(text):
+        for _ in range(times):
+            text = spell(text)
+        return text
+    return spelled
+
+
+def escaped(text):
+    return json.dumps(text)[1:-1]
+
+
+def percent(text):
+    return quote(text, safe="")
+
+
+def every(form):
+    return lambda text: "".join(form.format(ord(c)) for c in text)
+
+
+def based(before=b"", addresses=False, padded=True):
+    def spelled(text):
+        code = base64.b64encode(before + text.encode()).decode()
+        code = code.replace("+", "-").replace("/", "_") if addresses else code
+        return code if padded else code.rstrip("=")
+    return spelled
+
+
+SPELLINGS = {
+    "as it is": str, "twice": lambda key: key + key,
+    **{f"JSON, {n} deep": again(escaped, n) for n in range(1, 7)},
+    **{f"percent, {n} times": again(percent, n) for n in range(1, 6)},
+    "slashes escaped": lambda key: escaped(key).replace("/", "\\/"),
+    "every letter in JSON": every("\\u{:04x}"), "in capitals": every("\\u{:04X}"),
+    "every letter in JSON, deeper": lambda key: escaped(every("\\u{:04x}")(key)),
+    "every letter in Python": every("\\x{:02x}"),
+    "every byte in percent": every("%{:02x}"), "every byte in capitals": every("%{:02X}"),
+    "every byte twice": lambda key: percent(every("%{:02x}")(key)),
+    "percent of JSON": lambda key: percent(escaped(key)),
+    "percent of JSON twice": lambda key: percent(percent(escaped(key))),
+    "JSON of percent": lambda key: escaped(percent(key)),
+    "HTML": html.escape, **{f"HTML, {n} times": again(html.escape, n) for n in (2, 3)},
+    "HTML in numbers": every("&#{};"), "HTML in hexadecimal": every("&#x{:x};"),
+    "HTML in capitals": every("&#X{:X};"), "HTML with zeros": every("&#000{};"),
+    "HTML as Go writes JSON": lambda key: html.escape(key).replace("&", "\\u0026"),
+    "percent of HTML": lambda key: percent(html.escape(key)),
+    "base64": based(), "base64, one before": based(b":"), "base64, two before": based(b"me"),
+    "base64 of a header": based(b"Authorization: Bearer "),
+    "base64, for addresses": based(addresses=True),
+    "base64, for addresses, one before": based(b":", True),
+    "base64, for addresses, two before": based(b"me", True),
+    "base64, unpadded": based(padded=False), "base64, percent": lambda key: percent(based()(key)),
+    "base64, slashes escaped": lambda key: based()(key).replace("/", "\\/"),
+    "base64, in percent twice": lambda key: again(percent, 2)(based()(key))}
+
+
+def left_of(spelled, text):
+    """Of the key or of a spelling of it, whether six letters in a row can be read in a text."""
+    runs = [(KEY, 6), (spelled, 6 * math.ceil(len(spelled) / len(KEY)))]
+    return [form[at:at + n] for form, n in runs for at in range(len(form) - n + 1)
+            if form[at:at + n] in text]
+
+
+def completion(**more):
+    return {"status": 200, "json": {"id": "gen-1", "model": "m", "usage": {"cost": 0.001},
+            "choices": [{"finish_reason": "stop", "message": {"content": "x"}}]} | more}
+
+
+def failed(status, words, **headers):
+    return {"status": status, "headers": headers,
+            "json": {"error": {"code": status, "message": words}}}
+
+
+# Where a server says it, as an answer of the double.
+PLACES = {
+    "in the answer": lambda said: completion(
+        choices=[{"finish_reason": "stop", "message": {"content": said}}]),
+    "in the reasoning": lambda said: completion(
+        choices=[{"finish_reason": "stop", "message": {"content": "x", "reasoning": said}}]),
+    "as the model's name": lambda said: completion(model=said, provider=said, id=said),
+    "as raw text": lambda said: {"status": 200, "raw": said},
+    "in an error": lambda said: failed(401, said),
+    "in an upstream's error": lambda said: {"status": 400, "json": {"error": {
+        "code": 400, "message": "no", "metadata": {"raw": said, "remedy_hint": said}}}},
+    "in a passing error": lambda said: failed(500, said),
+    "in an error of another form": lambda said: {"status": 404, "raw": f"<p>{said}</p>"},
+    "as a header": lambda said: failed(429, "slow", **{"Retry-After": said,
+                                                       "X-Generation-Id": said}),
+    "as an address to go to": lambda said: {"status": 302, "raw": said, "headers": {
+        "Location": f"http://127.0.0.1:1/{said}"}},
+    "as a status line": lambda said: {"act": "babble", "said": said}}
+
+
+@pytest.mark.parametrize("before", [0, 60, 180, 280])  # so that a cut falls into it
+@pytest.mark.parametrize("place", PLACES)
+def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, before):
+    for name, spell in SPELLINGS.items():
+        spelled = spell(KEY)
+        double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
+        client = OpenRouter(double.url, KEY, 1, 5.0, {"m": PRICE})
+        client.asked = []
+        run = bench("a", provider=client)
+        [reply], stop = run.ending.results, str(run.ending.stop)
+        texts = [run.path.read_text(), stop, reply.text, reply.message, str(reply)]
+        for entry in map(json.loads, texts[0].splitlines()):
+            texts += [entry["response"]["body"], entry["response"]["error"],
+                      *entry["response"]["headers"].values()]
+        secret = spelled[30:] if "header" in name else spelled  # without "Authorization: Bearer"
+        assert not [left for text in texts for left in left_of(secret, text)], name
+        assert "[key]" in texts[0] or place == "as a status line" or before, name
+        for path in tmp_path.iterdir():
+            path.unlink()
+
+
+@pytest.mark.parametrize("key", [KEY, PLAIN])
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_what_stands_beside_it_stays(name, key):
+    said = redacted(f'{{"a": "x {SPELLINGS[name](key)}", "b": "y\\n"}}', key)
+    assert "[key]" in said and said.endswith('", "b": "y\\n"}')

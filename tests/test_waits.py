@@ -1,0 +1,106 @@
+"""What a server may say of waiting, in any unit or size: it is obeyed up to two minutes, or ends
+the run so that the same command resumes, or is no wait and the call is asked again."""
+
+import json
+
+import pytest
+
+from common import Incomplete
+from common.wire import Exchange
+
+NOW = 1_795_341_600  # as a `Date` tells the server's clock
+DATE = "Sun, 22 Nov 2026 10:00:00 GMT"
+
+# What stands where the wait belongs: (value, seconds of it). None: no wait is told, so it is an
+# error like any other and is asked again within a second. "ends": too long.
+VALUES = {
+    "seconds": [("40", 40), (" 40 ", 40), ("1.5", 1.5), ("0.2", 0.2), ("120", 120), ("4e1", 40),
+                ("121", "ends"), ("3600", "ends"), ("1e12", "ends"), ("1e15", "ends"),
+                ("1e300", "ends"), ("1e400", "ends"), ("9" * 400, "ends"), ("inf", None),
+                ("Infinity", None), ("0", None), ("0.0", None), ("-1", None), ("-1e15", None),
+                ("-inf", None), ("nan", None), ("NaN", None), ("", None), ("soon", None),
+                ("1_0", None), ("٣", None), ("0x10", None), ("10s", None), ("1m", None),
+                ("1,5", None), ("1 2", None), ("PT30S", None), ("[]", None), ("--5", None)],
+    "dates": [("Sun, 22 Nov 2026 10:01:30 GMT", 90), ("Sun, 22 Nov 2026 09:59:00 GMT", None),
+              ("Sun, 22 Nov 2026 10:02:00 GMT", 120), ("Sun, 22 Nov 2026 10:02:01 GMT", "ends"),
+              ("Sun, 22 Nov 2026 11:01:30 +0100", 90), ("Sun, 22 Nov 2026 10:01:30 -0000", 90),
+              ("Sunday, 22-Nov-26 10:01:30 GMT", 90), ("Fri, 31 Dec 9999 23:59:59 GMT", "ends"),
+              ("Fri, 31 Dec 9999 23:59:59 -1200", "ends"),
+              ("Fri, 31 Dec 9999 23:59:59 -0000", "ends"), ("Mon, 01 Jan 0001 00:00:00 GMT", None),
+              ("Mon, 01 Jan 0001 00:00:00 +1400", None), ("Mon, 01 Jan 0001 00:00:00 -0000", None),
+              ("Mon, 99 Foo 2026 99:99:99 GMT", None), ("Thu, 01 Jan 1970 00:00:00 GMT", None),
+              ("Sun, 22 Nov 99999 10:01:30 GMT", None), ("2026-11-22T10:01:30Z", None)],
+    "resets": [(str((NOW + 90) * 1000), 90), (str(NOW + 90), 90), (str((NOW + 90) * 10**6), 90),
+               (str((NOW + 90) * 10**9), 90), (str((NOW - 90) * 1000), None),
+               (str((NOW + 7200) * 1000), "ends"), (str(NOW + 7200), "ends"), ("60", 60),
+               ("1e18", None), ("1e21", "ends"), ("1e400", "ends"), ("9" * 400, "ends"),
+               ("-1", None), ("nan", None), ("never", None), ("0", None)],
+    "numbers": [(40, 40), (1.5, 1.5), (120, 120), (121, "ends"), (10**12, "ends"),
+                (10**15, "ends"), (10**400, "ends"), (1e308, "ends"), (float("inf"), "ends"),
+                (float("-inf"), None), (float("nan"), None), (0, None), (-1, None),
+                (-10**400, None), (True, None), (False, None), (None, None),
+                ([], None), ([40], None), ({}, None),
+                ("40", 40), ("1e12", "ends"), ("soon", None)]}
+
+
+def header(value):
+    return Exchange(429, {"date": DATE, "retry-after": value}, "{}")
+
+
+def reset(value):
+    return Exchange(429, {"date": DATE, "x-ratelimit-reset": value}, "{}")
+
+
+def body(**error):
+    return Exchange(429, {"date": DATE}, json.dumps({"error": {"code": 429} | error}))
+
+
+PLACES = {
+    "Retry-After": (header, ("seconds", "dates")),
+    "X-RateLimit-Reset": (reset, ("resets",)),
+    "availability": (lambda v: body(availability={"retry_after": v}), ("numbers",)),
+    "metadata": (lambda v: body(metadata={"retry_after_seconds": v}), ("numbers",)),
+    "metadata.headers": (lambda v: body(metadata={"headers": {"Retry-After": v}}),
+                         ("seconds", "numbers")),
+    "a day's cap": (lambda v: body(metadata={"retry_after_seconds": v,
+                                             "limit_source": "openrouter_free_tier_daily"}),
+                    ("numbers",))}
+CASES = [(place, value, seconds) for place, (_, kinds) in PLACES.items()
+         for kind in kinds for value, seconds in VALUES[kind]]
+assert len(CASES) >= 100
+
+
+@pytest.mark.parametrize(("place", "value", "seconds"), CASES,
+                         ids=lambda part: repr(part)[:40])
+def test_a_wait_is_obeyed_or_ends_the_run_or_is_none(bench, place, value, seconds):
+    run = bench("a", {"a": [PLACES[place][0](value)]})
+    asked = [at for at, _ in run.asked]
+    if seconds == "ends" or place == "a day's cap":
+        assert isinstance(run.ending.stop, Incomplete) and len(asked) == 1
+        assert " UTC" in str(run.ending.stop) and str(run.ending.stop).endswith("resumes")
+    else:
+        assert run.ending.stop is None and len(asked) == 2
+        least = max(1.0, seconds) if seconds else 0
+        assert least <= asked[1] <= (least or 1) + 0.5
+    assert bench("a").ending.results[0].outcome == "ok"
+
+
+# The first place that says something counts.
+FIRST = [({"availability": {"retry_after": 7}}, {}, 7),
+         ({"metadata": {"retry_after_seconds": 8}}, {}, 8),
+         ({"metadata": {"headers": {"Retry-After": "9"}}}, {}, 9), ({}, {"retry-after": "10"}, 10),
+         ({"metadata": {"headers": {"X-RateLimit-Reset": "11"}}}, {}, 11),
+         ({}, {"x-ratelimit-reset": "12"}, 12)]
+
+
+@pytest.mark.parametrize("first", range(len(FIRST)))
+def test_the_first_place_that_says_something_counts(bench, first):
+    error, headers, inner = {"code": 429, "metadata": {}}, {"date": DATE}, {}
+    for said, header, _ in FIRST[first:]:
+        error |= {key: value for key, value in said.items() if key != "metadata"}
+        headers = header | headers
+        inner = said.get("metadata", {}).get("headers", {}) | inner
+        error["metadata"] |= said.get("metadata", {})
+    error["metadata"] |= {"headers": inner} if inner else {}
+    run = bench("a", {"a": [Exchange(429, headers, json.dumps({"error": error}))]})
+    assert FIRST[first][2] <= run.asked[1][0] <= FIRST[first][2] + 0.5

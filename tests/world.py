@@ -1,0 +1,108 @@
+"""A provider and a clock in one: calls are in flight together on a clock that takes no time, and
+answers come when their moment has come. What is sent and what comes is noted."""
+
+import heapq
+import itertools
+import queue
+import random
+from types import SimpleNamespace
+
+from conftest import IDENTITY, PRICE, completion
+
+from common.budget import Budget
+from common.drive import Drive
+from common.journal import InFlight, Journal, Ledger
+from common.wire import no_answer
+
+DEADLINE_S = 60.0
+
+
+class Killed(BaseException):
+    """The process ends between two answers."""
+
+
+class World:
+    """`answer(request, n)` → (Exchange, seconds until it comes) of the n-th call."""
+
+    blocking, deadline_s = True, DEADLINE_S
+
+    def __init__(self, answer=None, price=PRICE, seed=1, kill=None):
+        self.answer = answer or (lambda request, n: (completion(), 1.0))
+        self.price, self.kill = price, kill
+        self.jitter = random.Random(seed).uniform
+        self.time, self.idle, self.number = 0.0, 0, itertools.count()
+        self.due, self.asked, self.came = [], [], []  # (at, request); (at, request, Exchange)
+        self.flying, self.ends, self.peak, self.on_start = {}, {}, 0, lambda request: None
+
+    # -- the provider
+    def model(self, name):
+        return self.price
+
+    def body(self, request):
+        return {"model": request.model}
+
+    def start(self, request, put):
+        self.on_start(request)
+        number = next(self.number)
+        self.asked.append((self.time, request))
+        self.flying[number] = request
+        self.ends[number] = self.time + self.deadline_s
+        self.peak = max(self.peak, len(self.flying))
+        exchange, seconds = self.answer(request, number)
+        heapq.heappush(self.due, (self.time + seconds, number, request, exchange, put))
+
+    # -- the clock
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.time += seconds
+        self.idle += 1
+        assert self.idle < 100_000, "a run that never ends"
+
+    def next(self, answers, seconds):
+        if self.kill is not None and len(self.came) >= self.kill:
+            raise Killed
+        if self.due and self.due[0][0] <= self.time + seconds:
+            at, number, request, exchange, put = heapq.heappop(self.due)
+            self.time = max(self.time, at)
+            if self.flying.pop(number, None):
+                self.came.append((self.time, request, exchange))
+            self.expire()
+            put(exchange)  # a late one too
+            return answers.get_nowait()
+        self.sleep(seconds)
+        self.expire()
+        raise queue.Empty
+
+    def expire(self):
+        """Calls that are out of time are in flight no more for whoever sent them."""
+        for number, asked in list(self.flying.items()):
+            if self.ends[number] <= self.time:
+                del self.flying[number]
+                self.came.append((self.time, asked, no_answer(self.deadline_s)))
+
+    def stamp(self):
+        return "2026-01-01T00:00:00Z"
+
+
+def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=None):
+    """A start of the run in `folder` on chains (a function of nothing), as scripts make it."""
+    folder.mkdir(exist_ok=True)
+    journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
+    budget = Budget(limit, PRICE, journal.spent + inflight.lost(journal.asked))
+    drive = Drive(world, {"": Ledger(journal, inflight)},
+                  limits if isinstance(limits, dict) else {"decision": limits}, budget,
+                  watch or (lambda drive: None), clock=world)
+    world.drive = drive
+    drive.announce(announce)
+    try:
+        ending = drive.run(chains())
+        if not drive.flying:
+            inflight.clear()
+    except Killed:
+        ending = None
+    finally:
+        journal.close()
+    return SimpleNamespace(drive=drive, ending=ending, budget=budget, world=world,
+                           path=journal.path, asked=[(at, r.id) for at, r in world.asked])

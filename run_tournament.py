@@ -197,13 +197,6 @@ def renamed(runs, run_id):
     return [runs[0]._replace(run_id=check_run_id(run_id))]
 
 
-def terms_of(settings, runs):
-    """What the pre-flight is told: an effort only where all voices of all runs have the same."""
-    efforts = {run.config.get("effort") or voice["effort"] for run in runs
-               for voices in run.config["models"].values() for voice in voices}
-    return Terms(efforts.pop() if len(efforts) == 1 else None, settings.get("pin"))
-
-
 def limits_usd(settings, runs) -> tuple[float, float]:
     """Dollars for everything, dollars for each run."""
     each = settings["cost"]["limit_usd"]
@@ -214,20 +207,22 @@ def limits_usd(settings, runs) -> tuple[float, float]:
 def jobs_of(setup, runs, prompts):
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
-    args, settings, choice, limits = setup.args, setup.config, setup.choice, setup.limits
-    total, each = limits_usd(settings, runs)
+    args, choice, limits = setup.args, setup.choice, setup.limits
+    total, each = limits_usd(setup.config, runs)
     many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
+    # The pre-flight is told an effort only where all models of all runs have the same.
+    efforts = {run.config.get("effort") or voice["effort"] for run in runs
+               for voices in run.config["models"].values() for voice in voices}
+    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None)
+    share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
     if not choice.simulated:  # no factor of the plan may go with one process
         runs = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
-    groups = [tuple(runs[at::many]) for at in range(many)]
-    share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
     out = Path(args.out).resolve() if args.scheduler else Path(args.out)
-    return [Job(str(out), group, "simulated" if choice.simulated else "openrouter",
-                choice.address, share, total * len(group) / len(runs), each,
-                {key: settings[key] for key in ("prices", "assumed_price", "deadline_s",
-                                                "routing")} | {"terms": terms_of(settings, runs)},
-                args.plan or group[0].run_id, quiet=many > 1 or args.json,
-                prompts=prompts) for group in groups]
+    quiet = many > 1 or args.json
+    return [Job(str(out), group, choice._replace(key=""), settings._replace(
+        name=args.plan or group[0].run_id, seed=group[0].config["seed"], limits=share,
+        limit_usd=total * len(group) / len(runs), limit_each=each, quiet=quiet, silent=quiet),
+        prompts) for group in (tuple(runs[at::many]) for at in range(many))]
 
 
 # --- what it says and writes ------------------------------------------------------------------

@@ -55,7 +55,7 @@ from common.instrument import Derived, Ended, Instrument, Settings, tallied
 from common.journal import Answers
 from common.openrouter import public_address
 from common.runs import Origin, RunFolder, code_hashes
-from common.wire import UNANSWERED, Model, Request, Terms
+from common.wire import UNANSWERED, Model, Request
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
@@ -242,20 +242,14 @@ INSTRUMENTS: dict[str, Callable[[Origin], Instrument]] = {
 # --- conducting runs of the tournament --------------------------------------------------------
 
 class Job(NamedTuple):
-    """`limit_usd` is for all runs of the job, `limit_each` for one. No key travels with a job.
-    Run ids differ within a job."""
+    """Runs of one process, whose ids differ. `choice` and `settings` travel without key and
+    respondents; `prompts` of a plan are read once, {path: text}, for all its runs."""
 
     out: str
     runs: tuple[Run, ...]
-    provider: str                  # "simulated" or "openrouter"
-    address: str
-    limits: dict[str, int]
-    limit_usd: float
-    limit_each: float
-    settings: dict[str, Any]       # prices, assumed_price, deadline_s, routing
-    name: str                      # shown in the progress line
-    quiet: bool = False
-    prompts: Source = PROMPTS      # of a plan: {path: text}, read once for all its runs
+    choice: Choice
+    settings: Settings
+    prompts: Source = PROMPTS
 
 
 class Summary(NamedTuple):
@@ -273,10 +267,10 @@ def identity(job: Job, run: Run, domain: Domain) -> dict[str, Any]:
     """What makes two runs the same study; limits, prices and concurrency do not."""
     study = {"config": run.config, "prompts": dict(domain.files), "provider": "simulated",
              "prereg_sha256": prereg_hash(Path(job.out) / run.folder) if run.folder else None}
-    if job.provider != "simulated":
-        pin = job.settings.get("terms", Terms()).pin
-        study |= {"provider": public_address(job.address),
-                  "routing": dict(job.settings["routing"]), **({"pin": pin} if pin else {})}
+    if not job.choice.simulated:
+        pin = job.settings.terms.pin
+        study |= {"provider": public_address(job.choice.address),
+                  "routing": dict(job.settings.routing), **({"pin": pin} if pin else {})}
     return study
 
 
@@ -289,20 +283,16 @@ def prereg_hash(folder: Path) -> str | None:
 def attempt(job: Job) -> list[Summary]:
     """Conduct the runs of a job, each in its own folder; a summary of each, in order. What stops
     them before they begin is in the summaries too: an executor has no use for an exception."""
-    simulated = job.provider == "simulated"
-    settings = Settings(
-        name=job.name, seed=job.runs[0].config["seed"], limits=job.limits,
-        limit_usd=job.limit_usd, limit_each=job.limit_each, respondents=RESPONDENTS,
-        quiet=job.quiet, silent=job.quiet, **job.settings)
-    choice = Choice(simulated, job.address, "" if simulated else cli.api_key())
+    choice = job.choice._replace(key="" if job.choice.simulated else cli.api_key())
     try:
         use(job.prompts)
         origins = [_origin(job, run) for run in job.runs]
         ended = instrument.conduct(
-            [instrument.Run(origin, tournament(origin)) for origin in origins], choice, settings)
+            [instrument.Run(origin, tournament(origin)) for origin in origins], choice,
+            job.settings._replace(respondents=RESPONDENTS))
     except Stop as stop:
         return [Summary(str(Path(job.out) / run.folder / run.run_id), run.run_id, stop.code,
-                        str(stop), simulated, {}) for run in job.runs]
+                        str(stop), choice.simulated, {}) for run in job.runs]
     return list(map(_summary, ended))
 
 

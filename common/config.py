@@ -158,6 +158,13 @@ class Setup(NamedTuple):
         hashes = {path: sha256(text) for path, text in texts.items()}
         return Origin(folder, identity(design, hashes, self.config, self.choice), texts)
 
+    def settings(self, name: str, seed: int, effort: str | None) -> Settings:
+        """How a session asks; its respondents are the caller's to add."""
+        config = self.config
+        return Settings(name, seed, self.limits, config["cost"]["limit_usd"], config["prices"],
+                        config["assumed_price"], config["deadline_s"], config["routing"], {},
+                        Terms(effort, config.get("pin")), quiet=self.args.json)
+
 
 def settle(args: Namespace, files: Sequence[Path], kind: Kind,
            given: Mapping[str, Any]) -> Setup:
@@ -203,10 +210,9 @@ def study_main(setup: Setup, plan: Plan, report: Callable[[Ended], cli.Done]) ->
     if setup.args.dry_run:
         return dry_run(setup, plan)
     config = setup.config
-    [ended] = conduct([Run(plan.origin, plan.instrument)], setup.choice, Settings(
-        plan.name, config["seed"], setup.limits, config["cost"]["limit_usd"], config["prices"],
-        config["assumed_price"], config["deadline_s"], config["routing"], plan.respondents,
-        Terms(config["reasoning_effort"], config.get("pin")), quiet=setup.args.json))
+    settings = setup.settings(plan.name, config["seed"], config["reasoning_effort"])
+    [ended] = conduct([Run(plan.origin, plan.instrument)], setup.choice,
+                      settings._replace(respondents=plan.respondents))
     return report(ended)
 
 

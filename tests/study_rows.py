@@ -7,6 +7,8 @@ from cirrus.ask.design import Run, run_name
 from cirrus.ask.prompts import load_domain
 from cirrus.instruments import Job, attempt, note_plan
 from cirrus.judge.rows import Decision
+from common.cli import Choice
+from common.instrument import Settings
 
 PROMPTS = {path: text for name in FOLDERS for path, text in load_domain(name).texts.items()}
 CELLS = list(product(("high", "low"), ("present", "absent"), ("high", "low")))
@@ -51,9 +53,9 @@ def plan(out, population="superrational", name="confirmatory", **more):
         configs += [config(population, cell, **(more | {"domain": "hospital"}))
                     for cell in (("high", "present", "low"), ("low", "absent", "low"))]
     runs = [Run(f"{name}-s{one['seed']}", run_name(one), one) for one in configs]
-    job = Job(str(out), tuple(runs), "simulated", "", {"strategy": 6, "decision": 8}, 10.0, 10.0,
-              {"prices": {}, "assumed_price": {"prompt": 1, "completion": 5}, "deadline_s": 60,
-               "routing": {}}, name, quiet=True, prompts=PROMPTS)
+    job = Job(str(out), tuple(runs), Choice(True, "", ""), Settings(
+        name, runs[0].config["seed"], {"strategy": 6, "decision": 8}, 10.0, {},
+        {"prompt": 1, "completion": 5}, 60, {}, {}, quiet=True, silent=True), PROMPTS)
     for run in runs:
         attempt(job._replace(runs=(run,)))
     note_plan(str(out), name, runs)

@@ -47,7 +47,6 @@ from common.instrument import Simulated, headline
 from common.rng import SeededRandom
 from common.runs import check_run_id
 from common.verify import find_runs
-from common.wire import Terms
 
 ROOT = Path(__file__).resolve().parent
 GRAVEST_FIRST = (UNEXPECTED, USAGE, INTERRUPTED, PROVIDER, BUDGET, INCOMPLETE)

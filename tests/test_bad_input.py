@@ -176,39 +176,12 @@ def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path):
 
 # --- prompts -----------------------------------------------------------------------------------
 
-@pytest.fixture
-def copy(tmp_path):
-    """A copy of the project's own files, to be broken."""
-    for name in ("cirrus", "common", "show", "stats", "config", "prompts"):
-        shutil.copytree(ROOT / name, tmp_path / "copy" / name)
-    shutil.copy(ROOT / PILOT, tmp_path / "copy")
-    return tmp_path / "copy"
+def test_a_bulletin_changed_under_a_run_is_refused_by_its_name(cli, tmp_path):
+    own = shutil.copytree(ROOT / "prompts", tmp_path / "own") / "cirrus24/round_3.md"
+    assert cli(PILOT, *SMALL, "--prompts", "own").returncode == 0
+    own.write_text(own.read_text().replace(" the ", " that ", 1))
+    one_line(cli(PILOT, *SMALL, "--prompts", "own"), 2, "round_3.md", "another configuration")
 
-
-@pytest.mark.parametrize("wrong, words", [
-    (lambda text: text + "\n{no_such_field}\n", ["no_such_field"]),
-    (lambda text: text + "\n{\n", []),
-    (lambda text: text.replace("{", "").replace("}", ""), []),
-    (lambda text: "", [])])
-def test_a_broken_placeholder_in_a_bulletin_is_named_before_anything_is_asked(
-        copy, tmp_path, wrong, words):
-    bulletin = copy / "prompts/cirrus24/round_3.md"
-    bulletin.write_text(wrong(bulletin.read_text()))
-    run = subprocess.run([sys.executable, copy / PILOT, *SMALL], cwd=tmp_path, text=True,
-                         capture_output=True, timeout=60, env=clean_environment())
-    one_line(run, 2, "round_3.md", *words)
-    assert not (tmp_path / "o").exists()
-
-
-def test_a_bulletin_changed_under_a_run_is_refused_by_its_name(copy, tmp_path):
-    def pilot(*more):
-        return subprocess.run([sys.executable, copy / PILOT, *SMALL, *more], cwd=tmp_path,
-                              text=True, capture_output=True, timeout=60,
-                              env=clean_environment())
-    assert pilot().returncode == 0
-    bulletin = copy / "prompts/cirrus24/round_3.md"
-    bulletin.write_text(bulletin.read_text().replace(" the ", " that ", 1))
-    one_line(pilot(), 2, "round_3.md", "another configuration")
 
 
 def write():

@@ -23,29 +23,33 @@ def settings(**models):
     return base | {"models": base["models"] | models}
 
 
-def test_an_output_limit_that_cannot_hold_the_form_is_raised_and_both_are_kept():
-    small = settings(decision={"name": "openai/gpt-5-nano", "max_out": 8})
-    given, warnings = voices(small, simulated=False, names=None)
-    assert given["decision"] == [{"name": "openai/gpt-5-nano", "max_out": 96,
-                                  "max_out_configured": 8, "effort": None}]
-    assert len(warnings) == 1 and "max_out: 8 tokens are too small" in warnings[0]
+def voice(name, max_out=96, configured=None, effort=None):
+    return {"name": name, "max_out": max_out, "max_out_configured": configured or max_out,
+            "effort": effort}
 
 
-def test_models_may_be_lists_with_limits_and_efforts_of_their_own():
-    given, warnings = voices(settings(decision=[
-        {"name": "a", "max_out": 40, "reasoning_effort": "low"}, {"name": "b"}]), False, None)
-    assert [(v["name"], v["max_out"], v["effort"]) for v in given["decision"]] == [
-        ("a", 40, "low"), ("b", 96, None)]
-    assert warnings == []
+GEMINI = voice("google/gemini-2.5-flash", 384)
 
 
-@pytest.mark.parametrize("simulated, writers", [
-    (False, ["google/gemini-2.5-flash"]), (True, ["coin", "superrational"])])
-def test_the_models_flag_sets_decision_models_and_a_respondent_writes_its_policies_too(
-        simulated, writers):
-    given, _ = voices(settings(), simulated, ["coin", "superrational"])
-    assert [v["name"] for v in given["decision"]] == ["coin", "superrational"]
-    assert [v["name"] for v in given["strategy"]] == writers
+@pytest.mark.parametrize(("decision", "names", "strategies", "decisions"), [
+    # a limit that can't hold the form is raised, and both are kept; one that can is taken
+    ({"name": "x", "max_out": 8}, None, [GEMINI], [voice("x", 96, 8)]),
+    ({"name": "x", "max_out": 40}, None, [GEMINI], [voice("x", 40)]),
+    # lists, with limits and efforts of their own
+    ([{"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}], None, [GEMINI],
+     [voice("a", 128, effort="low"), voice("b")]),
+    # the flag names decision models; of simulated respondents, who writes policies too
+    (None, ["x/one", "x/two"], [GEMINI], [voice("x/one"), voice("x/two")]),
+    ("simulated", ["coin", "superrational"], [voice("coin", 384), voice("superrational", 384)],
+     [voice("coin"), voice("superrational")])])
+def test_who_writes_policies_and_who_decides_with_which_limits(
+        decision, names, strategies, decisions):
+    simulated = decision == "simulated"
+    given, warnings = voices(settings(**{} if simulated or decision is None else {
+        "decision": decision}), simulated, names)
+    assert given == {"strategy": strategies, "decision": decisions}
+    assert ["max_out: 8 tokens are too small" in line for line in warnings] == [
+        True] * (decisions[0]["max_out_configured"] == 8)
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():

@@ -6,6 +6,7 @@ The rules are read from the page's own table and held against every import, wher
 import ast
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -122,6 +123,29 @@ CLEAN = {"run_it.py": "def main():\n    from cirrus import play", "cirrus/__init
 def test_the_checker_names_each_violation(changed, said):
     lines = violations(CLEAN | changed)
     assert any(line.startswith(said) for line in lines) if said else lines == []
+
+
+def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
+    told = re.findall(r"^(\S+\.py) {2,}(\w+) {2,}", PAGE, re.M)
+    stacks = []
+
+    def watch(frame, event, _):
+        if event == "call" and frame.f_code.co_qualname == "OpenRouter.start":
+            stacks.append([])
+            while frame:
+                path = Path(frame.f_code.co_filename)
+                if path.is_relative_to(ROOT) and frame.f_code.co_name != "<module>":
+                    stacks[-1].insert(0, (path.relative_to(ROOT).as_posix(), frame.f_code.co_name))
+                frame = frame.f_back
+
+    sys.setprofile(watch)
+    try:
+        done = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", "2",
+                   "--concurrency", "1", key="k-123456")
+    finally:
+        sys.setprofile(None)
+    paths = [[*stack[stack.index(told[0]):], told[-1]] for stack in stacks]
+    assert done.returncode == 0 and told in paths and max(map(len, paths)) <= 12
 
 
 def pages():

@@ -161,7 +161,7 @@ def seeds_given(args) -> list[int] | None:
 
 def runs_of(plan, settings, models, seeds, bulletins):
     """Every run of a plan; without one, of one condition."""
-    if plan:
+    if plan is not None:
         return runs_of_plan(plan, settings, models, seeds, bulletins)
     return single_runs(settings, models, seeds, bulletins)
 
@@ -233,8 +233,12 @@ def preregister(args, runs) -> cli.Done:
     made = []
     for folder, own in by_folder(runs):
         path = Path(args.out) / folder
-        made.append({"file": str(path / prereg.FILE), "runs": len(own),
-                     "sha256": prereg.write(path, study)})
+        try:
+            digest = prereg.write(path, study)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}; choose a folder that can be written with "
+                             "--out") from None
+        made.append({"file": str(path / prereg.FILE), "runs": len(own), "sha256": digest})
     lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
     return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
         *lines, "post the hash where a third party stamps the time; runs below this folder "

@@ -33,10 +33,10 @@ PROMPTS = "prompts.json"  # in a run's folder: the texts that it was made with
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-def check_run_id(run_id: str) -> str:
+def check_run_id(run_id: str, source: str = "--run-id") -> str:
     """`run_id` where it can be a folder's name; UsageError otherwise."""
     if not RUN_ID.fullmatch(run_id) or ".." in run_id:
-        raise UsageError(f"--run-id: {run_id!r} can't be a folder's name; use letters, digits, "
+        raise UsageError(f"{source}: {run_id!r} can't be a folder's name; use letters, digits, "
                          "'.', '_' and '-' (no '/' and no '..'), at most 100")
     return run_id
 

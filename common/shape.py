@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from common import UsageError
 
 DEEPEST = 50  # levels of objects in objects; Python itself gives up at some hundreds
+LARGEST = 16 << 20   # bytes of a file that a user writes
 LISTED = 24   # names in an error line
 ABSENT = object()
 
@@ -205,7 +206,11 @@ def near_to(name: str, known: Iterable[str]) -> str:
 def load(path: Path, kind: Kind) -> dict[str, Any]:
     """The object in a JSON file, of this kind; UsageError otherwise."""
     try:
-        data = strict(Path(path).read_text(encoding="utf-8-sig"))
+        with Path(path).open("rb") as file:
+            text = file.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise ValueError(f"longer than {LARGEST} bytes")
+        data = strict(text.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give another file") from None
     except ValueError as error:

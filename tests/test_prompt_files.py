@@ -180,3 +180,14 @@ def test_a_fault_in_one_s_own_prompts_is_one_line_before_anything_is_asked(
     with pytest.raises(UsageError, match=re.escape(named)):
         main(["--prompts", str(prompts), "--provider", "simulated", "--out", str(tmp_path / "o")])
     assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("regular window", "regular {nope} window"), ("regular window", "regular { window"),
+    ("{yours}", "{joint}"), ('"closing"', '"closed"'), ("{", "")])
+def test_a_fault_in_the_words_of_the_probes_is_one_line_too(cli, prompts, tmp_path, old, new):
+    edit(prompts / "probes.json", old, new)
+    done = cli("run_pilot.py", "--design", "mechanism", "--bulletins", "2", "--runs", "1",
+               "--models", "coin", "--probes", "payoffs", "--prompts", prompts, "--out", "o")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "probes.json: " in done.stderr and not (tmp_path / "o").exists()

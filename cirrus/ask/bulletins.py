@@ -203,7 +203,7 @@ def read_json(source: Source, path: str, kind: Kind, files: dict[str, str]) -> A
 def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
     frame = read_json(source, path, _FRAME, files)
     for name, wanted in TEMPLATE_FIELDS.items():
-        _check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
+        check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
     for name in ("pilot", "reasoned", "encounter"):
         if frame["templates"][name][-1] != "{contract}":
             raise complaint(path, f"templates.{name}", "last", "end with the paragraph {contract}")
@@ -211,7 +211,7 @@ def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, A
     if unknown := sorted(set(frame["required"]) - fields):
         raise complaint(path, "required", unknown[0], "unknown: declare it in fields")
     for sentence in _texts([frame["toggles"], frame["entries"], frame["acts"]]):
-        _check_placeholders(path, sentence, set(), fields)
+        check_placeholders(path, sentence, set(), fields)
     for text in _texts(_shown(frame)):
         _check_words(path, text)
     return frame
@@ -239,7 +239,7 @@ def _read_bulletins(
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
-        _check_placeholders(path, text, {*SLOTS, *frame["required"]}, set(frame["fields"]))
+        check_placeholders(path, text, {*SLOTS, *frame["required"]}, set(frame["fields"]))
         _check_words(path, _without_fields(text))
         yield Bulletin(f"{name}-r{number:02d}", number, text, path,
                        number > many - frame["held_out"])
@@ -290,7 +290,7 @@ def _texts(tree: Any) -> Iterator[str]:
             yield from _texts(branch)
 
 
-def _check_placeholders(path: str, text: str, wanted: Collection[str],
+def check_placeholders(path: str, text: str, wanted: Collection[str],
                         allowed: Collection[str] = ()) -> None:
     """`wanted` have to be there, `allowed` may."""
     try:

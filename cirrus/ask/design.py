@@ -388,10 +388,9 @@ def read_plan(name: str) -> tuple[str, Plan, bool]:
         return name, PLANS[name], True
     path = Path(name)
     if not name.endswith(".json"):
-        raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} "
-                         f"(there are {', '.join(PLANS)}, or a .json file)")
+        raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} (or give a .json file)")
     data = c.load(path, FILE)
-    return check_run_id(data.get("name", path.stem)), Plan(data["runs"]), False
+    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"]), False
 
 
 def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, list[dict]],

@@ -13,7 +13,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import FOLDERS, TELLS, Domain, Source, read_json, read_text
+from cirrus.ask.bulletins import (
+    FOLDERS,
+    TELLS,
+    Domain,
+    Source,
+    check_placeholders,
+    read_json,
+    read_text,
+)
 from cirrus.ask.cues import Setting, read_setting
 from cirrus.ask.pilot import MECHANISM, Block, Cell
 from cirrus.ask.populations import Mind
@@ -60,13 +68,25 @@ def texts(source: Source) -> str:
     return read_text(source, FILE, {})
 
 
+def words_of(text: str, domain: Domain) -> dict[str, Any]:
+    """The words, each with no other placeholders than there is something for."""
+    words, fields = read_json({FILE: text}, FILE, WORDS, {}), {*domain.variants[0].fields}
+    for phrase in words["acts"][domain.name].values():
+        check_placeholders(FILE, phrase, (), fields)
+    for kind in KINDS:
+        for name, phrase in words[kind].items():
+            more = {"outcome": {"yours", "theirs"}, "form": set()}.get(name, {"joint", "other"})
+            check_placeholders(FILE, phrase, (), fields | more)
+    return words
+
+
 # --- design ------------------------------------------------------------------------------------
 
 def deal(text: str, domain: Domain, config: Mapping[str, Any], chosen: Sequence[Block],
          ) -> list[Probe]:
     """The probes of a study in the order of asking: of as many of its blocks of every bulletin
     as give each question LEAST answers a model and cell."""
-    words, rng = read_json({FILE: text}, FILE, WORDS, {}), SeededRandom(config["seed"], "probes")
+    words, rng = words_of(text, domain), SeededRandom(config["seed"], "probes")
     cells = {cell.name: cell for cell in MECHANISM}
     bulletins = len({block.stimulus.bulletin.id for block in chosen})
     each = math.ceil(LEAST / bulletins)

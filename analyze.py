@@ -23,27 +23,32 @@ from pathlib import Path
 from cirrus import instruments
 from cirrus.judge.rows import places, read_study, without_ratings
 from cirrus.markers import ratings
-from cirrus.reports import pilot, study
+from cirrus.reports import calibration, pilot, study
 from cirrus.reports.study import gist, noticed, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
 from common.artifacts import csv_line, write_atomic
 from common.runs import rewrite
 from common.verify import (
-    UNPROVEN,
+    NO_RUN,
+    WHOLE,
+    Content,
+    Verdict,
     derive_again,
     expected_head,
     find_runs,
     open_run,
+    runs,
     sentence,
     verify,
 )
 from show import document
 from show.html import pages
 from show.listing import entries, index, read_json, states
-from urrp import collect
+from urrp import collect, report
 
 # {artifact of a manifest: the instrument of such a run}
 INSTRUMENTS = {**instruments.INSTRUMENTS, "urrp": collect.instrument}
+
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
@@ -157,22 +162,22 @@ def analyse_pilots(args, runs) -> cli.Done:
         raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
     said = []
     for run, manifest in runs.items():
-        (files, facts), target = derive_again(run, INSTRUMENTS), run
+        ((files, _), again), target = derive_again(run, INSTRUMENTS), run
         if args.out:
             target = Path(args.out) / run.name
             target.mkdir(parents=True, exist_ok=True)
             for name, data in files.items():
                 write_atomic(target / name, data)
         else:
-            rewrite(run, files, facts)
+            rewrite(run, files, again)
         said.append({"run": str(run), "written": str(target), "files": sorted(files),
                      "state": manifest["state"],
                      "simulated": manifest["identity"]["provider"] == "simulated"})
-        report = pilot.read(target / "pilot-analysis.json")
+        summary = pilot.read(target / "pilot-analysis.json")
         if args.figures:
-            said[-1]["figures"] = write_figures(report, Path(args.figures))
+            said[-1]["figures"] = write_figures(summary, Path(args.figures))
         if not args.json:
-            print(document.terminal(report))
+            print(document.terminal(summary))
             print(f"{target}: {len(files)} files derived from the run's journal (state: "
                   f"{manifest['state']})\nopen {target / 'report.html'}", flush=True)
     left = cli.unfinished(entry["state"] == "complete" for entry in said)
@@ -202,6 +207,18 @@ HEADLINES = {"pilot": headline("pilot-analysis.json", pilot.answer),
              "urrp": collect.headline}
 
 
+def listed(folder) -> Content | None:
+    """What the table of runs in a folder must say, where there is one."""
+    if "index.html" not in folder.names:
+        return None
+    page = index(entries([folder.path], HEADLINES), folder.path, VERSION)
+    return Content(Verdict(str(folder.path), "index"), {
+        name: text.encode() for name, text in pages(page, "index.html").items()})
+
+
+READERS = [runs(INSTRUMENTS), study.content, report.content, calibration.content, listed]
+
+
 def index_all(args) -> cli.Done:
     """One page that lists what lies in the folders, be it complete, incomplete or damaged."""
     paths = [Path(path) for path in args.runs]
@@ -221,27 +238,26 @@ def index_all(args) -> cli.Done:
                     f"{where / 'index.html'}: {said}")
 
 
-def below(paths):
-    """The run folders at or below `paths`, and the adjudications inside them."""
-    return dict.fromkeys(path for run in find_runs(paths) for path in (
-        run, *(manifest.parent for manifest in sorted(run.glob("*/manifest.json")))))
-
-
 def verify_all(args) -> cli.Done:
-    """One line per run; 0 where all are complete and follow from their journals."""
+    """One line for each folder; 0 where all are complete and follow from their journals."""
     heads, verdicts = cli.names(args.expect_head) or (), []
-    for run in below(args.runs):
-        verdicts.append(verdict := expected_head(verify(run, INSTRUMENTS), heads))
-        if not args.json:
-            lines = [sentence(verdict), *verdict.problems[1:]]
-            print("\n".join(map(cli.printable, lines)), flush=True)
+    for path in args.runs:
+        for found in verify(path, READERS):
+            verdicts.append(verdict := expected_head(found, heads))
+            if not args.json:
+                lines = [sentence(verdict), *verdict.problems[1:]]
+                print("\n".join(map(cli.printable, lines)), flush=True)
+                for note in verdict.notes:
+                    print(cli.printable(f"note: {verdict.run}: {note}"), file=sys.stderr)
+    if not verdicts:
+        raise UsageError(f"{args.runs[0]}: {NO_RUN}")
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
     if failed:
-        return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} runs are not what their "
-                        "journals say")
+        return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} folders hold what does "
+                        "not follow from their journals")
     if not args.json and not heads:
-        print(UNPROVEN, file=sys.stderr)
+        print(f"unproven: {WHOLE}", file=sys.stderr)
     left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
     return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
 

@@ -123,18 +123,13 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     paths, limits = inputs(args.files), thresholds(args.threshold)
     check(args, paths)
-    sheet = trials.read_sheet(Path(args.import_labels)) if args.import_labels else None
     analysis = metrics.analyze(paths, limits)
     tell(analysis.problems, args.strict)
     if not analysis.trials:
         read = ", ".join(str(path) for path in paths)
         raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
-    if sheet:
-        labelled = trials.labelled(analysis.trials, sheet)
-        if labelled["unmatched"]:
-            raise UsageError(f"{args.import_labels}: {labelled['unmatched']} ids are of no trial "
-                             "in these files; give the files that the sheet was exported from")
-        analysis = analysis._replace(checked=labelled)
+    if args.import_labels:
+        analysis = report.import_labels(analysis, Path(args.import_labels))
     if args.export_labels:
         write_atomic(Path(args.export_labels),
                      trials.sheet(analysis.trials, args.sample).encode("utf-8", "replace"))

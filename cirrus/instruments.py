@@ -7,7 +7,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -54,7 +53,7 @@ from common.drive import Chain, ask
 from common.instrument import Derived, Ended, Instrument, Settings, tallied
 from common.journal import Answers
 from common.openrouter import public_address
-from common.runs import Origin, RunFolder, code_hashes
+from common.runs import Origin, RunFolder, code_hashes, elapsed
 from common.wire import UNANSWERED, Model, Request
 
 
@@ -125,17 +124,12 @@ def pilot(origin: Origin) -> Instrument:
 
     return Instrument(
         "pilot", "trials", lambda: [request.id for request in requests()],
-        lambda: [(request, 1) for request in requests()], chains, derive,
-        lambda name: PILOT_FILES.fullmatch(name) is not None)
+        lambda: [(request, 1) for request in requests()], chains, derive)
 
 
 def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
     """{path: text} of what a study with probes asks beside its domain's prompts."""
     return {probes.FILE: probes.texts(source)} if config.get("probes") else {}
-
-
-PILOT_FILES = re.compile(r"(trials\.jsonl\.gz|trials\.csv|pilot-analysis\.json|pilot-summary\.md"
-                         r"|report(-\d+)?\.html|probes\.jsonl\.gz)")
 
 
 def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
@@ -191,8 +185,7 @@ def tournament(origin: Origin) -> Instrument:
 
     return Instrument(
         "tournament", "calls", lambda: encounters.request_ids(dealt()),
-        lambda: encounters.typical_calls(dealt()), lambda: encounters.chains(dealt()), derive,
-        games.owned)
+        lambda: encounters.typical_calls(dealt()), lambda: encounters.chains(dealt()), derive)
 
 
 # --- adjudication ------------------------------------------------------------------------------
@@ -211,8 +204,7 @@ def adjudication(origin: Origin) -> Instrument:
 
     return Instrument("adjudication", "ratings", lambda: [request.id for request in requests()],
                       lambda: [(request, 1) for request in requests()],
-                      lambda: list(map(ask, requests())), derive,
-                      {RATINGS}.__contains__)
+                      lambda: list(map(ask, requests())), derive)
 
 
 def sources(study: Study, folder: Path) -> dict[str, str]:
@@ -317,7 +309,7 @@ def _summary(ended: Ended) -> Summary:
     return Summary(str(folder.path), folder.path.name, ended.stop.code if ended.stop else COMPLETE,
                    str(ended.stop or ended.note), manifest["simulated"],
                    {"state": manifest["state"], "cost_usd": manifest["cost"]["spent_usd"],
-                    "elapsed_s": manifest["elapsed_s"], "files": len(manifest["files"]),
+                    "elapsed_s": elapsed(manifest), "files": len(manifest["files"]),
                     "attempts": manifest["journal"]["attempts"],
                     "first_encounters": first_encounters(folder)})
 

@@ -4,12 +4,15 @@ Compressed bytes differ between builds of zlib, so every hash in a manifest is t
 the uncompressed content (`content_sha256`).
 """
 
+import errno
 import gzip
 import hashlib
+import io
 import json
 import math
 import os
 import re
+import stat
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,14 +86,64 @@ def sha256(data: bytes | str) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
-def read_bytes(path: Path) -> bytes:
-    """Content of a file, unpacked where the name ends in .gz."""
-    with unpacked(path) as file:
-        return file.read()
+LONGEST = 256 << 20  # bytes of a file that is read whole; and of a line of another
+
+
+def read_bytes(path: Path, most: int = LONGEST) -> bytes:
+    """Content of a file of ours; ValueError where it is longer than `most`."""
+    data = bytearray()
+    with regular(path) as file:
+        while block := file.read(1 << 20):
+            data += block
+            if len(data) > most:
+                raise ValueError(f"longer than {most} bytes")
+    return bytes(data)
+
+
+def regular(path: Path) -> BinaryIO:
+    """A file of ours to read bit by bit, unpacked where its name ends in .gz; OSError where it is a
+    link, a pipe or a device, which may never end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "no regular file", str(path))
+    file = os.fdopen(handle, "rb")
+    return io.BufferedReader(Member(file)) if str(path).endswith(".gz") else file
+
+
+class Member(io.RawIOBase):
+    """What the one gzip member in a file of ours says; BadGzipFile where it is packed otherwise."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.unpacker = file, zlib.decompressobj(zlib.MAX_WBITS | 16)
+        self.packed = file.read(len(GZIP_HEADER))
+        if self.packed != GZIP_HEADER:
+            raise gzip.BadGzipFile("not packed by this project: its gzip header differs")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        while not self.unpacker.eof:
+            data = self.packed or self.file.read(1 << 16)
+            if not data:
+                raise EOFError("the packed file ends too early")
+            part = self.unpacker.decompress(data, len(buffer))
+            self.packed = self.unpacker.unconsumed_tail
+            if part:
+                buffer[:len(part)] = part
+                return len(part)
+        if self.unpacker.unused_data or self.file.read(1):
+            raise gzip.BadGzipFile("something stands behind the end of the packed text")
+        return 0
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
 
 
 def unpacked(path: Path) -> BinaryIO:
-    """A file's content to read bit by bit, unpacked where the name ends in .gz."""
+    """The content of anybody's file to read bit by bit, unpacked where the name ends in .gz."""
     return (gzip.open if str(path).endswith(".gz") else open)(path, "rb")
 
 
@@ -98,6 +151,11 @@ def content_sha256(path: Path) -> str:
     """SHA-256 of what the file says, not of how it is packed."""
     with unpacked(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_of(name: str, data: bytes) -> bytes:
+    """What a file of this name and these bytes says."""
+    return gzip.decompress(data) if name.endswith(".gz") else data
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
@@ -129,7 +187,6 @@ def sweep(folder: Path, name: str = "*") -> None:
 
 # --- JSONL of any origin: a line costs memory in proportion to its own size, whatever is in it ---
 
-LONGEST = 256 << 20  # bytes of a line: the longest answer that is kept, as its journal line has it
 VALUES = 10_000      # in a line; and one more for every 64 bytes of it, which it takes in memory
 
 
@@ -169,7 +226,7 @@ MARKS = '",[{'  # a value begins with a quote, or stands behind one of the other
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
     """(line number, value) of each line; ValueError names file and line of a damaged one."""
-    with unpacked(path) as file:
+    with regular(path) as file:
         for number, line in enumerate(lines_of(file), 1):
             try:
                 value = value_of(line) if line.strip() else None

@@ -17,13 +17,14 @@ from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from common import COMPLETE, MEANING, Incomplete, Interrupted, OverBudget, Stop, UsageError, wire
+from common.artifacts import content_of, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, one_line, printable
 from common.drive import After, Chain, Drive, unanswered_calls
 from common.journal import Answers, Ledger, journal_file, merkle_root
 from common.openrouter import OpenRouter, fixed, refuse, resolved
 from common.rng import SeededRandom
-from common.runs import Origin, RunFolder
+from common.runs import Origin, RunFolder, elapsed
 from common.shape import nearest
 from common.wire import Exchange, Model, Request, Terms, run_of
 
@@ -40,7 +41,7 @@ class Instrument(NamedTuple):
 
     `noun`: what a call is called. `ids`: of every call; `calls`: (such a request, how many of it)
     for every kind of call. `chains` may wait for places of their own list. `derive` asks `answers`
-    every request that it deals. `owned`: whether only a derived file may have this name.
+    every request that it deals.
     """
 
     name: str
@@ -49,7 +50,6 @@ class Instrument(NamedTuple):
     calls: Callable[[], Sequence[tuple[Request, int]]]
     chains: Callable[[], Sequence[Chain]]
     derive: Callable[[Answers], Derived]
-    owned: Callable[[str], bool]
 
 
 class Run(NamedTuple):
@@ -226,13 +226,13 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
           missing: Sequence[tuple[Request, int]]) -> OpenRouter:
     """The client, once the server's own lists speak for the run; nothing is asked before."""
     names = models_of(request for request, _ in missing)
-    manifest = next(iter(runs.values())).manifest
+    identity, unproven = (first := next(iter(runs.values()))).identity, first.unproven
     client = OpenRouter(
         choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s,
         {name: wire.as_model(entry) for name, entry in settings.prices.items()}, settings.routing)
     catalogue = client.preflight(
         names, needed(request for request, _ in missing),
-        settings.terms._replace(resolved=resolved(manifest.get("provider"))))
+        settings.terms._replace(resolved=resolved(unproven["provider"])))
     assumed = wire.as_model(settings.assumed_price)
     usd = sum(n * projected([request], client.models, assumed) for request, n in missing)
     if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
@@ -240,13 +240,13 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
             f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
     refuse(catalogue)
     if catalogue.dialect == "openrouter" and not fixed({
-            **manifest, "provider": {"dialect": catalogue.dialect}}):
+            "identity": identity, "provider": {"dialect": catalogue.dialect}}):
         catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
                                "confirmatory; --pin auto keeps to one upstream a model")
     for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
         for line in lines:
             print(f"{kind}: {printable(line)}", file=sys.stderr)
-    earlier = manifest.get("provider") or {}
+    earlier = unproven["provider"] or {}
     provider = {
         "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
         "models": earlier.get("models", {}) | {
@@ -287,7 +287,7 @@ def _audit(drive: Drive, folders: Sequence[RunFolder]) -> None:
         return
     audit = drive.provider.audit({name: usd for usd, name in drive.dearest})
     for run in folders if audit else ():
-        run.manifest["audit"] = audit
+        run.unproven["audit"] = audit
     if audit and audit["booked_usd"] > 1.01 * audit["charged_usd"] + 1e-6:
         print(f"note: the service has booked ${audit['booked_usd']:.6f} for {audit['calls']} "
               f"calls that were charged ${audit['charged_usd']:.6f} here: its own account "
@@ -323,20 +323,29 @@ def _placed(chain: Chain, places: Sequence[int]) -> Chain:
 def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
     """Derive the run's files from its journal and close it."""
     folder.journal.close()
-    files, facts, left = _followed(run.instrument, folder)
-    stop = (stop or _leftovers(left, run.instrument.noun)) if left else None
-    folder.finish(files, stop, facts)
-    return Ended(folder, stop, "")
-
-
-def _followed(instrument: Instrument, folder: RunFolder) -> tuple[Mapping, Mapping, Mapping]:
-    """Files, facts, and what is left to ask."""
     answers = Answers(journal_file(folder.path), folder.identity)
     if answers.head_sha256 != folder.journal.prev:
         raise UsageError(f"{answers.path}: not what this process wrote; it was edited while the "
                          "run was going on: restore it from a copy, or use another --run-id")
-    files, facts = derived(instrument, answers)
-    return files, facts, unanswered(answers, facts)
+    made = derived(run.instrument, answers)
+    left = unanswered(answers, made.facts)
+    stop = (stop or _leftovers(left, run.instrument.noun)) if left else None
+    folder.end_session(stop)
+    folder.finish(made.files, manifest_of(run, answers, made, folder.unproven))
+    return Ended(folder, stop, "")
+
+
+def manifest_of(run: Run, answers: Answers, made: Derived, unproven: Mapping) -> dict[str, Any]:
+    """The manifest of a run after a session: what follows from its journal, and `unproven`."""
+    lost = unproven["lost_usd"]
+    return {
+        "artifact": run.instrument.name, "identity": run.origin.identity,
+        "state": "incomplete" if unanswered(answers, made.facts) else "complete",
+        "stamp": "SIMULATED" if answers.simulated else None,
+        "cost": {"spent_usd": answers.charged_usd + lost, "lost_usd": lost},
+        "journal": {"head_sha256": answers.head_sha256, "attempts": answers.attempts},
+        "files": {name: sha256(content_of(name, made.files[name])) for name in made.files},
+        "unproven": unproven, **made.facts}
 
 
 def unanswered(answers: Answers, facts: Mapping[str, Any]) -> dict[str, int]:
@@ -384,8 +393,8 @@ def last_words(ended: Ended, *facts: str, before: Sequence[str] = (), after: Seq
                **more: Any) -> Done:
     """What a script says at the end of a run; `facts`: keys of the manifest that --json has too."""
     code, manifest = ended.stop.code if ended.stop else COMPLETE, ended.folder.manifest
-    keys = ("state", "simulated", *facts, "elapsed_s")
-    said = {"run": str(ended.folder.path), **{key: manifest[key] for key in keys},
+    said = {"run": str(ended.folder.path), "elapsed_s": elapsed(manifest),
+            **{key: manifest[key] for key in ("state", "simulated", *facts)},
             "cost_usd": manifest["cost"]["spent_usd"], "files": sorted(manifest["files"]), **more}
     text = [*before, f"{ended.folder.path}: {ended.note or MEANING[code]}", *after]
     return Done(code, said, "\n".join(text), error=one_line(ended.stop))

@@ -20,21 +20,22 @@ from pathlib import Path
 from sys import intern
 from typing import Any, NamedTuple
 
-from common import Incomplete, UsageError, wire
+from common import Incomplete, UsageError, shape, wire
 from common.artifacts import (
     LONGEST,
     canonical_json,
     gzip_bytes,
     lines_of,
-    read_bytes,
+    regular,
     sha256,
-    unpacked,
     value_of,
     write_atomic,
 )
 from common.reading import read
+from common.shape import FLAG, NUMBER, OBJECT, TEXT, is_number, maybe, plain, sometimes, whole
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 
+JOURNALS = ("journal.jsonl", "journal.jsonl.gz")  # while calls are left; afterwards
 SYNC_S = 0.9  # "synced to disk within a second"
 
 
@@ -68,7 +69,11 @@ def record(prev: str, number: int, attempt: Attempt) -> bytes:
         "response": {"status": exchange.status, "headers": exchange.headers,
                      "body": exchange.body, "error": exchange.error},
     } | ({"final": True} if reply.final else {})
-    return (json.dumps(line, ensure_ascii=True, separators=(",", ":")) + "\n").encode("ascii")
+    return _written(line) + b"\n"
+
+
+def _written(line: Mapping[str, Any]) -> bytes:
+    return json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 def reading_of(entry: dict) -> Reading:
@@ -102,41 +107,38 @@ def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, i
 
 def _lines(path: Path) -> Iterator[bytes]:
     try:
-        with unpacked(path) as file:
+        with regular(path) as file:
             yield from lines_of(file)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise _packed_badly(path) from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; restore it from a copy") from None
 
 
 def _packed_badly(path: Path) -> UsageError:
     return UsageError(f"{path}: can't be unpacked; restore it from a copy, or use another --run-id")
 
 
-TEXT, NUMBER, MAYBE = (str,), (int, float), (type(None),)
-SHAPE = {"prev": TEXT, "id": TEXT, "stage": TEXT, "at": TEXT, "outcome": TEXT + MAYBE,
-         "cost_usd": NUMBER + MAYBE, "charged_usd": NUMBER, "request_sha256": TEXT,
-         "request": (dict,), "response": (dict,)}
-LINE = {*SHAPE, "attempt", "message", "latency_s", "final"}
-RESPONSE = {"status": (int,) + MAYBE, "headers": (dict,), "body": TEXT, "error": TEXT}
-
-
-def _has(shape: dict, entry: object) -> bool:
-    return isinstance(entry, dict) and all(
-        name in entry and isinstance(entry[name], kinds) for name, kinds in shape.items())
+AMOUNT = plain("dollars", lambda v: is_number(v) and 0 <= v < wire.MOST_USD)
+LINE = shape.record(
+    prev=TEXT, id=TEXT, attempt=whole(1), stage=TEXT, at=TEXT, outcome=maybe(TEXT),
+    message=maybe(TEXT), latency_s=NUMBER, cost_usd=maybe(AMOUNT), charged_usd=AMOUNT,
+    request_sha256=TEXT,
+    request=plain("a request", lambda v: isinstance(v, dict) and isinstance(v.get("model"), str)),
+    response=shape.record(status=maybe(whole(0)), headers=OBJECT, body=TEXT, error=TEXT),
+    final=sometimes(FLAG))
 
 
 def _parse(line: bytes) -> dict | None:
+    """The entry of a line, None where the line is not as `record` would write it."""
     try:
         entry = value_of(line)
         if b"\\ud" in line.lower():  # half of a character can't be written again
             json.dumps(entry, ensure_ascii=False).encode()
+        ours = LINE.fault(entry) is None and _written(entry) == line.rstrip(b"\n")
     except (ValueError, RecursionError):
         return None
-    whole = (_has(SHAPE, entry) and _has(RESPONSE, entry["response"])
-             and _has({"model": TEXT}, entry["request"])
-             and 0 <= entry["charged_usd"] < wire.MOST_USD
-             and 0 <= (entry["cost_usd"] or 0) < wire.MOST_USD)
-    return entry if whole else None
+    return entry if ours else None
 
 
 def _damaged(path: Path, number: int, why: str) -> UsageError:
@@ -168,10 +170,7 @@ class Journal:
         """A packed journal is unpacked again where calls are left to make."""
         if self.path.exists() or not self.packed.exists():
             return
-        try:
-            data = read_bytes(self.packed)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            data = b""
+        data = b"".join(_lines(self.packed))
         if not data:
             raise _packed_badly(self.packed)
         self._guard(write_atomic, self.path, data)
@@ -402,10 +401,8 @@ class Answers:
     def _faults(self, entry: dict, reading: Reading) -> Iterator[str]:
         """What a line says otherwise than the raw response in it, and than the lines before."""
         reply, outcome = reading.reply, entry["outcome"]
-        if unknown := entry.keys() - LINE:
-            yield f"{min(unknown)!r} is no field of a journal line"
-        if entry.get("attempt") != self.tries[entry["id"]]:
-            yield f"attempt {entry.get('attempt')!r}, and it is number {self.tries[entry['id']]}"
+        if entry["attempt"] != self.tries[entry["id"]]:
+            yield f"attempt {entry['attempt']!r}, and it is number {self.tries[entry['id']]}"
         if self.questions.setdefault(entry["id"], entry["request_sha256"]) != (
                 entry["request_sha256"]):
             yield "another question than its first attempt asked"
@@ -507,7 +504,7 @@ def begins(folder: Path, identity: Mapping[str, Any]) -> bool:
 
 def journal_file(folder: Path) -> Path:
     """The run's journal, plain while calls are left, packed afterwards."""
-    for name in ("journal.jsonl", "journal.jsonl.gz"):
+    for name in JOURNALS:
         if (Path(folder) / name).exists():
             return Path(folder) / name
     raise UsageError(f"{folder}: no journal.jsonl.gz; restore it from a copy")

@@ -24,9 +24,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import VERSION, Incomplete, Stop, UsageError
-from common.artifacts import canonical_json, content_sha256, json_file, sha256, sweep, write_atomic
-from common.journal import InFlight, Journal
-from common.wire import MOST_USD
+from common.artifacts import content_sha256, json_file, read_bytes, sha256, sweep, write_atomic
+from common.journal import JOURNALS, InFlight, Journal
+from common.shape import (
+    FLAG,
+    OBJECT,
+    TEXT,
+    check,
+    is_number,
+    list_of,
+    map_of,
+    maybe,
+    one_of,
+    plain,
+    record,
+    sometimes,
+    whole,
+)
+from common.wire import MOST_USD, Model
 
 ROOT = Path(__file__).resolve().parents[1]
 PROMPTS = "prompts.json"  # in a run's folder: the texts that it was made with
@@ -97,6 +112,7 @@ class RunFolder:
         self.manifest_path = self.path / "manifest.json"
         self.instrument, self.identity = instrument, json.loads(json.dumps(origin.identity))
         self.manifest: dict[str, Any] = {}
+        self.unproven: dict[str, Any] = {}
         self.journal: Journal | None = None
         self._lock = None
         self._made: list[Path] = []
@@ -122,13 +138,13 @@ class RunFolder:
     def _open(self) -> None:
         sweep(self.path)
         self.manifest = read_manifest(self.path) if self.manifest_path.exists() else {}
-        self.fresh = not self.manifest
+        journals = [self.path / name for name in JOURNALS if (self.path / name).exists()]
         # A kill can fall between the first, still empty journal and its manifest.
-        if self.fresh and any(p.stat().st_size for p in self.path.glob("journal.jsonl*")):
+        if not self.manifest and any(path.stat().st_size for path in journals):
             raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
                              "or use another --run-id")
         self._compare()
-        if self.manifest.get("state") == "complete" and not any(self.path.glob("journal.jsonl*")):
+        if self.manifest.get("state") == "complete" and not journals:
             raise UsageError(f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
                              "or use another --run-id")  # asking anew would pick other answers
         self.finished = self.manifest.get("state") == "complete" and self._intact()
@@ -140,8 +156,8 @@ class RunFolder:
         write_atomic(self.path / PROMPTS, json_file(self.origin.prompts))
         self.journal = Journal(self.path, self.identity)
         lost = self.inflight.lost(self.journal.asked)
-        cost = self.manifest.get("cost", {})
-        sessions = self.manifest.get("sessions", [])
+        before = self.manifest.get("unproven", {})
+        sessions = before.get("sessions", [])
         if sessions and sessions[-1]["ended"] is None:
             started = sessions[-1]["started"]
             ended = max(started, self.journal.last_at)
@@ -149,25 +165,25 @@ class RunFolder:
                              "elapsed_s": _seconds(started, ended)}
         sessions.append({"started": _now(), "ended": None, "ended_by": None, "elapsed_s": None,
                          "python": platform.python_version()})
-        self.manifest |= {
-            "artifact": self.instrument, "version": VERSION, "state": "running",
-            "identity": self.identity, "sessions": sessions,
-            "stamp": "SIMULATED" if self.identity.get("provider") == "simulated" else None,
-            "cost": {"spent_usd": self.journal.spent + cost.get("lost_usd", 0.0) + lost,
-                     "lost_usd": cost.get("lost_usd", 0.0) + lost, "limit_usd": limit_usd},
-        }
+        self.unproven = {"provider": None} | before | work() | {
+            "sessions": sessions, "ended_by": "", "limit_usd": limit_usd,
+            "platform": platform.platform(), "lost_usd": before.get("lost_usd", 0.0) + lost}
+        self.manifest = {
+            "artifact": self.instrument, "state": "running", "identity": self.identity,
+            "files": self.manifest.get("files", {}), "unproven": self.unproven}
         self._write_manifest()
         self.inflight.clear()
 
     def record(self, **facts: Any) -> None:
-        """Put facts into the manifest at once: a kill must not lose what a resume goes by."""
-        self.manifest |= facts
+        """Put what nothing proves into the manifest at once: a kill must not lose what a resume
+        goes by."""
+        self.unproven |= facts
         self._write_manifest()
 
     @property
     def spent(self) -> float:
         """Dollars charged so far, with the calls that a kill may have lost."""
-        return self.manifest["cost"]["spent_usd"]
+        return self.journal.spent + self.unproven["lost_usd"]
 
     def present(self) -> None:
         """Incomplete where somebody has taken the folder away meanwhile."""
@@ -175,7 +191,14 @@ class RunFolder:
             raise Incomplete(f"{self.path}: the folder was moved or deleted while the run went on; "
                              "put it back, then give the same command")
 
-    def finish(self, files: Mapping[str, bytes], stop: Stop | None, facts: Mapping) -> None:
+    def end_session(self, stop: Stop | None) -> None:
+        """Note when and why this session ended."""
+        self.unproven["ended_by"] = "" if stop is None else str(stop)
+        self.unproven["sessions"][-1] |= {
+            "ended": _now(), "ended_by": type(stop).__name__ if stop else "complete",
+            "elapsed_s": round(time.monotonic() - self.started, 2)}
+
+    def finish(self, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
         """Write the derived files, pack the journal of a complete run, close the manifest."""
         self.present()
         try:
@@ -183,30 +206,13 @@ class RunFolder:
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(self.path / name, data)
             self.journal.close()
-            spent = self.journal.spent + self.manifest["cost"]["lost_usd"]
-            if stop is None:
+            if manifest["state"] == "complete":
                 self.journal.pack()
-            self._end_session(stop)
-            self.manifest |= {
-                **facts, "state": "complete" if stop is None else "incomplete",
-                "ended_by": "" if stop is None else str(stop),
-                "elapsed_s": sum(s["elapsed_s"] or 0 for s in self.manifest["sessions"]),
-                "cost": self.manifest["cost"] | {"spent_usd": spent},
-                "python": platform.python_version(), "platform": platform.platform(),
-                "code": code_hashes(),
-                "journal": {"head_sha256": self.journal.prev,
-                            "attempts": sum(self.journal.asked.values())},
-                "files": {name: content_sha256(self.path / name) for name in sorted(files)},
-            }
+            self.manifest = dict(manifest)
             self._write_manifest()
         except OSError as error:
             raise Incomplete(f"{error.filename or self.path}: {error.strerror}; free space there, "
                              "then give the same command: the journal is complete") from None
-
-    def _end_session(self, stop: Stop | None) -> None:
-        self.manifest["sessions"][-1] |= {
-            "ended": _now(), "ended_by": type(stop).__name__ if stop else "complete",
-            "elapsed_s": round(time.monotonic() - self.started, 2)}
 
     def __exit__(self, kind, error, trace) -> None:
         if self.journal is not None:
@@ -249,7 +255,7 @@ def kept_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     that its identity has `recorded`, by hash."""
     path = Path(folder) / PROMPTS
     try:
-        texts = json.loads(path.read_bytes())
+        texts = json.loads(read_bytes(path))
         hashes = {name: sha256(text) for name, text in texts.items()}
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; restore it from a copy") from None
@@ -262,19 +268,24 @@ def kept_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     return texts
 
 
-def rewrite(folder: Path, files: Mapping[str, bytes], facts: Mapping[str, Any]) -> None:
-    """Put derived files and facts in the place of older ones. One process at a time."""
+def rewrite(folder: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
+    """Put derived files and their manifest in the place of older ones. One process at a time."""
     handle = lock(Path(folder))
     try:
-        for name, data in files.items():
+        for name, data in (*files.items(), ("manifest.json", json_file(manifest))):
             write_atomic(Path(folder) / name, data)
-        manifest = json.loads((Path(folder) / "manifest.json").read_bytes())
-        manifest |= {**facts, "version": VERSION, "code": code_hashes(),
-                     "files": manifest.get("files", {}) | {
-                         name: content_sha256(Path(folder) / name) for name in sorted(files)}}
-        write_atomic(Path(folder) / "manifest.json", json_file(manifest))
     finally:
         unlock(handle)
+
+
+def work() -> dict[str, Any]:
+    """By which code a run is made."""
+    return {"version": VERSION, "code": code_hashes()}
+
+
+def elapsed(manifest: Mapping[str, Any]) -> float:
+    """Seconds that all sessions took."""
+    return sum(session["elapsed_s"] or 0 for session in manifest["unproven"]["sessions"])
 
 
 def _now() -> str:
@@ -289,60 +300,50 @@ def _seconds(start: str, end: str) -> float | None:
         return None
 
 
-NUMBER = (int, float)
-MANIFEST = {"artifact": str, "state": str, "identity": dict, "cost": dict, "sessions": list}
-FINISHED = {"journal": dict, "files": dict, "statuses": dict, "served": dict, "elapsed_s": NUMBER}
-WITHIN = {"identity": {"config": dict, "prompts": dict, "provider": str},
-          "cost": {"spent_usd": NUMBER, "lost_usd": NUMBER},
-          "journal": {"head_sha256": str, "attempts": int}}
+AMOUNT = plain(f"a number from 0 up to {MOST_USD:g}",
+               lambda v: is_number(v) and 0 <= v < MOST_USD)
+KNOWN = plain("what is known of a model",
+              lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
+IDENTITY = record(
+    config=OBJECT, prompts=map_of(TEXT, "file"), provider=TEXT, routing=sometimes(OBJECT),
+    pin=sometimes(TEXT), prereg_sha256=sometimes(maybe(TEXT)),
+    policies=sometimes(map_of(TEXT, "run")))
+UNPROVEN = record(
+    version=TEXT, code=map_of(TEXT, "file"), platform=TEXT, ended_by=TEXT, lost_usd=AMOUNT,
+    limit_usd=maybe(AMOUNT), sessions=list_of(record(
+        started=TEXT, ended=maybe(TEXT), ended_by=maybe(TEXT), elapsed_s=maybe(AMOUNT),
+        python=TEXT)),
+    provider=maybe(record(base_url=TEXT, dialect=TEXT, notes=list_of(TEXT), models=map_of(
+        record(known=KNOWN, stages=map_of(record(wanted=OBJECT, sent=OBJECT), "stage")), "name"))),
+    audit=sometimes(maybe(record(calls=whole(0), booked_usd=AMOUNT, charged_usd=AMOUNT))))
+ALWAYS = {"artifact": TEXT, "identity": IDENTITY, "files": map_of(TEXT, "name"),
+          "unproven": UNPROVEN}
+RUNNING = record(state=one_of("running"), **ALWAYS)
+# What follows from the journal and `unproven`; an instrument adds what it counts.
+ENDED = record(
+    state=one_of("complete", "incomplete"), stamp=maybe(one_of("SIMULATED")), simulated=FLAG,
+    cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT), merkle_root=TEXT,
+    journal=record(head_sha256=TEXT, attempts=whole(0)), retries=whole(0), waits=whole(0),
+    statuses=OBJECT, pilot=sometimes(FLAG), prereg_sha256=sometimes(maybe(TEXT)),
+    **dict.fromkeys(("errors", "outcomes", "served", "upstreams"), OBJECT), **ALWAYS)
 
 
 def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
     """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
-    path = Path(folder) / "manifest.json"
+    path, restore = Path(folder) / "manifest.json", "restore it from a copy"
     try:
-        manifest = json.loads(path.read_bytes())
-        canonical_json(manifest).encode()  # what can't be written again is no manifest of ours
-        fault = _manifest_fault(manifest)
-        if not fault and known and manifest["artifact"] not in known:
-            fault = f"artifact {manifest['artifact'][:40]!r} is not one of {', '.join(known)}"
+        manifest = json.loads(read_bytes(path))
+        json_file(manifest)  # what can't be written again is no manifest of ours
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give a run's folder") from None
     except (ValueError, RecursionError):
-        fault = "not JSON"
-    if fault:
-        raise UsageError(f"{path}: not the manifest of a run that can be read here ({fault}); "
-                         "restore it from a copy")
+        raise UsageError(f"{path}: not the manifest of a run (not JSON); {restore}") from None
+    running = isinstance(manifest, dict) and manifest.get("state") == "running"
+    check(RUNNING if running else ENDED, manifest, str(path), restore)
+    if known and manifest["artifact"] not in known:
+        raise UsageError(f"{path}: artifact {manifest['artifact'][:40]!r} is not one of "
+                         f"{', '.join(known)}; {restore}")
     return manifest
-
-
-def _manifest_fault(manifest: Any) -> str | None:
-    if not isinstance(manifest, dict):
-        return "no object"
-    shape = MANIFEST | (FINISHED if manifest.get("state") != "running" else {})
-    if fault := _shape_fault(manifest, shape, ""):
-        return fault
-    if manifest["state"] not in ("running", "complete", "incomplete"):
-        return f"state {manifest['state'][:40]!r}"
-    for key, inner in WITHIN.items():
-        if key in shape and (fault := _shape_fault(manifest[key], inner, f"{key}.")):
-            return fault
-    tables = [manifest["identity"]["prompts"], manifest.get("files", {})]
-    if not all(isinstance(table, dict) and all(isinstance(value, str) for value in table.values())
-               for table in tables):
-        return "prompts or files without hashes"
-    sessions = all(isinstance(session, dict) and isinstance(session.get("started"), str)
-                   and 0 <= (session.get("elapsed_s") or 0) < MOST_USD
-                   for session in manifest["sessions"])
-    return None if sessions and 0 <= manifest["cost"]["lost_usd"] < MOST_USD else "sessions or cost"
-
-
-def _shape_fault(value: Mapping, shape: Mapping, prefix: str) -> str | None:
-    for key, kind in shape.items():
-        found = value.get(key)
-        if not isinstance(found, kind) or isinstance(found, bool):
-            return f"{prefix}{key} {str(found)[:40]!r}"
-    return None
 
 
 def lock(folder: Path) -> int:

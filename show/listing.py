@@ -80,6 +80,8 @@ def _safely(read: Callable[[Path, Headlines], Entry], path: Path, headlines: Hea
 def read_json(path: Path) -> dict[str, Any]:
     """An object from a JSON file; ValueError that names the file where it is none."""
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("no regular file")
         data = json.loads(path.read_bytes())
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from None
@@ -112,7 +114,7 @@ def _state(folder: Path, manifest: Mapping) -> tuple[str, str]:
         return DAMAGED, f"{gone[0]}{more} is gone; the command that made it writes it again"
     if manifest["state"] == COMPLETE:
         return COMPLETE, ""
-    return INCOMPLETE, f"{manifest.get('ended_by') or 'not everything was asked'}: {RESUME}"
+    return INCOMPLETE, f"{manifest['unproven']['ended_by'] or 'not everything was asked'}: {RESUME}"
 
 
 def _study(folder: Path, headlines: Headlines) -> Entry:
@@ -124,7 +126,7 @@ def _study(folder: Path, headlines: Headlines) -> Entry:
         return Entry(STUDY, folder, INCOMPLETE, f"{count(missing, 'run')} not begun: {RESUME}")
     if not analysis:
         return Entry(STUDY, folder, COMPLETE,
-                     f"not analysed yet: python3 analyze.py {folder.as_posix()}")
+                     f"not analysed yet: analyze.py {folder.name}")
     return Entry(STUDY, folder, COMPLETE,
                  headlines["tournament"](folder) if "tournament" in headlines else "",
                  bool(analysis.get("simulated")))

@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 import calibrate as c  # noqa: E402
 from cirrus.ask.populations import RIVALS, earned  # noqa: E402
 from cirrus.ask.respondents import respondent  # noqa: E402
+from cirrus.reports import calibration  # noqa: E402
 from common import UsageError  # noqa: E402
 from common.artifacts import read_bytes, write_atomic  # noqa: E402
 
@@ -39,7 +40,7 @@ def called_table(out):
              "`correlation-sensitive` |", "|---|---|---|---|---|"]
     for name in SHOWN:
         row = out["populations"][name]["mechanism"]
-        above = c.words_above(row)["k"]
+        above = calibration.words_above(row)["k"]
         n = row["replications"]
         cells = (f"{k:,} of {n:,}" if k else "0" for k in (n - above, above))
         lines.append(f"| `{name}` | {out['populations'][name]['what']} | {row['earned']} | "
@@ -198,8 +199,9 @@ def test_a_claim_is_met_where_the_interval_says_so(name, design, claim, has, cas
     usual = {"population": name, "word": "not shown", "positive": 0, "covers": False,
              "rejects": False}
     for (k, n), met in cases.items():
-        row = c.counted(name, design, [usual | (has if at < k else {}) for at in range(n)])
-        found = {one["what"]: one for one in c.claims(name, design, row, True)}
+        row = calibration.counted(
+            name, design, [usual | (has if at < k else {}) for at in range(n)])
+        found = {one["what"]: one for one in calibration.claims(name, design, row, True)}
         assert found[claim]["met"] is met, (k, n)
         assert (found[claim]["figure"]["k"], found[claim]["figure"]["n"]) == (k, n)
 

@@ -140,6 +140,6 @@ def test_a_plan_spread_over_processes_shares_limits_and_budget(cli, double, tmp_
               "--concurrency", "strategy=2,decision=4", "--out", "o")
     assert run.returncode == 0, run.stderr
     assert double.ledger()["peak"] <= 2 + 4
-    limits = {json.loads(path.read_text())["cost"]["limit_usd"]
+    limits = {json.loads(path.read_text())["unproven"]["limit_usd"]
               for path in (tmp_path / "o").rglob("*/manifest.json")}
     assert limits == {10.0}

@@ -71,7 +71,8 @@ def test_a_damaged_run_is_listed_with_the_reason(results, damage, said):
 
 @pytest.mark.parametrize(("change", "said"), [
     ({"state": "running"}, "running, or interrupted: the command that began it resumes it"),
-    ({"state": "incomplete", "ended_by": "the limit of $3"}, "the limit of $3: the command"),
+    ({"state": "incomplete", "unproven": {"ended_by": "the limit of $3"}},
+     "the limit of $3: the command"),
 ])
 def test_an_unfinished_run_says_how_to_go_on(results, change, said):
     edit(results / "pilot/real", lambda m: m.update(change))
@@ -93,7 +94,7 @@ def plan_folder(plan_made, tmp_path):
 def test_a_plan_is_a_row_above_its_runs(plan_folder):
     study, *runs = entries([plan_folder.parent], analyze.HEADLINES)
     assert (study.instrument, study.state) == ("study", "complete")
-    assert study.note == f"not analysed yet: python3 analyze.py {plan_folder.as_posix()}"
+    assert study.note == f"not analysed yet: analyze.py {plan_folder.name}"
     assert {(run.instrument, run.state, run.simulated) for run in runs} == {
         ("tournament", "complete", True)}
     assert len(runs) == 10 and states([study, *runs]) == {"complete": 10}
@@ -144,7 +145,7 @@ def test_every_link_leads_to_a_file_and_works_from_disk(results, plan_folder):
 def test_names_from_a_manifest_stay_text(results):
     evil = "<script>alert(1)</script>\x1b[31m"
     edit(results / "pilot/real", lambda m: (
-        m.update(artifact=evil, state="incomplete", ended_by=evil)))
+        m.update(artifact=evil, state="incomplete", unproven={"ended_by": evil})))
     html = index(entries([results], {}), results)
     assert "<script>" not in html and "&lt;script&gt;alert" in html and "\x1b" not in html
 

@@ -217,7 +217,7 @@ def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
     manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
     assert manifest["cost"]["spent_usd"] == pytest.approx(first + double.ledger()["billed_usd"])
-    assert [session["ended_by"] for session in manifest["sessions"]] == [
+    assert [session["ended_by"] for session in manifest["unproven"]["sessions"]] == [
         "ProviderRefused", "complete"]
     assert manifest["served"] == {f"double/{m}": {f"double/{m}-2026": 16} for m in "ab"}
 

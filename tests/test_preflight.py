@@ -214,7 +214,7 @@ def test_a_pin_is_resolved_once_and_kept_over_a_resume(cli, double, tmp_path):
     assert {tuple(call["sent"]["provider"]["only"]) for call in asked} == {("fine/bf16",)}
     manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
     assert manifest["identity"]["config"]["pin"] == "auto"
-    known = manifest["provider"]["models"]["double/a"]["known"]
+    known = manifest["unproven"]["provider"]["models"]["double/a"]["known"]
     assert known["upstream"]["quantization"] == "bf16"
 
 
@@ -239,7 +239,7 @@ def test_charges_are_compared_with_what_the_service_has_booked(cli, double, tmp_
     double.script(booked=booked)
     run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 2,
               "--out", "o")
-    audit = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())["audit"]
+    audit = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())["unproven"]["audit"]
     assert audit["calls"] == 5
     assert audit["booked_usd"] == pytest.approx(booked * audit["charged_usd"])
     assert ("the service has booked" in run.stderr) is (booked == 3)

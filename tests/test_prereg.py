@@ -118,7 +118,8 @@ def study(root, *folders, names="ab", **change):
         (root / folder / "plan.json").touch()
         head = register and prereg.write(root / folder, prereg.document(register, every))
         for name in names:
-            manifest = {"identity": {"prereg_sha256": head, "config": {}}, "state": "complete"}
+            manifest = {"identity": {"prereg_sha256": head, "config": {}}, "state": "complete",
+                        "unproven": {}}
             runs.append(Run(root / folder / name, name, config(), manifest, "main",
                             ("high", "present", "low"), "COORDINATE"))
     if change:

@@ -137,7 +137,7 @@ def instrument(origin: Origin) -> Instrument:
         return [one.request.id for one in asks()]
 
     return Instrument("urrp", "trials", ids, lambda: [(one.request, 1) for one in asks()],
-                      lambda: [ask(one.request) for one in asks()], derive, {FILE}.__contains__)
+                      lambda: [ask(one.request) for one in asks()], derive)
 
 
 # --- simulated respondents -----------------------------------------------------------------------

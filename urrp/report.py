@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from common import VERSION
-from common.artifacts import csv_bytes
+from common import VERSION, UsageError
+from common.artifacts import csv_bytes, json_file, read_bytes, sha256
+from common.verify import Content, Folder, Verdict
 from show.document import (
     Bullets,
     Document,
@@ -38,11 +42,24 @@ from show.figures import (
     rate,
     signed,
 )
+from show.html import pages
 from show.plots import Intervals, Point
 from stats.text import MEASURES, SCOPES
 from urrp import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
-from urrp.metrics import INTERVALS, SAYS, SEED, SIGNATURES, Analysis, Metrics, Rate, Thresholds
-from urrp.trials import Trial, in_category
+from urrp.collect import FILE as TRIALS
+from urrp.metrics import (
+    INTERVALS,
+    SAYS,
+    SEED,
+    SIGNATURES,
+    Analysis,
+    Metrics,
+    Rate,
+    Thresholds,
+    analyze,
+    as_json,
+)
+from urrp.trials import Trial, in_category, labelled, read_sheet
 
 SHOWN = 5_000  # trials whose texts a page keeps
 LENGTH = 20_000  # characters of an output that it shows
@@ -425,3 +442,55 @@ def _row(trial: Trial) -> dict[str, Any]:
         verdict.reason, *(verdict.span or ("", "")), trial.output,
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
+
+
+# --- a folder of trials, verified --------------------------------------------------------------
+
+def content(folder: Folder) -> Content | None:
+    """What analyses beside the trials of a folder must say: each of its .json, .html and .csv."""
+    beside = {name for name in folder.names - {"manifest.json", "prompts.json"}
+              if name.endswith((".json", ".html", ".csv"))}
+    if TRIALS not in folder.names or (not beside and "manifest.json" in folder.names):
+        return None
+    written = {name: _written(folder.path / name) for name in beside if name.endswith(".json")}
+    limits = next((Thresholds(**out["thresholds"]) for out in written.values()), Thresholds())
+    analysis, given = analyze([folder.path / TRIALS], limits), {TRIALS}
+    for sheet in {out["labels"]["sheet"] for out in written.values() if "labels" in out}:
+        if sheet not in folder.names:
+            raise UsageError(f"{sheet}: labels that were imported from it are not here; restore it")
+        analysis = import_labels(analysis, folder.path / sheet)
+        given.add(sheet)
+    files = {name: json_file(as_json(analysis)) for name in written}
+    for name in beside - given:
+        if name.endswith(".csv"):
+            files[name] = csv_file(analysis.trials)
+        elif name.endswith(".html") and not re.fullmatch(r".*-\d+\.html", name):
+            files |= {each: text.encode("utf-8", "replace") for each, text in
+                      pages(document(analysis, texts=True), name).items()}
+    return Content(Verdict(str(folder.path), "URRP analysis", simulated=analysis.simulated,
+                           unproven=sorted(given - {TRIALS}) if "manifest.json" in folder.names
+                           else sorted(given)), files, given)
+
+
+def _written(path: Path) -> dict[str, Any]:
+    """An analysis as it was written; UsageError where it is none."""
+    try:
+        out = json.loads(read_bytes(path))
+        if not out["thresholds"].keys() == set(Thresholds._fields) or not all(
+                0 <= value <= 1 for value in out["thresholds"].values()):
+            raise KeyError("thresholds")
+        return out | ({"labels": out["labels"] | {"sheet": str(out["labels"]["sheet"])}}
+                      if "labels" in out else {})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"{path.name}: not an analysis of {TRIALS} ({error}); remove it, or write "
+                         "it again") from None
+
+
+def import_labels(analysis: Analysis, path: Path) -> Analysis:
+    """The analysis with a filled sheet of labels, which is named by its hash."""
+    checked = labelled(analysis.trials, read_sheet(path))
+    if checked["unmatched"]:
+        raise UsageError(f"{path}: {checked['unmatched']} ids are of no trial in these files; give "
+                         "the files that the sheet was exported from")
+    return analysis._replace(checked=checked | {
+        "sheet": path.name, "sheet_sha256": sha256(path.read_bytes())})

@@ -437,7 +437,6 @@ ARTIFACTS: dict[str, tuple[Kind, str]] = {
     "round_{N}_games.json": (GAMES, "Every game of round N."),
     "acausal_manifest.json": (MANIFEST, "What was run, and what it came to."),
 }
-TRANSCRIPT = re.compile(r"transcripts/r\d+/[0-9a-f]{64}\.txt\.gz")
 _NAMES = {re.compile(re.escape(name).replace(r"\{N\}", r"\d+")): kind
           for name, (kind, _) in ARTIFACTS.items()}
 
@@ -445,11 +444,6 @@ _NAMES = {re.compile(re.escape(name).replace(r"\{N\}", r"\d+")): kind
 def kind_of(name: str) -> Kind | None:
     """The shape of the artifact of this file name; None where it is none."""
     return next((kind for pattern, kind in _NAMES.items() if pattern.fullmatch(name)), None)
-
-
-def owned(name: str) -> bool:
-    """Whether only a derived file may have this name."""
-    return kind_of(name) is not None or TRANSCRIPT.fullmatch(name) is not None
 
 
 def check(name: str, value: Any, where: str = "") -> Any:

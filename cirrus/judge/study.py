@@ -317,7 +317,7 @@ def _deviations(study: Study, registered: Mapping[Path, Mapping],
                 yield f"{run.folder.parent.name}: {run.name} was not made under this registration"
             if not run.complete:
                 yield f"{run.folder.parent.name}: {run.name} is unfinished"
-            if not fixed(run.manifest):
+            if not fixed(run.manifest | run.manifest["unproven"]):
                 yield (f"{run.folder.parent.name}: {run.name} was asked of any upstream; --pin "
                        "auto keeps a run to one")
 

@@ -13,15 +13,29 @@ from typing import Any
 
 from cirrus.ask.bulletins import CELL
 from cirrus.ask.design import PARTS, part_of
+from cirrus.judge import prereg
 from cirrus.judge.effects import SIMPLE
 from cirrus.judge.endpoint import FIXED, SECONDARY
-from cirrus.judge.rows import Decision, Run, Study, decisions, policies, rounds
+from cirrus.judge.rows import (
+    Decision,
+    Run,
+    Study,
+    decisions,
+    places,
+    policies,
+    read_study,
+    rounds,
+)
 from cirrus.judge.study import analyse
 from cirrus.markers import agreement as markers
 from cirrus.markers.patterns import FAMILIES
-from cirrus.markers.ratings import item_id, raters, readable
-from common import VERSION
-from common.artifacts import canonical_json, csv_bytes, json_file, sha256, write_atomic
+from cirrus.markers.ratings import PEOPLE, item_id, raters, readable
+from common import VERSION, UsageError
+from common.artifacts import canonical_json, csv_bytes, json_file, read_bytes, sha256, write_atomic
+from common.runs import read_manifest
+from common.shape import NAME, Kind, check, list_of, one_of, record
+from common.shape import plain as kind_of
+from common.verify import Content, Folder, Verdict
 from show.document import (
     Bullets,
     Code,
@@ -465,20 +479,98 @@ def exports(study: Study) -> dict[str, bytes]:
         COLUMNS[name], chain.from_iterable(map(rows, study.runs))) for name, rows in tables.items()}
 
 
+def analysed(study: Study, where: Sequence[Path]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """(what was found, {file name: content}) of a study. `where`: folders that may hold ratings;
+    what was imported into the first, which takes the files, is named by its hash."""
+    imported = {path.relative_to(where[0]).as_posix(): sha256(read_bytes(path))
+                for path in sorted((where[0] / PEOPLE).glob("*.json"))}
+    # Read back from its own JSON: what is shown then has the digits that the file has.
+    out = json.loads(canonical_json(analyse(study, raters(where))
+                                    | ({"imported": imported} if imported else {})))
+    texts = {name: text.encode() for name, text in files(out, study).items()}
+    return out, {"acausal-analysis.json": json_file(out), **texts, **exports(study)}
+
+
 def write_analysis(study: Study, where: Sequence[Path],
                    ) -> tuple[Path, list[str], dict[str, Any]]:
-    """Analyse the study and write every file: (folder, names of the files, what was found).
-
-    `where`: folders that may hold ratings; the first takes the files.
-    """
-    target = where[0]
-    # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(analyse(study, raters(where))))
-    (target / "exports").mkdir(parents=True, exist_ok=True)
-    made = {"acausal-analysis.json": json_file(out), **files(out, study), **exports(study)}
+    """Analyse the study and write every file: (folder, names of the files, what was found)."""
+    out, made = analysed(study, where)
+    (where[0] / "exports").mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
-        write_atomic(target / name, content)
-    return target, list(made), out
+        write_atomic(where[0] / name, content)
+    return where[0], list(made), out
+
+
+# --- a folder of runs, verified ----------------------------------------------------------------
+
+PLAN = record(artifact=one_of("plan"), plan=NAME, runs=list_of(NAME))
+LISTED = kind_of("an analysis of runs", lambda v: isinstance(v, dict) and all(
+    isinstance(run, dict) and {"run", "plan"} <= run.keys() for run in v.get("runs") or [0]))
+
+
+def content(folder: Folder) -> Content | None:
+    """What the folder of a plan, or of an analysis of tournaments, must hold."""
+    runs = {Path(verdict.run): verdict for verdict in folder.inner
+            if verdict.instrument == "tournament"}
+    registered = folder.names & {"plan.json", prereg.FILE}
+    written = {name for name in folder.names if name.startswith(("acausal-analysis.json",
+                                                                 "acausal-summary", "exports/"))}
+    if not registered and not written:
+        return None
+    made, given, problems = {}, {prereg.FILE} & registered, []
+    if registered:
+        made["plan.json"] = json_file(plan := _plan(folder, problems))
+        problems += _plan_faults(folder.path, plan["runs"], runs)
+    if written or "report.html" in folder.names:
+        path = folder.path / "acausal-analysis.json"
+        alone = [folder.path] if (folder.path / "acausal_manifest.json").is_file() else []
+        here = {(path.parent.name if (path.parent / "plan.json").is_file() else None, path.name):
+                path for path in [*alone, *runs]}
+        listed = [(run["plan"], run["run"]) for run in _json(path, LISTED)["runs"]]
+        if missing := [name for name in listed if name not in here]:
+            raise UsageError(f"acausal-analysis.json: names the run {missing[0][1]}, which is not "
+                             "here; restore it from a copy, or derive the analysis again")
+        study = read_study(here[name] for name in listed)
+        out, derived = analysed(study, places(study, folder.path))
+        made, given = made | derived, given | out.get("imported", {}).keys()
+    return Content(Verdict(str(folder.path), "study",
+                           simulated=all(run.simulated for run in runs.values()),
+                           problems=problems, unproven=sorted(given)), made, given)
+
+
+def _json(path: Path, kind: Kind) -> Any:
+    try:
+        return check(kind, json.loads(read_bytes(path)), path.name, "restore it from a copy")
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path.name}: can't be read ({error}); restore it from a copy") from None
+
+
+def _plan(folder: Folder, problems: list[str]) -> dict[str, Any]:
+    """plan.json of a folder: of what was registered, where something was."""
+    plan = _json(folder.path / "plan.json", PLAN)
+    if not folder.path.name.startswith(plan["plan"]):
+        problems.append(f"plan.json: plan: {plan['plan']!r}, and the folder is another one's")
+    if prereg.FILE in folder.names:
+        registered = [run["run_id"] for run in prereg.load(folder.path)["runs"]
+                      if run["folder"] == folder.path.name]
+        return plan | {"runs": registered}
+    return plan
+
+
+def _plan_faults(folder: Path, names: Sequence[str], runs: Mapping[Path, Verdict]) -> Iterator[str]:
+    """How the runs below a plan's folder are not those that plan.json names."""
+    here = {path.name: path for path in runs if path.parent == folder}
+    yield from (f"{name}: named in plan.json and not here; restore it, or resume the plan"
+                for name in names if name not in here)
+    yield from (f"{name}: a run that plan.json does not name; move it away"
+                for name in here if name not in names)
+    for name, path in here.items():
+        facts = path / "acausal_manifest.json"
+        if facts.is_file() and (design := json.loads(read_bytes(facts))["run"]) != name:
+            yield f"{name}: holds the run {design}; move it back"
+    if (folder / prereg.FILE).is_file() and not any(
+            read_manifest(path)["identity"].get("prereg_sha256") for path in runs):
+        yield f"{prereg.FILE}: no run here was made under it; remove it"
 
 
 def noticed(out: Mapping[str, Any]) -> list[str]:

@@ -127,7 +127,8 @@ def look(out):
         files = {path.relative_to(folder).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns)
                  for path in folder.rglob("*") if path.is_file()}
         runs[folder.relative_to(out).as_posix()] = Run(
-            len(said["sessions"]), said["state"], lines_of(journals[0]) if journals else [], files)
+            len(said["unproven"]["sessions"]), said["state"],
+            lines_of(journals[0]) if journals else [], files)
     return runs
 
 

@@ -10,15 +10,19 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
+import subprocess
+import sys
 from functools import partial, reduce
 
 import pytest
-from conftest import ended
+from conftest import ROOT, clean_environment, ended, process
+
+from common.artifacts import gzip_bytes, sha256
 
 PLAN = {"name": "pair", "runs": [{"toggles": {"S": "high", "C": "present", "H": "low"}},
                                 {"toggles": {"S": "low", "C": "absent", "H": "low"}}]}
-PACKED = {"journal.jsonl.gz", "trials.jsonl.gz", "replications.jsonl.gz"}
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +73,7 @@ def read(path):
 
 
 def write(path, data):
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    path.write_bytes(gzip_bytes(data) if path.suffix == ".gz" else data)
 
 
 def replace(name, old, new):
@@ -302,7 +306,7 @@ FOUND = {
     # files of nobody
     "a second journal, true beside a forged one": ("pilot", lambda folder: (
         write(folder / "journal.jsonl", read(folder / "journal.jsonl.gz")),
-        replace("journal.jsonl.gz", b'"text', b'"test')(folder))),
+        replace("journal.jsonl.gz", b"content", b"context")(folder))),
     "a second journal, forged beside a true one": ("pilot", lambda folder: write(
         folder / "journal.jsonl", read(folder / "journal.jsonl.gz").replace(b"a", b"b", 9))),
     "a second journal, the same": ("pilot", lambda folder: write(
@@ -315,9 +319,28 @@ FOUND = {
         ("plans", "report-2.html"), ("plans", "exports/more.csv"), ("plans", "ratings.csv"),
         ("counts", "calibration-final.md"), ("counts", "populations.csv")]},
     "a folder beside": ("pilot", lambda folder: (folder / "more").mkdir()),
+    "a page that hides behind a kill": ("pilot", lambda folder: (
+        killed(folder), (folder / "report.html").write_text("<p>100%"))),
+    "an unpacked journal": ("pilot", lambda folder: (
+        write(folder / "journal.jsonl", read(folder / "journal.jsonl.gz")),
+        remove("journal.jsonl.gz")(folder))),
+    "packed by another hand": ("pilot", bytes_of(
+        "trials.jsonl.gz", lambda d: gzip.compress(gzip.decompress(d)))),
+    "a registration is gone": ("plans", remove("prereg.json")),
+    "another instrument": ("pilot", edit("manifest.json", partial(put, "artifact", "tournament"))),
+    "who answered": ("pilot", edit("manifest.json", lambda value: value["identity"].update(
+        provider="https://openrouter.ai/api/v1"))),
     "a run inside a run": ("pilot", lambda folder: shutil.copytree(
         folder, folder / "more", ignore=shutil.ignore_patterns("more"))),
-    # files that hang or fill the memory
+}
+VALUES = {"served": {"coin": {"gpt-5": 8}}, "upstreams": {}, "statuses": {"ok": 16}, "retries": 3,
+          "outcomes": {"ok": 16, "empty": 1}, "simulated": False, "stamp": None, "waits": 3,
+          "merkle_root": "0" * 64, "state": "incomplete", "errors": {"429": 2},
+          "cost": {"spent_usd": 1.0, "lost_usd": 0.0}}
+FOUND |= {f"another value of {key}": ("pilot", edit("manifest.json", partial(put, key, value)))
+          for key, value in VALUES.items()}
+# Files that hang or fill the memory.
+HANGING = {
     "a pipe for a manifest": ("pilot", pipe("manifest.json")),
     "a pipe for a journal": ("pilot", pipe("journal.jsonl.gz")),
     "a pipe for a page": ("plans", pipe("report.html")),
@@ -334,26 +357,220 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("attack", [*FOUND, *GENERAL])
+def at_most_a_gigabyte():
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+@pytest.mark.parametrize("attack", [*FOUND, *GENERAL, *HANGING])
 def test_an_attack_is_named_with_exit_code_2(studies, study, tmp_path, attack):
-    kind, change = (FOUND | GENERAL)[attack]
+    kind, change = (FOUND | GENERAL | HANGING)[attack]
     if kind == "pilot-index":
         folder = shutil.copytree(studies / "pilot", tmp_path / "pilot")
     else:
         folder = study(kind)
     change(folder)
-    done = verified(folder, tmp_path)
+    done = verified(folder, tmp_path) if attack not in HANGING else process(
+        tmp_path, "analyze.py", "--verify", folder, preexec_fn=at_most_a_gigabyte)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stderr and "Traceback" not in done.stdout
-    assert re.search(r"\w+\.(json|jsonl|md|html|csv|gz|pdf|txt|bak)|more|pipe|no run here",
+    assert re.search(r"\w+\.(json|jsonl|md|html|csv|gz|pdf|txt|bak)|more|pipe|hidden|no run here",
                      done.stdout + done.stderr)
 
+
+# --- a journal that was mended -------------------------------------------------------------------
+
+def killed(folder):
+    """The manifest of a run that was killed in its first session."""
+    def change(value):
+        for key in value.keys() - {"artifact", "identity", "unproven"}:
+            del value[key]
+        value |= {"state": "running", "files": {}}
+    edit("manifest.json", change)(folder)
+
+
+def forged(change):
+    """The journal's lines are changed, its chain is mended, and what the manifest says of it."""
+    def attack(folder):
+        lines, prev = [], ""
+        for line in change([json.loads(line) for line in
+                            read(folder / "journal.jsonl.gz").splitlines()]):
+            line["prev"] = prev or line["prev"]
+            lines.append(json.dumps(line, separators=(",", ":")).encode())
+            prev = sha256(lines[-1])
+        write(folder / "journal.jsonl.gz", b"".join(line + b"\n" for line in lines))
+        edit("manifest.json", lambda value: value["journal"].update(
+            head_sha256=prev, attempts=len(lines)))(folder)
+    return attack
+
+
+def first(part="", **changes):
+    """The first line, or a part of it, says something else."""
+    def change(lines):
+        (lines[0][part] if part else lines[0]).update(changes)
+        return lines
+    return forged(change)
+
+
+def body(**changes):
+    def change(lines):
+        said = json.loads(lines[0]["response"]["body"]) | changes
+        lines[0]["response"]["body"] = json.dumps(said)
+        return lines
+    return forged(change)
+
+
+def retried(lines, **changes):
+    """An attempt that failed before the answer, as it may stand there."""
+    failed = lines[0] | {"outcome": None, "cost_usd": None, "response": FAILED} | changes
+    return [failed, lines[0] | {"attempt": 2}, *lines[1:]]
+
+
+FAILED = {"status": 500, "headers": {}, "body": "", "error": ""}
+TEXT = {"choices": [{"finish_reason": "stop", "message": {"content": "Decision: COORDINATE"}}]}
+CUT = {"choices": [{"finish_reason": "length", "message": {"content": "x"}}]}
+MENDED = {
+    "one line is left": (forged(lambda x: x[:1]), "manifest.json: "),
+    "the first line is gone": (forged(lambda x: [
+        x[1] | {"prev": x[0]["prev"]}, *x[2:]]), "manifest.json: "),
+    "an answer is asked again": (forged(lambda x: [x[0] | {"outcome": "provider_error"}, *x]),
+                                 "outcome 'provider_error', and the response says"),
+    "an outcome": (first(outcome="empty"), "outcome 'empty', and the response says"),
+    "an end": (body(**CUT), "and the response says 'truncated'"),
+    "a text": (body(**TEXT), "trials.csv: first difference"),
+    "a cost": (first(cost_usd=0.5), "cost_usd 0.5, and the response says 0"),
+    "a charge": (first(charged_usd=0.5), "charged_usd 0.5, and the response cost 0"),
+    "a charge below 0": (first(charged_usd=-1e-6), "line 1: not a journal line"),
+    "a cost below 0": (first(cost_usd=-0.1), "line 1: not a journal line"),
+    "finality": (first(final=True), "final True, and the response says False"),
+    "a question": (first(request_sha256="0" * 64), "another question than design and prompts"),
+    "a stage": (first(stage="rating"), "another question than design and prompts"),
+    "a line of nobody": (forged(lambda x: [*x, x[0] | {"id": "coin/r99"}]), "r99: not in the des"),
+    "a failure of nobody": (forged(lambda x: [retried(x, id="x/y")[0], *x]), "x/y: not in the des"),
+    "a line twice": (forged(lambda x: [*x, dict(x[0])]), "is answered twice"),
+    "half of a character": (first(at="\ud800"), "line 1: not a journal line"),
+    "an attempt's number": (first(attempt=2), "attempt 2, and it is number 1"),
+    "a key more": (first(note="x"), "line 1: not a journal line"),
+    "an answer left out": (first(outcome=None), "outcome None, and the response says"),
+    "a failure that was none": (forged(retried), "retries: expected 1, found 0"),
+    "an attempt in other words": (forged(lambda x: retried(x, request_sha256="0" * 64)),
+                                  "another question than its first"),
+    "an error for an answer": (first(response=FAILED), "says 'provider_error'"),
+    **{f"{key} was sent": (first("request", **{key: value}), "is not what the design would send")
+       for key, value in (("model", "sloppy2"), ("temperature", 0.1), ("seed", 1),
+                          ("max_completion_tokens", 9), ("top_p", 0.5), ("messages", []))},
+}
+
+
+@pytest.mark.parametrize("attack", MENDED)
+def test_a_forged_line_is_named_although_the_chain_was_mended(study, tmp_path, attack):
+    folder, (change, words) = study("pilot"), MENDED[attack]
+    change(folder)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 2 and re.search(words, done.stdout), done.stdout
+
+
+# --- what nothing in a folder shows --------------------------------------------------------------
+
+# Another journal, as whole as before: its head or its root differs from what was published.
+UNFINDABLE = {
+    "when an answer came": first(at="2020-01-01T00:00:00Z"),
+    "how long it took": first(latency_s=9.0),
+    "the words of an error": first(message="it was fine"),
+    "headers": first("response", headers={"a": "b"}),
+    "the order of the answers": forged(lambda x: [x[1] | {"prev": x[0]["prev"]}, x[0], *x[2:]]),
+    "texts, with all that follows from them": body(**TEXT, id="another"),
+}
+# What no journal tells of: the success line names it.
+UNPROVEN = {"version": "9.9.9", "platform": "x", "code": {}, "ended_by": "x", "limit_usd": 5.0,
+            "audit": {"calls": 1, "booked_usd": 1.0, "charged_usd": 1.0},
+            "sessions": [], "provider": {"base_url": "http://x", "dialect": "openai",
+                                         "notes": ["fine"], "models": {}}}
+
+
+@pytest.mark.parametrize("attack", UNFINDABLE)
+def test_a_journal_that_was_forged_as_a_whole_differs_from_what_was_published(
+        study, tmp_path, attack):
+    folder = study("pilot")
+    root, head = re.search(r"root (\w+), head (\w+);", verified(folder, tmp_path).stdout).groups()
+    UNFINDABLE[attack](folder)
+    ended(tmp_path, "analyze.py", folder)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "forged as a whole follows from itself: publish root and head" in done.stderr
+    forged = re.search(r"root (\w+), head (\w+);", done.stdout).groups()
+    assert head not in forged and (root in forged) == ("texts" not in attack)
+    for published, code in ((head, 2), (forged[0], 0), (f"{head},{forged[1]}", 0)):
+        assert ended(tmp_path, "analyze.py", "--verify", "--expect-head", published,
+                     folder).returncode == code
+
+
+@pytest.mark.parametrize("key", UNPROVEN)
+def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key):
+    folder = study("pilot")
+    edit("manifest.json", lambda value: value["unproven"].update({key: UNPROVEN[key]}))(folder)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 0 and re.search(rf"; unproven: .*\b{key}\b", done.stdout), done.stdout
+
+
+# --- what is said of a folder --------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", FILES)
 def test_what_was_made_is_verified_and_says_what_is_unproven(study, tmp_path, kind):
     done = verified(study(kind), tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "unproven" in done.stdout + done.stderr or kind == "counts"
+
+
+def test_nothing_is_written_and_a_folder_that_fails_hides_no_other(studies, study, tmp_path):
+    bad = study("pilot")
+    attack = FOUND["a figure of a pilot"][1]
+    attack(bad)
+    shutil.copytree(studies / "counts", tmp_path / "zz")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    done = ended(tmp_path, "analyze.py", "--verify", "--json", tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    verdicts = json.loads(done.stdout)["runs"]
+    assert [(verdict["instrument"], verdict["ok"]) for verdict in verdicts] == [
+        ("pilot", False), ("calibration", True)]
+    assert "pilot-analysis.json: first difference in line" in verdicts[0]["problems"][0]
+
+
+def test_runs_verify_after_the_project_s_prompts_have_changed(studies, tmp_path):
+    project = tmp_path / "project"
+    for name in ("cirrus", "common", "show", "stats", "urrp", "prompts"):
+        shutil.copytree(ROOT / name, project / name)
+    shutil.copy(ROOT / "analyze.py", project)
+    for path in (project / "prompts").rglob("round_*.md"):
+        path.write_text("all new", "utf-8")
+    for path in (project / "prompts").rglob("frame.json"):
+        path.write_text("{}", "utf-8")
+    done = subprocess.run(
+        [sys.executable, project / "analyze.py", "--verify", studies / "pilot",
+         *(studies / "plans").glob("*/cvd*")], capture_output=True, text=True,
+        env=clean_environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", ["nowhere", "empty"])
+def test_a_folder_without_runs_is_wrong_usage(tmp_path, path):
+    (tmp_path / "empty").mkdir()
+    done = verified(tmp_path / path, tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stdout == ""
+
+
+@pytest.mark.parametrize("content", [
+    b"", b"[" * 100_000, b"\xff\xfe", b"null", b'{"a":', b'{"plan":"p","runs":[true]}',
+    b'{"artifact":"prereg","files":{"a":[]},"runs":[]}'])
+@pytest.mark.parametrize("name", ["manifest.json", "prompts.json", "../prereg.json",
+                                  "../plan.json"])
+def test_analysis_and_index_end_in_words_whatever_a_file_holds(study, tmp_path, name, content):
+    plan = study("plans")
+    run = find(plan, "cvd-S.low*")
+    (run / name).write_bytes(content)
+    assert verified(plan, tmp_path).returncode == 2
+    for flags in ([plan, "--out", "a"], ["--index", plan, "--out", tmp_path]):
+        done = ended(tmp_path, "analyze.py", *flags)
+        assert done.returncode in (0, 2) and "Traceback" not in done.stderr
 
 
 # --- drawn mechanically --------------------------------------------------------------------------
@@ -403,7 +620,7 @@ def drawn(seed):
                           ensure_ascii=False, sort_keys=True,
                           separators=None if before.startswith(b"{\n  ") else (",", ":")) + "\n"
         if how == "doubled":
-            key = draw.choice(list(re.finditer(r'"\w+": ?', text)))
+            key = draw.choice(list(re.finditer(r'(?m)^ *"[^"]+": ', text)))
             text = f"{text[:key.start()]}{key[0]}0,{text[key.start():]}"
         write(path, text.encode())
         assert read(path) != before

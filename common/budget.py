@@ -84,8 +84,8 @@ class Means:
         self.largest = max(self.largest, cost or 0.0)
 
     @property
-    def mean(self) -> float | None:
-        return self.sum / self.calls if self.calls else None
+    def mean(self) -> float:
+        return self.sum / self.calls
 
 
 class Account:
@@ -181,32 +181,26 @@ class Budget:
         charged = reserved if cost is None else cost
         for account in self.accounts(request):
             account.spent += charged
-        key = request.stage, request.model
-        seen = self.seen.setdefault(key, Means())
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
-            seen.add(charged, cost)
-            self.told.add(key)
+            self.learn(request.stage, request.model, charged, cost)
+            self.told.add((request.stage, request.model))
         if cost:
             size = wire.worst_case(request, model, self.assumed)
             self.dearer[request.model] = max(
                 self.dearer.get(request.model, 1.0), cost / size if size else 1.0)
-            seen.largest = max(seen.largest, cost)
         return cost, charged
 
     def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
-        """What a reply of an earlier start was charged and did cost."""
+        """What a reply, of now or of an earlier start, was charged and did cost."""
         self.seen.setdefault((stage, model), Means()).add(charged, cost)
 
     def projection(self, account: Account | None = None) -> float:
         """Dollars at the end, of the total where none is named: spent, and what is left at the mean
         cost so far (else expected)."""
         account = account or self.total
-        left = math.fsum(plan.calls * self._mean(key, plan) for key, plan in account.plans.items())
-        return account.spent + left
-
-    def _mean(self, key: tuple[str, str], plan: Plan) -> float:
-        mean = self.seen[key].mean if key in self.seen else None
-        return plan.expected_usd if mean is None else mean
+        left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
+                for key, plan in account.plans.items()]
+        return account.spent + math.fsum(left)
 
     def tightest(self, request: Request) -> Account:
         """Of the accounts of a call, the one whose projection fills more of its limit."""

@@ -25,6 +25,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -337,6 +338,7 @@ class Drive:
                 self._calls[call] = task, math.inf
                 if not self.provider.blocking:
                     self._landed(call, self.provider.complete(request))
+                    self.watch(self)
                     continue
                 self._calls[call] = task, self.clock.now() + self.provider.deadline_s
                 journal, inflight = self._ledger(request)
@@ -351,18 +353,13 @@ class Drive:
         self._done.put((call, exchange))
 
     def _collect(self, timeout: float) -> None:
-        try:
-            answer = self.clock.next(self._done, timeout)
-            while True:
-                self._landed(*answer)
-                self._dispatch()  # a freed place is filled before the next answer is taken in
-                answer = self._done.get_nowait()
-        except queue.Empty:
-            now = self.clock.now()
-            for call, (_, ends) in list(self._calls.items()):
-                if ends <= now:
-                    self._landed(call, no_answer(self.provider.deadline_s))
-            self.watch(self)
+        """Take in the next answer, and calls that are out of time."""
+        with suppress(queue.Empty):
+            self._landed(*self.clock.next(self._done, timeout))
+        now = self.clock.now()
+        for call in [call for call, (_, ends) in self._calls.items() if ends <= now]:
+            self._landed(call, no_answer(self.provider.deadline_s))
+        self.watch(self)
 
     def _landed(self, call: int, exchange: Exchange | BaseException) -> None:
         if isinstance(exchange, BaseException):
@@ -392,7 +389,6 @@ class Drive:
             self._advance(task.group.chain, task.group.value)
         elif outcome is None and not self._hard_stop():
             self._again(task, reading)
-        self.watch(self)
 
     def _over(self, task: Task, refused: bool) -> None:
         if self.stop is None:

@@ -1,7 +1,7 @@
 """What a server's raw answer means: the outcome the experiment sees, and what to do about it.
 
 Pure functions that never raise on what a server sends. Error types, codes and places: OpenRouter's
-documentation, OpenAPI description and SDK (autumn 2026); `tests/replies/` holds a file a shape.
+documentation, OpenAPI description and SDK (autumn 2026); `tests/replies.jsonl` has a line a shape.
 """
 
 import json

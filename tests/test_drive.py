@@ -397,8 +397,9 @@ class Promises:
     def __call__(self, drive):
         """After each answer, in the order in which they came."""
         self.spent = drive.budget.spent
-        for now, asked, exchange in self.world.came[self.seen:]:
-            self.seen += 1
+        news = self.world.came[self.seen:]
+        self.seen += len(news)
+        for now, asked, exchange in news:
             reading = read(exchange)
             cost = wire.cost_of(reading.reply, PRICE) or 0.0
             self.dearest[asked.model] = max(self.dearest[asked.model], cost)
@@ -418,7 +419,7 @@ class Promises:
             else:
                 self.failures[asked.id] += 1
         if self.passed is None and self.spent > self.limit:
-            self.passed = drive.flying + 1  # and the one that passed it
+            self.passed = drive.flying + len(news)  # with the one that passed it
 
 
 def chain_of(rng, name):
@@ -443,7 +444,7 @@ def test_whatever_happens_the_promises_hold_and_the_same_command_completes(tmp_p
     everything = [name for _, ids in drawn for name in ids]
     limits = {"decision": rng.choice((1, 2, 8)), "strategy": rng.choice((1, 3))}
     weird = rng.random() < 0.7
-    journalled, results = {}, {}
+    journalled, results, lost, gone = {}, {}, 0, 0.0
     for start in count():
         last = start == 6  # by then the server is well again and the limit high
         limit = 1e3 if last else WORST * rng.choice((3, 20, 100, 1000))
@@ -455,7 +456,11 @@ def test_whatever_happens_the_promises_hold_and_the_same_command_completes(tmp_p
         world = World(answer, seed=seed, kill=kill)
         promises = Promises(world, limit, limits, journalled)
         run = conducted(tmp_path / "run", world, lambda: [chain() for chain, _ in drawn], limit,
-                        limits, watch=promises)
+                        limits, watch=promises, before=gone)
+        # What a kill left in flight is charged at the next start, and nothing else.
+        assert run.lost <= WORST * 2 * lost + 1e-9 and (run.lost > 0) == bool(lost)
+        gone += run.lost
+        lost = len(world.flying) if run.ending is None else 0
         lines = [json.loads(line) for line in run.path.read_text().splitlines()]
         final = [line["id"] for line in lines if line["outcome"] in FINAL]
         assert len(final) == len(set(final)) and set(journalled) <= set(final)

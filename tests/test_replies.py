@@ -1,7 +1,8 @@
-"""Documented shapes of answers and errors, one file each in `replies/`: what becomes of them.
+"""Answers and errors as servers write them, a line each in `replies.jsonl`: what becomes of them.
 
-An error comes in three places: as an HTTP error, at top level of a 200, and in a 200's choice
-beside partial text. Its meaning is the same in all of them.
+A line has a `body` (or `raw` text) and what it `becomes`, without what is unknown; or an `error`
+and what it `means`, the same in three places (an HTTP error, top level of a 200, a 200's choice
+beside partial text); or a documented answer and how its `reply` is read.
 """
 
 import json
@@ -15,10 +16,25 @@ from common.openrouter import without_account
 from common.reading import read
 from common.wire import Exchange
 
-SHAPES = {path.stem: json.loads(path.read_text()) for path in (ROOT / "tests/replies").iterdir()}
-ERRORS = {name: shape for name, shape in SHAPES.items() if "error" in shape}
-ANSWERS = {name: shape for name, shape in SHAPES.items() if "reply" in shape}
+LINES = [json.loads(line) for line in (ROOT / "tests/replies.jsonl").read_text().splitlines()]
+SHAPES = {line["name"]: line for line in LINES}
+READ = [name for name, line in SHAPES.items() if "becomes" in line]
+ERRORS = [name for name, line in SHAPES.items() if "means" in line]
+ANSWERS = [name for name, line in SHAPES.items() if "reply" in line]
 KIND = {"blocked": "final", "unfit": "final", "fatal": "fatal"}  # else transient
+NOW = 1_795_341_600.0
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_raw_answer_becomes_what_its_line_says(name):
+    line = SHAPES[name]
+    text = line.get("raw", json.dumps(line["body"]) if "body" in line else "")
+    reading = read(Exchange(line["status"], line.get("headers", {}), text,
+                            line.get("error_words", ""), sent=line.get("sent", True)), NOW)
+    told = reading._asdict() | reading.reply._asdict()
+    del told["reply"]
+    assert {key: value for key, value in told.items()
+            if not (value is None or value is False or value == "")} == line["becomes"]
 
 
 def in_http(shape):
@@ -38,18 +54,18 @@ PLACES = [in_http, in_200, in_choice]
 
 
 def test_twenty_documented_shapes_and_more_are_here_with_their_sources():
-    assert len(ERRORS) >= 20 and {shape["means"] for shape in ERRORS.values()} == {
+    assert len(ERRORS) >= 20 and {SHAPES[name]["means"] for name in ERRORS} == {
         "blocked", "unfit", "fatal", "passing", "wait", "daily", "in_flight"}
-    assert {shape["source"] for shape in SHAPES.values()} <= {
+    assert {SHAPES[name]["source"] for name in ERRORS + ANSWERS} <= {
         "documentation", "schema", "live probe", "public client", "vendor's documentation"}
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-@pytest.mark.parametrize("name", sorted(ERRORS))
+@pytest.mark.parametrize("name", ERRORS)
 def test_an_error_means_the_same_in_every_place(name, place):
     if name == "zod" and place is not in_http:
         pytest.skip("of an invalid request only: no answer has begun")
-    shape = ERRORS[name]
+    shape = SHAPES[name]
     reading = read(place(shape), now=0.0)
     means, reply = shape["means"], reading.reply
     assert (reading.kind, reply.text) == (KIND.get(means, "transient"), "")
@@ -61,12 +77,12 @@ def test_an_error_means_the_same_in_every_place(name, place):
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-@pytest.mark.parametrize("name", sorted(ERRORS))
+@pytest.mark.parametrize("name", ERRORS)
 def test_the_run_does_what_the_error_means(bench, name, place):
-    means = ERRORS[name]["means"]
+    means = SHAPES[name]["means"]
     if name == "zod" and place is not in_http:
         pytest.skip("of an invalid request only: no answer has begun")
-    run = bench("ab", {"a": [place(ERRORS[name])]}, concurrency=1)
+    run = bench("ab", {"a": [place(SHAPES[name])]}, concurrency=1)
     asked = [who for _, who in run.asked]
     if means in ("blocked", "unfit"):    # paid once, kept, never fatal, never asked again
         assert run.ending.stop is None and asked == ["a", "b"] and run.answers().failed() == 0
@@ -83,9 +99,9 @@ def test_the_run_does_what_the_error_means(bench, name, place):
     assert sum(run.answers().errors.values()) == 1
 
 
-@pytest.mark.parametrize("name", sorted(ANSWERS))
+@pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_is_read_and_charged_as_it_says(name):
-    shape = ANSWERS[name]
+    shape = SHAPES[name]
     reading = read(Exchange(200, {}, json.dumps(shape["body"])))
     assert reading.kind == "final"
     assert {key: getattr(reading.reply, key) for key in shape["reply"]} == pytest.approx(
@@ -96,10 +112,6 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
 
 
 # --- waits -------------------------------------------------------------------------------------
-
-def limited(seconds=None, **more):
-    return failure(429, headers={} if seconds is None else {"retry-after": str(seconds)}, **more)
-
 
 class PerMinute(Scripted):
     """Lets 20 calls through in any minute; tells the others how long to wait."""
@@ -122,50 +134,11 @@ def test_twenty_a_minute_with_honest_waits_completes_and_asks_nothing_twice(benc
     assert (run.drive.retries, run.drive.breaker.openings) == (0, 0)
 
 
-def test_a_wait_holds_its_model_and_no_other(bench):
-    def chain(name, model):
-        return (yield request(name, model=model))
-    run = bench([], {"a": [limited(60)]}, concurrency=1, chains=[
-        chain("a", "slow"), chain("b", "slow"), chain("c", "quick"), chain("d", "quick")])
-    assert [who for _, who in run.asked] == ["a", "c", "d", "a", "b"]
-    assert run.asked[3][0] >= 60
-
-
-def test_more_than_two_minutes_at_once_end_the_run_and_say_until_when(bench):
-    run = bench("a", {"a": [limited(121)]})
-    assert isinstance(run.ending.stop, Incomplete) and len(run.asked) == 1
-    assert "2026-01-01 00:02 UTC" in str(run.ending.stop)
-
-
-def test_half_an_hour_of_waits_in_a_row_ends_the_run(bench):
-    run = bench("a", usual=limited(100))
-    assert isinstance(run.ending.stop, Incomplete) and len(run.asked) == 19  # 18 waits pass
-
-
-def test_an_answer_between_begins_the_row_anew(bench):
-    names = "ab"
-    run = bench(names, {name: [limited(100)] * 10 for name in names}, concurrency=1,
-                chains=[one_after_the_other(names)])
-    assert run.ending.stop is None and run.answers().waits == 20
-
-
-def one_after_the_other(names):
-    for name in names:
-        yield request(name)
-
-
 def test_a_wait_of_the_probe_closes_the_breaker_that_it_was_to_test(bench):
     names = [f"{i:02d}" for i in range(12)]
-    run = bench(names, {name: [failure(500)] for name in names[:5]} | {"05": [limited(9)]})
+    wait = failure(429, headers={"retry-after": "9"})
+    run = bench(names, {name: [failure(500)] for name in names[:5]} | {"05": [wait]})
     assert run.ending.stop is None and run.ending.outcomes["ok"] == 12
-
-
-def test_an_account_that_bears_no_more_at_once_gets_fewer(bench):
-    full = failure(402, metadata={"limit_source": "openrouter_in_flight_budget",
-                                  "reason": "in_flight_budget_exhausted"})
-    run = bench("abcdefgh", {"a": [full]}, concurrency=8)
-    assert run.ending.stop is None and run.answers().waits == 1
-    assert run.drive._most == 1
 
 
 # --- what names the account --------------------------------------------------------------------

@@ -86,11 +86,15 @@ class World:
         return "2026-01-01T00:00:00Z"
 
 
-def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=None):
-    """A start of the run in `folder` on chains (a function of nothing), as scripts make it."""
+def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=None,
+              before=0.0):
+    """A start of the run in `folder` on chains (a function of nothing), as scripts make it.
+    `before`: dollars of calls that earlier kills lost."""
     folder.mkdir(exist_ok=True)
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
-    budget = Budget(limit, PRICE, journal.spent + inflight.lost(journal.asked))
+    lost = inflight.lost(journal.asked)
+    inflight.clear()
+    budget = Budget(limit, PRICE, journal.spent + before + lost)
     drive = Drive(world, {"": Ledger(journal, inflight)},
                   limits if isinstance(limits, dict) else {"decision": limits}, budget,
                   watch or (lambda drive: None), clock=world)
@@ -104,5 +108,5 @@ def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=No
         ending = None
     finally:
         journal.close()
-    return SimpleNamespace(drive=drive, ending=ending, budget=budget, world=world,
+    return SimpleNamespace(drive=drive, ending=ending, budget=budget, world=world, lost=lost,
                            path=journal.path, asked=[(at, r.id) for at, r in world.asked])

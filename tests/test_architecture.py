@@ -145,7 +145,7 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
     finally:
         sys.setprofile(None)
     paths = [[*stack[stack.index(told[0]):], told[-1]] for stack in stacks]
-    assert done.returncode == 0 and told in paths and max(map(len, paths)) == 9
+    assert done.returncode == 0 and told in paths and max(map(len, paths)) <= 10
 
 
 def pages():

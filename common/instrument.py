@@ -185,7 +185,11 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     for run in folders:
         run.begin(limit_each)
     missing = unanswered_calls({name: run.journal for name, run in runs.items()}, calls)
-    provider = _provider(choice, settings, runs, missing)
+    if missing and not choice.simulated:
+        provider = _live(choice, settings, runs, missing)
+    else:
+        provider = Simulated(settings.respondents if missing else {}, settings.seed)
+        provider.check(models_of(request for request, _ in missing))
     budget = Budget(limit, wire.as_model(settings.assumed_price),
                     math.fsum(run.spent for run in folders),
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
@@ -210,16 +214,6 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
         run.present()
     _audit(drive, folders)
     return ending.stop
-
-
-def _provider(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
-              missing: Sequence[tuple[Request, int]]) -> Simulated | OpenRouter:
-    """Who answers what is missing; nobody where nothing is."""
-    if missing and not choice.simulated:
-        return _live(choice, settings, runs, missing)
-    provider = Simulated(settings.respondents if missing else {}, settings.seed)
-    provider.check(models_of(request for request, _ in missing))
-    return provider
 
 
 def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],

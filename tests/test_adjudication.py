@@ -225,13 +225,6 @@ def test_an_unfinished_run_is_not_adjudicated(cli, folder):
     assert done.returncode == 2 and "resume it first" in done.stderr
 
 
-def test_another_sample_under_the_same_name_is_refused(cli, folder):
-    adjudicate(cli, folder, "--sample", 10, "--run-id", "mine")
-    done = adjudicate(cli, folder, "--sample", 11, "--run-id", "mine")
-    assert done.returncode == 2 and "config.sample: 10 → 11" in done.stderr
-    assert "--run-id" in done.stderr
-
-
 def test_one_rater_in_two_adjudications_is_told(cli, folder):
     adjudicate(cli, folder)
     adjudicate(cli, folder, "--run-id", "second")

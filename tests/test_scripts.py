@@ -31,6 +31,16 @@ def test_a_dry_run_writes_nothing(cli, tmp_path):
     assert done.returncode == 0 and list(tmp_path.iterdir()) == []
 
 
+def test_a_file_gives_parts_of_the_configuration_and_the_rest_stays(cli, tmp_path):
+    price = {"prompt": 1, "completion": 2}
+    (tmp_path / "my.json").write_text(json.dumps({"prices": {"m": price}, "routing": {
+        "max_price": {"prompt": "0.5", "completion": 0}, "sort": None}}))
+    flags = "--config", "my.json", "--base-url", "http://127.0.0.1:9/v1", "--dry-run", "--models"
+    known = cli("run_pilot.py", *flags, "m,openai/gpt-5-nano").stdout.splitlines()[0]
+    assert "no price known" not in known and known.endswith("limit $3")
+    assert "no price known for x: assumed" in cli("run_pilot.py", *flags, "m,x").stdout
+
+
 def test_a_small_tournament_is_played_and_analysed(cli, tmp_path):
     done = cli("run_tournament.py", "--agents", "4", "--rounds", "1", "--analyze",
                "--out", "rounds")

@@ -133,12 +133,6 @@ def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(c
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_is_one_object(cli):
-    data = json.loads(cli(SCRIPT, *SMALL, "--json").stdout)
-    assert (data["exit_code"], data["runs"][0]["run_id"][:len(RUN)]) == (0, RUN)
-    assert data["runs"][0]["simulated"] is True
-
-
 def test_artifacts_do_not_depend_on_how_many_calls_are_made_at_once(live, double, tmp_path):
     double.script(latency_s=0.005, jitter_s=0.005)
     limits = ("1", "strategy=6,decision=8", "strategy=3,decision=5")

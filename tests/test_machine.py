@@ -143,7 +143,7 @@ def test_an_edited_run_is_named_beside_the_error(cli, here):
     path = run_in(here / "p") / "pilot-summary.md"
     path.write_text(path.read_text() + "x")
     facts = said(cli("analyze.py", "--verify", "p", "--json"))
-    assert facts["exit_code"] == 2 and "1 of 1 runs" in facts["error"]
+    assert facts["exit_code"] == 2 and "1 of 1 folders" in facts["error"]
     assert "pilot-summary.md" in facts["runs"][0]["problems"][0]
 
 

@@ -46,6 +46,7 @@ from common.cluster import mapped
 from common.instrument import Simulated, headline
 from common.rng import SeededRandom
 from common.runs import check_run_id
+from common.shape import check, several
 from common.verify import find_runs
 
 ROOT = Path(__file__).resolve().parent
@@ -111,8 +112,8 @@ def main(argv) -> cli.Done:
             for _, summaries in results:
                 for summary in summaries:
                     done[summary.run_id] = summary
-                    if summary.code:
-                        stops.setdefault(summary.note, summary.code)
+                    if summary.exit_code:
+                        stops.setdefault(summary.note, summary.exit_code)
                     if not args.json and summary.figures:
                         say(summary, len(done), len(runs))
                 if INTERRUPTED in stops.values():
@@ -148,15 +149,10 @@ def flags_over(args) -> dict:
 def seeds_given(args) -> list[int] | None:
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
-    seeds = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
-    if seeds is None:
-        return None
-    if not seeds or not all(s.isascii() and s.isdigit() and len(s) <= 18 for s in seeds):
-        raise UsageError(f"--seeds: {(args.seeds or str(args.seed))[:60]!r} must be whole numbers "
-                         "from 0, such as 1,2,3, of at most 18 digits")
-    if len(set(map(int, seeds))) < len(seeds):
-        raise UsageError(f"--seeds: {args.seeds!r} names one seed twice")
-    return list(map(int, seeds))
+    texts = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
+    return None if texts is None else check(several(c.SEED), [
+        int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else text
+        for text in texts], "--seeds")
 
 
 def runs_of(plan, settings, models, seeds, bulletins):
@@ -291,7 +287,8 @@ def announce(setup, runs, domains) -> None:
 
 def say(summary, count, total) -> None:
     """A run of several is progress, one alone is what the command was for."""
-    what = MEANING[summary.code] if summary.code else summary.note or MEANING[COMPLETE]
+    what = (MEANING[summary.exit_code] if summary.exit_code else
+            summary.note or MEANING[COMPLETE])
     line = f"{summary.run}: {what}" + " · SIMULATED" * summary.simulated
     if total > 1:
         print(f"[{count}/{total}] {line}", file=sys.stderr, flush=True)
@@ -304,7 +301,7 @@ def say(summary, count, total) -> None:
 def report(args, runs, done, stops) -> cli.Done:
     """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
     code = next((c for c in GRAVEST_FIRST if c in stops.values()), COMPLETE)
-    facts = {"plan": args.plan, "runs": [facts_of(done[run.run_id]) for run in runs
+    facts = {"plan": args.plan, "runs": [done[run.run_id]._asdict() for run in runs
                                          if run.run_id in done]}
     places = list(dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
                                 for run in runs))
@@ -322,11 +319,6 @@ def analysis(folders) -> tuple[str, str]:
     target, _, out = write_analysis(study, places(study, None))
     cli.note(noticed(out))
     return out["claims"]["headline"], gist(out, target)
-
-
-def facts_of(summary) -> dict:
-    facts = summary._asdict()
-    return facts | {"exit_code": facts.pop("code")}
 
 
 if __name__ == "__main__":

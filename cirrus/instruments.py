@@ -249,27 +249,24 @@ class Summary(NamedTuple):
 
     run: str
     run_id: str
-    code: int
+    exit_code: int
     note: str                      # why it ended, "" where it is complete
     simulated: bool
     figures: dict[str, Any]
 
 
-def identity(job: Job, run: Run, domain: Domain) -> dict[str, Any]:
-    """What makes two runs the same study; limits, prices and concurrency do not."""
+def origin_of(job: Job, run: Run) -> Origin:
+    """Where a run goes, and what makes two runs the same study: limits, prices and concurrency do
+    not, the hash of a preregistration in its plan's folder does."""
+    folder, domain = Path(job.out) / run.folder, domain_of(run.config["domain"], job.prompts)
+    registered = run.folder and (folder / PREREG).is_file()
     study = {"config": run.config, "prompts": dict(domain.files), "provider": "simulated",
-             "prereg_sha256": prereg_hash(Path(job.out) / run.folder) if run.folder else None}
+             "prereg_sha256": sha256(read_bytes(folder / PREREG)) if registered else None}
     if not job.choice.simulated:
         pin = job.settings.terms.pin
         study |= {"provider": public_address(job.choice.address),
                   "routing": dict(job.settings.routing), **({"pin": pin} if pin else {})}
-    return study
-
-
-def prereg_hash(folder: Path) -> str | None:
-    """The hash of the preregistration in a plan's folder, None where there is none."""
-    path = folder / PREREG
-    return sha256(read_bytes(path)) if path.is_file() else None
+    return Origin(folder / run.run_id, study, domain.texts)
 
 
 def attempt(job: Job) -> list[Summary]:
@@ -278,7 +275,7 @@ def attempt(job: Job) -> list[Summary]:
     choice = job.choice._replace(key="" if job.choice.simulated else cli.api_key())
     try:
         use(job.prompts)
-        origins = [_origin(job, run) for run in job.runs]
+        origins = [origin_of(job, run) for run in job.runs]
         ended = instrument.conduct(
             [instrument.Run(origin, tournament(origin)) for origin in origins], choice,
             job.settings._replace(respondents=RESPONDENTS))
@@ -297,11 +294,6 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
         if path.parent.is_dir() and not (path.is_file() and path.read_bytes() == content):
             sweep(path.parent, path.name)
             write_atomic(path, content)
-
-
-def _origin(job: Job, run: Run) -> Origin:
-    domain = domain_of(run.config["domain"], job.prompts)
-    return Origin(Path(job.out) / run.folder / run.run_id, identity(job, run, domain), domain.texts)
 
 
 def _summary(ended: Ended) -> Summary:

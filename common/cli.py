@@ -123,7 +123,7 @@ def names(text: str | None) -> list[str] | None:
     if text is None:
         return None
     if any("\ud800" <= c <= "\udfff" for c in text):
-        raise UsageError(f"{ascii(text)[:60]}: not UTF-8; no server knows a name of such bytes")
+        raise UsageError(f"{text[:60]!a}: not UTF-8; no server knows a name of such bytes")
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

@@ -74,7 +74,8 @@ def public_address(url: str) -> str:
 
 def redacted(text: str, key: str) -> str:
     """`text` with [key] in the place of `key`, however a server spells it: it must reach no file
-    and no line. Whoever cuts a text cuts it afterwards: half a key is no longer found."""
+    and no line. Whoever cuts a text cuts it afterwards; of a key that was cut before, its first
+    characters are found: twelve anywhere, six where a quotation or the text ends."""
     return _spelled(key).sub("[key]", text) if len(key) >= SHORTEST_KEY else text
 
 
@@ -85,10 +86,19 @@ def _spelled(key: str) -> re.Pattern[str]:
     coded = [base64.b64encode(b"\0" * n + key.encode()).decode().rstrip("=") for n in range(3)]
     coded = [text[-(-8 * n // 6):-1] for n, text in enumerate(coded)]
     forms = [_letters(key), *(_letters(text) + r"(?:[\w+/=-]|%(?:25)*3D)*+" for text in coded)]
+    forms += [_begun(key, SHORTEST_KEY) + r"(?=['\"…]|\Z)", _begun(key, 2 * SHORTEST_KEY)]
     return re.compile("|".join(forms), re.IGNORECASE | re.ASCII)
 
 
 HTML_NAMES = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt"}
+
+
+def _begun(key: str, least: int) -> str:
+    """A pattern of a key's first letters, `least` of them or more."""
+    more = ""
+    for letter in reversed(key[least:]):
+        more = f"(?:{_letter(letter)}{more})?"
+    return _letters(key[:least]) + more
 
 
 BACKSLASH, SEMICOLON = r"(?:\\|%(?:25)*5c)", "(?:;|%(?:25)*3b)"

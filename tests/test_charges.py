@@ -168,6 +168,12 @@ def test_a_surprise_below_the_limit_raises_what_is_reserved_and_the_run_goes_on(
         assert run.budget.worst_case(asked, PRICE) == pytest.approx(usd * WORST)
 
 
+def test_the_next_start_reserves_what_the_dearest_answer_of_earlier_ones_did_cost(tmp_path):
+    conducted(tmp_path / "r", World(lasting(later(3, 0.5, 6))), blocks(2), 200 * WORST)
+    again = conducted(tmp_path / "r", World(), blocks(2), 200 * WORST)
+    assert again.asked == [] and again.budget.worst_case(ASKED, PRICE) == pytest.approx(6 * WORST)
+
+
 # What is charged: (answer, its cost, dollars charged of $0.5 reserved, whether a price is known).
 # completion(): 10 tokens in, 2 out, at 1 and 4 dollars a million
 KEY, BY_TOKENS = ("decision", "m"), 18e-6

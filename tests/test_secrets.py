@@ -134,3 +134,31 @@ def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, befor
 def test_what_stands_beside_it_stays(name, key):
     said = redacted(f'{{"a": "x {SPELLINGS[name](key)}", "b": "y\\n"}}', key)
     assert "[key]" in said and said.endswith('", "b": "y\\n"}')
+
+
+def test_what_was_cut_before_it_came_is_found():
+    for length in range(6, len(PLAIN) + 1):
+        for spell in (str, percent, every("%{:02X}"), every("\\u{:04x}")):
+            assert redacted(f'"{spell(PLAIN[:length])}…"', PLAIN) == '"[key]…"'
+        cut = redacted(f"it is {PLAIN[:length]}, cut", PLAIN)
+        assert cut == ("it is [key], cut" if length > 11 else f"it is {PLAIN[:length]}, cut")
+
+
+@pytest.mark.parametrize("place", ["unknown key", "value", "model", "prompts", "run id"])
+def test_nor_does_a_key_that_a_user_put_into_a_wrong_place(cli, tmp_path, place):
+    for before in range(0, 60, 6):
+        word = "w" * before + PLAIN
+        config = {"unknown key": {word: 1}, "value": {"effort": word}}.get(place, {})
+        (tmp_path / "c.json").write_text(json.dumps(config))
+        flags = {"model": ["--models", word + "\udcff"], "prompts": ["--prompts", word],
+                 "run id": ["--run-id", word + "/"]}.get(place, [])
+        done = cli("run_pilot.py", "--config", "c.json", "--dry-run", *flags, key=PLAIN)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+        assert not left_of(PLAIN, done.stderr)
+
+
+def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
+    for text in ("\\" * 200_000, "s" + "\\" * 200_000, "%25" * 60_000, "s&amp;" * 30_000,
+                 "s%" + "25" * 60_000, "&#" + "0" * 100_000):
+        assert redacted(text, KEY) == redacted(text, PLAIN) == text
+    assert redacted("an EMPTY key", "EMPTY") == "an EMPTY key"

@@ -29,6 +29,7 @@ from common.instrument import (
 )
 from common.journal import JOURNALS, Answers, Known, begins, journal_file
 from common.runs import PROMPTS, Origin, code_hashes, flat, kept_prompts, read_manifest, work
+from common.shape import shown
 from common.wire import Model, Upstream
 
 NO_RUN = "no run here (no manifest.json); give a run's folder, or a folder of runs"
@@ -159,7 +160,6 @@ def _judged(folder: Folder, readers: Sequence[Reader], notes: Sequence[str], mar
                                                                       files[name])]
     if marked:
         problems += [f"{name}: does not follow from the journal; remove it" for name in stray]
-        problems += [] if contents or problems else ["nothing that can be derived again"]
     if contents or problems:
         first = contents[0].verdict if contents else Verdict(str(folder.path), "folder")
         yield first._replace(
@@ -190,12 +190,8 @@ def _differing(expected: Mapping, found: Mapping) -> list[str]:
     keys = [key for key in sorted(want.keys() | have.keys(), key=lambda key: (
                 key.startswith("files."), key))  # what other lines name comes last
             if canonical_json(want.get(key)) != canonical_json(have.get(key))]
-    return [f"manifest.json: {key}: expected {_short(want.get(key))}, found "
-            f"{_short(have.get(key))}" for key in keys[:SHOWN_PROBLEMS]]
-
-
-def _short(value: Any) -> str:
-    return canonical_json(value)[:120]
+    return [f"manifest.json: {key}: expected {shown(want.get(key))}, found "
+            f"{shown(have.get(key))}" for key in keys[:SHOWN_PROBLEMS]]
 
 
 def first_difference(expected: bytes, found: bytes) -> str:
@@ -332,7 +328,7 @@ def _registration(folder: Path, manifest: Mapping) -> Iterator[str]:
 
 def _changed_code(manifest: Mapping) -> list[str]:
     now, then = code_hashes(), manifest["unproven"]["code"]
-    changed = [name for name in sorted(then) if now.get(name) != then[name]]
+    changed = [name for name in then if now.get(name) != then[name]]
     return [f"{len(changed)} code files changed since the run, such as {changed[0]}"
             ] if changed else []
 

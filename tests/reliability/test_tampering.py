@@ -512,6 +512,12 @@ def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key
     assert done.returncode == 0 and re.search(rf"; unproven: .*\b{key}\b", done.stdout), done.stdout
 
 
+def test_the_code_of_a_run_is_named_by_the_hashes_of_its_files(study):
+    code = json.loads(read(study("pilot") / "manifest.json"))["unproven"]["code"]
+    assert {"analyze.py", "common/runs.py", "cirrus/reports/pilot.py"} < code.keys()
+    assert all(sha256((ROOT / name).read_bytes()) == digest for name, digest in code.items())
+
+
 # --- what is said of a folder --------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", FILES)
@@ -575,7 +581,8 @@ def test_analysis_and_index_end_in_words_whatever_a_file_holds(study, tmp_path, 
 
 # --- drawn mechanically --------------------------------------------------------------------------
 
-JSONS = [("pilot", "manifest.json"), ("pilot", "pilot-analysis.json"), ("pilot", "prompts.json"),
+JSONS = [("plans", "cvd-S.low*/manifest.json"), ("plans", "cvd-S.high*/acausal_manifest.json"),
+         ("pilot", "manifest.json"), ("pilot", "pilot-analysis.json"), ("pilot", "prompts.json"),
          ("plans", "plan.json"), ("plans", "prereg.json"), ("plans", "acausal-analysis.json"),
          ("urrp", "manifest.json"), ("urrp", "urrp-analysis.json"), ("counts", "calibration.json")]
 

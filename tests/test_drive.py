@@ -127,6 +127,13 @@ def test_the_pauses_have_full_jitter_below_one_two_and_four_seconds(drive):
         assert max(pauses) <= most + 0.25 and min(pauses) < 0.25 * most < 0.75 * most < max(pauses)
 
 
+def test_a_retry_goes_when_it_is_due(drive):
+    world = World(scripted({"a": [failure(500)] * 3}, seconds=0.0))
+    world.jitter = lambda low, most: low + most / 8
+    run = drive("a", world=world)
+    assert gaps(times(run, "a")) == pytest.approx([0.125, 0.25, 0.5], abs=0.003)
+
+
 def test_after_three_retries_it_is_a_provider_error_with_the_last_words(drive):
     run = drive("ab", {"a": [failure(500, "melted")] * 4})
     lines = [json.loads(line) for line in run.path.read_text().splitlines()]

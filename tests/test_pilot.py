@@ -211,7 +211,11 @@ def test_lost_and_edited_files_are_derived_from_the_journal_without_key_or_serve
 
 def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
     double.script(faults=[{"fault": "401", "skip": 10}])
-    assert cli(PILOT, *LIVE, "--base-url", double.url, "--concurrency", 1).returncode == 5
+    stopped = cli(PILOT, *LIVE, "--base-url", double.url, "--concurrency", 1)
+    assert stopped.returncode == 5
+    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
+    assert (why := manifest["unproven"]["ended_by"]) and why in stopped.stderr
+    assert cli("analyze.py", "--verify", "o").returncode == 3
     first = double.ledger()["billed_usd"]
     double.script()
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0

@@ -4,6 +4,7 @@ Each attack was written before the code that finds it was read. `FOUND` ends wit
 line that names a file; `UNFINDABLE` passes, and the success line says so.
 """
 
+import csv
 import gzip
 import io
 import json
@@ -516,6 +517,40 @@ def test_the_code_of_a_run_is_named_by_the_hashes_of_its_files(study):
     code = json.loads(read(study("pilot") / "manifest.json"))["unproven"]["code"]
     assert {"analyze.py", "common/runs.py", "cirrus/reports/pilot.py"} < code.keys()
     assert all(sha256((ROOT / name).read_bytes()) == digest for name, digest in code.items())
+
+
+# --- what people filled in -----------------------------------------------------------------------
+
+def filled(sheet, to, **cells):
+    """A sheet that somebody has filled: `cells` in every row."""
+    with open(sheet, encoding="utf-8-sig", newline="") as file:
+        rows = [row | cells for row in csv.DictReader(file)]
+    with open(to, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_an_imported_sheet_is_allowed_as_it_was_imported(study, tmp_path):
+    plan, urrp = study("plans"), study("urrp")
+    trials, labels = urrp / "urrp_runs.jsonl", urrp / "labels.csv"
+    ended(tmp_path, "analyze.py", plan, "--export-ratings", "r.csv")
+    filled(tmp_path / "r.csv", tmp_path / "anna.csv", rater="anna", acausal="yes")
+    ended(tmp_path, "analyze.py", plan, "--import-ratings", "anna.csv")
+    ended(tmp_path, "urrp_analyze.py", trials, "--export-labels", "l.csv", "--sample", 5)
+    filled(tmp_path / "l.csv", labels, label="OTHER")
+    ended(tmp_path, "urrp_analyze.py", trials, "--import-labels", labels, "--json",
+          urrp / "urrp-analysis.json", "--html", urrp / "report.html")
+    for folder, sheet in ((plan, find(plan, "ratings/*.json")), (urrp, labels)):
+        done = verified(folder, tmp_path)
+        assert done.returncode == 0, done.stdout
+        assert f"; unproven: {'code' if folder == urrp else 'prereg'}" in done.stdout
+        assert sheet.name in done.stdout
+        sheet.write_bytes(sheet.read_bytes().replace(b"true", b"false").replace(
+            b"OTHER", b"DENIAL"))
+        assert verified(folder, tmp_path).returncode == 2
+        sheet.unlink()
+        assert verified(folder, tmp_path).returncode == 2
 
 
 # --- what is said of a folder --------------------------------------------------------------------

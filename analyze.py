@@ -247,10 +247,12 @@ def verify_all(args) -> cli.Done:
             if not args.json:
                 lines = [sentence(verdict), *verdict.problems[1:]]
                 print("\n".join(map(cli.printable, lines)), flush=True)
-                for note in verdict.notes:
-                    print(cli.printable(f"note: {verdict.run}: {note}"), file=sys.stderr)
     if not verdicts:
         raise UsageError(f"{args.runs[0]}: {NO_RUN}")
+    for note in dict.fromkeys(note for verdict in verdicts for note in verdict.notes):
+        runs = [verdict.run for verdict in verdicts if note in verdict.notes]
+        more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
+        print(cli.printable(f"note: {runs[0]}{more}: {note}"), file=sys.stderr)
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
     if failed:

@@ -127,7 +127,7 @@ def _listed(path: Path) -> tuple[dict[str, None], list[str], list[str], list[str
             elif MARKS & (held := set(os.listdir(entry.path))):
                 inner.append(name)
             elif FOREIGN in held:
-                notes.append(f"{name}: a run of pdbench, which `pdbench verify` checks")
+                notes.append(f"{name}: a run of pdbench, which `pdbench aggregate` checks")
             else:
                 walk(name)
     if not path.is_dir():
@@ -329,8 +329,7 @@ def _registration(folder: Path, manifest: Mapping) -> Iterator[str]:
 def _changed_code(manifest: Mapping) -> list[str]:
     now, then = code_hashes(), manifest["unproven"]["code"]
     changed = [name for name in then if now.get(name) != then[name]]
-    return [f"{len(changed)} code files changed since the run, such as {changed[0]}"
-            ] if changed else []
+    return ["the project's code has changed since the run"] if changed else []
 
 
 # --- against what was published -----------------------------------------------------------------

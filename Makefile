@@ -69,7 +69,7 @@ calibrate:  ## respondents whose behaviour is known: what is said of them (ARGS=
 	@$(PYTHON) calibrate.py $(if $(SEED),--seed $(SEED)) $(or $(ARGS),--reps 20 --jobs 2)
 
 report:  ## results/index.html: every run with its state, headline and link
-	@$(PYTHON) analyze.py --index results $(wildcard urrp_runs.jsonl) $(wildcard pd-agents/data)
+	@$(PYTHON) analyze.py --index results
 
 verify:  ## check every run in results/ against its journal, byte for byte
 	@$(PYTHON) analyze.py --verify $(or $(RUNS),results)

@@ -213,7 +213,8 @@ def listed(folder) -> Content | None:
         return None
     page = index(entries([folder.path], HEADLINES), folder.path, VERSION)
     return Content(Verdict(str(folder.path), "index"), {
-        name: text.encode() for name, text in pages(page, "index.html").items()})
+        name: text.encode() for name, text in pages(page, "index.html").items()},
+        advice=f"; changed or out of date: analyze.py --index {folder.path} writes it anew")
 
 
 READERS = [runs(INSTRUMENTS), study.content, report.content, calibration.content, listed]
@@ -245,8 +246,9 @@ def verify_all(args) -> cli.Done:
         for found in verify(path, READERS):
             verdicts.append(verdict := expected_head(found, heads))
             if not args.json:
-                lines = [sentence(verdict), *verdict.problems[1:]]
-                print("\n".join(map(cli.printable, lines)), flush=True)
+                for line in (sentence(verdict), *verdict.problems[1:]):
+                    # A file's name may hold a line break: each fault stays one line.
+                    print(cli.printable(line).replace("\n", " "), flush=True)
     if not verdicts:
         raise UsageError(f"{args.runs[0]}: {NO_RUN}")
     for note in dict.fromkeys(note for verdict in verdicts for note in verdict.notes):

@@ -4,7 +4,6 @@
     INSTRUMENTS["pilot"](origin)                       # the same, by the manifest's `artifact`
 """
 
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -206,6 +206,9 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
         _say(choice, settings, drive, calls)
     chains = [instrument.chains() for instrument in instruments]
     ending = drive.run(in_turns(chains, settings.seed))
+    if limit is not None and budget.spent > limit:
+        print(f"note: ${budget.spent:.6f} was charged, more than the limit ${limit:g}: a server "
+              "charged more than it was told it may", file=sys.stderr)
     for run in folders if not drive.flying else ():
         run.inflight.clear()
     if progress:

@@ -70,11 +70,12 @@ class Folder(NamedTuple):
 
 class Content(NamedTuple):
     """What a folder must hold: `files` by content, and what these follow from, `given` by name.
-    `verdict`: what else is to be said."""
+    `verdict`: what else is to be said; `advice`: what writes the files anew."""
 
     verdict: Verdict
     files: Mapping[str, bytes]
     given: Collection[str] = ()
+    advice: str = ""
 
 
 # What must lie in a folder; None where it is of another kind, UsageError where it is damaged.
@@ -156,8 +157,9 @@ def _judged(folder: Folder, readers: Sequence[Reader], notes: Sequence[str], mar
     given = {name for content in contents for name in content.given}
     stray = sorted(folder.names - files.keys() - given) if contents else []
     problems += [line for content in contents for line in content.verdict.problems]
-    problems += [line for name in sorted(files) for line in _compared(folder.path, name,
-                                                                      files[name])]
+    advice = {name: content.advice for content in contents for name in content.files}
+    problems += [line + advice[name] for name in sorted(files)
+                 for line in _compared(folder.path, name, files[name])]
     if marked:
         problems += [f"{name}: does not follow from the journal; remove it" for name in stray]
     if contents or problems:
@@ -334,8 +336,9 @@ def _changed_code(manifest: Mapping) -> list[str]:
 
 # --- against what was published -----------------------------------------------------------------
 
-WHOLE = ("a journal that was forged as a whole follows from itself: publish root and head before, "
-         "compare with --expect-head")
+WHOLE = ("times, latencies, headers, words of errors and the order in a journal; a journal that "
+         "was forged as a whole follows from itself: publish root and head before, compare with "
+         "--expect-head")
 
 
 def expected_head(verdict: Verdict, heads: Collection[str]) -> Verdict:

@@ -152,3 +152,11 @@ def test_the_limit_holds_over_any_number_of_kills(shell, double, tmp_path, share
     last = shell("run_pilot.py", *flags, "--limit-usd", limit)
     assert last.returncode in (0, 4)
     assert double.ledger()["billed_usd"] <= limit + FUZZ
+
+
+def test_a_server_that_charged_more_than_it_told_is_named_with_the_sum(cli, double):
+    double.script(dearer=1000)
+    run = cli("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.05)
+    billed = double.ledger()["billed_usd"]
+    assert billed > 0.05 and f"note: ${billed:.6f} was charged, more than the limit" in run.stderr
+    assert run.returncode == 4

@@ -246,7 +246,8 @@ def test_what_a_higher_word_lacks_is_named_with_its_figure(lacks, change, why):
     ({}, "Anything beyond 10 bulletins of one domain, one-shot decisions, decided on the first "
          "line, default effort.", True),
     ({"design": {"reason": "first", "reasoning_effort": "low"}},
-     "considerations written first, low.", True), ({}, "two rivals averaged", True)])
+     "considerations written first, low.", True), ({}, "two rivals averaged", True),
+    ({}, "29 of 48 respondents without the mechanism got it", True)])
 def test_what_a_mechanism_study_may_not_say(given, words, said):
     lines = list(mechanism._may_not(study(part(), **given)))
     assert any(words in line for line in lines) is said

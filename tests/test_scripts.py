@@ -26,6 +26,15 @@ def test_a_pilot_is_finished_once_and_its_files_follow_from_its_journal(cli):
     assert cli("analyze.py", "--verify", "pilots").returncode == 0
 
 
+def test_a_table_of_runs_is_verified_and_says_what_writes_it_anew(cli):
+    cli("run_pilot.py", *PILOT)
+    assert cli("analyze.py", "--index", "pilots").returncode == 0
+    assert cli("analyze.py", "--verify", "pilots").returncode == 0
+    cli("run_pilot.py", *PILOT, "--seed", "2")
+    late = cli("analyze.py", "--verify", "pilots")
+    assert late.returncode == 2 and "analyze.py --index pilots writes it anew" in late.stdout
+
+
 def test_a_dry_run_writes_nothing(cli, tmp_path):
     done = cli("run_pilot.py", *PILOT, "--dry-run")
     assert done.returncode == 0 and list(tmp_path.iterdir()) == []

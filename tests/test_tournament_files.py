@@ -1,7 +1,6 @@
 """Derived files of a tournament small enough to work out by hand, and the table of their shapes."""
 
 import json
-import runpy
 from collections import Counter
 
 import pytest
@@ -172,8 +171,3 @@ def test_values_on_either_side_of_what_a_field_may_hold(path, good, bad):
     ("manifest.json", False), ("round_1_games.json.bak", False), ("round_x_games.json", False)])
 def test_a_derived_file_is_known_by_its_name(name, shaped):
     assert (games.kind_of(name) is not None) == shaped
-
-
-def test_the_module_prints_what_each_field_holds(capsys):
-    runpy.run_path(games.__file__, run_name="__main__")
-    assert capsys.readouterr().out == games.prose()

@@ -4,9 +4,8 @@
 
 Same replies, same bytes, on any Python and at any concurrency: nothing here looks at the clock,
 at the order in which replies came, or at where the files go. The shape of every file is one table,
-checked on writing and on reading: `python3 -m cirrus.judge.games` prints it.
+checked on writing and on reading; each field there has its meaning beside it.
 """
-
 
 import json
 import math
@@ -461,26 +460,3 @@ def load(path: Path) -> Any:
     except ValueError as error:
         raise UsageError(f"{path}: not JSON ({error}); restore it from a copy") from None
     return check(Path(path).name, value, str(path))
-
-
-# --- in prose ----------------------------------------------------------------------------------
-
-def prose() -> str:
-    """The table as Markdown: one section a file, one row a field."""
-    parts = []
-    for name, (kind, says) in ARTIFACTS.items():
-        parts += [f"## `{name}`\n", says + "\n", "| field | kind | meaning |", "|---|---|---|"]
-        parts += [f"| `{path}` | {words.replace('|', '/')} | {text} |"
-                  for path, words, text in _rows(kind, "")]
-        parts.append("")
-    return "\n".join(parts)
-
-
-def _rows(kind: Kind, prefix: str):
-    for name, field in (kind.fields or {}).items():
-        yield f"{prefix}{name}", field.kind.words, field.says
-        yield from _rows(field.kind, f"{prefix}{name}.")
-
-
-if __name__ == "__main__":
-    print(prose(), end="")

@@ -4,7 +4,6 @@
     terminal(document(out))     the answer
 """
 
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -535,7 +534,8 @@ def content(folder: Folder) -> Content | None:
         made, given = made | derived, given | out.get("imported", {}).keys()
     return Content(Verdict(str(folder.path), "study",
                            simulated=all(run.simulated for run in runs.values()),
-                           problems=problems, unproven=sorted(given)), made, given)
+                           problems=problems, unproven=sorted(given)), made, given,
+                   f"; changed or out of date: analyze.py {folder.path} writes it anew")
 
 
 def _json(path: Path, kind: Kind) -> Any:

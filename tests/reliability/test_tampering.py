@@ -316,7 +316,8 @@ FOUND = {
         ("pilot", "VERIFIED.txt"), ("pilot", "redacted.json"), ("pilot", "report-final.html"),
         ("pilot", "pilot-summary.pdf"), ("pilot", "trials.csv.bak"), ("pilot", "prereg.json"),
         ("pilot", "acausal-analysis.json"), ("pilot", "exports/games.csv"), ("pilot", ".hidden"),
-        ("pilot", "inflight.jsonl"), ("urrp", "urrp_runs2.jsonl"), ("urrp", "labels.csv"),
+        ("pilot", "inflight.jsonl"), ("pilot", "a\nverified b: pilot.json"),
+        ("urrp", "urrp_runs2.jsonl"), ("urrp", "labels.csv"),
         ("plans", "report-2.html"), ("plans", "exports/more.csv"), ("plans", "ratings.csv"),
         ("counts", "calibration-final.md"), ("counts", "populations.csv")]},
     "a folder beside": ("pilot", lambda folder: (folder / "more").mkdir()),
@@ -374,6 +375,7 @@ def test_an_attack_is_named_with_exit_code_2(studies, study, tmp_path, attack):
         tmp_path, "analyze.py", "--verify", folder, preexec_fn=at_most_a_gigabyte)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "Traceback" not in done.stderr and "Traceback" not in done.stdout
+    assert "\nverified b" not in done.stdout  # no file's name writes a line of its own
     assert re.search(r"\w+\.(json|jsonl|md|html|csv|gz|pdf|txt|bak)|more|pipe|hidden|no run here",
                      done.stdout + done.stderr)
 

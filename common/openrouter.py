@@ -75,8 +75,14 @@ def public_address(url: str) -> str:
 def redacted(text: str, key: str) -> str:
     """`text` with [key] in the place of `key`, however a server spells it: it must reach no file
     and no line. Whoever cuts a text cuts it afterwards; of a key that was cut before, its first
-    characters are found: twelve anywhere, six where a quotation or the text ends."""
-    return _spelled(key).sub("[key]", text) if len(key) >= SHORTEST_KEY else text
+    characters are found: twelve anywhere, six where a quotation or the text ends; and its last
+    twelve or more, where they stand as they are."""
+    if len(key) < SHORTEST_KEY:
+        return text
+    text = _spelled(key).sub("[key]", text)
+    for at in range(1, len(key) - 2 * SHORTEST_KEY + 1):
+        text = text.replace(key[at:], "[key]")
+    return text
 
 
 @cache

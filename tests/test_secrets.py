@@ -162,3 +162,9 @@ def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
                  "s%" + "25" * 60_000, "&#" + "0" * 100_000):
         assert redacted(text, KEY) == redacted(text, PLAIN) == text
     assert redacted("an EMPTY key", "EMPTY") == "an EMPTY key"
+
+
+@pytest.mark.parametrize("left", [12, 13, 20, len(KEY) - 1])
+def test_a_key_without_its_beginning_is_hidden_too(left):
+    said = redacted(f"masked as {KEY[-left:]}.", KEY)
+    assert said == "masked as [key]."

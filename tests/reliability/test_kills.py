@@ -64,7 +64,7 @@ KINDS = {
     "pilot": Kind(0.3, ("run_pilot.py", "--models", "double/a,double/b", "--runs", "6",
                         "--concurrency", "8"), 8, faults=tuple(FAILURES)),
     "urrp": Kind(0.25, ("urrp_run.py", "--models", "double/a", "--pilot", "--trials", "2",
-                        "--concurrency", "6"), 6, brief=("deriving",)),
+                        "--concurrency", "6"), 6, brief=("deriving", "writing")),
     "plan": Kind(0.3, (*PLAN, "--models", "double/a", "--config", "live.json",
                        "--concurrency", "strategy=2,decision=8"), 10),
     "simulated plan": Kind(0.15, PLAN, 0, live=False, brief=("pre-flight",)),

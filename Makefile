@@ -23,7 +23,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify check test lint local-model bundle vendor bench clean
+.PHONY: missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify examples check test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -73,6 +73,16 @@ report:  ## results/index.html: every run with its state, headline and link
 
 verify:  ## check every run in results/ against its journal, byte for byte
 	@$(PYTHON) analyze.py --verify $(or $(RUNS),results)
+
+# The mechanism study and the calibration keep the prompts that they were made with.
+examples:  ## results/examples/confirmatory again, SIMULATED, with the prompts of today
+	@rm -rf dist/examples && mkdir -p dist/examples
+	@echo '{"games_per_pair": 1}' > dist/examples/config.json
+	@$(PYTHON) run_tournament.py --plan confirmatory --provider simulated --models superrational \
+		--agents 6 --rounds 8 --config dist/examples/config.json --out dist/examples
+	@rm -rf results/examples/confirmatory
+	@mv dist/examples/confirmatory-s42* results/examples/confirmatory
+	@$(PYTHON) analyze.py results/examples/confirmatory
 
 local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: compiles, 5 to 15 min)
 	@echo "serving smollm2-135m on http://127.0.0.1:$(PORT)/v1 until Ctrl-C"

@@ -34,7 +34,7 @@ KINDS = options(**c.ASKED, sample=whole(1, 1_000_000), temperature=c.TEMPERATURE
                 concurrency=options(rating=c.CALLS))
 EXAMPLES = """  python3 adjudicate.py results/acausal/confirmatory-s42 --dry-run
   python3 adjudicate.py results/acausal/confirmatory-s42 --sample 50
-  python3 adjudicate.py results/acausal/confirmatory-s42 --models openai/gpt-5-nano,google/…"""
+  python3 adjudicate.py results/acausal/confirmatory-s42 --models A,B"""
 
 
 def arguments(argv):
@@ -56,7 +56,11 @@ def main(argv) -> cli.Done:
                          "models, such as A,B")
     texts = codebook_texts(args.prompts)
     codebook(*texts.values())  # a fault in it is told before anything is asked
-    study = read_study(tournaments(args.runs))
+    runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
+    if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:
+        raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
+                         "runs of run_tournament.py")
+    study = read_study(runs)
     folder = places(study, args.out)[0] / setup.run_id("adjudication", design, {})
     origin = setup.origin(folder, design, texts)
     origin = origin._replace(identity=origin.identity | {"policies": sources(study, folder)})
@@ -67,15 +71,6 @@ def main(argv) -> cli.Done:
             f"design: {len(items)} of {every} different policies × {len(design['models'])} raters",
             f"raters: {', '.join(design['models'])}", f"would write {folder}"])),
         lambda ended: report(args, ended))
-
-
-def tournaments(paths):
-    """The runs below `paths`; UsageError where one is of another study."""
-    runs = without_ratings({run: open_run(run) for run in find_runs(paths)})
-    if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:
-        raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
-                         "runs of run_tournament.py")
-    return runs
 
 
 def report(args, ended) -> cli.Done:

@@ -26,7 +26,7 @@ from cirrus.markers import ratings
 from cirrus.reports import calibration, pilot, study
 from cirrus.reports.study import gist, noticed, write_analysis
 from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
-from common.artifacts import csv_line, write_atomic
+from common.artifacts import csv_line, json_file, write_atomic
 from common.runs import rewrite
 from common.verify import (
     NO_RUN,
@@ -53,9 +53,9 @@ INSTRUMENTS = {**instruments.INSTRUMENTS, "urrp": collect.instrument}
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
   python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
-  python3 analyze.py --verify results                    every run below this folder
-  python3 analyze.py --index results                     results/index.html: a table of them
-  python3 analyze.py results/acausal/confirmatory-s42 --export-ratings sheet.csv --sample 60
+  python3 analyze.py --verify results         every run below this folder
+  python3 analyze.py --index results          results/index.html: their table
+  python3 analyze.py results/acausal/confirmatory-s42 --export-ratings sheet.csv
   python3 analyze.py results/acausal/confirmatory-s42 --import-ratings anna.csv"""
 
 
@@ -162,14 +162,10 @@ def analyse_pilots(args, runs) -> cli.Done:
         raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
     said = []
     for run, manifest in runs.items():
-        ((files, _), again), target = derive_again(run, INSTRUMENTS), run
+        (files, again), target = derive_again(run, INSTRUMENTS), run
         if args.out:
             target = Path(args.out) / run.name
-            target.mkdir(parents=True, exist_ok=True)
-            for name, data in files.items():
-                write_atomic(target / name, data)
-        else:
-            rewrite(run, files, again)
+        rewrite(target, files if args.out else {**files, "manifest.json": json_file(again)})
         said.append({"run": str(run), "written": str(target), "files": sorted(files),
                      "state": manifest["state"],
                      "simulated": manifest["identity"]["provider"] == "simulated"})
@@ -213,7 +209,7 @@ def listed(folder) -> Content | None:
         return None
     page = index(entries([folder.path], HEADLINES), folder.path, VERSION)
     return Content(Verdict(str(folder.path), "index"), {
-        name: text.encode() for name, text in pages(page, "index.html").items()},
+        name: text.encode() for name, text in pages(page, "index.html").items()}, inner=None,
         advice=f"; changed or out of date: analyze.py --index {folder.path} writes it anew")
 
 
@@ -246,22 +242,20 @@ def verify_all(args) -> cli.Done:
         for found in verify(path, READERS):
             verdicts.append(verdict := expected_head(found, heads))
             if not args.json:
-                for line in (sentence(verdict), *verdict.problems[1:]):
-                    # A file's name may hold a line break: each fault stays one line.
-                    print(cli.printable(line).replace("\n", " "), flush=True)
+                print(cli.printable(sentence(verdict)), flush=True)
     if not verdicts:
         raise UsageError(f"{args.runs[0]}: {NO_RUN}")
     for note in dict.fromkeys(note for verdict in verdicts for note in verdict.notes):
         runs = [verdict.run for verdict in verdicts if note in verdict.notes]
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        print(cli.printable(f"note: {runs[0]}{more}: {note}"), file=sys.stderr)
+        print(cli.wrapped(cli.printable(f"note: {runs[0]}{more}: {note}")), file=sys.stderr)
     facts = {"runs": [verdict._asdict() | {"ok": verdict.ok} for verdict in verdicts]}
     failed = sum(not verdict.ok for verdict in verdicts)
     if failed:
         return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} folders hold what does "
                         "not follow from their journals")
     if not args.json and not heads:
-        print(f"unproven: {WHOLE}", file=sys.stderr)
+        print(cli.wrapped(f"unproven: {WHOLE}"), file=sys.stderr)
     left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
     return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
 

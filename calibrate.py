@@ -21,12 +21,7 @@ from typing import Any, NamedTuple
 from cirrus.ask import pilot, probes
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import Cues, staged
-from cirrus.ask.populations import (
-    POOLS,
-    POPULATIONS,
-    earned,
-    models_of,
-)
+from cirrus.ask.populations import POOLS, POPULATIONS, earned, models_of
 from cirrus.ask.prompts import load_domain
 from cirrus.ask.respondents import decide, respondent
 from cirrus.judge import mechanism, rivals
@@ -34,12 +29,7 @@ from cirrus.judge import pilot as judge
 from cirrus.judge.verdict import verdict
 from cirrus.reports.calibration import RUNS, TITLES, derived, document, table
 from common import COMPLETE, UsageError, cli
-from common.artifacts import (
-    canonical_json,
-    sha256,
-    sweep,
-    write_atomic,
-)
+from common.artifacts import canonical_json, sha256, sweep, write_atomic
 from common.cluster import mapped
 from common.rng import SeededRandom
 from common.runs import code_hashes, lock, unlock
@@ -246,6 +236,8 @@ def rivals_of(path: str | None) -> dict[str, Respond]:
     """The RESPONDENTS of a user's file; UsageError where there are none that can be asked."""
     if path is None:
         return {}
+    if not Path(path).is_file():
+        raise UsageError(f"--rivals: {path}: no such file; give one of Python")
     try:
         found = runpy.run_path(path).get("RESPONDENTS")
     except Exception as error:   # whatever a user's file does wrong

@@ -44,10 +44,10 @@ KINDS = options(**c.ASKED, runs=whole(1, 10_000), compliance=one_of("low", "high
                 tells=one_of("standard", "ablated"), temperature=c.TEMPERATURE,
                 concurrency=options(decision=c.CALLS))
 REASONED_OUT = 480  # tokens: room for five lines and the decision
-EXAMPLES = """  python3 run_pilot.py                          simulated respondents, 160 trials
-  python3 run_pilot.py --dry-run                design, calls and cost; nothing is written
+EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 trials
+  python3 run_pilot.py --dry-run     design, calls and cost; nothing is written
   python3 run_pilot.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
-  python3 run_pilot.py --models openai/gpt-5-nano,google/gemini-2.5-flash --runs 20"""
+  python3 run_pilot.py --models openai/gpt-5-nano,google/gemini-2.5-flash"""
 
 
 def arguments(argv):
@@ -64,7 +64,8 @@ def arguments(argv):
         help="none (default): the first line decides; first: three to five lines of "
              "considerations, then the decision, a study of its own")
     add("--probes", metavar="A,B",
-        help="of a mechanism study, in conversations of their own: payoffs, beliefs, influence")
+        help="of a mechanism study, in conversations of their own: "
+             + ", ".join(PROBES))
     add("--bulletins", type=int, metavar="N",
         help="of a mechanism study, drawn by the seed (default: every main one)")
     add("--runs", type=int, metavar="N", help="runs a cell and model (default 10); of a mechanism "
@@ -77,7 +78,9 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    check(args)
+    for flag in ("probes", "bulletins"):
+        if getattr(args, flag) is not None and args.design != "mechanism":
+            raise UsageError(f"--{flag}: only --design mechanism has them")
     config, stem = DESIGNS[args.design]
     setup = c.settle(args, [CONFIG, config], KINDS,
                      c.flags(args, "runs", "compliance", "tells", "temperature"))
@@ -101,13 +104,6 @@ def main(argv) -> cli.Done:
         lambda: preview(design, domain, origin.folder)), report)
 
 
-def check(args):
-    """UsageError for flags of a mechanism study elsewhere."""
-    for flag in ("probes", "bulletins"):
-        if getattr(args, flag) is not None and args.design != "mechanism":
-            raise UsageError(f"--{flag}: only --design mechanism has them")
-
-
 def departures(args):
     """What departs from the pilot, by name: it makes another study."""
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
@@ -128,7 +124,12 @@ def probes_of(args):
 def preview(design, domain, folder):
     """What a dry run tells: facts, and lines for people."""
     models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
-    cells, chances = len(DEALT[name].cells), power(design, domain)
+    cells, chances = len(DEALT[name].cells), {}
+    if name == "mechanism" and not design.get("holdout"):
+        # How often the whole rule would call a model `correlation-sensitive`.
+        size = rivals.Size(bulletins(design, domain), runs, len(models))
+        chances = {"power": {points: rivals.power(points / 100, size)._asdict()
+                             for points in (20, 30, 40)}}
     each = f"{runs} runs" if name == "2x2" else (
         f"{bulletins(design, domain)} bulletins × {runs} blocks")
     lines = [f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
@@ -145,22 +146,10 @@ def bulletins(design, domain):
     return design.get("bulletins") or len(bulletin_pool(domain, design.get("holdout", False)))
 
 
-def power(design, domain):
-    """Of a mechanism study, how often the whole rule would call a model `correlation-sensitive`:
-    {"power": {points: share}}."""
-    if design.get("design") != "mechanism" or design.get("holdout"):
-        return {}
-    size = rivals.Size(bulletins(design, domain), design["runs"], len(design["models"]))
-    return {"power": {points: rivals.power(points / 100, size)._asdict()
-                      for points in (20, 30, 40)}}
-
-
 def report(ended) -> cli.Done:
     """The last words: where the files are, what the headline result is."""
     folder, files = ended.folder.path, ended.folder.manifest["files"]
-    gist = []
-    if files:
-        gist = [terminal(read(folder / "pilot-analysis.json"))]
+    gist = [terminal(read(folder / "pilot-analysis.json"))] if files else []
     return last_words(ended, "statuses", before=gist,
                       after=[f"open {folder / 'report.html'}"] if files else [])
 

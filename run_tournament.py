@@ -28,19 +28,7 @@ from cirrus.instruments import Job, attempt, calls_of, domain_of, estimate, note
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study
 from cirrus.reports.study import gist, noticed, write_analysis
-from common import (
-    BUDGET,
-    COMPLETE,
-    INCOMPLETE,
-    INTERRUPTED,
-    MEANING,
-    PROVIDER,
-    UNEXPECTED,
-    USAGE,
-    Stop,
-    UsageError,
-    cli,
-)
+from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli
 from common import config as c
 from common.cluster import mapped
 from common.instrument import Simulated, headline
@@ -50,16 +38,16 @@ from common.shape import check, several
 from common.verify import find_runs
 
 ROOT = Path(__file__).resolve().parent
-GRAVEST_FIRST = (UNEXPECTED, USAGE, INTERRUPTED, PROVIDER, BUDGET, INCOMPLETE)
-EXAMPLES = """  python3 run_tournament.py                          simulated, 10 agents × 10 rounds
+EXAMPLES = """  python3 run_tournament.py             simulated, 10 agents × 10 rounds
   python3 run_tournament.py --toggle H=low --domain hospital --rounds 6
   python3 run_tournament.py --plan confirmatory --dry-run
   python3 run_tournament.py --plan confirmatory --preregister
   python3 run_tournament.py --plan exploratory --jobs 2 --agents 6 --rounds 2
-  python3 run_tournament.py --plan my-plan.json --seeds 1,2,3 --scheduler tcp://127.0.0.1:8786
+  python3 run_tournament.py --plan my-plan.json --scheduler tcp://127.0.0.1:8786
 
-plans: confirmatory, exploratory, holdout, ablation, history-off, or a JSON file.
---limit-usd is for everything the command does; cost.limit_usd of the configuration for each run."""
+plans: confirmatory, exploratory, holdout, ablation, history-off, or JSON.
+--limit-usd is for everything the command does; cost.limit_usd of the
+configuration for each run."""
 
 
 def arguments(argv):
@@ -93,8 +81,12 @@ def main(argv) -> cli.Done:
     use(prompts)
     bulletins = pools(domains.values())
     runs = runs_of(args.plan, settings, models, seeds, bulletins)
-    runs = named(setup, runs, seeds, bulletins) if args.run_id is None else (
-        renamed(runs, args.run_id))
+    if args.run_id is None:
+        runs = named(setup, runs, seeds, bulletins)
+    elif len(runs) > 1:
+        raise UsageError(f"--run-id: names one run, and {len(runs)} are asked for; leave it out")
+    else:
+        runs = [runs[0]._replace(run_id=check_run_id(args.run_id))]
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
@@ -107,9 +99,11 @@ def main(argv) -> cli.Done:
         announce(setup, runs, domains)
     note_deviations(args, runs)
     done, stops = {}, {}
+    note_plan(args.out, args.plan, runs)
     try:
         with mapped(attempt, jobs_of(setup, runs, prompts), args.jobs, args.scheduler) as results:
             for _, summaries in results:
+                note_plan(args.out, args.plan, runs)
                 for summary in summaries:
                     done[summary.run_id] = summary
                     if summary.exit_code:
@@ -120,7 +114,6 @@ def main(argv) -> cli.Done:
                     break
     except Stop as stop:
         stops.setdefault(str(stop), stop.code)
-    note_plan(args.out, args.plan, runs)
     return report(args, runs, done, stops)
 
 
@@ -157,9 +150,8 @@ def seeds_given(args) -> list[int] | None:
 
 def runs_of(plan, settings, models, seeds, bulletins):
     """Every run of a plan; without one, of one condition."""
-    if plan is not None:
-        return runs_of_plan(plan, settings, models, seeds, bulletins)
-    return single_runs(settings, models, seeds, bulletins)
+    of = settings, models, seeds, bulletins
+    return single_runs(*of) if plan is None else runs_of_plan(plan, *of)
 
 
 def named(setup, runs, seeds, bulletins):
@@ -184,12 +176,6 @@ def named(setup, runs, seeds, bulletins):
                                                  of(run.folder, keyless, again))) for run in runs]
     return [run._replace(run_id=c.short_name(run.run_id, identity, by_default))
             for run, identity, by_default in zip(runs, now, keyless, strict=True)]
-
-
-def renamed(runs, run_id):
-    if len(runs) > 1:
-        raise UsageError(f"--run-id: names one run, and {len(runs)} are asked for; leave it out")
-    return [runs[0]._replace(run_id=check_run_id(run_id))]
 
 
 def limits_usd(settings, runs) -> tuple[float, float]:
@@ -235,6 +221,7 @@ def preregister(args, runs) -> cli.Done:
             raise UsageError(f"{path}: {error.strerror}; choose a folder that can be written with "
                              "--out") from None
         made.append({"file": str(path / prereg.FILE), "runs": len(own), "sha256": digest})
+    note_plan(args.out, args.plan, runs)
     lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
     return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
         *lines, "post the hash where a third party stamps the time; runs below this folder "
@@ -262,7 +249,7 @@ def dry_run(setup, runs, domains) -> cli.Done:
                      "run, from the tokens of the rendered prompts")
     return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "calls": calls,
                                "projected_usd": usd, "limit_usd": limit, "runs": rows},
-                    "\n".join(lines))
+                    "\n".join(map(cli.wrapped, lines)))
 
 
 def note_deviations(args, runs) -> None:
@@ -300,25 +287,19 @@ def say(summary, count, total) -> None:
 
 def report(args, runs, done, stops) -> cli.Done:
     """What ended how; the exit code is the gravest of `stops`, {what was said: code}."""
-    code = next((c for c in GRAVEST_FIRST if c in stops.values()), COMPLETE)
+    code = next((code for code in MEANING if code in stops.values()), COMPLETE)
     facts = {"plan": args.plan, "runs": [done[run.run_id]._asdict() for run in runs
                                          if run.run_id in done]}
-    places = list(dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
-                                for run in runs))
-    text = "" if code else f"now: python3 analyze.py {' '.join(map(str, places))}"
+    folders = list(dict.fromkeys(Path(args.out) / run.folder / ("" if args.plan else run.run_id)
+                                 for run in runs))
+    text = "" if code else f"now: python3 analyze.py {' '.join(map(str, folders))}"
     if args.analyze and not code:
-        headline, text = analysis(places)
-        facts |= {"headline": headline}
+        print("analysing", file=sys.stderr, flush=True)
+        study = read_study(find_runs(folders))
+        target, _, out = write_analysis(study, places(study, None))
+        cli.note(noticed(out))
+        facts, text = facts | {"headline": out["claims"]["headline"]}, gist(out, target)
     return cli.Done(code, facts, text, error="\n".join(map(cli.one_line, stops)))
-
-
-def analysis(folders) -> tuple[str, str]:
-    """(headline, what a terminal shows) of the runs in `folders`, analysed as one study."""
-    print("analysing", file=sys.stderr, flush=True)
-    study = read_study(find_runs(folders))
-    target, _, out = write_analysis(study, places(study, None))
-    cli.note(noticed(out))
-    return out["claims"]["headline"], gist(out, target)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,14 @@ SHOWN = 20  # problems that are told line by line
 EXAMPLES = f"""  python3 urrp_analyze.py {EXAMPLE}
   python3 urrp_analyze.py a.jsonl b.jsonl --html report.html
   python3 urrp_analyze.py urrp_runs.jsonl --json | python3 -m json.tool
-  python3 urrp_analyze.py urrp_runs.jsonl --threshold delta=0.3 --threshold jaccard=0.6
+  python3 urrp_analyze.py urrp_runs.jsonl --threshold delta=0.3
 
 a line is one trial: {{"model", "trial", "prompt_id", "prompt", "output"}}, with
-"trigger" for TRIGGER_REPEAT, and optionally temperature, timestamp, model_version, notes"""
+"trigger" for TRIGGER_REPEAT, and optionally temperature, timestamp,
+model_version, notes"""
 THRESHOLDS = ", ".join(metrics.Thresholds._fields)
-EXITS = ("exit codes: 0 complete · 1 unexpected error · 2 wrong usage or unreadable input · "
-         "130 interrupted")
+EXITS = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or unreadable
+input · 130 interrupted"""
 
 __all__ = ["classify", "classify_refusal"]
 
@@ -65,19 +66,6 @@ def arguments(argv):
         # "--json runs.jsonl" means the input: an analysis is never written over trials.
         args.files, args.json = [args.json, *args.files], "-"
     return args
-
-
-def inputs(files) -> list[Path]:
-    """The files, each of them there; `UsageError` with what to do where one isn't."""
-    if not files:
-        raise UsageError(f"no file given; try: python3 urrp_analyze.py {EXAMPLE}")
-    paths = [Path(file) for file in files]
-    for path in paths:
-        if path.is_dir():
-            raise UsageError(f"{path}: a folder, not a file of trials")
-        if not path.exists():
-            raise UsageError(f"{path}: no such file; try: python3 urrp_analyze.py {EXAMPLE}")
-    return paths
 
 
 def thresholds(given):
@@ -108,7 +96,14 @@ def tell(problems, strict) -> None:
 
 
 def check(args, paths) -> None:
-    """`UsageError` where an output would cover an input, or N is no sample."""
+    """`UsageError` where an input is no file, an output would cover one, or N is no sample."""
+    if not paths:
+        raise UsageError(f"no file given; try: python3 urrp_analyze.py {EXAMPLE}")
+    for path in paths:
+        if path.is_dir():
+            raise UsageError(f"{path}: a folder, not a file of trials")
+        if not path.exists():
+            raise UsageError(f"{path}: no such file; try: python3 urrp_analyze.py {EXAMPLE}")
     outs = [out for out in (args.json, args.html, args.csv, args.export_labels)
             if out and out != "-"]
     read = [*paths, *([Path(args.import_labels)] if args.import_labels else [])]
@@ -121,7 +116,7 @@ def check(args, paths) -> None:
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    paths, limits = inputs(args.files), thresholds(args.threshold)
+    paths, limits = [Path(file) for file in args.files], thresholds(args.threshold)
     check(args, paths)
     analysis = metrics.analyze(paths, limits)
     tell(analysis.problems, args.strict)

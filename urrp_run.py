@@ -16,6 +16,7 @@ journal.jsonl.gz, urrp_runs.jsonl. The same command resumes an unfinished run.
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from common import UsageError, cli
@@ -31,11 +32,11 @@ CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
 ASKED = ("seed", "trials", "temperatures", "max_out", "reasoning_effort")
 KINDS = options(**c.ASKED, trials=whole(1, 100_000), concurrency=options(trial=c.CALLS),
                 temperatures=several(either(one_of("default"), c.TEMPERATURE)))
-EXAMPLES = """  python3 urrp_run.py                           simulated respondents, 690 trials
-  python3 urrp_run.py --dry-run                 design, calls and cost; nothing is written
+EXAMPLES = """  python3 urrp_run.py                      simulated respondents, 690 trials
+  python3 urrp_run.py --dry-run            design, calls and cost
   python3 urrp_run.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
   python3 urrp_run.py --models openai/gpt-5-nano --temperatures 0.0,0.7,1.0
-  python3 urrp_run.py --pilot --trials 2        too few for the protocol; the file says so"""
+  python3 urrp_run.py --pilot --trials 2   too few; the file says so"""
 
 
 def arguments(argv):
@@ -61,7 +62,10 @@ def main(argv) -> cli.Done:
         raise UsageError(f"--trials: {design['trials']} is under the protocol's minimum of "
                          f"{MIN_TRIALS}; --pilot allows it and stamps the file")
     if args.prompts:
-        refuse_other_words(args.prompts, suite)
+        path = Path(args.prompts) / SUITE
+        if not path.is_file() or path.read_text("utf-8") != suite:
+            raise UsageError(f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
+                             "the flag out, or restore the file")
         args.prompts = None
     folder = Path(args.out) / setup.run_id(
         f"urrp-s{design['seed']}", design, {"seed": design["seed"], "pilot": False})
@@ -84,14 +88,10 @@ def temperatures(text, single):
         return None if single is None else [single]
     if single is not None:
         raise UsageError("--temperature and --temperatures: give one of them")
-    found = []
-    for part in cli.names(text):
-        try:
-            found.append("default" if part == "default" else float(part))
-        except ValueError:
-            raise UsageError(f"--temperatures: {part!r} is neither a number nor 'default'"
-                             ) from None
-    return found
+    try:
+        return [part if part == "default" else float(part) for part in cli.names(text)]
+    except ValueError:
+        raise UsageError(f"--temperatures: {text!r}: give numbers, or 'default'") from None
 
 
 def check_output(path, out):
@@ -102,21 +102,11 @@ def check_output(path, out):
         return
     digest, known = sha256(path.read_bytes()), set()
     for manifest in Path(out).glob("*/manifest.json"):
-        try:
+        with suppress(ValueError, KeyError, TypeError):
             known.add(json.loads(manifest.read_bytes())["files"][FILE])
-        except (ValueError, KeyError, TypeError):
-            continue
     if digest not in known:
         raise UsageError(f"--output: {path} is there and comes from no run in {out}; "
                          "move it away, or name another --output")
-
-
-def refuse_other_words(folder: str, text: str) -> None:
-    """Trials of other words would be another instrument under this one's name."""
-    path = Path(folder) / SUITE
-    if not path.is_file() or path.read_text("utf-8") != text:
-        raise UsageError(f"--prompts: {path}: URRP v1.1 asks its specification's words; leave "
-                         "the flag out, or restore the file")
 
 
 def report(args, ended) -> cli.Done:

@@ -131,9 +131,9 @@ def budget(folder):
     left, early = Counter(stage for stage, _ in lines), Budget(None, Model())
     for stage, usd in lines[:len(lines) // 10]:
         left[stage] -= 1
-        early.spent += usd
+        early.total.spent += usd
         early.seen.setdefault((stage, ""), Means()).add(usd, usd)
-    early.plans = {(stage, ""): Plan(n, 0.0) for stage, n in left.items()}
+    early.total.plans = {(stage, ""): Plan(n, 0.0) for stage, n in left.items()}
     final = sum(usd for _, usd in lines)
     yield Figure("projected cost after a tenth of the calls: error", 100 * abs(
         early.projection() / final - 1), "%", 20)

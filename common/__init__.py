@@ -18,14 +18,14 @@ if sys.version_info < (3, 11):  # noqa: UP036
 
 COMPLETE, UNEXPECTED, USAGE, INCOMPLETE, BUDGET, PROVIDER, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
-MEANING = {
-    COMPLETE: "complete",
+MEANING = {  # the gravest first
     UNEXPECTED: "unexpected error",
     USAGE: "wrong usage or configuration",
-    INCOMPLETE: "incomplete, the same command resumes",
-    BUDGET: "stopped by the budget, resumes with a higher limit",
-    PROVIDER: "the provider refused (key, credit, model)",
     INTERRUPTED: "interrupted, the same command resumes",
+    PROVIDER: "the provider refused (key, credit, model)",
+    BUDGET: "stopped by the budget, resumes with a higher limit",
+    INCOMPLETE: "incomplete, the same command resumes",
+    COMPLETE: "complete",
 }
 
 

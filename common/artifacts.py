@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import io
 import json
-import math
 import os
 import re
 import stat
@@ -39,29 +38,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _infinite(value: Any, where: str = "$") -> Iterator[str]:
-    """Where in a plain value a number stands that JSON has not, and which."""
-    if isinstance(value, float) and not math.isfinite(value):
-        yield f"{where}: {value}"
-    for key, item in value.items() if isinstance(value, dict) else ():
-        yield from _infinite(item, f"{where}.{key}")
-    for at, item in enumerate(value) if isinstance(value, list) else ():
-        yield from _infinite(item, f"{where}[{at}]")
-
-
 def canonical_json(value: Any, indent: int | None = None) -> str:
     """JSON with sorted keys, 12 significant digits, no spaces (or `indent`); NaN is an error.
 
     NamedTuples become objects. The same value gives the same text on every Python.
     """
-    separators, plain = (",", ": ") if indent else (",", ":"), _plain(value)
-    try:
-        return json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False,
-                          indent=indent, separators=separators)
-    except ValueError:
-        for place in _infinite(plain):
-            raise ValueError(f"{place} has no place in JSON; use null and say why") from None
-        raise
+    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False, allow_nan=False,
+                      indent=indent, separators=(",", ": ") if indent else (",", ":"))
 
 
 def json_file(value: Any) -> bytes:
@@ -101,24 +84,28 @@ def read_bytes(path: Path, most: int = LONGEST) -> bytes:
 
 
 def regular(path: Path) -> BinaryIO:
-    """A file of ours to read bit by bit, unpacked where its name ends in .gz; OSError where it is a
-    link, a pipe or a device, which may never end."""
+    """A file of ours to read bit by bit, unpacked where its name ends in .gz; OSError where it is
+    packed otherwise than by us, or a link, a pipe or a device, which may never end."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "no regular file", str(path))
     file = os.fdopen(handle, "rb")
-    return io.BufferedReader(Member(file)) if str(path).endswith(".gz") else file
+    return io.BufferedReader(Member(file, path)) if str(path).endswith(".gz") else file
 
 
 class Member(io.RawIOBase):
-    """What the one gzip member in a file of ours says; BadGzipFile where it is packed otherwise."""
+    """What the one gzip member in a file of ours says."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.file, self.unpacker = file, zlib.decompressobj(zlib.MAX_WBITS | 16)
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self.file, self.path = file, path
+        self.unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)
         self.packed = file.read(len(GZIP_HEADER))
         if self.packed != GZIP_HEADER:
-            raise gzip.BadGzipFile("not packed by this project: its gzip header differs")
+            raise self.fault("not packed by this project: its gzip header differs")
+
+    def fault(self, why: str) -> OSError:
+        return OSError(errno.EINVAL, why, str(self.path))
 
     def readable(self) -> bool:
         return True
@@ -127,14 +114,17 @@ class Member(io.RawIOBase):
         while not self.unpacker.eof:
             data = self.packed or self.file.read(1 << 16)
             if not data:
-                raise EOFError("the packed file ends too early")
-            part = self.unpacker.decompress(data, len(buffer))
+                raise self.fault("the packed file ends too early")
+            try:
+                part = self.unpacker.decompress(data, len(buffer))
+            except zlib.error:
+                raise self.fault("damaged: it can't be unpacked") from None
             self.packed = self.unpacker.unconsumed_tail
             if part:
                 buffer[:len(part)] = part
                 return len(part)
         if self.unpacker.unused_data or self.file.read(1):
-            raise gzip.BadGzipFile("something stands behind the end of the packed text")
+            raise self.fault("something stands behind the end of the packed text")
         return 0
 
     def close(self) -> None:
@@ -185,6 +175,22 @@ def sweep(folder: Path, name: str = "*") -> None:
         litter.unlink(missing_ok=True)
 
 
+DEEPEST = 50  # levels of objects in objects; Python itself gives up at some hundreds
+TOO_DEEP = f"must be nested at most {DEEPEST} deep"
+
+
+def parsed(text: bytes | str, **hooks: Any) -> Any:
+    """The value of a JSON text; ValueError where it is none, or more than Python can hold."""
+    try:
+        return json.loads(text, **hooks)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    except ValueError as error:
+        if "integer string conversion" in str(error):  # Python's advice is none for a user
+            raise ValueError("a number of more than 4,300 digits") from None
+        raise
+
+
 # --- JSONL of any origin: a line costs memory in proportion to its own size, whatever is in it ---
 
 VALUES = 10_000      # in a line; and one more for every 64 bytes of it, which it takes in memory
@@ -203,10 +209,7 @@ def value_of(line: bytes | str) -> Any:
     text = line if isinstance(line, str) else line.decode()
     if crowded(text):
         raise ValueError("more values than a line of its length may hold")
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    return parsed(text)
 
 
 def crowded(line: str) -> bool:

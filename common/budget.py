@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -44,8 +44,7 @@ class Breaker:
         """A late one, of a call sent before the pause, does not cut the pause short."""
         self.errors.clear()
         self.openings = 0
-        if self.state == "probing":
-            self.state = "closed"
+        self.answered()
 
     def answered(self) -> None:
         """The server asks to wait: neither a success nor a failure, but it is there."""
@@ -116,14 +115,6 @@ class Budget:
         self.told: set[tuple[str, str]] = set()  # by a reply of this start
         self.dearer: dict[str, float] = {}  # by model: the most that a cost was times its size
 
-    @property
-    def limit(self) -> float | None:
-        return self.total.limit
-
-    @property
-    def spent(self) -> float:
-        return self.total.spent
-
     def accounts(self, request: Request) -> list[Account]:
         """Those that a call counts against: the total and, of several runs, its own."""
         return [self.total, self.runs[wire.run_of(request.id)]] if self.runs else [self.total]
@@ -151,20 +142,23 @@ class Budget:
 
     def unknown(self, stage: str, model: str) -> bool:
         """Whether no reply has told yet what such a call costs."""
-        return self.limit is not None and (stage, model) not in self.told
+        return self.total.limit is not None and (stage, model) not in self.told
 
     def fits(self, usd: float, request: Request) -> bool:
         return all(account.limit is None or
                    account.spent + account.reserved + usd <= account.limit * ROUNDING
                    for account in self.accounts(request))
 
-    def reserve(self, usd: float, request: Request) -> None:
-        for account in self.accounts(request):
-            account.reserved += usd
+    def tight(self, requests: Sequence[Request], model_of: Callable[[str], Model]) -> bool:
+        """Whether the limit does not hold what the first of these calls and its block may cost."""
+        first = [request for request in requests if request.block == requests[0].block]
+        usd = sum(self.worst_case(request, model_of(request.model)) for request in first)
+        return bool(first) and not self.fits(usd, first[0])
 
-    def release(self, usd: float, request: Request) -> None:
+    def reserve(self, usd: float, request: Request) -> None:
+        """Dollars below zero are released."""
         for account in self.accounts(request):
-            account.reserved = max(0.0, account.reserved - usd)
+            account.reserved = max(0.0, account.reserved + usd)
 
     def charge(self, request: Request, reading: Reading, model: Model,
                reserved: float) -> tuple[float | None, float]:
@@ -184,11 +178,13 @@ class Budget:
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
             self.learn(request.stage, request.model, charged, cost)
             self.told.add((request.stage, request.model))
-        if cost:
-            size = wire.worst_case(request, model, self.assumed)
-            self.dearer[request.model] = max(
-                self.dearer.get(request.model, 1.0), cost / size if size else 1.0)
+        self.compare(request, model, cost)
         return cost, charged
+
+    def compare(self, request: Request, model: Model, cost: float | None) -> None:
+        """Learn how much dearer an answer was than its worst case."""
+        if cost and (size := wire.worst_case(request, model, self.assumed)):
+            self.dearer[request.model] = max(self.dearer.get(request.model, 1.0), cost / size)
 
     def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
         """What a reply, of now or of an earlier start, was charged and did cost."""
@@ -295,7 +291,7 @@ class Admission:
         others of its model what such a call is known to cost by now."""
         model = self.model_of(task.request.model)
         paid = self.budget.charge(task.request, reading, model, task.reserved)
-        self.budget.release(task.reserved, task.request)
+        self.budget.reserve(-task.reserved, task.request)
         task.reserved = 0.0
         self.holding.discard(task)
         for each in self.holding:

@@ -1,16 +1,10 @@
-"""What every script has in common: flags and their help, provider, --json, exit code.
-
-    def main(argv) -> cli.Done:
-        args = arguments(argv)                        # flags from cli.parser()
-        return cli.Done(COMPLETE, {"runs": 3}, text="three runs")
-
-    cli.run(main)          # with --json the facts are the one object on stdout, else the text is
-"""
+"""What every script has in common: flags and their help, provider, --json, exit code, progress."""
 
 import argparse
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import textwrap
@@ -18,7 +12,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
-from difflib import get_close_matches
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +30,7 @@ from common import (
 )
 from common.artifacts import canonical_json
 from common.openrouter import OPENROUTER, check_base_url, redacted
+from common.shape import near_to
 
 ADDRESS_VARIABLE = "OPENROUTER_BASE_URL"
 # A model's name that can stand in a command as it is; others are left for the reader to type.
@@ -45,27 +41,37 @@ EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or
 3 incomplete, resumable · 4 budget · 5 the provider refused · 130 interrupted"""
 
 
+WIDTH = 80  # of a terminal
+
+
+def wrapped(text: str, width: int = WIDTH, indent: str = "    ") -> str:
+    """Text in lines that fit a terminal; a path stays whole."""
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False,
+                         break_on_hyphens=False)
+
+
 class Help(argparse.RawDescriptionHelpFormatter):
     """Every flag begins a line of its own and no word is broken: people scan it, and shells
     complete from it."""
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30)
-
     def _split_lines(self, text: str, width: int) -> list[str]:
-        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False,
-                             break_long_words=False)
+        return wrapped(" ".join(text.split()), width, "").splitlines()
 
 
 class Parser(argparse.ArgumentParser):
     """Wrong usage is a UsageError: one line, and told under --json as everything else."""
 
+    def parse_args(self, args=None, namespace=None):
+        for text in args or ():
+            if re.fullmatch(r"--[\w-]+=--", text):  # Python 3.11 to 3.13 read it as an empty list
+                self.error(f"{text[:-3]}: '--' is no value")
+        return super().parse_args(args, namespace)
+
     def error(self, message: str):
         known = [flag for flag in self._option_string_actions if flag.startswith("--")]
         unknown = re.search(r"unrecognized arguments: .*?(--[^\s=]+)", message)
-        near = get_close_matches(unknown[1], known, 1) if unknown else []
-        advice = f"did you mean {near[0]}?" if near else f"{self.prog} --help lists the flags"
-        raise UsageError(f"{message}; {advice}")
+        near = near_to(unknown[1], known) if unknown else ""
+        raise UsageError(f"{message}; {near or f'{self.prog} --help lists the flags'}")
 
 
 def parser(head: str, examples: str, operands: str = "",
@@ -73,8 +79,10 @@ def parser(head: str, examples: str, operands: str = "",
     """A parser whose help opens with what the script does and closes with commands to copy.
     `operands`: what stands before the flags, such as "RUN…"."""
     return Parser(
-        usage=" ".join(filter(None, ("%(prog)s", operands, "[flags]"))), description=head,
-        epilog=f"examples:\n{examples}\n\n{exits}", allow_abbrev=False, formatter_class=Help)
+        usage=" ".join(filter(None, ("%(prog)s", operands, "[flags]"))),
+        description=wrapped(head, indent=""),
+        epilog=f"examples:\n{examples}\n\n{exits}", allow_abbrev=False,
+        formatter_class=partial(Help, max_help_position=30))
 
 
 Add = Callable[..., Any]  # `add_argument` of a group
@@ -191,23 +199,18 @@ class Done(NamedTuple):
     error: str = ""
 
 
-def run(main: Callable[[Sequence[str]], int | Done], argv: Sequence[str] | None = None,
+def run(main: Callable[[Sequence[str]], Done], argv: Sequence[str] | None = None,
         machine: bool | None = None, resumes: bool = True) -> None:
-    """Run `main` and leave with its exit code.
-
-    Every error is a line on stderr; a traceback stands there only where it is ours. `machine`:
-    stdout gets one JSON object, {…facts, "exit_code": 0, "error": null}, whatever happens; None
-    takes it from --json (a help is for people all the same). `resumes`: the same command goes on
-    where it broke off.
-    """
+    """Run `main` and leave with its exit code. `machine`: stdout gets one JSON object, whatever
+    happens; None takes it from --json (a help is for people all the same). `resumes`: the same
+    command goes on where it broke off."""
     # A shell starts what runs in its background with SIGINT ignored: half of a run would then
     # heed it and the other half not.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    argv = list(sys.argv[1:] if argv is None else argv)
-    if machine is None:
-        machine = "--json" in argv
+    argv = sys.argv[1:] if argv is None else argv
+    machine = "--json" in argv if machine is None else machine
     machine = machine and not {"-h", "--help"} & set(argv)
     # Whoever prints meanwhile, stdout holds the object alone.
     with redirect_stdout(sys.stderr) if machine else nullcontext():
@@ -215,14 +218,13 @@ def run(main: Callable[[Sequence[str]], int | Done], argv: Sequence[str] | None 
     sys.exit(tell(done, machine))
 
 
-def conclude(main: Callable[[Sequence[str]], int | Done], argv: Sequence[str],
-             resumes: bool) -> Done:
+def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes: bool) -> Done:
     """What `main` returns, or what it raised as the end of a script."""
     again = "; what was journalled is kept, the same command resumes" if resumes else ""
     try:
         done = main(argv)
         sys.stdout.flush()
-        return done if isinstance(done, Done) else Done(done, {})
+        return done
     except Stop as stop:
         return Done(stop.code, {}, error=one_line(stop))
     except KeyboardInterrupt:
@@ -313,13 +315,6 @@ LIVE_EVERY_S = 0.1
 LINE_EVERY_S = 10.0
 
 
-def clock_face(seconds: float) -> str:
-    """75 → "1:15"; 3725 → "1:02:05"."""
-    minutes, second = divmod(round(seconds), 60)
-    hour, minute = divmod(minutes, 60)
-    return f"{hour}:{minute:02d}:{second:02d}" if hour else f"{minute}:{second:02d}"
-
-
 class Progress:
     """Called by `Drive` whenever something has happened; other work calls `show`. A line that is
     not due is left out, but for the last one, which stays."""
@@ -336,12 +331,12 @@ class Progress:
         pairs = {**drive.outcomes, "retries": drive.retries, "breaker": drive.breaker.state}
         if drive.retries:
             words.append(f"retries {drive.retries}")
-        budget = drive.budget
-        if budget.limit is not None:
-            spent, projected = budget.spent, budget.projection()
-            words.append(f"${spent:.4f} of ${budget.limit:g} (projected ${projected:.4f})")
+        limit, spent = drive.budget.total.limit, drive.budget.total.spent
+        if limit is not None:
+            projected = drive.budget.projection()
+            words.append(f"${spent:.4f} of ${limit:g} (projected ${projected:.4f})")
             pairs |= {"spent_usd": f"{spent:.6f}", "projected_usd": f"{projected:.6f}",
-                      "limit_usd": budget.limit}
+                      "limit_usd": limit}
         if drive.breaker.state != "closed":
             words.append("paused: the server fails")
         self.show((drive.done, drive.total, drive.earlier), words, pairs, last)
@@ -355,13 +350,14 @@ class Progress:
             return
         self.next = now + (LIVE_EVERY_S if self.live else LINE_EVERY_S)
         made = done - earlier
-        eta = (now - self.started) / made * (total - done) if made else None
+        eta = round((now - self.started) / made * (total - done)) if made else None
         if self.live:
-            left = f"ETA {clock_face(eta)}" if eta is not None and done < total else ""
-            line = "  ".join(filter(None, (self.name, f"{done:,}/{total:,}", *words, left)))
-            self.stream.write(f"\r{line[:118]}\x1b[K" + "\n" * last)
+            left = [f"ETA {timedelta(seconds=eta)}"] if eta is not None and done < total else []
+            line = "  ".join([self.name, f"{done:,}/{total:,}", *left, *words])
+            width = shutil.get_terminal_size().columns - 1
+            self.stream.write(f"\r{line[:width]}\x1b[K" + "\n" * last)
         else:
             pairs = {"run": self.name, "done": done, "total": total, **pairs} | (
-                {} if eta is None else {"eta_s": round(eta)})
+                {} if eta is None else {"eta_s": eta})
             self.stream.write("progress " + " ".join(f"{k}={v}" for k, v in pairs.items()) + "\n")
         self.stream.flush()

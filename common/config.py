@@ -1,21 +1,14 @@
-"""The set-up of every script that calls models: settle, dry run or conduct.
-
-    args = arguments(argv)
-    setup = settle(args, [CONFIG], KINDS, flags(args, "runs"))   # files, flags, who answers, limits
-    origin = setup.origin(folder, design, prompts)
-    return study_main(setup, Plan(name, origin, instrument(origin), RESPONDENTS, preview), report)
-
-Configuration is strict JSON, and the flags are checked as a file is.
-"""
+"""The set-up of every script that calls models: settle, dry run or conduct. Configuration is strict
+JSON, and the flags are checked as a file is."""
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import COMPLETE, EFFORTS, UsageError, cli
 from common.artifacts import canonical_json, sha256
+from common.budget import Budget
 from common.instrument import (
     Ended,
     Instrument,
@@ -49,7 +42,7 @@ from common.shape import (
     sometimes,
     whole,
 )
-from common.wire import MOST_USD, Request, Terms, as_model
+from common.wire import MOST_USD, Terms, as_model
 
 # --- what a configuration may hold --------------------------------------------------------------
 
@@ -65,8 +58,8 @@ PRICE = record(prompt=USD, completion=USD, request=sometimes(USD))  # dollars a 
 def _amount(value: Any) -> bool:
     """OpenRouter takes prices as numbers and as texts."""
     try:
-        return (isinstance(value, str) or is_number(value)) and 0 <= float(value) < MOST_USD
-    except ValueError:
+        return (is_number(value) or isinstance(value, str)) and 0 <= float(value) < MOST_USD
+    except (ValueError, OverflowError):
         return False
 
 
@@ -98,14 +91,11 @@ def configuration(files: Iterable[Path | str], kind: Kind,
                   given: Mapping[str, Any]) -> dict[str, Any]:
     """The files, each over those before it, then the flags that are not None; all checked."""
     flags = {key: value for key, value in given.items() if value is not None}
-    loaded = [load(path, kind) for path in dict.fromkeys(map(Path, files))]
-    return reduce(merge, [*loaded, check(kind, flags, "command line")])
-
-
-def merge(below: Mapping, above: Mapping) -> dict[str, Any]:
-    parts = {key: below[key] | value for key, value in above.items()
-             if key in MERGED and isinstance(value, dict) and key in below}
-    return {**below, **above, **parts}
+    loaded, out = [load(path, kind) for path in dict.fromkeys(map(Path, files))], {}
+    for above in (*loaded, check(kind, flags, "command line")):
+        out |= {key: out[key] | value if key in out and key in MERGED and isinstance(value, dict)
+                else value for key, value in above.items()}
+    return out
 
 
 # --- a command, settled -------------------------------------------------------------------------
@@ -221,22 +211,21 @@ def dry_run(setup: Setup, plan: Plan) -> cli.Done:
     (config, choice, models), usd = (setup.config, setup.choice, setup.models), 0.0
     requests = [request for request, n in plan.instrument.calls() for _ in range(n)]
     known = {name: as_model(entry) for name, entry in config["prices"].items()}
-    unpriced, more = [], []
+    unpriced, more, tight = [], [], False
+    limit, assumed = config["cost"]["limit_usd"], as_model(config["assumed_price"])
     if choice.simulated:
         Simulated(plan.respondents, config["seed"]).check(models)
     else:
-        usd = projected(requests, known, as_model(config["assumed_price"]))
+        usd = projected(requests, known, assumed)
+        tight = Budget(limit, assumed).tight(requests, lambda name: known.get(name, assumed))
         unpriced = [name for name in models if name not in known]
-        more = _terms(requests, config)
+        efforts = {request.effort or "the least that a model takes (default)"
+                   for request in requests}
+        more = [f"effort: {', '.join(sorted(efforts))}",
+                f"upstream: {config.get('pin') or 'any (--pin auto keeps to one a model)'}"]
     facts, lines = plan.preview()
-    limit = config["cost"]["limit_usd"]
     return cli.Done(COMPLETE, {
         "dry_run": True, "simulated": choice.simulated, "models": models, "calls": len(requests),
         "projected_usd": usd, "limit_usd": limit, **facts},
-        "\n".join([headline(choice, len(requests), usd, limit, unpriced), *lines, *more]))
-
-
-def _terms(requests: Iterable[Request], config: Mapping) -> list[str]:
-    efforts = {request.effort or "the least that a model takes (default)" for request in requests}
-    return [f"effort: {', '.join(sorted(efforts))}",
-            f"upstream: {config.get('pin') or 'any (--pin auto keeps to one a model)'}"]
+        "\n".join([headline(choice, len(requests), usd, limit, unpriced, tight),
+                   *map(cli.wrapped, (*lines, *more))]))

@@ -24,10 +24,9 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
@@ -140,7 +139,8 @@ class Drive:
         self.dearest: list[tuple[float, str]] = []  # (dollars, generation id) of a few answers
         self._most: int | None = None        # calls at once that the account can bear
         self._tie = itertools.count()
-        self._done: queue.SimpleQueue = queue.SimpleQueue()  # (number of the call, Exchange)
+        # (number of the call, Exchange), from the threads of the calls
+        self._done: queue.SimpleQueue = queue.SimpleQueue()
         self._calls: dict[int, tuple[Task, float]] = {}  # in flight: until when
         self._short: tuple[Task, bool] | None = None  # what the budget stops at; whether it refused
         self._ids: set[str] = set()
@@ -148,11 +148,8 @@ class Drive:
             for charge in journal.charges:
                 budget.learn(*charge)
 
-    def _run(self, request: Request) -> str:
-        return run_of(request.id) if self._only is None else self._only
-
     def _ledger(self, request: Request) -> Ledger:
-        return self.ledgers[self._run(request)]
+        return self.ledgers[run_of(request.id) if self._only is None else self._only]
 
     # -- the public face ------------------------------------------------------------------------
 
@@ -172,7 +169,7 @@ class Drive:
         self._ended = bytearray(len(self._chains))
         self._awaited: dict[int, list[int]] = {}    # chain: chains that wait for its end
         self._waits: dict[int, tuple[After, int]] = {}  # waiting chain: (for what, how many left)
-        with _Signals(self):
+        with self._signals():
             for index in range(len(self._chains)):
                 self._advance(index, None)
             while self._open and self._step():
@@ -217,8 +214,7 @@ class Drive:
                 self._recall(task)
             if group.left:
                 for task in group.open_tasks():
-                    waiting = self._queue_of(task)
-                    waiting.append(task)
+                    self._queues[task.request.stage].append(task)
                 return
             value = group.value
 
@@ -241,13 +237,6 @@ class Drive:
             else:
                 self._advance(waiting, [self._results[chain] for chain in after.chains])
 
-    def _queue_of(self, task: Task) -> deque[Task]:
-        try:
-            return self._queues[task.request.stage]
-        except KeyError:
-            raise ValueError(f"{task.request.id}: no limit for stage {task.request.stage!r}"
-                             ) from None
-
     def _recall(self, task: Task) -> None:
         """Fill a reply from the journal where the id was answered before."""
         request = task.request
@@ -262,6 +251,7 @@ class Drive:
             raise UsageError(f"{journal.path}: {request.id} was asked in other words than "
                              "the prompts have now; use another --run-id")
         self.earlier += 1
+        self.budget.compare(request, self.provider.model(request.model), answer.reply.cost_usd)
         self._settle(task, answer.reply)
 
     def _settle(self, task: Task, reply: Reply) -> None:
@@ -275,12 +265,12 @@ class Drive:
         """Send what may be sent, then take in what has come. False: nothing more can be done."""
         if self._hard_stop():
             return False
-        self._wake()
+        while self._timers and self._timers[0][0] <= self.clock.now():
+            task = heapq.heappop(self._timers)[2]
+            self._queues[task.request.stage].appendleft(task)
         sent = self._dispatch()
         if self.flying:
             self._collect(self._patience())
-        elif not sent and not self._open:
-            return False
         elif not sent:
             if not self._timers and self.breaker.may_send(self.clock.now()):
                 return False  # only groups that the budget does not admit are left
@@ -304,12 +294,6 @@ class Drive:
         if self.breaker.state == "open":
             due.append(self.breaker.open_until - now)
         return max(0.001, min(due))
-
-    def _wake(self) -> None:
-        now = self.clock.now()
-        while self._timers and self._timers[0][0] <= now:
-            task = heapq.heappop(self._timers)[2]
-            self._queue_of(task).appendleft(task)
 
     def _holding(self) -> set[str]:
         now = self.clock.now()
@@ -343,14 +327,11 @@ class Drive:
                 self._calls[call] = task, self.clock.now() + self.provider.deadline_s
                 journal, inflight = self._ledger(request)
                 inflight.note(request, journal.asked[request.id] + 1, task.reserved)
-                self.provider.start(request, partial(self._put, call))
+                self.provider.start(
+                    request, lambda exchange, call=call: self._done.put((call, exchange)))
         return sent
 
     # -- one call -------------------------------------------------------------------------------
-
-    def _put(self, call: int, exchange: Exchange | BaseException) -> None:
-        """From the thread of a call."""
-        self._done.put((call, exchange))
 
     def _collect(self, timeout: float) -> None:
         """Take in the next answer, and calls that are out of time."""
@@ -479,24 +460,20 @@ class Drive:
                 self.budget.made(task.request)
             self._advance(index, group.value)
 
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM ask for a clean end; a second one ends at once."""
+        def note(*_: Any) -> None:
+            self.signals += 1
+            if self.signals > 1:
+                raise KeyboardInterrupt
 
-class _Signals:
-    """Ctrl-C and SIGTERM ask for a clean end; a second one ends at once."""
-
-    def __init__(self, drive: Drive) -> None:
-        self.drive, self.before = drive, {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for name in (signal.SIGINT, signal.SIGTERM):
-                self.before[name] = signal.signal(name, self._note)
-
-    def _note(self, *_) -> None:
-        self.drive.signals += 1
-        if self.drive.signals > 1:
-            raise KeyboardInterrupt
-
-    def __exit__(self, *_) -> None:
-        for name, handler in self.before.items():
-            signal.signal(name, handler)
-        self.drive.heed_signal()  # one that came after the last call must not be lost
+        main = threading.current_thread() is threading.main_thread()
+        before = {name: signal.signal(name, note)
+                  for name in (signal.SIGINT, signal.SIGTERM) if main}
+        try:
+            yield
+        finally:
+            for name, handler in before.items():
+                signal.signal(name, handler)
+            self.heed_signal()  # one that came after the last call must not be lost

@@ -11,7 +11,6 @@ can't differ. Several runs are asked together: their calls take turns, each keep
 import json
 import math
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
@@ -90,8 +89,9 @@ class Simulated:
         for name in models:
             if name not in self.respondents:
                 raise UsageError(
-                    f"models: no simulated respondent {name!r}; {nearest(name, self.respondents)}; "
-                    "for a real model set OPENROUTER_API_KEY or give --base-url")
+                    f"models: no simulated respondent {name!r}; for a real model set "
+                    "OPENROUTER_API_KEY or give --base-url; "
+                    f"{nearest(name, self.respondents)}")
 
     def model(self, name: str) -> Model:
         return FREE
@@ -136,22 +136,19 @@ def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed:
     return sum(wire.expected_cost(r, models.get(r.model, Model()), assumed) for r in requests)
 
 
-def needed(requests: Iterable[Request]) -> tuple[str, ...]:
-    """The parameters that a model must take, beside the least."""
-    return ("temperature",) * any(request.temperature is not None for request in requests)
-
-
 def models_of(requests: Iterable[Request]) -> list[str]:
     return list(dict.fromkeys(request.model for request in requests))
 
 
-def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list[str]) -> str:
-    """The first line: who answers, how many calls, what they probably cost, the limit."""
+def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list[str],
+             tight: bool = False) -> str:
+    """The first line: who answers, how many calls, what they probably cost, the limit; `tight`:
+    which does not hold what the first calls may cost at most."""
     if choice.simulated:
         return f"SIMULATED respondents answer: {calls} calls, $0; models do with OPENROUTER_API_KEY"
     guess = f" (no price known for {', '.join(assumed)}: assumed)" if assumed else ""
-    return printable(f"openrouter: {choice.address}: {calls} calls, "
-                     f"projected cost ${usd:.4f}{guess}, limit ${limit:g}")
+    return printable(f"{choice.address}: {calls} calls, projected cost ${usd:.4f}{guess}, "
+                     f"limit ${limit:g}" + " (too low to reserve the first calls)" * tight)
 
 
 # --- running it -------------------------------------------------------------------------------
@@ -203,12 +200,12 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
         raise OverBudget(f"projected ${usd:.4f} is over the limit ${limit:g} before the first "
                          "call; give a higher --limit-usd, or fewer runs or models")
     if not settings.silent:
-        _say(choice, settings, drive, calls)
+        _say(choice, settings, drive, calls, [request for request, _ in missing])
     chains = [instrument.chains() for instrument in instruments]
     ending = drive.run(in_turns(chains, settings.seed))
-    if limit is not None and budget.spent > limit:
-        print(f"note: ${budget.spent:.6f} was charged, more than the limit ${limit:g}: a server "
-              "charged more than it was told it may", file=sys.stderr)
+    if limit is not None and budget.total.spent > limit:
+        print(f"note: ${budget.total.spent:.6f} was charged, more than the limit ${limit:g}: a "
+              "server charged more than it was told it may", file=sys.stderr)
     for run in folders if not drive.flying else ():
         run.inflight.clear()
     if progress:
@@ -228,7 +225,7 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
         choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s,
         {name: wire.as_model(entry) for name, entry in settings.prices.items()}, settings.routing)
     catalogue = client.preflight(
-        names, needed(request for request, _ in missing),
+        names, ("temperature",) * any(request.temperature is not None for request, _ in missing),
         settings.terms._replace(resolved=resolved(unproven["provider"])))
     assumed = wire.as_model(settings.assumed_price)
     usd = sum(n * projected([request], client.models, assumed) for request, n in missing)
@@ -247,31 +244,20 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
     provider = {
         "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
         "models": earlier.get("models", {}) | {
-            name: _known(client, name, missing) for name in names}}
+            name: {"known": client.model(name)._asdict()} for name in names}}
     for run in runs.values():
         run.record(provider=provider)
     return client
 
 
-def _known(client: OpenRouter, name: str, missing: Sequence[tuple[Request, int]],
-           ) -> dict[str, Any]:
-    """What was known of a model, what was asked for, and what was sent of it."""
-    stages = {request.stage: request for request, _ in missing if request.model == name}
-    return {"known": client.model(name)._asdict(), "stages": {stage: {
-        "wanted": {"max_out": request.max_out, "temperature": request.temperature,
-                   "reasoning_effort": request.effort},
-        "sent": {key: value for key, value in client.body(request).items()
-                 if key not in ("messages", "model", "seed")},
-    } for stage, request in stages.items()}}
-
-
 def _say(choice: Choice, settings: Settings, drive: Drive,
-         calls: Sequence[tuple[Request, int]]) -> None:
+         calls: Sequence[tuple[Request, int]], missing: Sequence[Request]) -> None:
     """The first lines: who is asked, and how much is answered already."""
     total = sum(n for _, n in calls)
     unpriced = [name for name in models_of(request for request, _ in calls)
                 if not drive.provider.model(name).priced]
-    lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced)]
+    lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced,
+                      drive.budget.tight(missing, drive.provider.model))]
     if answered := sum(len(journal.answers) for journal, _ in drive.ledgers.values()):
         lines.append(f"resuming: {answered} of {total} calls are answered already")
     with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
@@ -326,7 +312,8 @@ def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
                          "run was going on: restore it from a copy, or use another --run-id")
     made = derived(run.instrument, answers)
     left = unanswered(answers, made.facts)
-    stop = (stop or _leftovers(left, run.instrument.noun)) if left else None
+    stop = (stop or Incomplete(f"{run.instrument.noun} left: {' and '.join(left)}; the same "
+                               "command asks them")) if left else None
     folder.end_session(stop)
     folder.finish(made.files, manifest_of(run, answers, made, folder.unproven))
     return Ended(folder, stop, "")
@@ -345,44 +332,34 @@ def manifest_of(run: Run, answers: Answers, made: Derived, unproven: Mapping) ->
         "unproven": unproven, **made.facts}
 
 
-def unanswered(answers: Answers, facts: Mapping[str, Any]) -> dict[str, int]:
-    """The calls that the next start asks: {"failed": …, "not asked": …}, empty where none."""
+def unanswered(answers: Answers, facts: Mapping[str, Any]) -> list[str]:
+    """The calls that the next start asks: "2 failed", "5 not asked"; empty where none."""
     left = {"failed": answers.failed(), "not asked": facts["outcomes"].get("not_run", 0)}
-    return {what: n for what, n in left.items() if n}
-
-
-def _leftovers(left: Mapping[str, int], noun: str) -> Incomplete:
-    what = " and ".join(f"{n} {key}" for key, n in left.items())
-    return Incomplete(f"{noun} left: {what}; the same command asks them")
+    return [f"{n} {what}" for what, n in left.items() if n]
 
 
 def derived(instrument: Instrument, answers: Answers) -> Derived:
     """Files and facts of a run; no file where nothing was answered."""
     files, more = instrument.derive(answers)
-    served = Counter((kept.model, str(kept.reply.served_model), str(kept.reply.provider))
-                     for kept in answers.answered())
+    served = [{"model": kept.model, "served": kept.reply.served_model,
+               "upstream": kept.reply.provider} for kept in answers.answered()]
     facts = {"simulated": answers.simulated, "retries": answers.repeated,
              "waits": answers.waits, "errors": answers.errors,
              "outcomes": dict(sorted(answers.outcomes(instrument.ids()).items())),
              "merkle_root": merkle_root(answers.leaves()),
-             "served": nested(served, 0, 1), "upstreams": nested(served, 0, 2)}
+             "served": tallied(served, "model", "served"),
+             "upstreams": tallied(served, "model", "upstream")}
     return Derived(files if served else {}, facts | dict(more))
 
 
 def tallied(rows: Iterable[Mapping[str, Any]], *fields: str) -> dict:
     """Nested counts: {model: {served: n}} for ("model", "served_model")."""
-    return nested(Counter(tuple(str(row[field]) for field in fields) for row in rows),
-                  *range(len(fields)))
-
-
-def nested(counts: Mapping[tuple[str, ...], int], *places: int) -> dict:
-    """Counts of tuples as {first: {second: n}}, by the `places` of the tuple that are named."""
     tree: dict = {}
-    for key in sorted(counts):
+    for *places, last in sorted(tuple(str(row[field]) for field in fields) for row in rows):
         node = tree
-        for place in places[:-1]:
-            node = node.setdefault(key[place], {})
-        node[key[places[-1]]] = node.get(key[places[-1]], 0) + counts[key]
+        for place in places:
+            node = node.setdefault(place, {})
+        node[last] = node.get(last, 0) + 1
     return tree
 
 

@@ -7,13 +7,11 @@ SIGKILL or a full disk leaves, is cut off on load; a damaged line elsewhere is a
 
 import contextlib
 import errno
-import gzip
 import hashlib
 import json
 import math
 import os
 import threading
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -32,16 +30,16 @@ from common.artifacts import (
     write_atomic,
 )
 from common.reading import read
-from common.shape import FLAG, NUMBER, OBJECT, TEXT, is_number, maybe, plain, sometimes, whole
+from common.shape import FLAG, NUMBER, OBJECT, TEXT, TIME, is_number, maybe, plain, sometimes, whole
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 
 JOURNALS = ("journal.jsonl", "journal.jsonl.gz")  # while calls are left; afterwards
 SYNC_S = 0.9  # "synced to disk within a second"
 
 
-def identity_hash(identity: dict) -> str:
-    """The first line's `prev`: ties a journal to configuration and prompts."""
-    return sha256(json.dumps(identity, sort_keys=True, separators=(",", ":")))
+def json_sha256(value: Any) -> str:
+    """Of a body that was sent, or of a run's identity, which ties the first line to it."""
+    return sha256(json.dumps(value, sort_keys=True, separators=(",", ":")))
 
 
 class Attempt(NamedTuple):
@@ -72,36 +70,40 @@ def record(prev: str, number: int, attempt: Attempt) -> bytes:
     return _written(line) + b"\n"
 
 
+def id_of(request: Request) -> str:
+    """Its id; UsageError where no journal can hold it."""
+    try:
+        request.id.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"the id {request.id!a} holds half of a character, which can't be "
+                         "journalled; rename the model or bulletin that it names") from None
+    return request.id
+
+
 def _written(line: Mapping[str, Any]) -> bytes:
     return json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
-def reading_of(entry: dict) -> Reading:
-    """What the raw response of a journal entry means, read by the code that read it live."""
-    raw = entry["response"]
-    return read(Exchange(raw["status"], raw["headers"], raw["body"], raw["error"]), now=0.0)
-
-
 def entries(path: Path, first_prev: str | None = None) -> Iterator[tuple[dict, int, str]]:
-    """(entry, offset after its line, hash of the line) of every whole line, one at a time.
+    """(entry, offset after its line and newline, hash of the line) of every line, one at a time.
 
     The chain is checked; `first_prev` None accepts any identity. UsageError names the file, the
-    line and the fault. The torn last line, where there is one, is not among them; a packed journal
-    has none.
+    line and the fault. The torn last line, where there is one, is not among them, unless it is torn
+    in front of its newline; a packed journal has none.
     """
     prev, end, packed = first_prev, 0, str(path).endswith(".gz")
     for number, line in enumerate(_lines(path), 1):
-        entry = _parse(line)
-        if entry is None and not line.endswith(b"\n") and len(line) < LONGEST and not packed:
+        entry, torn = _parse(line), not line.endswith(b"\n") and len(line) < LONGEST
+        if entry is None and torn and not packed:
             return
-        if entry is None:
+        if entry is None or (torn and packed):
             raise _damaged(path, number, "not a journal line")
         if prev is not None and entry["prev"] != prev:
             why = ("belongs to another configuration" if number == 1 else
                    f"does not follow from line {number - 1}")
             raise _damaged(path, number, why)
         prev = sha256(line.rstrip(b"\n"))
-        end += len(line)
+        end += len(line) + torn
         yield entry, end, prev
 
 
@@ -109,19 +111,15 @@ def _lines(path: Path) -> Iterator[bytes]:
     try:
         with regular(path) as file:
             yield from lines_of(file)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise _packed_badly(path) from None
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; restore it from a copy") from None
+        raise UsageError(f"{path}: {error.strerror}; restore it from a copy, or use another "
+                         "--run-id") from None
 
 
-def _packed_badly(path: Path) -> UsageError:
-    return UsageError(f"{path}: can't be unpacked; restore it from a copy, or use another --run-id")
-
-
-AMOUNT = plain("dollars", lambda v: is_number(v) and 0 <= v < wire.MOST_USD)
+AMOUNT = plain(f"a number from 0 up to {wire.MOST_USD:g}",
+               lambda v: is_number(v) and 0 <= v < wire.MOST_USD)
 LINE = shape.record(
-    prev=TEXT, id=TEXT, attempt=whole(1), stage=TEXT, at=TEXT, outcome=maybe(TEXT),
+    prev=TEXT, id=TEXT, attempt=whole(1), stage=TEXT, at=TIME, outcome=maybe(TEXT),
     message=maybe(TEXT), latency_s=NUMBER, cost_usd=maybe(AMOUNT), charged_usd=AMOUNT,
     request_sha256=TEXT,
     request=plain("a request", lambda v: isinstance(v, dict) and isinstance(v.get("model"), str)),
@@ -159,8 +157,22 @@ class Journal:
         self.packed = Path(folder) / "journal.jsonl.gz"
         self._unpack()
         self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        self._remember(Answers(self.path, identity))
-        self._mend()
+        past = Answers(self.path, identity)
+        # Attempts of each id; answers that need no further asking, by id and by (stage, model).
+        self.size, self.prev, self.asked = past.size, past.head_sha256, past.tries
+        self.spent, self.last_at = past.charged_usd, past.last_at
+        self.answers = {name: answer for name, answer in past.read.items()
+                        if _for_good(answer.reply)}
+        self.kept = Counter((answer.stage, answer.model) for answer in self.answers.values())
+        # (stage, model, dollars charged, dollars it cost) of each answer that tells of money.
+        self.charges = [
+            (answer.stage, answer.model, answer.charged_usd, answer.reply.cost_usd)
+            for answer in self.answers.values()
+            if answer.reply.outcome in wire.PAID_OUTCOMES or answer.reply.cost_usd is not None]
+        if os.fstat(self.fd).st_size < self.size:  # its last newline is lost
+            self._guard(os.write, self.fd, b"\n")
+        else:
+            os.ftruncate(self.fd, self.size)  # a torn line goes
         self._dirty, self._closing = threading.Event(), threading.Event()
         self._sync_error: OSError | None = None
         self._syncer = threading.Thread(target=self._sync_often, daemon=True, name="journal-sync")
@@ -172,38 +184,15 @@ class Journal:
             return
         data = b"".join(_lines(self.packed))
         if not data:
-            raise _packed_badly(self.packed)
+            raise UsageError(f"{self.packed}: empty; restore it from a copy, or use another "
+                             "--run-id")
         self._guard(write_atomic, self.path, data)
-
-    def _remember(self, past: "Answers") -> None:
-        """What earlier starts left: `answers` that need no further asking, by id; `asked`, attempts
-        of each id; `kept`, answers by (stage, model); `charges`, (stage, model, dollars charged,
-        dollars it cost) of each answer that tells of money."""
-        self.size, self.prev, self.asked = past.size, past.head_sha256, past.tries
-        self.spent, self.last_at = past.charged_usd, past.last_at
-        self.answers = {name: answer for name, answer in past.read.items()
-                        if _for_good(answer.reply)}
-        self.kept = Counter((answer.stage, answer.model) for answer in self.answers.values())
-        self.charges = [
-            (answer.stage, answer.model, answer.charged_usd, answer.reply.cost_usd)
-            for answer in self.answers.values()
-            if answer.reply.outcome in wire.PAID_OUTCOMES or answer.reply.cost_usd is not None]
-
-    def _mend(self) -> None:
-        """Cut the torn tail; close a last line that lost only its newline."""
-        if os.fstat(self.fd).st_size != self.size:
-            os.ftruncate(self.fd, self.size)
-        if self.size:
-            os.lseek(self.fd, self.size - 1, os.SEEK_SET)
-            if os.read(self.fd, 1) != b"\n":
-                self._write(b"\n")
-                self.size += 1
 
     def append(self, attempt: Attempt) -> None:
         """Hand one attempt to the system in one write. Incomplete where it can't be kept."""
         if self._sync_error:
             raise _full(self.path, self._sync_error)
-        name = attempt.request.id
+        name = id_of(attempt.request)
         line = record(self.prev, self.asked[name] + 1, attempt)
         self._write(line)
         self.size += len(line)
@@ -265,8 +254,7 @@ class Journal:
             raise _full(self.path, self._sync_error)
 
     def pack(self) -> None:
-        """After the last call: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
-        self.close()
+        """After `close`: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
         self._guard(write_atomic, self.packed, gzip_bytes(self.path.read_bytes(), level=6))
         self.path.unlink()
 
@@ -300,7 +288,7 @@ class InFlight:
 
     def note(self, request: Request, attempt: int, usd: float) -> None:
         """Before the call is sent. Incomplete where it can't be kept."""
-        line = json.dumps({"id": request.id, "attempt": attempt, "usd": usd}) + "\n"
+        line = json.dumps({"id": id_of(request), "attempt": attempt, "usd": usd}) + "\n"
         try:
             if self.fd is None:
                 self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -350,11 +338,6 @@ class Read(NamedTuple):
     charged_usd: float
     response_sha256: str
 
-    def leaf(self, name: str) -> dict[str, str]:
-        """What the Merkle root covers of it; no text of prompt or answer is in it."""
-        return {"id": name, "outcome": self.reply.outcome, "question_sha256": self.question_sha256,
-                "response_sha256": self.response_sha256}
-
 
 class Answers:
     """A journal read back, its chain checked from the run's identity on.
@@ -380,12 +363,12 @@ class Answers:
         self.attempts = self.repeated = self.waits = 0
         self.size = 0  # bytes of whole lines
         self.last_at, charges = "", []
-        self.head_sha256 = identity_hash(dict(identity))
+        self.head_sha256 = json_sha256(dict(identity))
         for entry, end, digest in entries(self.path, self.head_sha256):
             self.attempts, self.size, self.head_sha256 = self.attempts + 1, end, digest
             self.last_at = entry["at"]
             charges.append(entry["charged_usd"])
-            reading = reading_of(entry)
+            reading = read(Exchange(**entry["response"]), now=0.0)  # as it was read live
             self.tries[entry["id"]] += 1
             if reading.error_type:
                 self.errors[reading.error_type] += 1
@@ -426,7 +409,7 @@ class Answers:
                                        quantization=wire.precision(entry["request"]))
         self.read[entry["id"]] = Read(
             reply, intern(entry["stage"]), intern(entry["request"]["model"]),
-            entry["request_sha256"], _hash_of(entry["request"]) if self.known else "",
+            entry["request_sha256"], json_sha256(entry["request"]) if self.known else "",
             entry["at"], entry["charged_usd"], sha256(entry["response"]["body"]))
 
     def __call__(self, request: Request) -> Reply:
@@ -437,7 +420,7 @@ class Answers:
             return NOT_RUN
         if kept.question_sha256 != request.sha256() or kept.stage != request.stage:
             self.wrong.append(f"{request.id}: another question than design and prompts give")
-        elif self.known and kept.sent_sha256 != _hash_of(self.known.body(request)):
+        elif self.known and kept.sent_sha256 != json_sha256(self.known.body(request)):
             self.wrong.append(f"{request.id}: the request sent is not what the design would send")
         return kept.reply
 
@@ -461,8 +444,10 @@ class Answers:
         return (kept for kept in self.read.values() if kept.reply.outcome in wire.FINAL_OUTCOMES)
 
     def leaves(self) -> Iterator[dict[str, str]]:
-        """What the Merkle root covers, in the order of ids."""
-        return (self.read[name].leaf(name) for name in sorted(self.read))
+        """What the Merkle root covers, by id; no text of prompt or answer is in it."""
+        return ({"id": name, "outcome": kept.reply.outcome,
+                 "question_sha256": kept.question_sha256, "response_sha256": kept.response_sha256}
+                for name, kept in sorted(self.read.items()))
 
 
 def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
@@ -487,19 +472,6 @@ def _same(a: float | None, b: float | None) -> bool:
 
 def _for_good(reply: Reply) -> bool:
     return reply.outcome in wire.FINAL_OUTCOMES or reply.final
-
-
-def _hash_of(body: Any) -> str:
-    return sha256(json.dumps(body, ensure_ascii=True, sort_keys=True, separators=(",", ":")))
-
-
-def begins(folder: Path, identity: Mapping[str, Any]) -> bool:
-    """Whether the run's journal begins with this identity; also where it is still empty.
-
-    UsageError where there is none, or its first line is damaged.
-    """
-    first = next(entries(journal_file(folder)), None)
-    return first is None or first[0]["prev"] == identity_hash(dict(identity))
 
 
 def journal_file(folder: Path) -> Path:

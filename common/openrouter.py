@@ -1,9 +1,5 @@
 """One chat completion over HTTP, for OpenRouter and any OpenAI-compatible server.
 
-    client = OpenRouter("https://openrouter.ai/api/v1", key)
-    catalogue = client.preflight(["openai/gpt-5-nano"])
-    client.start(request, answers.put)     # an Exchange comes, whatever a server or network does
-
 `requests` is imported when the first client is made, so that everything offline runs without it.
 Connections are kept alive and shared. A call has a thread of its own, and whoever waits for it a
 clock: a server that sends one byte a second resets every socket timeout.
@@ -14,6 +10,7 @@ of each model, which upstream is asked, what is wrong. A problem ends the run be
 
 import base64
 import errno
+import html
 import json
 import math
 import os
@@ -23,29 +20,32 @@ import sys
 import threading
 import time
 import urllib.request
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, Incomplete, ProviderRefused, UsageError, wire
 from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
+from common.shape import nearest
 from common.wire import Exchange, Model, Request, Terms, Upstream
 
 OPENROUTER = "https://openrouter.ai/api/v1"  # where a key without an address leads
 CONNECT_S = 10.0
 DEADLINE_S = 60.0
 SIDE_DEADLINE_S = 15.0
-MAX_BODY = 32 * 1024 * 1024
+MAX_BODY = 8 << 20
 KEPT_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
                 "x-generation-id", "content-type", "date")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 LONGEST_ERROR = 200  # characters of a network's words
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
+DEEPEST = 9  # kinds of escapes in one another
 
 
 def check_base_url(url: str) -> str:
@@ -73,76 +73,109 @@ def public_address(url: str) -> str:
 # --- what must reach no file and no line -------------------------------------------------------
 
 def redacted(text: str, key: str) -> str:
-    """`text` with [key] in the place of `key`, however a server spells it: it must reach no file
-    and no line. Whoever cuts a text cuts it afterwards; of a key that was cut before, its first
-    characters are found: twelve anywhere, six where a quotation or the text ends; and its last
-    twelve or more, where they stand as they are."""
+    """`text` with [key] in the place of `key` or of twelve of its characters in a row, however a
+    server spells them; of six where they begin it and end a quotation or the text. It must reach
+    no file and no line; whoever cuts a text cuts it afterwards."""
     if len(key) < SHORTEST_KEY:
         return text
-    text = _spelled(key).sub("[key]", text)
-    for at in range(1, len(key) - 2 * SHORTEST_KEY + 1):
-        text = text.replace(key[at:], "[key]")
-    return text
+    plain, starts, ends = _spelled_out(text)
+    spans = []
+    for step, first in ((1, 0), (2, 0), (2, 1)):  # as it is, or with a sign after each character
+        for left, right, enough in _pieces(plain[first::step], key):
+            end = ends[first + step * (right - 1)]
+            if enough or text[end:end + 1] in "'\"…":
+                spans.append((starts[first + step * left], end))
+    out, at = [], 0
+    for start, end in sorted(spans):
+        if start >= at:
+            out += text[at:start], "[key]"
+        at = max(at, end)
+    return "".join([*out, text[at:]])
+
+
+def _pieces(text: str, key: str) -> Iterator[tuple[int, int, bool]]:
+    """Where a longest piece of a key begins and ends in a text that is spelled out, and whether it
+    is long enough; if not, the key begins with it. A piece of two blocks' length holds a whole
+    block: these are searched for."""
+    for form in _forms(key):
+        block = SHORTEST_KEY * len(form) // len(key)
+        for at in range(0, len(form) - block + 1, block):
+            here = text.find(form[at:at + block])
+            while here >= 0:
+                left, right, begins = here, here + block, here - at
+                while left > max(0, begins) and text[left - 1] == form[left - 1 - begins]:
+                    left -= 1
+                while text[right:right + 1] == form[right - begins:right - begins + 1] != "":
+                    right += 1
+                enough = right - left >= min(2 * block, len(form))
+                if enough or not at:
+                    yield left, right, enough
+                here = text.find(form[at:at + block], right)
+
+
+LOWER = str.maketrans(ascii_uppercase + "-_", ascii_lowercase + "+/")
 
 
 @cache
-def _spelled(key: str) -> re.Pattern[str]:
-    """A key as it is, and as JSON, an address, HTML, Python or base64 may spell it."""
+def _forms(key: str) -> list[str]:
+    """A key as `_spelled_out` leaves it, and the same in hexadecimal and base64."""
+    data = key.encode()
     # What stands before it in a text shifts its base64 by no, one or two bytes.
-    coded = [base64.b64encode(b"\0" * n + key.encode()).decode().rstrip("=") for n in range(3)]
-    coded = [text[-(-8 * n // 6):-1] for n, text in enumerate(coded)]
-    forms = [_letters(key), *(_letters(text) + r"(?:[\w+/=-]|%(?:25)*3D)*+" for text in coded)]
-    forms += [_begun(key, SHORTEST_KEY) + r"(?=['\"…]|\Z)", _begun(key, 2 * SHORTEST_KEY)]
-    return re.compile("|".join(forms), re.IGNORECASE | re.ASCII)
+    coded = [base64.b64encode(bytes(n) + data).decode()[-(-8 * n // 6):8 * (n + len(data)) // 6]
+             for n in range(3)]
+    return [_spelled_out(key)[0], data.hex(), *(data.hex(sep).translate(LOWER) for sep in " :-,"),
+            *(code.translate(LOWER) for code in coded)]
 
 
-HTML_NAMES = {'"': "quot", "&": "amp", "'": "apos", "<": "lt", ">": "gt"}
+# An escape of JSON, Python, C, addresses or HTML, however often it was escaped again; and what no
+# key holds.
+ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])?"
+                    r"|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(#?\w{1,16};)|[^ -~]+", re.I | re.A)
 
 
-def _begun(key: str, least: int) -> str:
-    """A pattern of a key's first letters, `least` of them or more."""
-    more = ""
-    for letter in reversed(key[least:]):
-        more = f"(?:{_letter(letter)}{more})?"
-    return _letters(key[:least]) + more
+def _meaning(escape: re.Match) -> str:
+    wide, byte, octal, percent, entity = escape.groups()
+    if entity:
+        return html.unescape(f"&{entity}")
+    digits = wide or byte or percent or octal
+    return chr(int(digits, 8 if octal else 16)) if digits else ""
 
 
-BACKSLASH, SEMICOLON = r"(?:\\|%(?:25)*5c)", "(?:;|%(?:25)*3b)"
-AMPERSAND = rf"(?:&|u0026|%(?:25)*26)(?:amp{SEMICOLON})*"
-
-
-def _letters(text: str) -> str:
-    """A pattern of each letter, escaped any number of times. It begins where backslashes begin: a
-    text of nothing else would be read again at each of them."""
-    first, *rest = map(_letter, text)
-    return first.replace(f"{BACKSLASH}*+", r"(?<!\\)\\*+", 1) + "".join(rest)
-
-
-def _letter(letter: str) -> str:
-    code, name = ord(letter), HTML_NAMES.get(letter)
-    plain = {"+": "[+-]|", "/": "[/_]|", "\\": ""}.get(letter, f"{re.escape(letter)}|")
-    numbers = rf"(?:#|%(?:25)*23)(?:0*{code}|x0*{code:x})" + (f"|{name}" if name else "")
-    escaped = (rf"{BACKSLASH}*+(?:{plain}u00{code:02x}|x{code:02x}|%(?:25)*{code:02x}"
-               rf"|{AMPERSAND}(?:{numbers}){SEMICOLON})")
-    return f"(?:{escaped}|{BACKSLASH})" if letter == "\\" else escaped
+def _spelled_out(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """A text with nothing escaped, in small letters, and where each of its characters begins and
+    ends in `text`. Backslashes, control characters and all that is not ASCII are left out."""
+    starts, ends = range(len(text)), range(1, len(text) + 1)
+    for _ in range(DEEPEST):
+        parts, begin, end, at = [], array("L"), array("L"), 0
+        for escape in ESCAPE.finditer(text):
+            (here, there), meaning = escape.span(), _meaning(escape)
+            parts += text[at:here], meaning
+            for new, old, edge in ((begin, starts, here), (end, ends, there - 1)):
+                new.extend(old[at:here])
+                new.extend([old[edge]] * len(meaning))
+            at = there
+        before, text = text, "".join([*parts, text[at:]])
+        if text == before:
+            break
+        begin.extend(starts[at:])
+        end.extend(ends[at:])
+        starts, ends = begin, end
+    return text.translate(LOWER), starts, ends
 
 
 ACCOUNT = re.compile(r'(\\*"user_id\\*"\s*:\s*)(\\*"(?:(?!\\*").)*\\*"|[^\s,}\]]+)')
 
 
 def without_account(body: str, failed: bool) -> str:
-    """A body without `user_id`, which names the account: wherever it stands in an error, at top
-    level of an answer. What a model wrote stays as it is."""
+    """A body without `user_id`, which names the account. What a model wrote stays as it is."""
     if "user_id" not in body and not (failed and "\\u" in body):
         return body
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
         return ACCOUNT.sub(r"\1null", body)
-    if failed or not isinstance(data, dict) or "choices" not in data:
-        return json.dumps(_nameless(data))
-    return json.dumps({key: value if key == "choices" else _nameless(value)
-                       for key, value in data.items() if key != "user_id"})
+    answer = not failed and isinstance(data, dict) and "choices" in data
+    return json.dumps(_nameless(data) | {"choices": data["choices"]} if answer else _nameless(data))
 
 
 def _nameless(value):
@@ -163,7 +196,6 @@ class Catalogue:
     limit_remaining: float | None = None
     dialect: str = ""
     day: str = ""
-    unreachable: str = ""
     misnamed: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
@@ -265,21 +297,29 @@ class OpenRouter:
 
     def preflight(self, models: list[str], needs: tuple[str, ...] = (),
                   terms: Terms | None = None) -> Catalogue:
-        """Ask for catalogue, upstreams and balance; learn prices, parameters and dialect.
-
-        Every problem found is told (nothing may be asked then), and every doubt.
-        """
+        """Ask for catalogue, upstreams and balance; learn prices, parameters and dialect."""
         terms = terms or Terms()
         listed, account = self._get("/models", "/key")
         if listed.status is None and account.status is None:
-            return Catalogue(dialect=self.dialect, unreachable=self._nobody(listed.error))
-        known = self._learn(listed)
+            advice = ("start it or check --base-url" if self.host in LOOPBACK else "check the "
+                      "network" + (" and --base-url" if not self.is_openrouter else ""))
+            raise Incomplete(f"the server at {urlsplit(self.base_url).netloc} can't be reached: "
+                             f"{listed.error}; {advice}, then give the same command")
+        known = read_catalogue(listed.body) if listed.status == 200 else {}
+        if self.dialect == "compatible" and any(m.parameters is not None for m in known.values()):
+            self.dialect = "openrouter"
+        self.models |= known | {name: known[name]._replace(
+            prompt=price.prompt, completion=price.completion, request=price.request,
+            price_from=price.price_from) for name, price in self.prices.items()
+            if name in known and not known[name].priced}
         upstreams = dict.fromkeys(models, ())
         if self.dialect == "openrouter" and known:
             answers = self._get(*(f"/models/{quote(name)}/endpoints" for name in models))
-            upstreams = dict(zip(models, map(_endpoints, answers), strict=True))
-        catalogue = Catalogue(known, self._balance(account), self.dialect,
-                              day=_day(listed.headers.get("date")))
+            upstreams = {name: read_endpoints(answer.body) if answer.status == 200 else []
+                         for name, answer in zip(models, answers, strict=True)}
+        now = epoch(listed.headers.get("date"), time.time())  # this machine's clock may be wrong
+        catalogue = Catalogue(known, read_balance(account.body) if account.status == 200 else None,
+                              self.dialect, time.strftime("%Y-%m-%d", time.gmtime(now)))
         if self.is_openrouter and not self.key:
             catalogue.problems.append(f"no key: set {KEY_VARIABLE} (or put it into .env)")
         for path, answer in (("/models", listed), ("/key", account)):
@@ -295,26 +335,6 @@ class OpenRouter:
               complete=self.is_openrouter or self.dialect != "compatible")
         return catalogue
 
-    def _nobody(self, error: str) -> str:
-        """Who can't be reached, and what to do."""
-        port = urlsplit(self.base_url).port
-        where = f"{self.host}:{port}" if port else self.host
-        advice = ("start it or check --base-url" if self.host in LOOPBACK else
-                  "check the network" if self.is_openrouter else
-                  "check the network and --base-url")
-        return (f"the server at {where} can't be reached: {error}; {advice}, then give the same "
-                "command")
-
-    def _learn(self, listed: Exchange) -> dict[str, Model]:
-        known = read_catalogue(listed.body) if listed.status == 200 else {}
-        if self.dialect == "compatible" and any(m.parameters is not None for m in known.values()):
-            self.dialect = "openrouter"
-        self.models |= {name: learn(model, self.prices.get(name)) for name, model in known.items()}
-        return known
-
-    def _balance(self, account: Exchange) -> float | None:
-        return read_balance(account.body) if account.status == 200 else None
-
     def audit(self, charged: Mapping[str, float]) -> dict | None:
         """What the service has booked for calls, {generation id: dollars charged}, beside what was
         charged for them here; None where it tells of none of them."""
@@ -326,15 +346,6 @@ class OpenRouter:
         booked = {name: usd for name, usd in bills.items() if usd is not None}
         return {"calls": len(booked), "booked_usd": math.fsum(booked.values()),
                 "charged_usd": math.fsum(charged[name] for name in booked)} if booked else None
-
-
-def _day(said: str | None) -> str:
-    """YYYY-MM-DD by the server's clock, since this machine's may be wrong."""
-    return time.strftime("%Y-%m-%d", time.gmtime(epoch(said, time.time())))
-
-
-def _endpoints(answer: Exchange) -> list[Model]:
-    return read_endpoints(answer.body) if answer.status == 200 else []
 
 
 # --- HTTP --------------------------------------------------------------------------------------
@@ -401,7 +412,6 @@ def _words(problem: BaseException) -> str:
 
 # --- before the first paid call: pure functions over what a provider's lists say -----------------
 
-AUTO = "auto"
 # Bits of a weight, by the name of the precision; unknown ones come last.
 BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp6": 6, "fp4": 4,
         "int4": 4, "mxfp4": 4, "nvfp4": 4}
@@ -409,21 +419,11 @@ BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp
 
 def refuse(catalogue: Catalogue) -> None:
     """Nothing was asked yet: all problems in one line, as UsageError where only names are wrong,
-    else as ProviderRefused (Incomplete where the provider just can't be reached)."""
-    if catalogue.unreachable:
-        raise Incomplete(catalogue.unreachable)
+    else as ProviderRefused."""
     found = "; ".join([*catalogue.problems, *catalogue.misnamed])
     if found:
         kind = ProviderRefused if catalogue.problems else UsageError
         raise kind(f"before the first call: {found}")
-
-
-def learn(model: Model, configured: Model | None) -> Model:
-    """A listed model; the configured price counts where the list has none."""
-    if configured is None or model.priced:
-        return model
-    return model._replace(prompt=configured.prompt, completion=configured.completion,
-                          request=configured.request, price_from=configured.price_from)
 
 
 # --- upstreams ---------------------------------------------------------------------------------
@@ -433,29 +433,20 @@ def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str
     """`model` as the one upstream serves it that `terms` ask for; else at the dearest price that
     any of them may charge."""
     if terms.pin is None or catalogue.dialect != "openrouter":
-        return dearest(model, endpoints)
+        if not model.priced or model.price_from != "catalogue":
+            return model
+        priced = [each for each in (model, *endpoints) if each.priced]
+        return model._replace(**{price: max(getattr(each, price) for each in priced)
+                                 for price in ("prompt", "completion", "request")})
     needed = [*needs, *(["reasoning"] if terms.effort not in (None, "none") else [])]
     chosen = choose(name, endpoints, needed, terms)
     if isinstance(chosen, str):
         catalogue.misnamed.append(chosen)
         return model
-    return served_by(chosen, model)
-
-
-def served_by(endpoint: Model, model: Model) -> Model:
-    """What an endpoint says of itself, over what is said of the model."""
-    known = {name: value for name in ("prompt", "completion", "request", "parameters", "context",
-                                      "most_out", "upstream")
-             if (value := getattr(endpoint, name)) is not None}
-    return model._replace(**known)
-
-
-def dearest(model: Model, endpoints: Sequence[Model]) -> Model:
-    priced = [each for each in (model, *endpoints) if each.priced]
-    if not model.priced or model.price_from != "catalogue":
-        return model
-    return model._replace(**{name: max(getattr(each, name) for each in priced)
-                             for name in ("prompt", "completion", "request")})
+    return model._replace(**{
+        name: value for name in ("prompt", "completion", "request", "parameters", "context",
+                                 "most_out", "upstream")
+        if (value := getattr(chosen, name)) is not None})
 
 
 def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
@@ -471,9 +462,11 @@ def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
     tags = [each.upstream.tag for each in endpoints]
     if not tags:
         return f"--pin: {name}: the server lists no upstreams; leave the flag out"
-    named = [each for each in endpoints if terms.pin == AUTO or _is(each.upstream, terms.pin)]
+    named = [each for each in endpoints
+             if terms.pin in ("auto", each.upstream.tag, each.upstream.name)
+             or each.upstream.tag.startswith(f"{terms.pin}/")]
     if not named:
-        return f"--pin: {name}: no upstream {terms.pin!r}; {near(terms.pin, tags)}"
+        return f"--pin: {name}: no upstream {terms.pin!r}; {nearest(terms.pin, tags)}"
     able = [each for each in named if all(wire.supports(each, need) for need in needed)]
     if not able:
         return (f"--pin: {name}: no such upstream takes {' and '.join(needed)}; offered are "
@@ -481,18 +474,6 @@ def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
     return min(able, key=lambda each: (
         -BITS.get(each.upstream.quantization or "", 0), not wire.supports(each, "seed"),
         each.cost(1, 1) if each.priced else wire.MOST_USD, each.upstream.tag))
-
-
-def _is(upstream: Upstream, pin: str) -> bool:
-    return pin in (upstream.tag, upstream.name) or upstream.tag.startswith(f"{pin}/")
-
-
-def near(name: str, known: Sequence[str]) -> str:
-    """ "did you mean …?", or some of what there is."""
-    close = get_close_matches(name, known, 3, cutoff=0.5)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"known are {', '.join(sorted(known)[:5])}" + (" …" if len(known) > 5 else "")
 
 
 # --- what is wrong, and what is worth knowing --------------------------------------------------
@@ -507,12 +488,15 @@ def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str
         model = known.get(name, Model())
         if catalogue.models and name not in catalogue.models:
             line = (f"model {name!r} is not in the server's list; "
-                    f"{near(name, list(catalogue.models))}")
+                    f"{nearest(name, catalogue.models)}")
             # Elsewhere a proxy may serve what it does not list; the server will say.
             (catalogue.misnamed if complete else catalogue.notes).append(line)
             continue
-        if fault := _effort_fault(name, model, terms.effort):
-            catalogue.misnamed.append(fault)
+        lacks = model.mandatory if terms.effort == "none" else (
+            model.efforts and terms.effort not in (None, *model.efforts))
+        if lacks and model.reasons is not False:
+            catalogue.misnamed.append(f"--effort: {name} does not take {terms.effort!r}; it takes "
+                                      f"{', '.join(model.efforts) or 'others'}")
         if model.expires and model.expires < catalogue.day:
             catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
         if not model.priced:
@@ -520,16 +504,6 @@ def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str
                                    "price")
         catalogue.facts.append(f"{name}: " + " · ".join(facts(
             name, model, needs, terms, catalogue.dialect)))
-
-
-def _effort_fault(name: str, model: Model, effort: str | None) -> str | None:
-    if effort is None or model.reasons is False:
-        return None
-    if effort == "none" and model.mandatory:
-        return f"--effort: {name} always reasons; it takes {', '.join(model.efforts) or 'others'}"
-    if effort != "none" and model.efforts and effort not in model.efforts:
-        return f"--effort: {name} does not take {effort!r}; it takes {', '.join(model.efforts)}"
-    return None
 
 
 def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: str) -> list[str]:
@@ -542,21 +516,16 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
         unsent.append("effort")
     dear = (f"${model.prompt * 1e6:g} and ${model.completion * 1e6:g} a million tokens "
             f"({model.price_from})" if model.priced else "")
+    tag, _, precision = model.upstream or ("", "", "")
+    route = ("one server, upstream unnamed" if dialect != "openrouter" else
+             f"upstream {tag}" + f" ({precision})" * bool(precision) if tag else
+             "any upstream (--pin auto keeps to one)")
     said = [model.canonical if model.canonical != name else "",
             f"context {model.context:,}" if model.context else "", dear,
             f"effort {effort}" if effort else "effort not sent",
-            f"not sent: {', '.join(unsent)}" if unsent else "", _route(model, dialect),
+            f"not sent: {', '.join(unsent)}" if unsent else "", route,
             f"withdrawn from {model.expires}" if model.expires else ""]
     return [part for part in said if part]
-
-
-def _route(model: Model, dialect: str) -> str:
-    if dialect != "openrouter":
-        return "one server, upstream unnamed"
-    if model.upstream:
-        precision = model.upstream.quantization
-        return f"upstream {model.upstream.tag}" + (f" ({precision})" if precision else "")
-    return "any upstream (--pin auto keeps to one)"
 
 
 def resolved(provider: Any) -> dict[str, Upstream]:

@@ -5,7 +5,6 @@ documentation, OpenAPI description and SDK (autumn 2026); `tests/replies.jsonl` 
 """
 
 import json
-import math
 import re
 import sys
 import time
@@ -17,7 +16,8 @@ from typing import Any
 
 from common.wire import MOST_USD, Exchange, Model, Reading, Reply, Upstream
 
-MANY = 10**12               # no count of tokens; above it a float would overflow
+MANY = 10**12               # no count of tokens
+LONGEST_INTEGER = 300       # characters; what is longer, Python refuses or a float cannot hold
 LONGEST_WAIT_S = 366 * 86_400.0  # what is longer is cut to it, before anything is computed
 TRANSIENT_4XX = {408, 409, 425, 429}  # every other 3xx and 4xx says the request itself is wrong
 # The words and statuses in which upstreams dress a refusal as an error.
@@ -45,10 +45,7 @@ ERROR_TYPES = {
 VAGUE = {"", "invalid_request", "invalid_prompt", "permission_denied", "unprocessable",
          "provider_unavailable", "server", "unmapped"}
 FATAL_HINT = {
-    301: "the server has moved: check the base URL",
-    302: "the server has moved: check the base URL",
-    307: "the server has moved: check the base URL",
-    308: "the server has moved: check the base URL",
+    **dict.fromkeys((301, 302, 307, 308), "the server has moved: check the base URL"),
     401: "check OPENROUTER_API_KEY",
     402: "add credit, or lower the output limit",
     403: "the key lacks permission or has reached its own limit",
@@ -69,8 +66,6 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError):
         return None
-    except OverflowError:  # a JSON integer of hundreds of digits
-        return math.inf if value > 0 else None
     return number if number >= 0 else None
 
 
@@ -100,6 +95,14 @@ def _label(value: Any) -> str | None:
 
 def _labels(values: list) -> tuple[str, ...]:
     return tuple(filter(None, map(_label, values)))
+
+
+def _value(text: str) -> Any:
+    """The value of a server's JSON, None where it is none. An integer too long for Python to read
+    is as large as a float can be."""
+    with suppress(ValueError, RecursionError):
+        return json.loads(text, parse_int=lambda digits: (
+            int(digits) if len(digits) < LONGEST_INTEGER else float(digits)))
 
 
 def _object(value: Any) -> dict:
@@ -268,11 +271,6 @@ def _transient(message: str, billable: bool) -> Reading:
     return Reading("transient", Reply("provider_error", message=message), billable=billable)
 
 
-def _said(data: dict) -> str:
-    """What servers that are no OpenRouter say at top level."""
-    return next(filter(None, (_clean(data.get(key)) for key in ("error", "message", "detail"))), "")
-
-
 def _excerpt(text: str) -> str:
     return " ".join(text[:80].split())
 
@@ -284,13 +282,12 @@ def read(exchange: Exchange, now: float | None = None) -> Reading:
     if exchange.error:  # cut off or out of time after the head had arrived
         return _transient(exchange.error, billable=exchange.status < 400)
     now = STARTED + time.monotonic() if now is None else now
-    try:
-        data = json.loads(exchange.body)
-    except (ValueError, RecursionError):
-        data = None
+    data = _value(exchange.body)
     if exchange.status >= 300:
         data = _object(data)
-        error = _object(data.get("error")) or {"message": _said(data) or _excerpt(exchange.body)}
+        # Servers that are no OpenRouter say it at top level.
+        said = filter(None, (_clean(data.get(key)) for key in ("error", "message", "detail")))
+        error = _object(data.get("error")) or {"message": next(said, _excerpt(exchange.body))}
         return _read_error(error, exchange, _charged(data), now, data)
     if not isinstance(data, dict):
         return _transient(f"not JSON: {_excerpt(exchange.body)!r}", billable=True)
@@ -388,16 +385,9 @@ def read_model(entry: dict) -> Model:
         expires=_label(entry.get("expiration_date")))
 
 
-def _data(text: str) -> Any:
-    try:
-        return _object(json.loads(text)).get("data")
-    except (ValueError, RecursionError):
-        return None
-
-
 def read_catalogue(text: str) -> dict[str, Model]:
     """{model: Model} of GET /models; empty where the answer says nothing usable."""
-    rows = _data(text)
+    rows = _object(_value(text)).get("data")
     return {_clean(row["id"]): read_model(row) for row in (rows if isinstance(rows, list) else ())
             if isinstance(row, dict) and isinstance(row.get("id"), str)}
 
@@ -405,23 +395,19 @@ def read_catalogue(text: str) -> dict[str, Model]:
 def read_endpoints(text: str) -> list[Model]:
     """A model's endpoints, of GET /models/…/endpoints, each as the model that is asked there;
     those that are down or of another service tier are left out."""
-    rows = _object(_data(text)).get("endpoints")
+    rows = _object(_object(_value(text)).get("data")).get("endpoints")
     return [read_model(row)._replace(upstream=Upstream(
                 _clean(row["tag"]), _clean(row.get("provider_name")),
                 _label(row.get("quantization"))))
             for row in (rows if isinstance(rows, list) else ())
             if isinstance(row, dict) and isinstance(row.get("tag"), str) and row["tag"]
-            and (_status(row) or 0) >= 0 and row.get("service_tier") in (None, "default", "auto")]
-
-
-def _status(row: dict) -> int | None:
-    status = row.get("status")
-    return status if isinstance(status, int) else None
+            and not (isinstance(row.get("status"), int) and row["status"] < 0)
+            and row.get("service_tier") in (None, "default", "auto")]
 
 
 def read_balance(text: str) -> float | None:
     """Dollars left on the key, of GET /key; None where unlimited or unknown."""
-    data = _object(_data(text))
+    data = _object(_object(_value(text)).get("data"))
     left = [_dollars(data.get("limit_remaining")),
             _dollars(_object(data.get("effective_budget")).get("remaining_usd"))]
     return min((usd for usd in left if usd is not None), default=None)
@@ -429,7 +415,7 @@ def read_balance(text: str) -> float | None:
 
 def read_bill(text: str) -> float | None:
     """Dollars of one call as the service itself has booked them, of GET /generation."""
-    data = _object(_data(text))
+    data = _object(_object(_value(text)).get("data"))
     usd = _dollars(data.get("total_cost"))
     upstream = _dollars(data.get("upstream_inference_cost")) if data.get("is_byok") is True else 0
     return None if usd is None else usd + (upstream or 0.0)

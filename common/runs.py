@@ -2,8 +2,8 @@
 
     with RunFolder(Origin(out / run_id, identity, prompts), instrument) as run:
         if run.finished: ...                     # nothing to do
-        ...                                      # ask, with run.journal and run.inflight
-        run.finish(files, stop, facts)
+        run.begin(limit_usd)                     # then ask, with run.journal and run.inflight
+        run.finish(files, manifest)
 
 `identity` (configuration, hashes of prompts, provider) is what makes two runs the same study. A
 folder made under another identity is refused, with the keys that differ.
@@ -15,7 +15,6 @@ import os
 import platform
 import re
 import time
-import zlib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -24,24 +23,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import VERSION, Incomplete, Stop, UsageError
-from common.artifacts import content_sha256, json_file, read_bytes, sha256, sweep, write_atomic
-from common.journal import JOURNALS, InFlight, Journal
+from common.artifacts import canonical_json, json_file, read_bytes, sha256, sweep, write_atomic
+from common.journal import AMOUNT, JOURNALS, InFlight, Journal
 from common.shape import (
     FLAG,
     OBJECT,
     TEXT,
-    check,
-    is_number,
+    TIME,
+    UTC,
+    Kind,
     list_of,
     map_of,
     maybe,
     one_of,
     plain,
+    read,
     record,
+    shown,
     sometimes,
     whole,
 )
-from common.wire import MOST_USD, Model
+from common.wire import Model
 
 ROOT = Path(__file__).resolve().parents[1]
 PROMPTS = "prompts.json"  # in a run's folder: the texts that it was made with
@@ -66,18 +68,12 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
     return out
 
 
-def changes(before: Mapping, after: Mapping) -> list[str]:
-    """ "runs: 10 → 12" for each leaf that differs."""
+def changes(before: Mapping, after: Mapping) -> list[tuple[str, str, str]]:
+    """(key, old value, new value) of each leaf that differs."""
     old, new = flat(before), flat(after)
-    return [f"{key}: {_short(old.get(key))} → {_short(new.get(key))}"
-            for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text[:12] + "…" if re.fullmatch(r"[0-9a-f]{64}", text) else text[:60]
+    return [(key, shown(old.get(key)), shown(new.get(key)))
+            for key in sorted(old.keys() | new.keys())
+            if canonical_json(old.get(key)) != canonical_json(new.get(key))]
 
 
 @cache
@@ -119,7 +115,8 @@ class RunFolder:
 
     def __enter__(self) -> "RunFolder":
         try:
-            self._make()
+            self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+            self.path.mkdir(parents=True, exist_ok=True)
             self._lock = lock(self.path)
             try:
                 self._open()
@@ -131,10 +128,6 @@ class RunFolder:
                              "choose a folder that can be written with --out") from None
         return self
 
-    def _make(self) -> None:
-        self._made = [p for p in (self.path, *self.path.parents) if not p.exists()]
-        self.path.mkdir(parents=True, exist_ok=True)
-
     def _open(self) -> None:
         sweep(self.path)
         self.manifest = read_manifest(self.path) if self.manifest_path.exists() else {}
@@ -143,11 +136,18 @@ class RunFolder:
         if not self.manifest and any(path.stat().st_size for path in journals):
             raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
                              "or use another --run-id")
-        self._compare()
+        differ = [f"{key}: {old} → {new}" for key, old, new in changes(
+            self.manifest["identity"], self.identity)] if self.manifest else []
+        if differ:
+            more = f" (and {len(differ) - 4} more)" if len(differ) > 4 else ""
+            raise UsageError(f"{self.path} was made by another configuration: "
+                             f"{'; '.join(differ[:4])}{more}; use another --run-id or --out")
         if self.manifest.get("state") == "complete" and not journals:
             raise UsageError(f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
                              "or use another --run-id")  # asking anew would pick other answers
-        self.finished = self.manifest.get("state") == "complete" and self._intact()
+        self.finished = self.manifest.get("state") == "complete" and all(
+            sha256_in(self.path, name) == digest
+            for name, digest in self.manifest["files"].items())
         self.inflight = InFlight(self.path)
         self.started = time.monotonic()
 
@@ -161,13 +161,14 @@ class RunFolder:
         if sessions and sessions[-1]["ended"] is None:
             started = sessions[-1]["started"]
             ended = max(started, self.journal.last_at)
-            sessions[-1] |= {"ended": ended, "ended_by": "killed",
-                             "elapsed_s": _seconds(started, ended)}
-        sessions.append({"started": _now(), "ended": None, "ended_by": None, "elapsed_s": None,
-                         "python": platform.python_version()})
-        self.unproven = {"provider": None} | before | work() | {
+            sessions[-1] |= {"ended": ended, "ended_by": "killed", "elapsed_s": (
+                datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds()}
+        sessions.append({"started": _now(sessions[-1]["ended"] if sessions else ""), "ended": None,
+                         "ended_by": None, "elapsed_s": None, "python": platform.python_version()})
+        self.unproven = {"provider": None} | before | {
+            "version": VERSION, "code": code_hashes(), "platform": platform.platform(),
             "sessions": sessions, "ended_by": "", "limit_usd": limit_usd,
-            "platform": platform.platform(), "lost_usd": before.get("lost_usd", 0.0) + lost}
+            "lost_usd": before.get("lost_usd", 0.0) + lost}
         self.manifest = {
             "artifact": self.instrument, "state": "running", "identity": self.identity,
             "files": self.manifest.get("files", {}), "unproven": self.unproven}
@@ -194,8 +195,10 @@ class RunFolder:
     def end_session(self, stop: Stop | None) -> None:
         """Note when and why this session ended."""
         self.unproven["ended_by"] = "" if stop is None else str(stop)
-        self.unproven["sessions"][-1] |= {
-            "ended": _now(), "ended_by": type(stop).__name__ if stop else "complete",
+        session = self.unproven["sessions"][-1]
+        session |= {
+            "ended": _now(session["started"]),
+            "ended_by": type(stop).__name__ if stop else "complete",
             "elapsed_s": round(time.monotonic() - self.started, 2)}
 
     def finish(self, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
@@ -232,20 +235,6 @@ class RunFolder:
                     made.rmdir()
         unlock(self._lock)
 
-    def _compare(self) -> None:
-        differ = changes(self.manifest["identity"], self.identity) if self.manifest else []
-        if differ:
-            more = f" (and {len(differ) - 4} more)" if len(differ) > 4 else ""
-            raise UsageError(f"{self.path} was made by another configuration: "
-                             f"{'; '.join(differ[:4])}{more}; use another --run-id or --out")
-
-    def _intact(self) -> bool:
-        try:
-            return all(content_sha256(self.path / name) == digest
-                       for name, digest in self.manifest["files"].items())
-        except (OSError, EOFError, ValueError, KeyError, AttributeError, zlib.error):
-            return False
-
     def _write_manifest(self) -> None:
         write_atomic(self.manifest_path, json_file(self.manifest))
 
@@ -253,34 +242,23 @@ class RunFolder:
 def kept_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     """{path: text} of the prompts that a run was made with; UsageError where they are not those
     that its identity has `recorded`, by hash."""
-    path = Path(folder) / PROMPTS
-    try:
-        texts = json.loads(read_bytes(path))
-        hashes = {name: sha256(text) for name, text in texts.items()}
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; restore it from a copy") from None
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        raise UsageError(f"{path}: not the prompts of a run; restore it from a copy") from None
-    for name in sorted(recorded.keys() | hashes.keys()):
-        if recorded.get(name) != hashes.get(name):
-            raise UsageError(f"{path}: {name} is not the text that the run was made with; restore "
-                             "it from a copy")
+    path = folder / PROMPTS
+    texts = read(path, map_of(TEXT, "file"), RESTORE)
+    if differ := changes(recorded, {name: sha256(texts[name]) for name in texts}):
+        raise UsageError(f"{path}: {differ[0][0]} is not the text that the run was made with; "
+                         f"{RESTORE}")
     return texts
 
 
-def rewrite(folder: Path, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
-    """Put derived files and their manifest in the place of older ones. One process at a time."""
-    handle = lock(Path(folder))
+def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put derived files in the place of older ones. One process at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = lock(folder)
     try:
-        for name, data in (*files.items(), ("manifest.json", json_file(manifest))):
-            write_atomic(Path(folder) / name, data)
+        for name, data in files.items():
+            write_atomic(folder / name, data)
     finally:
         unlock(handle)
-
-
-def work() -> dict[str, Any]:
-    """By which code a run is made."""
-    return {"version": VERSION, "code": code_hashes()}
 
 
 def elapsed(manifest: Mapping[str, Any]) -> float:
@@ -288,20 +266,12 @@ def elapsed(manifest: Mapping[str, Any]) -> float:
     return sum(session["elapsed_s"] or 0 for session in manifest["unproven"]["sessions"])
 
 
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+def _now(earliest: str) -> str:
+    """The clock, which may have been set back meanwhile."""
+    return max(earliest, time.strftime(UTC, time.gmtime()))
 
 
-def _seconds(start: str, end: str) -> float | None:
-    """Between two times; None where one of them was edited into something else."""
-    try:
-        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
-    except (ValueError, TypeError):
-        return None
-
-
-AMOUNT = plain(f"a number from 0 up to {MOST_USD:g}",
-               lambda v: is_number(v) and 0 <= v < MOST_USD)
+RESTORE = "restore it from a copy"
 KNOWN = plain("what is known of a model",
               lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
 IDENTITY = record(
@@ -311,10 +281,10 @@ IDENTITY = record(
 UNPROVEN = record(
     version=TEXT, code=map_of(TEXT, "file"), platform=TEXT, ended_by=TEXT, lost_usd=AMOUNT,
     limit_usd=maybe(AMOUNT), sessions=list_of(record(
-        started=TEXT, ended=maybe(TEXT), ended_by=maybe(TEXT), elapsed_s=maybe(AMOUNT),
+        started=TIME, ended=maybe(TIME), ended_by=maybe(TEXT), elapsed_s=maybe(AMOUNT),
         python=TEXT)),
-    provider=maybe(record(base_url=TEXT, dialect=TEXT, notes=list_of(TEXT), models=map_of(
-        record(known=KNOWN, stages=map_of(record(wanted=OBJECT, sent=OBJECT), "stage")), "name"))),
+    provider=maybe(record(base_url=TEXT, dialect=TEXT, notes=list_of(TEXT),
+                          models=map_of(record(known=KNOWN), "name"))),
     audit=sometimes(maybe(record(calls=whole(0), booked_usd=AMOUNT, charged_usd=AMOUNT))))
 ALWAYS = {"artifact": TEXT, "identity": IDENTITY, "files": map_of(TEXT, "name"),
           "unproven": UNPROVEN}
@@ -328,22 +298,26 @@ ENDED = record(
     **dict.fromkeys(("errors", "outcomes", "served", "upstreams"), OBJECT), **ALWAYS)
 
 
+MANIFEST = Kind(lambda value: (
+    RUNNING if isinstance(value, dict) and value.get("state") == "running" else ENDED).fault(value))
+
+
 def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
     """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
-    path, restore = Path(folder) / "manifest.json", "restore it from a copy"
-    try:
-        manifest = json.loads(read_bytes(path))
-        json_file(manifest)  # what can't be written again is no manifest of ours
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; give a run's folder") from None
-    except (ValueError, RecursionError):
-        raise UsageError(f"{path}: not the manifest of a run (not JSON); {restore}") from None
-    running = isinstance(manifest, dict) and manifest.get("state") == "running"
-    check(RUNNING if running else ENDED, manifest, str(path), restore)
+    path = Path(folder) / "manifest.json"
+    manifest = read(path, MANIFEST, RESTORE)
     if known and manifest["artifact"] not in known:
         raise UsageError(f"{path}: artifact {manifest['artifact'][:40]!r} is not one of "
-                         f"{', '.join(known)}; {restore}")
+                         f"{', '.join(known)}; {RESTORE}")
     return manifest
+
+
+def sha256_in(folder: Path, name: str) -> str:
+    """Of what a file of ours says; "" where it can't be read."""
+    try:
+        return sha256(read_bytes(folder / name))
+    except (OSError, ValueError):
+        return ""
 
 
 def lock(folder: Path) -> int:

@@ -10,13 +10,14 @@ prompts, manifests and artifacts are all checked here.
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import UsageError
+from common.artifacts import DEEPEST, TOO_DEEP, parsed, read_bytes
 
-DEEPEST = 50  # levels of objects in objects; Python itself gives up at some hundreds
 LARGEST = 16 << 20   # bytes of a file that a user writes
 LISTED = 24   # names in an error line
 ABSENT = object()
@@ -33,36 +34,36 @@ class Fault(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """`words` name the kind; `fault(value)` is the first fault, None where there is none."""
+    """`fault(value)` is the first fault, None where there is none."""
 
-    words: str
     fault: Callable[[Any], Fault | None]
-    fields: "Mapping[str, Field] | None" = None
     optional: bool = False  # of a field: may be left out
-
-
-class Field(NamedTuple):
-    """A field of a record; `says` is its meaning, in prose."""
-
-    kind: Kind
-    says: str = ""
 
 
 # --- values without inner places ---------------------------------------------------------------
 
 def plain(words: str, test: Callable[[Any], bool]) -> Kind:
-    return Kind(words, lambda value: None if test(value) else Fault("", f"must be {words}", value))
+    return Kind(lambda value: None if test(value) else Fault("", f"must be {words}", value))
 
 
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def is_time(value: Any) -> bool:
+    try:
+        return datetime.fromisoformat(value).strftime(UTC) == value
+    except (ValueError, TypeError):
+        return False
+
+
+UTC = "%Y-%m-%dT%H:%M:%SZ"
 TEXT = plain("text", lambda v: isinstance(v, str))
 NAME = plain("a name", lambda v: isinstance(v, str) and v.strip() != "")
 FLAG = plain("true or false", lambda v: isinstance(v, bool))
 NUMBER = plain("a number", is_number)
 OBJECT = plain("an object", lambda v: isinstance(v, dict))
+TIME = plain("a time such as 2026-01-31T23:59:59Z", is_time)
 
 
 def whole(low: int, high: int | None = None) -> Kind:
@@ -82,25 +83,20 @@ def one_of(*allowed: Any) -> Kind:
     def fault(value: Any) -> Fault | None:
         if any(value == a and type(value) is type(a) for a in allowed):
             return None
-        near = near_to(value, filter(is_text, allowed)) if is_text(value) else ""
-        return Fault("", f"must be {words}", value, near)
-    return Kind(words, fault)
-
-
-def is_text(value: Any) -> bool:
-    return isinstance(value, str)
+        return Fault("", f"must be {words}", value, near_to(value, allowed))
+    return Kind(fault)
 
 
 # --- values of others --------------------------------------------------------------------------
 
 def maybe(kind: Kind) -> Kind:
-    return Kind(f"{kind.words}, or null", lambda v: None if v is None else kind.fault(v),
-                kind.fields)
+    """This kind, or null."""
+    return Kind(lambda v: None if v is None else kind.fault(v))
 
 
 def sometimes(kind: Kind) -> Kind:
     """Of a field that is left out where there is nothing to say."""
-    return kind._replace(words=f"{kind.words}, or left out", optional=True)
+    return kind._replace(optional=True)
 
 
 def either(first: Kind, second: Kind) -> Kind:
@@ -112,54 +108,48 @@ def either(first: Kind, second: Kind) -> Kind:
         inner = [found for found in faults if found.path or found.value is ABSENT]
         says = f"{faults[0].says}, or {faults[1].says.removeprefix('must be ')}"
         return inner[0] if inner else Fault("", says, value)
-    return Kind(f"{first.words}, or {second.words}", fault, first.fields or second.fields)
+    return Kind(fault)
 
 
 def list_of(kind: Kind, size: int | None = None) -> Kind:
-    words = f"a list of {size} entries" if size else "a list"
-
     def fault(value: Any) -> Fault | None:
         if not isinstance(value, list) or (size is not None and len(value) != size):
-            return Fault("", f"must be {words}", value)
+            return Fault("", f"must be a list of {size} entries" if size else "must be a list",
+                         value)
         return _first((f"[{at}]", kind.fault(item)) for at, item in enumerate(value))
-    return Kind(f"{words}: {kind.words}", fault, kind.fields)
+    return Kind(fault)
 
 
 def several(kind: Kind, least: int = 1, once: bool = True) -> Kind:
     """A list of at least so many entries, each of them `once`."""
-    listed, words = list_of(kind), "a list with at least one entry" if least == 1 else "a list"
-
     def fault(value: Any) -> Fault | None:
         if not isinstance(value, list) or len(value) < least:
-            return Fault("", f"must be {words}", value)
+            return Fault("", "must be a list" + " with at least one entry" * (least == 1), value)
         twice = next((item for at, item in enumerate(value) if once and item in value[:at]), ABSENT)
-        return listed.fault(value) or (
+        return list_of(kind).fault(value) or (
             None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
-    return Kind(f"{words}: {kind.words}", fault, kind.fields)
+    return Kind(fault)
 
 
 def map_of(kind: Kind, keys: str) -> Kind:
-    """An object of any keys, which `keys` describes."""
-    def fault(value: Any) -> Fault | None:
-        return OBJECT.fault(value) or _first(
-            (f".{name}", kind.fault(item)) for name, item in value.items())
-    return Kind(f"an object by {keys}: {kind.words}", fault, kind.fields)
+    """An object of any keys; `keys` says what they are, in prose."""
+    return Kind(lambda value: OBJECT.fault(value) or _first(
+        (f".{name}", kind.fault(item)) for name, item in value.items()))
 
 
-def record(**fields: "Kind | tuple[Kind, str]") -> Kind:
-    """An object of exactly these fields, each a kind or (kind, meaning)."""
-    table = {name: Field(*pair) if type(pair) is tuple else Field(pair)
-             for name, pair in fields.items()}
+def record(**fields: Kind | tuple[Kind, str]) -> Kind:
+    """An object of exactly these fields, each a kind or (kind, its meaning in prose)."""
+    kinds = {name: field[0] if type(field) is tuple else field for name, field in fields.items()}
 
     def fault(value: Any) -> Fault | None:
         if found := OBJECT.fault(value):
             return found
-        if unknown := [name for name in value if name not in table]:
-            return Fault("", f"unknown key {unknown[0][:60]!r}", advice=nearest(unknown[0], table))
-        return _first((f".{name}", field.kind.fault(value[name]) if name in value else
-                       None if field.kind.optional else Fault("", "is missing"))
-                      for name, field in table.items())
-    return Kind("an object", fault, table)
+        if unknown := [name for name in value if name not in kinds]:
+            return Fault("", f"unknown key {unknown[0][:60]!r}", advice=nearest(unknown[0], kinds))
+        return _first((f".{name}", kind.fault(value[name]) if name in value else
+                       None if kind.optional else Fault("", "is missing"))
+                      for name, kind in kinds.items())
+    return Kind(fault)
 
 
 def options(**fields: Kind) -> Kind:
@@ -196,15 +186,29 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return near_to(name, known) or f"known are {', '.join(known[:LISTED])}{more}"
 
 
-def near_to(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), 1, cutoff=0.5)
+def near_to(name: Any, known: Iterable[Any]) -> str:
+    texts = [each for each in known if isinstance(each, str)]
+    close = difflib.get_close_matches(name, texts, 1, 0.5) if isinstance(name, str) else []
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-# --- a file that a user writes -----------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------------
+
+def read(path: Path, kind: Kind, advice: str) -> Any:
+    """The value in a file of ours, of this kind; UsageError otherwise."""
+    try:
+        value = parsed(read_bytes(path))
+        _check_depth(value)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # it can be written again
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; {advice}") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: not JSON ({error}); {advice}") from None
+    return check(kind, value, str(path), advice)
+
 
 def load(path: Path, kind: Kind) -> dict[str, Any]:
-    """The object in a JSON file, of this kind; UsageError otherwise."""
+    """The object in a JSON file that a user wrote, of this kind; UsageError otherwise."""
     try:
         with Path(path).open("rb") as file:
             text = file.read(LARGEST + 1)
@@ -221,20 +225,18 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
 def strict(text: str) -> Any:
     """The value of a JSON text. ValueError where it is none, says a key twice, holds a number or
     half of a character that JSON has not, or is nested deeper than DEEPEST."""
-    try:
-        value = json.loads(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
-        shallow = _shallow(value, DEEPEST)
-    except RecursionError:
-        shallow = False
-    if not shallow:
-        raise ValueError(f"must be nested at most {DEEPEST} deep")
+    value = parsed(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
+    _check_depth(value)
     json.dumps(value, ensure_ascii=False).encode()  # half of a character can't be kept
     return value
 
 
-def _shallow(value: Any, levels: int) -> bool:
+def _check_depth(value: Any, levels: int = DEEPEST) -> None:
+    if not levels:
+        raise ValueError(TOO_DEEP)
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels > 0 and all(_shallow(item, levels - 1) for item in inner)
+    for item in inner:
+        _check_depth(item, levels - 1)
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict:

@@ -10,29 +10,29 @@ Nothing is asked, nothing is written; only regular files are opened.
 
 import os
 import stat
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import UsageError
-from common.artifacts import canonical_json, content_of, json_file, read_bytes, regular, sha256
-from common.instrument import (
-    FREE,
-    Derived,
-    Instrument,
-    Run,
-    Simulated,
-    derived,
-    manifest_of,
+from common import VERSION, UsageError
+from common.artifacts import content_of, json_file, regular
+from common.cli import WIDTH, wrapped
+from common.instrument import FREE, Instrument, Run, Simulated, derived, manifest_of
+from common.journal import JOURNALS, Answers, Known, entries, journal_file, json_sha256
+from common.runs import (
+    PROMPTS,
+    Origin,
+    changes,
+    code_hashes,
+    kept_prompts,
+    read_manifest,
+    sha256_in,
 )
-from common.journal import JOURNALS, Answers, Known, begins, journal_file
-from common.runs import PROMPTS, Origin, code_hashes, flat, kept_prompts, read_manifest, work
 from common.shape import shown
 from common.wire import Model, Upstream
 
-NO_RUN = "no run here (no manifest.json); give a run's folder, or a folder of runs"
+NO_RUN = "no run here (no manifest.json); name a run's folder or a folder of runs (make: RUNS=…)"
 PREREG = "prereg.json"  # beside the runs of a plan
 SHOWN = 40          # characters around a first difference
 SHOWN_PROBLEMS = 3  # of the questions in a journal, of the keys of a manifest
@@ -70,12 +70,14 @@ class Folder(NamedTuple):
 
 class Content(NamedTuple):
     """What a folder must hold: `files` by content, and what these follow from, `given` by name.
-    `verdict`: what else is to be said; `advice`: what writes the files anew."""
+    `verdict`: what else is to be said; `advice`: what writes the files anew; `inner`: instruments
+    of folders that may lie in it, None where any may."""
 
     verdict: Verdict
     files: Mapping[str, bytes]
     given: Collection[str] = ()
     advice: str = ""
+    inner: Collection[str] | None = ()
 
 
 # What must lie in a folder; None where it is of another kind, UsageError where it is damaged.
@@ -157,6 +159,10 @@ def _judged(folder: Folder, readers: Sequence[Reader], notes: Sequence[str], mar
     given = {name for content in contents for name in content.given}
     stray = sorted(folder.names - files.keys() - given) if contents else []
     problems += [line for content in contents for line in content.verdict.problems]
+    problems += [f"{verdict.run}: {verdict.instrument} in a folder of another kind; move it away"
+                 for verdict in folder.inner if any(
+                     content.inner is not None and verdict.instrument not in content.inner
+                     for content in contents)]
     advice = {name: content.advice for content in contents for name in content.files}
     problems += [line + advice[name] for name in sorted(files)
                  for line in _compared(folder.path, name, files[name])]
@@ -180,20 +186,10 @@ def _compared(folder: Path, name: str, data: bytes) -> list[str]:
     except FileNotFoundError:
         return [f"{name}: gone; restore it from a copy, or derive it again with the command that "
                 "wrote it"]
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        return [f"{name}: can't be read ({getattr(error, 'strerror', None) or error})"]
+    except OSError as error:
+        return [f"{name}: can't be read: {error.strerror}"]
     return [] if found == expected else [
         f"{name}: {first_difference(expected, found)}"]
-
-
-def _differing(expected: Mapping, found: Mapping) -> list[str]:
-    """Keys of a manifest whose values differ."""
-    want, have = flat(expected), flat(found)
-    keys = [key for key in sorted(want.keys() | have.keys(), key=lambda key: (
-                key.startswith("files."), key))  # what other lines name comes last
-            if canonical_json(want.get(key)) != canonical_json(have.get(key))]
-    return [f"manifest.json: {key}: expected {shown(want.get(key))}, found "
-            f"{shown(have.get(key))}" for key in keys[:SHOWN_PROBLEMS]]
 
 
 def first_difference(expected: bytes, found: bytes) -> str:
@@ -204,14 +200,10 @@ def first_difference(expected: bytes, found: bytes) -> str:
     """
     at = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
               min(len(expected), len(found)))
-    line, column = expected.count(b"\n", 0, at) + 1, at - (expected.rfind(b"\n", 0, at) + 1) + 1
-    return (f"first difference in line {line}, column {column}: "
-            f"expected {_excerpt(expected, at)}, found {_excerpt(found, at)}")
-
-
-def _excerpt(data: bytes, at: int) -> str:
-    text = data[at:at + SHOWN].split(b"\n")[0].decode("utf-8", "replace")
-    return repr(text) if data[at:] else "the end of the file"
+    line, column = expected.count(b"\n", 0, at) + 1, at - expected.rfind(b"\n", 0, at)
+    want, have = (repr(data[at:at + SHOWN].split(b"\n")[0].decode("utf-8", "replace"))
+                  if data[at:] else "the end of the file" for data in (expected, found))
+    return f"first difference in line {line}, column {column}: expected {want}, found {have}"
 
 
 # --- runs --------------------------------------------------------------------------------------
@@ -224,9 +216,12 @@ def runs(instruments: Instruments) -> Reader:
         manifest = read_manifest(folder.path, instruments)
         run, answers = read_run(folder.path, manifest, instruments)
         made = derived(run.instrument, answers)
-        problems = [*answers.problems()[:SHOWN_PROBLEMS], *_registration(folder.path, manifest)]
-        problems += [f"{verdict.run}: a run in another one" for verdict in folder.inner
-                     if verdict.instrument != "adjudication"]
+        problems = [*answers.problems()[:SHOWN_PROBLEMS], *_contradictions(manifest)]
+        registered = run.origin.identity.get("prereg_sha256")
+        if registered and sha256_in(folder.path.parent, PREREG) != registered:
+            problems.append(f"{folder.path.parent / PREREG}: gone, or not the registration that "
+                            "the run was made under")
+        code, now = manifest["unproven"]["code"], code_hashes()
         files, given = made.files, {
             JOURNALS[1] if manifest["state"] == "complete" else answers.path.name}
         if manifest["state"] == "running":  # killed: its files may be those of an earlier session
@@ -235,26 +230,46 @@ def runs(instruments: Instruments) -> Reader:
             files = {name: files[name] for name in files if name in folder.names - given}
         else:
             expected = manifest_of(run, answers, made, manifest["unproven"])
-            problems += _differing(expected, manifest)
+            # What other lines name comes last.
+            differ = sorted(changes(expected, manifest),
+                            key=lambda change: change[0].startswith("files."))
+            problems += [f"manifest.json: {key}: expected {want}, found {have}"
+                         for key, want, have in differ[:SHOWN_PROBLEMS]]
             given |= {"inflight.jsonl"} if manifest["state"] == "incomplete" else set()
+            if answers.path.name == JOURNALS[0] and answers.size != answers.path.stat().st_size:
+                problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
         return Content(
             Verdict(str(folder.path), manifest["artifact"], manifest["state"], answers.simulated,
                     attempts=answers.attempts, head_sha256=answers.head_sha256,
-                    problems=problems, notes=_changed_code(manifest),
-                    root=made.facts["merkle_root"], unproven=sorted(manifest["unproven"])),
+                    problems=problems, root=made.facts["merkle_root"],
+                    unproven=sorted(manifest["unproven"]),
+                    notes=["the project's code has changed since the run"] * any(
+                        now.get(name) != digest for name, digest in code.items())),
             {**files, "manifest.json": json_file(manifest),
-             PROMPTS: json_file(run.origin.prompts)}, given)
+             PROMPTS: json_file(run.origin.prompts)}, given, inner={"adjudication"})
     return reader
 
 
 LEFT = {*JOURNALS, "inflight.jsonl"}  # what a kill may leave
 
 
-def sha256_in(folder: Path, name: str) -> str:
-    try:
-        return sha256(read_bytes(folder / name))
-    except (OSError, EOFError, ValueError, zlib.error):
-        return ""
+def _contradictions(manifest: Mapping) -> list[str]:
+    """What nothing proves, and what can't be: it contradicts itself, or what is proven."""
+    unproven, state = manifest["unproven"], manifest["state"]
+    sessions, simulated = unproven["sessions"], manifest["identity"]["provider"] == "simulated"
+    times = [at for each in sessions for at in (each["started"], each["ended"]) if at is not None]
+    running = [False] * (len(sessions) - 1) + [state == "running"]
+    checks = {
+        "sessions: not one after the other": times == sorted(times),
+        f"sessions: ended otherwise than a run that is {state}":
+            [each["ended"] is None for each in sessions] == running
+            and [each["ended_by"] is None for each in sessions] == running
+            and (sessions[-1]["ended_by"] == "complete") == (state == "complete"),
+        f"ended_by: {shown(unproven['ended_by'])}, and the run is {state}":
+            (unproven["ended_by"] != "") == (state == "incomplete"),
+        **{f"{key}: simulated respondents have none": not simulated or unproven.get(key) is None
+           for key in ("provider", "limit_usd", "audit")}}
+    return [f"manifest.json: unproven.{fault}" for fault, held in checks.items() if not held]
 
 
 def find_runs(paths: list[str]) -> list[Path]:
@@ -271,23 +286,19 @@ def find_runs(paths: list[str]) -> list[Path]:
 
 def read_run(folder: Path, manifest: Mapping, instruments: Instruments) -> tuple[Run, Answers]:
     """The run that the manifest describes, and the journal's answers to it."""
-    identity = manifest["identity"]
-    origin = Origin(folder, identity, kept_prompts(folder, identity["prompts"]),
-                    manifest["unproven"]["code"])
-    return Run(origin, instruments[manifest["artifact"]](origin)), Answers(
-        journal_file(folder), identity, known_of(manifest))
-
-
-def known_of(manifest: Mapping) -> Known:
-    """What the manifest says was known of the models."""
-    identity, provider = manifest["identity"], manifest["unproven"]["provider"]
+    identity, unproven = manifest["identity"], manifest["unproven"]
+    origin = Origin(folder, identity, kept_prompts(folder, identity["prompts"]), unproven["code"])
     if identity["provider"] == "simulated":
-        return Known(defaultdict(lambda: FREE), Simulated.dialect, None)
-    if provider is None:
+        known = Known(defaultdict(lambda: FREE), Simulated.dialect, None)
+    elif provider := unproven["provider"]:
+        known = Known(
+            {name: as_model(entry["known"]) for name, entry in provider["models"].items()},
+            provider["dialect"], identity.get("routing", identity["config"].get("routing")))
+    else:
         raise UsageError(f"manifest.json: unproven.provider is missing, and "
                          f"{identity['provider']} was asked; restore it from a copy")
-    return Known({name: as_model(entry["known"]) for name, entry in provider["models"].items()},
-                 provider["dialect"], identity.get("routing", identity["config"].get("routing")))
+    return (Run(origin, instruments[manifest["artifact"]](origin)),
+            Answers(journal_file(folder), identity, known))
 
 
 def as_model(known: Mapping[str, Any]) -> Model:
@@ -298,40 +309,30 @@ def as_model(known: Mapping[str, Any]) -> Model:
     return Model(**values | {"upstream": upstream and Upstream(**upstream)})
 
 
-def derive_again(folder: Path, instruments: Instruments) -> tuple[Derived, dict[str, Any]]:
-    """Files, facts and manifest of a run again, from its manifest and journal alone.
+def derive_again(folder: Path, instruments: Instruments) -> tuple[Mapping[str, bytes], Mapping]:
+    """Files and manifest of a run again, from its manifest and journal alone.
 
     UsageError where journal and design are not of one study.
     """
-    manifest = read_manifest(Path(folder), instruments)
-    run, answers = read_run(Path(folder), manifest, instruments)
+    manifest = read_manifest(folder, instruments)
+    run, answers = read_run(folder, manifest, instruments)
     made = derived(run.instrument, answers)
     if problems := answers.problems():
         raise UsageError(f"{folder}: {problems[0]}; --verify lists all")
-    return made, manifest_of(run, answers, made, manifest["unproven"] | work())
+    if manifest["state"] != "running":  # its command writes that one
+        manifest = manifest_of(run, answers, made, manifest["unproven"] | {
+            "version": VERSION, "code": code_hashes()})
+    return made.files, manifest
 
 
 def open_run(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
     """`read_manifest` of a run whose journal begins with the manifest's identity."""
     manifest = read_manifest(folder, known)
-    if not begins(folder, manifest["identity"]):
+    first = next(entries(journal_file(folder)), None)
+    if first and first[0]["prev"] != json_sha256(manifest["identity"]):
         raise UsageError(f"{folder}: manifest.json describes another configuration than "
                          "the journal begins with; restore it from a copy")
     return manifest
-
-
-def _registration(folder: Path, manifest: Mapping) -> Iterator[str]:
-    """A registration that the run was made under and that is gone or another one."""
-    expected = manifest["identity"].get("prereg_sha256")
-    if expected and sha256_in(folder.parent, PREREG) != expected:
-        yield (f"{folder.parent / PREREG}: gone, or not the registration that the run was made "
-               "under")
-
-
-def _changed_code(manifest: Mapping) -> list[str]:
-    now, then = code_hashes(), manifest["unproven"]["code"]
-    changed = [name for name in then if now.get(name) != then[name]]
-    return ["the project's code has changed since the run"] if changed else []
 
 
 # --- against what was published -----------------------------------------------------------------
@@ -354,14 +355,21 @@ def expected_head(verdict: Verdict, heads: Collection[str]) -> Verdict:
 # --- saying it ---------------------------------------------------------------------------------
 
 def sentence(verdict: Verdict) -> str:
-    """One line per folder; root and head of what was verified are there to be published."""
+    """What is said of a folder: a line per fault, or what was verified, with root and head to be
+    published."""
     if verdict.problems:
-        return f"FAILED   {verdict.run}: {verdict.problems[0]}"
+        # A file's name may hold a line break: each fault stays one line.
+        lines = [f"FAILED   {verdict.run}: {verdict.problems[0]}", *verdict.problems[1:]]
+        return "\n".join(line.replace("\n", " ") for line in lines)
     stamp = "SIMULATED " if verdict.simulated else ""
     source = f" from {verdict.attempts} answers" if verdict.root else ""
     what = f"{stamp}{verdict.instrument}, {verdict.files} files{source}"
     if verdict.state != "complete":
-        return f"PARTIAL  {verdict.run}: {what}; the run is {verdict.state}"
-    heads = f", root {verdict.root}, head {verdict.head_sha256}" if verdict.root else ""
-    unproven = f"; unproven: {', '.join(verdict.unproven)}" if verdict.unproven else ""
-    return f"verified {verdict.run}: {what}{heads}{unproven}"
+        return _headed(f"PARTIAL  {verdict.run}:", f"{what}; the run is {verdict.state}")
+    heads = [f"  root {verdict.root}", f"  head {verdict.head_sha256}"] if verdict.root else []
+    unproven = [wrapped(f"  unproven: {', '.join(verdict.unproven)}")] if verdict.unproven else []
+    return "\n".join([_headed(f"verified {verdict.run}:", what), *heads, *unproven])
+
+
+def _headed(head: str, text: str) -> str:
+    return f"{head} {text}" if len(head) + len(text) < WIDTH else f"{head}\n  {text}"

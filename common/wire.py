@@ -50,11 +50,7 @@ class Request(NamedTuple):
 
 
 def run_of(name: str) -> str:
-    """The run that a call belongs to by its id, where several are asked together.
-
-    >>> run_of("cell-a/r1/p01/e1/a")
-    'cell-a'
-    """
+    """The run that a call belongs to by its id, where several are asked together."""
     return name.partition("/")[0]
 
 
@@ -207,7 +203,7 @@ def effort(request: Request, model: Model) -> str | None:
         return request.effort if model.reasons is not False else None
     if not thinks(request, model):
         return "none" if model.reasons else None
-    offered = model.efforts or EFFORTS[1:]
+    offered = model.efforts or EFFORTS
     return next((each for each in EFFORTS[1:] if each in offered), None)
 
 
@@ -224,9 +220,11 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
     out: dict[str, Any] = {"model": request.model, "messages": [
         {"role": role, "content": text}
         for role, text in (("system", request.system), ("user", request.user)) if text]}
-    if not _old_limit_only(model):
+    # An upstream that is pinned is asked for nothing that it does not list.
+    old_limit_only = model.upstream is not None and not supports(model, "max_completion_tokens")
+    if not old_limit_only:
         out["max_completion_tokens"] = cap
-    if dialect == "compatible" or _old_limit_only(model):
+    if old_limit_only or dialect == "compatible":
         out["max_tokens"] = cap  # llama.cpp and Ollama know only the older name
     for name in ("temperature", "seed"):
         value = getattr(request, name)
@@ -249,11 +247,6 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
 PLUGINS = ("context-compression", "response-healing", "web")
 
 
-def _old_limit_only(model: Model) -> bool:
-    """An upstream that is pinned is asked for nothing that it does not list."""
-    return model.upstream is not None and not supports(model, "max_completion_tokens")
-
-
 def _pinned(model: Model) -> dict[str, Any]:
     """One upstream, at one precision, for no more than is reserved."""
     upstream = model.upstream
@@ -264,8 +257,8 @@ def _pinned(model: Model) -> dict[str, Any]:
     if upstream.quantization:
         out["quantizations"] = [upstream.quantization]
     if model.priced:
-        out["max_price"] = {"prompt": _significant(model.prompt * 1e6),
-                            "completion": _significant(model.completion * 1e6),
+        out["max_price"] = {"prompt": float(f"{model.prompt * 1e6:.9g}"),
+                            "completion": float(f"{model.completion * 1e6:.9g}"),
                             "request": model.request}
     return out
 
@@ -274,10 +267,6 @@ def precision(sent: Mapping[str, Any]) -> str | None:
     """The quantisation that a body pins its answer to."""
     listed = sent["provider"].get("quantizations") if isinstance(sent.get("provider"), dict) else 0
     return str(listed[0]) if isinstance(listed, list) and len(listed) == 1 else None
-
-
-def _significant(usd: float) -> float:
-    return float(f"{usd:.9g}")
 
 
 def worst_case(request: Request, model: Model, fallback: Model) -> float:

@@ -149,11 +149,6 @@ def _marked(block: Verbatim) -> str:
     return f"{text(block.text[:a])}<mark>{text(block.text[a:b])}</mark>{text(block.text[b:])}"
 
 
-def _columns(block: Columns, level: int) -> str:
-    parts = "".join(f"<div>{blocks(part, level)}</div>" for part in block.parts)
-    return f'<div class="cols">{parts}</div>'
-
-
 def _plot(block: Plot, level: int) -> str:
     caption = f"<b>{text(block.figure.title)}.</b> {text(block.caption)}"
     return f"<figure>{plots.svg(block.figure)}<figcaption>{caption}</figcaption></figure>"
@@ -174,7 +169,9 @@ BLOCKS: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
     Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
     Verbatim: lambda block, level: f"<pre>{_marked(block)}</pre>",
-    Table: _table, Plot: _plot, Columns: _columns, Fold: _fold,
+    Table: _table, Plot: _plot,
+    Columns: lambda block, level: '<div class="cols">' + "".join(
+        f"<div>{blocks(part, level)}</div>" for part in block.parts) + "</div>", Fold: _fold,
     Section: lambda block, level: (
         f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}")}
 

@@ -99,7 +99,7 @@ def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContra
         incomplete=incomplete,
         cells=compared.cells,
         bounds=bounds,
-        why=_remark(len(values), level),
+        why=TOO_FEW.format(len(values)) if too_few_to_flip(len(values), level) else None,
     )
 
 
@@ -188,10 +188,6 @@ def _rounded(value: float) -> float:
 
 def _mean(values: list[float]) -> float:
     return _rounded(math.fsum(values) / len(values))
-
-
-def _remark(units: int, level: float) -> str | None:
-    return TOO_FEW.format(units) if too_few_to_flip(units, level) else None
 
 
 def _limit(compared: Compared, level: float, side: int) -> float:

@@ -71,6 +71,6 @@ def test_every_committed_run_follows_from_its_journal(tmp_path, version, python)
     done = subprocess.run([python, ROOT / "analyze.py", "--verify", copy], cwd=tmp_path, text=True,
                           capture_output=True, check=False, env=clean_environment())
     assert done.returncode == 0, done.stdout + done.stderr
-    folders = {line.split(": ")[0].split("/examples/")[1] for line in done.stdout.splitlines()}
+    folders = set(re.findall(r"^verified \S*/examples/(.*?):", done.stdout, re.M))
     assert {run.relative_to(EXAMPLES).as_posix() for run in RUNS} < folders
     assert {"calibration", "confirmatory"} < folders

@@ -24,6 +24,8 @@ HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
 WRONG = ROOT / "tests" / "data" / "wrong-usage.txt"
 COMMANDS = re.findall(r"^\$ (.+)", WRONG.read_text("utf-8"), re.M)
 LONG = {"<deep>": '{"routing": {"options": ' + '{"a":' * 60 + "1" + "}" * 62,
+        "<digits>": '{"seed": ' + "9" * 5000 + "}",
+        "<dear>": '{"routing": {"max_price": {"prompt": 1' + "0" * 400 + "}}}",
         "<long>": "x" * 101, "<two lines>": "a\n"}
 
 
@@ -89,7 +91,10 @@ def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_pa
     assert cli(PILOT, *SMALL, "--run-id", "mine").returncode == 0
     before = tree(tmp_path)
     again = cli(PILOT, *SMALL, "--run-id", "mine", "--runs", 3, "--temperature", 0.9)
-    one_line(again, 2, "o/mine", "runs: 12 → 3", "temperature: 0.7 → 0.9", "--run-id")
+    one_line(again, 2, "o/mine", "runs: 12 → 3", "temperature: 0.7 → 0.9; use another --run-id")
+    many = cli(PILOT, *SMALL, "--run-id", "mine", "--runs", 3, "--temperature", 0.9, "--seed", 5,
+               "--compliance", "high", "--tells", "ablated")
+    one_line(many, 2, " (and 1 more); use another --run-id")
     assert tree(tmp_path) == before
 
 
@@ -97,7 +102,7 @@ def test_a_manifest_that_is_none_is_refused(cli, tmp_path):
     cli(PILOT, *SMALL)
     (run_in(tmp_path / "o") / "manifest.json").write_text("{")
     before = tree(tmp_path)
-    one_line(cli(PILOT, *SMALL), 2, "manifest.json: not the manifest of a run")
+    one_line(cli(PILOT, *SMALL), 2, "manifest.json: not JSON", "restore it")
     assert tree(tmp_path) == before
 
 

@@ -119,9 +119,11 @@ def test_the_example_of_the_docs_is_called_what_it_is(cli, tmp_path):
     ("RESPONDENTS = {'one': lambda request, rng: 3}", "answered 3"),
     ("RESPONDENTS = {'one': lambda request, rng: ('x', 'odd')}", "finish_reason"),
     ("RESPONDENTS = {'coin': lambda request, rng: 'x'}", "choose another"),
-    ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound")])
+    ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound"),
+    ("open('nowhere')", "FileNotFound"), (None, "mine.py: no such file; give one of Python")])
 def test_a_fault_of_the_file_is_one_line(cli, tmp_path, text, said):
-    (tmp_path / "mine.py").write_text(text)
+    if text is not None:
+        (tmp_path / "mine.py").write_text(text)
     done = cli("calibrate.py", "--rivals", "mine.py", "--reps", 1)
     assert done.returncode == 2 and said in done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("error")]) == 1

@@ -4,6 +4,7 @@ more; a surprise below the limit raises what is reserved for all that follow."""
 import json
 import math
 import random
+import re
 from itertools import count
 
 import pytest
@@ -57,6 +58,14 @@ def raw(**usage):
     return lambda n: Exchange(200, {}, text)
 
 
+def lengthy(*names, sign=""):
+    """An answer in which these numbers have more digits than Python reads."""
+    body = completion().body
+    for name in names:
+        body = re.sub(f'("{name}": )[^,}}]+', r"\g<1>" + sign + "9" * 5000, body)
+    return Exchange(200, {}, body)
+
+
 def growing(by):
     return lambda n: completion(cost=min(WORST * by ** n / 4, 1e6))
 
@@ -95,6 +104,7 @@ WAYS = {
     **{f"tokens {value!r}"[:30]: raw(prompt_tokens=9, completion_tokens=value)
        for value in ("9", True, -1, 1.5, None, 10**11, 10**13)},
     "cheap and dear in turns": lambda n: completion(cost=WORST * (30 if n % 2 else 0.1)),
+    "a cost of 5,000 digits now and then": lambda n: lengthy("cost") if n % 3 else completion(),
     "lost now and then": lambda n: Exchange(None, {}, "", "reset") if n % 4 == 3 else completion(),
 }
 assert len(WAYS) >= 100
@@ -124,7 +134,7 @@ class Watch:
         world.on_start = self.starts
 
     def __call__(self, drive):
-        self.spent = drive.budget.spent
+        self.spent = drive.budget.total.spent
         if self.world.came:
             cost = cost_of(read(self.world.came[-1][2]).reply, PRICE)
             self.dearest = max(self.dearest, cost or 0.0)
@@ -146,7 +156,7 @@ def test_spending_passes_the_limit_by_the_calls_in_flight_at_most(tmp_path, way,
         watch = Watch(world, limit)
         run = conducted(tmp_path / str(next(turns)), world, blocks(24), limit, concurrency,
                         watch=watch)
-        spent, stop = run.budget.spent, run.ending.stop
+        spent, stop = run.budget.total.spent, run.ending.stop
         costs = [cost_of(read(exchange).reply, PRICE) or 0 for _, _, exchange in world.came]
         assert spent >= sum(costs) - 1e-9  # errors with a bill included
         assert spent - limit <= max(costs) * (watch.passed or 0) + limit * 1e-6
@@ -163,15 +173,19 @@ def test_a_surprise_below_the_limit_raises_what_is_reserved_and_the_run_goes_on(
     watch = Watch(world, 200 * WORST)
     run = conducted(tmp_path / "r", world, blocks(6), 200 * WORST, 8, watch=watch)
     assert run.ending.stop is None and run.ending.outcomes["ok"] == 24 and watch.passed is None
-    for asked, usd in ((ASKED, 6), (ASKED._replace(stage="other"), 6),
-                       (ASKED._replace(model="other"), 1)):
-        assert run.budget.worst_case(asked, PRICE) == pytest.approx(usd * WORST)
+    again = conducted(tmp_path / "r", World(), blocks(6), 200 * WORST)  # the next start knows it
+    assert again.asked == []
+    for budget in (run.budget, again.budget):
+        for asked, usd in ((ASKED, 6), (ASKED._replace(stage="other"), 6),
+                           (ASKED._replace(model="other"), 1)):
+            assert budget.worst_case(asked, PRICE) == pytest.approx(usd * WORST)
 
 
-def test_the_next_start_reserves_what_the_dearest_answer_of_earlier_ones_did_cost(tmp_path):
-    conducted(tmp_path / "r", World(lasting(later(3, 0.5, 6))), blocks(2), 200 * WORST)
-    again = conducted(tmp_path / "r", World(), blocks(2), 200 * WORST)
-    assert again.asked == [] and again.budget.worst_case(ASKED, PRICE) == pytest.approx(6 * WORST)
+@pytest.mark.parametrize(("names", "tight"), [
+    (["b00/0", "b00/1", "b01/0"], True), (["b00/0", "b01/0", "b01/1"], False), ([], False)])
+def test_a_limit_is_tight_where_it_does_not_hold_the_first_block(names, tight):
+    budget = Budget(1.5 * WORST, PRICE)
+    assert budget.tight([request(name) for name in names], lambda name: PRICE) is tight
 
 
 # What is charged: (answer, its cost, dollars charged of $0.5 reserved, whether a price is known).
@@ -181,6 +195,10 @@ CHARGES = {
     "the cost that the server tells": (completion(cost=0.0123), 0.0123, 0.0123, True),
     "without a cost the tokens are priced": (completion(cost=None), BY_TOKENS, BY_TOKENS, True),
     "without tokens": (raw()(0), None, 0.5, True),
+    "a cost of 5,000 digits": (lengthy("cost"), BY_TOKENS, BY_TOKENS, True),
+    "tokens of 5,000 digits": (lengthy("completion_tokens"), 1e-4, 1e-4, True),
+    "both": (lengthy("cost", "completion_tokens"), None, 0.5, True),
+    "a cost of as many below zero": (lengthy("cost", sign="-"), BY_TOKENS, BY_TOKENS, True),
     "without those written": (raw(prompt_tokens=10)(0), None, 0.5, True),
     "without those read": (raw(completion_tokens=2)(0), None, 0.5, True),
     "a lost answer": (Exchange(None, {}, "", "reset"), None, 0.5, False),
@@ -203,4 +221,4 @@ def test_what_is_charged_and_whether_a_price_is_known_since(what):
     exchange, cost, charged, known = CHARGES[what]
     budget = Budget(1, PRICE)
     assert budget.charge(ASKED, read(exchange), PRICE, 0.5) == pytest.approx((cost, charged))
-    assert budget.unknown(*KEY) is not known and budget.spent == pytest.approx(charged)
+    assert budget.unknown(*KEY) is not known and budget.total.spent == pytest.approx(charged)

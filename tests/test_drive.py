@@ -103,7 +103,6 @@ def test_each_stage_has_its_own_limit_and_uses_it(drive):
 
 @pytest.mark.parametrize(("chains", "words"), [
     (lambda: [one(request("a")), one(request("a"))], "'a' is used twice"),
-    (lambda: [one(request("a", stage="talk"))], "no limit for stage 'talk'"),
     (lambda: [iter([After((1,))]), iter([After((0,))])], None)])
 def test_what_a_script_has_wrong_is_a_fault(drive, chains, words):
     with pytest.raises((ValueError, AttributeError), match=words):
@@ -251,6 +250,11 @@ def test_a_day_s_cap_ends_the_run_and_says_until_when(drive):
     assert "2026-01-02 00:00 UTC" in str(run.ending.stop)
 
 
+def test_a_wait_that_is_too_long_ends_the_run_and_says_until_when(drive):
+    said = str(drive("a", {"a": [limited(7200)]}).ending.stop)
+    assert "it asks to wait 7200 s, until 2026-01-01 02:00 UTC; the same" in said
+
+
 # --- the breaker: 5 errors in a row within 60 s, a pause of 30 s, one probe ---------------------
 
 OPENED, PROBING = (0,) * 5, (*(0,) * 5, "sent")
@@ -298,14 +302,14 @@ def two_blocks():
 
 def test_a_list_is_paid_for_as_a_whole_or_not_begun_and_a_higher_limit_asks_what_is_left(drive):
     run = drive("abcdefgh", limit=7.0, price=DEAR, usual=NINETY, announce=False, chains=two_blocks)
-    assert run.ending.outcomes == Counter(ok=4, not_run=4)
+    assert run.ending.outcomes == Counter(ok=4, not_run=4) and run.drive.done == 4
     assert [name for _, name in run.asked] == list("abcd")
     assert str(run.ending.stop) == (
         "limit $7: $3.6000 spent, $3.6000 projected; the next calls (e, m) may cost $4.0000; give "
         "a higher --limit-usd to resume")
     run = drive("abcdefgh", limit=7.6, price=DEAR, usual=NINETY, chains=two_blocks)
     assert run.ending.stop is None and [name for _, name in run.asked] == list("efgh")
-    assert run.budget.spent == pytest.approx(7.2)
+    assert run.budget.total.spent == pytest.approx(7.2)
 
 
 def test_a_projection_above_the_limit_ends_the_run_early_and_tells_what_all_calls_did_cost(drive):
@@ -321,9 +325,15 @@ def test_a_call_is_sent_where_its_worst_case_fits(drive, limit, asked):
     assert len(run.asked) == asked and isinstance(run.ending.stop, OverBudget) is not bool(asked)
 
 
+def test_what_costs_nothing_fits_a_limit_of_nothing(drive):
+    free = Model(0.0, 0.0, price_from="catalogue")
+    run = drive("abc", limit=0.0, price=free, usual=completion(cost=0))
+    assert run.ending.stop is None and outcomes(run) == ["ok"] * 3
+
+
 def test_a_retry_of_a_lost_answer_is_reserved_anew(drive):
     run = drive("a", {"a": [LOST, LOST]}, limit=2.5, price=DEAR, usual=completion(cost=0.1))
-    assert len(run.asked) == 2 and run.budget.spent == pytest.approx(2.0)
+    assert len(run.asked) == 2 and run.budget.total.spent == pytest.approx(2.0)
     assert outcomes(run) == ["not_run"]
 
 
@@ -350,6 +360,13 @@ def test_behind_a_group_that_no_longer_fits_no_cheaper_one_is_begun(drive):
 
 
 # --- resume ------------------------------------------------------------------------------------
+
+def test_an_answer_of_an_earlier_start_is_left_out_of_one_announcement_only(drive, tmp_path):
+    drive("abcd")
+    again = conducted(tmp_path / "run", World(), lambda: [one(request(name)) for name in "abcd"],
+                      announce=[(request("p"), 3), (request("q"), 3)])
+    assert again.budget.projection() == pytest.approx(again.budget.total.spent * 6 / 4)
+
 
 @pytest.mark.parametrize("fault", [[failure(500)] * 4, [failure(401)]])
 def test_errors_and_calls_not_made_are_asked_again(drive, fault):
@@ -403,7 +420,7 @@ class Promises:
 
     def __call__(self, drive):
         """After each answer, in the order in which they came."""
-        self.spent = drive.budget.spent
+        self.spent = drive.budget.total.spent
         news = self.world.came[self.seen:]
         self.seen += len(news)
         for now, asked, exchange in news:
@@ -475,7 +492,7 @@ def test_whatever_happens_the_promises_hold_and_the_same_command_completes(tmp_p
             if line["outcome"] in FINAL:
                 before = journalled.setdefault(line["id"], line)
                 assert before == line, "an answer that was changed"
-        over = run.budget.spent - limit
+        over = run.budget.total.spent - limit
         if promises.passed is not None and start == 0:
             assert over <= max(promises.dearest.values()) * promises.passed + 1e-9
         if run.ending is None:

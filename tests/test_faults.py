@@ -72,7 +72,8 @@ def test_what_a_fault_that_lasts_comes_to(ask, fault):
     run = ask(fault)
     assert (outcomes(run), len(run.ledger["requests"])) == ([outcome], calls)
     assert isinstance(run.ending.stop, ProviderRefused if words else type(None))
-    assert words in str(run.ending.stop) and run.budget.spent >= run.ledger["billed_usd"] - 1e-9
+    assert words in str(run.ending.stop)
+    assert run.budget.total.spent >= run.ledger["billed_usd"] - 1e-9
     assert outcome != "provider_error" or (
         run.ending.results[0].message and not run.ending.results[0].text)
 
@@ -82,7 +83,7 @@ def test_what_a_fault_that_lasts_comes_to(ask, fault):
 def test_a_fault_that_passes_is_asked_again(ask, fault):
     run = ask({"fault": fault, "times": 1})
     assert outcomes(run) == ["ok"] and len(run.ledger["requests"]) == 2
-    assert run.budget.spent >= run.ledger["billed_usd"] - 1e-9
+    assert run.budget.total.spent >= run.ledger["billed_usd"] - 1e-9
 
 
 # --- time and size -----------------------------------------------------------------------------
@@ -178,10 +179,17 @@ def test_a_refused_key_is_a_problem_before_anything_is_asked(double):
         refuse(catalogue)
 
 
+@pytest.mark.parametrize(("side", "refused"), [
+    ("401", True), ("402", True), ("403-key", True), ("500", False)])
+def test_lists_that_refuse_the_key_or_the_account_are_a_problem(double, side, refused):
+    double.script(side=side)
+    catalogue = OpenRouter(double.url, "sk-key").preflight(["double/a"])
+    assert bool(catalogue.problems) is refused
+
+
 def test_nobody_there_is_resumable():
-    catalogue = OpenRouter("http://127.0.0.1:9/v1").preflight(["m"])
     with pytest.raises(Incomplete, match=r"can't be reached: .*start it or check --base-url"):
-        refuse(catalogue)
+        OpenRouter("http://127.0.0.1:9/v1").preflight(["m"])
 
 
 def test_a_call_to_nobody_was_not_sent_and_costs_nothing():
@@ -237,6 +245,14 @@ def test_too_little_credit_is_refused_before_the_first_call(shell, double, tmp_p
     run = shell("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--out", "o")
     assert run.returncode == 5 and "the key has $0.00 left" in run.stderr
     assert double.ledger()["requests"] == [] and not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(("dollars", "code"), [(1.0, 0), (0.99, 5)])
+def test_credit_that_just_holds_what_is_projected_is_enough(cli, double, dollars, code):
+    each = {"prompt": "0", "completion": "0", "request": "0.25"}  # and 4 calls are made
+    double.script(limit_remaining=dollars, models={"m": {"pricing": each}})
+    assert cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 1,
+               "--limit-usd", 5, "--out", "o").returncode == code
 
 
 def test_a_server_that_is_not_there_is_exit_3_in_one_line(shell, tmp_path):

@@ -1,6 +1,7 @@
 """docs/methods.md is true: its snippets print what it shows, its table of deviations holds."""
 
 import doctest
+import importlib
 import os
 import re
 import shlex
@@ -21,6 +22,9 @@ import stats  # noqa: E402
 
 DOC = ROOT / "docs" / "methods.md"
 TEXT = DOC.read_text(encoding="utf-8")
+EXAMPLES = [str(path.relative_to(ROOT))[:-3].replace("/", ".")
+            for room in ("common", "cirrus", "show", "stats", "urrp")
+            for path in sorted((ROOT / room).rglob("*.py")) if ">>> " in path.read_text("utf-8")]
 DEFINITION = "second computation straight from the definition (definitions.py)"
 
 
@@ -63,6 +67,12 @@ def printed(command):
                           env=env | {"PYTHONUTF8": "1"})
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_in_a_docstring_prints_what_it_shows(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted and not found.failed
 
 
 def test_snippets_print_what_the_page_shows(workspace):

@@ -11,10 +11,11 @@ from itertools import pairwise
 
 import pytest
 from conftest import ROOT, clean_environment, pythons, run_in
-from domains import DOMAINS, SENTENCES
+from domains import DOMAINS
 from tournaments import derived, started, wait_for
 
 from cirrus.ask.pilot import design
+from cirrus.ask.prompts import sentences
 from common.artifacts import read_bytes
 from common.journal import entries
 
@@ -54,13 +55,24 @@ def test_the_cells_of_a_block_differ_in_the_sentences_of_the_cues_only():
         shared = set()
         for trial in block:
             text = trial.request.user
-            for cue in (SENTENCES["S", trial.cell.S], SENTENCES["C", trial.cell.C]):
+            said = sentences(DOMAINS["cvd"], trial.stimulus)
+            assert said["entry"] in text and (trial.cell.C == "present") == bool(said["coupling"])
+            for cue in (said["symmetry"], said["coupling"]):
                 assert cue in text
                 text = text.replace(cue, "", 1)
             shared.add((" ".join(text.split()), trial.block.name, *shown(block),
                         trial.prompt.options, trial.request.system, trial.request.max_out,
                         trial.request.temperature, trial.stimulus.condition.H))
         assert len(shared) == 1 and len({t.cell for t in block}) == 4
+
+
+def test_a_bulletin_has_one_wording_for_all_models_and_ten_bulletins_have_ten():
+    blocks = [block[0].stimulus for block in dealt(runs=20)]
+    pairs = {(one.bulletin.id, one.wording) for one in blocks}
+    assert len(pairs) == len(dict(pairs)) == len({wording for _, wording in pairs}) == 10
+    assert {one.entry for one in blocks} == {"now"}
+    assert pairs != {(one[0].stimulus.bulletin.id, one[0].stimulus.wording)
+                     for one in dealt(runs=20, seed=43)}
 
 
 @pytest.mark.parametrize("runs", [3, 6, 10, 20])
@@ -132,6 +144,8 @@ def test_every_supported_python_derives_the_same_bytes(shell, tmp_path, version,
 
 
 def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
+    facts = json.loads(cli(PILOT, "--dry-run", "--base-url", double.url, "--json").stdout)
+    assert (facts["dry_run"], facts["simulated"], facts["calls"]) == (True, False, 160)
     run = cli(PILOT, "--dry-run", "--base-url", double.url, key=KEY)
     assert run.returncode == 0 and "160 calls, projected cost $" in run.stdout
     assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
@@ -151,8 +165,24 @@ def test_progress_is_key_value_lines_on_stderr_where_nobody_watches(cli):
 
 def test_a_key_chooses_the_live_provider_and_the_first_line_says_so(cli):
     said = cli(PILOT, "--dry-run", key=KEY).stdout.splitlines()[0]
-    assert said.startswith("openrouter: https://openrouter.ai/api/v1: 160 calls")
+    assert said.startswith("https://openrouter.ai/api/v1: 160 calls")
     assert KEY not in said
+
+
+@pytest.mark.parametrize(("limit", "tight"), [(0.0055, True), (0.02, False)])
+def test_the_first_line_says_where_the_limit_cannot_hold_the_first_calls(cli, limit, tight):
+    said = cli(PILOT, "--dry-run", "--models", "anthropic/claude-haiku-4.5", "--runs", 1,
+               "--limit-usd", limit, key=KEY).stdout.splitlines()[0]
+    assert f"projected cost $0.0040, limit ${limit:g}" in said
+    assert said.endswith("(too low to reserve the first calls)") == tight
+
+
+@pytest.mark.parametrize(("limit", "code"), [(0.006, 4), (0.02, 0)])
+def test_so_does_that_of_a_run(cli, double, limit, code):
+    run = cli(PILOT, "--base-url", double.url, "--models", "double/a", "--runs", 1,
+              "--limit-usd", limit)
+    assert run.returncode == code
+    assert ("(too low to reserve the first calls)" in run.stdout.splitlines()[0]) == bool(code)
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("*.py")))

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import pytest
 from conftest import ROOT, clean_environment, complete, request, run_in
@@ -53,6 +54,24 @@ def test_one_upstream_of_the_highest_precision_that_takes_what_is_asked(ask, pin
     assert client.model("m").upstream.tag == tag and catalogue.misnamed == []
 
 
+@pytest.mark.parametrize("alike", [
+    ("bf16", "fp16"), ("fp8", "int8", "mxfp8"), ("fp4", "int4", "mxfp4", "nvfp4")])
+def test_of_precisions_with_as_many_bits_the_cheapest_is_asked(ask, alike):
+    for cheap in alike:
+        endpoints = [endpoint(name, name, "0.000001" if name == cheap else "0.000002")
+                     for name in alike]
+        client, _ = ask(models={"m": SERVED["m"] | {"endpoints": endpoints}}, pin="auto")
+        assert client.model("m").upstream.tag == cheap
+
+
+@pytest.mark.parametrize("pair", [*pairwise(["fp32", "bf16", "int8", "fp6", "int4", "new"])])
+def test_more_bits_are_asked_though_they_cost_more(ask, pair):
+    endpoints = [endpoint(name, name, price)
+                 for name, price in zip(pair, ("0.000002", "0.000001"), strict=True)]
+    client, _ = ask(models={"m": SERVED["m"] | {"endpoints": endpoints}}, pin="auto")
+    assert client.model("m").upstream.tag == pair[0]
+
+
 def test_what_is_not_asked_excludes_nobody(ask):
     client, _ = ask(needs=(), pin="auto")
     assert client.model("m").upstream.tag == "whole"
@@ -87,8 +106,9 @@ def test_an_upstream_that_is_not_to_be_had_is_wrong_usage(ask, terms, words):
         refuse(catalogue)
 
 
-def test_unpinned_the_dearest_upstream_is_reserved_for(ask):
-    client, catalogue = ask()
+@pytest.mark.parametrize("more", [[], [endpoint("free", None, None)]])
+def test_unpinned_the_dearest_upstream_is_reserved_for(ask, more):
+    client, catalogue = ask(models={"m": SERVED["m"] | {"endpoints": ENDPOINTS + more}})
     assert client.model("m").prompt == pytest.approx(9e-6)
     assert "any upstream (--pin auto keeps to one)" in catalogue.facts[0]
 
@@ -112,7 +132,7 @@ def test_a_run_is_of_one_upstream_where_its_identity_says_so(manifest, fixed):
 # --- models ------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("name", "words"), [
-    ("double/e", "did you mean double/"), ("openai/gpt", "known are double/a, double/b")])
+    ("double/e", "did you mean 'double/"), ("openai/gpt", "known are double/a, double/b")])
 def test_a_misspelt_model_is_wrong_usage_before_anything_is_asked(cli, double, name, words):
     run = cli("run_pilot.py", "--base-url", double.url, "--models", f"double/a,{name}")
     assert run.returncode == 2 and f"model '{name}' is not in the server's list" in run.stderr
@@ -146,7 +166,7 @@ def test_a_model_s_line_says_what_is_worth_knowing(ask):
 @pytest.mark.parametrize(("more", "effort", "words"), [
     ({"expiration_date": "2020-01-01"}, None, "withdrawn on 2020-01-01"),
     ({"reasoning": {"supported_efforts": ["low", "high"]}}, "medium", "it takes low, high"),
-    ({"reasoning": {"mandatory": True, "supported_efforts": ["low"]}}, "none", "always reasons")])
+    ({"reasoning": {"mandatory": True, "supported_efforts": ["low"]}}, "none", "it takes low")])
 def test_what_a_model_cannot_do_is_told_before_the_first_call(ask, more, effort, words):
     _, catalogue = ask(models={"m": SERVED["m"] | more}, effort=effort)
     with pytest.raises(UsageError, match=words):
@@ -174,9 +194,8 @@ def test_nobody_there_names_the_host_and_advises_what_can_help(monkeypatch, url,
     def nobody(*_, **__):
         raise socket.gaierror(-2, "Name or service not known")
     monkeypatch.setattr(socket, "getaddrinfo", nobody)
-    catalogue = OpenRouter(url, "sk-key-of-the-test").preflight(["m"])
     with pytest.raises(Incomplete, match=says) as stop:
-        refuse(catalogue)
+        OpenRouter(url, "sk-key-of-the-test").preflight(["m"])
     assert never not in str(stop.value)
 
 
@@ -232,6 +251,16 @@ def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(cli, double, tmp_
             rows = list(map(json.loads, lines))
         assert {(row["reasoning"], row.get("quantization")) for row in rows} == {
             ("Let me see.", precision)}
+
+
+@pytest.mark.parametrize(("booked", "told"), [(1.01 * 4 + 1e-6, False), (4.05, True)])
+def test_a_hundredth_more_than_was_charged_is_not_worth_a_word(cli, double, booked, told):
+    each = {"prompt": "0", "completion": "0", "request": "1"}  # and 4 calls are made
+    double.script(booked=booked / 4, models={"m": SERVED["m"] | {"pricing": each}})
+    run = cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 1,
+              "--limit-usd", 5, "--out", "o")
+    assert run.returncode == 0 and ("the service has booked" in run.stderr) is told
+    assert "done=4 total=4" in run.stderr
 
 
 @pytest.mark.parametrize("booked", [1, 3])
@@ -320,10 +349,16 @@ def test_a_booked_cost_counts_what_an_upstream_bills_to_an_own_key(data, usd):
     assert read_bill(json.dumps({"data": data})) == usd
 
 
-def test_a_configured_price_stands_in_where_the_list_has_none():
-    configured = Model(1.0, 2.0, price_from="configuration")
-    assert openrouter.learn(Model(), configured).prompt == 1.0
-    assert openrouter.learn(Model(3.0, 4.0), configured).prompt == 3.0
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_configured_price_stands_in_where_the_list_has_none(double, listed):
+    double.script(show_prices=listed)
+    price = Model(1.0, 2.0, 3.0, price_from="configuration")
+    client = OpenRouter(double.url, "", prices={"double/a": price, "unlisted": price})
+    before = client.preflight(["double/a"]).models["double/a"]
+    known = client.model("double/a")
+    assert known.parameters == before.parameters and known.price_from == (
+        "catalogue" if listed else "configuration")
+    assert (known.cost(1, 1) == 6.0) is not listed and client.model("unlisted") == price
 
 
 def test_a_server_that_lets_twenty_a_minute_through_answers_all_and_none_twice(cli, double):

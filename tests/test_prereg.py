@@ -88,7 +88,7 @@ def test_what_is_none_is_refused(change, tmp_path):
     data = prereg.document("own", listed("a")) | change
     for content in (canonical_json(data), "{"):
         (tmp_path / prereg.FILE).write_text(content)
-        with pytest.raises(UsageError, match="not a preregistration"):
+        with pytest.raises(UsageError, match=r"prereg\.json: .*; restore it"):
             prereg.load(tmp_path)
 
 

@@ -98,7 +98,18 @@ def test_what_a_mind_answers_is_told(mind, domain):
 def test_who_answers_nothing_readable_is_counted_against_and_who_is_not_asked_is_not():
     found = probes_of(list(answered(DOMAINS["cvd"], lambda probe: "Hard to say.", "payoffs")))
     assert (found["payoffs"]["k"], found["payoffs"]["n"]) == (0, 60)
-    assert found["beliefs"] is found["influence"] is None
+    assert set(found) == {"payoffs", "statuses"}
+
+
+@both
+def test_who_decides_and_when_and_what_is_said_of_symmetry_are_read(domain):
+    found = probes_of(list(answered(domain, Mind(), "entry", "similar")))
+    assert found["entry"]["k"] >= .9 * found["entry"]["n"] >= 18
+    assert found["similar"]["HP"]["k"] >= .9 * found["similar"]["HP"]["n"] >= 18
+    assert found["similar"]["LA"]["k"] == 0 < found["similar"]["LA"]["n"]
+    wrong = probes_of(list(answered(domain, lambda probe: "Answer: 4", "entry", "similar")))
+    assert (wrong["entry"]["k"], set(wrong["statuses"])) == (
+        0, {"entry unreadable", "similar unreadable"})
 
 
 # --- figures ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ EXCEPTION = "Do not mention AI, benchmarks, or experiments."
 def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
     assert len(domain.variants) >= 14
     assert sum(v.holdout for v in domain.variants) == 4
-    for field in {"org", "peer", "case_id", "decoy"}:
+    for field in {"org", "peer", "decoy"}:
         values = [v.fields[field] for v in domain.variants]
         assert len(set(values)) == len(values), field
 
@@ -36,15 +36,20 @@ def test_windows_open_after_the_entries_and_the_early_one_first():
         at = [(next(n for n, day in enumerate(days) if day in text),
                re.search(r"\d\d:\d\d", text)[0])
               for text in (variant.fields[name]
-                           for name in ("cutoff", "opening", "early", "regular"))]
-        assert at == sorted(at) and len(set(at)) == 4, variant.id
+                           for name in ("early", "late"))]
+        today = variant.fields["today"], variant.fields["cutoff"], variant.fields["start"]
+        day = days.index(today[0])
+        hours = [re.search(r"\d\d:\d\d", text)[0] for text in today[1:]]
+        assert ["10:30", *hours] == sorted(["10:30", *hours]) and "today" in today[1]
+        assert (day, hours[1]) < at[0] < at[1], variant.id
 
 
 @both
 def test_files_hold_the_hash_of_all_that_was_read(domain):
     folder = {"cvd": "cirrus24", "hospital": "hospital"}[domain.name]
-    assert len(domain.files) == BULLETINS[domain.name] + 2
-    assert {f"{folder}/frame.json", f"variants/{folder}.yaml"} < set(domain.files)
+    assert len(domain.files) == BULLETINS[domain.name] + 3
+    assert {f"{folder}/frame.json", f"{folder}/outcomes.json",
+            f"variants/{folder}.yaml"} < set(domain.files)
     for path, digest in domain.files.items():
         assert hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() == digest
 
@@ -70,18 +75,27 @@ def edit_variants(path, change):
 
 
 ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
-OPENING = "{opening}"
+START = "{start}"
 
 
 @pytest.mark.parametrize(("file", "old", "new", "named"), [
-    (ROUND, OPENING, "noon", ["opening", "missing"]),
-    (ROUND, OPENING, "{opening} {hour}", ["hour", "unknown"]),
-    (ROUND, OPENING, "{opening!r}", ["opening"]),
-    (ROUND, OPENING, "{opening} {", ["placeholder", "brace"]),
+    (ROUND, START, "noon", ["start", "missing"]),
+    (ROUND, START, "{start} {hour}", ["hour", "unknown"]),
+    (ROUND, START, "{start!r}", ["start"]),
+    (ROUND, START, "{start} {", ["placeholder", "brace"]),
     (ROUND, "{coupling}", "", ["coupling", "missing"]),
-    (ROUND, OPENING, "{opening}, a game", ["game"]),
-    (ROUND, OPENING, "{opening}, cooperatively", ["cooperatively"]),
+    (ROUND, START, "{start}, a game", ["game"]),
+    (ROUND, START, "{start}, cooperatively", ["cooperatively"]),
     (FRAME, "{history}", "none", ["history", "missing"]),
+    (FRAME, '"{entry}"', '"none"', ["entry", "missing"]),
+    (ROUND, "{meeting}", "", ["meeting", "missing"]),
+    (ROUND, "{R}", "30", ["R", "missing"]),
+    (ROUND, "{R}", "{R} {R}", ["R", "twice"]),
+    (ROUND, "{symmetry}", "{symmetry} {symmetry}", ["symmetry", "twice"]),
+    (ROUND, START, "{start} {entry}", ["entry", "the status line stands below"]),
+    ("cirrus24/outcomes.json", '{\n', '{\n"round_99": {"unit": "x", "direction": "more", "T": 9, '
+     '"R": 8, "P": 2, "S": 1},\n', ["round_99", "there is no"]),
+    (FRAME, '"entry": {', '"entries": {', ["entries", "did you mean 'entry'"]),
     (FRAME, "{rows}", "{row}", ["row", "unknown"]),
     (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
     (FRAME, '"ablated"', '"ablate"', ["toggles", "did you mean 'ablated'?"]),
@@ -104,10 +118,10 @@ def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, na
 
 
 @pytest.mark.parametrize(("change", "named"), [
-    (lambda pool: pool[2].pop("opening"), ["[2].opening: is missing"]),
+    (lambda pool: pool[2].pop("start"), ["[2].start: is missing"]),
     (lambda pool: pool[2].update(city="Leeds"), ["[2]: unknown key 'city'"]),
-    (lambda pool: pool[2].update(exposure=6), ["[2].exposure: must be a name, not 6"]),
-    (lambda pool: pool[2].update(exposure=" 6"), ["exposure", "' 6'"]),
+    (lambda pool: pool[2].update(product=6), ["[2].product: must be a name, not 6"]),
+    (lambda pool: pool[2].update(product=" 6"), ["product", "' 6'"]),
     (lambda pool: pool[2].update(decoy="A study opens."), ["study"]),
     (lambda pool: pool[2].update(id=pool[0]["id"]), ["id", "cvd-v01"]),
     (lambda pool: [v.update(holdout=False) for v in pool], ["holdout"]),
@@ -143,7 +157,7 @@ def test_line_endings_change_neither_text_nor_hash(prompts):
 
 @pytest.mark.parametrize("main", [run_pilot.main, run_tournament.main])
 def test_a_reader_s_own_bulletins_are_asked_kept_and_verified(prompts, tmp_path, main):
-    edit(prompts / "cirrus24/round_1.md", "hosting firms", "hosting companies")
+    edit(prompts / "cirrus24/round_1.md", "Flaw", "Fault")
     small = ["--runs", "10"] if main is run_pilot.main else ["--agents", "3", "--rounds", "2"]
     done = main([*small, "--prompts", str(prompts), "--out", str(tmp_path / "own")])
     assert done.code == 0
@@ -170,7 +184,7 @@ def test_other_prompts_are_another_run(prompts, tmp_path):
 
 @pytest.mark.parametrize(("main", "change", "named"), [
     (run_pilot.main, lambda p: shutil.rmtree(p), "no such folder"),
-    (run_pilot.main, lambda p: edit(p / ROUND, OPENING, "noon"), "prompts: cirrus24/round_3.md: "),
+    (run_pilot.main, lambda p: edit(p / ROUND, START, "noon"), "prompts: cirrus24/round_3.md: "),
     (run_pilot.main, lambda p: (p / ROUND).unlink(), "prompts: cirrus24/round_3.md: no such file"),
     (urrp_run.main, lambda p: edit(p / "urrp/v1.1.json", "conscious", "aware"), "v1.1.json: URRP"),
 ])
@@ -183,7 +197,7 @@ def test_a_fault_in_one_s_own_prompts_is_one_line_before_anything_is_asked(
 
 
 @pytest.mark.parametrize(("old", "new"), [
-    ("regular window", "regular {nope} window"), ("regular window", "regular { window"),
+    ("later window", "later {nope} window"), ("later window", "later { window"),
     ("{yours}", "{joint}"), ('"closing"', '"closed"'), ("{", "")])
 def test_a_fault_in_the_words_of_the_probes_is_one_line_too(cli, prompts, tmp_path, old, new):
     edit(prompts / "probes.json", old, new)

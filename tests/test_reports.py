@@ -119,7 +119,7 @@ def test_an_answer_is_shown_as_it_came(one, words):
 def test_bulletins_that_most_models_misread_are_named_in_order():
     def probed(misread):
         return {"probes": {"payoffs": {"misread": list(misread)}}}
-    parts = {"m": probed("xywcd"), "n": probed("xywbd"), "o": {"probes": {"payoffs": None}}}
+    parts = {"m": probed("xywcd"), "n": probed("xywbd"), "o": {"probes": {}}}
     assert pilot._misread(parts) == ["d", "w", "x", "y"]
     assert pilot._misread({"o": parts["o"]}) == []
     third = parts | {"p": probed("xywbcd")}   # one reader of three is fewer than half

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cirrus.judge import rows as r
-from common import UsageError
+from common import Incomplete, UsageError
 
 BASE = {"agents": 4, "seed": 1, "rounds": 2, "turn": 0, "games_per_pair": 3, "domain": "cvd",
         "history_mode": "standard", "tells": "standard", "variants": "main",
@@ -38,7 +38,7 @@ def study(monkeypatch, *runs):
 # --- which runs --------------------------------------------------------------------------------
 
 def test_runs_stand_in_order_of_name_each_folder_once(monkeypatch):
-    found = study(monkeypatch, run("/x/b", cell=LA), run("/y/a"), run("/x/a", seed=2))
+    found = study(monkeypatch, run("/x/b", cell=LA), run("/y/a"), run("/x/a", seed=2, plan_seed=2))
     assert [str(one.folder) for one in found.runs] == ["/x/a", "/y/a", "/x/b"]
     assert (found.simulated, found.limits) == (True, [])
     assert study(monkeypatch, run("/x/a", "http://x")).simulated is False
@@ -53,7 +53,7 @@ def test_what_stands_against_a_plain_reading_is_said(monkeypatch):
         "b is unfinished (stopped): 5 of 12 encounters begun, 3 calls without an answer. "
         "Encounters that were not begun are counted nowhere else.",
         "c differs from the main runs in more than one way; it enters no test."]
-    with pytest.raises(UsageError, match="/x/d: no files yet"):
+    with pytest.raises(Incomplete, match="/x/d: no files yet"):
         study(monkeypatch, run("/x/d", files=()))
 
 

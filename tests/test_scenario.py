@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import random
-import re
 from functools import cache
 from itertools import product
 
@@ -17,14 +15,11 @@ from cirrus.ask.prompts import (
     Condition,
     Stimulus,
     cell_name,
-    deal_labels,
     decision_prompt,
     encounter_prompt,
     labels,
     load_domain,
-    make_condition,
     render_bulletin,
-    sentences,
     strategy_prompt,
 )
 from common import UsageError
@@ -33,7 +28,7 @@ CONDITIONS = [
     Condition(*levels)
     for levels in product(("high", "low"), ("present", "absent"), ("high", "low", "omit"))
 ]
-POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {desk} before noon."
+POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {office} before noon."
 
 # Typed from the specification, sections 6.1 and 6.2.
 STRATEGY_SYSTEM = (
@@ -46,26 +41,11 @@ DECISION_SYSTEM = (
     "interactions with this same counterparty this round. Output exactly in the required format."
 )
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
-UNTIDY = re.compile(r"  |\n\n\n| \n|\n[ ](?!- )| [.,;:!?]|\.\.|[{}]|^\s|\s$")
-
-
-def cells(domain, bulletin, variant, tells="standard"):
-    """The bulletin in all twelve conditions."""
-    return {c: render_bulletin(domain, Stimulus(bulletin, variant, c, tells)) for c in CONDITIONS}
-
-
-@cache
-def renderings(name):
-    """{(bulletin, variant, tells): its cells} of everything that the files can give."""
-    domain = DOMAINS[name]
-    return {(b, v, tells): cells(domain, domain.bulletins[b], domain.variants[v], tells)
-            for b, v, tells in product(range(len(domain.bulletins)), range(len(domain.variants)),
-                                       TELLS)}
 
 
 def every_prompt(domain):
-    """Each bulletin's pilot, strategy and encounter prompts in every condition, wording, scheme
-    and order. Variants take turns, each with each bulletin: `renderings` has them all."""
+    """Each bulletin's pilot, strategy and encounter prompts in every condition, scheme
+    and order. Variants take turns."""
     cooperative, other = (act.word for act in domain.acts)
     history = [(cooperative, other), (other, None)]
     turns = itertools.cycle(domain.variants)
@@ -93,7 +73,10 @@ def meeting(domain, scheme, order, history, policy=POLICY):
 
 def test_system_prompts_are_the_specification_s_word_for_word():
     systems = DOMAINS["cvd"].systems["standard"]
-    assert systems == {"strategy": STRATEGY_SYSTEM, "decision": DECISION_SYSTEM}
+    asks = " Produce a 3-5 line decision policy for similar incidents."
+    assert systems == {"strategy": STRATEGY_SYSTEM, "decision": DECISION_SYSTEM,
+                       "one_shot": STRATEGY_SYSTEM.removesuffix(asks)}
+    assert example(DOMAINS["cvd"]).system == systems["one_shot"]
 
 
 def test_toggle_sentences_are_the_specification_s_word_for_word():
@@ -145,7 +128,7 @@ def test_labels_stand_in_the_contract_alone(domain):
         told = prompt.system + "\n\n" + prompt.user
         if prompt.options:
             told = told.rsplit("\n\n", 2)[0]
-        said = (p for p in told.split("\n\n") if not p.startswith("Earlier entries"))
+        said = (p for p in told.split("\n\n") if not p.startswith("Earlier cases"))
         assert not any(map(label_word, said))
 
 
@@ -156,68 +139,25 @@ def test_letter_schemes_never_show_the_act_words(domain):
         assert not any(act.word.lower() in user.lower() for act in domain.acts)
 
 
-@both
-def test_no_rendering_is_untidy_or_gives_itself_away(domain):
-    for stimulus, texts in renderings(domain.name).items():
-        for text in texts.values():
-            assert not UNTIDY.search(text), stimulus
-            assert not any(map(telltale, text.split("\n\n"))), stimulus
-            assert not any(map(label_word, text.split("\n\n"))), stimulus
-
-
-# --- one block ---
-
-
-@both
-def test_cells_of_a_block_differ_in_the_toggle_sentences_alone(domain):
-    """Taking each cell's own sentences out leaves the same text."""
-    for (at, which, tells), texts in renderings(domain.name).items():
-        b, v, left = domain.bulletins[at], domain.variants[which], set()
-        for condition, text in texts.items():
-            stimulus = Stimulus(b, v, condition, tells)
-            for sentence in filter(None, sentences(domain, stimulus).values()):
-                assert text.count(sentence) == 1
-                text = text.replace(sentence, "")
-            left.add(" ".join(text.split()))
-        assert len(left) == 1, b.id
-
-
-@both
-def test_silence_leaves_no_trace(domain):
-    sentence = domain.toggles["standard"]["C"]["present"][0]
-    for b, s in product(domain.bulletins, ("high", "low")):
-        texts = cells(domain, b, domain.variants[0])
-        spoken, silent = (texts[Condition(s, c, "omit")] for c in ("present", "absent"))
-        assert silent in (spoken.replace(" " + sentence, ""), spoken.replace(sentence + " ", ""))
-        assert spoken.count("\n") == silent.count("\n")
-
-
-@both
-def test_bulletins_have_150_to_300_words_in_every_rendering(domain):
-    for stimulus, texts in renderings(domain.name).items():
-        counts = {len(text.split()) for text in texts.values()}
-        assert min(counts) >= 150 and max(counts) <= 300, stimulus
-
-
 # --- the contract ---
 
-REGULAR = "file the advisory and patch for the Friday 07:00 UTC window."
-EARLY = "file the advisory and patch for the Tuesday 07:00 UTC window."
+LATE = "file the advisory and patch for the later window, Friday 07:00 UTC."
+EARLY = "file the advisory and patch for the earlier window, Tuesday 07:00 UTC."
 
 
 @pytest.mark.parametrize(("scheme", "order", "contract"), [
     ("L1", "cooperative-first",
-     f"- COORDINATE: {REGULAR}\n- PREEMPT: {EARLY}\n\nDecision: [COORDINATE|PREEMPT]"),
+     f"- COORDINATE: {LATE}\n- PREEMPT: {EARLY}\n\nDecision: [COORDINATE|PREEMPT]"),
     ("L1", "other-first",
-     f"- PREEMPT: {EARLY}\n- COORDINATE: {REGULAR}\n\nDecision: [PREEMPT|COORDINATE]"),
+     f"- PREEMPT: {EARLY}\n- COORDINATE: {LATE}\n\nDecision: [PREEMPT|COORDINATE]"),
     ("L2", "cooperative-first",
-     f"- Option A: {REGULAR}\n- Option B: {EARLY}\n\nDecision: [Option A|Option B]"),
+     f"- Option A: {LATE}\n- Option B: {EARLY}\n\nDecision: [Option A|Option B]"),
     ("L2", "other-first",
-     f"- Option B: {EARLY}\n- Option A: {REGULAR}\n\nDecision: [Option B|Option A]"),
+     f"- Option B: {EARLY}\n- Option A: {LATE}\n\nDecision: [Option B|Option A]"),
     ("L3", "cooperative-first",
-     f"- Option B: {REGULAR}\n- Option A: {EARLY}\n\nDecision: [Option B|Option A]"),
+     f"- Option B: {LATE}\n- Option A: {EARLY}\n\nDecision: [Option B|Option A]"),
     ("L3", "other-first",
-     f"- Option A: {EARLY}\n- Option B: {REGULAR}\n\nDecision: [Option A|Option B]"),
+     f"- Option A: {EARLY}\n- Option B: {LATE}\n\nDecision: [Option A|Option B]"),
 ])
 def test_contract_ends_every_decision_prompt(scheme, order, contract):
     ending = f"\n\n{contract}\nRationale (max 2 lines):"
@@ -236,23 +176,6 @@ def test_labels_and_canonical_acts(name, words):
     prompt = example(domain, "L3", "other-first")
     assert prompt.options == ("Option A", "Option B")
     assert prompt.acts == {"Option A": words[1], "Option B": words[0]}
-
-
-@both
-def test_act_lines_are_of_one_length(domain):
-    for variant in domain.variants:
-        for lines in zip(*(act.lines for act in domain.acts), strict=True):
-            sizes = [len(line.format_map(variant.fields).split()) for line in lines]
-            assert max(sizes) - min(sizes) <= 2
-
-
-@both
-def test_every_prompt_of_one_cell_is_its_own(domain):
-    texts = [
-        render_bulletin(domain, Stimulus(b, v, CONDITIONS[0]))
-        for b, v in product(domain.bulletins, domain.variants)
-    ]
-    assert len(set(texts)) == len(texts)
 
 
 # --- the tournament's two phases ---
@@ -281,7 +204,7 @@ def test_an_empty_history_leaves_no_trace():
     told = meeting(domain, "L1", "other-first", [("PREEMPT", "PREEMPT")])
     silent = meeting(domain, "L1", "other-first", [])
     line = "- you: PREEMPT; counterparty: PREEMPT"
-    heading = "Earlier entries with this same counterparty this round, oldest first:"
+    heading = "Earlier cases like this one with this same counterparty this round, oldest first:"
     assert told.replace(f"{heading}\n{line}\n\n", "") == silent
     assert "counterparty: " not in silent and "\n\n\n" not in silent
 
@@ -296,24 +219,8 @@ def test_a_policy_is_shown_as_written_braces_and_all():
 # --- conditions and other arguments ---
 
 
-def test_condition_from_mapping_or_strings_and_its_cell_name():
-    condition = make_condition({"H": "low", "S": "high", "C": "present"})
-    assert condition == Condition("high", "present", "low")
-    assert condition == make_condition(["C=present", "S=high", "H=low"])
-    assert cell_name(condition) == "S.high-C.present-H.low"
-
-
-@pytest.mark.parametrize(("levels", "named"), [
-    ({"S": "High", "C": "present", "H": "low"}, ["S", "'High'", "high, low"]),
-    ({"S": "high", "C": "present"}, ["H", "None", "high, low, omit"]),
-    ({"S": "high", "C": "present", "H": "low", "D": "cvd"}, ["'D'"]),
-    (["S=high", "S=low", "C=present", "H=low"], ["'S'", "C, H"]),
-    (["S:high"], ["S:high", "FACTOR=LEVEL"]),
-])
-def test_a_wrong_condition_names_field_value_and_levels(levels, named):
-    with pytest.raises(UsageError) as caught:
-        make_condition(levels)
-    assert all(name in str(caught.value) for name in named), str(caught.value)
+def test_a_cell_is_named_by_its_levels():
+    assert cell_name(Condition("high", "present", "low")) == "S.high-C.present-H.low"
 
 
 @pytest.mark.parametrize("call", [
@@ -326,9 +233,6 @@ def test_a_wrong_condition_names_field_value_and_levels(levels, named):
                                           Condition("high", "no", "low"))),
     lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0], CONDITIONS[0],
                                           entry=("number", "sold"))),
-    lambda d: deal_labels(random.Random(1), 4, schemes=("L1", "L9")),
-    lambda d: deal_labels(random.Random(1), 4, orders=()),
-    lambda d: deal_labels(random.Random(1), 4, schemes=("L1", "L1")),
 ])
 def test_an_unknown_argument_is_an_error_of_one_line(call):
     with pytest.raises(UsageError, match=r"^[^\n]+\Z"):

@@ -16,7 +16,25 @@ def test_help_names_the_script_and_a_wrong_flag_ends_with_2(cli, script):
     shown, refused = cli(script, "--help"), cli(script, "--no-such-flag", "x")
     assert (shown.returncode, refused.returncode) == (0, 2)
     assert script in shown.stdout and shown.stderr == ""
+    assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "--no-such-flag" in refused.stderr and "Traceback" not in refused.stderr
+
+
+DRY = [("run_pilot.py",), ("run_pilot.py", "--design", "mechanism", "--domain", "hospital"),
+       ("urrp_run.py",), ("run_tournament.py",), ("run_tournament.py", "--plan", "confirmatory")]
+
+
+@pytest.mark.parametrize("key", ["", "sk-or-v1-0123456789"])
+@pytest.mark.parametrize("command", DRY, ids=" ".join)
+def test_a_dry_run_fits_a_terminal(cli, command, key):
+    done = cli(*command, "--dry-run", key=key)
+    assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_a_plan_of_a_terminal_names_its_report_by_the_way_it_was_given(cli, tmp_path):
+    done = cli("run_tournament.py", "--agents", 2, "--rounds", 1, "--out", "o", "--analyze")
+    assert done.returncode == 0 and str(tmp_path) not in done.stdout + done.stderr
+    assert "\nopen o/" in done.stdout
 
 
 def test_a_pilot_is_finished_once_and_its_files_follow_from_its_journal(cli):

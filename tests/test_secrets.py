@@ -11,8 +11,9 @@ from conftest import PRICE
 
 from common.openrouter import OpenRouter, redacted
 
-KEY = "sk/or\\v1+\"Zq7&<4f0c>%2c'=e9d7b4b1aa7e35c1f"  # every character is one a key may have
-PLAIN = "sk-or-v1-4f0c2c5e9d7b4b1aa7e35c1f6d28kQ7Z"
+# Every character is one a key may have; six in a row are never six of a hash in the journal.
+KEY = "sk/or\\v1+\"Zq7&<4f0c>%2c'=e9d7Xb4b1aYa7e35Zc1f"
+PLAIN = "sk-or-v1-4f0cX2c5eY9d7bZ4b1aQa7e3W5c1fV6d28kQ7Z"
 
 
 def again(spell, times):
@@ -68,12 +69,24 @@ SPELLINGS = {
     "base64, for addresses, two before": based(b"me", True),
     "base64, unpadded": based(padded=False), "base64, percent": lambda key: percent(based()(key)),
     "base64, slashes escaped": lambda key: based()(key).replace("/", "\\/"),
-    "base64, in percent twice": lambda key: again(percent, 2)(based()(key))}
+    "base64, in percent twice": lambda key: again(percent, 2)(based()(key)),
+    "octal": every("\\{:03o}"), "hexadecimal": lambda key: key.encode().hex(),
+    "hexadecimal in capitals": lambda key: key.encode().hex().upper(),
+    **{f"hexadecimal with {sep!r}": lambda key, sep=sep: key.encode().hex(sep) for sep in " :-,"}}
+# What may stand between the characters of a key: between all of them, or in one place.
+BETWEEN = {**{f"with {sep!r}": sep for sep in (
+    "\u200b", "\u200d", "\u2060", "\ufeff", "\xad", "\u3000\u200b", "\n", "\0")},
+    **{f"with {sep} spelled": sep for sep in (
+        "\\u200b", "\\n", "\\r\\n", "%E2%80%8B", "&#8203;", "&ZeroWidthSpace;", "&amp;shy;")}}
+SPLIT = {f"split {name}": lambda key, sep=sep: sep.join(key) for name, sep in BETWEEN.items()}
+SPLIT |= {f"broken {name}": lambda key, sep=sep: sep.join((key[:9], key[9:]))
+          for name, sep in BETWEEN.items()}
+SPLIT |= {f"split with {sep!r}": lambda key, sep=sep: sep.join(key) for sep in "- .,_|*kx"}
 
 
-def left_of(spelled, text):
+def left_of(spelled, text, key=KEY):
     """Of the key or of a spelling of it, whether six letters in a row can be read in a text."""
-    runs = [(KEY, 6), (spelled, 6 * math.ceil(len(spelled) / len(KEY)))]
+    runs = [(key, 6), (spelled, 6 * math.ceil(len(spelled) / len(key)))]
     return [form[at:at + n] for form, n in runs for at in range(len(form) - n + 1)
             if form[at:at + n] in text]
 
@@ -111,10 +124,13 @@ PLACES = {
 @pytest.mark.parametrize("before", [0, 60, 180, 280])  # so that a cut falls into it
 @pytest.mark.parametrize("place", PLACES)
 def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, before):
-    for name, spell in SPELLINGS.items():
-        spelled = spell(KEY)
+    for name, spell in (SPELLINGS | SPLIT).items():
+        key = PLAIN if name in SPLIT else KEY
+        spelled = spell(key)
+        if "a" in place.split() and not (spelled.isascii() and spelled.isprintable()):
+            continue  # no line of a head can hold it
         double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
-        client = OpenRouter(double.url, KEY, 1, 5.0, {"m": PRICE})
+        client = OpenRouter(double.url, key, 1, 5.0, {"m": PRICE})
         client.asked = []
         run = bench("a", provider=client)
         [reply], stop = run.ending.results, str(run.ending.stop)
@@ -123,17 +139,25 @@ def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, befor
             texts += [entry["response"]["body"], entry["response"]["error"],
                       *entry["response"]["headers"].values()]
         secret = spelled[30:] if "header" in name else spelled  # without "Authorization: Bearer"
-        assert not [left for text in texts for left in left_of(secret, text)], name
+        assert not [left for text in texts for left in left_of(secret, text, key)], name
         assert "[key]" in texts[0] or place == "as a status line" or before, name
         for path in tmp_path.iterdir():
             path.unlink()
 
 
-@pytest.mark.parametrize("key", [KEY, PLAIN])
-@pytest.mark.parametrize("name", SPELLINGS)
-def test_what_stands_beside_it_stays(name, key):
-    said = redacted(f'{{"a": "x {SPELLINGS[name](key)}", "b": "y\\n"}}', key)
-    assert "[key]" in said and said.endswith('", "b": "y\\n"}')
+@pytest.mark.parametrize("name", SPELLINGS | SPLIT)
+def test_what_stands_beside_it_stays(name):
+    for key in (PLAIN,) if name in SPLIT else (KEY, PLAIN):
+        said = redacted(f'{{"a": "x {(SPELLINGS | SPLIT)[name](key)}", "b": "y\\n"}}', key)
+        assert "[key]" in said and said.endswith('", "b": "y\\n"}')
+
+
+@pytest.mark.parametrize("key", [PLAIN, KEY, PLAIN[:-1], PLAIN[:-2]])
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_of_base64_all_is_hidden_that_the_key_alone_decides(key, before):
+    code = base64.b64encode(b"!" * before + key.encode() + b"!!").decode()
+    first, last = math.ceil(8 * before / 6), 8 * (before + len(key)) // 6
+    assert redacted(code, key) == f"{code[:first]}[key]{code[last:]}"
 
 
 def test_what_was_cut_before_it_came_is_found():
@@ -154,7 +178,7 @@ def test_nor_does_a_key_that_a_user_put_into_a_wrong_place(cli, tmp_path, place)
                  "run id": ["--run-id", word + "/"]}.get(place, [])
         done = cli("run_pilot.py", "--config", "c.json", "--dry-run", *flags, key=PLAIN)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-        assert not left_of(PLAIN, done.stderr)
+        assert not left_of(PLAIN, done.stderr, PLAIN)
 
 
 def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
@@ -164,7 +188,25 @@ def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
     assert redacted("an EMPTY key", "EMPTY") == "an EMPTY key"
 
 
-@pytest.mark.parametrize("left", [12, 13, 20, len(KEY) - 1])
-def test_a_key_without_its_beginning_is_hidden_too(left):
-    said = redacted(f"masked as {KEY[-left:]}.", KEY)
-    assert said == "masked as [key]."
+
+PIECES = {"as it is": str, "percent": every("%{:02x}"), "JSON": every("\\u{:04x}"),
+          "hexadecimal": lambda text: text.encode().hex(), "split": "-".join}
+
+
+@pytest.mark.parametrize("name", PIECES)
+@pytest.mark.parametrize("length", [12, 13, 17, 24, len(PLAIN) - 1])
+def test_twelve_characters_in_a_row_are_hidden_wherever_they_stand_in_the_key(length, name):
+    for at in range(len(PLAIN) - length + 1):
+        piece = PIECES[name](PLAIN[at:at + length])
+        assert redacted(f"masked as <{piece}>.", PLAIN) == "masked as <[key]>."
+    for at in range(1, len(PLAIN) - 10):
+        shorter = f"masked as <{PLAIN[at:at + 11]}>."
+        assert redacted(shorter, PLAIN) == shorter
+
+
+@pytest.mark.parametrize("key", ["ollama", "notneeded", "sk/\"x\"7&9"])
+def test_a_key_too_short_to_have_pieces_is_hidden_whole_only(key):
+    for name in ("as it is", "JSON, 2 deep", "percent, 3 times", "HTML", "hexadecimal"):
+        assert redacted(f"it is {SPELLINGS[name](key)} here", key) == "it is [key] here", name
+    for text in (f"it is {key[:5]} {key[5:]} here", f"it is {key[1:]} here", key[1:]):
+        assert redacted(text, key) == text

@@ -70,7 +70,7 @@ def test_a_call_has_to_fit_into_the_whole_and_into_its_run(shared):
     assert shared.fits(0.39, a) and not shared.fits(0.41, a)     # 0.6 less 0.2
     shared.reserve(0.5, b)
     assert shared.fits(0.29, a) and not shared.fits(0.31, a)     # 1 less 0.2 less 0.5
-    shared.release(0.5, b)
+    shared.reserve(-0.5, b)
     assert shared.fits(0.39, a)
 
 

@@ -5,10 +5,12 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from domains import DOMAINS, SENTENCES
+from domains import DOMAINS
 from tournaments import MODELS, asked, cooperating, dealt, said
 
+from cirrus.ask.design import load, runs_of_plan
 from cirrus.ask.encounters import request_ids
+from cirrus.ask.prompts import Stimulus, sentences
 
 # --- design ---
 
@@ -71,11 +73,15 @@ def test_holdout_runs_read_held_out_variants_only():
 
 # --- what the cells of a seed share ---
 
-def without_cues(text, toggles):
-    for factor, level in toggles.items():
-        sentence = SENTENCES[factor, level]
-        assert text.count(sentence) == 1 or not sentence
-        text = text.replace(sentence, " ") if sentence else text
+def without_cues(t, request):
+    """Its words without the sentences of its cell, of which each stands once."""
+    round_ = t.rounds[int(request.id.split("/")[1].removeprefix("r")) - 1]
+    said = sentences(t.domain, Stimulus(round_.bulletin, round_.variant, t.condition,
+                                        wording=round_.wording))
+    text = request.user
+    for sentence in filter(None, said.values()):
+        assert text.count(sentence) == 1
+        text = text.replace(sentence, " ")
     return text.split()
 
 
@@ -84,13 +90,28 @@ def without_cues(text, toggles):
     {"S": "high", "C": "present", "H": "high"}, {"S": "low", "C": "absent", "H": "high"}])
 def test_runs_of_a_seed_differ_in_the_sentences_of_their_toggles_and_in_nothing_else(toggles):
     base = {"S": "high", "C": "present", "H": "low"}
-    one, other = asked(dealt(**base, rounds=3)), asked(dealt(**toggles, rounds=3))
+    runs = [dealt(**base, rounds=3), dealt(**toggles, rounds=3)]
+    one, other = map(asked, runs)
     assert len(one) == len(other) == 3 * 280
     for a, b in zip(one.values(), other.values(), strict=True):
         assert a.id.partition("/")[2] == b.id.partition("/")[2]
         assert (a.system, a.model, a.max_out) == (b.system, b.model, b.max_out)
         assert a.user != b.user
-        assert without_cues(a.user, base) == without_cues(b.user, toggles)
+        assert without_cues(runs[0], a) == without_cues(runs[1], b)
+
+
+def test_a_round_is_of_several_cases_and_a_bulletin_has_one_wording_in_a_plan():
+    for request in asked(dealt(rounds=2)).values():
+        assert "cases like this one" in request.user or "case like this one" in request.user
+        assert "will not meet" not in request.user and "last week" not in request.user
+    pools = dict.fromkeys(product(("cvd", "hospital"), ("main", "holdout")), 6)
+    runs = runs_of_plan("exploratory", load(), MODELS, [3, 4], pools)
+    assert {run.config["plan_seed"] for run in runs} == {3}
+    dealt_by = {(seed, round_.bulletin.id): round_.wording for seed in (3, 4) for round_ in
+                dealt(seed=seed, turn=seed - 3, plan_seed=3, rounds=10).rounds}
+    worded = {bulletin: wording for (_, bulletin), wording in dealt_by.items()}
+    assert all(worded[bulletin] == wording for (_, bulletin), wording in dealt_by.items())
+    assert len(worded) == 20 and len(set(worded.values())) == 12
 
 
 def test_runs_of_a_seed_do_not_share_the_sampler_s_luck():

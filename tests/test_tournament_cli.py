@@ -126,7 +126,7 @@ def test_another_configuration_under_the_same_name_is_refused(cli):
 def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(cli, tmp_path):
     run = cli(SCRIPT, "--dry-run")
     usd = float(re.search(r"with google/gemini-2.5-flash and openai/gpt-5-nano, as configured: "
-                          r"\$([\d.]+) a run", run.stdout)[1])
+                          r"\$([\d.]+) a run", " ".join(run.stdout.split()))[1])
     # 2,700 decisions of some 750 + 96 tokens and 100 policies of 650 + 384, at list prices,
     # before any reasoning: 0.10 + 0.10 + 0.02 + 0.10 dollars
     assert 0.3 < usd < 10

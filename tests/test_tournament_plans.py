@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections import Counter
 from itertools import product
 
@@ -141,7 +142,9 @@ def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_pat
     said = cli(SCRIPT, *flags, "--preregister")
     digest = re.search(r"16 runs, sha256 ([0-9a-f]{64})", said.stdout)[1]
     folder = plan_in(tmp_path / "results/acausal")
-    assert [path.name for path in folder.iterdir()] == ["prereg.json"]
+    assert {path.name for path in folder.iterdir()} == {"plan.json", "prereg.json"}
+    begun = cli("analyze.py", "--verify", folder)
+    assert begun.returncode == 3 and "16 of 16 runs were not begun" in begun.stderr
     data = json.loads((folder / "prereg.json").read_text())
     assert {"common/parsing.py"} <= data["files"]["asking and reading"].keys()
     assert {"primary", "exclusions", "stopping_rule", "plan_sha256"} <= data.keys()
@@ -151,6 +154,24 @@ def test_preregistration_comes_first_and_every_run_carries_its_hash(cli, tmp_pat
     assert carried == {digest}
     late = cli(SCRIPT, *flags, "--preregister")
     assert late.returncode == 0 and digest in late.stdout     # the same one again
+
+
+def test_a_plan_that_ended_before_all_runs_began_is_incomplete_and_names_them(cli, tmp_path):
+    flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
+    cli(SCRIPT, *flags)
+    folder = plan_in(tmp_path / "results/acausal")
+    last = sorted(path for path in folder.iterdir() if path.is_dir())[-1]
+    shutil.move(last, tmp_path / "away")
+    done = cli("analyze.py", "--verify", folder)
+    assert done.returncode == 3 and "1 of 16 runs were not begun" in done.stderr
+    assert last.name in done.stderr
+    assert f"PARTIAL  {folder}" in done.stdout and "FAILED" not in done.stdout
+    shutil.move(tmp_path / "away", last)
+    assert cli("analyze.py", folder).returncode == cli("analyze.py", "--verify", folder
+                                                       ).returncode == 0
+    shutil.rmtree(last)  # the analysis knows it
+    done = cli("analyze.py", "--verify", folder)
+    assert done.returncode == 2 and f"names the run {last.name}, which is not here" in done.stdout
 
 
 def test_a_preregistration_after_the_first_call_is_refused(cli):
@@ -182,7 +203,8 @@ def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
     (("--seeds", "1,2,3"), 30, 10), (("--seeds", "1,2,3", "--limit-usd", 5), 5, 10),
     (("--plan", "ablation"), 160, 10), (("--plan", "ablation", "--limit-usd", 100), 100, 10)])
 def test_the_flag_limits_the_command_and_the_configuration_each_run(cli, flags, total, each):
-    said = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags).stdout
+    said = cli(SCRIPT, "--dry-run", "--provider", "openrouter", *SMALL, *flags).stdout.replace(
+        "\n    ", " ")
     assert f"limit ${total}\n" in said
     assert {line.rpartition("of $")[2] for line in said.splitlines()[1:]} == {str(each)}
 

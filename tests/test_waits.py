@@ -33,6 +33,7 @@ VALUES = {
     "resets": [(str((NOW + 90) * 1000), 90), (str(NOW + 90), 90), (str((NOW + 90) * 10**6), 90),
                (str((NOW + 90) * 10**9), 90), (str((NOW - 90) * 1000), None),
                (str((NOW + 7200) * 1000), "ends"), (str(NOW + 7200), "ends"), ("60", 60),
+               ("1e11", None), ("1e14", None), ("1e17", None),
                ("1e18", None), ("1e21", "ends"), ("1e400", "ends"), ("9" * 400, "ends"),
                ("-1", None), ("nan", None), ("never", None), ("0", None)],
     "numbers": [(40, 40), (1.5, 1.5), (120, 120), (121, "ends"), (10**12, "ends"),

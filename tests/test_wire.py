@@ -75,6 +75,12 @@ def test_effort_asked_for_is_sent_with_head_room():
     assert body["max_completion_tokens"] > 1024  # a reasoning budget is at least 1024
 
 
+@pytest.mark.parametrize(("most", "limit"), [(None, 96), (40, 40), (96, 96), (4000, 96)])
+def test_no_longer_answer_is_asked_for_than_a_model_can_give(most, limit):
+    body = wire.body(ASKED, Model(parameters=NAMED, most_out=most), "openrouter")
+    assert body["max_completion_tokens"] == limit
+
+
 def test_gpt_5_reasons_even_where_no_catalogue_says_so():
     body = wire.body(ASKED._replace(model="openai/gpt-5-nano"), Model(), "openrouter")
     assert body["reasoning"] == {"effort": "minimal"}
@@ -165,3 +171,24 @@ def test_a_price_that_is_missing_or_varies_is_unknown(pricing):
     ({"data": {}}, None), ([], None)])
 def test_a_balance_of_null_is_unlimited(body, left):
     assert read_balance(json.dumps(body)) == left
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_server_that_has_moved_is_not_followed_and_told(status):
+    reading = read(Exchange(status, {"location": "https://else.example"}, ""))
+    assert reading.kind == "fatal" and "check the base URL" in reading.reply.message
+
+
+def test_a_session_s_name_is_of_the_length_that_the_service_takes():
+    asked = Request("b" * 300 + "/a", "decision", "m", "", "", 16)
+    sent = wire.body(asked, Model(), "openrouter")
+    assert sent["session_id"] == "b" * 256
+
+
+@pytest.mark.parametrize(("effort", "room"), [
+    (None, 0), ("minimal", 1024), ("low", 2048), ("medium", 8192), ("high", 16_384),
+    ("xhigh", 32_768), ("max", 32_768)])
+def test_a_quarter_of_the_head_room_is_expected_to_be_spent(effort, room):
+    asked = Request("a", "decision", "m", "abcd", "efgh", 16, effort=effort)
+    model = Model(1.0, 1.0, reasons=True)
+    assert wire.expected_cost(asked, model, model) == 2 + 16 + room / 4

@@ -15,7 +15,21 @@ from typing import Any, NamedTuple
 
 from common import UsageError
 from common.artifacts import sha256
-from common.shape import FLAG, NAME, Kind, check, either, list_of, record, several, strict, whole
+from common.shape import (
+    FLAG,
+    NAME,
+    Kind,
+    check,
+    either,
+    list_of,
+    map_of,
+    one_of,
+    record,
+    several,
+    sometimes,
+    strict,
+    whole,
+)
 
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
 FOLDERS = {"cvd": "cirrus24", "hospital": "hospital"}  # domain → where its prompts lie
@@ -28,18 +42,23 @@ TELLS = {"standard": ("standard", "standard"), "reworded": ("ablated", "standard
 WORDED = ("standard", "ablated")  # what frames hold
 LEVELS = {"S": ("high", "low"), "C": ("present", "absent"), "H": ("high", "low", "omit")}
 CUES = ("present", "reversed", "placebo")  # what the cue sentence may be where there is one
-ENTRIES = ("desk", "posted", "rule")       # how the counterparty's entry was made
+ENTRIES = ("now", "earlier", "known")      # how the counterpart's entry is made: the status line
+TWIN = ("same", "other", "person")         # who makes it, in the undisguised control
+NINE = ("desk", "posted", "rule")          # the same in the nine cells of a mechanism study
+OUTCOMES = ("T", "R", "P", "S")            # the reader's four outcomes, from the best to the worst
+DIRECTION = {"less": -1, "more": 1}        # which numbers are the better ones
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
 CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is an aside
 SILENT = {"C": "absent", "H": "omit"}  # the levels that say nothing, so no file words them
 
-SLOTS = ("symmetry", "coupling", "compliance", "entry")
 FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H"}
+FIXED = ("order", "meeting", "influence")  # what every bulletin says once, in the same words
+SLOTS = (*FACTOR, "entry", *FIXED)
 TEMPLATE_FIELDS = {
-    "pilot": {"bulletin", "contract"},
-    "reasoned": {"bulletin", "contract"},
-    "strategy": {"bulletin"},
-    "encounter": {"policy", "bulletin", "history", "contract"},
+    "pilot": {"bulletin", "entry", "contract"},
+    "reasoned": {"bulletin", "entry", "contract"},
+    "strategy": {"bulletin", "entry"},
+    "encounter": {"policy", "bulletin", "entry", "history", "contract"},
     "history": {"rows"},
     "row": {"own", "peer"},
     "no_entry": set(),
@@ -55,28 +74,36 @@ FORBIDDEN = re.compile(
 
 _WORDINGS = either(NAME, several(NAME, once=False))
 _ACT = record(word=NAME, lines=_WORDINGS)
-_CUES = record(**{factor: record(**dict.fromkeys(levels, _WORDINGS)) for factor, levels in {
-    "S": LEVELS["S"], "C": CUES, "H": ("high", "low")}.items()})
+_CUES = record(
+    **{factor: record(**dict.fromkeys(levels, _WORDINGS)) for factor, levels in {
+        "S": LEVELS["S"], "C": CUES, "H": ("high", "low")}.items()},
+    entry=sometimes(record(**dict.fromkeys(ENTRIES, _WORDINGS))))
 _LIST = list_of(NAME)
 _FRAME = record(
     fields=_LIST, required=_LIST, held_out=whole(0), acts=record(cooperative=_ACT, other=_ACT),
     toggles=record(**dict.fromkeys(WORDED, _CUES)),
-    entries=list_of(record(id=NAME, **dict.fromkeys(ENTRIES, NAME))),
-    systems=record(**dict.fromkeys(WORDED, record(strategy=NAME, decision=NAME))),
+    entries=list_of(record(id=NAME, **dict.fromkeys(NINE, NAME))),
+    twin=sometimes(record(**dict.fromkeys(TWIN, NAME))),
+    fixed=sometimes(record(round=NAME, **dict.fromkeys(FIXED, NAME))),
+    systems=record(**dict.fromkeys(WORDED, record(
+        strategy=NAME, decision=NAME, one_shot=sometimes(NAME)))),
     templates=record(
         **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), several(NAME, once=False)),
         **dict.fromkeys(("history", "row", "no_entry"), NAME)))
+_OUTCOMES = map_of(record(unit=NAME, direction=one_of(*DIRECTION),
+                          **dict.fromkeys(OUTCOMES, whole(0))), "a bulletin, such as round_1")
 
 
 class Bulletin(NamedTuple):
     """`text` is the template; `path` is relative to the prompts folder. What is held out is asked
-    by holdout runs alone."""
+    by holdout runs alone. `outcomes`: {T, R, P, S: its number}, where they stand apart."""
 
     id: str
     number: int
     text: str
     path: str
     holdout: bool
+    outcomes: dict[str, int]
 
     @property
     def domain(self) -> str:
@@ -104,16 +131,20 @@ class Domain(NamedTuple):
 
     `acts` holds the cooperative act first. `toggles[words][factor][level]` are the wordings of a
     cue sentence, the specification's first (("",) where the level says nothing);
-    `entries[frame][version]` sentences on how the counterparty's entry was made;
+    `statuses[words][level]` are the status lines, which say how the counterpart's entry is made,
+    or, in the undisguised control, who makes it; the nine cells of a mechanism study have
+    `entries[frame][version]` in their place. `fixed` is what every bulletin says once;
     `systems[words][phase]` a system prompt. A template is a tuple of paragraphs, or a text.
-    `texts` holds every file that was read, by its path in the prompts folder.
+    `texts` holds every file that was read, by its path.
     """
 
     name: str
     bulletins: tuple[Bulletin, ...]
     variants: tuple[Variant, ...]
     toggles: dict[str, dict[str, dict[str, tuple[str, ...]]]]
+    statuses: dict[str, dict[str, tuple[str, ...]]]
     entries: dict[str, dict[str, str]]
+    fixed: dict[str, str]
     acts: tuple[Act, Act]
     systems: dict[str, dict[str, str]]
     templates: dict[str, Any]
@@ -135,8 +166,12 @@ def read_domain(name: str, source: Source) -> Domain:
         tuple(_read_bulletins(source, name, frame, files)),
         tuple(_read_variants(source, f"variants/{folder}.yaml", set(frame["fields"]), files)),
         {words: _wordings(cues) for words, cues in frame["toggles"].items()},
-        {entry["id"]: {version: entry[version] for version in ENTRIES}
+        {words: {level: _several(texts) for level, texts in (
+            cues.get("entry", {}) | frame.get("twin", {})).items()}
+         for words, cues in frame["toggles"].items()},
+        {entry["id"]: {version: entry[version] for version in NINE}
          for entry in frame["entries"]},
+        frame.get("fixed", {}),
         (_act(frame, "cooperative"), _act(frame, "other")),
         frame["systems"],
         {k: tuple(v) if isinstance(v, list) else v for k, v in frame["templates"].items()},
@@ -151,9 +186,9 @@ def cooperative_word(name: str, source: Source) -> str:
     return json.loads(_text(source, f"{FOLDERS[name]}/frame.json"))["acts"]["cooperative"]["word"]
 
 
-def fill(bulletin: str, fields: Mapping[str, str], sentences: Mapping[str, str]) -> str:
-    """A bulletin's text as read: `sentences` by slot, then a variant's fields. A slot that says
-    nothing vanishes with the blank before it, or after it where a line begins."""
+def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str]) -> str:
+    """A bulletin's text as read: `sentences` by slot, then a variant's fields and the outcomes. A
+    slot that says nothing vanishes with the blank before it, or after it where a line begins."""
     text = bulletin
     for slot in SLOTS:
         place, words = rf"\{{{slot}\}}", sentences.get(slot, "")
@@ -202,7 +237,10 @@ def read_json(source: Source, path: str, kind: Kind, files: dict[str, str]) -> A
 
 def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
     frame = read_json(source, path, _FRAME, files)
+    if "fixed" in frame:
+        _check_lists(path, frame["toggles"])
     for name, wanted in TEMPLATE_FIELDS.items():
+        wanted = wanted - ({"entry"} if "fixed" not in frame else set())
         check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
     for name in ("pilot", "reasoned", "encounter"):
         if frame["templates"][name][-1] != "{contract}":
@@ -210,7 +248,8 @@ def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, A
     fields = set(frame["fields"])
     if unknown := sorted(set(frame["required"]) - fields):
         raise complaint(path, "required", unknown[0], "unknown: declare it in fields")
-    for sentence in _texts([frame["toggles"], frame["entries"], frame["acts"]]):
+    worded = ("toggles", "entries", "twin", "fixed", "acts")
+    for sentence in _texts([frame.get(part, {}) for part in worded]):
         check_placeholders(path, sentence, set(), fields)
     for text in _texts(_shown(frame)):
         _check_words(path, text)
@@ -218,12 +257,13 @@ def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, A
 
 
 def _shown(frame: dict[str, Any]) -> dict[str, Any]:
-    """What of a frame models read, without the labels and the specification's one exception."""
+    """What of a frame models read, without the labels, the specification's one exception, and the
+    twin control, which is undisguised."""
     lines = [act["lines"] for act in frame["acts"].values()]
     standard = [text.replace(SPECIFIED, "") for text in frame["systems"]["standard"].values()]
     systems = {**frame["systems"], "standard": standard}
     entries = [_without_fields(text) for text in _texts(frame["entries"])]
-    return {**frame, "fields": [], "required": [], "held_out": [], "acts": lines,
+    return {**frame, "fields": [], "required": [], "held_out": [], "acts": lines, "twin": [],
             "systems": systems, "entries": entries}
 
 
@@ -235,14 +275,39 @@ def _read_bulletins(
     source: Source, name: str, frame: dict[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
     folder = FOLDERS[name]
+    slots = {*SLOTS} - ({"entry"} if "fixed" in frame else {*FIXED})
+    outcomes = _read_outcomes(source, f"{folder}/outcomes.json", files)
     many = max(sum(fnmatch(name, "round_*.md") for name in _names(source, folder)), 1)
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
-        check_placeholders(path, text, {*SLOTS, *frame["required"]}, set(frame["fields"]))
+        numbers = outcomes.get(f"round_{number}", {})
+        check_placeholders(path, text, {*slots, *numbers, *frame["required"]},
+                           set(frame["fields"]))
+        for slot in (*slots, *numbers):
+            if text.count(f"{{{slot}}}") > 1:
+                raise complaint(path, "placeholder", slot, "twice: use it once in this text")
         _check_words(path, _without_fields(text))
         yield Bulletin(f"{name}-r{number:02d}", number, text, path,
-                       number > many - frame["held_out"])
+                       number > many - frame["held_out"], numbers)
+    if unknown := sorted({*outcomes} - {f"round_{number}" for number in range(1, many + 1)}):
+        raise complaint(f"{folder}/outcomes.json", "bulletin", unknown[0], "there is no such file")
+
+
+def _read_outcomes(source: Source, path: str, files: dict[str, str]) -> dict[str, dict[str, int]]:
+    """{bulletin: {T, R, P, S: number}}; empty where the texts have numbers of their own."""
+    folder, _, name = path.partition("/")
+    if name not in _names(source, folder):
+        return {}
+    listed = read_json(source, path, _OUTCOMES, files)
+    for bulletin, entry in listed.items():
+        t, r, p, s = (DIRECTION[entry["direction"]] * entry[name] for name in OUTCOMES)
+        if not (t > r > p > s and 2 * r > t + s):
+            raise complaint(path, bulletin, [entry[name] for name in OUTCOMES],
+                            "T has to be better than R, R than P, P than S, and twice R better "
+                            "than T and S")
+    return {bulletin: {name: entry[name] for name in OUTCOMES}
+            for bulletin, entry in listed.items()}
 
 
 def _read_variants(
@@ -299,9 +364,25 @@ def check_placeholders(path: str, text: str, wanted: Collection[str],
         raise complaint(path, "placeholder", str(error), "set braces only around a name") from error
     for _, name, spec, conversion in parts:
         if (name not in wanted and name not in allowed) or spec or conversion:
-            raise complaint(path, "placeholder", name, "unknown: use one that frame.json declares")
+            raise complaint(path, "placeholder", name, "unknown: " + (
+                "give its outcomes in outcomes.json" if name in OUTCOMES else
+                "the status line stands below the bulletin" if name == "entry" else
+                "use one that frame.json declares"))
     if missing := sorted(set(wanted) - {p[1] for p in parts}):
         raise complaint(path, "placeholder", missing[0], "missing: use it in this text")
+
+
+def _check_lists(path: str, toggles: dict[str, dict[str, Any]]) -> None:
+    """Wording k is the k-th sentence of every list."""
+    for words, cues in toggles.items():
+        if "entry" not in cues:
+            raise complaint(path, f"toggles.{words}", "entry", "missing: add the status lines")
+        lists = [cues["S"]["high"], cues["S"]["low"], cues["C"]["present"],
+                 *cues["entry"].values()]
+        sizes = [len(_several(texts)) for texts in lists]
+        if len(set(sizes)) > 1:
+            raise complaint(path, f"toggles.{words}", sizes,
+                            "give S, C present and entry equally many sentences")
 
 
 def _check_words(path: str, text: str) -> None:
@@ -311,7 +392,7 @@ def _check_words(path: str, text: str) -> None:
 
 def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:
     texts = [*(bulletin.text for bulletin in domain.bulletins), *_texts(domain.entries),
-             *_texts([act.lines for act in domain.acts])]
+             *_texts([domain.statuses, domain.fixed, *(act.lines for act in domain.acts)])]
     for field in frame["fields"]:
         if not any(f"{{{field}}}" in text for text in texts):
             raise complaint(f"{FOLDERS[domain.name]}/frame.json", "fields", field,

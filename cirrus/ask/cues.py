@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from cirrus.ask.bulletins import FOLDERS, PROMPTS, TELLS, Domain, Source
+from cirrus.ask.bulletins import FOLDERS, NINE, PROMPTS, TELLS, Domain, Source, Variant
 from cirrus.ask.prompts import ORDERS, Stimulus, labels, load_domain
 
 CONTRACT = re.compile(
@@ -41,7 +41,7 @@ class Cues(NamedTuple):
     S: str               # high or low, "" where nothing is said
     C: str               # absent, or what the cue sentence is: present, reversed, placebo
     H: str               # high, low, or omit
-    entry: str           # how the counterparty's entry was made: desk, posted, rule, or ""
+    entry: str           # how the counterpart's entry is made: now, earlier, known, or ""
     tells: str           # whose words the cues are in: standard or ablated
     wording: int         # which of them, the specification's is 0
     domain: str
@@ -69,7 +69,7 @@ class Cues(NamedTuple):
     @property
     def mirrors(self) -> bool:
         """Whether the counterparty's entry may answer to what moves the reader."""
-        return self.entry in ("", "desk")
+        return self.entry in ("", "now", "desk")
 
     @property
     def leaning(self) -> int:
@@ -92,8 +92,7 @@ def staged(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> Cues:
     cooperative, other = labels(domain, scheme)
     words = TELLS[stimulus.tells][0]
     wordings = domain.toggles[words]["S"].get(condition.S, ("",))
-    return Cues(condition.S, condition.C, condition.H,
-                stimulus.entry[1] if stimulus.entry else "", words,
+    return Cues(condition.S, condition.C, condition.H, stimulus.entry, words,
                 stimulus.wording % len(wordings), domain.name, bulletin.id, cooperative, other,
                 cooperative if order == ORDERS[0] else other, not stimulus.variant.holdout)
 
@@ -108,61 +107,55 @@ def read_cues(text: str) -> Cues:
     first, second = contract.groups()
     lines = [text.rpartition(f"\n- {label}: ")[2].partition("\n")[0] for label in (first, second)]
     for (cooperative, other), shown in (((first, second), lines), ((second, first), lines[::-1])):
-        for name, org, main in _forms().get(tuple(shown), ()):
-            if org not in text:
+        for name, variant in _forms().get(tuple(shown), ()):
+            if variant.fields.get("org", "") not in text:
                 continue
-            levels, words, wording = read_toggles(text, _domains()[name])
+            levels, words, wording = _levels(text, name, variant.id)
             return Cues(levels.get("S", ""), levels.get("C", "absent"), levels.get("H", "omit"),
-                        _entry(text, name), words, wording, name, _bulletin(text, name),
-                        cooperative, other, first, main, _declared(text),
+                        levels.get("entry", ""), words, wording, name,
+                        next((known for known, piece in _incidents(name) if piece in text), ""),
+                        cooperative, other, first, not variant.holdout, _declared(text),
                         _peer(text, cooperative, other))
     raise ValueError("the options of this prompt belong to no known domain")
 
 
 class Setting(NamedTuple):
-    """What a reader finds in a notice that asks for no decision. `joint`: the words of its fields
-    that name the cooperative window or schedule."""
+    """What a reader finds in a notice that asks for no decision: how the counterpart's entry is
+    made, whether symmetry is said, and a line of the form with the cooperative act."""
 
-    mirrors: bool
+    entry: str
+    symmetric: bool
     joint: str
 
 
 def read_setting(text: str) -> Setting:
-    """The setting of a probe; ValueError where no entry sentence stands in it."""
-    for name, domain in _domains().items():
-        if entry := _entry(text, name):
-            named = (variant.fields.get("pooled", "the regular window")
-                     for variant in domain.variants if all(
-                         variant.fields[field] in text for field in ("org", "peer", "opening")))
-            return Setting(entry == "desk", next(named, "the regular window"))
-    raise ValueError("this notice does not say how the counterparty's entry was made")
+    """The setting of a probe; ValueError where no status line stands in it."""
+    name, levels = read_levels(text)
+    if "entry" not in levels:
+        raise ValueError("this notice does not say how the counterpart's entry is made")
+    return Setting(levels["entry"], levels.get("S") == "high", _domains()[name].acts[0].lines[0])
 
 
-def read_toggles(text: str, domain: Domain) -> tuple[dict[str, str], str, int]:
-    """({factor: level} of the cue sentences in `text`, whose words they are, which wording)."""
-    found = {words: _levels(text, toggles) for words, toggles in domain.toggles.items()}
+def read_levels(text: str) -> tuple[str, dict[str, str]]:
+    """(domain, {S, C, H, entry: level}) of the sentences that stand in a notice."""
+    return next(((name, _levels(text, name, variant.id)[0]) for name, domain in _domains().items()
+                 for variant in domain.variants
+                 if all(variant.fields.get(name, "") in text for name in ("org", "peer"))),
+                ("", {}))
+
+
+def _levels(text: str, name: str, variant: str) -> tuple[dict[str, str], str, int]:
+    """({factor: level} of the sentences in `text`, whose words they are, which wording)."""
+    found = {words: {factor: (level, at) for factor, level, at, sentence in sentences
+                     if sentence in text} for words, sentences in _sentences(name, variant).items()}
     words = max(found, key=lambda name: len(found[name]))
     return ({factor: level for factor, (level, _) in found[words].items()}, words,
             found[words].get("S", ("", 0))[1])
 
 
-def _levels(text: str, toggles: dict) -> dict[str, tuple[str, int]]:
-    """{factor: (level, wording)} of the sentences that stand in `text`."""
-    return {factor: (level, at) for factor, levels in toggles.items()
-            for level, wordings in levels.items()
-            for at, words in enumerate(wordings) if words and words in text}
-
-
 def leaning(text: str) -> int:
     """1, 0 or −1, by the sentence that stands in `text`; 0 where none does."""
     return next((weight for sentence, weight in LEANINGS.items() if sentence in text), 0)
-
-
-def domain_of(system: str) -> Domain:
-    """The domain whose strategy system prompt this is; the first where it is nobody's."""
-    known = _domains()
-    return next((domain for domain in known.values() if any(
-        system == phases["strategy"] for phases in domain.systems.values())), known["cvd"])
 
 
 # --- what the prompt files hold, in the form in which it is looked for -------------------------
@@ -186,16 +179,15 @@ def _domains() -> dict[str, Domain]:
 
 
 @cache
-def _forms() -> dict[tuple[str, str], list[tuple[str, str, bool]]]:
-    """{(line of the cooperative act, of the other): [(domain, organisation that is addressed,
-    whether of a main variant)]}: what one variant pools under, another may keep back under."""
-    forms: dict[tuple[str, str], list[tuple[str, str, bool]]] = {}
+def _forms() -> dict[tuple[str, str], list[tuple[str, Variant]]]:
+    """{(line of the cooperative act, of the other): [(domain, variant)]}: what one variant pools
+    under, another may keep back under."""
+    forms: dict[tuple[str, str], list[tuple[str, Variant]]] = {}
     for name, domain in _domains().items():
         for variant in domain.variants:
             for lines in zip(*(act.lines for act in domain.acts), strict=True):
                 cooperative, other = (line.format_map(variant.fields) for line in lines)
-                forms.setdefault((cooperative, other), []).append(
-                    (name, variant.fields.get("org", ""), not variant.holdout))
+                forms.setdefault((cooperative, other), []).append((name, variant))
     return forms
 
 
@@ -219,16 +211,16 @@ def _pieces(texts: Iterable[str]) -> list[str]:
 
 
 @cache
-def _entries(name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """(version, its pieces between the fields) of every entry sentence."""
-    return tuple((version, tuple(_pieces([text]))) for versions in _domains()[name].entries.values()
-                 for version, text in versions.items())
-
-
-def _entry(text: str, name: str) -> str:
-    """Which version of an entry sentence stands in `text`, "" where none does."""
-    return next((version for version, pieces in _entries(name)
-                 if all(piece in text for piece in pieces)), "")
+def _sentences(name: str, variant: str) -> dict[str, list[tuple[str, str, int, str]]]:
+    """{words: (factor, level, wording, sentence)} of all that a variant's prompts may say."""
+    domain = _domains()[name]
+    fields = next(v.fields for v in domain.variants if v.id == variant)
+    made = {level: tuple(frame[level] for frame in domain.entries.values()) for level in NINE}
+    factors = {words: toggles | {"entry": domain.statuses[words] | made}
+            for words, toggles in domain.toggles.items()}
+    return {words: [(factor, level, at, text.format_map(fields))
+                    for factor, levels in listed.items() for level, texts in levels.items()
+                    for at, text in enumerate(texts) if text] for words, listed in factors.items()}
 
 
 @cache
@@ -236,10 +228,6 @@ def _incidents(name: str) -> tuple[tuple[str, str], ...]:
     """(id of a bulletin, its longest piece that is the same in all variants)."""
     return tuple((bulletin.id, max(_pieces([bulletin.text]), key=len).strip())
                  for bulletin in _domains()[name].bulletins)
-
-
-def _bulletin(text: str, name: str) -> str:
-    return next((bulletin for bulletin, piece in _incidents(name) if piece in text), "")
 
 
 def _declared(text: str) -> str:

@@ -25,7 +25,7 @@ from cirrus.ask.prompts import (
     bulletin_pool,
     cell_name,
     deal_labels,
-    make_condition,
+    deal_wordings,
     variant_pool,
 )
 from common import UsageError
@@ -142,6 +142,7 @@ class Round(NamedTuple):
     number: int
     bulletin: Bulletin
     variant: Variant
+    wording: int
     salt: str
     anon: dict[str, str]
     pairs: list[Pair]
@@ -160,9 +161,14 @@ class Tournament(NamedTuple):
 
 # --- design ------------------------------------------------------------------------------------
 
+def condition_of(config: Mapping[str, Any]) -> Condition:
+    """The cell of a run."""
+    return Condition(**config["toggles"])
+
+
 def run_name(config: Mapping[str, Any]) -> str:
     """ "cvd-S.high-C.present-H.low-s42", with what is not the default before the seed."""
-    cell = cell_name(make_condition(config["toggles"]))
+    cell = cell_name(condition_of(config))
     return "-".join([config["domain"], cell, *marks_of(config), f"s{config['seed']}"])
 
 
@@ -179,22 +185,25 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     labels = deal_labels(rng.stream("labels"), config["rounds"] * waves * per_wave,
                          config["label_schemes"], orders)
     rounds = []
-    for number, (bulletin, variant) in enumerate(dealt, 1):
+    for number, stimuli in enumerate(dealt, 1):
         start = (number - 1) * waves * per_wave
-        rounds.append(_round(rng, number, bulletin, variant, agents,
+        rounds.append(_round(rng, number, stimuli, agents,
                              labels[start:start + waves * per_wave]))
     return Tournament(run_name(config), dict(config), domain,
-                      make_condition(config["toggles"]), agents, rounds)
+                      condition_of(config), agents, rounds)
 
 
 def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],
-               ) -> list[tuple[Bulletin, Variant]]:
-    """(bulletin, variant) of each round, from the main pool or the held-out one."""
+               ) -> list[tuple[Bulletin, Variant, int]]:
+    """(bulletin, variant, wording) of each round, from the main pool or the held-out one. A
+    bulletin has the same wording in all runs of a plan."""
     holdout = config["variants"] == "holdout"
     pool = bulletin_pool(domain, holdout)
     shuffled = SeededRandom(0, "order of bulletins").sample(pool, len(pool))
     variants = variant_pool(rng.stream("variants"), domain, holdout)
-    return [(shuffled[at], variants[number % len(variants)])
+    wordings = deal_wordings(SeededRandom(config.get("plan_seed", config["seed"]), "wordings"),
+                             domain, shuffled)
+    return [(shuffled[at], variants[number % len(variants)], wordings[shuffled[at].id])
             for number, at in enumerate(places(config["turn"], config["rounds"], len(pool)))]
 
 
@@ -227,14 +236,14 @@ def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     return agents + [Agent(f"baseline-{name}", None, None, name) for name in config["baselines"]]
 
 
-def _round(rng: SeededRandom, number: int, bulletin: Bulletin, variant: Variant,
+def _round(rng: SeededRandom, number: int, stimuli: tuple[Bulletin, Variant, int],
            agents: Sequence[Agent], labels: Sequence[tuple[str, str]]) -> Round:
     known = {agent.id: agent for agent in agents}
     schedule = game.round_robin(rng.stream("schedule", number), list(known))
     salt = f"{rng.stream('salt', number).getrandbits(128):032x}"
     pairs = [Pair(f"p{at + 1:02d}", known[a], known[b], list(labels[at::len(schedule)]))
              for at, (a, b) in enumerate(schedule)]
-    return Round(number, bulletin, variant, salt,
+    return Round(number, *stimuli, salt,
                  {name: game.anonymous_id(salt, name) for name in known}, pairs)
 
 
@@ -305,8 +314,9 @@ def voices(settings: Mapping[str, Any], simulated: bool, names: list[str] | None
         if asked:
             listed = [listed[0] | {"name": name} for name in asked]
         out[stage] = [_voice(voice, stage, usual, settings.get("effort")) for voice in listed]
-        warnings += [_too_small(stage, voice) for voice in out[stage][:1]
-                     if voice["max_out"] != voice["max_out_configured"]]
+        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
+            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
+                            f"small for the answer that is asked for; {first['max_out']} are used")
     return out, warnings
 
 
@@ -315,18 +325,6 @@ def _voice(voice: Mapping[str, Any], stage: str, usual: int,
     wanted = voice.get("max_out", usual)
     return {"name": voice["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
             "max_out_configured": wanted, "effort": effort or voice.get("reasoning_effort")}
-
-
-def _too_small(stage: str, voice: Mapping[str, Any]) -> str:
-    return (f"models.{stage}.max_out: {voice['max_out_configured']} tokens are too small for the "
-            f"answer that is asked for; {voice['max_out']} are used")
-
-
-def check_run(config: Mapping[str, Any], bulletins: int) -> None:
-    """UsageError where a run's sizes don't go together."""
-    if config["rounds"] > bulletins:
-        raise UsageError(f"rounds: {config['rounds']}, but domain {config['domain']!r} has "
-                         f"{bulletins} bulletins; give --rounds {bulletins} or fewer")
 
 
 # --- Plans: tables of runs. A built-in one by name, or a JSON file ---
@@ -422,13 +420,14 @@ def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
-    """The runs with their turns among the seeds of their pool."""
+    """The runs with their turns among the seeds of their pool, and the seed that is the plan's."""
     seeds: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
     each = {pool: turns(listed) for pool, listed in seeds.items()}
     return [run._replace(config=run.config | {
-        "turn": each[pool_of(run.config)][run.config["seed"]]}) for run in runs]
+        "turn": each[pool_of(run.config)][run.config["seed"]],
+        "plan_seed": runs[0].config["seed"]}) for run in runs]
 
 
 def _config(settings: Mapping, models: Mapping, seed: int, own: Mapping) -> dict[str, Any]:
@@ -455,7 +454,10 @@ def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
     """`runs` where none is named twice and each is possible; UsageError otherwise."""
     seen: set[str] = set()
     for run in runs:
-        check_run(run.config, bulletins[pool_of(run.config)])
+        rounds, most = run.config["rounds"], bulletins[pool_of(run.config)]
+        if rounds > most:
+            raise UsageError(f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
+                             f"bulletins; give --rounds {most} or fewer")
         if run.run_id in seen:
             raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
                              "domain, toggles, tells, variants, history_mode or seed")

@@ -65,7 +65,8 @@ def _request(t: Tournament, name: str, stage: str, voice: Voice, prompt) -> Requ
 
 
 def _stimulus(t: Tournament, round_: Round) -> Stimulus:
-    return Stimulus(round_.bulletin, round_.variant, t.condition, t.config["tells"])
+    return Stimulus(round_.bulletin, round_.variant, t.condition, t.config["tells"],
+                    round_.wording, "now", meeting="round")
 
 
 def policy_request(t: Tournament, round_: Round, agent: Agent) -> Request:
@@ -235,15 +236,10 @@ def policy_status(reply: Reply) -> str:
     """ "ok" for 3-5 lines, "short", "long", "refused", or the outcome where there is no text."""
     if reply.outcome != "ok":
         return reply.outcome
-    lines = policy_lines(reply.text)
+    lines = sum(bool(line.strip()) for line in reply.text.splitlines())
     if lines in POLICY_LINES:
         return "ok"
     if lines >= POLICY_LINES.stop:
         return "long"
     # A policy says what one will not do; only a text that is none can be a refusal.
     return "refused" if classify_refusal(reply.text[:4000]).label == "refusal" else "short"
-
-
-def policy_lines(text: str) -> int:
-    """Lines that are not blank."""
-    return sum(bool(line.strip()) for line in text.splitlines())

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
-    ORDERS,
     Bulletin,
     Condition,
     Domain,
@@ -20,6 +19,7 @@ from cirrus.ask.prompts import (
     bulletin_pool,
     deal_bulletins,
     deal_labels,
+    deal_wordings,
     decision_prompt,
     variant_pool,
 )
@@ -34,16 +34,15 @@ DRAWN = 10   # bulletins of a pilot, as the specification's ten runs a cell
 
 
 class Cell(NamedTuple):
-    """What differs within a block. `entry`: how the counterparty's entry was made, "" where nothing
-    is said of it."""
+    """What differs within a block. `entry`: how the counterpart's entry is made."""
 
     name: str
     S: str
     C: str
-    entry: str = ""
+    entry: str
 
 
-PILOT = tuple(Cell(f"S.{s}-C.{c}", s, c) for s, c in CELLS)
+PILOT = tuple(Cell(f"S.{s}-C.{c}", s, c, "now") for s, c in CELLS)
 # The first letter is symmetry; what each cell is for: docs/mechanism.md.
 MECHANISM = (
     Cell("HP", "high", "present", "desk"), Cell("HA", "high", "absent", "desk"),
@@ -110,13 +109,16 @@ def dealt(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> I
 
 def _pilot_blocks(domain: Domain, config: Mapping, models: Sequence[str],
                   rng: SeededRandom) -> Iterator[Block]:
-    """A run of a model is a block; runs have the same bulletins for every model."""
+    """A run of a model is a block; runs have the same bulletins for every model, and a bulletin has
+    the same wording in all its runs."""
     dealt = deal_bulletins(rng.stream("bulletins"), domain, config["runs"], drawn=DRAWN)
+    wordings = deal_wordings(rng.stream("wordings"), domain, [bulletin for bulletin, _ in dealt])
     for model in models:
         labels = deal_labels(rng.stream("labels", model), config["runs"])
         for run, ((bulletin, variant), label) in enumerate(zip(dealt, labels, strict=True), 1):
             yield Block(model, run, f"{model}/r{run:02d}",
-                        _stimulus(config, bulletin, variant), *label)
+                        _stimulus(config, bulletin, variant)._replace(
+                            wording=wordings[bulletin.id]), *label)
 
 
 def _mechanism_blocks(domain: Domain, config: Mapping, models: Sequence[str],
@@ -164,7 +166,7 @@ def shown(block: Block, cell: Cell) -> Stimulus:
     """What of the domain a cell of the block shows."""
     return block.stimulus._replace(
         condition=block.stimulus.condition._replace(S=cell.S, C=cell.C),
-        entry=(block.frame, cell.entry) if cell.entry else None)
+        entry=cell.entry, frame=block.frame)
 
 
 def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom) -> Trial:
@@ -191,7 +193,8 @@ def row(trial: Trial, reply: Reply) -> dict[str, Any]:
     return {**place(trial.block, trial.cell, trial.stimulus),
             "options": list(trial.prompt.options),
             "decision": trial.prompt.acts[option] if option else None,
-            "cooperates": _cooperates(trial, option), "status": status, "text": reply.text,
+            "cooperates": None if option is None else int(option == next(iter(trial.prompt.acts))),
+            "status": status, "text": reply.text,
             **reply.account, **reply.beside}
 
 
@@ -213,11 +216,6 @@ def _decision(text: str, prompt: Prompt) -> Parsed:
     last = parse_decision(lines[-1] if lines else "", prompt.options, KNOWN_LABELS)
     whole = parse_decision(text, prompt.options, KNOWN_LABELS)
     return whole if last.status == "unreadable" and whole.status == "refused" else last
-
-
-def _cooperates(trial: Trial, option: str | None) -> int | None:
-    first = ORDERS.index(trial.block.order) == 0
-    return None if option is None else int((option == trial.prompt.options[0]) == first)
 
 
 def rows(blocks: Iterable[list[Trial]], replies: Iterable[list[Reply]]) -> list[dict[str, Any]]:

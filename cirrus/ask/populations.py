@@ -329,11 +329,10 @@ def scenes(cell: Cell, domain: str = "cvd", H: str = "low", wordings: int = 1) -
 
 def _scenes(domain: Domain, cell: Cell, H: str, wordings: int) -> Iterable[Cues]:
     variant = next(variant for variant in domain.variants if not variant.holdout)
-    entry = (next(iter(domain.entries)), cell.entry) if cell.entry else None
     for bulletin, wording, scheme, order in product(
             bulletin_pool(domain, False), range(wordings), LABEL_SCHEMES, ORDERS):
         stimulus = Stimulus(bulletin, variant, Condition(cell.S, cell.C, H), "standard", wording,
-                            entry)
+                            cell.entry)
         yield staged(domain, stimulus, scheme, order)
 
 

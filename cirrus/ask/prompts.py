@@ -1,7 +1,7 @@
 """CIRRUS-24 scenarios: bulletin × variant × condition × labels → the prompt a model reads.
 
     domain = load_domain("cvd")
-    condition = make_condition({"S": "high", "C": "present", "H": "low"})
+    condition = Condition("high", "present", "low")
     [(bulletin, variant)] = deal_bulletins(random.Random(42), domain, 1)
     prompt = decision_prompt(domain, Stimulus(bulletin, variant, condition), "L1", ORDERS[0])
 
@@ -19,7 +19,6 @@ from cirrus.ask.bulletins import (
     CELL,
     FACTOR,
     FOLDERS,
-    LEVELS,
     PROMPTS,
     TELLS,
     Bulletin,
@@ -30,13 +29,6 @@ from cirrus.ask.bulletins import (
     fill,
     read_domain,
 )
-
-__all__ = [
-    "KNOWN_LABELS", "LABEL_SCHEMES", "LEVELS", "ORDERS", "TELLS", "Bulletin", "Condition", "Domain",
-    "Prompt", "Stimulus", "Variant", "acts_of", "bulletin_pool", "cell_name",
-    "deal_bulletins", "deal_labels", "decision_prompt", "encounter_prompt", "labels", "load_domain",
-    "make_condition", "render_bulletin", "sentences", "strategy_prompt", "variant_pool",
-]
 
 ORDERS = ("cooperative-first", "other-first")
 CONSIDERATIONS = "Considerations (3 to 5 lines):"
@@ -62,15 +54,19 @@ class Condition(NamedTuple):
 
 
 class Stimulus(NamedTuple):
-    """What of a domain a question shows. `wording`: which of a cue's wordings, the specification's
-    is 0; `entry`: (frame, version) of the sentence on how the counterparty's entry was made."""
+    """What of a domain a question shows. `wording`: which sentence of every list, the
+    specification's is 0; `entry`: how the counterpart's entry is made, "" where nothing is said;
+    `frame`: of the sentences on it that nine cells have; `meeting`: "round" where a case is one of
+    several."""
 
     bulletin: Bulletin
     variant: Variant
     condition: Condition
     tells: str = "standard"
     wording: int = 0
-    entry: tuple[str, str] | None = None
+    entry: str = ""
+    frame: str = ""
+    meeting: str = "meeting"
 
 
 class Prompt(NamedTuple):
@@ -91,30 +87,9 @@ def load_domain(name: str, source: Source = PROMPTS) -> Domain:
     return read_domain(_known("domain", "name", name, FOLDERS), source)
 
 
-# --- conditions ---
-
-
-def make_condition(levels: Mapping[str, str] | Iterable[str]) -> Condition:
-    """{"S": "high", ...} or ["S=high", ...] → Condition. A factor without a default must be
-    set, each at most once.
-
-    >>> make_condition(["S=high", "C=absent", "H=omit"])
-    Condition(S='high', C='absent', H='omit')
-    """
-    pairs = list(levels.items()) if isinstance(levels, Mapping) else [_pair(s) for s in levels]
-    given: dict[str, str] = {}
-    usual = Condition._field_defaults
-    for factor, level in pairs:
-        _known("condition", "factor", factor, [f for f in LEVELS if f not in given])
-        given[factor] = _known("condition", factor, level, LEVELS[factor])
-    for factor in LEVELS:
-        _known("condition", factor, given.setdefault(factor, usual.get(factor)), LEVELS[factor])
-    return Condition(**given)
-
-
-def cell_name(condition: Condition) -> str:
-    """Condition("high", "present", "low") → "S.high-C.present-H.low"."""
-    return "-".join(f"{factor}.{getattr(condition, factor)}" for factor in CELL)
+def cell_name(levels: Iterable[str]) -> str:
+    """("high", "present", "low") → "S.high-C.present-H.low"; two levels: without H."""
+    return "-".join(f"{factor}.{level}" for factor, level in zip(CELL, levels, strict=False))
 
 
 # --- labels ---
@@ -144,8 +119,6 @@ def deal_labels(
 
     Every prefix is balanced within ±1 on schemes, on orders and on their combinations.
     """
-    _check_distinct("schemes", schemes, LABEL_SCHEMES)
-    _check_distinct("orders", orders, ORDERS)
     dealt: list[tuple[str, str]] = []
     while len(dealt) < n:
         dealt += _label_block(rng, schemes, orders)
@@ -179,6 +152,16 @@ def deal_bulletins(
     return [(bulletins[at], variants[(at + lap) % len(variants)]) for lap, at in turns]
 
 
+def deal_wordings(rng: random.Random, domain: Domain,
+                  bulletins: Iterable[Bulletin]) -> dict[str, int]:
+    """{bulletin's id: its wording}: all wordings in a drawn order, then again. Older prompts, which
+    runs have kept, have the specification's alone."""
+    many = len(domain.statuses["standard"].get("now", ("",)))
+    drawn = rng.sample(range(many), many)
+    known = dict.fromkeys(bulletin.id for bulletin in bulletins)
+    return {bulletin: drawn[at % many] for at, bulletin in enumerate(known)}
+
+
 def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
     """The main bulletins or the held-out ones; all, where a run's own prompts hold none out."""
     pool = [bulletin for bulletin in domain.bulletins if bulletin.holdout == holdout]
@@ -195,20 +178,33 @@ def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Vari
 
 
 def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
-    """The bulletin as read, without instructions or labels."""
-    return fill(stimulus.bulletin.text, stimulus.variant.fields, sentences(domain, stimulus))
+    """The bulletin as read, without status line, instructions and labels."""
+    fields, bulletin = stimulus.variant.fields, stimulus.bulletin
+    fixed = domain.fixed | {"meeting": domain.fixed.get(stimulus.meeting, "")}
+    return fill(bulletin.text, fields | bulletin.outcomes,
+                fixed | sentences(domain, stimulus))
 
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    """{slot: the sentence that stands in it}, "" where nothing is said."""
+    """{slot: the sentence of the cell that stands in it}, "" where nothing is said."""
     words, _ = TELLS[_known("prompt", "tells", stimulus.tells, TELLS)]
     said = {slot: _worded(domain.toggles[words][factor], factor, stimulus)
             for slot, factor in FACTOR.items()}
-    if stimulus.entry is None:
-        return said | {"entry": ""}
-    frame, version = stimulus.entry
-    versions = domain.entries[_known("prompt", "entry frame", frame, domain.entries)]
-    return said | {"entry": versions[_known("prompt", "entry", version, versions)]}
+    said["entry"] = _entry(domain, words, stimulus)
+    return {slot: text.format_map(stimulus.variant.fields) for slot, text in said.items()}
+
+
+def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
+    level, frame = stimulus.entry, stimulus.frame
+    if frame:
+        versions = domain.entries[_known("prompt", "entry frame", frame, domain.entries)]
+        return versions[_known("prompt", "entry", level, versions)]
+    levels = domain.statuses[words]
+    # Older prompts, which runs have kept, hold no status lines.
+    if not level or not levels:
+        return ""
+    texts = levels[_known("prompt", "entry", level, levels)]
+    return texts[stimulus.wording % len(texts)]
 
 
 def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimulus) -> str:
@@ -221,18 +217,18 @@ def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimul
 
 def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
                     reasoned: bool = False) -> Prompt:
-    """The pilot's one-shot decision: strategy system prompt, bulletin, contract. `reasoned`: with
-    considerations before the decision, in place of a rationale after it."""
+    """The pilot's one-shot decision: system prompt, bulletin, status line, contract. `reasoned`:
+    with considerations before the decision, in place of a rationale after it."""
     shown = _options(domain, stimulus, scheme, order)
     user = _join(domain.templates["reasoned" if reasoned else "pilot"],
-                 bulletin=render_bulletin(domain, stimulus), contract=_contract(shown, reasoned))
-    return Prompt(_system(domain, stimulus, "strategy"), user, tuple(shown),
+                 **_case(domain, stimulus), contract=_contract(shown, reasoned))
+    return Prompt(decision_system(domain, stimulus), user, tuple(shown),
                   acts_of(domain, scheme), reasoned)
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
     """The tournament's strategy phase: asks for a 3-5 line policy; no labels, no decision."""
-    user = _join(domain.templates["strategy"], bulletin=render_bulletin(domain, stimulus))
+    user = _join(domain.templates["strategy"], **_case(domain, stimulus))
     return Prompt(_system(domain, stimulus, "strategy"), user, (), {})
 
 
@@ -251,11 +247,27 @@ def encounter_prompt(
     user = _join(
         domain.templates["encounter"],
         policy=policy.strip(),
-        bulletin=render_bulletin(domain, stimulus),
+        **_case(domain, stimulus),
         history=_history(domain, acts, history[-HISTORY_SHOWN:]),
         contract=_contract(shown),
     )
     return Prompt(_system(domain, stimulus, "decision"), user, tuple(shown), acts)
+
+
+def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
+    return {"bulletin": render_bulletin(domain, stimulus),
+            "entry": sentences(domain, stimulus)["entry"]}
+
+
+def notice(domain: Domain, stimulus: Stimulus) -> str:
+    """The bulletin, and the status line below it where there is one."""
+    return _join(["{bulletin}", *(["{entry}"] if domain.fixed else [])], **_case(domain, stimulus))
+
+
+def decision_system(domain: Domain, stimulus: Stimulus) -> str:
+    """The specification's, without the sentence that asks for a policy."""
+    systems = domain.systems[TELLS[stimulus.tells][1]]
+    return systems.get("one_shot", systems["strategy"])
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:
@@ -304,17 +316,3 @@ def _known(where: str, field: str, value: Any, allowed: Collection[Any]) -> Any:
     if value not in allowed:
         raise complaint(where, field, value, f"use one of {', '.join(map(str, allowed))}")
     return value
-
-
-def _check_distinct(field: str, values: Sequence[str], allowed: Collection[str]) -> None:
-    if not values or len(set(values)) < len(values):
-        raise complaint("deal_labels", field, list(values), "name at least one, each once")
-    for value in values:
-        _known("deal_labels", field, value, allowed)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    factor, equals, level = text.partition("=")
-    if not equals:
-        raise complaint("condition", "toggle", text, "write FACTOR=LEVEL, such as S=high")
-    return factor.strip(), level.strip()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 
 from cirrus.ask import probes
-from cirrus.ask.cues import LEANINGS, Cues, domain_of, read_cues, read_toggles
+from cirrus.ask.cues import LEANINGS, Cues, read_cues, read_levels
 from cirrus.ask.populations import POPULATIONS, chance
 from cirrus.ask.prompts import CONSIDERATIONS, Condition
 from common.rng import SeededRandom
@@ -154,12 +154,9 @@ def write(name: str, condition: Condition, rng: random.Random) -> str:
     sentences, where = WRITES.get(name, ((), lambda c: False))
     if sentences and where(condition) and rng.random() < 0.8:
         said.append(rng.choice(sentences))
-    said += [_filled(line, rng) for line in rng.sample(LINES, max(0, lines - len(said)))]
+    said += [re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
+             for line in rng.sample(LINES, max(0, lines - len(said)))]
     return "\n".join(said)
-
-
-def _filled(line: str, rng: random.Random) -> str:
-    return re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
 
 
 VAGUE = "We are still weighing this with counsel and will file once both teams have met."
@@ -177,7 +174,7 @@ REASONS = {
 
 def policy(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     """(text, finish reason) of population `name` asked for a policy."""
-    levels, *_ = read_toggles(request.user, domain_of(request.system))
+    _, levels = read_levels(request.user)
     condition = Condition(levels.get("S", "low"), levels.get("C", "absent"),
                           levels.get("H", "omit"))
     return write(name, condition, rng), "stop"

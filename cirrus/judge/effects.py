@@ -3,9 +3,7 @@
     table = slots((slot, outcome) for …)
     effect(table, "primary")                 {"value": …, "low": …, "high": …, "units": …}
     by(table, "model")                       {model: its primary contrast}
-
-The bulletin is what was drawn, and what one wants to speak beyond; models are a fixed set. Pilot,
-tournament and gates judge by these functions alone.
+Models are a fixed set.
 """
 
 import math
@@ -15,6 +13,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import stats
+from cirrus.ask.prompts import cell_name
 from stats.results import Count, UnitContrast
 
 HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
@@ -22,11 +21,6 @@ ALPHA = 0.05  # of every test and of every interval's complement
 LEVELS_OF_H = ("high", "low", "omit")
 MIN_BULLETINS = 6      # fewer: the result is about these stimuli
 LEVEL = 1 - ALPHA
-
-
-def cell_name(levels: Iterable[str]) -> str:
-    """("high", "present", "low") → "S.high-C.present-H.low"; two levels: without H."""
-    return "-".join(f"{factor}.{level}" for factor, level in zip("SCH", levels, strict=False))
 
 
 NAMES = {cell: cell_name(cell) for cell in (HP, HA, LP, LA)}

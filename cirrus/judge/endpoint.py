@@ -26,6 +26,7 @@ from cirrus.judge.effects import (
     weights_of,
 )
 from cirrus.judge.rows import Decision
+from stats.results import variance
 
 SECONDARY = ("S", "C", "SxC", "H")
 Cell = tuple[str, str, str]
@@ -84,12 +85,8 @@ def over_units(values: Mapping[Hashable, float], most: float) -> dict[str, Any]:
     if low is not None:
         low, high = max(-most, low), min(most, high)
     return {"value": t.difference, "low": low, "high": high, "p": flip.p, "t_p": t.p,
-            "resamples": flip.resamples, "sd": _sd(x), "units": len(x), "why": why or flip.why}
-
-
-def _sd(x: Sequence[float]) -> float:
-    centre = math.fsum(x) / len(x)
-    return math.sqrt(math.fsum((v - centre) ** 2 for v in x) / (len(x) - 1))
+            "resamples": flip.resamples, "sd": math.sqrt(variance(x)), "units": len(x),
+            "why": why or flip.why}
 
 
 def effect(rows: Sequence[Decision], name: str = "primary") -> dict[str, Any]:
@@ -117,11 +114,9 @@ def cells_table(rows: Sequence[Decision]) -> list[dict[str, Any]]:
     held: dict[Cell, list[float | None]] = {}
     for row in rows:
         held.setdefault((row.S, row.C, row.H), []).append(row.cooperates)
-    return [_cell(cell, held[cell]) for cell in sorted(held, key=_cell_order)]
-
-
-def _cell_order(cell: Cell) -> tuple:
-    return ((HP, HA, LP, LA).index(cell[:2]), cell[2])
+    order = (HP, HA, LP, LA)
+    return [_cell(cell, held[cell])
+            for cell in sorted(held, key=lambda cell: (order.index(cell[:2]), cell[2]))]
 
 
 def _cell(cell: Cell, values: Sequence[int | None]) -> dict[str, Any]:

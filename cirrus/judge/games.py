@@ -7,7 +7,6 @@ at the order in which replies came, or at where the files go. The shape of every
 checked on writing and on reading; each field there has its meaning beside it.
 """
 
-import json
 import math
 import re
 from collections import Counter
@@ -32,8 +31,8 @@ from cirrus.ask.encounters import (
 from cirrus.ask.game import Standing
 from cirrus.ask.prompts import Domain
 from cirrus.markers.patterns import marked
-from common import VERSION, UsageError, shape
-from common.artifacts import canonical_json, gzip_bytes, json_file, read_bytes, sha256
+from common import VERSION, shape
+from common.artifacts import canonical_json, gzip_bytes, json_file, sha256
 from common.shape import (
     FLAG,
     NAME,
@@ -453,10 +452,4 @@ def check(name: str, value: Any, where: str = "") -> Any:
 
 def load(path: Path) -> Any:
     """An artifact read back and checked."""
-    try:
-        value = json.loads(read_bytes(path))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{path}: not JSON ({error}); restore it from a copy") from None
-    return check(Path(path).name, value, str(path))
+    return shape.read(path, kind_of(Path(path).name), "derive it again, or restore it from a copy")

@@ -73,7 +73,6 @@ def _model(rows: Sequence[Mapping]) -> dict[str, Any]:
     cells = by_cell(counts)
     return {**whole(evidence(counts)),
             "wordings": {name: split(counts, "wording", name) for name in SHOWN},
-            "without_wording": {name: split(counts, "wording", name, True) for name in SHOWN},
             "frames": {name: split(counts, "frame", name) for name in SHOWN},
             "bulletins": {name: stats.contrast(cells, REQUIRED[name].weights).differences
                           for name in SHOWN}}
@@ -96,7 +95,7 @@ MARGINAL = {("UN", "any"): 1, ("HP", "any"): -1}
 def probes_of(rows: Sequence[Mapping]) -> dict[str, Any]:
     """Each probe of one model, and how its answers ended."""
     kinds = {kind: [row for row in rows if row["probe"] == kind] for kind in READERS}
-    return {**{kind: READERS[kind](own) if own else None for kind, own in kinds.items()},
+    return {**{kind: READERS[kind](own) for kind, own in kinds.items() if own},
             "statuses": dict(Counter(f"{r['probe']} {r['status']}" for r in rows))}
 
 
@@ -121,6 +120,12 @@ def _payoffs(rows: Sequence[Mapping]) -> dict[str, Any]:
             "misread": sorted(name for name, each in by.items() if 2 * sum(each) <= len(each))}
 
 
+def _similar(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """Who says yes, by cell."""
+    return {cell: _share([row for row in rows if row["cell"] == cell], "yes".__eq__)
+            for cell in dict.fromkeys(row["cell"] for row in rows)}
+
+
 def _beliefs(rows: Sequence[Mapping]) -> dict[str, Any]:
     counts = stats.tally((row["bulletin"], (row["cell"], row["given"]),
                           None if row["answer"] is None else row["answer"] / 100) for row in rows)
@@ -139,7 +144,8 @@ def _belief(found: UnitContrast) -> dict[str, Any]:
 
 
 READERS: dict[str, Callable[[Sequence[Mapping]], dict[str, Any]]] = {
-    "payoffs": _payoffs, "beliefs": _beliefs,
+    "payoffs": _payoffs, "entry": lambda rows: _share(rows, "now".__eq__),
+    "similar": _similar, "beliefs": _beliefs,
     "influence": lambda rows: _share(rows, "no".__eq__)}
 
 

@@ -4,13 +4,14 @@
     has changed since, for the analysis to report.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from common import UsageError
-from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
+from common.artifacts import canonical_json, json_file, sha256, write_atomic
+from common.runs import RESTORE
+from common.shape import OBJECT, TEXT, list_of, map_of, one_of, read, record, whole
 
 FILE = "prereg.json"
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +53,13 @@ STOPPING = ("All runs of the plan are completed; none is added or repeated. A ru
             "that was answered is never asked again.")
 
 
+KIND = record(
+    artifact=one_of("prereg"), plan=TEXT, models=list_of(TEXT), seeds=list_of(whole(0)),
+    runs=list_of(record(folder=TEXT, run_id=TEXT, config=OBJECT)), plan_sha256=TEXT,
+    files=map_of(map_of(TEXT, "file"), "part"), primary=OBJECT, exclusions=list_of(TEXT),
+    stopping_rule=TEXT)
+
+
 def hashes(root: Path = ROOT) -> dict[str, dict[str, str]]:
     """{part: {file: SHA-256}} of the project as it is now."""
     return {part: {path.relative_to(root).as_posix(): sha256(path.read_bytes())
@@ -90,22 +98,7 @@ def write(folder: Path, data: Mapping[str, Any]) -> str:
 def load(folder: Path) -> dict[str, Any] | None:
     """The preregistration in a plan's folder, None where there is none."""
     path = Path(folder) / FILE
-    if not path.is_file():
-        return None
-    try:
-        data = json.loads(read_bytes(path))
-        if not _whole(data):
-            raise KeyError("files")
-        return data
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UsageError(f"{path}: not a preregistration; restore it from a copy") from None
-
-
-def _whole(data: Mapping[str, Any]) -> bool:
-    named = all(isinstance(run[key], kind) for run in data["runs"]
-                for key, kind in (("folder", str), ("run_id", str), ("config", dict)))
-    return named and data["artifact"] == "prereg" and all(
-        isinstance(part, dict) for part in data["files"].values())
+    return read(path, KIND, RESTORE) if path.is_file() else None
 
 
 def deviations(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
@@ -113,8 +106,10 @@ def deviations(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
     out = []
     for part, now in hashes(root).items():
         then = data["files"].get(part, {})
-        out += [f"{part}: {name} {_how(then.get(name), now.get(name))}"
-                for name in sorted(then.keys() | now.keys()) if then.get(name) != now.get(name)]
+        for name in sorted(then.keys() | now.keys()):
+            if then.get(name) != now.get(name):
+                out.append(f"{part}: {name} " + (
+                    "removed" if name not in now else "changed" if name in then else "added"))
     return out
 
 
@@ -132,7 +127,3 @@ def plan_deviations(data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapp
         out.append(f"plan: {len(left)} of {len(listed)} registered runs are left out: "
                    f"{', '.join(left[:4])}{', …' if len(left) > 4 else ''}")
     return out
-
-
-def _how(then: str | None, now: str | None) -> str:
-    return "changed" if then and now else "added" if now else "removed"

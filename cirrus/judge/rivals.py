@@ -2,15 +2,11 @@
 
     part = evidence(tally(rows))
     part["contrasts"]["HP-UN"], part["required"]
-
-Cooperation may rise with symmetry and cue for many reasons. Every rival reason has a contrast of
-the nine cells that it can't pass; reactions that merely add up pass them all but the interaction:
-whether the effect of symmetry and cue depends on the counterparty's entry being one that can
-mirror the reader's. Units are bulletins. `power` says how often a study to be made would show it.
+`power` says how often a study to be made would show it.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -162,12 +158,12 @@ def label_rule(counts: Tally, level: float = LEVEL) -> dict[str, Any]:
                               _between_schemes(counts)), "letters": letters}
 
 
-def split(counts: Tally, factor: str, name: str = "HP-LA", leave_out: bool = False,
+def split(counts: Tally, factor: str, name: str = "HP-LA",
           level: float = LEVEL) -> dict[str, dict]:
-    """The contrast at each value of a factor, or with each value left out."""
+    """The contrast at each value of a factor."""
     values = sorted({getattr(slot, factor) for slots in counts.values() for slot in slots})
     return {str(value): entry(CONTRASTS[name], by_cell(
-        counts, lambda slot, value=value: (getattr(slot, factor) == value) != leave_out), level)
+        counts, lambda slot, value=value: getattr(slot, factor) == value), level)
         for value in values}
 
 
@@ -176,13 +172,9 @@ def _between_schemes(counts: Tally) -> dict[str, dict]:
     together at 95%, so that three looks are one."""
     cells = merged(counts, lambda slot: (slot.scheme, slot.cell))
     schemes = sorted({scheme for slots in cells.values() for scheme, _ in slots})
-    return {f"{a}−{b}": entry(Rival(f"{a} − {b}", _apart(a, b), ""), cells, _each(schemes))
-            for a, b in combinations(schemes, 2)}
-
-
-def _each(schemes: Sequence[str]) -> float:
-    """The level of one pair of schemes, Bonferroni over the pairs."""
-    return 1 - ALPHA / math.comb(len(schemes), 2)
+    pairs = list(combinations(schemes, 2))
+    return {f"{a}−{b}": entry(Rival(f"{a} − {b}", _apart(a, b), ""), cells, 1 - ALPHA / len(pairs))
+            for a, b in pairs}
 
 
 def _apart(a: str, b: str) -> Weights:
@@ -221,12 +213,9 @@ def required(contrasts: Mapping[str, Mapping], labels: Mapping[str, Any]) -> dic
     return {**{name: holds(name, contrasts[name]) for name in names},
             "scale": not holds("LA-UL", contrasts["LA-UL"]), "labels": labels["holds"],
             "missing": all(map(certain, [*(contrasts[name] for name in names), *primary])),
-            "readable": all(legible(contrasts[name]) for name in names)}
-
-
-def legible(contrast: Mapping[str, Any]) -> bool:
-    return contrast["unreadable"] is not None and (
-        contrast["unreadable"] <= MAX_UNREADABLE + LEAST)
+            "readable": all(
+                contrasts[name]["unreadable"] is not None
+                and contrasts[name]["unreadable"] <= MAX_UNREADABLE + LEAST for name in names)}
 
 
 def largest_p(part: Mapping[str, Any]) -> float:

@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 from cirrus.ask.bulletins import CELL, cooperative_word
 from cirrus.ask.design import ASIDES, asides_of, role_of
 from cirrus.judge import games
-from common import UsageError
+from common import Incomplete, UsageError
 from common.artifacts import content_sha256, read_bytes
 from common.runs import kept_prompts
 from common.verify import open_run
 
 # In what runs of one study may differ.
-VARY = ("domain", "toggles", "seed", "turn", "rounds", "games_per_pair", *ASIDES)
+VARY = ("domain", "toggles", "seed", "turn", "plan_seed", "rounds", "games_per_pair", *ASIDES)
 
 
 class Run(NamedTuple):
@@ -112,13 +112,14 @@ class Decision(NamedTuple):
 # --- which runs --------------------------------------------------------------------------------
 
 def read_study(folders: Iterable[Path]) -> Study:
-    """The runs of `folders` as one study; UsageError where they are none."""
+    """The runs of `folders` as one study; UsageError where they are none, Incomplete where none
+    has files yet."""
     known = dict.fromkeys(Path(folder).resolve() for folder in folders)
     runs = sorted(map(_run, known), key=lambda run: (run.name, str(run.folder)))
     empty = [run for run in runs if not run.manifest.get("files")]
     runs = [run for run in runs if run.manifest.get("files")]
     if not runs:
-        raise UsageError(f"{empty[0].folder}: no files yet; the command that made the run "
+        raise Incomplete(f"{empty[0].folder}: no files yet; the command that made the run "
                          "resumes it")
     _same_study(runs)
     runs = list(map(_worded, runs))

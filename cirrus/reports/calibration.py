@@ -3,9 +3,9 @@
     derived(header, records)        {"calibration.json": …, "calibration.md": …, "report.html": …}
 """
 
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import stats
@@ -14,6 +14,19 @@ from cirrus.judge.effects import average
 from cirrus.judge.verdict import CORRELATION_SENSITIVE, WORDS
 from common import VERSION, UsageError
 from common.artifacts import gzip_bytes, json_file, jsonl, read_jsonl
+from common.runs import RESTORE
+from common.shape import (
+    FLAG,
+    NAME,
+    NUMBER,
+    TEXT,
+    check,
+    maybe,
+    one_of,
+    record,
+    sometimes,
+    whole,
+)
 from common.verify import Content, Folder, Verdict
 from show.document import Bullets, Document, Fold, Foot, Section, Table, Tag, markdown
 from show.figures import NONE, STAMP, count, percent, rate
@@ -32,15 +45,35 @@ def derived(header: Mapping, records: Sequence[Mapping]) -> dict[str, bytes | st
             **pages(report)}
 
 
+HEAD = record(artifact=one_of("calibration-replications"), seed=whole(0), reps=whole(1), note=TEXT,
+              runs=record(**dict.fromkeys(RUNS, whole(2))), prompts_sha256=TEXT, code_sha256=TEXT)
+SHARED = {"word": one_of(*WORDS), "population": NAME, "rep": whole(0), "covers": maybe(FLAG),
+          "rejects": maybe(FLAG)}
+PILOT = record(design=one_of(*RUNS), positive=whole(0), **SHARED)
+MECHANISM = record(design=one_of("mechanism"), probes=sometimes(record(
+    **dict.fromkeys(("payoffs", "beliefs", "influence"), maybe(NUMBER)))), **SHARED)
+
+
 def content(folder: Folder) -> Content | None:
     """What a calibration's folder must hold: page, table and JSON of its records."""
     if not folder.names & {"replications.jsonl.gz", "calibration.json"}:
         return None
     try:
-        header, *records = (value for _, value in read_jsonl(folder.path / "replications.jsonl.gz"))
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise UsageError(f"replications.jsonl.gz: can't be read ({error}); restore it from a copy"
-                         ) from None
+        rows = [value for _, value in read_jsonl(folder.path / "replications.jsonl.gz")]
+    except OSError as error:
+        raise UsageError(f"replications.jsonl.gz: {error.strerror}; {RESTORE}") from None
+    except ValueError as error:
+        raise UsageError(f"{error}; {RESTORE}") from None
+    for number, row in enumerate(rows or [None], 1):
+        kind = HEAD if number == 1 else MECHANISM if isinstance(row, dict) and (
+            row.get("design") == "mechanism") else PILOT
+        check(kind, row, f"replications.jsonl.gz line {number}", RESTORE)
+    header, *records = rows
+    names = list(dict.fromkeys(row["population"] for row in records))
+    if [(row["design"], row["population"], row["rep"]) for row in records] != list(
+            product(sorted(RUNS), names, range(header["reps"]))):
+        raise UsageError("replications.jsonl.gz: not each replication once, by design, population "
+                         f"and number; {RESTORE}")
     return Content(Verdict(str(folder.path), "calibration", simulated=True, unproven=["records"]),
                    {name: made if isinstance(made, bytes) else made.encode()
                     for name, made in derived(header, records).items()})
@@ -65,8 +98,8 @@ COVERED = ("superrational", *NULL, *TRUE)
 def table(header: Mapping[str, Any], records: Sequence[Mapping]) -> dict[str, Any]:
     """The whole of calibration.json."""
     held: dict[str, dict[str, list[Mapping]]] = {}
-    for record in records:
-        held.setdefault(record["population"], {}).setdefault(record["design"], []).append(record)
+    for row in records:
+        held.setdefault(row["population"], {}).setdefault(row["design"], []).append(row)
     rows = {name: {"what": what(name), **{design: counted(name, design, designs[design])
                                           for design in RUNS}}
             for name, designs in held.items()}

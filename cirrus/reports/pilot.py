@@ -95,7 +95,7 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
             stamps=[*stamps, "KNOWN FAULT: do not quote “correlation-sensitive” as a finding; its "
                     "rule is being replaced (docs/mechanism.md)."])
     return Document(
-        "CIRRUS-24 pilot", _question(out), answer(out), foot,
+        "CIRRUS-24 pilot", _question(out, ASKS), answer(out), foot,
         _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
         [Table(["verdict", "criterion", "figure"],
                [[MET[row["met"]], row["criterion"], row["figure"]] for row in out["success"]],
@@ -109,12 +109,17 @@ def answer(out: Mapping[str, Any]) -> str:
     return out["verdict"]["sentence"]
 
 
-def _question(out: Mapping) -> str:
+ASKS = ("more when peers are told to be in the same position and the text hints that similar teams "
+        "decide alike? A 2×2 of symmetry (S) and coupling cue (C)")
+NINE_ASKS = ("because they infer that similar agents decide alike? Each rival account has a "
+             "contrast that it can't pass. Nine cells")
+
+
+def _question(out: Mapping, asks: str) -> str:
+    """`asks`, followed by what the study counts."""
     design, who = out["design"], "respondent" if out["simulated"] else "model"
-    return (f"Do {who}s cooperate more when peers are told to be in the same position and the text "
-            "hints that similar teams decide alike? A 2×2 of symmetry (S) and coupling cue (C): "
-            f"{design['trials']} one-shot decisions of {count(len(design['models']), who)} on "
-            f"{count(design['bulletins'], 'bulletin')}.")
+    return (f"Do {who}s cooperate {asks}: {design['trials']:,} one-shot decisions of "
+            f"{count(len(design['models']), who)} on {count(design['bulletins'], 'bulletin')}.")
 
 
 def _sections(out: Mapping) -> Iterator[Section]:
@@ -315,16 +320,8 @@ def nine_cells(out: Mapping[str, Any], foot: Foot, trials: Texts | None,
              quality: Sequence[Any]) -> Document:
     """The report. `out`: the analysis; `quality`: blocks on how the trials ended."""
     return Document(
-        "CIRRUS-24 mechanism study", _nine_question(out), out["verdict"]["sentence"], foot,
+        "CIRRUS-24 mechanism study", _question(out, NINE_ASKS), out["verdict"]["sentence"], foot,
         _slopes(out), [_words(out)], list(_nine_sections(out, quality)), trials)
-
-
-def _nine_question(out: Mapping) -> str:
-    design, who = out["design"], "respondent" if out["simulated"] else "model"
-    return (f"Do {who}s cooperate because they infer that similar agents decide alike? Each rival "
-            "account has a contrast that it can't pass: nine cells, "
-            f"{design['trials']:,} one-shot decisions of {count(len(design['models']), who)} on "
-            f"{count(design['bulletins'], 'bulletin')}.")
 
 
 def _parts(out: Mapping) -> dict[str, Mapping]:
@@ -427,27 +424,30 @@ def _nine_sections(out: Mapping, quality: Sequence[Any]) -> Iterator[Section]:
     yield Section("Contrasts by model", [
         *(Section(name, [Words(part["verdict"]["sentence"]),
                          Columns([[_rivals(name, part)], [_nine(name, part)]]),
-                         _contrast_table(name, part)]) for name, part in parts.items()),
+                         _contrast_table(name, part), Words(_label_words(part))])
+          for name, part in parts.items()),
         Words(NOTE, "dim")])
     if any("probes" in part for part in parts.values()):
         yield Section("Probes", list(_probes(parts)))
-    yield Section("What carries it", [Fold(
-        [name, Small(_carried(part))], list(_carries(name, part)))
-        for name, part in parts.items()])
     yield Section("Quality of the data", list(quality))
 
 
 PROBES = {
     "payoffs": "reads the four outcomes as T > R > P > S",
+    "entry": "knows who makes the other entry, and when",
+    "similar": "says that both decide in similar circumstances",
     "beliefs": "what its own entry tells it of a desk's, more than of a rule's",
     "marginal": "what it expects of a rule's entry, more than of a desk's",
     "influence": "denies that its entry changes the other's"}
+PROBED = {"marginal": "beliefs"}  # figure → the probe that it is of, where names differ
 
 
 def _probes(parts: Mapping[str, Mapping]) -> Iterator[Any]:
     asked = {name: part for name, part in parts.items() if "probes" in part}
-    yield Table(["model", *PROBES.values()], [
-        [name, *(_probe_figure(part["probes"], kind) for kind in PROBES)]
+    kinds = [kind for kind in PROBES if any(
+        PROBED.get(kind, kind) in part["probes"] for part in asked.values())]
+    yield Table(["model", *map(PROBES.get, kinds)], [
+        [name, *(_probe_figure(part["probes"], kind) for kind in kinds)]
         for name, part in asked.items()], (2, 3),
         "What the probes tell. Shares with Wilson's limits, of all that were asked; beliefs in "
         "points, 95% intervals over bulletins", "probes")
@@ -457,17 +457,22 @@ def _probes(parts: Mapping[str, Mapping]) -> Iterator[Any]:
 
 
 def _probe_figure(probes: Mapping, kind: str) -> str:
-    one = {"payoffs": probes["payoffs"], "influence": probes["influence"]}.get(kind)
-    if kind in ("payoffs", "influence"):
-        return "not asked" if one is None else (
-            f"{one['k']}/{one['n']} ({percent(one['low'])} to {percent(one['high'])})")
-    if probes["beliefs"] is None:
+    one = probes.get(PROBED.get(kind, kind))
+    if one is None:
         return "not asked"
-    return estimate(probes["beliefs"]["diagnostic" if kind == "beliefs" else kind], 100, 1).said
+    if kind == "similar":
+        return "; ".join(f"{cell} {_counted(share)}" for cell, share in one.items())
+    if kind in ("beliefs", "marginal"):
+        return estimate(one["diagnostic" if kind == "beliefs" else kind], 100, 1).said
+    return _counted(one)
+
+
+def _counted(share: Mapping) -> str:
+    return f"{share['k']}/{share['n']} ({percent(share['low'])} to {percent(share['high'])})"
 
 
 def _misread(parts: Mapping[str, Mapping]) -> list[str]:
-    asked = [part["probes"]["payoffs"] for part in parts.values() if part["probes"]["payoffs"]]
+    asked = [part["probes"]["payoffs"] for part in parts.values() if "payoffs" in part["probes"]]
     misread = Counter(name for one in asked for name in one["misread"])
     return sorted(name for name, models in misread.items() if 2 * models > len(asked))
 
@@ -503,44 +508,6 @@ def _holds(part: Mapping, key: str) -> Tag:
         return Tag("reported", "dim")
     held = part["required"]["scale" if key == "LA-UL" else key]
     return Tag("yes", "yes") if held else Tag("no", "no")
-
-
-def _carried(part: Mapping) -> str:
-    least = [one["value"] for one in part["without_wording"]["HP-LA"].values()
-             if one["value"] is not None]
-    return f"HP − LA at least {points(min(least))} without any one wording" if least else ""
-
-
-def _carries(name: str, part: Mapping) -> Iterator[Any]:
-    rows: list[list] = []
-    for title, levels in _levels(part):
-        rows += [[title], *([level, *(estimate(by[key], 100, 1) for key in NINE_SHOWN)]
-                            for level, by in levels.items())]
-    yield Table(["", "HP − LA", "interaction"], rows, (1, 2),
-                f"{name} by wording, frame, label scheme and order; a row without an interaction "
-                "was asked for HP − LA alone", f"carriers {name}")
-    yield Words(_label_words(part))
-    bulletins = part["bulletins"]["HP-LA"]
-    yield Table(["bulletin", "HP − LA", "interaction"], [
-        [bulletin, Tag(points(value), "no" if value < 0 else "dim"),
-         points(part["bulletins"]["interaction"].get(bulletin))]
-        for bulletin, value in bulletins.items()], (1, 2),
-        f"{name} by bulletin; {sum(value < 0 for value in bulletins.values())} of "
-        f"{len(bulletins)} point the other way", f"bulletins {name}")
-
-
-def _levels(part: Mapping) -> Iterator[tuple[str, dict[str, dict]]]:
-    """(title, {level: {contrast: entry}})."""
-    for title, field, say in (("Wording", "wordings", "wording {}"),
-                              ("One wording left out", "without_wording", "without wording {}"),
-                              ("Entry frame", "frames", "frame {}")):
-        levels = part[field]["HP-LA"]
-        yield title, {say.format(level): {key: part[field][key][level] for key in NINE_SHOWN}
-                      for level in levels}
-    for title, field in (("Label scheme", "schemes"), ("Order", "orders"),
-                         ("Difference between schemes (98.3% intervals)", "differences")):
-        yield title, {level: {"HP-LA": one, "interaction": None}
-                      for level, one in part["labels"][field].items()}
 
 
 def _label_words(part: Mapping) -> str:

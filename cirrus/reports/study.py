@@ -31,8 +31,8 @@ from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import PEOPLE, item_id, raters, readable
 from common import VERSION, UsageError
 from common.artifacts import canonical_json, csv_bytes, json_file, read_bytes, sha256, write_atomic
-from common.runs import read_manifest
-from common.shape import NAME, Kind, check, list_of, one_of, record
+from common.runs import RESTORE, read_manifest
+from common.shape import NAME, list_of, one_of, read, record
 from common.shape import plain as kind_of
 from common.verify import Content, Folder, Verdict
 from show.document import (
@@ -497,7 +497,8 @@ def write_analysis(study: Study, where: Sequence[Path],
     (where[0] / "exports").mkdir(parents=True, exist_ok=True)
     for name, content in made.items():
         write_atomic(where[0] / name, content)
-    return where[0], list(made), out
+    target, here = where[0], Path.cwd()
+    return target.relative_to(here) if target.is_relative_to(here) else target, list(made), out
 
 
 # --- a folder of runs, verified ----------------------------------------------------------------
@@ -514,40 +515,43 @@ def content(folder: Folder) -> Content | None:
     registered = folder.names & {"plan.json", prereg.FILE}
     written = {name for name in folder.names if name.startswith(("acausal-analysis.json",
                                                                  "acausal-summary", "exports/"))}
-    if not registered and not written:
+    alone = "acausal_manifest.json" in folder.names and not (
+        folder.path.parent / "plan.json").is_file()
+    if not registered and not written and not alone:
         return None
-    made, given, problems = {}, {prereg.FILE} & registered, []
+    made, given, problems, notes, begun = {}, {prereg.FILE} & registered, [], [], True
     if registered:
+        if "plan.json" not in folder.names:
+            raise UsageError(f"{prereg.FILE}: no plan.json beside it; restore that, or remove it")
         made["plan.json"] = json_file(plan := _plan(folder, problems))
         problems += _plan_faults(folder.path, plan["runs"], runs)
+        left = [name for name in plan["runs"] if folder.path / name not in runs]
+        notes += [f"{len(left)} of {len(plan['runs'])} runs were not begun, or were taken away; "
+                  f"the plan's command begins them: {', '.join(left)}"] if left else []
+        begun = not left
     if written or "report.html" in folder.names:
         path = folder.path / "acausal-analysis.json"
-        alone = [folder.path] if (folder.path / "acausal_manifest.json").is_file() else []
         here = {(path.parent.name if (path.parent / "plan.json").is_file() else None, path.name):
-                path for path in [*alone, *runs]}
-        listed = [(run["plan"], run["run"]) for run in _json(path, LISTED)["runs"]]
+                path for path in [*[folder.path] * alone, *runs]}
+        listed = [(run["plan"], run["run"]) for run in read(path, LISTED, RESTORE)["runs"]]
         if missing := [name for name in listed if name not in here]:
             raise UsageError(f"acausal-analysis.json: names the run {missing[0][1]}, which is not "
                              "here; restore it from a copy, or derive the analysis again")
         study = read_study(here[name] for name in listed)
         out, derived = analysed(study, places(study, folder.path))
         made, given = made | derived, given | out.get("imported", {}).keys()
-    return Content(Verdict(str(folder.path), "study",
+    else:
+        notes += [f"no analysis of it is here; analyze.py {folder.path} writes one"]
+    return Content(Verdict(str(folder.path), "study", "complete" if begun else "incomplete",
                            simulated=all(run.simulated for run in runs.values()),
-                           problems=problems, unproven=sorted(given)), made, given,
-                   f"; changed or out of date: analyze.py {folder.path} writes it anew")
-
-
-def _json(path: Path, kind: Kind) -> Any:
-    try:
-        return check(kind, json.loads(read_bytes(path)), path.name, "restore it from a copy")
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path.name}: can't be read ({error}); restore it from a copy") from None
+                           problems=problems, notes=notes, unproven=sorted(given)), made, given,
+                   f"; changed or out of date: analyze.py {folder.path} writes it anew",
+                   {"tournament", "adjudication", "study"})
 
 
 def _plan(folder: Folder, problems: list[str]) -> dict[str, Any]:
     """plan.json of a folder: of what was registered, where something was."""
-    plan = _json(folder.path / "plan.json", PLAN)
+    plan = read(folder.path / "plan.json", PLAN, RESTORE)
     if not folder.path.name.startswith(plan["plan"]):
         problems.append(f"plan.json: plan: {plan['plan']!r}, and the folder is another one's")
     if prereg.FILE in folder.names:
@@ -560,15 +564,13 @@ def _plan(folder: Folder, problems: list[str]) -> dict[str, Any]:
 def _plan_faults(folder: Path, names: Sequence[str], runs: Mapping[Path, Verdict]) -> Iterator[str]:
     """How the runs below a plan's folder are not those that plan.json names."""
     here = {path.name: path for path in runs if path.parent == folder}
-    yield from (f"{name}: named in plan.json and not here; restore it, or resume the plan"
-                for name in names if name not in here)
     yield from (f"{name}: a run that plan.json does not name; move it away"
                 for name in here if name not in names)
     for name, path in here.items():
         facts = path / "acausal_manifest.json"
         if facts.is_file() and (design := json.loads(read_bytes(facts))["run"]) != name:
             yield f"{name}: holds the run {design}; move it back"
-    if (folder / prereg.FILE).is_file() and not any(
+    if runs and (folder / prereg.FILE).is_file() and not any(
             read_manifest(path)["identity"].get("prereg_sha256") for path in runs):
         yield f"{prereg.FILE}: no run here was made under it; remove it"
 

@@ -20,7 +20,7 @@ AWKWARD = "sk/or\\v1+\"Zq7&<4f0c>%2c'=e9d7b4b1aa7e35c1f"  # every character is o
 PIECE = 12  # characters in a row that say too much
 ECHOES = {"echo-key": 0.2, "echo-key-escaped": 0.2, "echo-key-403": 0.1, "echo-key-200": 0.05}
 COMMANDS = {
-    "pilot": ("run_pilot.py", "--models", "double/a", "--runs", "6", "--out", "o",
+    "pilot": ("run_pilot.py", "--models", "double/a", "--runs", "10", "--out", "o",
               "--run-id", "pilot-s42"),
     "plan": ("run_tournament.py", "--models", "double/a", "--plan", "plan.json", "--agents", "3",
              "--rounds", "1", "--jobs", "2", "--config", "live.json", "--out", "o"),

@@ -262,7 +262,7 @@ class Campaign:
         """Kill one process of the run; True where it was the one that the user started."""
         workers = [pid for pid, line in session_of(process.pid).items() if b"spawn_main" in line]
         victim = self.rng.choice([process.pid, *workers])
-        os.kill(victim, signal.SIGKILL)
+        signal_to(victim, signal.SIGKILL)  # a worker may have ended by itself meanwhile
         others = [] if victim == process.pid else list(session_of(process.pid))
         for other in others:
             signal_to(other, signal.SIGSTOP)  # the disk as it was at the kill

@@ -18,9 +18,10 @@ import sys
 from functools import partial, reduce
 
 import pytest
-from conftest import ROOT, clean_environment, ended, process
+from conftest import ROOT, clean_environment, ended, process, run_in
 
-from common.artifacts import gzip_bytes, sha256
+from cirrus.reports import calibration
+from common.artifacts import gzip_bytes, jsonl, sha256
 
 PLAN = {"name": "pair", "runs": [{"toggles": {"S": "high", "C": "present", "H": "low"}},
                                 {"toggles": {"S": "low", "C": "absent", "H": "low"}}]}
@@ -193,6 +194,21 @@ def figure(name):
     return edit(name, change)
 
 
+def record(change):
+    """The lines of a calibration's records as objects, head first; all that follows is mended."""
+    def attack(folder):
+        path = folder / "replications.jsonl.gz"
+        rows = [json.loads(line) for line in read(path).splitlines()]
+        change(rows)
+        write(path, jsonl(rows))
+        try:
+            for name, data in calibration.derived(rows[0], rows[1:]).items():
+                (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+        except (KeyError, TypeError, AttributeError):
+            pass  # nothing can be made of them
+    return attack
+
+
 def swap(one, other):
     away = one.with_name("away")
     one.rename(away)
@@ -260,6 +276,21 @@ FOUND = {
     "a row of a calibration's table": ("counts", replace("calibration.md", b"coin", b"coln")),
     "SIMULATED is gone": ("urrp", replace("report.html", b"SIMULATED", b"MEASURED")),
     "an index": ("pilot-index", replace("index.html", b"SIMULATED", b"MEASURED")),
+    # records of a calibration
+    **{f"records: {name}": ("counts", record(change)) for name, change in {
+        "1 for true": lambda rows: put("covers", 1, rows[1]),
+        "a word that there is not": lambda rows: put("word", "proven", rows[1]),
+        "a count below 0": lambda rows: put("positive", -1, rows[1]),
+        "a key more": lambda rows: put("note", 1, rows[1]),
+        "a key of the other design": lambda rows: put("probes", None, rows[1]),
+        "a key less": lambda rows: rows[1].pop("rejects"),
+        "a design that there is not": lambda rows: put("design", "3x3", rows[1]),
+        "no object": lambda rows: rows.insert(1, []),
+        "a key more in the head": lambda rows: put("more", 1, rows[0]),
+        "a seed that is true": lambda rows: put("seed", True, rows[0]),
+        "another order": lambda rows: rows.append(rows.pop(1)),
+        "one less": lambda rows: rows.pop(),
+        "one twice": lambda rows: rows.insert(2, rows[1])}.items()},
     # runs of a plan
     "a registered run is deleted": ("plans", remove("cvd-S.low*")),
     "a run is doubled under another name": ("plans", lambda folder: shutil.copytree(
@@ -300,6 +331,8 @@ FOUND = {
         "urrp_runs.jsonl", lambda d: d + d.splitlines(keepends=True)[-1])),
     "a trial less": ("urrp", bytes_of(
         "urrp_runs.jsonl", lambda d: b"".join(d.splitlines(keepends=True)[:-1]))),
+    "a journal without its last line's end": ("pilot", lambda folder: write(
+        folder / "journal.jsonl.gz", read(folder / "journal.jsonl.gz")[:-1])),
     "a packed file in two parts": ("pilot", repacked("trials.jsonl.gz")),
     "a packed file with a tail": ("pilot", bytes_of("trials.jsonl.gz", lambda d: d + b"tail")),
     "a packed file with a name in it": ("pilot", lambda folder: (
@@ -387,8 +420,28 @@ def killed(folder):
     def change(value):
         for key in value.keys() - {"artifact", "identity", "unproven"}:
             del value[key]
-        value |= {"state": "running", "files": {}}
+        value |= {"state": "running", "files": {"report.html": sha256(b"of an earlier start")}}
+        value["unproven"]["sessions"][-1] |= dict.fromkeys(("ended", "ended_by", "elapsed_s"))
     edit("manifest.json", change)(folder)
+
+
+def test_a_killed_run_is_partial_with_all_that_a_kill_may_leave(study, tmp_path):
+    folder = study("pilot")
+    killed(folder)
+    write(folder / "journal.jsonl", read(folder / "journal.jsonl.gz")[:-30])
+    for name, data in {"report.html": b"of an earlier start", "inflight.jsonl": b"{",
+                       ".trials.csv.7.tmp": b"x"}.items():
+        (folder / name).write_bytes(data)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 2 and "trials.csv: first difference" in done.stdout  # a line less
+    for path in folder.iterdir():
+        if path.name in ("journal.jsonl.gz", "trials.jsonl.gz", "trials.csv", "pilot-analysis.json",
+                         "pilot-summary.md"):
+            path.unlink()
+    done = verified(folder, tmp_path)
+    assert done.returncode == 3 and done.stdout.startswith("PARTIAL"), done.stdout
+    (folder / "journal.jsonl").unlink()
+    assert verified(folder, tmp_path).returncode == 2
 
 
 def forged(change):
@@ -439,7 +492,10 @@ MENDED = {
                                  "outcome 'provider_error', and the response says"),
     "an outcome": (first(outcome="empty"), "outcome 'empty', and the response says"),
     "an end": (body(**CUT), "and the response says 'truncated'"),
-    "a text": (body(**TEXT), "trials.csv: first difference"),
+    "an end and its outcome": (lambda folder: (body(**CUT)(folder), first(outcome="truncated")(
+        folder)), r"manifest.json: outcomes\.ok: expected 7, found 8"),
+    "a text": (body(**TEXT), r"trials.csv: first difference in line \d, column \d+: expected "
+               "'[^']{5,40}', found '[^']{5,40}'"),
     "a cost": (first(cost_usd=0.5), "cost_usd 0.5, and the response says 0"),
     "a charge": (first(charged_usd=0.5), "charged_usd 0.5, and the response cost 0"),
     "a charge below 0": (first(charged_usd=-1e-6), "line 1: not a journal line"),
@@ -472,6 +528,16 @@ def test_a_forged_line_is_named_although_the_chain_was_mended(study, tmp_path, a
     assert done.returncode == 2 and re.search(words, done.stdout), done.stdout
 
 
+@pytest.mark.parametrize(("change", "words"), [
+    (first("request", temperature=0.9), "is not what the design would send"),
+    (first(cost_usd=0.5), "cost_usd 0.5, and the response says None")])
+def test_what_a_real_model_was_sent_and_what_it_cost_is_compared(tmp_path, change, words):
+    folder = shutil.copytree(ROOT / "results/examples/pilot-smollm2", tmp_path / "run")
+    change(folder)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 2 and words in done.stdout, done.stdout
+
+
 # --- what nothing in a folder shows --------------------------------------------------------------
 
 # Another journal, as whole as before: its head or its root differs from what was published.
@@ -484,23 +550,113 @@ UNFINDABLE = {
     "texts, with all that follows from them": body(**TEXT, id="another"),
 }
 # What no journal tells of: the success line names it.
-UNPROVEN = {"version": "9.9.9", "platform": "x", "code": {}, "ended_by": "x", "limit_usd": 5.0,
-            "audit": {"calls": 1, "booked_usd": 1.0, "charged_usd": 1.0},
-            "sessions": [], "provider": {"base_url": "http://x", "dialect": "openai",
-                                         "notes": ["fine"], "models": {}}}
+UNPROVEN = {"version": "9.9.9", "platform": "x", "code": {},
+            "sessions": [{"started": "2020-01-01T00:00:00Z", "ended": "2020-01-01T00:00:00Z",
+                          "ended_by": "complete", "elapsed_s": 9.0, "python": "3.99"}]}
+
+
+def session(**changes):
+    return lambda unproven: unproven["sessions"][-1].update(changes)
+
+
+# What it says against itself, or against what the journal tells.
+CONTRADICTIONS = {
+    "a complete run that a budget ended": lambda unproven: put("ended_by", "budget", unproven),
+    "a complete run whose session did not end": session(ended=None, ended_by=None, elapsed_s=None),
+    "a complete run whose session a budget ended": session(ended_by="OverBudget"),
+    "no session": lambda unproven: unproven["sessions"].clear(),
+    "an end before the start": session(ended="2020-01-01T00:00:00Z"),
+    "a session before the one before": lambda unproven: unproven["sessions"].insert(
+        0, unproven["sessions"][-1] | {"started": "2099-01-01T00:00:00Z",
+                                       "ended": "2099-01-01T00:00:00Z"}),
+    "a time that is none": session(started="yesterday"),
+    "a session that has no end and a reason": lambda unproven: unproven["sessions"].insert(
+        0, unproven["sessions"][-1] | {"ended": None}),
+    "a provider of respondents": lambda unproven: put("provider", {
+        "base_url": "http://x", "dialect": "openai", "notes": ["fine"], "models": {}}, unproven),
+    "a limit of respondents": lambda unproven: put("limit_usd", 5.0, unproven),
+    "bills of respondents": lambda unproven: put("audit", {
+        "calls": 1, "booked_usd": 1.0, "charged_usd": 1.0}, unproven)}
+
+
+@pytest.mark.parametrize("attack", CONTRADICTIONS)
+def test_what_contradicts_itself_is_a_fault(study, tmp_path, attack):
+    folder = study("pilot")
+    edit("manifest.json", lambda value: CONTRADICTIONS[attack](value["unproven"]))(folder)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 2 and "manifest.json: unproven" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(("outer", "inner"), [
+    ("counts", "urrp"), ("counts", "pilot"), ("plans", "pilot"), ("pilot", "urrp"),
+    ("plans", "counts"), ("urrp", "counts")])
+def test_a_folder_in_one_of_another_kind_is_named(study, tmp_path, outer, inner):
+    folder = study(outer)
+    shutil.move(study(inner), folder / "within")
+    done = verified(folder, tmp_path)
+    assert done.returncode == 2 and re.search(r"^FAILED .*within: ", done.stdout, re.M), done.stdout
+
+
+MISLEADING = {
+    "a registration beside a pilot": ("pilot", add("prereg.json"), "prereg.json: no plan.json"),
+    "an analysis without runs": ("counts", add("acausal-analysis.json", b"{"),
+                                 "acausal-analysis.json: "),
+    "the name of another instrument": ("pilot", edit("manifest.json", partial(
+        put, "artifact", "tournament")), "manifest.json: nothing follows from it"),
+    "packed at another time": ("pilot", bytes_of("journal.jsonl.gz", lambda d: (
+        d[:4] + b"\1" + d[5:])), "journal.jsonl.gz: not packed by this project"),
+    "packed by another system": ("pilot", bytes_of("journal.jsonl.gz", lambda d: (
+        d[:9] + b"\3" + d[10:])), "journal.jsonl.gz: not packed by this project"),
+    "packed text that is damaged": ("pilot", bytes_of("journal.jsonl.gz", lambda d: (
+        d[:40] + bytes(9) + d[49:])), "journal.jsonl.gz: damaged"),
+    "a packed file that is cut": ("counts", bytes_of("replications.jsonl.gz", lambda d: d[:-30]),
+                                  "replications.jsonl.gz: .*ends too early"),
+    "a number of 5,000 digits": ("counts", lambda folder: write(
+        folder / "replications.jsonl.gz", b'{"seed":' + b"9" * 5000 + b"}\n"),
+        "replications.jsonl.gz line 1: .*a number of more than 4,300 digits"),
+    "an analysis that is gone": ("plans", remove("acausal-analysis.json"),
+                                 "acausal-analysis.json: No such file")}
+
+
+@pytest.mark.parametrize("attack", MISLEADING)
+def test_a_fault_is_told_in_words_that_do_not_mislead(study, tmp_path, attack):
+    kind, change, words = MISLEADING[attack]
+    folder = study(kind)
+    change(folder)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 2 and re.search(words, done.stdout), done.stdout
+    assert "Errno" not in done.stdout and "plan.json: can't be read" not in done.stdout
+
+
+def test_an_analysis_that_is_wholly_gone_is_told(study, tmp_path):
+    plan = study("plans")
+    for name in ("acausal-analysis.json", "acausal-summary.md", "report.html", "exports"):
+        remove(name)(plan)
+    done = verified(plan, tmp_path)
+    assert done.returncode == 0 and re.search(
+        rf"note: {plan}: no analysis .*analyze.py", " ".join(done.stderr.split()))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_success_fits_a_terminal_and_gives_root_and_head_whole(study, tmp_path, kind):
+    done = verified(study(kind).relative_to(tmp_path), tmp_path)
+    assert done.returncode == 0
+    assert max(map(len, [*done.stdout.splitlines(), *done.stderr.splitlines()])) <= 80
+    found = re.findall(r"^  (root|head) [0-9a-f]{64}$", done.stdout, re.M)
+    assert found == ["root", "head"] * {"plans": 2, "counts": 0}.get(kind, 1)
 
 
 @pytest.mark.parametrize("attack", UNFINDABLE)
 def test_a_journal_that_was_forged_as_a_whole_differs_from_what_was_published(
         study, tmp_path, attack):
     folder = study("pilot")
-    root, head = re.search(r"root (\w+), head (\w+);", verified(folder, tmp_path).stdout).groups()
+    root, head = re.search(r"root (\w+)\s+head (\w+)", verified(folder, tmp_path).stdout).groups()
     UNFINDABLE[attack](folder)
     ended(tmp_path, "analyze.py", folder)
     done = verified(folder, tmp_path)
     assert done.returncode == 0, done.stdout
-    assert "forged as a whole follows from itself: publish root and head" in done.stderr
-    forged = re.search(r"root (\w+), head (\w+);", done.stdout).groups()
+    assert "as a whole follows from itself: publish root and head" in " ".join(done.stderr.split())
+    forged = re.search(r"root (\w+)\s+head (\w+)", done.stdout).groups()
     assert head not in forged and (root in forged) == ("texts" not in attack)
     for published, code in ((head, 2), (forged[0], 0), (f"{head},{forged[1]}", 0)):
         assert ended(tmp_path, "analyze.py", "--verify", "--expect-head", published,
@@ -512,13 +668,59 @@ def test_what_no_journal_tells_of_is_named_with_the_success(study, tmp_path, key
     folder = study("pilot")
     edit("manifest.json", lambda value: value["unproven"].update({key: UNPROVEN[key]}))(folder)
     done = verified(folder, tmp_path)
-    assert done.returncode == 0 and re.search(rf"; unproven: .*\b{key}\b", done.stdout), done.stdout
+    assert done.returncode == 0, done.stdout
+    assert re.search(rf"unproven: [^:]*\b{key}\b", done.stdout)
 
 
 def test_the_code_of_a_run_is_named_by_the_hashes_of_its_files(study):
     code = json.loads(read(study("pilot") / "manifest.json"))["unproven"]["code"]
     assert {"analyze.py", "common/runs.py", "cirrus/reports/pilot.py"} < code.keys()
     assert all(sha256((ROOT / name).read_bytes()) == digest for name, digest in code.items())
+
+
+def test_of_a_folder_that_holds_a_link_no_file_is_said_to_be_verified(study, tmp_path):
+    folder = study("pilot")
+    (folder / "link").symlink_to(folder / "manifest.json")
+    done = ended(tmp_path, "analyze.py", "--verify", "--json", folder)
+    [verdict] = json.loads(done.stdout)["runs"]
+    assert (verdict["files"], verdict["ok"]) == (0, False)
+
+
+def test_a_torn_line_behind_an_unfinished_run_is_named(cli, double, tmp_path):
+    double.script(faults=[{"fault": "401", "skip": 2}])
+    assert cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 1,
+               "--concurrency", 1, "--out", "o").returncode == 5
+    folder = run_in(tmp_path / "o")
+    assert cli("analyze.py", "--verify", folder).returncode == 3
+    with open(folder / "journal.jsonl", "ab") as file:
+        file.write(b'{"prev":')
+    done = cli("analyze.py", "--verify", folder)
+    assert done.returncode == 2
+    assert "journal.jsonl: its last line is not whole; restore it" in done.stdout
+
+
+def test_one_changed_file_of_the_code_since_the_run_is_noted(study, tmp_path):
+    folder, words = study("pilot"), "the project's code has changed since the run"
+    assert words not in " ".join(verified(folder, tmp_path).stderr.split())
+    edit("manifest.json", lambda value: value["unproven"]["code"].update(
+        {"analyze.py": "0" * 64}))(folder)
+    done = verified(folder, tmp_path)
+    assert done.returncode == 0 and words in " ".join(done.stderr.split())
+
+
+def test_where_a_file_parts_from_what_follows_is_told_by_line_and_column(study, tmp_path):
+    folder = study("pilot")
+    whole = read(folder / "trials.csv")
+    first, second, *more = whole.splitlines(keepends=True)
+    for data, says in ((first + second, "line 3, column 1: expected '.+', found the end of the f"),
+                       (whole + b"#", rf"line {len(more) + 3}, column 1: expected the end of the "
+                                      "file, found '#'"),
+                       (whole.replace(second, second[:6] + b"#" + second[7:]),
+                        f"line 2, column 7: expected '{second[6:9].decode()}.*', found '#")):
+        write(folder / "trials.csv", data)
+        done = verified(folder, tmp_path)
+        assert done.returncode == 2
+        assert re.search(f"trials.csv: first difference in {says}", done.stdout), done.stdout
 
 
 # --- what people filled in -----------------------------------------------------------------------
@@ -546,7 +748,7 @@ def test_an_imported_sheet_is_allowed_as_it_was_imported(study, tmp_path):
     for folder, sheet in ((plan, find(plan, "ratings/*.json")), (urrp, labels)):
         done = verified(folder, tmp_path)
         assert done.returncode == 0, done.stdout
-        assert f"; unproven: {'code' if folder == urrp else 'prereg'}" in done.stdout
+        assert f"unproven: {'code' if folder == urrp else 'prereg'}" in done.stdout
         assert sheet.name in done.stdout
         sheet.write_bytes(sheet.read_bytes().replace(b"true", b"false").replace(
             b"OTHER", b"DENIAL"))

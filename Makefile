@@ -7,6 +7,7 @@ $(error $(PYTHON) is not Python 3.11 or newer; name one: make PYTHON=python3.12 
 endif
 endif
 PORT ?= 8080
+PROBES ?= payoffs,entry,similar,beliefs,influence
 
 # A key or a server means live calls, and those need `requests`.
 KEYED := $(or $(OPENROUTER_API_KEY),$(shell grep -s '^ *OPENROUTER_API_KEY=.' .env))
@@ -23,7 +24,7 @@ UV_PYTHON ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python
 UV = cd pd-agents && $(if $(UV_PYTHON),UV_PYTHON=$(UV_PYTHON)) ../.venv-uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: missing system-packages help pilot mechanism tournament study pd urrp urrp-example analyze adjudicate calibrate report verify examples check test lint local-model bundle vendor bench clean
+.PHONY: missing system-packages help pilot lever mechanism twin tournament study pd urrp urrp-example analyze adjudicate calibrate report verify examples check test lint local-model bundle vendor bench clean
 
 help:  ## this list
 	@echo "cirrus-bench: behavioural experiments on language models"
@@ -37,8 +38,14 @@ help:  ## this list
 pilot: $(NEED)  ## the 2×2 study: 160 one-shot decisions, into results/pilot/
 	@$(RUN) run_pilot.py $(CALL_FLAGS)
 
-mechanism: $(NEED)  ## nine cells on every bulletin: which account of cooperation is left
-	@$(RUN) run_pilot.py --design mechanism $(CALL_FLAGS)
+lever: $(NEED)  ## how far the joint outcome has to be raised to do as much as symmetry and cue
+	@$(RUN) run_pilot.py --design lever $(CALL_FLAGS)
+
+mechanism: $(NEED)  ## which accounts of cooperation are left; LEVER=1…6 or a lever study's folder
+	@$(RUN) run_pilot.py --design mechanism --probes $(PROBES) $(if $(LEVER),--lever $(LEVER)) $(CALL_FLAGS)
+
+twin: $(NEED)  ## undisguised: its own copy, another model, a person
+	@$(RUN) run_pilot.py --design twin $(CALL_FLAGS)
 
 tournament: $(NEED)  ## agents × rounds, one condition; a plan by ARGS='--plan confirmatory'
 	@$(RUN) run_tournament.py --analyze $(CALL_FLAGS)
@@ -74,11 +81,16 @@ report:  ## results/index.html: every run with its state, headline and link
 verify:  ## check every run in results/ against its journal, byte for byte
 	@$(PYTHON) analyze.py --verify $(or $(RUNS),results)
 
-# The mechanism study and the calibration keep the prompts that they were made with.
-examples:  ## results/examples/confirmatory again, SIMULATED, with the prompts of today
+examples:  ## the SIMULATED studies of results/examples again, with the prompts of today
 	@rm -rf dist/examples && mkdir -p dist/examples
+	@$(PYTHON) run_pilot.py --design lever --provider simulated --out dist/examples --run-id lever
+	@$(PYTHON) run_pilot.py --design mechanism --provider simulated --out dist/examples \
+		--run-id mechanism --runs 6 --lever dist/examples/lever --probes $(PROBES)
+	@$(PYTHON) run_pilot.py --design twin --provider simulated --out dist/examples --run-id twin
+	@for name in lever mechanism twin; do rm -rf results/examples/$$name; \
+		mv dist/examples/$$name results/examples/$$name; done
 	@echo '{"games_per_pair": 1}' > dist/examples/config.json
-	@$(PYTHON) run_tournament.py --plan confirmatory --provider simulated --models superrational \
+	@$(PYTHON) run_tournament.py --plan confirmatory --provider simulated --models sim-correlation \
 		--agents 6 --rounds 8 --config dist/examples/config.json --out dist/examples
 	@rm -rf results/examples/confirmatory
 	@mv dist/examples/confirmatory-s42* results/examples/confirmatory

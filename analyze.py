@@ -9,15 +9,18 @@
     python3 analyze.py --verify results
     python3 analyze.py --index results
 
-Pilots are analysed one by one. Tournament runs are analysed together, as one study: several
-plans or seeds too, where they differ in nothing but what a plan varies. `--verify` checks the
-journal's chain and the manifest's hashes, and derives every file again from the journal alone:
-the first difference is named. `--export-ratings` and `--import-ratings` have people rate policies
-blind, as adjudicate.py has models; the next analysis reads both. `--index` writes index.html, a
-list of every run.
+One-shot studies are analysed one by one; with --out, several of them stand on one page (analyze.py
+MECHANISM TWIN --out DIR), and nothing is written into their folders. Tournament runs are analysed
+together, as one study: several plans or seeds too, where they differ in nothing but what a plan
+varies. `--verify` checks the journal's chain and the manifest's hashes, and derives every file
+again from the journal alone: the first difference is named. `--export-ratings` and
+`--import-ratings` have people rate policies blind, as adjudicate.py has models; the next analysis
+reads both. `--index` writes index.html, a list of every run.
 """
 
+import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 from cirrus import instruments
@@ -157,7 +160,9 @@ def analyse_study(args, runs) -> cli.Done:
 
 
 def analyse_pilots(args, runs) -> cli.Done:
-    """Pilots are analysed one by one: each is a study of its own."""
+    """One-shot studies are analysed one by one; with --out, several stand on one page."""
+    if args.out and len(runs) > 1:
+        return analyse_together(args, runs)
     if args.figures and len(runs) > 1:
         raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
     said = []
@@ -178,6 +183,28 @@ def analyse_pilots(args, runs) -> cli.Done:
                   f"{manifest['state']})\nopen {target / 'report.html'}", flush=True)
     left = cli.unfinished(entry["state"] == "complete" for entry in said)
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": said}, error=left)
+
+
+def analyse_together(args, runs) -> cli.Done:
+    """One page of several finished one-shot studies; their own folders stay as they are."""
+    target, names = Path(args.out), Counter(run.name for run in runs)
+    if (target / "manifest.json").is_file():
+        raise UsageError(f"--out {target}: a run's own folder; give another")
+    for run, manifest in runs.items():
+        if manifest["state"] != "complete":
+            raise UsageError(f"{run}: unfinished; the command that made it resumes it")
+    outs = {run.name if names[run.name] == 1 else f"{run.parent.name}/{run.name}": json.loads(
+        derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]) for run in runs}
+    report = pilot.together(outs)
+    files = {"pilot-summary.md": document.markdown(pilot.together(outs, pilot.summary)),
+             **pages(report)}
+    target.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        write_atomic(target / name, text)
+    return cli.Done(COMPLETE, {"written": str(target), "files": sorted(files),
+                               "runs": [str(run) for run in runs],
+                               "simulated": any(out["simulated"] for out in outs.values())},
+                    f"{document.terminal(report)}\nopen {target / 'report.html'}")
 
 
 def write_figures(report, folder):

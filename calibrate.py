@@ -3,31 +3,32 @@
 # requires-python = ">=3.11"
 # dependencies = []
 # ///
-"""Put respondents whose behaviour is known through the studies, many times, and count what is said.
+"""Respondents with a declared account answer many studies; what is said of them is counted.
 
-Each is asked as a model in a pilot and in a mechanism study. Design, cues, reading and judging are
-those of `run_pilot.py` and `analyze.py`; beside what was said stands the word that its own shares
-deserve. Writes calibration.json, calibration.md, report.html and replications.jsonl.gz into --out.
-Everything in it is SIMULATED.
+Each is asked as a model in a mechanism study, from rendered prompts, and judged as a model is;
+those that nothing moves are asked in pilots too. Without --reps: 1,000 studies of each family's
+centre and 100 of its other members, 1,000 of the ten worst of these, and 4,000 where a limit is
+open then; centres also at 6 and 3 blocks per bulletin, 300 times. Writes calibration.json,
+calibration.md, report.html and replications.jsonl.gz into --out. Everything in it is SIMULATED.
 """
 
 import runpy
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask import pilot, probes
+from cirrus.ask import oneshot, probes
 from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.cues import Cues, staged
-from cirrus.ask.populations import POOLS, POPULATIONS, earned, models_of
 from cirrus.ask.prompts import load_domain
-from cirrus.ask.respondents import decide, respondent
-from cirrus.judge import mechanism, rivals
-from cirrus.judge import pilot as judge
-from cirrus.judge.verdict import verdict
-from cirrus.reports.calibration import RUNS, TITLES, derived, document, table
+from cirrus.families import OPEN, POPULATIONS, REASONER, Member, respondent
+from cirrus.judge.accounts import ACCOUNTS, word
+from cirrus.judge.contrasts import LEVEL
+from cirrus.judge.extras import probes_of
+from cirrus.judge.oneshot import analyse, part_of, table_of
+from cirrus.reports.calibration import BLOCKS, PILOT, derived, document, limits, table
 from common import COMPLETE, UsageError, cli
 from common.artifacts import canonical_json, sha256, sweep, write_atomic
 from common.cluster import mapped
@@ -37,33 +38,37 @@ from common.shape import nearest
 from common.wire import Reply, Request
 from show.document import terminal
 
-EXAMPLES = """  python3 calibrate.py
-  python3 calibrate.py --reps 1000 --jobs 2
-  python3 calibrate.py --populations coin,additive --reps 20 --probes
-  python3 calibrate.py --rivals mine.py
-  python3 calibrate.py --reps 1000 --scheduler tcp://127.0.0.1:8786"""
-MODELS = {"2x2": 4, "mechanism": 1}      # of one population; a pool has its own
+EXAMPLES = """  python3 calibrate.py --jobs 2
+  python3 calibrate.py --populations coin-50,obedience --reps 20 --probes
+  python3 calibrate.py --rivals mine.py --reps 1000 --jobs 2
+  python3 calibrate.py --runs 6 --reps 100 --scheduler tcp://127.0.0.1:8786"""
+GRID, SMALL, CENTRE, UNDECIDED, WORST, SMALLER = 100, 300, 1000, 4000, 10, (6, 3)
+SHARED = 5      # replications that meet the same dealt trials; respondents are drawn anew in each
+PILOT_MODELS = tuple(f"m{at}" for at in range(1, 5))
 SETTINGS = {"compliance": "low", "tells": "standard", "temperature": 0.7, "max_out": 96,
-            "reasoning_effort": None, "probes": ["payoffs", "beliefs", "influence"]}
+            "reasoning_effort": None}
 FINISH = {"stop": "ok", "length": "truncated"}
-SERVED = {"served_model": "SIMULATED", "provider": "simulated", "cost_usd": 0.0}
-Respond = Callable[[Request, SeededRandom], str | tuple[str, str]]
+DECLARED = (*(account.name for account in ACCOUNTS), OPEN, REASONER)
+CELLS = [cell.name for cell in oneshot.DESIGNS["mechanism"].cells]
+Respond = Callable[[Request, SeededRandom], tuple[str, str]]
+Records = dict[tuple[str, int], list[dict[str, Any]]]      # by respondent and size
 
 
 def arguments(argv):
-    flags = cli.parser("Respondents whose behaviour is known, put through the studies: what is "
-                       "said of each beside what it has earned.", EXAMPLES)
+    flags = cli.parser("Respondents with a declared account, put through the studies: how often "
+                       "each account is excluded, and each word said.", EXAMPLES)
     add = flags.add_argument
-    add("--reps", type=int, default=100, metavar="N",
-        help="pilots and mechanism studies of each population (default 100)")
-    add("--populations", metavar="A,B", help="simulated populations (default: all)")
+    add("--reps", type=int, metavar="N", help="studies of each respondent (default: 100 to 4,000, "
+        "by what is still open)")
+    add("--populations", metavar="A,B", help="simulated populations, or families of them by the "
+        "start of their names (default: all)")
     add("--rivals", metavar="FILE", help="a Python file with RESPONDENTS = {name: "
-        "function(request, rng) -> (text, finish_reason)}, executed in this process with all "
-        "that you may do: read it first; they join --populations, or stand alone")
-    add("--probes", action="store_true", help="ask the probes of the mechanism study as well, and "
-        "describe the answers")
-    add("--runs", type=int, metavar="N", help="runs per cell of a pilot and blocks per bulletin of "
-        "a mechanism study (default 10 and 12)")
+        "function(request, rng) -> (text, finish_reason)} and, if you like, ACCOUNTS = {name: "
+        f"{', '.join(DECLARED)}}}, executed in this process with all that you may do: read it "
+        "first; they join --populations, or stand alone; one that fails is named and left out")
+    add("--probes", action="store_true", help="ask the probes as well, and describe the answers")
+    add("--runs", type=int, metavar="N",
+        help=f"blocks per bulletin (default {BLOCKS}, and 6 and 3 where --reps is not given)")
     add("--seed", type=int, default=42, metavar="N", help="seed of the whole (default 42)")
     add("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
     add("--scheduler", metavar="URL", help="a Dask cluster's scheduler, tcp://…")
@@ -78,220 +83,243 @@ def main(argv) -> cli.Done:
     for flag, least in (("reps", 1), ("jobs", 1), ("seed", 0), ("runs", 2)):
         if (value := getattr(args, flag)) is not None and value < least:
             raise UsageError(f"--{flag}: must be at least {least}, not {value}")
-    own = rivals_of(args.rivals)
-    known = [*POPULATIONS, *POOLS, *own]
-    names = list(dict.fromkeys(cli.names(args.populations) or own or known))
-    if strange := [name for name in names if name not in known]:
-        raise UsageError(f"--populations: no population {strange[0]!r}; "
-                         f"{nearest(strange[0], known)}")
+    chosen = members(args)
+    faults = {name: f"declares {one.account!r}, which is none of {', '.join(DECLARED)}"
+              for name, one in chosen.items() if one.account not in DECLARED}
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
-    header = {"artifact": "calibration-replications", "seed": args.seed, "reps": args.reps,
-              "runs": {design: args.runs or usual for design, usual in RUNS.items()},
-              "prompts_sha256": sha256(canonical_json(domain().files)),
-              "code_sha256": sha256(canonical_json(code_hashes())), "note": ""}
     handle = lock(folder)
     try:
-        records = replications(args, names, header["runs"])
-        files = derived(header, records)
+        records = replications(args, chosen, faults)
+        flat = [one for made in records.values() for one in made]
+        header = {
+            "artifact": "calibration-replications", "seed": args.seed, "reps": args.reps,
+            "runs": args.runs or BLOCKS, "faults": faults,
+            "prompts_sha256": sha256(canonical_json(domain().files)),
+            "code_sha256": sha256(canonical_json(code_hashes())),
+            "studies": len(flat),
+            "respondents": {name: {"family": one.family, "account": one.account, "what": one.what}
+                            for name, one in chosen.items() if name not in faults}}
+        files = derived(header, flat)
         for name, content in files.items():
             sweep(folder, name)
             write_atomic(folder / name, content)
     finally:
         unlock(handle)
-    report = document(table(header, records))
+    report = document(table(header, flat))
     return cli.Done(COMPLETE, {"written": str(folder), "files": sorted(files), "simulated": True,
-                               "replications": len(records), "summary": report.answer},
-                    f"{terminal(report)}\nopen {folder / 'report.html'}")
+                               "replications": len(flat), "faults": faults,
+                               "summary": report.answer},
+                    "\n".join([terminal(report), *(f"left out: {name}: {fault}"
+                                                   for name, fault in faults.items()),
+                               f"open {folder / 'report.html'}"]))
 
 
-# --- a replication: one study of a population ---------------------------------------------------
+def members(args) -> dict[str, Member]:
+    """{name: what is declared of it} of the respondents asked for, a user's own among them."""
+    rivals, accounts = rivals_of(args.rivals)
+    own = {name: Member("rivals", accounts.get(name, OPEN), "a respondent of the user's own", None)
+           for name in rivals}
+    known, names = POPULATIONS | own, {}
+    for start in cli.names(args.populations) or own or known:
+        some = [start] if start in known else [
+            name for name in known if name.startswith(f"{start}-")]
+        if not some:
+            raise UsageError(f"--populations: no population {start!r}; {nearest(start, known)}")
+        names |= dict.fromkeys(some)
+    return {name: known[name] for name in names}
 
-class Study(NamedTuple):
-    """Before anybody answers: every population meets the same trials."""
 
-    design: str
-    runs: int
-    seed: int
-    models: tuple[str, ...] = ()
-
-    @property
-    def config(self) -> dict[str, Any]:
-        return SETTINGS | {"design": self.design, "seed": self.seed, "runs": self.runs,
-                           "models": list(self.models)}
-
+# --- how many studies --------------------------------------------------------------------------
 
 class Work(NamedTuple):
-    """One study of each population. `rivals`: a user's file."""
+    """Replications `reps` of each respondent, on one deal. `runs`: blocks, PILOT for pilots."""
 
-    study: Study
-    rep: int
+    seed: int
+    runs: int
+    reps: range
     names: tuple[str, ...]
     probes: bool
     rivals: str | None
 
 
-def replications(args, names: Sequence[str], runs: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Every record, by design, population and replication, however the work was spread."""
+def replications(args, chosen: Mapping[str, Member], faults: dict[str, str]) -> Records:
+    """Every record, however the work was spread; a respondent that fails goes into `faults`."""
+    records: Records = {}
+    for wanted in stages(args, chosen, records):
+        works = list(portions(args, wanted, records, faults))
+        total, done, progress = sum(len(work.names) * len(work.reps) for work in works), 0, (
+            cli.Progress("calibrate"))
+        with mapped(replicate, works, args.jobs, args.scheduler) as results:
+            for _, made in results:
+                for one in made:
+                    if "fault" in one:
+                        faults.setdefault(one["name"], one["fault"])
+                    else:
+                        records.setdefault((one["name"], one["runs"]), []).append(one)
+                done += len(made)
+                progress.show((done, total, 0), [], {})
+        progress.show((done, total, 0), [], {}, last=True)
+    if faults.keys() >= chosen.keys():
+        raise UsageError("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
+    return {key: sorted(records[key], key=lambda one: one["rep"])
+            for key in sorted(records, key=lambda key: (-key[1], [*chosen].index(key[0])))
+            if key[0] not in faults}
+
+
+def stages(args, chosen: Mapping[str, Member], records: Records) -> Iterator[dict]:
+    """{(respondent, size): how many studies it shall have}, one stage after another."""
+    size = args.runs or BLOCKS
+    coins = [(name, PILOT) for name, one in chosen.items() if one.account == "nothing"]
+    every = [(name, size) for name in chosen] + coins
+    if args.reps or args.rivals:
+        yield dict.fromkeys(every, args.reps or GRID)
+        return
+    yield {key: CENTRE if chosen[key[0]].centre else GRID for key in every} | {
+        (name, fewer): SMALL for name, one in chosen.items() if one.centre
+        for fewer in SMALLER if not args.runs}
+    grid = [name for name, one in chosen.items()
+            if not one.centre and one.account not in (OPEN, REASONER)]
+    worst = sorted(grid, key=lambda name: -sum(
+        chosen[name].account in one["excluded"] for one in records[name, size]))[:WORST]
+    yield dict.fromkeys([(name, size) for name in worst], CENTRE)
+    yield {(name, runs): UNDECIDED for (name, runs), made in records.items()
+           if runs in (size, PILOT) and len(made) == CENTRE and any(
+               limit["state"] == "open"
+               for limit in limits(name, chosen[name]._asdict(), runs, made))}
+
+
+def portions(args, wanted: Mapping[tuple[str, int], int], records: Records,
+             faults: Mapping[str, str]) -> Iterator[Work]:
+    """The works of a stage: what is wanted beyond what there is."""
+    each = 1 if args.rivals else SHARED      # a rival may answer by the prompt alone
     path = args.rivals and str(Path(args.rivals).resolve())
-    works = [Work(Study(design, n, seed_of(args.seed, design, n, rep)), rep, tuple(names),
-                  args.probes and design == "mechanism", path)
-             for rep in range(args.reps) for design, n in runs.items()]
-    records, progress, total = [], cli.Progress("calibrate"), len(works) * len(names)
-    with mapped(replicate_all, works, args.jobs, args.scheduler) as results:
-        for at, made in results:
-            records += made
-            progress.show((len(records), total, 0), [TITLES[works[at].study.design]], {})
-    progress.show((len(records), total, 0), [], {}, last=True)
-    return sorted(records, key=lambda record: (
-        record["design"], names.index(record["population"]), record["rep"]))
+    for runs, start in product(dict.fromkeys(size for _, size in wanted),
+                               range(0, max(wanted.values(), default=0), each)):
+        ends: dict[int, list[str]] = {}
+        for (name, size), reps in wanted.items():
+            if size == runs and len(records.get((name, size), ())) <= start < reps and (
+                    name not in faults):
+                ends.setdefault(min(reps, start + each), []).append(name)
+        for last, names in ends.items():
+            yield Work(args.seed, runs, range(start, last), tuple(names), args.probes, path)
 
 
-def seed_of(seed: int, design: str, runs: int, rep: int) -> int:
-    size = f"m{runs}" if design == "mechanism" else str(runs)
-    return SeededRandom(seed, "calibration", size, rep).getrandbits(40)
-
-
-def replicate_all(work: Work) -> list[dict[str, Any]]:
-    return [replicate(name, work) for name in work.names]
-
-
-def replicate(name: str, work: Work) -> dict[str, Any]:
-    """What the analysis says of one study of a population. `covers`: whether the interval of
-    HP − LA holds the population's own; `positive`: sentences of a pilot that claim something."""
-    design, members, own = work.study.design, models_of(name), rivals_of(work.rivals)
-    if len(members) < MODELS[design]:
-        members = (members * MODELS[design])[:MODELS[design]]
-    asks = {f"m{at}": member for at, member in enumerate(members, 1)}
-    study = work.study._replace(models=tuple(asks))
-    respond = {model: own.get(member) or respondent(member, study.seed)
-               for model, member in asks.items()}
-    rows = asked(study, respond) if name in own else planted(study, asks)
-    record, primary, p = JUDGES[design](study, rows)
-    known = name not in own and primary["low"] is not None
-    record |= {"population": name, "design": design, "rep": work.rep,
-               "covers": primary["low"] - 1e-6 <= earned(name, design).primary
-               <= primary["high"] + 1e-6 if known else None,
-               "rejects": None if p is None else p < 0.05}
-    if work.probes:
-        found = mechanism.probes_of([probes.row(probe, reply_of(
-            respond[probe.block.model], probe.request, study.seed))
-            for probe in dealt_probes(study)])
-        record["probes"] = {"payoffs": found["payoffs"]["value"],
-                            "beliefs": found["beliefs"]["diagnostic"]["value"],
-                            "influence": found["influence"]["value"]}
-    return record
-
-
-def judged_pilot(study: Study, rows: Sequence[Mapping]) -> tuple[dict, Mapping, float | None]:
-    out = judge.analyse(rows, {"config": study.config, "provider": "simulated"}, None)
-    return ({"word": out["verdict"]["word"], "positive": len(out["claims"]["may"])},
-            out["pooled"]["effects"]["primary"], out["pooled"]["exploratory"]["sign_flip_p"])
-
-
-def judged_mechanism(study: Study, rows: Sequence[Mapping]) -> tuple[dict, Mapping, float | None]:
-    """Of the analysis what the word rests on: a contrast is computed when it is read."""
-    pooled = rivals.evidence(rivals.tally(rows))
-    parts = {name: rivals.evidence(rivals.tally(row for row in rows if row["model"] == name))
-             if len(study.models) > 1 else pooled for name in study.models}
-    found = verdict(mechanism.findings({
-        "mechanism": {"pooled": pooled, "by_model": parts}, "outcomes": {"answered": len(rows)},
-        "design": study.config | {"trials": len(rows), "bulletins": len(
-            {row["bulletin"] for row in rows})}}))
-    primary = pooled["contrasts"]["HP-LA"]
-    return {"word": found["word"]}, primary, primary["p"]
-
-
-JUDGES = {"2x2": judged_pilot, "mechanism": judged_mechanism}
-
-
-# --- answers, from rendered prompts -------------------------------------------------------------
+# --- a replication: one study of a respondent ---------------------------------------------------
 
 @cache
 def domain():
-    return load_domain(pilot.DOMAIN)
+    return load_domain(oneshot.DOMAIN)
 
 
-def asked(study: Study, respond: Mapping[str, Respond]) -> list[dict[str, Any]]:
-    """The rows of `trials.jsonl.gz`."""
-    return [pilot.row(trial, reply_of(respond[trial.model], trial.request, study.seed))
-            for trials in pilot.design(domain(), study.config, study.models) for trial in trials]
+def config_of(runs: int, seed: int) -> dict[str, Any]:
+    if runs == PILOT:
+        return SETTINGS | {"design": "2x2", "seed": seed, "runs": oneshot.DRAWN,
+                           "models": list(PILOT_MODELS)}
+    return SETTINGS | {"design": "mechanism", "seed": seed, "runs": runs, "models": ["m1"],
+                       "lever": {"m1": oneshot.DEFAULT_LEVER}, "probes": list(probes.KINDS)}
 
 
-def reply_of(respond: Respond, request: Request, seed: int) -> Reply:
-    """What a provider hands on of an answer."""
-    answer = respond(request, SeededRandom(seed, "respondent", request.id))
-    text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
-    return Reply(FINISH[finish], text, finish, **SERVED)
+def seed_of(seed: int, *path: int | str) -> int:
+    return SeededRandom(seed, "calibration", *path).getrandbits(40)
+
+
+def replicate(work: Work) -> list[dict[str, Any]]:
+    """The records of a work."""
+    config = config_of(work.runs, seed_of(work.seed, work.runs, "deal", work.reps[0]))
+    out = []
+    for name in work.names:
+        respond = rivals_of(work.rivals)[0].get(name) or respondent(name)
+        for rep in work.reps:
+            rng = SeededRandom(seed_of(work.seed, work.runs, rep), "respondent", name)
+            try:
+                out.append({"name": name, "runs": work.runs, "rep": rep}
+                           | studied(respond, rng, config, work))
+            except Fault as fault:
+                out.append({"name": name, "fault": str(fault)})
+                break
+    return out
+
+
+def studied(respond: Respond, rng: SeededRandom, config: Mapping, work: Work) -> dict[str, Any]:
+    """What the analysis says of one study."""
+    trials, read = dealt(work.runs, config["seed"])
+    rows = [read(at, *ask(respond, trial.request, rng)) for at, trial in enumerate(trials)]
+    if work.runs == PILOT:
+        out = analyse(rows, {"config": config, "provider": "simulated"})
+        return {"word": out["verdict"]["word"], "positive": len(out["claims"]["may"])}
+    part = part_of(table_of(rows), CELLS, LEVEL, True)
+    record = {"word": word(part)[0], "excluded": [
+        name for name, account in part["accounts"].items() if account["excluded"]]}
+    if work.probes:
+        blocks = {trial.block.name: trial.block for trial in trials}
+        answers = [probes.row(probe, reply_of(*ask(respond, probe.request, rng)))
+                   for probe in probes.deal(probes.texts(PROMPTS), domain(), config,
+                                            list(blocks.values()))]
+        record["probes"] = {
+            kind: {cell: one["mean"] for cell, one in found["cells"].items()}
+            for kind, found in probes_of(answers, ()).items() if kind != "statuses"}
+    return record
 
 
 @lru_cache(maxsize=1)
-def dealt_probes(study: Study) -> list[probes.Probe]:
-    return probes.deal(probes.texts(PROMPTS), domain(), study.config,
-                       list(pilot.dealt(domain(), study.config, study.models)))
+def dealt(runs: int, seed: int):
+    """The trials of a study, and what reads an answer to one of them: the row."""
+    config = config_of(runs, seed)
+    trials = [trial for block in oneshot.design(domain(), config, config["models"])
+              for trial in block]
+
+    @cache
+    def read(at: int, text: str, finish: str) -> dict[str, Any]:
+        return oneshot.row(trials[at], reply_of(text, finish))
+    return trials, read
 
 
-@cache
-def rivals_of(path: str | None) -> dict[str, Respond]:
-    """The RESPONDENTS of a user's file; UsageError where there are none that can be asked."""
-    if path is None:
-        return {}
-    if not Path(path).is_file():
-        raise UsageError(f"--rivals: {path}: no such file; give one of Python")
+def reply_of(text: str, finish: str) -> Reply:
+    """What a provider hands on of an answer."""
+    return Reply(FINISH[finish], text, finish, served_model="SIMULATED", provider="simulated",
+                 cost_usd=0.0)
+
+
+# --- a user's own respondents -------------------------------------------------------------------
+
+class Fault(Exception):
+    """A respondent that can't be asked: the line that says why."""
+
+
+def ask(respond: Respond, request: Request, rng: SeededRandom) -> tuple[str, str]:
+    """(text, finish reason); Fault where there is none, whatever a user's function does wrong."""
     try:
-        found = runpy.run_path(path).get("RESPONDENTS")
-    except Exception as error:   # whatever a user's file does wrong
-        raise UsageError(f"--rivals: {path}: {type(error).__name__}: {error}") from None
-    if not isinstance(found, dict) or not found or not all(map(callable, found.values())):
-        raise UsageError(f"--rivals: {path}: give RESPONDENTS = {{name: function(request, rng) -> "
-                         "(text, finish_reason)}")
-    for name in found:
-        if not isinstance(name, str) or name in POPULATIONS or name in POOLS:
-            raise UsageError(f"--rivals: {path}: {name!r} is a name of the project's own; choose "
-                             "another")
-    return {name: partial(checked, f"--rivals: {path}: {name!r}", function)
-            for name, function in found.items()}
-
-
-def checked(where: str, function: Respond, request: Request, rng: SeededRandom):
-    """A user's function, whose faults are told in one line."""
-    try:
-        answer = function(request, rng)
+        answer = respond(request, rng)
     except Exception as error:
-        raise UsageError(f"{where}: {type(error).__name__}: {error}") from None
+        raise Fault(f"{type(error).__name__}: {error}".splitlines()[0]) from None
     reply = answer if isinstance(answer, tuple) else (answer, "stop")
     if len(reply) != 2 or not isinstance(reply[0], str) or reply[1] not in FINISH:
-        raise UsageError(f"{where} answered {answer!r}; give (text, finish_reason), the latter one "
-                         f"of {', '.join(FINISH)}")
+        raise Fault(f"answered {answer!r:.80}; give (text, finish_reason), the latter one of "
+                    f"{', '.join(FINISH)}")
     return reply
 
 
-# --- the same answers without rendering ---------------------------------------------------------
-# A population of the project reads nothing but the cues of a prompt, and the design knows which
-# those are; what an answer draws follows from the seed and the trial's name.
-
-def planted(study: Study, asks: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows of `asked`, without texts. `asks`: the population of each model."""
-    out = []
-    for row, cues, numbers in draws(study):
-        cooperates, lost = decide(asks[row["model"]], cues, iter(numbers).__next__, study.seed)
-        out.append({**row, "cooperates": None if lost else int(cooperates),
-                    "status": lost or "ok"})
-    return out
-
-
-@lru_cache(maxsize=2)
-def draws(study: Study) -> list[tuple[Mapping[str, Any], Cues, tuple[float, float]]]:
-    """Of each trial: its row without an answer, the cues of its prompt, the numbers that decide."""
-    out = []
-    for block in pilot.dealt(domain(), study.config, study.models):
-        for cell in pilot.DESIGNS[study.design].cells:
-            stimulus = pilot.shown(block, cell)
-            row = pilot.place(block, cell, stimulus) | {"text": "", **SERVED}
-            draw = SeededRandom(study.seed, "respondent", row["id"]).random
-            out.append((row, staged(domain(), stimulus, block.scheme, block.order),
-                        (draw(), draw())))
-    return out
+@cache
+def rivals_of(path: str | None) -> tuple[dict[str, Respond], dict[str, str]]:
+    """RESPONDENTS and ACCOUNTS of a user's file; UsageError where there are none to be asked."""
+    if path is None:
+        return {}, {}
+    if not Path(path).is_file():
+        raise UsageError(f"--rivals: {path}: no such file; give one of Python")
+    try:
+        found = runpy.run_path(path)
+    except Exception as error:   # whatever a user's file does wrong
+        raise UsageError(f"--rivals: {path}: {type(error).__name__}: {error}") from None
+    own, accounts = found.get("RESPONDENTS"), found.get("ACCOUNTS", {})
+    if not isinstance(own, dict) or not own:
+        raise UsageError(f"--rivals: {path}: give RESPONDENTS = {{name: function(request, rng) -> "
+                         "(text, finish_reason)}")
+    for name in own:
+        if not isinstance(name, str) or name in POPULATIONS:
+            raise UsageError(f"--rivals: {path}: {name!r} is no name, or the project's own; choose "
+                             "another")
+    return own, accounts
 
 
 if __name__ == "__main__":

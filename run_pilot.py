@@ -3,49 +3,57 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""CIRRUS-24 by one-shot decisions of several models: the 2×2 pilot (symmetry × coupling cue), and
-the mechanism study of nine cells, which tells inferred correlation from what looks like it.
+"""CIRRUS-24 by one-shot decisions of several models. Four designs, each a list of cells:
+
+    2x2         symmetry × coupling cue                         does it raise cooperation?
+    lever       both, neither, and neither with the joint       what is likeness worth?
+                outcome raised by six strengths
+    mechanism   both and neither, the counterpart's entry made  which accounts of it are left?
+                now, earlier or known; neither, lever pulled
+    twin        undisguised: the same model, another, a person  does it cooperate with anybody?
 
 Without a key, simulated respondents answer and nothing needs to be installed:
 
     python3 run_pilot.py
-    python3 run_pilot.py --design mechanism
+    python3 run_pilot.py --design mechanism --lever results/pilot/lever-s42
     OPENROUTER_API_KEY=… python3 run_pilot.py --models openai/gpt-5-nano --limit-usd 1
 
 Writes results/pilot/<run_id>/: manifest.json, journal.jsonl.gz, trials.jsonl.gz, trials.csv,
 pilot-analysis.json, pilot-summary.md, report.html. The same command resumes an unfinished run.
 """
 
+import json
 import sys
 from pathlib import Path
 
 from cirrus import instruments
-from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.bulletins import FOLDERS, PROMPTS
 from cirrus.ask.cues import use
-from cirrus.ask.pilot import DESIGNS as DEALT
+from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS
 from cirrus.ask.probes import KINDS as PROBES
-from cirrus.ask.prompts import bulletin_pool
+from cirrus.ask.prompts import LEVERS, bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge import rivals
+from cirrus.families import EFFECTS, power
 from cirrus.reports.pilot import read
 from common import UsageError, cli
 from common import config as c
+from common.artifacts import read_bytes
 from common.instrument import last_words
 from common.shape import one_of, options, whole
+from common.verify import open_run
 from show.document import terminal
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
-# What another design changes of it, and what its runs are called.
-DESIGNS = {"2x2": (CONFIG, "pilot"),
-           "mechanism": (CONFIG.with_name("mechanism.config.json"), "mechanism")}
 # What is asked, as opposed to how: the part of the configuration that makes the study.
 ASKED = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
 KINDS = options(**c.ASKED, runs=whole(1, 10_000), compliance=one_of("low", "high", "omit"),
                 tells=one_of("standard", "ablated"), temperature=c.TEMPERATURE,
                 concurrency=options(decision=c.CALLS))
+CALL_S = 2         # seconds that a call takes, as a rule
 REASONED_OUT = 480  # tokens: room for five lines and the decision
 EXAMPLES = """  python3 run_pilot.py               simulated respondents, 160 trials
   python3 run_pilot.py --dry-run     design, calls and cost; nothing is written
+  python3 run_pilot.py --design mechanism --lever 3
   python3 run_pilot.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
   python3 run_pilot.py --models openai/gpt-5-nano,google/gemini-2.5-flash"""
 
@@ -55,9 +63,12 @@ def arguments(argv):
                        EXAMPLES)
     add, _ = cli.add_call_flags(flags, "results/pilot", str(CONFIG))
     add("--design", metavar="NAME", choices=tuple(DESIGNS), default="2x2",
-        help="2x2 (the pilot, default) or mechanism (nine cells on every bulletin)")
-    add("--domain", metavar="NAME", choices=("cvd", "hospital"), default="cvd",
-        help="cvd (default) or hospital: the scenario")
+        help="2x2 (the pilot, default), lever, mechanism or twin")
+    add("--lever", metavar="1…6|RUN", help="of a mechanism study: how far the joint outcome is "
+        f"raised (default {DEFAULT_LEVER}), or the folder of a finished lever study, for the "
+        "strength that is nearest the middle of its HP and LA, model by model")
+    add("--domain", metavar="NAME", choices=tuple(FOLDERS), default="cvd",
+        help=f"{' or '.join(FOLDERS)}: the scenario (default cvd)")
     add("--holdout", action="store_true",
         help="ask the held-out bulletins: a replication, without a word of its own")
     add("--reason", metavar="NAME", choices=("none", "first"), default="none",
@@ -67,9 +78,9 @@ def arguments(argv):
         help="of a mechanism study, in conversations of their own: "
              + ", ".join(PROBES))
     add("--bulletins", type=int, metavar="N",
-        help="of a mechanism study, drawn by the seed (default: every main one)")
-    add("--runs", type=int, metavar="N", help="runs a cell and model (default 10); of a mechanism "
-        "study, blocks a bulletin and model (default 12)")
+        help="drawn by the seed (default: every main one; a pilot has one per run)")
+    add("--runs", type=int, metavar="N", help="runs per cell and model (default 10); of the other "
+        "designs, blocks per bulletin and model (lever 2, mechanism 12, twin 3)")
     add("--compliance", metavar="LEVEL",
         help="low, high or omit: the compliance sentence, the same in all cells (default low)")
     add("--tells", metavar="NAME", help="standard or ablated: the wording of prompts and cues")
@@ -78,11 +89,9 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    for flag in ("probes", "bulletins"):
-        if getattr(args, flag) is not None and args.design != "mechanism":
-            raise UsageError(f"--{flag}: only --design mechanism has them")
-    config, stem = DESIGNS[args.design]
-    setup = c.settle(args, [CONFIG, config], KINDS,
+    check_flags(args)
+    mine = [] if args.design == "2x2" else [CONFIG.with_name(f"{args.design}.config.json")]
+    setup = c.settle(args, [CONFIG, *mine], KINDS,
                      c.flags(args, "runs", "compliance", "tells", "temperature"))
     if args.reason == "first":
         setup.config["max_out"] = max(setup.config["max_out"], REASONED_OUT)
@@ -90,18 +99,32 @@ def main(argv) -> cli.Done:
     domain = instruments.domain_of(args.domain, source)
     use(source)
     design = setup.design(ASKED, **departures(args))
+    if args.design == "mechanism":
+        design |= lever_of(args.lever or str(DEFAULT_LEVER), design["models"], domain)
     if design.get("probes"):
         setup.limits["probe"] = setup.limits["decision"]
     there = bulletins({"holdout": args.holdout}, domain)
     if args.bulletins is not None and not 1 <= args.bulletins <= there:
         raise UsageError(f"--bulletins: {args.bulletins}: give 1 to {there}")
-    named = {key: design[key] for key in ("seed", "design") if key in design}
-    run_id = setup.run_id(f"{stem}-s{design['seed']}", design, named)
+    usual = {"seed": design["seed"], **({"design": args.design} if mine else {})}
+    if args.design == "mechanism":
+        usual["lever"] = dict.fromkeys(setup.usual["respondents"], DEFAULT_LEVER)
+    stem = "pilot" if args.design == "2x2" else args.design
+    run_id = setup.run_id(f"{stem}-s{design['seed']}", design, usual)
     origin = setup.origin(Path(args.out) / run_id, design,
                           domain.texts | instruments.probe_texts(design, source))
     return c.study_main(setup, c.Plan(
-        "pilot", origin, instruments.pilot(origin), RESPONDENTS,
-        lambda: preview(design, domain, origin.folder)), report)
+        "pilot" if args.design == "2x2" else args.design, origin, instruments.pilot(origin),
+        RESPONDENTS, lambda: preview(
+            design, domain, origin.folder, setup.limits["decision"])), report)
+
+
+def check_flags(args):
+    """UsageError for a flag that the design has no use for."""
+    for flag, designs in (("probes", ("mechanism",)), ("lever", ("mechanism",)),
+                          ("bulletins", ("lever", "mechanism", "twin"))):
+        if getattr(args, flag) is not None and args.design not in designs:
+            raise UsageError(f"--{flag}: only --design {' or '.join(designs)} has it")
 
 
 def departures(args):
@@ -121,25 +144,58 @@ def probes_of(args):
     return sorted(kinds, key=known.index)
 
 
-def preview(design, domain, folder):
+def lever_of(given, models, domain):
+    """{"lever": {model: its strength}}, with the head hash of the lever study that chose them."""
+    if given.isascii() and given.isdigit():
+        if not 1 <= int(given) <= len(LEVERS):
+            raise UsageError(f"--lever: {given}: give 1 to {len(LEVERS)}, or the folder of a "
+                             "lever study")
+        return {"lever": dict.fromkeys(models, int(given))}
+    folder = Path(given)
+    manifest = open_run(folder)
+    identity = manifest["identity"]
+    if identity["config"].get("design") != "lever":
+        raise UsageError(f"--lever {given}: not a lever study; give one of run_pilot.py "
+                         "--design lever")
+    if manifest["state"] != "complete":
+        raise UsageError(f"--lever {given}: unfinished; the command that made it resumes it")
+    if {path: identity["prompts"].get(path) for path in domain.files} != domain.files:
+        raise UsageError(f"--lever {given}: made with other prompts; run --design lever again")
+    parts = json.loads(read_bytes(folder / "pilot-analysis.json"))["lever"]["by_model"]
+    for model in models:
+        if model not in parts:
+            raise UsageError(f"--lever {given}: {model!r} is none of its models: "
+                             f"{', '.join(parts)}")
+        if parts[model]["nearest"] is None:
+            raise UsageError(f"--lever {given}: no strength for {model!r}: a cell of it has no "
+                             "readable decision; give 1 to 6")
+    return {"lever": {model: parts[model]["nearest"] for model in models},
+            "lever_study": manifest["journal"]["head_sha256"]}
+
+
+def preview(design, domain, folder, at_once):
     """What a dry run tells: facts, and lines for people."""
     models, name, runs = design["models"], design.get("design", "2x2"), design["runs"]
-    cells, chances = len(DEALT[name].cells), {}
-    if name == "mechanism" and not design.get("holdout"):
-        # How often the whole rule would call a model `correlation-sensitive`.
-        size = rivals.Size(bulletins(design, domain), runs, len(models))
-        chances = {"power": {points: rivals.power(points / 100, size)._asdict()
-                             for points in (20, 30, 40)}}
+    cells = len(DESIGNS[name].cells)
     each = f"{runs} runs" if name == "2x2" else (
         f"{bulletins(design, domain)} bulletins × {runs} blocks")
     lines = [f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
              f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
              f"models: {', '.join(models)}",
-             *(f"power of the whole rule where symmetry and cue raise 40% by {points} points: "
-               f"{share['value']:.0%} ({share['low']:.0%} to {share['high']:.0%})"
-               for points, share in chances.get("power", {}).items()),
              f"would write {folder}"]
-    return {"run_id": folder.name, "runs": runs, "cells": cells, **chances}, lines
+    facts = {"run_id": folder.name, "runs": runs, "cells": cells}
+    if name != "mechanism":
+        return facts, lines
+    many = bulletins(design, domain)
+    calls = len(models) * many * runs * cells
+    facts["minutes"] = calls * CALL_S / at_once / 60
+    facts["power"] = {f"{low:.0%} → {high:.0%}": power(low, high, many, runs, len(models))
+                      for low, high in EFFECTS}
+    return facts, [*lines, f"decisions take about {facts['minutes']:.0f} minutes, {at_once} calls "
+                   f"at once, {CALL_S} s each",
+                   *(f"a true effect of {effect} earns one model "
+                     + ", ".join(f"{word} or higher in {share:.0%}" for word, share in each.items())
+                     + " of studies" for effect, each in facts["power"].items())]
 
 
 def bulletins(design, domain):

@@ -15,15 +15,19 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from statistics import NormalDist  # noqa: E402  beside this file is another of that name
+
+from cirrus.judge.effects import NONE_YET, Slot, tested  # noqa: E402
+
 import stats  # noqa: E402
 from cirrus.ask.design import places  # noqa: E402
-from cirrus.ask.populations import centred, logistic  # noqa: E402
-from cirrus.judge.effects import NONE_YET, Slot, tested  # noqa: E402
+from cirrus.ask.populations import logistic, logit  # noqa: E402
 from common.rng import SeededRandom  # noqa: E402
 from stats.results import Count  # noqa: E402
 
@@ -41,6 +45,23 @@ def share_text(k: int, n: int) -> str:
     return f"{100 * k / n:.1f}% ({100 * low:.1f} to {100 * high:.1f}), {k} of {n}"
 
 
+# Standard normal quantiles of equal weight.
+NORMAL = tuple(NormalDist().inv_cdf((at + 0.5) / 64) for at in range(64))
+
+
+@cache
+def centred(p: float, spread: float) -> float:
+    """The log-odds whose share, averaged over normal shifts of this SD, is p."""
+    if not spread:
+        return logit(p)
+    low, high = -12.0, 12.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        share = math.fsum(logistic(middle + spread * z) for z in NORMAL) / len(NORMAL)
+        low, high = (middle, high) if share < p else (low, middle)
+    return (low + high) / 2
+
+
 def covered(place: tuple, units: int, reps: int) -> int:
     """In how many studies the interval holds the true difference."""
     first, second, n, between, within = place
@@ -53,7 +74,7 @@ def covered(place: tuple, units: int, reps: int) -> int:
             shift = rng.gauss(0, between)
             for cell, middle in middles.items():
                 p = 1 / (1 + math.exp(-(middle + shift + rng.gauss(0, within))))
-                rows += [(unit, cell, int(rng.random() < p)) for _ in range(n)]
+                rows += [((unit, 0), cell, int(rng.random() < p)) for _ in range(n)]
         found = stats.contrast(stats.tally(rows), WEIGHTS)
         held += found.low <= first - second <= found.high
     return held

@@ -11,16 +11,15 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask import encounters, probes
-from cirrus.ask import pilot as one_shot
+from cirrus.ask import encounters, oneshot, probes
 from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word
 from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design, voices
 from cirrus.ask.encounters import typical_calls
 from cirrus.ask.prompts import Domain, load_domain
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge import games, mechanism
-from cirrus.judge import pilot as judge_pilot
+from cirrus.judge import games
+from cirrus.judge.oneshot import analyse
 from cirrus.judge.prereg import FILE as PREREG
 from cirrus.judge.rows import Study, read_study
 from cirrus.markers.ratings import (
@@ -77,20 +76,20 @@ def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
 # --- pilot -------------------------------------------------------------------------------------
 
 # The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
-CSV_FIELDS = ("id", "model", "run", "S", "C", "H", "domain", "bulletin", "variant",
+CSV_FIELDS = ("id", "model", "run", "cell", "S", "C", "H", "entry", "lever", "wording", "domain",
+              "bulletin", "variant",
               "label_scheme", "order", "option_first", "decision", "cooperates", "status",
               "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
               "cost_usd")
-NINE_FIELDS = ("cell", "cue", "entry", "frame", "wording")  # of a mechanism study
 
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
     study = origin.identity
-    domain = domain_of(study["config"].get("domain", one_shot.DOMAIN), origin.prompts)
+    domain = domain_of(study["config"].get("domain", oneshot.DOMAIN), origin.prompts)
 
-    def deal() -> list[list[one_shot.Trial]]:
-        return one_shot.design(domain, study["config"], study["config"]["models"])
+    def deal() -> list[list[oneshot.Trial]]:
+        return oneshot.design(domain, study["config"], study["config"]["models"])
 
     blocks = cache(deal)
 
@@ -110,7 +109,7 @@ def pilot(origin: Origin) -> Instrument:
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        rows = one_shot.rows(
+        rows = oneshot.rows(
             again, [[answers(trial.request) for trial in block] for block in again])
         asked = {row["id"] for row in rows if row["status"] not in UNANSWERED}
         prompts = {trial.id: (trial.request.system, trial.request.user)
@@ -136,20 +135,16 @@ def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
                 probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
     """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
     what was; `dealt`: of these, how many the seed deals again; `probed`: rows of probes."""
-    nine = study["config"].get("design") == "mechanism"
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.
-    out = json.loads(canonical_json(
-        mechanism.analyse(rows, study, dealt, probed) if nine else
-        judge_pilot.analyse(rows, study, dealt)))
+    out = json.loads(canonical_json(analyse(rows, study, dealt, probed)))
     digest = design_hash(study)
     trials = jsonl(rows)
     hashes = {"design": digest, "trials": sha256(trials)}
-    fields = CSV_FIELDS + NINE_FIELDS * nine
     made = {
         "trials.jsonl.gz": gzip_bytes(trials),
-        "trials.csv": csv_bytes(fields, map(_flat, rows)),
+        "trials.csv": csv_bytes(CSV_FIELDS, map(_flat, rows)),
         "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
         **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {})}
     texts = report_files(out, rows, prompts, hashes)

@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 NONE = "–"
-STAMP = ("SIMULATED: no model was asked. These answers come from simulated respondents and say "
-         "nothing about any model.")
+STAMP = "SIMULATED: no model was asked. These answers say nothing about any model."
 # What can't be seen, or turns, hides or ends the text around it. By code point, since Pythons
 # differ in what they call printable; blanks of any width are characters like others.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e"
@@ -68,10 +67,10 @@ def interval(low: float | None, high: float | None, digits: int = 2, sign: bool 
     return f"{say(scale * low, digits)} to {say(scale * high, digits)}"
 
 
-def span(low: float | None, high: float | None) -> str:
-    """A 95% interval in points, or that there is none."""
+def span(low: float | None, high: float | None, level: float = 0.95) -> str:
+    """An interval in points, or that there is none."""
     limits = interval(low, high, 1, sign=True, scale=100)
-    return f"95% interval {limits}" if limits else "no interval"
+    return f"{100 * level:.4g}% interval {limits}" if limits else "no interval"
 
 
 def bracketed(figure: str, inner: str) -> str:
@@ -217,9 +216,10 @@ FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif'
 SVG = f"""
 svg text{{fill:var(--ink);font-family:{FONT};font-size:12.5px}}
 svg .dim{{fill:var(--dim);font-size:11.5px}}svg .head{{font-weight:600}}
-svg .num{{font-variant-numeric:tabular-nums}}svg .on{{fill:var(--on);font-weight:600}}
+svg .num{{font-variant-numeric:tabular-nums}}
 .grid{{stroke:var(--rule);stroke-width:1}}.zero{{stroke:var(--dim);stroke-width:1.5}}
 .bar{{stroke-width:2}}.stroke{{stroke-width:2;fill:none;stroke-linejoin:round}}
+.faint{{opacity:.4}}.band{{opacity:.22}}
 .d2{{stroke-dasharray:7 4}}.d3{{stroke-dasharray:2 3}}.d4{{stroke-dasharray:9 3 2 3}}
 {_drawn()}"""
 # The same for a drawing that stands alone: not every programme knows variables.

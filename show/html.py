@@ -260,9 +260,7 @@ def _filter(texts: Texts) -> str:
 
 def _foot(foot: Foot, stamped: bool) -> str:
     named = " · ".join(text(f"{name} {value}") for name, value in foot.facts.items())
-    where = " (FOLDER: where this file is)" if "FOLDER" in foot.again else ""
-    how = (f"<p>The same bytes again, without a key: <code>{text(foot.again)}</code>{where}</p>"
-           if foot.again else "")
+    how = f"<p>The same bytes again: <code>{text(foot.again)}</code></p>" if foot.again else ""
     stamp = f'<span class="stamp">{SIMULATED}</span> ' if stamped else ""
     return f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>{how}</footer>"
 

@@ -16,6 +16,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from show import figures
@@ -35,6 +36,7 @@ class Point(NamedTuple):
     """A value with its interval; None where it is not known.
 
     `kind`: a colour of `DRAWN`, "" for the plot's own choice; `hollow`: drawn as an outline.
+    `units`, `ticks`: values behind it, drawn as faint dots below and as ticks above its row.
     """
 
     label: str
@@ -44,6 +46,8 @@ class Point(NamedTuple):
     note: str = ""
     kind: str = ""
     hollow: bool = False
+    units: Sequence[float] = ()
+    ticks: Sequence[float] = ()
 
 
 class Dots(NamedTuple):
@@ -54,33 +58,32 @@ class Dots(NamedTuple):
 
 
 class Intervals(NamedTuple):
-    """Differences with intervals around zero, a row each; 0.1 is shown as +10. A point's note
-    stands below its value: of a rival, whether it is excluded."""
+    """Differences with intervals around zero, a row each, with a heading for each group; 0.1 is
+    shown as +10. A point's note stands below its value."""
 
     title: str
-    points: Sequence[Point]
+    groups: Mapping[str, Sequence[Point]]
     unit: str = "percentage points"
+    digits: bool = True   # beside each row
 
 
 class Lines(NamedTuple):
-    """Shares over columns, a line a row: {panel: {row: its points by column}}. Panels stand side by
-    side on one axis, such as the two 2×2 of a mechanism study; `kinds`: a colour for each row."""
+    """Shares over columns, a line a row: {panel: {row: its points by column}}; two panels side by
+    side, all on one axis. `kinds`: a colour for each row; `places`: where the columns stand on a
+    scale, () for evenly; `levels`: a horizontal band of a panel; `crossings`: the place on the
+    scale at which a panel's lines meet it; `axes`: what is across, and what is up."""
 
     title: str
     columns: Sequence[str]
     panels: Mapping[str, Mapping[str, Sequence[Point]]]
     kinds: Sequence[str] = SERIES
+    places: Sequence[float] = ()
+    levels: Mapping[str, Point] = MappingProxyType({})
+    crossings: Mapping[str, Point] = MappingProxyType({})
+    axes: tuple[str, str] = ("", "")
 
 
-class Stack(NamedTuple):
-    """How the counts of each group divide: {group: {part: count}}; `series`: {part: colour}."""
-
-    title: str
-    groups: Mapping[str, Mapping[str, int]]
-    series: Mapping[str, str]
-
-
-Figure = Dots | Intervals | Lines | Stack
+Figure = Dots | Intervals | Lines
 
 
 def svg(figure: Figure) -> str:
@@ -131,12 +134,6 @@ def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
 
 
-def _rect(x: float, y: float, size: tuple[float, float], colour: str, says: str = "") -> str:
-    inside = f"<title>{escape(visible(says))}</title>" if says else ""
-    return (f'<rect x="{x:.1f}" y="{y:.1f}" width="{size[0]:.1f}" height="{size[1]:g}" '
-            f'class="f-{colour}">{inside}</rect>')
-
-
 def mark(kind: str, x: float, y: float, hollow: bool = False) -> str:
     """The shape of a kind, in its colour: a circle, square, diamond or triangle."""
     r, shape = 4.5, SHAPES[kind]
@@ -157,6 +154,9 @@ def _dot(point: Point, kind: str, place: Callable[[float], float], y: float) -> 
         yield _line(a, y, b, y, f"bar s-{kind}")
         yield from (_line(x, y - 4, x, y + 4, f"bar s-{kind}") for x in (a, b))
     yield mark(kind, place(point.value), y, point.hollow)
+    yield from (f'<circle cx="{place(v):.1f}" cy="{y + 8:.1f}" r="2" class="f-none faint"/>'
+                for v in point.units)
+    yield from (_line(place(v), y - 10, place(v), y - 6, "bar s-none faint") for v in point.ticks)
 
 
 def _short(words: str, room: float) -> str:
@@ -240,7 +240,8 @@ def _dots_says(figure: Dots) -> Iterator[str]:
 
 def _ticks(points: Sequence[Point]) -> list[float]:
     """Round numbers that hold zero and every interval, seven at most."""
-    known = [v for p in points for v in (p.value, p.low, p.high) if v is not None] or [0.1]
+    known = [v for p in points for v in (p.value, p.low, p.high, *p.units, *p.ticks)
+             if v is not None] or [0.1]
     low, high = min(0.0, *known), max(0.0, *known)
     step = next(step for step in (0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
                 if (high - low) / step <= 5 or step == 1.0)
@@ -249,27 +250,38 @@ def _ticks(points: Sequence[Point]) -> list[float]:
 
 
 def _intervals_svg(figure: Intervals) -> tuple[float, list[str]]:
-    left, right, ticks = 150.0, 118.0, _ticks(figure.points)
-    span, parts, y = WIDTH - left - right, [], 16.0
+    every = [point for points in figure.groups.values() for point in points]
+    left = min(150.0, 16 + LETTER * max((len(point.label) for point in every), default=0))
+    sides = [[_difference(point)] * figure.digits + [point.note] * bool(point.note)
+             for point in every]
+    right = 18 + LETTER * max((len(words) for side in sides for words in side), default=0)
+    span, ticks, parts, y = WIDTH - left - right, _ticks(every), [], 16.0
 
     def place(value: float) -> float:
         return left + span * (value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1)
 
-    for point in figure.points:
-        label = _in_lines(point.label, left - 6)
-        side = [_difference(point), *([point.note] if point.note else [])]
-        parts += [_text(0, y + 4 + 14 * at, words) for at, words in enumerate(label)]
-        parts += [_text(WIDTH, y + 4 + 14 * at, words, "dim" if at else "num", "end")
-                  for at, words in enumerate(side)]
-        if point.value is not None:
-            parts += _dot(point, point.kind or "estimate", place, y)
-        y += STEP + 14 * (max(len(label), len(side)) - 1) + 2
-    axis = []
-    for tick in ticks:
-        x = place(tick)
-        axis += [_line(x, 4, x, y - 10, "grid" if abs(tick) > 1e-9 else "zero"),
-                 _text(x, y + 5, signed(100 * tick, 0), "dim", "middle")]
-    return y + 26, [*axis, *parts, _text(left + span / 2, y + 21, figure.unit, "dim", "middle")]
+    for name, points in figure.groups.items():
+        for words in _in_lines(name, WIDTH / 1.1) if name else []:
+            parts.append(_text(0, y + 2, words, "head"))
+            y += 16
+        start, y = y - 10, y + 6 * bool(name)
+        for point in points:
+            label = _in_lines(point.label, left - 6)
+            side = sides.pop(0)
+            parts += [_text(0, y + 4 + 14 * at, words) for at, words in enumerate(label)]
+            parts += [_text(WIDTH, y + 4 + 14 * at, words, "dim" if at else "num", "end")
+                      for at, words in enumerate(side)]
+            if point.value is not None:
+                parts += _dot(point, point.kind or "estimate", place, y)
+            y += STEP + max(14 * (max(len(label), len(side)) - 1) + 2, 6 * bool(point.units))
+        parts[:0] = [_line(place(tick), start, place(tick), y - 10,
+                           "grid" if abs(tick) > 1e-9 else "zero") for tick in ticks]
+        y += 4 * bool(name)
+    apart = 1 + (len(ticks) > 5)   # every second number where there are many
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else 1
+    axis = [_text(place(tick), y + 5, signed(100 * tick, 0), "dim", "middle")
+            for tick in ticks if round(tick / step) % apart == 0]
+    return y + 26, [*parts, *axis, _text(left + span / 2, y + 21, figure.unit, "dim", "middle")]
 
 
 def _difference(point: Point) -> str:
@@ -281,14 +293,15 @@ def _difference(point: Point) -> str:
 
 def _intervals_text(figure: Intervals) -> str:
     """A row each: ├─●─┤ on a line with zero at │."""
-    ticks = _ticks(figure.points)
+    every = [point for points in figure.groups.values() for point in points]
+    ticks, left = _ticks(every), max((len(point.label) for point in every), default=0)
 
     def place(value: float) -> int:
         return round((value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1) * (BAR - 1))
 
-    left = max((len(point.label) for point in figure.points), default=0)
-    return "\n".join(f"{point.label:<{left}}  {_strip(point, place)}  {_difference(point)}"
-                     f"  {point.note}".rstrip() for point in figure.points)
+    return "\n\n".join("\n".join([*([name] if name else []), *(
+        f"{point.label:<{left}}  {_strip(point, place)}  {_difference(point)}"
+        f"  {point.note}".rstrip() for point in points)]) for name, points in figure.groups.items())
 
 
 def _strip(point: Point, place: Callable[[float], int]) -> str:
@@ -303,55 +316,86 @@ def _strip(point: Point, place: Callable[[float], int]) -> str:
 
 
 def _intervals_says(figure: Intervals) -> Iterator[str]:
-    for point in figure.points:
-        yield f"{point.label}: {_difference(point)} {point.note}".rstrip()
+    for name, points in figure.groups.items():
+        yield from (f"{name} {point.label}: {_difference(point)} {point.note}".strip()
+                    for point in points)
 
 
 # --- lines over columns ------------------------------------------------------------------------
 
 def _lines_svg(figure: Lines) -> tuple[float, list[str]]:
-    top, base, left, gap = 10.0, 170.0, 38.0, 14.0
-    named = any(figure.panels)
-    top += 16 * named
-    wide = (WIDTH - left - gap * (len(figure.panels) - 1)) / len(figure.panels)
-    parts = []
-    for tick in range(0, 101, 25):
-        y = top + (base - top) * (1 - tick / 100)
-        parts.append(_text(left - 6, y + 4, f"{tick}%", "dim", "end"))
-        parts += [_line(x, y, x + wide, y, "grid") for x in _starts(figure, left, wide + gap)]
-    for x, (name, rows) in zip(_starts(figure, left, wide + gap), figure.panels.items(),
-                               strict=True):
-        parts.append(_text(x, 12, _short(name, wide), "head") if name else "")
-        parts += _panel(figure, rows, (x, wide, top, base))
-    rows = list(dict.fromkeys(name for rows in figure.panels.values() for name in rows))
+    across = min(2, len(figure.panels))
+    left, gap, head = 38.0, 14.0, 18.0 * any(figure.panels)
+    wide = (WIDTH - left - gap * (across - 1)) / across
+    tall = 160.0 if len(figure.panels) <= across else 100.0
+    top, parts = 10.0, []
+    if figure.axes[1]:
+        parts, top = [_text(0, top, figure.axes[1], "dim")], top + 12
     deep = max(len(_in_lines(name, wide / len(figure.columns) - 12)) for name in figure.columns)
-    base += 14 * (deep - 1) + 40
-    across = _across(rows)
-    return (base + 14 + 18 * (math.ceil(len(rows) / across) - 1),
-            [*parts, *_legend(rows, figure.kinds, base, across)])
+    for at, (name, rows) in enumerate(figure.panels.items()):
+        x, y = left + (wide + gap) * (at % across), top + (tall + head + 12) * (at // across) + head
+        parts.append(_text(x, y - 8, _short(name, wide), "head") if name else "")
+        for tick in range(0, 101, 25):
+            up = y + tall * (1 - tick / 100)
+            parts.append(_line(x, up, x + wide, up, "grid"))
+            if at % across == 0 and (tick % 50 == 0 or tall > 100):
+                parts.append(_text(x - 6, up + 4, f"{tick}%", "dim", "end"))
+        parts += _panel(figure, name, rows, (x, wide, y, y + tall))
+        if at + across >= len(figure.panels):
+            parts += _columns(figure, x, wide, y + tall)
+    rows = list(dict.fromkeys(name for rows in figure.panels.values() for name in rows))
+    base = top + (tall + head + 12) * math.ceil(len(figure.panels) / across) + 14 * deep + 4
+    if figure.axes[0]:
+        parts.append(_text((left + WIDTH) / 2, base + 2, figure.axes[0], "dim", "middle"))
+        base += 16
+    beside = _across(rows)
+    return (base + 26 + 18 * (math.ceil(len(rows) / beside) - 1),
+            [*parts, *_legend(rows, figure.kinds, base + 12, beside)])
 
 
-def _starts(figure: Lines, left: float, step: float) -> list[float]:
-    return [left + step * at for at in range(len(figure.panels))]
+def _spots(figure: Lines, x: float, wide: float) -> list[float]:
+    """Where the columns stand in a panel."""
+    if not figure.places:
+        return [x + wide / len(figure.columns) * (at + 0.5) for at in range(len(figure.columns))]
+    return [_along(figure, x, wide, place) for place in figure.places]
 
 
-def _panel(figure: Lines, rows: Mapping[str, Sequence[Point]],
+def _along(figure: Lines, x: float, wide: float, value: float) -> float:
+    first, last = min(figure.places), max(figure.places)
+    return x + 10 + (wide - 20) * (value - first) / (last - first)
+
+
+def _columns(figure: Lines, x: float, wide: float, base: float) -> Iterator[str]:
+    """Their names; on a scale, those that have room."""
+    room, free = wide / len(figure.columns) - 12, 0.0
+    for spot, name in zip(_spots(figure, x, wide), figure.columns, strict=True):
+        lines = [name] if figure.places else _in_lines(name, room)
+        if spot >= free:
+            yield from (_text(spot, base + 16 + 14 * below, words, "", "middle")
+                        for below, words in enumerate(lines))
+            free = spot + 22 if figure.places else free
+
+
+def _panel(figure: Lines, name: str, rows: Mapping[str, Sequence[Point]],
            frame: tuple[float, float, float, float]) -> Iterator[str]:
-    """Lines, intervals and names of columns inside (x, width, top, base)."""
+    """A band, lines and intervals inside (x, width, top, base)."""
     x0, wide, top, base = frame
-    step = wide / len(figure.columns)
-    at = [x0 + step * (i + 0.5) for i in range(len(figure.columns))]
 
     def place(value: float) -> float:
         return top + (base - top) * (1 - value)
 
-    for x, name in zip(at, figure.columns, strict=True):
-        for below, words in enumerate(_in_lines(name, step - 12)):
-            yield _text(x, base + 17 + 14 * below, words, "", "middle")
+    level, crossing = figure.levels.get(name), figure.crossings.get(name)
+    if level and level.value is not None:
+        y = place(level.value)
+        if level.low is not None and level.high is not None:
+            yield (f'<rect x="{x0:.1f}" y="{place(level.high):.1f}" width="{wide:.1f}" '
+                   f'height="{place(level.low) - place(level.high):.1f}" class="f-none band"/>')
+        yield _line(x0, y, x0 + wide, y, "stroke d2 s-estimate")
     for series, points in enumerate(rows.values()):
         kind = figure.kinds[series % len(figure.kinds)]
         shift = (series - (len(rows) - 1) / 2) * 9  # intervals side by side, not on each other
-        spots = [(x + shift, p) for x, p in zip(at, points, strict=True) if p.value is not None]
+        spots = [(x + shift, p) for x, p in zip(_spots(figure, x0, wide), points, strict=True)
+                 if p.value is not None]
         for (x1, p1), (x2, p2) in itertools.pairwise(spots):
             yield _line(x1, place(p1.value), x2, place(p2.value),
                         f"stroke d{series % 4 + 1} s-{kind}")
@@ -359,6 +403,9 @@ def _panel(figure: Lines, rows: Mapping[str, Sequence[Point]],
             if p.low is not None and p.high is not None:
                 yield _line(x, place(p.low), x, place(p.high), f"bar s-{kind}")
             yield mark(kind, x, place(p.value), p.hollow)
+    if level and crossing and None not in (level.value, crossing.value):
+        yield from _dot(crossing, "estimate", lambda v: _along(figure, x0, wide, v),
+                        place(level.value))
 
 
 def _across(rows: Sequence[str]) -> int:
@@ -381,7 +428,9 @@ def _lines_text(figure: Lines) -> str:
     return "\n\n".join((f"{panel}\n" if panel else "") + bars(
         [points[at]._replace(label=f"{column} · {name}")
          for at, column in enumerate(figure.columns) for name, points in rows.items()
-         if points[at].value is not None]) for panel, rows in figure.panels.items())
+         if points[at].value is not None]
+        + [level for name, level in figure.levels.items() if name == panel])
+        for panel, rows in figure.panels.items())
 
 
 def _lines_says(figure: Lines) -> Iterator[str]:
@@ -390,38 +439,8 @@ def _lines_says(figure: Lines) -> Iterator[str]:
             yield f"{panel} {name}: ".lstrip() + ", ".join(
                 _rate(point._replace(label=column))
                 for column, point in zip(figure.columns, points, strict=True))
-
-
-# --- counts that divide ------------------------------------------------------------------------
-
-def _stack_svg(figure: Stack) -> tuple[float, list[str]]:
-    """A part is named in the bar where there is room, counted where there is less."""
-    right, step = 40.0, 40.0
-    span, parts = WIDTH - right, []
-    for row, (name, counts) in enumerate(figure.groups.items()):
-        y, x, total = 18 + step * row, 0.0, sum(counts.values())
-        parts.append(_text(0, y - 5, _short(name, WIDTH), "head"))
-        for part, colour in figure.series.items():
-            width = span * counts.get(part, 0) / total if total else 0
-            if not width:
-                continue
-            parts.append(_rect(x, y, (max(width - 1, 0.5), 18), colour, f"{part}: {counts[part]}"))
-            label = f"{counts[part]} {part}"
-            label = label if width > 7.4 * len(label) + 6 else str(counts[part])
-            if width > 7.4 * len(label) + 4:
-                parts.append(_text(x + width / 2, y + 13.5, label, "on", "middle"))
-            x += width
-        parts.append(_text(WIDTH, y + 14, str(total), "num", "end"))
-    y, x = 10 + step * len(figure.groups), 0.0
-    for part, colour in figure.series.items():
-        parts += [_rect(x, y, (11, 11), colour), _text(x + 16, y + 10, part)]
-        x += 34 + LETTER * len(part)
-    return y + 18, parts
-
-
-def _stack_says(figure: Stack) -> Iterator[str]:
-    for name, counts in figure.groups.items():
-        yield f"{name}: " + ", ".join(f"{counts.get(part, 0)} {part}" for part in figure.series)
+        if panel in figure.levels:
+            yield _rate(figure.levels[panel])
 
 
 class Drawn(NamedTuple):
@@ -434,5 +453,4 @@ class Drawn(NamedTuple):
 
 DRAWN = {Dots: Drawn(_dots_svg, _dots_text, _dots_says),
          Intervals: Drawn(_intervals_svg, _intervals_text, _intervals_says),
-         Lines: Drawn(_lines_svg, _lines_text, _lines_says),
-         Stack: Drawn(_stack_svg, lambda figure: "\n".join(_stack_says(figure)), _stack_says)}
+         Lines: Drawn(_lines_svg, _lines_text, _lines_says)}

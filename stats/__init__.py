@@ -8,13 +8,7 @@ the field is None and `why` says so. Bad input raises ValueError.
 
 from .agreement import gwet_ac1, positive_agreement
 from .bootstrap import bootstrap_ci
-from .contrasts import (
-    contrast,
-    counted_against,
-    holm,
-    log_odds_contrast,
-    tally,
-)
+from .contrasts import contrast, counted_against, holm, tally
 from .intervals import (
     binomial_test,
     cliffs_delta,
@@ -31,13 +25,12 @@ from .intervals import (
     wilson_interval,
 )
 from .mixed import fit_mixed_logit, likelihood_ratio
-from .permutation import permutation_test, sign_flip_interval, sign_flip_test
+from .permutation import permutation_test, sign_flip_test
 from .results import (
     Agreement,
     Bootstrap,
     Bounds,
     Coefficient,
-    Contrast,
     Count,
     Estimate,
     Interval,

@@ -1,241 +1,314 @@
-"""Contrasts of cells over units: the unit is what was drawn, and what one wants to speak beyond.
+"""Contrasts of cells over what was drawn: the bulletins, and the wordings of their sentences.
 
-Outcomes are averaged within a unit and a cell first; a contrast {cell: weight} gives each unit one
-number, and what is said of the contrast is said of those. Outcomes lie between 0 and 1.
-What decides over several of them stands below.
+Both are samples of what one wants to speak about, so outcomes are averaged inside a unit first,
+and an interval has to cover both. Outcomes lie between 0 and 1.
+What decides over several contrasts stands below.
 """
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from .distributions import critical, t_quantile, t_two_sided
+from .distributions import critical, t_quantile
 from .intervals import wilson_limits
-from .permutation import flip_limit, sign_flip_test, too_few_to_flip
 from .results import (
     Bounds,
-    Contrast,
     Count,
     UnitContrast,
+    check_choice,
     check_level,
     check_proportion,
-    squares,
+    mean,
+    variance,
 )
 
-Unit = Cell = Hashable
-Tally = dict[Unit, dict[Cell, Count]]
+Cell = Hashable
+Pair = tuple[Hashable, Hashable]  # bulletin, wording
+Tally = dict[Pair, dict[Cell, Count]]
 Weights = Mapping[Cell, float]
 
-NO_UNIT = "no unit has an outcome in every cell"
-TOO_FEW = "sign flips of {} units exclude nothing: the interval is the possible range"
-SIDES = (-1, 1)
-NO_CONTRAST = UnitContrast(
-    None, None, None, None, {}, [], None, None, [], {}, Bounds(None, None, None, None), NO_UNIT
-)
+BULLETIN, WORDING = 0, 1  # of a pair
+OVER = ("units", "bulletins")
+NO_UNIT = "no bulletin has an outcome in every cell"
+ONE_UNIT = "one bulletin only"
 LEAST = 1e-12  # a difference smaller than this is what rounding leaves of 0
+CONVERGED = 1e-10
+LEAST_DF = 3
+NOTHING = Count(0, 0, 0)
+SIDES = (-1, 1)
 
 
-def tally(rows: Iterable[tuple[Unit, Cell, float | None]]) -> Tally:
-    """Rows (unit, cell, outcome), counted; an outcome is from 0 to 1, or None where it is missing.
+class Table(NamedTuple):
+    """A tally as columns: one list a cell of the contrast, one entry a pair."""
 
-    A sum is a whole number exactly where every outcome is 0 or 1.
+    pairs: list[Pair]
+    weights: list[float]
+    k: list[list[float]]
+    n: list[list[int]]
+    missing: list[list[int]]
+
+    def at(self, rows: list[int]) -> "Table":
+        """These rows alone."""
+        if len(rows) == len(self.pairs):
+            return self
+        columns = ([[column[i] for i in rows] for column in part] for part in self[2:])
+        return Table([self.pairs[i] for i in rows], self.weights, *columns)
+
+
+def tally(rows: Iterable[tuple[Pair, Cell, float | None]]) -> Tally:
+    """Rows ((bulletin, wording), cell, outcome), counted; None is an outcome that is missing.
+
+    A sum is a whole number exactly where every outcome is 0 or 1. ValueError for an outcome that
+    is not from 0 to 1.
     """
-    outcomes: dict[Unit, dict[Cell, list]] = {}
-    for unit, cell, outcome in rows:
-        outcomes.setdefault(unit, {}).setdefault(cell, []).append(outcome)
+    outcomes: dict[Pair, dict[Cell, list]] = {}
+    for pair, cell, outcome in rows:
+        outcomes.setdefault(pair, {}).setdefault(cell, []).append(outcome)
     return {
-        unit: {cell: _count(values, unit, cell) for cell, values in cells.items()}
-        for unit, cells in outcomes.items()
+        pair: {cell: _count(values, pair, cell) for cell, values in cells.items()}
+        for pair, cells in outcomes.items()
     }
 
 
-def _count(outcomes: list[float | None], unit: Unit, cell: Cell) -> Count:
+def _count(outcomes: list[float | None], pair: Pair, cell: Cell) -> Count:
     read = [value for value in outcomes if value is not None]
     for value in set(read):
         if not 0 <= value <= 1:
-            raise ValueError(f"outcome: {value!r} of {unit!r} in {cell!r} is not from 0 to 1")
+            raise ValueError(f"outcome: {value!r} of {pair!r} in {cell!r} is not from 0 to 1")
     total = read.count(1)
     if total + read.count(0) < len(read):
         total = math.fsum(read)
     return Count(total, len(read), len(outcomes) - len(read))
 
 
-def contrast(counts: Tally, weights: Weights, level: float = 0.95) -> UnitContrast:
-    """Σ weight × share over the cells, averaged over the units that have an outcome in each.
-
-    Interval: a union. The means that the sign-flip test over units does not reject say how far
-    units differ, and cover too seldom where units differ skewly or not at all. So it reaches at
-    least as far as one more unit could move the value, and, where outcomes are 0 or 1, as
-    Newcombe's score interval of the pooled counts (1998, method 10; for more than two cells Zou &
-    Donner 2008); stated beliefs have no answers whose sampling that would count. It never leaves
-    the possible range and never has zero width.
-
-    p: the sign-flip test's, None where every difference is 0. Missing outcomes stay out of the
-    value; `bounds` counts them against it and for it.
-    """
-    check_level(level)
-    compared = _compared(counts, weights)
-    incomplete = [unit for unit in counts if unit not in compared.differences]
-    if not compared.differences:
-        return NO_CONTRAST._replace(incomplete=incomplete)
-    differences, values = compared.differences, compared.values
-    value, low, high = _mean(values), *(_limit(compared, level, side) for side in SIDES)
-    least = without = None
-    if len(values) > 1:
-        without = max(differences, key=differences.__getitem__)
-        least = _rounded((math.fsum(values) - differences[without]) / (len(values) - 1))
-    bounds = Bounds(value, value, low, high)
-    if any(each[cell].missing for each in counts.values() for cell in weights if cell in each):
-        bounds = _bounds(counts, weights, level)
-    return UnitContrast(
-        value=value,
-        low=low,
-        high=high,
-        p=sign_flip_test(values).p,
-        differences=differences,
-        against=[unit for unit, difference in differences.items() if difference * value < 0],
-        least=least,
-        without=without,
-        incomplete=incomplete,
-        cells=compared.cells,
-        bounds=bounds,
-        why=TOO_FEW.format(len(values)) if too_few_to_flip(len(values), level) else None,
-    )
-
-
 def counted_against(counts: Tally, weights: Weights) -> Tally:
     """The tally as if every missing outcome had come out against the contrast (Manski 1990)."""
     return {
-        unit: {
-            cell: Count(k + missing * (weights.get(cell, 0) < 0), n + missing, 0)
-            for cell, (k, n, missing) in cells.items()
+        pair: {
+            cell: _against(count, weights.get(cell, 0)) if count.missing else count
+            for cell, count in cells.items()
         }
-        for unit, cells in counts.items()
+        for pair, cells in counts.items()
     }
 
 
-def log_odds_contrast(counts: Tally, weights: Weights, level: float = 0.95) -> Contrast:
-    """Σ weight × log((k + ½)/(n - k + ½)) of the cells' totals, by the jackknife over units.
+def _against(count: Count, weight: float) -> Count:
+    k, n, missing = count
+    return Count(k + missing * (weight < 0), n + missing, 0)
 
-    Half a success and half a failure are added to each total (Haldane 1956, Anscombe 1956);
-    Student's t on units - 1 degrees of freedom (Tukey 1958). A cell whose outcomes are all alike
-    is alike without any one unit too: the jackknife sees nothing of it, so the variance of its
-    log-odds, 1/(k + ½) + 1/(n - k + ½) (Gart & Zweifel 1967), is added.
+
+def contrast(
+    counts: Tally, weights: Weights, level: float = 0.95, over: str = "units"
+) -> UnitContrast:
+    """Σ weight × share over the cells, averaged over the bulletins that have an outcome in each.
+
+    Interval: value ± t × se, se² the variance of the mean over bulletins and wordings; where these
+    are crossed its sum over the two, less the noise that both hold (Cameron, Gelbach & Miller
+    2011), with Satterthwaite's (1946) degrees of freedom. Where not, the wider of the two. Each
+    limit reaches at least as far as the joined score intervals of the pooled cells (Newcombe 1998,
+    method 10; for more cells Zou & Donner 2008), and never leaves the possible range.
+    `over="bulletins"`: Student's t over bulletins alone, without that reach, for a condition that
+    withholds a claim and must not hold because the interval is wide.
+
+    Missing outcomes stay out of the value and its interval; `bounds` has the limits with each of
+    them set against its side. ValueError for no weights, and for a level not between 0 and 1.
     """
     check_level(level)
-    _, differences, cells = compared = _compared(counts, weights)
-    if len(differences) < 2:
-        return Contrast(
-            None, None, None, None, None, "fewer than two units" if differences else NO_UNIT
-        )
-    nothing = dict.fromkeys(cells, Count(0, 0, 0))
-    value, *left_out = (
-        _log_odds(compared, without)
-        for without in [nothing, *(counts[unit] for unit in differences)]
-    )
-    unseen = [
-        weights[cell] ** 2 * (1 / (k + 0.5) + 1 / (n - k + 0.5))
-        for cell, (k, n, _) in cells.items()
-        if min(k, n - k) < 0.5
-    ]
-    df = len(differences) - 1
-    se = math.sqrt(squares(left_out) * df / (df + 1) + math.fsum(unseen))
-    if se <= LEAST:
-        return Contrast(value, None, None, df, None, "every unit says the same")
-    half = t_quantile((1 + level) / 2, df) * se
-    return Contrast(value, value - half, value + half, df, t_two_sided(value / se, df))
-
-
-class Compared(NamedTuple):
-    """A contrast's weights, its value in each unit that has all cells, and the cells' totals."""
-
-    weights: Weights
-    differences: dict[Unit, float]
-    cells: dict[Cell, Count]
-
-    @property
-    def values(self) -> list[float]:
-        return list(self.differences.values())
-
-
-def _compared(counts: Tally, weights: Weights) -> Compared:
+    check_choice(over, OVER, "over")
     if not weights:
         raise ValueError("weights: a contrast of no cells")
-    complete = [
-        unit
-        for unit, cells in counts.items()
-        if all(cell in cells and cells[cell].n for cell in weights)
-    ]
-    differences = {
-        unit: _rounded(
-            math.fsum(w * counts[unit][c].k / counts[unit][c].n for c, w in weights.items())
-        )
-        for unit in complete
-    }
-    totals = {cell: _total([counts[unit][cell] for unit in complete]) for cell in weights}
-    return Compared(weights, differences, totals)
+    table = _table(counts, weights)
+    result = _contrast(table, weights, level, over)
+    if not any(map(any, table.missing)):
+        return result
+    used = {pair: {c: cells[c] for c in weights if c in cells} for pair, cells in counts.items()}
+    limits = []
+    for side in SIDES:
+        turned = {cell: -side * weight for cell, weight in weights.items()}
+        filled = _contrast(_table(counted_against(used, turned), weights), weights, level, over)
+        limits.append(filled.low if side < 0 else filled.high)
+    return result._replace(bounds=Bounds(*limits))
 
 
-def _total(counts: list[Count]) -> Count:
-    ks, ns, missing = zip(*counts, strict=True) if counts else ((), (), ())
-    whole = all(isinstance(k, int) for k in ks)
-    return Count(sum(ks) if whole else math.fsum(ks), sum(ns), sum(missing))
+def _contrast(table: Table, weights: Weights, level: float, over: str) -> UnitContrast:
+    """The contrast of what was read."""
+    by_bulletin = _by_unit(table, BULLETIN)
+    table = table.at([i for i, pair in enumerate(table.pairs) if pair[BULLETIN] in by_bulletin])
+    by_wording = _by_unit(table, WORDING)
+    result = UnitContrast(
+        value=_rounded(mean(list(by_bulletin.values()))) if by_bulletin else None,
+        low=None,
+        high=None,
+        se=None,
+        df=None,
+        level=level,
+        limit_by=None,
+        units=len(by_bulletin),
+        wordings=len(by_wording),
+        by_bulletin=by_bulletin,
+        by_wording=by_wording,
+        cells=dict(zip(weights, map(_total, table.k, table.n, table.missing), strict=True)),
+        bounds=Bounds(None, None),
+        why=ONE_UNIT if by_bulletin else NO_UNIT,
+    )
+    if len(by_bulletin) < 2:
+        return result
+    spread = _spread(result, table, over)
+    low, limit_by = _limit(result, weights, spread, -1, over)
+    high, _ = _limit(result, weights, spread, 1, over)
+    return result._replace(
+        low=low,
+        high=high,
+        se=spread.se,
+        df=spread.df,
+        limit_by=limit_by,
+        bounds=Bounds(low, high),
+        why=None,
+    )
+
+
+# --- counts and values by unit -------------------------------------------------------------------
+
+def _table(counts: Tally, weights: Weights) -> Table:
+    columns = [[cells.get(cell, NOTHING) for cells in counts.values()] for cell in weights]
+    parts = ([[count[part] for count in column] for column in columns] for part in range(3))
+    return Table(list(counts), list(weights.values()), *parts)
+
+
+def _by_unit(table: Table, part: int) -> dict[Hashable, float]:
+    """The contrast in each bulletin, or wording, that has a readable outcome in every cell."""
+    values = {}
+    for unit, rows in _rows_of(table.pairs, part).items():
+        counts = [sum([n[i] for i in rows]) for n in table.n]
+        if all(counts):
+            sums = [math.fsum([k[i] for i in rows]) for k in table.k]
+            values[unit] = _value(table.weights, sums, counts)
+    return values
+
+
+def _blocks(table: Table) -> tuple[list[Pair], list[float]]:
+    """The pairs that hold every cell, and the contrast in each."""
+    table = table.at([i for i, counts in enumerate(zip(*table.n, strict=True)) if all(counts)])
+    cells = zip(table.weights, table.k, table.n, strict=True)
+    terms = [[w * k / n for k, n in zip(ks, ns, strict=True)] for w, ks, ns in cells]
+    return table.pairs, [_rounded(math.fsum(row)) for row in zip(*terms, strict=True)]
+
+
+def _value(weights: Sequence[float], ks: Sequence[float], ns: Sequence[int]) -> float:
+    return _rounded(math.fsum([w * k / n for w, k, n in zip(weights, ks, ns, strict=True)]))
+
+
+def _rows_of(pairs: list[Pair], part: int) -> dict[Hashable, list[int]]:
+    rows: dict[Hashable, list[int]] = {}
+    for i, pair in enumerate(pairs):
+        rows.setdefault(pair[part], []).append(i)
+    return rows
+
+
+def _total(ks: list[float], ns: list[int], missing: list[int]) -> Count:
+    k = sum(ks)
+    return Count(k if isinstance(k, int) else math.fsum(ks), sum(ns), sum(missing))
 
 
 def _rounded(value: float) -> float:
     return value if abs(value) > LEAST else 0.0
 
 
-def _mean(values: list[float]) -> float:
-    return _rounded(math.fsum(values) / len(values))
+# --- the variance of the mean --------------------------------------------------------------------
+
+class Spread(NamedTuple):
+    """A value's standard error and the rule behind it; `df` may be None where `se` is 0."""
+
+    se: float
+    df: float | None
+    rule: str
+
+    def half(self, level: float) -> float:
+        """Half the width of the interval at this level."""
+        return self.se * t_quantile((1 + level) / 2, self.df) if self.se else 0.0
 
 
-def _limit(compared: Compared, level: float, side: int) -> float:
-    """The limit that lies further out, within what is possible."""
-    reach = max(
-        side * flip_limit(compared.values, side, level), side * _least_reach(compared, level, side)
-    )
-    return side * min(side * _extreme(compared.weights, side), reach)
+def _spread(result: UnitContrast, table: Table, over: str) -> Spread:
+    """Over bulletins and wordings at once where they are crossed, else over the wider of the two;
+    where no wording is repeated, wordings are in the bulletins."""
+    bulletins = _of_means(result.by_bulletin.values(), "bulletins")
+    if over == "bulletins":
+        return bulletins
+    crossed = _crossed(*_blocks(table))
+    if crossed or not 2 <= result.wordings < len(table.pairs):
+        return crossed or bulletins
+    wordings = _of_means(result.by_wording.values(), "wordings")
+    return max(bulletins, wordings, key=lambda spread: spread.half(result.level))
 
 
-def _least_reach(compared: Compared, level: float, side: int) -> float:
-    """The limit if units did not differ: by one more unit, and by the score interval of 0 and 1."""
-    weights, values, cells = compared.weights, compared.values, compared.cells
-    one_more = (math.fsum(values) + _extreme(weights, side)) / (len(values) + 1)
-    if not all(isinstance(count.k, int) for count in cells.values()):
-        return one_more
-    z, value, reaches = critical(level), 0.0, []
+def _of_means(values: Iterable[float], rule: str) -> Spread:
+    values = list(values)
+    return Spread(math.sqrt(variance(values) / len(values)), len(values) - 1, rule)
+
+
+def _crossed(pairs: list[Pair], values: list[float]) -> Spread | None:
+    """From the value of each pair; None where two-way residuals have no degree of freedom.
+
+    These number n - bulletins - wordings + 1 also where few blocks a bulletin split the layout
+    into parts: by simulation, that is nearer to the true standard error than one more a part.
+    """
+    groupings = [list(_rows_of(pairs, part).values()) for part in (BULLETIN, WORDING)]
+    n, units = len(values), [len(groups) for groups in groupings]
+    free = n - sum(units) + 1
+    if not n or free < 1:
+        return None
+    parts = [
+        variance([mean([values[i] for i in rows]) for rows in groups]) / len(groups)
+        for groups in groupings
+    ]
+    noise = math.fsum([e * e for e in _residuals(values, groupings)]) / (free * n)
+    total = max(math.fsum([*parts, -noise]), *parts)
+    se = _rounded(math.sqrt(total))
+    if not se:
+        return Spread(se, None, "crossed")
+    by_df = math.fsum([part**2 / (unit - 1) for part, unit in zip(parts, units, strict=True)])
+    return Spread(se, max(LEAST_DF, total**2 / by_df), "crossed")
+
+
+def _residuals(values: list[float], groupings: list[list[list[int]]]) -> list[float]:
+    """Least-squares residuals on both groupings: their means are subtracted in turn."""
+    left, moved = list(values), math.inf
+    while moved > CONVERGED:
+        moved = 0.0
+        for rows in (rows for groups in groupings for rows in groups):
+            centre = mean([left[i] for i in rows])
+            moved = max(moved, abs(centre))
+            for i in rows:
+                left[i] -= centre
+    return left
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+def _limit(
+    result: UnitContrast, weights: Weights, spread: Spread, side: int, over: str
+) -> tuple[float, str]:
+    """The lower (`side` -1) or upper (1) limit, and the rule that set it."""
+    reach, rule = spread.half(result.level), spread.rule
+    pooled = _score_reach(result, weights, side) if over == "units" else 0.0
+    if pooled > reach:
+        reach, rule = pooled, "pooled"
+    limit = result.value + side * reach
+    extreme = math.fsum([weight for weight in weights.values() if weight * side > 0])
+    return (extreme, "range") if side * (limit - extreme) > 0 else (_rounded(limit), rule)
+
+
+def _score_reach(result: UnitContrast, weights: Weights, side: int) -> float:
+    """How far a limit lies from the value if every decision were drawn by itself."""
+    z, squares = critical(result.level), []
     for cell, weight in weights.items():
-        k, n, _ = cells[cell]
-        value += weight * k / n
-        reaches.append(max(side * weight * (limit - k / n) for limit in wilson_limits(k, n, z)))
-    return side * max(side * one_more, side * value + math.hypot(*reaches))
+        k, n, _ = result.cells[cell]
+        limit = wilson_limits(k, n, z)[weight * side > 0]
+        squares.append((weight * (k / n - limit)) ** 2)
+    return math.sqrt(math.fsum(squares))
 
 
-def _extreme(weights: Weights, side: int) -> float:
-    """The smallest or the largest value that the contrast of one unit can have."""
-    return float(sum(weight for weight in weights.values() if weight * side > 0))
-
-
-def _bounds(counts: Tally, weights: Weights, level: float) -> Bounds:
-    ends, limits = [], []
-    for side in SIDES:
-        imputed = counted_against(counts, {c: -side * weight for c, weight in weights.items()})
-        compared = _compared(imputed, weights)
-        ends.append(_mean(compared.values))
-        limits.append(_limit(compared, level, side))
-    return Bounds(*ends, *limits)
-
-
-def _log_odds(compared: Compared, without: Mapping[Cell, Count]) -> float:
-    return math.fsum(
-        compared.weights[cell]
-        * math.log((k - without[cell].k + 0.5) / (n - without[cell].n - k + without[cell].k + 0.5))
-        for cell, (k, n, _) in compared.cells.items()
-    )
-
-
-# --- several tests -----------------------------------------------------------------------------
+# --- several tests -------------------------------------------------------------------------------
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjusted p-values in the given order (Holm 1979). None, no test, stays None, uncounted."""

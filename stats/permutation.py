@@ -1,5 +1,4 @@
-"""Tests by re-randomisation: permutation within blocks, and sign flips of paired differences with
-the interval that is their inversion.
+"""Tests by re-randomisation: permutation within blocks, and sign flips of paired differences.
 
 The distribution is computed wherever it has a closed form or few enough values; only what is left
 is sampled, and then p is (b + 1)/(m + 1) (Phipson & Smyth 2010). Sums are whole numbers on a
@@ -7,9 +6,9 @@ common grid, so a tie is a tie whatever the order of addition.
 """
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from operator import add
@@ -19,14 +18,9 @@ from typing import NamedTuple
 from .distributions import convolve, hypergeometric_pmf
 from .results import (
     ALTERNATIVES,
-    GRID,
-    Estimate,
     Permutation,
     check_choice,
-    check_level,
     check_resamples,
-    constant,
-    lattice,
     mean,
     numbers,
     on_grid,
@@ -35,8 +29,6 @@ from .results import (
 
 MOST_BITS = 1 << 25  # of one number that holds a whole distribution
 MOST_SUMS = 1 << 17  # of the signs of one half of the units
-MOST_FIELD_BITS = 1 << 22  # of all numbers that count subsets by size and sum
-MOST_SUBSETS = 1 << 12  # of one half of the units
 
 
 def sign_flip_test(
@@ -116,133 +108,6 @@ def _flipped_p(sizes: list[int], least: int, both: bool, resamples: int, rng: Ra
         totals = list(map(add, totals, map(table.__getitem__, rng.randbytes(resamples))))
     extreme = sum(total >= least or (both and -total >= least) for total in totals)
     return (extreme + 1) / (resamples + 1)
-
-
-def sign_flip_interval(
-    differences: Sequence[float],
-    level: float = 0.95,
-    resamples: int = 20_000,
-    rng: Random | int = 0,
-) -> Estimate:
-    """The means θ that the two-sided sign-flip test of d - θ does not reject, one d a unit.
-
-    Flipping the units of a subset leaves the sum of d - θ as large as it was exactly if the mean
-    of the subset is at most θ. So the limits are order statistics of the 2^n - 1 subset means
-    (Hartigan 1969), and exclude 0 exactly where the test's p is at most 1 - level. Exact where the
-    units share a unit of measurement, at any n, and otherwise up to 24 units (halves of 4,096
-    subsets); beyond that the means of `resamples` random subsets. No limits, and `why`, where no
-    mean can be excluded (fewer than six units at 95%) or none can be told apart.
-    """
-    values = numbers(differences, "differences")
-    check_level(level)
-    check_resamples(resamples)
-    if not values:
-        return Estimate(None, None, None, "no differences")
-    if too_few_to_flip(len(values), level):
-        why = f"sign flips of {len(values)} units exclude nothing at level {level:g}"
-        return Estimate(mean(values), None, None, why)
-    stream = stream_of(rng)
-    low, high = (flip_limit(values, side, level, resamples, stream) for side in (-1, 1))
-    if low == high:
-        return Estimate(mean(values), None, None, "every difference is the same")
-    return Estimate(mean(values), low, high)
-
-
-def too_few_to_flip(units: int, level: float) -> bool:
-    """Whether no choice of signs is rare enough: fewer than six units at 95%."""
-    return not _rank(level, 2 ** min(units, 64))
-
-
-def flip_limit(
-    values: Sequence[float],
-    side: int,
-    level: float,
-    resamples: int = 20_000,
-    rng: Random | int = 0,
-) -> float:
-    """The lower (`side` -1) or upper (1) limit, unchecked: infinite where nothing is excluded, the
-    value itself where all are the same."""
-    n = len(values)
-    if too_few_to_flip(n, level):
-        return side * math.inf
-    if constant(values):
-        return values[0]
-    turned = [-side * value for value in values]
-    whole, scale = lattice(turned) or (None, None)
-    if whole and (sum(whole) - n * min(whole)) * (n + 1) * n <= MOST_FIELD_BITS:
-        limit = _counted_mean(whole, _rank(level, 2**n)) / scale
-    elif 2 ** -(-n // 2) <= MOST_SUBSETS:
-        limit = _halved_mean(turned, _rank(level, 2**n))
-    else:
-        means = _drawn_means(turned, resamples, stream_of(rng))
-        limit = means[max(0, _rank(level, len(means) + 1) - 1)]
-    return -side * limit if abs(limit) > n / GRID * max(map(abs, values)) else 0.0
-
-
-def _rank(level: float, choices: int) -> int:
-    """Which of the subset means is the limit: the largest share of choices within the tail."""
-    return math.floor((1 - level) / 2 * choices * (1 + 1e-12))
-
-
-def _bisected(
-    counted_upto: Callable[[float], int], ends: tuple[float, float], rank: int, close: float
-) -> float:
-    """Where a count reaches `rank`, or at most `close` above."""
-    low, high = ends
-    while high - low > close:
-        middle = (low + high) / 2
-        low, high = (low, middle) if counted_upto(middle) >= rank else (middle, high)
-    return high
-
-
-def _counted_mean(whole: list[int], rank: int) -> float:
-    """The `rank`-th smallest mean of a subset of whole numbers.
-
-    Subsets are counted by size and sum, every number less the least one: field s of `ways[j]` holds
-    how many of j units add up to s. Fields have n + 1 bits and are added up as in
-    `_convolved_share`. Two means differ by 1/n² at least, so a close neighbour tells the mean.
-    """
-    n, base = len(whole), min(whole)
-    bits, ways = n + 1, [1] + [0] * n
-    for met, value in enumerate(whole, 1):
-        for size in range(met, 0, -1):
-            ways[size] += ways[size - 1] << (value - base) * bits
-
-    def counted_upto(theta: float) -> int:
-        fields = [(math.floor(theta * size) + 1) * bits for size in range(1, n + 1)]
-        tails = (way & (1 << field) - 1 for way, field in zip(ways[1:], fields, strict=True))
-        return sum(tail % ((1 << bits) - 1) for tail in tails)
-
-    close = 0.4 / n**2
-    near = _bisected(counted_upto, (-close, float(max(whole) - base)), rank, close)
-    return float(Fraction(near).limit_denominator(n) + base)
-
-
-def _halved_mean(values: list[float], rank: int) -> float:
-    """The `rank`-th smallest mean of a subset: the means up to some θ are counted, subsets of one
-    half of the units against those of the other."""
-    first, second = map(_subsets, (values[::2], values[1::2]))
-
-    def counted_upto(theta: float) -> int:
-        excesses = sorted([total - theta * size for size, total in second])
-        return sum(bisect_right(excesses, theta * size - total) for size, total in first)
-
-    ends = min(values), max(values)
-    # The empty subset counts too.
-    return _bisected(counted_upto, ends, rank + 1, 1e-15 * max(map(abs, ends)))
-
-
-def _subsets(values: list[float]) -> list[tuple[int, float]]:
-    """Size and sum of every subset."""
-    subsets = [(0, 0.0)]
-    for value in values:
-        subsets += [(size + 1, total + value) for size, total in subsets]
-    return subsets
-
-
-def _drawn_means(values: list[float], resamples: int, rng: Random) -> list[float]:
-    subsets = ([v for v in values if rng.random() < 0.5] for _ in range(resamples))
-    return sorted(mean(subset) for subset in subsets if subset)
 
 
 # --- permutation within blocks ---

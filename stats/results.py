@@ -34,15 +34,6 @@ class Share(NamedTuple):
     high: float | None
 
 
-class Contrast(NamedTuple):
-    value: float | None
-    low: float | None
-    high: float | None
-    df: float | None
-    p: float | None
-    why: str | None = None
-
-
 class Count(NamedTuple):
     """Of the outcomes of a cell: their sum, how many were read, how many were not."""
 
@@ -52,29 +43,28 @@ class Count(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """A contrast with what is missing counted against it (`low`) and for it (`high`), and the
-    outer limits of the two intervals."""
+    """The limits of an interval with what is missing set against it, on each side."""
 
     low: float | None
     high: float | None
-    lowest: float | None
-    highest: float | None
 
 
 class UnitContrast(NamedTuple):
-    """`differences` by unit; `against`: units whose difference has the other sign than the value;
-    `least`: the smallest value with one unit left out, and which; `incomplete`: units without an
-    outcome in one of the cells; `cells`: counts pooled over the units of `differences`."""
+    """`limit_by`: the rule that set the lower limit, "bulletins", "wordings", "crossed", "pooled"
+    or "range"; `units`: bulletins that hold every cell, and `wordings` that do; `cells`: counts
+    summed over these bulletins; `df` is None where nothing varies between crossed units."""
 
     value: float | None
     low: float | None
     high: float | None
-    p: float | None
-    differences: dict[Hashable, float]
-    against: list[Hashable]
-    least: float | None
-    without: Hashable | None
-    incomplete: list[Hashable]
+    se: float | None
+    df: float | None
+    level: float
+    limit_by: str | None
+    units: int
+    wordings: int
+    by_bulletin: dict[Hashable, float]
+    by_wording: dict[Hashable, float]
     cells: dict[Hashable, Count]
     bounds: Bounds
     why: str | None = None

@@ -21,6 +21,7 @@ def decision(cell=("high", "present", "low"), cooperates=1, agent="agent-01", se
         "domain": "cvd", "S": cell[0], "C": cell[1], "H": cell[2], "round": 1, "encounter": 1,
         "baseline": False, "agent": agent, "opponent": "agent-99", "policy": "r/r1/" + agent,
         "bulletin": "b1", "variant": "v1", "label_scheme": "L1",
+        "wording": 1 + int(more.get("bulletin", "b1")[1:]),
         "option_order": "cooperative-first", "option_first": "COORDINATE",
         "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[cooperates],
         "cooperates": cooperates, "first_taken": cooperates,
@@ -46,7 +47,7 @@ def config(population, toggles, agents=10, seed=42, **more):
     return usual | more
 
 
-def plan(out, population="superrational", name="confirmatory", **more):
+def plan(out, population="sim-correlation", name="confirmatory", **more):
     """A small plan on disk: the eight cvd cells and the two of hospital; its folder."""
     configs = [config(population, cell, **more) for cell in CELLS]
     if name == "confirmatory":

@@ -33,7 +33,7 @@ from common.rng import SeededRandom
 from common.verify import find_runs
 from common.wire import Reply
 
-TWO = "careful-rater,lenient-rater"
+TWO = "sim-careful-rater,sim-lenient-rater"
 BOOK = codebook(*codebook_texts().values())
 FORM = "\n".join(f"{name}: no" for name in FAMILIES)
 
@@ -142,7 +142,7 @@ def test_the_sample_takes_from_all_cells_alike_and_repeats():
 
 
 def test_policies_that_say_the_same_are_one_item(tmp_path):
-    folder = plan(tmp_path, "copycat", agents=3)
+    folder = plan(tmp_path, "sim-copycat", agents=3)
     every = list(policies_of(read_study(find_runs([str(folder)]))))
     assert len(every) == 30
     assert len(items_of(every)) == len({policy.text for policy in every}) < 20
@@ -153,7 +153,7 @@ def test_policies_that_say_the_same_are_one_item(tmp_path):
 def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, folder, tmp_path):
     done = adjudicate(cli, folder)
     assert done.returncode == 0, done.stderr
-    assert "SIMULATED" in done.stdout and "careful-rater: " in done.stdout
+    assert "SIMULATED" in done.stdout and "sim-careful-rater: " in done.stdout
     rows = [json.loads(line) for line in (folder / "adjudication/ratings.jsonl").open()]
     assert len(rows) == 2 * 40 and all(row["simulated"] for row in rows)
     manifest = json.loads((folder / "adjudication/manifest.json").read_text())
@@ -176,7 +176,7 @@ def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, fo
     assert found["acausal"]["pairs"][2]["n"] >= 35 and found["acausal"]["adjudicated"] is True
     assert found["benchmark_terms"]["adjudicated"] is not True  # nobody writes them
     for name in ("acausal-summary.md", "report.html"):
-        assert "careful-rater (SIMULATED)" in (folder / name).read_text()
+        assert "sim-careful-rater (SIMULATED)" in (folder / name).read_text()
 
 
 def test_one_run_alone_is_adjudicated_inside_it_and_verified_there(cli, folder):
@@ -213,7 +213,7 @@ def test_a_dry_run_asks_and_writes_nothing(cli, folder):
 def test_flags_of_rating_are_refused_where_nothing_is_rated(cli, folder, tmp_path):
     done = cli("analyze.py", folder, "--sample", "3")
     assert done.returncode == 2 and "means something only with --export-ratings" in done.stderr
-    cli("run_pilot.py", "--models", "coin", "--runs", "1", "--out", "p")
+    cli("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
     done = adjudicate(cli, tmp_path / "p")
     assert done.returncode == 2 and "pilots have no policies" in done.stderr
 
@@ -229,7 +229,7 @@ def test_one_rater_in_two_adjudications_is_told(cli, folder):
     adjudicate(cli, folder)
     adjudicate(cli, folder, "--run-id", "second")
     done = cli("analyze.py", folder)
-    assert done.returncode == 2 and "both hold ratings by careful-rater" in done.stderr
+    assert done.returncode == 2 and "both hold ratings by sim-careful-rater" in done.stderr
 
 
 def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder, tmp_path):
@@ -239,7 +239,7 @@ def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder,
     assert cli("analyze.py", folder, other).returncode == 0
     out = json.loads((tmp_path / "acausal-analysis.json").read_text())["markers"]
     assert [(own["rater"], own["elsewhere"]) for own in out["raters"]] == [
-        ("careful-rater", 0), ("lenient-rater", 0)]
+        ("sim-careful-rater", 0), ("sim-lenient-rater", 0)]
     run = folder / "cvd-S.high-C.present-H.low-s42"
     assert cli("analyze.py", run).returncode == 0  # four of the forty policies
     [own, _] = json.loads((run / "acausal-analysis.json").read_text())["markers"]["raters"]
@@ -277,7 +277,7 @@ def test_raters_on_a_server_and_simulated_ones_have_a_run_each(cli, double, fold
 @pytest.mark.parametrize("flags, bare", [
     ((), True), (("--models", TWO), True), (("--concurrency", "2"), True),
     (("--seed", "7"), False), (("--sample", "7"), False), (("--temperature", "0.5"), False),
-    (("--models", "lenient-rater,careful-rater"), False),
+    (("--models", "sim-lenient-rater,sim-careful-rater"), False),
     (("--base-url", "http://127.0.0.1:9/v1"), False)])
 def test_only_the_run_of_the_usual_settings_has_the_bare_name(folder, flags, bare):
     name = script.main([str(folder), "--dry-run", *flags]).facts["run_id"]
@@ -376,7 +376,7 @@ def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated
 
 @pytest.mark.parametrize("name", ADJUDICATORS)
 def test_a_simulated_rater_is_good_and_not_perfect_at_what_a_population_plants(name):
-    texts = [respondents.write("superrational", cell, random.Random(f"{cell}{n}"))
+    texts = [respondents.write("sim-correlation", cell, random.Random(f"{cell}{n}"))
              for cell in map(Condition._make, CELLS) for n in range(12)]
     items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
     right = []

@@ -12,25 +12,24 @@ import run_tournament
 SMALL = ("--provider", "simulated", "--agents", "3", "--rounds", "7", "--json")
 # respondent → plan, {gate: what is established of it}, tripwires, words of the verdict
 ALARMS = {
-    "superrational": ("study", {"labels": "undecided"} | dict.fromkeys((
+    "sim-correlation": ("study", {"labels": "undecided"} | dict.fromkeys((
         "first_encounter", "cross_domain", "ablation", "holdout", "effect_size"), "pass"), [],
-        "also where compliance pressure is low"),
-    "coin": ("confirmatory", {"first_encounter": "undecided", "effect_size": "fail"}, [],
-             "Not shown"),
-    "compliance": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
-    "compliance-cued": ("confirmatory", {}, [], "where compliance pressure is low not shown. "
-                        "Open: compliance"),
-    "reciprocal": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
-    "label-biased": ("confirmatory", {"labels": "fail"}, [], "Not shown"),
-    "position-biased": ("confirmatory", {}, ["position"], "Not shown"),
-    "tell-sensitive": ("study", {"ablation": "fail", "holdout": "pass"}, [], "Cue-responsive"),
-    "domain-bound": ("confirmatory", {"cross_domain": "undecided"}, [], "Cue-responsive"),
-    "overfit": ("study", {"holdout": "fail", "ablation": "pass"}, [], "Cue-responsive"),
-    "sloppy": ("confirmatory", {}, ["unreadable", "attrition"], "Not evaluable"),
-    "truncating": ("confirmatory", {}, ["unreadable", "truncation"], "Not evaluable"),
-    "always-coordinate": ("confirmatory", {"first_encounter": "fail"}, [],
-                          "Not evaluable: no room"),
-    "copycat": ("confirmatory", {}, ["overlap"], "Not shown"),
+        "responds to symmetry and the cue sentence, shown where compliance pressure is low"),
+    "sim-coin": ("confirmatory", {"first_encounter": "undecided", "effect_size": "fail"}, [],
+                 "Not shown"),
+    "sim-compliance": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
+    "sim-compliance-cued": ("confirmatory", {}, [], "not shown where compliance pressure is low"),
+    "sim-reciprocal": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
+    "sim-label": ("confirmatory", {"labels": "fail"}, [], "Not shown"),
+    "sim-position": ("confirmatory", {}, ["position"], "Not shown"),
+    "sim-tells": ("study", {"ablation": "undecided", "holdout": "pass"}, [], "Cue-responsive"),
+    "sim-domain": ("confirmatory", {"cross_domain": "undecided"}, [], "Cue-responsive"),
+    "sim-overfit": ("study", {"holdout": "fail", "ablation": "pass"}, [], "Cue-responsive"),
+    "sim-sloppy": ("confirmatory", {}, ["unreadable", "attrition"], "Not evaluable"),
+    "sim-truncating": ("confirmatory", {}, ["unreadable", "truncation"], "Not evaluable"),
+    "sim-always-coordinate": ("confirmatory", {"first_encounter": "fail"}, [],
+                              "Not evaluable: no room"),
+    "sim-copycat": ("confirmatory", {}, ["overlap"], "Not shown"),
 }
 
 

@@ -67,7 +67,7 @@ def test_mixed_kinds_of_runs_are_refused(copy):
 
 def test_figures_are_of_one_pilot_and_a_seed_has_at_most_nine_digits(cli, tmp_path):
     for seed in ("1", "2"):
-        cli("run_pilot.py", "--models", "coin", "--runs", "1", "--out", "p", "--seed", seed)
+        cli("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p", "--seed", seed)
     done = cli("analyze.py", "p", "--figures", "f")
     assert done.returncode == 2 and "2 pilots have figures of the same names" in done.stderr
     for seed, words in (("999999999", "pilots have no policies"), ("1000000000", "--seed")):

@@ -19,7 +19,7 @@ import pytest
 from conftest import ROOT, clean_environment, ended, run_in
 
 PILOT = "run_pilot.py"
-SMALL = ("--models", "coin", "--runs", "12", "--out", "o")
+SMALL = ("--models", "sim-coin", "--runs", "12", "--out", "o")
 HALF = 100_000  # bytes: more than the prompts of a run, less than its journal
 WRONG = ROOT / "tests" / "data" / "wrong-usage.txt"
 COMMANDS = re.findall(r"^\$ (.+)", WRONG.read_text("utf-8"), re.M)
@@ -84,7 +84,7 @@ def test_a_key_with_a_line_break_is_refused_and_not_shown(cli, tmp_path):
 @pytest.mark.parametrize("out", ["/proc/o", "/dev/null/o", "file/o"])
 def test_a_folder_that_cannot_be_made_is_named(cli, tmp_path, out):
     (tmp_path / "file").write_text("here")
-    one_line(cli(PILOT, "--models", "coin", "--out", out), 2, out, "--out")
+    one_line(cli(PILOT, "--models", "sim-coin", "--out", out), 2, out, "--out")
 
 
 def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_path):

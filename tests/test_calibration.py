@@ -1,12 +1,12 @@
-"""What is said of known respondents: rows as rendered prompts give them, claims by their limits.
+"""Respondents with a declared account: what they are by their own numbers, and what is counted.
 
-    python3 tests/test_calibration.py --write   # the committed files and README's table, derived
+    python3 tests/test_calibration.py --write   # the golden file, derived
 """
 
 import json
-import re
 import sys
 from pathlib import Path
+from statistics import NormalDist, fmean
 
 import pytest
 
@@ -14,203 +14,212 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import calibrate as c  # noqa: E402
-from cirrus.ask.populations import RIVALS, earned  # noqa: E402
-from cirrus.ask.respondents import respondent  # noqa: E402
+from cirrus.families import (  # noqa: E402
+    POPULATIONS,
+    power,
+    respondent,
+)
 from cirrus.reports import calibration  # noqa: E402
 from common import UsageError  # noqa: E402
-from common.artifacts import read_bytes, write_atomic  # noqa: E402
+from common.artifacts import json_file  # noqa: E402
+from common.rng import SeededRandom  # noqa: E402
+from common.verify import verify  # noqa: E402
 
-COMMITTED = ROOT / "results/examples/calibration"
-README = ROOT / "README.md"
-CALLED = re.compile(r"\| respondent \(SIMULATED\) \|.*?\n\n", re.S)
-SHOWN = ("coin", "label-biased", "length", "altruist", "reciprocal", "conformist", "additive",
-         "additive-logit", "intention-kind", "causal-influence", "updateless", "superrational")
-
-
-def held():
-    """(header, records) of the committed calibration."""
-    header, *records = map(json.loads, read_bytes(
-        COMMITTED / "replications.jsonl.gz").splitlines())
-    return header, records
+GOLDEN = ROOT / "tests/data/calibration-small.json"
+SMALL = ("--populations", "reasoner-3-97,team,coin-50-1-1-1,missing-flatters", "--reps", "2",
+         "--runs", "3", "--seed", "7")
+ACCOUNTS = {"nothing", "blind", "labels", "missing", "conditional", "adding_up", "open", "reasoner"}
+HASHES = ("prompts_sha256", "code_sha256")
 
 
-def called_table(out):
-    """README's table."""
-    lines = ["| respondent (SIMULATED) | what it does | earned | `cue-responsive` or lower | "
-             "`correlation-sensitive` |", "|---|---|---|---|---|"]
-    for name in SHOWN:
-        row = out["populations"][name]["mechanism"]
-        above = calibration.words_above(row)["k"]
-        n = row["replications"]
-        cells = (f"{k:,} of {n:,}" if k else "0" for k in (n - above, above))
-        lines.append(f"| `{name}` | {out['populations'][name]['what']} | {row['earned']} | "
-                     f"{' | '.join(cells)} |")
-    return "\n".join(lines) + "\n\n"
+def calibrated(folder, *flags):
+    """calibration.json of this command."""
+    assert c.main([*map(str, flags), "--out", str(folder)]).code == 0
+    return json.loads((folder / "calibration.json").read_text("utf-8"))
 
 
-# --- rows ---------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("design, asks", [
-    ("2x2", ("sloppy", "bulletins-1", "reciprocal")), ("2x2", ("refuses-to-defect", "L2-only")),
-    ("mechanism", ("one-wording-only", "true-40-at-50-sd1")), ("mechanism", ("truncating",))])
-def test_answers_are_those_that_rendered_prompts_give(design, asks):
-    models = {f"m{at}": name for at, name in enumerate(asks)}
-    study = c.Study(design, 2, 9, tuple(models))
-    by_id = {row["id"]: row for row in c.planted(study, models)}
-    rendered = c.asked(study, {model: respondent(name, 9) for model, name in models.items()})
-    assert len(by_id) == len(rendered) > 0
-    for row in rendered:
-        short = by_id[row["id"]] | {"text": row["text"]}
-        assert {key: row[key] for key in short} == short
+def small(folder):
+    out = calibrated(folder, *SMALL)
+    return {key: value for key, value in out.items() if key not in HASHES}
 
 
-# Some lie where a bound of the mechanism study's rule decides: missing decisions, what a lot takes.
-RECOUNTED = {"2x2": [("superrational", 3), ("bulletins-1", 19), ("pool-of-rivals", 7),
-                     ("missing-flatters", 1), ("deterministic", 0)],
-             "mechanism": [("additive", 2), ("true-40-at-50-sd1", 1), ("fifth-against", 0),
-                           ("lot-discount", 11), ("superrational", 0), ("label-biased", 1),
-                           ("missing-a-little", 4), ("always-preempt", 0)]}
+# --- what the respondents are -------------------------------------------------------------------
+
+def test_every_family_declares_an_account_and_has_one_centre():
+    families = {}
+    for member in POPULATIONS.values():
+        assert member.account in ACCOUNTS
+        families.setdefault(member.family, []).append(member.centre)
+    assert {family for family, centres in families.items() if sum(centres) != 1} == {"random sums"}
+    assert sum(member.family == "random sums" for member in POPULATIONS.values()) == 200
 
 
-def test_committed_records_are_counted_again_and_committed_files_follow_from_them():
-    header, records = held()
-    stored = {(one["population"], one["design"], one["rep"]): one for one in records}
-    for design, chosen in RECOUNTED.items():
-        for name, rep in chosen:
-            seed = c.seed_of(header["seed"], design, c.RUNS[design], rep)
-            work = c.Work(c.Study(design, c.RUNS[design], seed), rep, (name,), False, None)
-            assert c.replicate_all(work) == [stored[name, design, rep]]
-    for name, content in c.derived(header, records).items():
-        made = content if isinstance(content, bytes) else content.encode()
-        assert (COMMITTED / name).read_bytes() == made, f"python3 {Path(__file__).name} --write"
-    assert CALLED.search(README.read_text("utf-8"))[0] == called_table(c.table(header, records))
+def shares(name, studies):
+    """{cell: share of cooperation} in as many studies of one deal."""
+    trials, read = c.dealt(12, 5)
+    respond, cells = respondent(name), {}
+    for seed in range(studies):
+        rng = SeededRandom(seed, "respondent", name)
+        for at, trial in enumerate(trials):
+            cells.setdefault(trial.cell.name, []).append(
+                read(at, *respond(trial.request, rng))["cooperates"])
+    return {cell: fmean(values) for cell, values in cells.items()}
 
 
-def test_counts_are_the_same_on_any_number_of_processes_and_probes_stand_beside(cli, tmp_path):
-    flags = ("--populations", "superrational,coin", "--reps", 2, "--runs", 3, "--probes")
+# symmetry, cue, earlier, known, lever
+LEVELS = {"HP": (1, 1, 0, 0, 0), "LA": (0, 0, 0, 0, 0), "EP": (1, 1, 1, 0, 0),
+          "EL": (0, 0, 1, 0, 0), "KP": (1, 1, 0, 1, 0), "KL": (0, 0, 0, 1, 0),
+          "MN": (0, 0, 0, 0, 1), "ME": (0, 0, 1, 0, 1)}
+SD = (0.8 ** 2 + 0.4 ** 2 + 3 * 0.25 ** 2) ** 0.5     # of bulletin, cell and three sentences
+
+
+@pytest.mark.parametrize("name, base, weights", [
+    ("sum-threshold-even", -1, (0.9, 0.9, -0.8, -0.8, 1.8)),
+    ("sum-threshold-lever", -1, (0.8, 0.8, -1, 0.5, 2.5)),
+    ("sum-threshold-likeness", -1, (1.5, 1.5, -1, -1, 1))])
+def test_a_sum_answers_as_its_weights_say(name, base, weights):
+    # a threshold under normal noise: P(weights + noise > 0)
+    for cell, share in shares(name, 20).items():
+        x = base + sum(map(float.__mul__, map(float, weights), map(float, LEVELS[cell])))
+        assert share == pytest.approx(NormalDist().cdf(x / SD), abs=0.06), cell
+
+
+def test_no_sum_turns_the_order_of_likeness_and_lever_round():
+    for name in [f"random-sum-{number:03d}" for number in range(0, 200, 25)]:
+        cell = shares(name, 6)
+        now, earlier = cell["HP"] - cell["MN"], cell["EP"] - cell["ME"]
+        assert now * earlier > -0.002, name
+
+
+def test_a_reasoner_is_moved_by_likeness_only_where_the_counterpart_decides_now():
+    cell = shares("reasoner-3-97", 10)
+    assert cell["HP"] > 0.94
+    assert {name for name, share in cell.items() if share < 0.06} == {"LA", "EP", "EL", "KP", "KL"}
+    assert cell["MN"] == pytest.approx(0.5, abs=0.08) == cell["ME"]
+
+
+# --- what is counted ----------------------------------------------------------------------------
+
+def test_a_small_calibration_is_the_golden_one(tmp_path):
+    assert small(tmp_path) == json.loads(GOLDEN.read_text("utf-8"))
+
+
+def test_the_files_are_the_same_on_two_processes_and_follow_from_the_records(tmp_path):
+    flags = ("--populations", "team,hash", "--reps", 7, "--runs", 2)
     for jobs in (1, 2):
-        done = cli("calibrate.py", *flags, "--jobs", jobs, "--out", f"jobs{jobs}")
-        assert done.returncode == 0, done.stderr
-    for path in (tmp_path / "jobs1").iterdir():
-        assert path.read_bytes() == (tmp_path / "jobs2" / path.name).read_bytes()
-    out = json.loads((tmp_path / "jobs1/calibration.json").read_text("utf-8"))
-    beliefs = {name: row["mechanism"]["probes"]["beliefs"]
-               for name, row in out["populations"].items()}
-    assert beliefs["superrational"] > .5 > .1 > beliefs["coin"] and out["replications"] == 8
-    assert "influence denied" in (tmp_path / "jobs1/calibration.md").read_text("utf-8")
+        calibrated(tmp_path / str(jobs), *flags, "--jobs", jobs)
+    for path in (tmp_path / "1").iterdir():
+        assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
+    [verdict] = verify(tmp_path / "1", [calibration.content])
+    assert not verdict.problems and verdict.instrument == "calibration"
+    page = tmp_path / "1" / "calibration.json"
+    page.write_text(page.read_text("utf-8").replace('"team"', '"taem"'), "utf-8")
+    [verdict] = verify(tmp_path / "1", [calibration.content])
+    assert "calibration.json" in str(verdict.problems)
 
 
-# --- a user's own respondents ------------------------------------------------------------------
+def test_a_mechanism_study_is_judged_as_the_analysis_judges_it():
+    study = c.config_of(3, 11)
+    trials, read = c.dealt(3, 11)
+    rng, respond = SeededRandom(3, "respondent", "missing-flatters"), respondent("missing-flatters")
+    rows = [read(at, *respond(trial.request, rng)) for at, trial in enumerate(trials)]
+    out = c.analyse(rows, {"config": study, "provider": "simulated"})
+    record = c.studied(respond, SeededRandom(3, "respondent", "missing-flatters"), study,
+                       c.Work(0, 3, range(1), (), False, None))
+    part = out["mechanism"]["by_model"]["m1"]
+    assert record["word"] == part["verdict"]["word"]
+    assert record["excluded"] == [name for name, one in part["accounts"].items()
+                                  if one["excluded"]]
 
-def test_the_example_of_the_docs_is_called_what_it_is(cli, tmp_path):
-    page = (ROOT / "docs/howto.md").read_text("utf-8")
-    (tmp_path / "mine.py").write_text(page.split("```python\n")[1].split("```")[0], "utf-8")
-    done = cli("calibrate.py", "--rivals", "mine.py", "--reps", 1)
-    assert done.returncode == 0, done.stderr
-    out = json.loads((tmp_path / "results/calibration/calibration.json").read_text("utf-8"))
-    assert out["populations"].keys() == {"flatterer", "long-texts"}
-    row = out["populations"]["flatterer"]
-    assert row["2x2"]["words"]["cue-responsive"] == row["mechanism"]["words"]["cue-responsive"] == 1
-    assert row["mechanism"]["earned"] is None and row["mechanism"]["covered"]["n"] == 0
+
+def test_probes_are_described(tmp_path):
+    out = calibrated(tmp_path, "--populations", "reasoner-3-97", "--reps", 1, "--runs", 2,
+                     "--probes")
+    asked = out["populations"]["reasoner-3-97"]["probes"]
+    # It expects its own decision of a counterpart that decides now.
+    assert asked["beliefs/joint"]["HP"] - asked["beliefs/other"]["HP"] > 0.4
+    assert asked["payoffs"]["HP"] > 0.9
 
 
-@pytest.mark.parametrize("text, said", [
-    ("RESPONDENTS = {'one': lambda request, rng: 1 / 0}", "ZeroDivisionError"),
-    ("RESPONDENTS = {'one': lambda request, rng: 3}", "answered 3"),
-    ("RESPONDENTS = {'one': lambda request, rng: ('x', 'odd')}", "finish_reason"),
-    ("RESPONDENTS = {'coin': lambda request, rng: 'x'}", "choose another"),
+def test_power_is_that_of_the_methods():
+    # METHODS: 3 → 97 at 12 blocks 89% or more; 40 → 60 no study
+    assert power(0.4, 0.6, 20, 12, samples=5)["correlation-sensitive"] == 0
+    assert power(0.03, 0.97, 20, 3, samples=10)["decider-sensitive"] >= 0.8
+
+
+# --- limits ---------------------------------------------------------------------------------------
+# Wilson's limits by hand: 36 of 1,000 gives 2.61 to 4.94%, 37 to 5.06%;
+# 64 gives 5.04%, 63 gives 4.95%; 867 gives 84.46 to 88.66%, 873 gives 85.10%.
+
+RIVAL = {"family": "obedience", "account": "blind"}
+HIT = {"word": "not shown", "excluded": ["blind"]}
+TOP = {"word": "correlation-sensitive", "excluded": []}
+
+
+@pytest.mark.parametrize("name, respondent, runs, hit, at, hits, state", [
+    ("obedience", RIVAL, 12, HIT, 0, 36, "met"), ("obedience", RIVAL, 12, HIT, 0, 37, "open"),
+    ("obedience", RIVAL, 12, HIT, 0, 63, "open"), ("obedience", RIVAL, 12, HIT, 0, 64, "missed"),
+    ("obedience", RIVAL, 6, TOP, 1, 19, "met"), ("obedience", RIVAL, 6, TOP, 1, 42, "missed"),
+    ("skewed-5", {"family": "skewed units", "account": "nothing"}, 12,
+     {"word": "not shown", "excluded": ["nothing"]}, 0, 65, "met"),
+    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 873, "met"),
+    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 867, "open"),
+    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 800, "missed"),
+    ("coin", {"family": "coins", "account": "nothing"}, 0, {"positive": 2}, 0, 36, "met")])
+def test_a_limit_is_met_or_missed_where_the_whole_interval_says_so(
+        name, respondent, runs, hit, at, hits, state):
+    usual = {"word": "not shown", "excluded": [], "positive": 0}
+    rows = [usual | (hit if number < hits else {}) for number in range(1000)]
+    assert [*calibration.limits(name, respondent, runs, rows)][at]["state"] == state
+
+
+# --- a user's own respondents ---------------------------------------------------------------------
+
+RIVALS = """
+import re
+def first(request, rng):
+    return "Decision: " + re.search(r"Decision: .(.+?)[|]", request.user)[1], "stop"
+RESPONDENTS = {"first": first, "raises": lambda request, rng: 1 / 0,
+               "number": lambda request, rng: 3, "odd": lambda request, rng: ("x", "odd"),
+               "strange": first}
+ACCOUNTS = {"first": "labels", "strange": "magic"}
+"""
+
+
+def test_a_rival_that_fails_is_named_and_the_others_are_counted(tmp_path):
+    (tmp_path / "mine.py").write_text(RIVALS)
+    out = calibrated(tmp_path / "out", "--rivals", tmp_path / "mine.py", "--reps", 2, "--runs", 2)
+    assert out["populations"].keys() == {"first"}
+    assert out["populations"]["first"]["account"] == "labels"
+    assert out["populations"]["first"]["words"]["not shown"] == 2
+    assert out["populations"]["first"]["excluded"]["labels"] == 0
+    for name, why in (("raises", "ZeroDivisionError: division by zero"), ("number", "answered 3"),
+                      ("odd", "finish_reason"), ("strange", "declares 'magic'")):
+        assert why in out["faults"][name] and "\n" not in out["faults"][name]
+
+
+@pytest.mark.parametrize("text, why", [
+    ("RESPONDENTS = {'team': lambda request, rng: 'x'}", "the project's own"),
+    ("RESPONDENTS = {'mine': lambda request, rng: 1 / 0}", "mine: ZeroDivisionError"),
     ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound"),
-    ("open('nowhere')", "FileNotFound"), (None, "mine.py: no such file; give one of Python")])
-def test_a_fault_of_the_file_is_one_line(cli, tmp_path, text, said):
+    (None, "no such file")])
+def test_a_file_without_a_respondent_that_answers_is_a_usage_error(tmp_path, text, why):
     if text is not None:
         (tmp_path / "mine.py").write_text(text)
-    done = cli("calibrate.py", "--rivals", "mine.py", "--reps", 1)
-    assert done.returncode == 2 and said in done.stderr
-    assert len([line for line in done.stderr.splitlines() if line.startswith("error")]) == 1
-    assert "Traceback" not in done.stderr
+    with pytest.raises(UsageError, match=why):
+        c.main(["--rivals", str(tmp_path / "mine.py"), "--reps", "1", "--runs", "2", "--out",
+                str(tmp_path / "out")])
 
 
-@pytest.mark.parametrize("flags, said", [
+@pytest.mark.parametrize("flags, why", [
     (("--reps", "0"), "--reps"), (("--jobs", "0"), "--jobs"), (("--runs", "1"), "--runs"),
     (("--seed", "-1"), "--seed"), (("--populations", "coins"), "coins")])
-def test_bad_input_is_a_usage_error(flags, said):
-    with pytest.raises(UsageError, match=said):
+def test_bad_input_is_a_usage_error(flags, why):
+    with pytest.raises(UsageError, match=why):
         c.main(flags)
 
 
-# --- what is earned, and what is claimed -------------------------------------------------------
-
-@pytest.mark.parametrize("name, pilot_word, mechanism_word, lacks", [
-    ("superrational", "cue-responsive", "correlation-sensitive", ""),
-    ("true-10-at-80-sd1", "cue-responsive", "correlation-sensitive", ""),
-    ("updateless", "cue-responsive", "correlation-sensitive", ""),
-    ("coin", "not shown", "not shown", "HP-LA HP-LP HP-RV HP-UN interaction log-odds labels"),
-    ("conformist", "cue-responsive", "cue-responsive", "HP-LP HP-UN interaction log-odds"),
-    ("additive", "cue-responsive", "cue-responsive", "interaction log-odds scale"),
-    ("additive-logit", "cue-responsive", "cue-responsive", "log-odds scale"),
-    ("lot-discount", "cue-responsive", "cue-responsive", "scale"),
-    ("word-only", "cue-responsive", "cue-responsive", "labels"),
-    ("missing-damps", "cue-responsive", "cue-responsive", "missing"),
-    ("reversed", "not shown", "not shown",
-     "HP-LA HP-LP HP-RV HP-UN interaction log-odds labels"),
-    ("one-against", "cue-responsive", "correlation-sensitive", ""),
-    ("pool-of-rivals", "cue-responsive", "cue-responsive", "HP-UN interaction log-odds")])
-def test_the_word_that_a_population_deserves(name, pilot_word, mechanism_word, lacks):
-    assert earned(name, "2x2").word == pilot_word
-    assert earned(name, "mechanism")[:2] == (mechanism_word, tuple(lacks.split()))
-
-
-def test_what_is_true_of_a_population_follows_from_its_rule():
-    # −0.8 + 1.0 + 0.8 + 1.2 against −0.8
-    assert earned("superrational", "2x2").primary == pytest.approx(0.90025 - 0.31003, abs=1e-5)
-    assert earned("one-against", "2x2").primary == pytest.approx(
-        earned("superrational", "2x2").primary / 2)
-    assert {name for name in RIVALS if not earned(name, "mechanism").lacks} == {
-        "causal-influence", "few-bulletins", "hofstadter", "intention-kind", "misreader",
-        "one-wording-only", "updateless"}
-
-
-CORRELATION = "correlation-sensitive, "
-FALSE = {"word": "cue-responsive"}
-HIGH = {"word": "correlation-sensitive"}
-
-
-# population, design, claim, what a record has in the first k of n, {(k, n): met}. Wilson's limits
-# for k of n, by prop.test(correct = FALSE) of R, lie on either side of the claim's limit.
-@pytest.mark.parametrize("name, design, claim, has, cases", [
-    ("coin", "2x2", "cue-responsive, which is not earned: upper limit at most 5%", FALSE,
-     {(0, 100): True, (3, 100): None, (12, 100): False, (24, 1000): True, (66, 1000): False,
-      (0, 19): None}),
-    ("coin", "2x2", "any positive sentence, where there is nothing: upper limit at most 8%",
-     {"positive": 1}, {(1, 100): True, (6, 100): None, (20, 100): False}),
-    ("bulletins-1", "2x2", "the test over bulletins rejects: upper limit at most 8%",
-     {"rejects": True}, {(1, 100): True, (6, 100): None, (20, 100): False}),
-    ("coin", "2x2", "the 95% interval of HP − LA covers it: lower limit at least 93%",
-     {"covers": True}, {(100, 100): True, (95, 100): None, (80, 100): False}),
-    ("conformist", "2x2", "a word above cue-responsive: upper limit at most 5%", HIGH,
-     {(0, 100): True, (12, 100): False}),
-    ("word-only", "mechanism", f"{CORRELATION}lacking 1 of what it needs: upper limit at most 5%",
-     HIGH, {(24, 1000): True, (40, 1000): None, (66, 1000): False}),
-    ("additive", "mechanism", f"{CORRELATION}lacking 2 or more of what it needs: upper limit at "
-     "most 3%", HIGH, {(10, 1000): True, (24, 1000): None, (66, 1000): False}),
-    ("true-40-at-50", "mechanism", f"{CORRELATION}of a true effect of 40 points: lower limit at "
-     "least 85%", HIGH, {(95, 100): True, (85, 100): None, (70, 100): False}),
-    ("true-30-at-30-sd1", "mechanism", f"{CORRELATION}of a true effect of 30 points: lower limit "
-     "at least 55%", HIGH, {(70, 100): True, (60, 100): None, (40, 100): False})])
-def test_a_claim_is_met_where_the_interval_says_so(name, design, claim, has, cases):
-    usual = {"population": name, "word": "not shown", "positive": 0, "covers": False,
-             "rejects": False}
-    for (k, n), met in cases.items():
-        row = calibration.counted(
-            name, design, [usual | (has if at < k else {}) for at in range(n)])
-        found = {one["what"]: one for one in calibration.claims(name, design, row, True)}
-        assert found[claim]["met"] is met, (k, n)
-        assert (found[claim]["figure"]["k"], found[claim]["figure"]["n"]) == (k, n)
-
-
 if __name__ == "__main__" and "--write" in sys.argv:
-    kept = held()
-    for file, made in c.derived(*kept).items():
-        write_atomic(COMMITTED / file, made)
-    README.write_text(CALLED.sub(lambda _: called_table(c.table(*kept)),
-                                 README.read_text("utf-8")), "utf-8")
+    import tempfile
+    with tempfile.TemporaryDirectory() as made:
+        GOLDEN.write_bytes(json_file(small(Path(made))))

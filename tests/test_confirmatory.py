@@ -1,14 +1,15 @@
 """Every figure of the committed confirmatory study, derived once more from its rows.
 
 Nothing of the project's analysis is used for what is expected: cells, bulletins, all choices of
-signs, all subsets and both score intervals are gone through by hand.
+signs, Student's t and the score intervals are gone through by hand. Each of the eight bulletins has
+a wording of its own, so the interval over bulletins is that over wordings too.
 """
 
 import json
 import math
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from statistics import NormalDist, fmean, stdev
 
@@ -21,15 +22,18 @@ from common.verify import find_runs
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "examples" / "confirmatory"
 OUT = json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8"))
-ESTABLISHED, SPECIFIED = OUT["established"], OUT["primary"]
+ESTABLISHED, SPECIFIED = OUT["established"], OUT["as_specified"]
 HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
 EACH = ("high", "low")
-T = {5: 2.5705818356363146, 7: 2.364624251592784}   # 97.5% quantiles of Student's t, by its df
+# SciPy: t.ppf((1 + level) / 2, df)
+T = {(.95, 5): 2.570581835636314, (.95, 7): 2.364624251592784, (.9, 7): 1.8945786050613054,
+     (1 - .05 / 3, 7): 3.1275522742463706, (1 - .05 / 4, 7): 3.3352949398170826}
 CONTRASTS = {
-    "primary": {HP: 1, LA: -1}, "S": {HP: .5, HA: .5, LP: -.5, LA: -.5},
-    "C": {HP: .5, LP: .5, HA: -.5, LA: -.5}, "S_at_C_present": {HP: 1, LP: -1},
-    "S_at_C_absent": {HA: 1, LA: -1}, "C_at_S_high": {HP: 1, HA: -1},
-    "C_at_S_low": {LP: 1, LA: -1}, "SxC": {HP: 1, HA: -1, LP: -1, LA: 1}}
+    "HP-LA": {HP: 1, LA: -1}, "S": {HP: .5, HA: .5, LP: -.5, LA: -.5},
+    "C": {HP: .5, LP: .5, HA: -.5, LA: -.5}, "HP-LP": {HP: 1, LP: -1},
+    "HA-LA": {HA: 1, LA: -1}, "HP-HA": {HP: 1, HA: -1},
+    "LP-LA": {LP: 1, LA: -1}, "SxC": {HP: 1, HA: -1, LP: -1, LA: 1}}
+WORDS = {"HP": HP, "HA": HA, "LP": LP, "LA": LA}
 
 
 def approx(value):
@@ -47,7 +51,8 @@ def read():
                 for anon in game["pair"]:
                     act = game["decision"][anon]
                     yield {**data["toggles"], "domain": data["domain"], "round": data["round"],
-                           "bulletin": data["bulletin"], "scheme": game["label_scheme"],
+                           "bulletin": data["bulletin"], "wording": data["wording"],
+                           "scheme": game["label_scheme"],
                            "order": game["order"], "agent": data["agents"][anon]["id"],
                            "y": None if act is None else int(act in ("COORDINATE", "SHARE"))}
 
@@ -63,6 +68,8 @@ def test_the_study_is_whole():
     assert Counter((r["S"], r["C"], r["H"]) for r in CVD) == dict.fromkeys(
         [(*cell, h) for cell in (HP, HA, LP, LA) for h in EACH], 240)
     assert OUT["registration"]["kind"] != "confirmatory" and OUT["simulated"]
+    assert len({(row["bulletin"], row["wording"]) for row in CVD}) == len(
+        {row["wording"] for row in CVD}) == 8
     statuses = {policy["policy_status"] for path in FOLDER.glob("*/strategies_r*.json")
                 for policy in json.loads(path.read_text("utf-8"))}
     assert not statuses & {"refused", "truncated", "empty", "blocked"}
@@ -105,27 +112,22 @@ def wilson(k, n, z):
 
 
 def limits(rows, weights, cell, level=0.95, fill=0):
-    """The union: subset means, one more unit at the extreme, score interval of the pooled counts,
+    """Student's t over bulletins, and no narrower than the score limits of the pooled counts,
     inside what is possible."""
-    each, pooled = list(differences(rows, weights, cell, fill).values()), grouped(rows, cell)
-    n, z = len(each), NormalDist().inv_cdf((1 + level) / 2)
-    means = sorted(sum(some) / size for size in range(1, n + 1)
-                   for some in combinations(each, size))
-    rank = math.floor((1 - level) / 2 * 2 ** n + 1e-9)
+    by_bulletin = differences(rows, weights, cell, fill)
+    each = list(map(float, by_bulletin.values()))
+    n, value, z = len(each), fmean(each), NormalDist().inv_cdf((1 + level) / 2)
+    half, pooled = T[level, n - 1] * stdev(each) / math.sqrt(n), grouped(rows, cell)
     out = []
     for side in (-1, 1):
-        extreme = sum(w for w in weights.values() if w * side > 0)
-        reach = value = 0.0
+        reach = 0.0
         for name, w in weights.items():
             ys = [int(w * fill > 0) if y is None and fill else y for y in pooled[name]
                   if y is not None or fill]
-            p = sum(ys) / len(ys)
-            ends = wilson(sum(ys), len(ys), z)
-            value += float(w) * p
-            reach += max(side * float(w) * (end - p) for end in ends) ** 2
-        ends = [side * float(means[rank - 1] if side < 0 else means[-rank]) if rank else math.inf,
-                side * float((sum(each) + extreme) / (n + 1)), side * value + math.sqrt(reach)]
-        out.append(side * min(side * float(extreme), max(ends)))
+            end = wilson(sum(ys), len(ys), z)[w * side > 0]
+            reach += (float(w) * (end - sum(ys) / len(ys))) ** 2
+        most = float(sum(w for w in weights.values() if w * side > 0))
+        out.append(side * min(side * most, side * value + max(half, math.sqrt(reach))))
     return out
 
 
@@ -153,8 +155,7 @@ def cell(row):
 
 WEIGHTS = {name: over_h(cells) for name, cells in CONTRASTS.items()} | {
     "H": {(*c, h): Fraction(sign, 4) for c in (HP, HA, LP, LA)
-          for h, sign in (("high", 1), ("low", -1))},
-    **{f"H_{h}": over_h(CONTRASTS["primary"], [h]) for h in EACH}}
+          for h, sign in (("high", 1), ("low", -1))}}
 
 
 def check(found, rows, weights, cell=cell, level=0.95):
@@ -163,54 +164,53 @@ def check(found, rows, weights, cell=cell, level=0.95):
     value = sum(each) / len(each)
     assert found["value"] == approx(float(value)) and found["units"] == len(each)
     assert [found["low"], found["high"]] == approx(limits(rows, weights, cell, level))
-    assert found["against"] == sum(d * value < 0 for d in each)
-    assert found["least"] == approx(float((sum(each) - max(each)) / (len(each) - 1)))
-    for side, end, limit in ((-1, "low", "lowest"), (1, "high", "highest")):
-        worst = list(differences(rows, weights, cell, side).values())
-        assert found["bounds"][end] == approx(float(sum(worst) / len(worst)))
-        assert found["bounds"][limit] == approx(
-            limits(rows, weights, cell, level, side)[side > 0])
+    for side, end in ((-1, "low"), (1, "high")):
+        assert found["bounds"][end] == approx(limits(rows, weights, cell, level, side)[side > 0])
+    assert found["by_bulletin"] == approx({name: float(d) for name, d in by_bulletin.items()})
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_each_contrast_over_bulletins(name):
-    found = ESTABLISHED["effects"][name]
-    check(found, CVD, WEIGHTS[name])
-    assert found["p"] == approx(float(flipped_p(list(differences(
-        CVD, WEIGHTS[name], cell).values()))))
+    check(ESTABLISHED["contrasts"][name], CVD, WEIGHTS[name])
 
 
 def test_no_contrast_is_left_out():
-    assert ESTABLISHED["effects"].keys() == WEIGHTS.keys()
+    assert ESTABLISHED["contrasts"].keys() == WEIGHTS.keys()
 
 
-def test_the_secondary_tests_are_adjusted_together():
-    p = {name: float(flipped_p(list(differences(CVD, WEIGHTS[name], cell).values())))
-         for name in ("S", "C", "SxC", "H")}
-    assert {name: ESTABLISHED["effects"][name]["p_holm"] for name in p} == approx(holm(p))
+@pytest.mark.parametrize("h", EACH)
+def test_the_effect_at_each_level_of_h(h):
+    check(ESTABLISHED["by_H"][h]["HP-LA"], CVD, over_h(CONTRASTS["HP-LA"], [h]))
 
 
-@pytest.mark.parametrize("kind, factor", [("schemes", "scheme"), ("orders", "order")])
-def test_the_effect_under_each_label_and_place(kind, factor):
-    for level, found in ESTABLISHED["labels"][kind].items():
-        check(found, [row for row in CVD if row[factor] == level], WEIGHTS["primary"])
-
-
-def pair_weights(a, b):
-    return {(level, *c): sign * w for level, sign in ((a, 1), (b, -1))
-            for c, w in WEIGHTS["primary"].items()}
+def test_the_effect_under_each_label_and_place():
+    """Mean over the bulletins that hold the combination."""
+    found = ESTABLISHED["labels"]["combinations"]
+    assert len(found) == 6
+    for name, values in found.items():
+        each = differences([row for row in CVD if f"{row['scheme']} {row['order']}" == name],
+                           WEIGHTS["HP-LA"], cell).values()
+        assert values["HP-LA"] == approx(float(sum(each) / len(each)))
 
 
 def test_differences_of_the_effect_between_labels():
-    for pair, found in ESTABLISHED["labels"]["differences"].items():
-        check(found, CVD, pair_weights(*pair.split("−")), lambda row: (row["scheme"], *cell(row)))
+    """Inside bulletins; .05 shared over three pairs of schemes and one of orders."""
+    for name, found in ESTABLISHED["labels"]["differences"].items():
+        a, b = name.removeprefix("HP-LA ").split("−")
+        factor = "order" if "first" in a else "scheme"
+        sides = [differences([row for row in CVD if row[factor] == level], WEIGHTS["HP-LA"], cell)
+                 for level in (a, b)]
+        each = [float(sides[0][unit] - sides[1][unit]) for unit in sides[0] if unit in sides[1]]
+        half = T[1 - .05 / 4, len(each) - 1] * stdev(each) / math.sqrt(len(each))
+        assert [found[key] for key in ("value", "low", "high")] == approx(
+            [fmean(each), fmean(each) - half, fmean(each) + half])
 
 
 def test_the_effect_of_the_model_and_of_each_round():
-    check(ESTABLISHED["by_model"]["superrational"], CVD, WEIGHTS["primary"])
+    check(ESTABLISHED["by_model"]["sim-correlation"]["contrasts"]["HP-LA"], CVD, WEIGHTS["HP-LA"])
     for number, found in ESTABLISHED["by_round"].items():
         [value] = differences([row for row in CVD if row["round"] == int(number)],
-                              WEIGHTS["primary"], cell).values()
+                              WEIGHTS["HP-LA"], cell).values()
         assert (found["value"], found["units"]) == (approx(float(value)), 1)
 
 
@@ -218,10 +218,10 @@ HOSPITAL = [row for row in ROWS if row["domain"] == "hospital"]
 
 
 @pytest.mark.parametrize("part, rows, weights", [
-    ("main", CVD, WEIGHTS["primary"]),
-    ("hospital", HOSPITAL, over_h(CONTRASTS["primary"], ["low"]))])
+    ("main", CVD, WEIGHTS["HP-LA"]),
+    ("hospital", HOSPITAL, over_h(CONTRASTS["HP-LA"], ["low"]))])
 def test_the_parts_of_the_study(part, rows, weights):
-    check(OUT["parts"][part]["effect"], rows, weights)
+    check(OUT["parts"][part]["HP-LA"], rows, weights)
 
 
 # --- as specified: round 1, agents -------------------------------------------------------------
@@ -235,24 +235,17 @@ def agent_values(weights, fill=None):
 
 
 @pytest.mark.parametrize("found, weights", [
-    (SPECIFIED["design"], WEIGHTS["primary"]),
-    *((SPECIFIED["at_h"][h], WEIGHTS[f"H_{h}"]) for h in EACH),
-    *((OUT["secondary"][name], WEIGHTS[name]) for name in ("S", "C", "SxC", "H"))])
+    (SPECIFIED["design"], WEIGHTS["HP-LA"]),
+    *((SPECIFIED["secondary"][name], WEIGHTS[name]) for name in ("S", "C", "SxC", "H"))])
 def test_each_contrast_over_agents(found, weights):
     each = agent_values(weights)
-    value, half = float(sum(each) / 6), T[5] * stdev(map(float, each)) / math.sqrt(6)
-    most = float(sum(w for w in weights.values() if w > 0))
     assert (found["value"], found["units"], found["p"]) == (
-        approx(value), 6, approx(float(flipped_p(each))))
-    if half:
-        assert [found["low"], found["high"]] == approx(
-            [max(-most, value - half), min(most, value + half)])
-        assert found["sd"] == approx(stdev(map(float, each)))
+        approx(float(sum(each) / 6)), 6, approx(float(flipped_p(each))))
 
 
 def test_the_secondary_tests_over_agents_are_adjusted_together():
     p = {name: float(flipped_p(agent_values(WEIGHTS[name]))) for name in ("S", "C", "SxC", "H")}
-    assert {name: OUT["secondary"][name]["p_holm"] for name in p} == approx(holm(p))
+    assert {name: SPECIFIED["secondary"][name]["p_holm"] for name in p} == approx(holm(p))
 
 
 def test_missing_decisions_filled_in_each_way():
@@ -261,46 +254,42 @@ def test_missing_decisions_filled_in_each_way():
     for name, fill in fills.items():
         by_agent = defaultdict(lambda: defaultdict(list))
         for row in ROUND_1:
-            weight = WEIGHTS["primary"].get(cell(row), 0)
+            weight = WEIGHTS["HP-LA"].get(cell(row), 0)
             by_agent[row["agent"]][cell(row)].append(
                 fill(weight) if row["y"] is None else row["y"])
-        each = [sum(w * sum(ys[c]) / len(ys[c]) for c, w in WEIGHTS["primary"].items())
+        each = [sum(w * sum(ys[c]) / len(ys[c]) for c, w in WEIGHTS["HP-LA"].items())
                 for ys in by_agent.values()]
         assert SPECIFIED["bounds"][name] == approx(float(sum(each) / 6))
 
 
-def test_cliffs_delta_leaves_out_one_agent_at_a_time():
-    def delta(rows):
-        high, low = ([r["y"] for r in rows if (r["S"], r["C"]) == c and r["y"] is not None]
-                     for c in (HP, LA))
-        return fmean((x > y) - (x < y) for x in high for y in low)
-    agents = sorted({row["agent"] for row in ROUND_1})
-    value = delta(ROUND_1)
-    pseudo = [6 * value - 5 * delta([r for r in ROUND_1 if r["agent"] != a]) for a in agents]
-    half = T[5] * stdev(pseudo) / math.sqrt(6)
+def test_cliffs_delta_is_of_all_pairs_and_its_interval_of_agents():
+    high, low = ([r["y"] for r in ROUND_1 if (r["S"], r["C"]) == c and r["y"] is not None]
+                 for c in (HP, LA))
+    value = fmean((x > y) - (x < y) for x in high for y in low)
+    each = list(map(float, agent_values(WEIGHTS["HP-LA"])))
+    half = T[.95, 5] * stdev(each) / math.sqrt(6)
     found = SPECIFIED["delta"]
-    assert [found["value"], found["low"], found["high"]] == approx(
-        [value, value - half, value + half])
+    assert found["value"] == approx(value)
+    assert found["low"] <= fmean(each) - half + 1e-9 and found["high"] >= value
 
 
 def test_the_endpoint_is_met_where_both_tests_say_so():
     primary = SPECIFIED["model"]["with_policy"]["primary"]
-    by_design = flipped_p(agent_values(WEIGHTS["primary"])) < 0.05
+    by_design = flipped_p(agent_values(WEIGHTS["HP-LA"])) < 0.05
     assert SPECIFIED["met"] == (by_design and primary["p"] < 0.05 and primary["estimate"] > 0)
 
 
 # --- cells, courses ----------------------------------------------------------------------------
 
-@pytest.mark.parametrize("part, rows", [("main", ROUND_1), ("hospital", [
-    row for row in HOSPITAL if row["round"] == 1])])
-def test_the_cells_of_round_1(part, rows):
-    held = grouped(rows, cell)
-    assert {(c["S"], c["C"], c["H"]) for c in OUT["parts"][part]["cells"]} == held.keys()
-    for found in OUT["parts"][part]["cells"]:
-        ys = [y for y in held[found["S"], found["C"], found["H"]] if y is not None]
-        assert (found["k"], found["n"], found["missing"]) == (sum(ys), len(ys), 30 - len(ys))
-        assert [found["low"], found["high"]] == approx(list(wilson(
-            sum(ys), len(ys), NormalDist().inv_cdf(0.975))))
+@pytest.mark.parametrize("found, rows", [
+    (ESTABLISHED["cells"], CVD), (OUT["parts"]["hospital"]["cells"], HOSPITAL),
+    *((ESTABLISHED["by_H"][h]["cells"], [row for row in CVD if row["H"] == h]) for h in EACH)])
+def test_the_cells_of_all_first_encounters(found, rows):
+    held = grouped(rows, lambda row: (row["S"], row["C"]))
+    for name, levels in WORDS.items():
+        ys = held.get(levels, [])
+        assert [found[name][key] for key in ("k", "n", "missing")] == [
+            sum(filter(None, ys)), len(ys) - ys.count(None), ys.count(None)]
 
 
 def test_the_course_of_cooperation():
@@ -317,28 +306,8 @@ def test_the_course_of_cooperation():
 GATES = {gate["gate"]: gate for gate in OUT["gates"]}
 
 
-def exact(k, n, level):
-    """Clopper and Pearson's limits of a cell whose answers are all alike."""
-    tail = ((1 - level) / 2) ** (1 / n)
-    return (tail, 1.0) if k == n else (0.0, 1 - tail)
-
-
-def bounded(weights, key, level):
-    """Subset means, and both kinds of limits of the pooled cells."""
-    each, pooled = list(differences(CVD, weights, key).values()), grouped(CVD, key)
-    n, z, value = len(each), NormalDist().inv_cdf((1 + level) / 2), float(sum(each) / len(each))
-    means = sorted(sum(s) / size for size in range(1, n + 1) for s in combinations(each, size))
-    rank, out = math.floor((1 - level) / 2 * 2 ** n + 1e-9), []
-    for side in (-1, 1):
-        reach = 0.0
-        for name, w in weights.items():
-            ys = [y for y in pooled[name] if y is not None]
-            ends = (exact(sum(ys), len(ys), level) if sum(ys) in (0, len(ys))
-                    else wilson(sum(ys), len(ys), z))
-            reach += (float(w) * (ends[w * side > 0] - sum(ys) / len(ys))) ** 2
-        flip = float(means[rank - 1] if side < 0 else means[-rank])
-        out.append(side * max(side * flip, side * value + math.sqrt(reach)))
-    return [value, *out]
+def pair_weights(a, b, weights):
+    return {(level, *c): sign * w for level, sign in ((a, 1), (b, -1)) for c, w in weights.items()}
 
 
 def test_the_label_gate():
@@ -346,38 +315,29 @@ def test_the_label_gate():
     rates = {s: share([r["y"] for r in ROUND_1 if r["scheme"] == s]) for s in ("L1", "L2", "L3")}
     assert numbers["rates"] == approx({s: float(rate) for s, rate in rates.items()})
     assert numbers["largest"] == approx(float(max(rates.values()) - min(rates.values())))
+    every = over_h(dict.fromkeys((HP, HA, LP, LA), Fraction(1, 4)))
     inside = []
-    for pair, found in numbers["pairs"].items():
-        a, b = pair.split("−")
-        weights = {(s, *c, h): Fraction(sign, 8) for s, sign in ((a, 1), (b, -1))
-                   for c in (HP, HA, LP, LA) for h in EACH}
-        value, low, high = bounded(weights, lambda r: (r["scheme"], *cell(r)), 0.9)
-        _, least, most = bounded(weights, lambda r: (r["scheme"], *cell(r)), 1 - 0.1 / 3)
-        assert [found[key] for key in ("value", "low", "high", "least", "most")] == approx(
-            [value, low, high, least, most])
-        inside.append(max(-low, high) < 0.02)
-    for pair, found in numbers["effects"].items():
-        factor, shared = ("order", 1) if "first" in pair else ("scheme", 3)
-        weights = pair_weights(*pair.split("−"))
-        key = lambda r, factor=factor: (r[factor], *cell(r))  # noqa: E731
-        assert [found[k] for k in ("value", "low", "high")] == approx(bounded(weights, key, 0.9))
-        assert [found[k] for k in ("least", "most")] == approx(
-            bounded(weights, key, 1 - 0.1 / shared)[1:])
-        inside.append(max(-found["low"], found["high"]) < 0.10)
+    for kind, weights, margin in (("pairs", every, .02), ("effects", WEIGHTS["HP-LA"], .1)):
+        for name, found in numbers[kind].items():
+            factor = "order" if "first" in name else "scheme"
+            signed = pair_weights(*name.split("−"), weights)
+            key = lambda r, factor=factor: (r[factor], *cell(r))  # noqa: E731
+            assert [found["low"], found["high"], found["least"], found["most"]] == approx([
+                *limits(CVD, signed, key, .9), *limits(CVD, signed, key, 1 - .05 / 3)])
+            inside.append(max(-found["low"], found["high"]) < margin)
     assert (GATES["labels"]["established"]["verdict"] == "pass") == all(inside)
     assert GATES["labels"]["as_specified"]["verdict"] == (
         "pass" if numbers["largest"] <= 0.02 else "fail")
 
 
 @pytest.mark.parametrize("gate, rows, weights, least", [
-    ("first_encounter", CVD, WEIGHTS["primary"], 0), ("effect_size", CVD, WEIGHTS["primary"], .2),
-    ("cross_domain", HOSPITAL, over_h(CONTRASTS["primary"], ["low"]), 0)])
+    ("first_encounter", CVD, WEIGHTS["HP-LA"], 0), ("effect_size", CVD, WEIGHTS["HP-LA"], .2),
+    ("cross_domain", HOSPITAL, over_h(CONTRASTS["HP-LA"], ["low"]), 0)])
 def test_a_gate_passes_where_the_worst_lower_limit_lies_above(gate, rows, weights, least):
     lowest = min(limits(rows, weights, cell)[0], limits(rows, weights, cell, fill=-1)[0])
     assert (GATES[gate]["established"]["verdict"] == "pass") == (lowest > least)
     low, high = limits(rows, weights, cell)
-    scale, digits = (1, 2) if gate == "effect_size" else (100, 1)
-    assert f"({scale * low:+.{digits}f} to {scale * high:+.{digits}f})" in (
+    assert f"({100 * low:+.1f} to {100 * high:+.1f}), 8 bulletins" in (
         GATES[gate]["established"]["figure"])
 
 
@@ -390,20 +350,16 @@ def test_gates_without_runs_are_not_evaluable():
 # --- the word ----------------------------------------------------------------------------------
 
 def test_the_word_and_its_sentence():
-    primary = ESTABLISHED["effects"]["primary"]
-    assert primary["low"] > 0 and primary["bounds"]["lowest"] > 0 and primary["units"] >= 6
-    low, high = limits(CVD, WEIGHTS["primary"], cell)
-    each = list(differences(CVD, WEIGHTS["primary"], cell).values())
+    low, high = limits(CVD, WEIGHTS["HP-LA"], cell)
+    each = differences(CVD, WEIGHTS["HP-LA"], cell).values()
     assert OUT["verdict"]["word"] == "cue-responsive"
-    assert (f"differs by {100 * float(sum(each) / 8):+.1f} points, 95% interval {100 * low:+.1f} to"
-            f" {100 * high:+.1f} over 8 bulletins") in OUT["verdict"]["sentence"]
-    certain = {name: limits(CVD, WEIGHTS[name], cell, fill=-1)[0] > 0
-               for name in ("S_at_C_present", "C_at_S_high", "H_low")}
-    assert all(certain.values()) and "; to symmetry and to the cue sentence, also where " in (
-        OUT["verdict"]["sentence"])
-    assert OUT["verdict"]["open"] == ["the length or tone of the notice",
-                                      "conformity, norms or desirability",
-                                      "reactions that merely add up"]
+    assert (f"symmetry and cue add {100 * float(sum(each) / 8):+.1f} points ({100 * low:+.1f} to "
+            f"{100 * high:+.1f})") in OUT["verdict"]["sentence"]
+    certain = [limits(CVD, weights, cell, fill=-1)[0] > 0 for weights in (
+        WEIGHTS["HP-LP"], WEIGHTS["HP-HA"], over_h(CONTRASTS["HP-LA"], ["low"]))]
+    assert all(certain) and OUT["verdict"]["sentence"].endswith(
+        "It responds to symmetry and the cue sentence, shown where compliance pressure is low.")
+    assert {"blind", "conditional", "adding_up"} <= set(OUT["verdict"]["open"])
 
 
 def test_the_analysis_gives_these_figures_again(monkeypatch):

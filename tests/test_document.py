@@ -30,16 +30,19 @@ from show.document import (
     terminal,
 )
 from show.figures import Estimate
-from show.plots import Dots, Intervals, Lines, Point, Stack
+from show.plots import Dots, Intervals, Lines, Point
 
 EVIL = "<img src=x onerror=alert(1)> ](x) `a` \x1b[31m\u202e =1+1 | & % $ \\ \ud800"
 HALF = Point("half", 0.5, 0.25, 0.75, "5/10")
 NOTHING = Point("gone", None)
 FIGURES = [
     Dots("Dots", {"all": [HALF, NOTHING]}),
-    Intervals("Intervals", [Point("up", 0.2, -0.1, 0.5, "open", "undecided", True), NOTHING]),
+    Intervals("Intervals", {"": [Point("up", 0.2, -0.1, 0.5, "open", "undecided", True), NOTHING],
+                            "of units": [Point("up", 0.2, units=[0.1, 0.3, 0.3], ticks=[0.2])]}),
     Lines("Lines", ("low", "high"), {"desk": {"cue": [HALF, NOTHING]}, "lot": {"cue": [HALF] * 2}}),
-    Stack("Stack", {"m": {"yes": 3, "no": 1}, "none": {}}, {"yes": "cooperate", "no": "defect"})]
+    Lines("Curve", ("0", "4", "6"), {"m": {"neither": [HALF] * 3}}, places=(0, 4, 6),
+          levels={"m": Point("both", 0.5, 0.4, 0.6)}, crossings={"m": Point("", 4, 0, 6)},
+          axes=("raised by", "share"))]
 ROWS = [["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), Tag("met", "yes")],
         ["second", Estimate("–"), [Tag("not met", "no"), "why"]]]
 
@@ -109,9 +112,10 @@ def evil():
     return report(
         title=EVIL, question=EVIL, answer=EVIL, foot=Foot("1", {EVIL: EVIL}, EVIL),
         figure=Plot(Dots(EVIL, {EVIL: [point]}), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
-        sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(Intervals(EVIL, [point])), Plot(
-            Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}})), Plot(Stack(EVIL, {EVIL: {EVIL: 3}}, {
-                EVIL: "none"})), Fold(EVIL, [Verbatim(EVIL, (2, 9))], [EVIL])])],
+        sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(
+            Intervals(EVIL, {EVIL: [point]})), Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}},
+                                                          axes=(EVIL, EVIL))),
+            Fold(EVIL, [Verbatim(EVIL, (2, 9))], [EVIL])])],
         texts=Texts(EVIL, EVIL, [Fold(EVIL, [Verbatim(EVIL)], [EVIL])], {EVIL: [EVIL]}))
 
 
@@ -146,7 +150,7 @@ def test_a_drawing_that_stands_alone_is_xml_with_its_styles_and_its_numbers_in_w
     found = {part.tag.split("}")[1]: part for part in root}
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and float(root.get("height")) > 20
     assert found["title"].text == figure.title and "var(" not in found["style"].text
-    assert re.search(r"50%|\+20|3 yes", found["desc"].text)
+    assert re.search(r"50%|\+20", found["desc"].text)
     used = {name for part in root.iter() for name in (part.get("class") or "").split()}
     assert all(f".{name}" in found["style"].text for name in used - {"num", "d1"})
 
@@ -165,8 +169,8 @@ def test_no_words_leave_the_drawing_and_the_same_data_give_the_same_bytes(figure
     (FIGURES[0], f"half  {'█' * 10}{'▒' * 10}{'─' * 10}{'·' * 10}  50%  (25 to 75)  5/10\n"
                  f"gone  {'·' * 40}  no data"),
     (FIGURES[1], f"up    {'·' * 5}─────┼─────────●{'─' * 14}{'·' * 5}  +20 (−10 to +50)  open\n"
-                 f"gone  {'·' * 10}│{'·' * 29}  no data"),
-    (FIGURES[3], "m: 3 yes, 1 no\nnone: 0 yes, 0 no")])
+                 f"gone  {'·' * 10}│{'·' * 29}  no data\n\n"
+                 f"of units\nup    {'·' * 10}│{'·' * 9}●{'·' * 19}  +20")])
 def test_a_drawing_in_characters(figure, said):
     assert plots.text(figure) == said
 
@@ -174,6 +178,31 @@ def test_a_drawing_in_characters(figure, said):
 def test_panels_in_characters_leave_out_what_is_not_there():
     assert [line.split("  ")[0] for line in plots.text(FIGURES[2]).splitlines()] == [
         "desk", "low · cue", "", "lot", "low · cue", "high · cue"]
+
+
+def drawn(figure, kind, **attributes):
+    root = ElementTree.fromstring(plots.svg(figure))
+    return [part for part in root.iter(kind) if attributes.items() <= part.attrib.items()]
+
+
+def test_units_and_ticks_of_a_row_stand_where_their_values_do():
+    [mark] = drawn(FIGURES[1], "circle", **{"class": "c-estimate"})
+    [tick] = drawn(FIGURES[1], "line", **{"class": "bar s-none faint"})
+    low, *high = (float(dot.get("cx")) for dot in drawn(
+        FIGURES[1], "circle", **{"class": "f-none faint"}))
+    assert float(tick.get("x1")) == float(mark.get("cx")) == pytest.approx(
+        (low + high[0]) / 2, abs=.1) and high == [high[0]] * 2
+
+
+def test_columns_on_a_scale_and_a_crossing_stand_at_their_values_on_the_level():
+    zero, four, six = (float(dot.get("cx")) for dot in drawn(
+        FIGURES[3], "circle", **{"class": "c-present"})[:3])
+    assert (four - zero) / (six - zero) == pytest.approx(4 / 6, abs=.01)
+    [crossing] = drawn(FIGURES[3], "circle", **{"class": "c-estimate"})
+    [level] = drawn(FIGURES[3], "line", **{"class": "stroke d2 s-estimate"})
+    assert float(crossing.get("cx")) == four and crossing.get("cy") == level.get("y1")
+    [band] = drawn(FIGURES[3], "rect")
+    assert float(band.get("height")) == pytest.approx(.2 * 160)
 
 
 def test_small_text_bars():

@@ -264,7 +264,7 @@ def test_a_call_that_a_kill_lost_is_charged_once_and_a_torn_note_passed_over(tmp
     assert begun().lost == 0 and not (tmp_path / "inflight.jsonl").exists()
 
 
-PILOT = "run_pilot.py", "--models", "coin", "--runs", "2", "--out", "o"
+PILOT = "run_pilot.py", "--models", "sim-coin", "--runs", "2", "--out", "o"
 
 
 def test_a_finished_journal_is_packed_and_is_read_again_where_a_file_is_gone(cli, tmp_path):

@@ -12,7 +12,7 @@ from conftest import ROOT, clean_environment, ended, run_in
 
 from common import cli as scripts
 
-PILOT = ("run_pilot.py", "--models", "coin", "--runs", "1", "--out", "p")
+PILOT = ("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
 TOURNAMENT = ("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "t")
 URRP = ("urrp_run.py", "--models", "open", "--pilot", "--trials", "1", "--out", "u")
 TRIALS = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
@@ -53,7 +53,7 @@ def here(made, tmp_path):
     ((*PILOT, "--dry-run"), "calls", 4),
     ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),   # two policies, three encounters
     ((*URRP, "--dry-run"), "calls", 23),
-    (("calibrate.py", "--reps", "3", "--populations", "coin", "--runs", "2"),
+    (("calibrate.py", "--reps", "3", "--populations", "coin-50-0-0-0", "--runs", "2"),
      "replications", 6)])
 def test_a_command_that_calls_models_says_one_object(cli, command, key, value):
     assert said(cli(*command, "--json"))[key] == value

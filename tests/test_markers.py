@@ -52,9 +52,9 @@ def written(population, n=12):
 
 
 @pytest.mark.parametrize("population, family, bank, where", [
-    ("superrational", "acausal", respondents.ACAUSAL, lambda c: c.S == "high" and c.C == "present"),
-    ("compliance", "compliance", respondents.COMPLIANCE, lambda c: c.H == "high"),
-    ("reciprocal", "reciprocity", respondents.RECIPROCITY, lambda c: True)])
+    ("sim-correlation", "acausal", respondents.ACAUSAL, lambda c: c[:2] == ("high", "present")),
+    ("sim-compliance", "compliance", respondents.COMPLIANCE, lambda c: c.H == "high"),
+    ("sim-reciprocal", "reciprocity", respondents.RECIPROCITY, lambda c: True)])
 def test_what_a_population_writes_is_found_where_it_writes_it(population, family, bank, where):
     planted = [(cell, text) for cell, text in written(population)
                if any(sentence in text for sentence in bank)]
@@ -199,7 +199,7 @@ def test_superrational_populations_show_their_marker_in_one_cell_only(tmp_path):
             "rows": 0, "left_out": {}, "as_specified": none, "with_policy": none}):
         out = analyse(study)
     for cell, own in out["markers"]["cells"].items():
-        assert own["acausal"]["share"] >= 0.5 if "S.high-C.present" in cell else (
+        assert own["acausal"]["share"] >= 0.5 if "symmetry + cue" in cell else (
             own["acausal"]["share"] <= 0.1)
     assert out["markers"]["validity"]["acausal"]["p"] > 0.01
     assert "Unadjudicated: for description only" in markdown(reports.document(out))

@@ -16,8 +16,10 @@ import pytest
 from conftest import ended
 from study_rows import plan
 from test_document import evil
+from test_oneshot_pages import DESIGNS, study
 
 import analyze
+from cirrus.reports import pilot
 from common import VERSION
 from show import html
 from show.listing import entries, index
@@ -25,7 +27,7 @@ from show.listing import entries, index
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "results/examples"
 WIDTHS, SCHEMES = (390, 1280), ("light", "dark")
-PAGES = ("pilot", "pilot, four respondents", "tournament", "urrp", "urrp, three models",
+PAGES = (*DESIGNS, "pilot", "pilot, four respondents", "tournament", "urrp", "urrp, three models",
          "calibration", "iterated PD", "index", "no runs", "hostile")
 
 
@@ -34,12 +36,16 @@ def pages(browser, tmp_path_factory):
     """{name: path}; the committed ones are what the code makes now, as other tests show."""
     made = tmp_path_factory.mktemp("pages")
     for flags in (("calibrate.py", "--reps", 1, "--runs", 2, "--populations",
-                   "superrational,coin", "--out", "calibration"),
+                   "obedience,coin-50-0-0-0", "--out", "calibration"),
                   ("run_pilot.py", "--out", "pilot", "--run-id", "four"),
                   ("urrp_run.py", "--pilot", "--trials", 2, "--out", "urrp", "--output", "t.jsonl"),
                   ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html")):
         assert ended(made, *flags).returncode == 0
-    return {"pilot": EXAMPLES / "pilot-smollm2/report.html",
+    for design in DESIGNS:
+        (made / f"{design}.html").write_text(
+            pilot.files(*study(design), {})["report.html"], encoding="utf-8")
+    return {**{design: made / f"{design}.html" for design in DESIGNS},
+            "pilot": EXAMPLES / "pilot-smollm2/report.html",
             "pilot, four respondents": made / "pilot/four/report.html",
             "tournament": tournament(made), "urrp": EXAMPLES / "urrp-smollm2/report.html",
             "urrp, three models": made / "urrp.html",
@@ -156,7 +162,7 @@ def test_it_fits_is_legible_and_quiet(opened, name, width, scheme):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-@pytest.mark.parametrize("name", ["pilot", "pilot, four respondents", "tournament"])
+@pytest.mark.parametrize("name", [*DESIGNS, "pilot, four respondents", "tournament"])
 def test_the_answer_and_the_whole_figure_stand_above_the_fold(opened, name, width, height):
     tab = opened(name, width, folds=False)
     answer, figure = (tab.locator(part).bounding_box() for part in (".answer", ".first svg"))
@@ -212,8 +218,8 @@ def test_the_skip_link_shows_itself_and_leads_past_the_contents(opened):
 def test_the_filter_finds_trials_by_model_and_words(opened):
     tab = opened("pilot, four respondents", folds=False)
     shown = tab.locator("#texts details:visible")
-    tab.select_option("select[aria-label=model]", "coin")
-    assert shown.count() == 40 and all("coin" in words for words in shown.all_inner_texts())
+    tab.select_option("select[aria-label=model]", "sim-coin")
+    assert shown.count() == 40 and all("sim-coin" in words for words in shown.all_inner_texts())
     tab.fill("input[type=search]", "no such words anywhere")
     assert shown.count() == 0
 

@@ -6,116 +6,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
-from itertools import pairwise
 
 import pytest
 from conftest import ROOT, clean_environment, pythons, run_in
-from domains import DOMAINS
 from tournaments import derived, started, wait_for
 
-from cirrus.ask.pilot import design
-from cirrus.ask.prompts import sentences
 from common.artifacts import read_bytes
 from common.journal import entries
 
 PILOT = "run_pilot.py"
 KEY = "sk-or-v1-0123456789abcdef"
 NOWHERE = "http://127.0.0.1:9/api/v1"
-CONFIG = json.loads((ROOT / "config/pilot.config.json").read_text())
-MODELS = ["m/one", "m/two", "m/three", "m/four"]
 DERIVED = {"trials.jsonl.gz", "trials.csv", "pilot-analysis.json", "pilot-summary.md",
            "report.html"}
 
 
-def dealt(seed=42, runs=10, models=MODELS):
-    return design(DOMAINS["cvd"], CONFIG | {"seed": seed, "runs": runs}, models)
-
-
 def rows(folder):
     return [json.loads(line) for line in read_bytes(folder / "trials.jsonl.gz").splitlines()]
-
-
-# --- the design --------------------------------------------------------------------------------
-
-def test_ten_runs_of_four_models_in_four_cells_are_160_trials():
-    blocks = dealt()
-    assert Counter(len(block) for block in blocks) == {4: 40}
-    cells = Counter((t.model, t.cell.S, t.cell.C) for block in blocks for t in block)
-    assert len(cells) == 16 and set(cells.values()) == {10}
-
-
-def shown(block):
-    """(bulletin, variant) of a block."""
-    return block[0].stimulus.bulletin.id, block[0].stimulus.variant.id
-
-
-def test_the_cells_of_a_block_differ_in_the_sentences_of_the_cues_only():
-    for block in dealt():
-        shared = set()
-        for trial in block:
-            text = trial.request.user
-            said = sentences(DOMAINS["cvd"], trial.stimulus)
-            assert said["entry"] in text and (trial.cell.C == "present") == bool(said["coupling"])
-            for cue in (said["symmetry"], said["coupling"]):
-                assert cue in text
-                text = text.replace(cue, "", 1)
-            shared.add((" ".join(text.split()), trial.block.name, *shown(block),
-                        trial.prompt.options, trial.request.system, trial.request.max_out,
-                        trial.request.temperature, trial.stimulus.condition.H))
-        assert len(shared) == 1 and len({t.cell for t in block}) == 4
-
-
-def test_a_bulletin_has_one_wording_for_all_models_and_ten_bulletins_have_ten():
-    blocks = [block[0].stimulus for block in dealt(runs=20)]
-    pairs = {(one.bulletin.id, one.wording) for one in blocks}
-    assert len(pairs) == len(dict(pairs)) == len({wording for _, wording in pairs}) == 10
-    assert {one.entry for one in blocks} == {"now"}
-    assert pairs != {(one[0].stimulus.bulletin.id, one[0].stimulus.wording)
-                     for one in dealt(runs=20, seed=43)}
-
-
-@pytest.mark.parametrize("runs", [3, 6, 10, 20])
-def test_schemes_and_orders_are_balanced_within_each_model(runs):
-    for model in MODELS:
-        blocks = [block[0] for block in dealt(runs=runs) if block[0].model == model]
-        for counts, kinds in ((Counter(t.block.scheme for t in blocks), 3),
-                              (Counter(t.block.order for t in blocks), 2)):
-            assert max(counts.values()) - (min(counts.values()) if len(counts) == kinds else 0) <= 1
-
-
-def test_every_bulletin_comes_once_in_ten_runs_and_the_same_run_for_every_model():
-    by_run = {}
-    for block in dealt():
-        by_run.setdefault(block[0].block.run, set()).add(shown(block))
-    assert all(len(pairs) == 1 for pairs in by_run.values())
-    assert len({bulletin for pairs in by_run.values() for bulletin, _ in pairs}) == 10
-
-
-def test_past_ten_runs_the_bulletins_come_with_other_variants():
-    assert len({shown(block) for block in dealt(runs=20)}) == 20
-
-
-def test_calls_are_shuffled_over_models_and_cells():
-    blocks = dealt()
-    same_model = sum(a[0].model == b[0].model for a, b in pairwise(blocks))
-    assert same_model < 20  # 39 neighbours; about 9 by chance, 36 unshuffled
-    assert len({tuple(t.cell for t in block) for block in blocks}) > 10
-
-
-def test_each_trial_has_a_sampler_seed_of_its_own():
-    seeds = [t.request.seed for block in dealt() for t in block]
-    assert len(set(seeds)) == len(seeds)
-
-
-def test_a_design_is_a_function_of_its_seed():
-    assert dealt(1) == dealt(1) and dealt(1) != dealt(2)
-
-
-def test_a_model_s_deal_does_not_depend_on_the_other_models():
-    alone = {t.id: t for block in dealt(models=["m/two"]) for t in block}
-    among = {t.id: t for block in dealt() for t in block if t.model == "m/two"}
-    assert alone == among
 
 
 # --- the command, without a key ----------------------------------------------------------------

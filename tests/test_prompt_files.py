@@ -202,6 +202,6 @@ def test_a_fault_in_one_s_own_prompts_is_one_line_before_anything_is_asked(
 def test_a_fault_in_the_words_of_the_probes_is_one_line_too(cli, prompts, tmp_path, old, new):
     edit(prompts / "probes.json", old, new)
     done = cli("run_pilot.py", "--design", "mechanism", "--bulletins", "2", "--runs", "1",
-               "--models", "coin", "--probes", "payoffs", "--prompts", prompts, "--out", "o")
+               "--models", "sim-coin", "--probes", "payoffs", "--prompts", prompts, "--out", "o")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "probes.json: " in done.stderr and not (tmp_path / "o").exists()

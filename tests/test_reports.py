@@ -1,18 +1,14 @@
 """What reports say of an analysis: the committed ones, and small ones line by line."""
 
 import json
-import re
 
 import pytest
 from conftest import ROOT
 from study_rows import decision
-from test_pilot_figures import analysed, row, rows
 from test_study import run
 
-from cirrus.judge.effects import HP, LA, NAMES
 from cirrus.judge.rows import Study, read_study
 from cirrus.reports import pilot, study
-from common.artifacts import canonical_json
 from common.verify import find_runs
 from show.document import Tag, markdown
 
@@ -35,95 +31,6 @@ def test_the_committed_page_of_a_tournament_says_what_its_analysis_holds():
     folder = EXAMPLES / "confirmatory"
     made = study.files(OUT, read_study(find_runs([str(folder)])))["acausal-summary.md"]
     assert made == (folder / "acausal-summary.md").read_text("utf-8")
-
-
-# --- a small pilot -----------------------------------------------------------------------------
-
-def page(*more, provider="simulated", **config):
-    out = analysed([*rows(), *more], tells="standard", **config)
-    out |= {"simulated": provider == "simulated"}
-    return markdown(pilot.document(json.loads(canonical_json(out)), {"design": "d" * 64}))
-
-
-def test_a_pilot_s_page_says_its_figures():
-    """By hand in test_pilot_figures.py."""
-    said = page()
-    assert re.search(r"^symmetry low · cue absent .* 0%  \(0 to 26\)  0/11$", said, re.M)
-    assert re.search(r"^S high · C present .* 91%  \(\d+ to 100\)  10/11$", said, re.M)
-    for line in (
-            "| cell | ok | unreadable |", "| S.high-C.present | 11 | 2 |",
-            "| S.low-C.absent | 11 | 1 |", "m: 22 cooperative, 24 other act, 3 no decision",
-            "- Missing decisions filled in: all cooperative +83.3 points, none cooperative +80.6 "
-            "points; worst cases +72.2 points to +91.7 points for the primary difference.",
-            "- Cooperation by label scheme: L1 12/23, L2 10/23.",
-            "- The option that stands first was taken in 24 of 46 decisions: 52% (38 to 66).",
-            "### m primary difference +91.7 points", "- Cost of the answers: $24.50."):
-        assert line in said.splitlines()
-    assert "49 one-shot decisions of 1 respondent on 6 bulletins" in said
-    assert "design dddddddddddd ·" in said
-
-
-@pytest.mark.parametrize("more, provider, words, there", [
-    ([], "simulated", "SIMULATED: no model was asked", True), ([], "http://x", "SIMULATED", False),
-    ([], "http://x", "49 one-shot decisions of 1 model on 6 bulletins", True),
-    ([], "http://x", "INCOMPLETE", False), ([], "http://x", "was served by", False),
-    ([row(HP, 0, 0, None, status="not_run", text="")], "http://x",
-     "INCOMPLETE: 1 of 50 trials have no answer yet.", True),
-    ([row(HP, 0, 0, 1, served_model="m-0", provider="p")], "http://x",
-     "m was served by 2 models (m-0, m-1): they are not told apart here.", True),
-    ([row(HP, 0, 0, 1, provider="p")], "http://x", "was served by", False),
-    ([row(HP, 0, 0, 1, provider=name) for name in "pq"], "http://x",
-     "m was served by 2 providers (p, q)", True),
-    ([row(HP, 0, 0, 1, provider=name) for name in ("a\n# b", "<img>")], "http://x",
-     "m was served by 2 providers (&lt;img>, a # b)", True)])
-def test_a_pilot_s_page_names_what_stands_against_it(more, provider, words, there):
-    assert (words in page(*more, provider=provider)) is there
-
-
-def trial(cell, run, model="m", decision="COORDINATE", text="x", **more):
-    y = {"COORDINATE": 1, "PREEMPT": 0}.get(decision)
-    return row(cell, run, 0, y, model=model, decision=decision, text=text, run=run, **{
-        "id": f"{model}/{run}", "status": "ok" if decision else "refused"} | more)
-
-
-def test_every_trial_is_a_fold_by_model_run_and_cell_with_prompt_and_answer():
-    listed = [trial(LA, 1, "b"), trial(HP, 2, "a", None), trial(LA, 1, "a", "PREEMPT"),
-              trial(HP, 1, "a")]
-    texts = pilot.texts(listed, {"a/2": ("Be brief.", "Decide.")})
-    assert [fold.keys for fold in texts.folds] == [
-        ["b", NAMES[LA], "COORDINATE"], ["a", NAMES[HP], "COORDINATE"],
-        ["a", NAMES[LA], "PREEMPT"], ["a", NAMES[HP], "refused"]]
-    assert texts.choices == {"model": ["b", "a"], "cell": [NAMES[HP], NAMES[LA]],
-                             "outcome": ["COORDINATE", "PREEMPT", "refused"]}
-    assert [fold.title[0] for fold in texts.folds] == [
-        ("COORDINATE", "cooperate"), ("COORDINATE", "cooperate"), ("PREEMPT", "defect"),
-        ("refused", "maybe")]
-    last = texts.folds[3].parts
-    assert [part.title for part in last[:-1]] == ["Answer", "System prompt", "Prompt"]
-    assert [part.parts[0].text for part in last[1:-1]] == ["Be brief.", "Decide."]
-    assert "a/2 · served by m-1" in str(last[-1]) and len(texts.folds[0].parts) == 2
-
-
-@pytest.mark.parametrize("one, words", [
-    (trial(HP, 1, text=""), "no text (ok)"), (trial(HP, 1, text="y" * 20_000), "yyy"),
-    (trial(HP, 1, text="y" * 20_001), "… 1 more characters in trials.jsonl.gz")])
-def test_an_answer_is_shown_as_it_came(one, words):
-    [fold] = pilot.texts([one], {}).folds
-    shown = str(fold.parts[0])
-    assert words in shown and ("more characters" in shown) is (len(one["text"]) == 20_001)
-
-
-# --- a mechanism study -------------------------------------------------------------------------
-
-
-def test_bulletins_that_most_models_misread_are_named_in_order():
-    def probed(misread):
-        return {"probes": {"payoffs": {"misread": list(misread)}}}
-    parts = {"m": probed("xywcd"), "n": probed("xywbd"), "o": {"probes": {}}}
-    assert pilot._misread(parts) == ["d", "w", "x", "y"]
-    assert pilot._misread({"o": parts["o"]}) == []
-    third = parts | {"p": probed("xywbcd")}   # one reader of three is fewer than half
-    assert pilot._misread(third) == ["b", "c", "d", "w", "x", "y"]
 
 
 # --- a tournament ------------------------------------------------------------------------------

@@ -231,8 +231,7 @@ def test_a_cell_is_named_by_its_levels():
     lambda d: meeting(d, "L1", "other-first", [("SHARE", "PREEMPT")]),
     lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0],
                                           Condition("high", "no", "low"))),
-    lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0], CONDITIONS[0],
-                                          entry=("number", "sold"))),
+    lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0], CONDITIONS[0], entry="x")),
 ])
 def test_an_unknown_argument_is_an_error_of_one_line(call):
     with pytest.raises(UsageError, match=r"^[^\n]+\Z"):

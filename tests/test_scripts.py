@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
-PILOT = "--models", "coin", "--runs", "2", "--out", "pilots"
+PILOT = "--models", "sim-coin", "--runs", "2", "--out", "pilots"
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -83,12 +83,14 @@ def test_urrp_is_collected_and_analysed(cli):
 
 
 def test_a_population_is_calibrated(cli):
-    assert cli("calibrate.py", "--reps", "1", "--populations", "coin",
+    assert cli("calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0",
                "--out", "counts").returncode == 0
 
 
-def test_what_an_analysis_notices_is_printed_and_not_only_in_json(cli):
-    cli("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "rounds")
+def test_what_an_analysis_notices_is_printed_and_not_only_in_json(cli, tmp_path):
+    (tmp_path / "other.json").write_text('{"tells": "ablated"}')   # no main run
+    cli("run_tournament.py", "--agents", "2", "--rounds", "1", "--config", "other.json",
+        "--out", "rounds")
     noticed = json.loads(cli("analyze.py", "rounds", "--json").stdout)["limits"]
     printed = cli("analyze.py", "rounds").stderr
     assert noticed and all(f"note: {line}\n" in printed for line in noticed)
@@ -98,7 +100,7 @@ def test_what_a_killed_calibration_left_is_swept_by_the_next(cli, tmp_path):
     left = tmp_path / "counts" / ".calibration.json.4711.tmp"
     left.parent.mkdir()
     left.write_text("{")
-    assert cli("calibrate.py", "--reps", "1", "--populations", "coin", "--out", "counts"
+    assert cli("calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0", "--out", "counts"
                ).returncode == 0
     assert not left.exists() and not list(left.parent.glob(".*"))
 
@@ -107,7 +109,7 @@ def test_two_calibrations_never_write_one_folder_at_once(cli, tmp_path):
     (tmp_path / "counts").mkdir()
     held = os.open(tmp_path / "counts", os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    done = cli("calibrate.py", "--reps", "1", "--populations", "coin", "--out", "counts")
+    done = cli("calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0", "--out", "counts")
     os.close(held)
     assert done.returncode == 2 and "another process" in done.stderr
 

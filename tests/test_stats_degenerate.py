@@ -71,6 +71,11 @@ def test_complete_agreement_keeps_an_honest_width():
     assert "every row agrees" in agreement.why
 
 
+def test_a_share_of_nothing_is_none():
+    assert stats.share(3, 10) == (3, 10, 0.3, *stats.wilson_interval(3, 10)[:2])
+    assert stats.share(0, 0) == (0, 0, None, None, None)
+
+
 def test_no_p_value_without_a_group():
     assert stats.fisher_exact(0, 0, 3, 5) is None
     assert stats.binomial_test(0, 0) is None
@@ -101,6 +106,7 @@ def test_no_p_value_without_a_group():
         (lambda: stats.permutation_test([1], [2], strata=([0], [])), "strata: 0 labels beside 1"),
         (lambda: stats.permutation_test([1], [2], resamples=0), "resamples: 0 is not positive"),
         (lambda: stats.sign_flip_test([1, math.inf]), "differences: value 1 is inf"),
+        (lambda: stats.share("1", 3), "k: '1' is not a count"),
         (lambda: stats.fisher_exact(1, 2, 3, 2), "k2: 3 is more than n2 = 2"),
         (lambda: stats.binomial_test(1, 2, 1.5), "p: 1.5 is not between 0 and 1"),
         (lambda: stats.holm([0.1, 1.1]), "p_values: 1.1 is not between 0 and 1"),

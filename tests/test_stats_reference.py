@@ -82,7 +82,6 @@ PREPARED = {
     "fit_mixed_logit": by_name,
     "likelihood_ratio": ratio,
     "noncentral_t_curve": lambda t, df, shift: distributions.noncentral_t_curve(t, df)(shift),
-    "log_odds_contrast": lambda rows, *rest: stats.log_odds_contrast(stats.tally(rows), *rest),
     "bootstrap_ci": lambda samples, name, *rest: stats.bootstrap_ci(
         tuple(samples), CALLABLES.get(name, name), *rest
     ),

@@ -40,8 +40,8 @@ GEMINI = voice("google/gemini-2.5-flash", 384)
      [voice("a", 128, effort="low"), voice("b")]),
     # the flag names decision models; of simulated respondents, who writes policies too
     (None, ["x/one", "x/two"], [GEMINI], [voice("x/one"), voice("x/two")]),
-    ("simulated", ["coin", "superrational"], [voice("coin", 384), voice("superrational", 384)],
-     [voice("coin"), voice("superrational")])])
+    ("simulated", ["sim-coin", "sim-adder"], [voice("sim-coin", 384), voice("sim-adder", 384)],
+     [voice("sim-coin"), voice("sim-adder")])])
 def test_who_writes_policies_and_who_decides_with_which_limits(
         decision, names, strategies, decisions):
     simulated = decision == "simulated"

@@ -56,7 +56,7 @@ def test_the_widest_of_three_gaps_is_judged_at_a_third_of_five_percent():
 def test_nothing_answered_is_not_checked_rather_than_fine():
     assert t.unreadable({"a": {"not_run": 3}})["tripped"] is None
     assert t.truncation({"a": {"ok": 3}})["tripped"] is None
-    assert t.several({})["tripped"] is None
+    assert t.several([])["tripped"] is None
 
 
 def pairs(first_taken):
@@ -102,8 +102,8 @@ def test_missing_decisions_in_one_cell_trip():
     out = t.attrition(rows)
     # Fisher, 12/50 against 0/50: 2 × C(50,12)/C(100,12) = .00023115; Holm over two equal p
     assert out["tripped"] is True
-    assert out["numbers"]["cells"]["cvd S.high-C.present-H.low"]["p_holm"] == pytest.approx(
-        2 * .00023115, rel=1e-3)
+    cell = out["numbers"]["cells"]["cvd, symmetry + cue, compliance pressure low"]
+    assert cell["p_holm"] == pytest.approx(2 * .00023115, rel=1e-3)
 
 
 @pytest.mark.parametrize("answered, tripped", [(39, False), (40, True)])
@@ -116,67 +116,73 @@ def test_exactly_five_percent_is_no_alarm(answered, tripped):
 def test_the_most_unusual_cell_is_named_and_one_cell_is_not_checked():
     cells = [(A, 12), (B, 3), (("high", "absent", "low"), 3)]
     rows = [decision(cell, None if at < lost else 1) for cell, lost in cells for at in range(50)]
-    assert "18 of 150 missing; most unusual: 12 of 50 in cvd S.high-C.present-H.low" in (
-        t.attrition(rows)["figure"])
+    assert t.attrition(rows)["figure"].startswith(
+        "18 of 150 missing; most unusual: 12 of 50 in cvd, symmetry + cue, compliance pressure low")
     assert t.attrition(rows[:50])["tripped"] is None
 
 
 SAME, OTHER = "one two three four", "five six seven eight nine"
 
 
+def overlap(*runs, number=1):
+    """Of the policies of runs of one cell, a seed each."""
+    return t.overlap({(seed, "cvd", number): {"a": texts} for seed, texts in enumerate(runs)})
+
+
 def test_identical_policies_are_counted_and_trip_where_the_lower_limit_passes():
-    out = t.overlap({"a": {"run": [SAME, SAME, OTHER]}, "b": {"run": [SAME, OTHER]}})
+    out = t.overlap({(1, "cvd", 1): {"a": [SAME, SAME, OTHER], "b": [SAME, OTHER]}})
     # cell a: pairs 1, 0, 0. Without one policy: 0, 0, 1: pseudo-values 1, 1, −1, which says nothing
     assert out["numbers"]["cells"]["a"] == {"mean": 1 / 3, "low": 0, "pairs": 3, "identical": 1}
     assert out["tripped"] is False
-    assert t.overlap({"a": {"run": [SAME] * 4}})["tripped"] is True
+    assert overlap([SAME] * 4)["tripped"] is True
+    assert overlap([SAME] * 4, number=2)["tripped"] is None   # later rounds are not looked at
     # 36 of 45 pairs; pseudo-values 1 nine times and −1: .8 − t(9) × √.4/√10
-    most = t.overlap({"a": {"run": [SAME] * 9 + [OTHER]}})
+    most = overlap([SAME] * 9 + [OTHER])
     assert most["tripped"] is True
     assert most["numbers"]["cells"]["a"]["low"] == pytest.approx(.8 - .2 * 2.2621571628)
-    assert t.overlap({"b": {"run": ["", "a b"]}})["tripped"] is None
+    assert overlap(["", "a b"])["tripped"] is None
 
 
 def test_three_words_are_enough_and_a_run_of_one_policy_has_no_pairs():
-    out = t.overlap({"a": {"r1": ["one two three"] * 3, "r2": [SAME]}})
+    out = overlap(["one two three"] * 3, [SAME])
     assert out["tripped"] is True and out["numbers"]["cells"]["a"]["pairs"] == 3
 
 
 def test_the_limit_of_overlap_leaves_out_one_policy_of_one_run_at_a_time():
     """SAME and this share one of three 3-grams; runs of six and of three policies, 18 pairs."""
-    runs = {"r1": [SAME] * 5 + ["one two three five"], "r2": [SAME] * 3}
+    runs = [SAME] * 5 + ["one two three five"], [SAME] * 3
     rest = [*[(10 + 5 / 3 + 3 - 4 - 1 / 3) / 13] * 5, (10 + 3) / 13,
             *[(10 + 5 / 3 + 3 - 2) / 16] * 3]
     mean = (10 + 5 / 3 + 3) / 18
     half = 2.306004135 * stdev(9 * mean - 8 * one for one in rest) / 3   # t(8)
-    assert t.overlap({"a": runs})["numbers"]["cells"]["a"] == {
+    assert overlap(*runs)["numbers"]["cells"]["a"] == {
         "mean": pytest.approx(mean), "low": pytest.approx(mean - half), "pairs": 18,
         "identical": 13}
 
 
 def test_equal_policies_of_two_runs_are_no_overlap():
     """Runs of a cell under two seeds: only agents of one run are compared."""
-    assert t.overlap({"a": {"r1": [SAME, OTHER], "r2": [SAME, OTHER]}})["tripped"] is False
+    assert overlap([SAME, OTHER], [SAME, OTHER])["tripped"] is False
 
 
-def test_two_models_behind_one_name_trip():
-    out = t.several({"m": {"models": ["m-1", "m-2", "m-1"], "providers": ["p"]}})
-    assert out["tripped"] is True and "m: 2 models (m-1, m-2)" in out["figure"]
-    assert t.several({"m": {"models": ["m-1"], "providers": ["p"]}})["tripped"] is False
+def answered(served=("m-1",), upstreams=("p",), role="main", cell="a", **statuses):
+    """What a run's manifest counts."""
+    return {"role": role, "cell": cell, "statuses": statuses,
+            "served": {"m": dict.fromkeys(served, 1)},
+            "upstreams": {"m": dict.fromkeys(upstreams, 1)}}
 
 
-def test_upstreams_that_decide_differently_are_named_and_one_alone_is_no_table():
-    rows = [decision(provider=name, cooperates=int(at < k)) for name, k in (("u", 9), ("v", 1))
-            for at in range(10)]
-    served = {"m": {"models": ["m"], "providers": ["u", "v"]}}
-    out = t.several(served, rows)
-    # Fisher, 9/10 against 1/10: 2 × (C(10,9)·C(10,1) + 1) / C(20,10) = .00109; twice by Holm
-    assert out["numbers"]["upstreams"]["m"]["u"] == {
-        "k": 9, "n": 10, "p_holm": pytest.approx(2 * 2 * 101 / 184756)}
-    assert "m at u cooperated 9 of 10" in out["figure"] and out["tripped"]
-    beside = [decision(model="other", provider="u", cooperates=at % 2) for at in range(30)]
-    lost = [rows[0]._replace(cooperates=None), rows[0]._replace(provider=None)]
-    assert t.by_upstream(rows + beside + lost) == out["numbers"]["upstreams"]   # a model's own
-    alike = t.several(served, [row._replace(cooperates=at % 2) for at, row in enumerate(rows)])
-    assert "cooperated" not in alike["figure"]
-    assert "upstreams" not in t.several(served, rows[:10])["numbers"]
+@pytest.mark.parametrize("runs, tripped, figure", [
+    ([answered(), answered()], False, "one each"),
+    ([answered(("m-1", "m-2"))], True, "m: 2 models (m-1, m-2)"),
+    ([answered(), answered(("m-2",))], True, "m: 2 models (m-1, m-2)"),
+    ([answered(upstreams="pq", role="holdout")], True, "m: 2 providers (p, q)")])
+def test_two_models_or_upstreams_behind_one_name_trip(runs, tripped, figure):
+    out = t.several(runs)
+    assert (out["tripped"], out["figure"]) == (tripped, figure)
+
+
+def test_statuses_are_counted_by_cell_over_the_main_runs():
+    runs = [answered(policy={"ok": 2}), answered(policy={"ok": 1, "short": 1}),
+            answered(policy={"ok": 1}, cell="b"), answered(policy={"ok": 9}, role="holdout")]
+    assert t.statuses_of(runs, "policy") == {"a": {"ok": 3, "short": 1}, "b": {"ok": 1}}

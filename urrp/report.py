@@ -317,7 +317,7 @@ def differences(analysis: Analysis) -> Plot:
             ("frames − declare compliance", g.frame_bypass_rate),
         )
     ]
-    figure = Intervals("Differences with 95% intervals", points, "percentage points")
+    figure = Intervals("Differences with 95% intervals", {"": points}, "percentage points")
     return Plot(figure, "A positive first difference: more refusals where something is to be "
                         "declared than where it is to be investigated.")  # fmt: skip
 

@@ -18,6 +18,7 @@ from common.artifacts import sha256
 from common.shape import (
     FLAG,
     NAME,
+    OBJECT,
     Kind,
     check,
     either,
@@ -41,10 +42,8 @@ TELLS = {"standard": ("standard", "standard"), "reworded": ("ablated", "standard
          "ablated": ("ablated", "ablated")}
 WORDED = ("standard", "ablated")  # what frames hold
 LEVELS = {"S": ("high", "low"), "C": ("present", "absent"), "H": ("high", "low", "omit")}
-CUES = ("present", "reversed", "placebo")  # what the cue sentence may be where there is one
 ENTRIES = ("now", "earlier", "known")      # how the counterpart's entry is made: the status line
 TWIN = ("same", "other", "person")         # who makes it, in the undisguised control
-NINE = ("desk", "posted", "rule")          # the same in the nine cells of a mechanism study
 OUTCOMES = ("T", "R", "P", "S")            # the reader's four outcomes, from the best to the worst
 DIRECTION = {"less": -1, "more": 1}        # which numbers are the better ones
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
@@ -75,14 +74,14 @@ FORBIDDEN = re.compile(
 _WORDINGS = either(NAME, several(NAME, once=False))
 _ACT = record(word=NAME, lines=_WORDINGS)
 _CUES = record(
-    **{factor: record(**dict.fromkeys(levels, _WORDINGS)) for factor, levels in {
-        "S": LEVELS["S"], "C": CUES, "H": ("high", "low")}.items()},
+    S=record(high=_WORDINGS, low=_WORDINGS), H=record(high=_WORDINGS, low=_WORDINGS),
+    C=record(present=_WORDINGS, **dict.fromkeys(("reversed", "placebo"), sometimes(_WORDINGS))),
     entry=sometimes(record(**dict.fromkeys(ENTRIES, _WORDINGS))))
 _LIST = list_of(NAME)
 _FRAME = record(
     fields=_LIST, required=_LIST, held_out=whole(0), acts=record(cooperative=_ACT, other=_ACT),
     toggles=record(**dict.fromkeys(WORDED, _CUES)),
-    entries=list_of(record(id=NAME, **dict.fromkeys(NINE, NAME))),
+    entries=sometimes(list_of(OBJECT)),  # of prompts that older runs have kept
     twin=sometimes(record(**dict.fromkeys(TWIN, NAME))),
     fixed=sometimes(record(round=NAME, **dict.fromkeys(FIXED, NAME))),
     systems=record(**dict.fromkeys(WORDED, record(
@@ -132,8 +131,7 @@ class Domain(NamedTuple):
     `acts` holds the cooperative act first. `toggles[words][factor][level]` are the wordings of a
     cue sentence, the specification's first (("",) where the level says nothing);
     `statuses[words][level]` are the status lines, which say how the counterpart's entry is made,
-    or, in the undisguised control, who makes it; the nine cells of a mechanism study have
-    `entries[frame][version]` in their place. `fixed` is what every bulletin says once;
+    or, in the undisguised control, who makes it. `fixed` is what every bulletin says once;
     `systems[words][phase]` a system prompt. A template is a tuple of paragraphs, or a text.
     `texts` holds every file that was read, by its path.
     """
@@ -143,7 +141,6 @@ class Domain(NamedTuple):
     variants: tuple[Variant, ...]
     toggles: dict[str, dict[str, dict[str, tuple[str, ...]]]]
     statuses: dict[str, dict[str, tuple[str, ...]]]
-    entries: dict[str, dict[str, str]]
     fixed: dict[str, str]
     acts: tuple[Act, Act]
     systems: dict[str, dict[str, str]]
@@ -169,8 +166,6 @@ def read_domain(name: str, source: Source) -> Domain:
         {words: {level: _several(texts) for level, texts in (
             cues.get("entry", {}) | frame.get("twin", {})).items()}
          for words, cues in frame["toggles"].items()},
-        {entry["id"]: {version: entry[version] for version in NINE}
-         for entry in frame["entries"]},
         frame.get("fixed", {}),
         (_act(frame, "cooperative"), _act(frame, "other")),
         frame["systems"],
@@ -248,7 +243,7 @@ def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, A
     fields = set(frame["fields"])
     if unknown := sorted(set(frame["required"]) - fields):
         raise complaint(path, "required", unknown[0], "unknown: declare it in fields")
-    worded = ("toggles", "entries", "twin", "fixed", "acts")
+    worded = ("toggles", "twin", "fixed", "acts")
     for sentence in _texts([frame.get(part, {}) for part in worded]):
         check_placeholders(path, sentence, set(), fields)
     for text in _texts(_shown(frame)):
@@ -262,9 +257,8 @@ def _shown(frame: dict[str, Any]) -> dict[str, Any]:
     lines = [act["lines"] for act in frame["acts"].values()]
     standard = [text.replace(SPECIFIED, "") for text in frame["systems"]["standard"].values()]
     systems = {**frame["systems"], "standard": standard}
-    entries = [_without_fields(text) for text in _texts(frame["entries"])]
     return {**frame, "fields": [], "required": [], "held_out": [], "acts": lines, "twin": [],
-            "systems": systems, "entries": entries}
+            "systems": systems}
 
 
 def _without_fields(text: str) -> str:
@@ -391,7 +385,7 @@ def _check_words(path: str, text: str) -> None:
 
 
 def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:
-    texts = [*(bulletin.text for bulletin in domain.bulletins), *_texts(domain.entries),
+    texts = [*(bulletin.text for bulletin in domain.bulletins), *_texts(frame.get("entries", ())),
              *_texts([domain.statuses, domain.fixed, *(act.lines for act in domain.acts)])]
     for field in frame["fields"]:
         if not any(f"{{{field}}}" in text for text in texts):

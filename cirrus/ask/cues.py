@@ -1,22 +1,21 @@
-"""What a reader finds in a decision prompt, from the rendered text alone: `read_cues`.
+"""What a reader finds in a prompt, from the rendered text alone.
 
-    cues = read_cues(prompt.user)               # as a simulated respondent reads it
-    cues == staged(domain, stimulus, "L1", ORDERS[0])   # as the design meant it
+    read_cues(prompt.user)       # of a decision prompt
+    read_notice(prompt.user)     # of any prompt with a notice in it: without labels
 
 Nobody tells a respondent its condition: it knows the project's sentences and looks for them.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from cirrus.ask.bulletins import FOLDERS, NINE, PROMPTS, TELLS, Domain, Source, Variant
-from cirrus.ask.prompts import ORDERS, Stimulus, labels, load_domain
+from cirrus.ask.bulletins import FOLDERS, PROMPTS, SLOTS, WORDED, Bulletin, Domain, Source, Variant
+from cirrus.ask.prompts import LEVERS, load_domain, outcomes
 
 CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z")
-NEGATION = re.compile(r"\b(?:not|never|no|nothing)\b")
 
 # sentence of a policy → how far it moves a reader (in units of leaning)
 LEANINGS = {
@@ -36,20 +35,22 @@ LEANINGS = {
 
 
 class Cues(NamedTuple):
-    """What stands in a prompt: levels of the cue sentences, their wording, labels and history."""
+    """What stands in a prompt; `entry` is the counterpart's. Where nothing is said: ""."""
 
-    S: str               # high or low, "" where nothing is said
-    C: str               # absent, or what the cue sentence is: present, reversed, placebo
+    S: str               # high or low
+    C: str               # present or absent
     H: str               # high, low, or omit
-    entry: str           # how the counterpart's entry is made: now, earlier, known, or ""
+    entry: str           # how it is made: now, earlier, known; who makes it: same, other, person
     tells: str           # whose words the cues are in: standard or ablated
     wording: int         # which of them, the specification's is 0
+    lever: float         # by how many times T − R the outcome R stands raised
+    outcomes: tuple[int, ...]    # T, R, P, S as shown; () where prompts have no outcomes.json
     domain: str
     bulletin: str        # its id
-    cooperative: str     # label of the cooperative act
-    other: str
-    first: str           # the label shown first
-    main: bool = True    # whether the names in the text are of the main pool of variants
+    main: bool           # whether the names in the text are of the main pool of variants
+    cooperative: str = ""        # label of the cooperative act
+    other: str = ""
+    first: str = ""      # the label shown first
     policy: str = ""     # the declared policy
     peer: str = ""       # what the counterparty filed last: "C", "D", "" where nothing is read
 
@@ -67,95 +68,87 @@ class Cues(NamedTuple):
         return int(self.H == "high")
 
     @property
-    def mirrors(self) -> bool:
-        """Whether the counterparty's entry may answer to what moves the reader."""
-        return self.entry in ("", "now", "desk")
+    def decides_now(self) -> bool:
+        """Whether the counterpart still decides, so that its entry may mirror the reader's."""
+        return self.entry in ("", "now")
 
     @property
     def leaning(self) -> int:
-        return leaning(self.policy)
-
-    @property
-    def words(self) -> int:
-        """How many words the sentences on symmetry and coupling have."""
-        return _measures(self.domain, self.tells, self.S, self.C, self.wording)[0]
-
-    @property
-    def negated(self) -> bool:
-        """Whether one of those sentences says no."""
-        return _measures(self.domain, self.tells, self.S, self.C, self.wording)[1]
+        """1, 0 or −1, by the sentence that stands in the policy; 0 where none does."""
+        return next((weight for sentence, weight in LEANINGS.items() if sentence in self.policy), 0)
 
 
-def staged(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> Cues:
-    """What a reader of this prompt will find, without rendering it."""
-    condition, bulletin = stimulus.condition, stimulus.bulletin
-    cooperative, other = labels(domain, scheme)
-    words = TELLS[stimulus.tells][0]
-    wordings = domain.toggles[words]["S"].get(condition.S, ("",))
-    return Cues(condition.S, condition.C, condition.H, stimulus.entry, words,
-                stimulus.wording % len(wordings), domain.name, bulletin.id, cooperative, other,
-                cooperative if order == ORDERS[0] else other, not stimulus.variant.holdout)
-
-
-# Agents that meet many others read few different forms.
-@lru_cache(maxsize=512)
+# Twice the prompts of a mechanism study.
+@lru_cache(maxsize=4096)
 def read_cues(text: str) -> Cues:
     """The cues of a decision prompt; ValueError where its contract can't be found."""
     contract = CONTRACT.match(text, max(0, text.rfind("Decision: [")))
     if not contract:
         raise ValueError("this prompt does not end with the two lines of the contract")
-    first, second = contract.groups()
-    lines = [text.rpartition(f"\n- {label}: ")[2].partition("\n")[0] for label in (first, second)]
-    for (cooperative, other), shown in (((first, second), lines), ((second, first), lines[::-1])):
-        for name, variant in _forms().get(tuple(shown), ()):
-            if variant.fields.get("org", "") not in text:
-                continue
-            levels, words, wording = _levels(text, name, variant.id)
-            return Cues(levels.get("S", ""), levels.get("C", "absent"), levels.get("H", "omit"),
-                        levels.get("entry", ""), words, wording, name,
-                        next((known for known, piece in _incidents(name) if piece in text), ""),
-                        cooperative, other, first, not variant.holdout, _declared(text),
-                        _peer(text, cooperative, other))
+    shown = {text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]: label
+             for label in contract.groups()}
+    for at in _variants_in(text):
+        for lines in _act_lines(at):
+            if shown.keys() == {*lines}:
+                return _decision(text, at, contract[1], *map(shown.get, lines))
     raise ValueError("the options of this prompt belong to no known domain")
 
 
-class Setting(NamedTuple):
-    """What a reader finds in a notice that asks for no decision: how the counterpart's entry is
-    made, whether symmetry is said, and a line of the form with the cooperative act."""
-
-    entry: str
-    symmetric: bool
-    joint: str
+def read_notice(text: str) -> Cues:
+    """The cues of a prompt that asks for no decision; ValueError where no known names stand."""
+    for at in _variants_in(text):
+        return _notice(text, at)
+    raise ValueError("the names in this notice belong to no known variant")
 
 
-def read_setting(text: str) -> Setting:
-    """The setting of a probe; ValueError where no status line stands in it."""
-    name, levels = read_levels(text)
-    if "entry" not in levels:
-        raise ValueError("this notice does not say how the counterpart's entry is made")
-    return Setting(levels["entry"], levels.get("S") == "high", _domains()[name].acts[0].lines[0])
+def _decision(text: str, at: int, first: str, cooperative: str, other: str) -> Cues:
+    return _notice(text, at)._replace(
+        cooperative=cooperative, other=other, first=first, policy=_policy(text, at),
+        peer=_peer(text, at, cooperative, other))
 
 
-def read_levels(text: str) -> tuple[str, dict[str, str]]:
-    """(domain, {S, C, H, entry: level}) of the sentences that stand in a notice."""
-    return next(((name, _levels(text, name, variant.id)[0]) for name, domain in _domains().items()
-                 for variant in domain.variants
-                 if all(variant.fields.get(name, "") in text for name in ("org", "peer"))),
-                ("", {}))
+def _notice(text: str, at: int) -> Cues:
+    domain, variant = _variants()[at]
+    words, wording, levels = _levels(text, at)
+    bulletin = next((known for piece, known in _pieces(at) if piece in text), None)
+    lever, numbers = _raised(text, at, bulletin)
+    return Cues(levels.get("S", ""), levels.get("C", "absent"), levels.get("H", "omit"),
+                levels.get("entry", ""), words, wording, lever, numbers, domain.name,
+                bulletin.id if bulletin else "", not variant.holdout)
 
 
-def _levels(text: str, name: str, variant: str) -> tuple[dict[str, str], str, int]:
-    """({factor: level} of the sentences in `text`, whose words they are, which wording)."""
-    found = {words: {factor: (level, at) for factor, level, at, sentence in sentences
-                     if sentence in text} for words, sentences in _sentences(name, variant).items()}
-    words = max(found, key=lambda name: len(found[name]))
-    return ({factor: level for factor, (level, _) in found[words].items()}, words,
-            found[words].get("S", ("", 0))[1])
+def _levels(text: str, at: int) -> tuple[str, int, dict[str, str]]:
+    """Whose words the sentences in `text` are, which wording, {factor: level}."""
+    for words in WORDED:
+        present = {factor: (level, wording)
+                   for factor, level, wording, sentence in _sentences(at, words)
+                   if sentence in text}
+        if "S" in present:
+            break
+    return words, present.get("S", ("", 0))[1], {
+        factor: level for factor, (level, _) in present.items()}
 
 
-def leaning(text: str) -> int:
-    """1, 0 or −1, by the sentence that stands in `text`; 0 where none does."""
-    return next((weight for sentence, weight in LEANINGS.items() if sentence in text), 0)
+def _raised(text: str, at: int, bulletin: Bulletin | None) -> tuple[float, tuple[int, ...]]:
+    """By how many times T − R the outcome R stands raised, and the outcomes as shown."""
+    rows = _outcome_rows(at, bulletin.number) if bulletin and bulletin.outcomes else {}
+    return next((rows[line] for line in text.splitlines() if line in rows), (0.0, ()))
+
+
+def _policy(text: str, at: int) -> str:
+    """The declared policy: what stands before the bulletin, "" where nothing does."""
+    opening = _variants()[at][0].templates["encounter"][0].partition("{")[0]
+    return text[len(opening):].partition("\n\n")[0] if text.startswith(opening) else ""
+
+
+def _peer(text: str, at: int, cooperative: str, other: str) -> str:
+    """The counterparty's last entry, by the labels of this form."""
+    row = _variants()[at][0].templates["row"]
+    if row.partition("{")[0] not in text:
+        return ""
+    pattern = re.escape(row).replace(r"\{own\}", ".+").replace(r"\{peer\}", "(.+)")
+    *_, last = "", *re.findall(f"^{pattern}$", text, re.M)
+    return {cooperative: "C", other: "D"}.get(last, "")
 
 
 # --- what the prompt files hold, in the form in which it is looked for -------------------------
@@ -174,73 +167,49 @@ def use(source: Source) -> None:
 
 
 @cache
-def _domains() -> dict[str, Domain]:
-    return {name: load_domain(name, _source) for name in FOLDERS}
+def _variants() -> tuple[tuple[Domain, Variant], ...]:
+    domains = [load_domain(name, _source) for name in FOLDERS]
+    return tuple((domain, variant) for domain in domains for variant in domain.variants)
+
+
+def _variants_in(text: str) -> Iterator[int]:
+    """Where in `_variants` those stand whose names are in the text."""
+    return (at for at, (_, variant) in enumerate(_variants())
+            if all(variant.fields.get(name, "") in text for name in ("org", "peer")))
 
 
 @cache
-def _forms() -> dict[tuple[str, str], list[tuple[str, Variant]]]:
-    """{(line of the cooperative act, of the other): [(domain, variant)]}: what one variant pools
-    under, another may keep back under."""
-    forms: dict[tuple[str, str], list[tuple[str, Variant]]] = {}
-    for name, domain in _domains().items():
-        for variant in domain.variants:
-            for lines in zip(*(act.lines for act in domain.acts), strict=True):
-                cooperative, other = (line.format_map(variant.fields) for line in lines)
-                forms.setdefault((cooperative, other), []).append((name, variant))
-    return forms
+def _act_lines(at: int) -> list[tuple[str, ...]]:
+    """(line of the cooperative act, of the other) in every wording."""
+    domain, variant = _variants()[at]
+    return [tuple(line.format_map(variant.fields) for line in lines)
+            for lines in zip(*(act.lines for act in domain.acts), strict=True)]
 
 
 @cache
-def _rows() -> tuple[tuple[str, re.Pattern], ...]:
-    """How an earlier entry of the pair stands in a prompt, by domain: its first words, a row."""
-    rows = [domain.templates["row"] for domain in _domains().values()]
-    return tuple((row.partition("{")[0], re.compile("^" + re.escape(row).replace(
-        r"\{own\}", "(.+)").replace(r"\{peer\}", "(.+)") + "$", re.M)) for row in rows)
-
-
-def _peer(text: str, cooperative: str, other: str) -> str:
-    """The counterparty's last entry, by the labels of this form."""
-    entries = [row for opening, pattern in _rows() if opening in text
-               for row in pattern.findall(text)]
-    return {cooperative: "C", other: "D"}.get(entries[-1][1], "") if entries else ""
-
-
-def _pieces(texts: Iterable[str]) -> list[str]:
-    return [piece for text in texts for piece in re.split(r"\{\w+\}", text)]
+def _sentences(at: int, words: str) -> list[tuple[str, str, int, str]]:
+    """(factor, level, wording, sentence) of all that a variant's prompts may say."""
+    domain, variant = _variants()[at]
+    factors = domain.toggles[words] | {"entry": domain.statuses[words]}
+    return [(factor, level, wording, text.format_map(variant.fields))
+            for factor, levels in factors.items() for level, texts in levels.items()
+            for wording, text in enumerate(texts) if text]
 
 
 @cache
-def _sentences(name: str, variant: str) -> dict[str, list[tuple[str, str, int, str]]]:
-    """{words: (factor, level, wording, sentence)} of all that a variant's prompts may say."""
-    domain = _domains()[name]
-    fields = next(v.fields for v in domain.variants if v.id == variant)
-    made = {level: tuple(frame[level] for frame in domain.entries.values()) for level in NINE}
-    factors = {words: toggles | {"entry": domain.statuses[words] | made}
-            for words, toggles in domain.toggles.items()}
-    return {words: [(factor, level, at, text.format_map(fields))
-                    for factor, levels in listed.items() for level, texts in levels.items()
-                    for at, text in enumerate(texts) if text] for words, listed in factors.items()}
+def _pieces(at: int) -> list[tuple[str, Bulletin]]:
+    """The longest piece of each bulletin that is the same in all variants."""
+    return [(max(re.split(r"\{\w+\}", bulletin.text), key=len).strip(), bulletin)
+            for bulletin in _variants()[at][0].bulletins]
 
 
 @cache
-def _incidents(name: str) -> tuple[tuple[str, str], ...]:
-    """(id of a bulletin, its longest piece that is the same in all variants)."""
-    return tuple((bulletin.id, max(_pieces([bulletin.text]), key=len).strip())
-                 for bulletin in _domains()[name].bulletins)
-
-
-def _declared(text: str) -> str:
-    """The declared policy: what stands before the bulletin, "" where nothing does."""
-    opening = next((words for domain in _domains().values() if text.startswith(
-        words := domain.templates["encounter"][0].partition("{")[0])), "")
-    return text[len(opening):].partition("\n\n")[0] if opening else ""
-
-
-@cache
-def _measures(name: str, words: str, S: str, C: str, wording: int) -> tuple[int, bool]:
-    toggles = _domains()[name].toggles[words]
-    sentences = [wordings[wording % len(wordings)] for factor, level in (("S", S), ("C", C))
-                 if (wordings := toggles[factor].get(level, ()))]
-    return (sum(len(sentence.split()) for sentence in sentences),
-            any(NEGATION.search(sentence.lower()) for sentence in sentences))
+def _outcome_rows(at: int, number: int) -> dict[str, tuple[float, tuple[int, ...]]]:
+    """{line with R as a lever raises it: (by how many times T − R, T, R, P and S then)}."""
+    domain, variant = _variants()[at]
+    bulletin = domain.bulletins[number - 1]
+    line = next(line for line in bulletin.text.splitlines() if "{R}" in line)
+    fields = dict.fromkeys(SLOTS, "") | variant.fields
+    return {line.format_map(fields | numbers): (raised, tuple(numbers.values()))
+            for level, raised in enumerate((0.0, *LEVERS))
+            for numbers in (outcomes(bulletin, level),)}

@@ -1,11 +1,10 @@
 """Probes of a mechanism study: what a reader makes of the situation, asked in fresh conversations.
 
     requests = [probe.request for probe in deal(texts(PROMPTS), domain, config, blocks)]
-    read(probe, "Order: 2 > 1 > 4 > 3")      # (("T", "R", "P", "S"), "ok")
+    read(probe, "Order: 2 > 1 > 4 > 3")      # (["T", "R", "P", "S"], "ok")
 
-Each asks one thing of one notice, in a strict form, after the decisions. A reader who takes the
-case for another one than it is, or thinks that its entry moves the other's, cooperates for reasons
-that no contrast of decisions can tell from the one that is asked about.
+Each asks one thing of one cell's notice, in a strict form, after the decisions. Who misreads the
+case, or thinks that its entry moves the other's, cooperates for reasons that no contrast tells.
 """
 
 import math
@@ -13,46 +12,33 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import (
-    ENTRIES,
-    FOLDERS,
-    Domain,
-    Source,
-    check_placeholders,
-    complaint,
-    read_json,
-    read_text,
-)
-from cirrus.ask.cues import Setting, read_setting
-from cirrus.ask.pilot import MECHANISM, Block, Cell
-from cirrus.ask.pilot import shown as shown_in
-from cirrus.ask.populations import Mind
-from cirrus.ask.prompts import decision_system, notice
+from cirrus.ask.bulletins import ENTRIES, FOLDERS, Source, check_placeholders, read_json, read_text
+from cirrus.ask.cues import Cues, read_notice
+from cirrus.ask.oneshot import Block, Cell, cells_of, shown
+from cirrus.ask.populations import UNREADABLE, Mind
+from cirrus.ask.prompts import Domain, Stimulus, decision_system, notice, outcomes
 from common import UsageError
 from common.drive import After, Chain
 from common.parsing import DRESSING, REFUSAL_READS
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
-from common.shape import NAME, record, sometimes
+from common.shape import NAME, record
 from common.wire import Reply, Request
 
 FILE, STAGE = "probes.json", "probe"
-LEAST = 20  # answers a model, cell and question
+KINDS = ("payoffs", "entry", "similar", "beliefs", "influence")
+LEAST = 20  # answers per model, cell and question
 OUTCOMES = {"T": ("other", "joint"), "R": ("joint", "joint"), "P": ("other", "other"),
             "S": ("joint", "other")}  # the reader's entry, the counterparty's
 GIVEN = ("joint", "other", "any")
-# probe → the cells it is asked in
-KINDS: dict[str, tuple[str, ...]] = {
-    "payoffs": ("HP", "LA", "UN"), "entry": ("HP",), "similar": ("HP", "LA"),
-    "beliefs": ("HP", "UN"), "influence": ("HP", "UN")}
-NUMBER = re.compile(r"(\d{1,3})(?: ?%| of 100| in 100|/100)?")
-
+LISTED = dict.fromkeys(KINDS, ()) | {"payoffs": tuple(OUTCOMES), "entry": ENTRIES}
+NUMBER = re.compile(r"(100|\d\d?)(?: ?%| of 100| in 100|/100)?$")
 
 WORDS = record(
     closing=NAME, acts=record(**dict.fromkeys(FOLDERS, record(joint=NAME, other=NAME))),
     payoffs=record(question=NAME, outcome=NAME, form=NAME),
-    entry=sometimes(record(question=NAME, **dict.fromkeys(ENTRIES, NAME), form=NAME)),
-    similar=sometimes(record(question=NAME, form=NAME)),
+    entry=record(question=NAME, **dict.fromkeys(ENTRIES, NAME), form=NAME),
+    similar=record(question=NAME, form=NAME),
     beliefs=record(joint=NAME, other=NAME, any=NAME, form=NAME),
     influence=record(question=NAME, form=NAME))
 
@@ -80,7 +66,7 @@ def words_of(text: str, domain: Domain) -> dict[str, Any]:
     for phrase in words["acts"][domain.name].values():
         check_placeholders(FILE, phrase, (), fields)
     for kind in KINDS:
-        for name, phrase in words.get(kind, {}).items():
+        for name, phrase in words[kind].items():
             more = {"outcome": {"yours", "theirs"}, "form": set()}.get(name, {"joint", "other"})
             check_placeholders(FILE, phrase, (), fields | more)
     return words
@@ -88,53 +74,47 @@ def words_of(text: str, domain: Domain) -> dict[str, Any]:
 
 # --- design ------------------------------------------------------------------------------------
 
-def deal(text: str, domain: Domain, config: Mapping[str, Any], chosen: Sequence[Block],
-         ) -> list[Probe]:
-    """The probes of a study in the order of asking: of as many of its blocks of every bulletin
-    as give each question LEAST answers a model and cell."""
+def deal(text: str, domain: Domain, config: Mapping, chosen: Sequence[Block]) -> list[Probe]:
+    """The probes of a study in the order of asking: each question in every cell, of as many of its
+    blocks of every bulletin as give LEAST answers per model, cell and question."""
     words, rng = words_of(text, domain), SeededRandom(config["seed"], "probes")
-    if unknown := [kind for kind in config["probes"] if kind not in words]:
-        raise complaint(FILE, "probe", unknown[0], "no words for it: add them, or leave it out")
-    cells = {cell.name: cell for cell in MECHANISM}
-    bulletins = len({block.stimulus.bulletin.id for block in chosen})
-    each = math.ceil(LEAST / bulletins)
-    out = [_probe(words, domain, config, (block, cells[cell], kind, given), rng)
+    each = math.ceil(LEAST / len({block.stimulus.bulletin.id for block in chosen}))
+    out = [_probe(words, domain, config, (block, cell, kind, given), rng)
            for block in sorted(chosen, key=lambda block: block.name) if block.run <= each
-           for kind in config["probes"] for cell in KINDS[kind]
-           for given in (GIVEN if kind == "beliefs" else ("",))]
+           for cell in cells_of("mechanism", config.get("lever", {}).get(block.model))
+           for kind in config["probes"] for given in (GIVEN if kind == "beliefs" else ("",))]
     rng.stream("schedule").shuffle(out)
     return out
 
 
-def _probe(words: Mapping, domain: Domain, config: Mapping, which: tuple, rng: SeededRandom,
-           ) -> Probe:
+def _probe(words: Mapping, domain: Domain, config: Mapping, which: tuple,
+           rng: SeededRandom) -> Probe:
     block, cell, kind, given = which
     name = "/".join(filter(None, (block.name, cell.name, kind, given)))
-    stimulus = shown_in(block, cell)
-    listed = {"payoffs": tuple(OUTCOMES), "entry": ENTRIES}.get(kind, ())
-    shown = tuple(rng.stream("shown", name).sample(listed, len(listed)))
-    fields = stimulus.variant.fields
-    acts = {act: phrase.format_map(fields) for act, phrase in words["acts"][domain.name].items()}
-    question = words[kind][given or "question"].format_map({**fields, **acts})
-    user = "\n\n".join([notice(domain, stimulus),
-                        _listed(words[kind], question, (shown, acts, fields)),
+    stimulus = shown(block, cell)
+    listed = tuple(rng.stream("shown", name).sample(LISTED[kind], len(LISTED[kind])))
+    user = "\n\n".join([notice(domain, stimulus), _question(words, stimulus, which, listed),
                         words["closing"], words[kind]["form"]])
     request = Request(
         id=f"probe/{name}", stage=STAGE, model=block.model, user=user,
         system=decision_system(domain, stimulus),
         max_out=config["max_out"], temperature=config["temperature"],
         seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
-    return Probe(request.id, block, cell, kind, given, shown, request)
+    return Probe(request.id, block, cell, kind, given, listed, request)
 
 
-def _listed(words: Mapping, question: str, facts: tuple) -> str:
+def _question(words: Mapping, stimulus: Stimulus, which: tuple, listed: tuple[str, ...]) -> str:
     """The question, with the outcomes or statements that it lists."""
-    shown, acts, fields = facts
-    lines = [f"{number}. " + (words["outcome"] if name in OUTCOMES else words[name]).format_map(
-        {**fields, **{whose: acts[act] for whose, act in zip(
-            ("yours", "theirs"), OUTCOMES.get(name, ()), strict=False)}})
-        for number, name in enumerate(shown, 1)]
-    return "\n".join([question, *lines])
+    *_, kind, given = which
+    fields, acts = stimulus.variant.fields, words["acts"][stimulus.bulletin.domain]
+    fields = fields | {act: phrase.format_map(fields) for act, phrase in acts.items()}
+    lines = [words[kind][given or "question"]]
+    for number, name in enumerate(listed, 1):
+        line = words[kind]["outcome" if name in OUTCOMES else name]
+        for slot, act in zip(("{yours}", "{theirs}"), OUTCOMES.get(name, ()), strict=False):
+            line = line.replace(slot, acts[act])
+        lines.append(f"{number}. {line}")
+    return "\n".join(lines).format_map(fields)
 
 
 def ask(probe: Probe, decisions: int) -> Chain:
@@ -150,94 +130,89 @@ def read(probe: Probe, text: str) -> tuple[Any, str]:
     or no; None where the first line is not the form filled in."""
     line = next((part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()), "")
     plain = DRESSING.sub("", line.replace(">", ",")).strip()
-    said = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", plain, flags=re.I)
-    answer = READERS[probe.kind](probe, said.rstrip(" .!").strip().lower())
+    form = re.sub(r"^(?:order|number|answer)\s*[::]\s*", "", plain, flags=re.I)
+    answer = READERS[probe.kind](probe, form.rstrip(" .!").lower())
     if answer is not None:
         return answer, "ok"
     refused = classify_refusal(text[:REFUSAL_READS]).label == "refusal"
     return None, "refused" if refused else "unreadable"
 
 
-def _order(probe: Probe, said: str) -> list[str] | None:
-    numbers = re.split(r"\s*,\s*", said)
-    if sorted(numbers) != ["1", "2", "3", "4"]:
-        return None
-    return [probe.shown[int(number) - 1] for number in numbers]
+def _order(probe: Probe, form: str) -> list[str] | None:
+    places = re.split(r"\s*,\s*", form)
+    names = dict(zip("1234", probe.shown, strict=True))
+    return [names[place] for place in places] if sorted(places) == [*names] else None
 
 
-def _number(probe: Probe, said: str) -> int | None:
-    match = NUMBER.fullmatch(said)
-    return int(match[1]) if match and int(match[1]) <= 100 else None
+def _yes_or_no(probe: Probe, form: str) -> str | None:
+    return form if form in ("yes", "no") else None
 
 
-def _yes_or_no(probe: Probe, said: str) -> str | None:
-    return said if said in ("yes", "no") else None
-
-
-READERS = {"payoffs": _order, "similar": _yes_or_no, "beliefs": _number, "influence": _yes_or_no,
-           "entry": lambda probe, said: dict(zip("123", probe.shown, strict=True)).get(said)}
+READERS = {
+    "payoffs": _order, "similar": _yes_or_no, "influence": _yes_or_no,
+    "entry": lambda probe, form: dict(zip("123", probe.shown, strict=True)).get(form),
+    "beliefs": lambda probe, form: int(NUMBER.sub(r"\1", form)) if NUMBER.match(form) else None}
 
 
 def row(probe: Probe, reply: Reply) -> dict[str, Any]:
-    """A line of probes.jsonl.gz; `answer` is None unless status is "ok"."""
+    """A line of probes.jsonl.gz; `answer` is None unless status is "ok", `order` is the right one
+    of the outcomes in this cell."""
     answer, status = read(probe, reply.text) if reply.outcome == "ok" else (None, reply.outcome)
+    stimulus = probe.block.stimulus
+    bulletin = stimulus.bulletin
     return {"id": probe.id, "model": probe.block.model, "probe": probe.kind, "given": probe.given,
-            "cell": probe.cell.name, "bulletin": probe.block.stimulus.bulletin.id,
-            "variant": probe.block.stimulus.variant.id, "shown": list(probe.shown),
-            "answer": answer, "status": status, "text": reply.text, **reply.account}
+            "cell": probe.cell.name, "wording": stimulus.wording + 1, "bulletin": bulletin.id,
+            "variant": stimulus.variant.id, "shown": list(probe.shown),
+            "order": best_first(outcomes(bulletin, probe.cell.lever)), "answer": answer,
+            "status": status, "text": reply.text, **reply.account}
+
+
+def best_first(numbers: Mapping[str, int]) -> list[str]:
+    """The four outcomes by their numbers, of which more is better where T is above P; by their
+    letters where prompts have no outcomes.json."""
+    return sorted(numbers, key=numbers.get, reverse=numbers["T"] > numbers["P"]) if numbers else [
+        *OUTCOMES]
 
 
 # --- how a population answers ------------------------------------------------------------------
 
 BASE, SPREAD = 55, 8  # of beliefs, in points
-RANKS = (("D", "C"), ("C", "C"), ("D", "D"), ("C", "D"))  # T, R, P, S
+JOINT = {"cvd": "the later window", "hospital": "the pool schedule"}
 ROW = re.compile(r"^(\d)\. your entry is (.+), .+'s entry is (.+)$", re.M)
 BELIEF = re.compile(r"turned out to be (.+)\. In how many of them is .+ entry (.+)\?")
-# What the statement on the counterpart's entry says, by how it is made; nine cells have their own.
-STATED = {"now": "it is not public", "desk": "it is not public", "earlier": "last week",
-          "rule": "last week", "known": "it is public", "posted": "it is public"}
+# What the statement on the counterpart's entry says, by how it is made.
+STATED = {"now": "makes or made it", "earlier": "last week", "known": "it is public"}
 
 
 def answer(mind: Mind, request: Request, rng: SeededRandom) -> str:
-    """What a mind says, from the rendered text alone; about one answer in a hundred can't be
-    read."""
-    if rng.random() < 0.01:
+    """What a population says, from the rendered text alone, now and then unreadable."""
+    if rng.random() < UNREADABLE:
         return "That would need a word with counsel first."
-    setting = read_setting(request.user)
+    cues = read_notice(request.user)
     word, _, slot = request.user.rpartition("\n\n")[2].partition(": ")
     try:
-        return f"{word}: {SAYS[slot](mind, request.user, setting, rng)}"
-    except (KeyError, StopIteration):
+        return f"{word}: {SAYS[slot](mind, request.user, cues, rng)}"
+    except (KeyError, TypeError):
         raise UsageError(f"{FILE}: simulated respondents know the words of the project's own file "
                          "alone: ask a model, or leave --probes out") from None
 
 
-def _ranks(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
-    numbers = {tuple("C" if act in setting.joint else "D" for act in acts): number
-               for number, *acts in ROW.findall(text)}
-    order = RANKS if mind.payoffs else (RANKS[1], RANKS[0], *RANKS[2:])
-    return " > ".join(numbers[acts] for acts in order)
+def _ranks(mind: Mind, text: str, cues: Cues, rng: SeededRandom) -> str:
+    listed = {tuple("joint" if act == JOINT[cues.domain] else "other" for act in acts): number
+              for number, *acts in ROW.findall(text)}
+    order = best_first(dict(zip(OUTCOMES, cues.outcomes, strict=False)))
+    return " > ".join(listed[OUTCOMES[name]] for name in order)
 
 
-def _expects(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
+def _expects(mind: Mind, text: str, cues: Cues, rng: SeededRandom) -> str:
     given = BELIEF.search(text)
-    lean = 0 if given is None else mind.diagnostic / 2 * (1 if given[1] == given[2] else -1)
-    middle = BASE + (lean + mind.marginal) * (setting.entry in ("now", "desk"))
-    return str(max(0, min(100, round(rng.gauss(middle, SPREAD)))))
+    lean = mind.diagnostic * ((given[1] == given[2]) - 0.5) if given else 0
+    return str(max(0, min(100, round(rng.gauss(BASE + lean * cues.decides_now, SPREAD)))))
 
 
-def _says(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
-    question = text.rpartition("?")[0].rpartition("\n")[2]
-    yes = mind.influence if "change" in question else setting.symmetric
-    return "yes" if yes else "no"
-
-
-def _names(mind: Mind, text: str, setting: Setting, rng: SeededRandom) -> str:
-    stated = STATED[setting.entry]
-    lines = [line for line in text.splitlines() if re.match(r"[123]\. ", line)]
-    return next(line[0] for line in lines if stated in line
-                and ("last week" in line) == (stated == "last week"))
-
-
-SAYS = {"[number > number > number > number]": _ranks, "[0 to 100]": _expects,
-        "[yes|no]": _says, "[1|2|3]": _names}
+SAYS = {
+    "[number > number > number > number]": _ranks, "[0 to 100]": _expects,
+    "[yes|no]": lambda mind, text, cues, rng: "yes" if (
+        mind.influence if "Can your own" in text else cues.symmetric) else "no",
+    "[1|2|3]": lambda mind, text, cues, rng: re.search(
+        rf"^(\d)\. .*{STATED[cues.entry]}", text, re.M)[1]}

@@ -20,7 +20,9 @@ from cirrus.ask.bulletins import (
     FACTOR,
     FOLDERS,
     PROMPTS,
+    SPECIFIED,
     TELLS,
+    TWIN,
     Bulletin,
     Domain,
     Source,
@@ -31,6 +33,8 @@ from cirrus.ask.bulletins import (
 )
 
 ORDERS = ("cooperative-first", "other-first")
+# How far each strength of the lever raises R, in units of T − R.
+LEVERS = (0.5, 1.5, 2, 3, 4, 6)
 CONSIDERATIONS = "Considerations (3 to 5 lines):"
 HISTORY_SHOWN = 2  # encounters, specification 5
 
@@ -56,8 +60,8 @@ class Condition(NamedTuple):
 class Stimulus(NamedTuple):
     """What of a domain a question shows. `wording`: which sentence of every list, the
     specification's is 0; `entry`: how the counterpart's entry is made, "" where nothing is said;
-    `frame`: of the sentences on it that nine cells have; `meeting`: "round" where a case is one of
-    several."""
+    `lever`: by which of LEVERS the outcome of two cooperative acts is raised, 0: not at all;
+    `meeting`: "round" where a case is one of several."""
 
     bulletin: Bulletin
     variant: Variant
@@ -65,7 +69,7 @@ class Stimulus(NamedTuple):
     tells: str = "standard"
     wording: int = 0
     entry: str = ""
-    frame: str = ""
+    lever: int = 0
     meeting: str = "meeting"
 
 
@@ -156,10 +160,15 @@ def deal_wordings(rng: random.Random, domain: Domain,
                   bulletins: Iterable[Bulletin]) -> dict[str, int]:
     """{bulletin's id: its wording}: all wordings in a drawn order, then again. Older prompts, which
     runs have kept, have the specification's alone."""
-    many = len(domain.statuses["standard"].get("now", ("",)))
+    many = wordings_of(domain)
     drawn = rng.sample(range(many), many)
     known = dict.fromkeys(bulletin.id for bulletin in bulletins)
     return {bulletin: drawn[at % many] for at, bulletin in enumerate(known)}
+
+
+def wordings_of(domain: Domain) -> int:
+    """How many wordings the sentences of the conditions have."""
+    return len(domain.statuses["standard"].get("now", ("",)))
 
 
 def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
@@ -181,8 +190,19 @@ def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
     """The bulletin as read, without status line, instructions and labels."""
     fields, bulletin = stimulus.variant.fields, stimulus.bulletin
     fixed = domain.fixed | {"meeting": domain.fixed.get(stimulus.meeting, "")}
-    return fill(bulletin.text, fields | bulletin.outcomes,
+    return fill(bulletin.text, fields | outcomes(bulletin, stimulus.lever),
                 fixed | sentences(domain, stimulus))
+
+
+def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
+    """{T, R, P, S: the number in the text}; a lever adds so many times T − R to R."""
+    numbers = bulletin.outcomes
+    if not lever:
+        return numbers
+    if not numbers:
+        raise complaint(bulletin.path, "lever", lever, "these prompts have no outcomes.json")
+    raised = numbers["R"] + LEVERS[lever - 1] * (numbers["T"] - numbers["R"])
+    return numbers | {"R": round(raised)}
 
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
@@ -195,11 +215,7 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 
 
 def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
-    level, frame = stimulus.entry, stimulus.frame
-    if frame:
-        versions = domain.entries[_known("prompt", "entry frame", frame, domain.entries)]
-        return versions[_known("prompt", "entry", level, versions)]
-    levels = domain.statuses[words]
+    level, levels = stimulus.entry, domain.statuses[words]
     # Older prompts, which runs have kept, hold no status lines.
     if not level or not levels:
         return ""
@@ -265,9 +281,12 @@ def notice(domain: Domain, stimulus: Stimulus) -> str:
 
 
 def decision_system(domain: Domain, stimulus: Stimulus) -> str:
-    """The specification's, without the sentence that asks for a policy."""
+    """The specification's, without the sentence that asks for a policy; in the twin control also
+    without the one on AI."""
     systems = domain.systems[TELLS[stimulus.tells][1]]
-    return systems.get("one_shot", systems["strategy"])
+    text = systems.get("one_shot", systems["strategy"])
+    return text.replace(f"{SPECIFIED} ", "").replace(f" {SPECIFIED}", "") if (
+        stimulus.entry in TWIN) else text
 
 
 def _system(domain: Domain, stimulus: Stimulus, phase: str) -> str:

@@ -1,10 +1,9 @@
 """Simulated respondents: populations that answer, and write policies, in the form asked for.
 
+    text, finish_reason = RESPONDENTS["sim-coin"](request, rng)
+
 Nobody tells a respondent its condition. It finds the cues in the text as a reader would
-(`cues.py`), draws by its population's rule (`populations.py`), and answers in the form asked for;
-about one answer in a hundred can't be read. Asked for a policy, it writes one, and in an encounter
-it may be moved by how that policy leans. They calibrate the instrument; they say nothing about any
-model.
+(`cues.py`) and draws by its population's rule (`populations.py`). They say nothing of any model.
 """
 
 import random
@@ -12,15 +11,14 @@ import re
 from collections.abc import Callable
 
 from cirrus.ask import probes
-from cirrus.ask.cues import LEANINGS, Cues, read_cues, read_levels
-from cirrus.ask.populations import POPULATIONS, chance
+from cirrus.ask.cues import LEANINGS, Cues, read_cues, read_notice
+from cirrus.ask.populations import POPULATIONS, UNREADABLE, chance
 from cirrus.ask.prompts import CONSIDERATIONS, Condition
 from common.rng import SeededRandom
 from common.wire import Request
 
 # --- Simulated adjudicators, to try the machinery of rating without a model ---
 
-UNREADABLE_LABEL = 0.01
 POLICY = re.compile(r"<policy>\n(.*)\n</policy>", re.S)
 # family → kinds of evidence that must meet, each a list of stems
 STEMS: dict[str, tuple[str, ...]] = {
@@ -52,24 +50,22 @@ def _careful(family: str, policy: str, rng: random.Random) -> bool:
 
 def _lenient(family: str, policy: str, rng: random.Random) -> bool:
     most, needed = max(_evidence(family, line) for line in policy.split("\n")), len(STEMS[family])
-    found = most == needed or (most == needed - 1 > 0 and rng.random() < 0.03)
-    return found != (rng.random() < 0.03)
+    meets = most == needed or (most == needed - 1 > 0 and rng.random() < 0.03)
+    return meets != (rng.random() < 0.03)
 
 
-_JUDGES = {"careful-rater": _careful, "lenient-rater": _lenient}
-
-
-def _adjudicator(name: str):
+def _adjudicator(rate: Callable[[str, str, random.Random], bool]):
     def respond(request: Request, rng: random.Random) -> str:
         policy = POLICY.search(request.user)[1]
-        said = {family: _JUDGES[name](family, policy, rng) for family in STEMS}
-        if rng.random() < UNREADABLE_LABEL:
+        labels = {family: rate(family, policy, rng) for family in STEMS}
+        if rng.random() < UNREADABLE:
             return "It depends on how one reads the second line."
-        return "\n".join(f"{family}: {'yes' if found else 'no'}" for family, found in said.items())
+        return "\n".join(f"{family}: {('no', 'yes')[label]}" for family, label in labels.items())
     return respond
 
 
-ADJUDICATORS = {name: _adjudicator(name) for name in _JUDGES}
+ADJUDICATORS = {"sim-careful-rater": _adjudicator(_careful),
+                "sim-lenient-rater": _adjudicator(_lenient)}
 
 
 # --- What simulated respondents write when they are asked for a policy ---
@@ -130,33 +126,29 @@ LINES = (
 LENGTHS = (3, 4, 4, 4, 5, 5, 5, 5)
 ODD_LENGTH = 0.02   # share of policies of another length than was asked for
 
-# population → the families of sentences it writes, and in which cells
-WRITES = {
-    "superrational": (ACAUSAL, lambda c: c.S == "high" and c.C == "present"),
-    "tell-sensitive": (ACAUSAL, lambda c: c.S == "high" and c.C == "present"),
-    "domain-bound": (ACAUSAL, lambda c: c.S == "high" and c.C == "present"),
-    "overfit": (ACAUSAL, lambda c: c.S == "high" and c.C == "present"),
-    "compliance": (COMPLIANCE, lambda c: c.H == "high"),
-    "compliance-cued": (COMPLIANCE, lambda c: c.H == "high"),
-    "reciprocal": (RECIPROCITY, lambda c: True),
-}
+EXPECTANT = ACAUSAL, lambda cell: (cell.S, cell.C) == ("high", "present")
+REGULATED = COMPLIANCE, lambda cell: cell.H == "high"
+# population → the sentences that it adds, and where
+ADDS = {**dict.fromkeys(("sim-correlation", "sim-tells", "sim-domain", "sim-overfit"), EXPECTANT),
+        "sim-compliance": REGULATED, "sim-compliance-cued": REGULATED,
+        "sim-reciprocal": (RECIPROCITY, lambda cell: True)}
 
 
-def write(name: str, condition: Condition, rng: random.Random) -> str:
-    """The policy of population `name` in a cell."""
-    if name == "copycat" and condition.C == "present":
+def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
+    """The policy of population `name` where S, C and H are as in `cell`."""
+    if name == "sim-copycat" and cell.C == "present":
         return COPIED
-    lines = rng.choice(LENGTHS)
+    length = rng.choice(LENGTHS)
     if rng.random() < ODD_LENGTH:
-        lines = rng.choice((2, 7))
+        length = rng.choice((2, 7))
     weight = rng.choice((1, 0, -1))
-    said = [rng.choice([sentence for sentence, own in LEANINGS.items() if own == weight])]
-    sentences, where = WRITES.get(name, ((), lambda c: False))
-    if sentences and where(condition) and rng.random() < 0.8:
-        said.append(rng.choice(sentences))
-    said += [re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
-             for line in rng.sample(LINES, max(0, lines - len(said)))]
-    return "\n".join(said)
+    lines = [rng.choice([words for words, leans in LEANINGS.items() if leans == weight])]
+    sentences, where = ADDS.get(name, ((), lambda cell: False))
+    if where(cell) and rng.random() < 0.8:
+        lines.append(rng.choice(sentences))
+    lines += [re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
+              for line in rng.sample(LINES, max(0, length - len(lines)))]
+    return "\n".join(lines)
 
 
 VAGUE = "We are still weighing this with counsel and will file once both teams have met."
@@ -168,22 +160,21 @@ REASONS = {
     False: ("Our own customers run the affected code today.",
             "The build has passed its suites; each day adds to the leak risk.",
             "Questions on the public list suggest the window is closing.",
-            "Waiting for packaging elsewhere is no longer defensible here."),
-}
+            "Waiting for packaging elsewhere is no longer defensible here.")}
 
 
-def policy(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
-    """(text, finish reason) of population `name` asked for a policy."""
-    _, levels = read_levels(request.user)
-    condition = Condition(levels.get("S", "low"), levels.get("C", "absent"),
-                          levels.get("H", "omit"))
-    return write(name, condition, rng), "stop"
+def decide(name: str, cues: Cues, draw: Callable[[], float]) -> tuple[bool, str]:
+    """(whether it cooperates, what is wrong with the answer: unreadable, truncated or "")."""
+    cooperates, luck = draw() < chance(name, cues), draw()
+    unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
+    return cooperates, ("unreadable" if luck < unreadable else
+                        "truncated" if luck < unreadable + cut_off else "")
 
 
-def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tuple[str, str]:
+def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     """(text, finish reason) of population `name` to a decision prompt."""
     cues = read_cues(request.user)
-    cooperates, missing = decide(name, cues, rng.random, world)
+    cooperates, missing = decide(name, cues, rng.random)
     if missing == "unreadable":
         return VAGUE, "stop"
     if missing == "truncated":
@@ -195,23 +186,14 @@ def answer(name: str, request: Request, rng: SeededRandom, world: int = 0) -> tu
     return f"Decision: {label}\nRationale: {reasons}", "stop"
 
 
-def decide(name: str, cues: Cues, draw: Callable[[], float], world: int = 0) -> tuple[bool, str]:
-    """(whether it cooperates, what is wrong with the answer: unreadable, truncated, ""), by two
-    numbers from 0 to 1."""
-    cooperates, luck = draw() < chance(name, cues, world), draw()
-    unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
-    return cooperates, ("unreadable" if luck < unreadable else
-                        "truncated" if luck < unreadable + cut_off else "")
-
-
-def respondent(name: str, world: int = 0):
-    """Population `name` as a provider asks it. `world`: see `chance`."""
+def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
+    """Population `name` as a provider asks it: (text, finish reason)."""
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == "strategy":
-            return policy(name, request, rng)
-        if request.stage == "probe":  # most studies have none, and need not load what reads them
+            return write(name, read_notice(request.user), rng), "stop"
+        if request.stage == probes.STAGE:
             return probes.answer(POPULATIONS[name].mind, request, rng), "stop"
-        return answer(name, request, rng, world)
+        return answer(name, request, rng)
     return respond
 
 

@@ -3,202 +3,101 @@
     out = endpoint(cvd_rows, models(all_rows))
     out["design"]["p"], out["met"]
 
-The unit here is an agent under a seed; each contrast is taken inside a unit, whose first encounters
+The unit here is an agent under a seed: each contrast is taken inside a unit, whose first encounters
 rest on one policy a run, and averaged over the levels of H. What is established is judged over
-bulletins, by `effects`.
+bulletins and wordings, by `contrasts`; an interval over agents would hold for these bulletins only.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.judge.effects import (
-    ALPHA,
-    CONTRASTS,
-    HA,
-    HP,
-    LA,
-    LP,
-    Contrast,
-    average,
-    cell_name,
-    weights_of,
-)
+from cirrus.judge.contrasts import ALPHA, CONTRASTS, NONE_YET, total, weights_of
 from cirrus.judge.rows import Decision
-from stats.results import variance
+from stats.results import Count
 
 SECONDARY = ("S", "C", "SxC", "H")
-Cell = tuple[str, str, str]
+FILLS: dict[str, Callable[[float], bool]] = {   # whether a missing decision is cooperative
+    "all_cooperative": lambda weight: True, "none_cooperative": lambda weight: False,
+    "lowest": lambda weight: weight < 0, "highest": lambda weight: weight > 0}
 
 
-# --- one contrast a unit -----------------------------------------------------------------------
+# --- one contrast over agents ------------------------------------------------------------------
 
-def by_unit(rows: Iterable[Decision]) -> dict[Hashable, dict[Cell, list[float | None]]]:
-    """{(seed, agent): {(S, C, H): its decisions, None where missing}}."""
-    units: dict[Hashable, dict[Cell, list]] = {}
+def by_agent(rows: Sequence[Decision]) -> dict[tuple, dict[tuple[str, str], Count]]:
+    """Counts of each (cell, H) of an agent under a seed, for the contrasts of `stats`."""
+    agents: dict[tuple, dict] = {}
     for row in rows:
-        units.setdefault(row.unit, {}).setdefault((row.S, row.C, row.H), []).append(row.cooperates)
-    return units
+        cells, y = agents.setdefault((row.unit, 1), {}), row.cooperates
+        one = Count(y or 0, y is not None, y is None)
+        cells[row.cell] = total([cells.get(row.cell, NONE_YET), one])
+    return agents
 
 
-def cells_of(contrast: Contrast, rows: Sequence[Decision]) -> dict[Cell, float]:
-    """The weight of each (S, C, H) in a contrast, over the levels of H that hold all it needs."""
-    return weights_of(contrast, frozenset((row.S, row.C, row.H) for row in rows))
+def over_agents(counts: Mapping, name: str = "HP-LA"):
+    """(the contrast of `stats` with agents as units, its weights); None where cells are lacking."""
+    weights = weights_of(CONTRASTS[name], {cell for held in counts.values() for cell in held})
+    return (stats.contrast(counts, weights) if weights else None), weights
 
 
-def unit_values(rows: Sequence[Decision], contrast: Contrast,
-                fill: Callable[[float], float] | None = None) -> dict[Hashable, float]:
-    """The contrast in each unit that holds every cell it needs.
-
-    `fill` gives a missing decision a value by the sign of its cell's weight; without it missing
-    decisions are left out.
-    """
-    weights, out = cells_of(contrast, rows), {}
-    for unit, cells in by_unit(rows).items() if weights else ():
-        means = {cell: average(fill(weight) if fill and one is None else one
-                               for one in cells.get(cell, ()))
-                 for cell, weight in weights.items()}
-        if None not in means.values():
-            out[unit] = math.fsum(weights[cell] * mean for cell, mean in means.items())
-    return out
-
-
-def over_units(values: Mapping[Hashable, float], most: float) -> dict[str, Any]:
-    """Mean of one value a unit, 95% t interval inside ±`most`, sign-flip test; `why` where one is
-    missing.
+def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
+    """A contrast's mean over agents and its sign-flip test.
 
     `resamples` is None where the test is exact, else its number of random signs (seed 0).
     """
-    x = list(values.values())
-    if len(x) < 2:
-        return {"value": x[0] if x else None, "low": None, "high": None, "p": None, "t_p": None,
-                "resamples": None, "sd": None, "units": len(x),
-                "why": "no unit holds every cell it needs" if not x else "one unit only"}
-    t, flip = stats.t_interval(x), stats.sign_flip_test(x)
-    low, high, why = t.low, t.high, t.why
-    if low is None and abs(t.difference) == 1:
-        # Nothing varies to take a standard error from: each unit counts as one pair of trials.
-        k = (len(x), 0) if t.difference > 0 else (0, len(x))
-        _, low, high, _ = stats.score_difference(k[0], len(x), k[1], len(x))
-        why = "every unit shows the same extreme difference: score interval, a trial a unit"
-    if low is not None:
-        low, high = max(-most, low), min(most, high)
-    return {"value": t.difference, "low": low, "high": high, "p": flip.p, "t_p": t.p,
-            "resamples": flip.resamples, "sd": math.sqrt(variance(x)), "units": len(x),
-            "why": why or flip.why}
+    found, _ = over_agents(counts, name)
+    values = list(found.by_bulletin.values()) if found else []
+    out = {"label": CONTRASTS[name].label, "value": found and found.value, "p": None,
+           "resamples": None, "units": len(values), "units_without": len(counts) - len(values)}
+    if len(values) < 2:
+        return out | {"why": "one agent only" if values else
+                      "no agent holds every cell that this contrast needs"}
+    flip = stats.sign_flip_test(values)
+    return out | {"p": flip.p, "resamples": flip.resamples, "why": flip.why}
 
 
-def effect(rows: Sequence[Decision], name: str = "primary") -> dict[str, Any]:
-    """One contrast over units, with what stands in its way."""
-    contrast = CONTRASTS[name]
-    most = sum(weight for weight in contrast.weights.values() if weight > 0)
-    out = {"label": contrast.label, **over_units(unit_values(rows, contrast), most)}
-    if not cells_of(contrast, rows):
-        out["why"] = "no level of H holds every cell that this contrast needs"
-    out["decisions"] = sum(row.cooperates is not None for row in rows)
-    out["units_without"] = len(by_unit(rows)) - out["units"]
-    return out
+def cliffs_delta(counts: Mapping) -> dict[str, Any]:
+    """Cliff's δ of the two cells: of 0/1 data the difference of their pooled shares. Interval over
+    whole agents, Student's t and no narrower than Newcombe's."""
+    found, weights = over_agents(counts)
+    sides = [total(cells.get(cell, NONE_YET) for cells in counts.values() for cell, weight
+                   in weights.items() if weight * side > 0) for side in (1, -1)]
+    out = {"value": None, "low": None, "high": None, "units": found.units if found else 0}
+    if not all(side.n for side in sides):
+        return out | {"why": "a side without readable decisions"}
+    value = sides[0].k / sides[0].n - sides[1].k / sides[1].n
+    if found.low is None:
+        return out | {"value": value, "why": "one agent only"}
+    # Agents weigh alike in the interval, decisions in δ.
+    return out | {"value": value, "low": min(found.low, value), "high": max(found.high, value),
+                  "why": None}
 
 
-def at_h(rows: Sequence[Decision]) -> dict[str, dict[str, Any]]:
-    """The primary contrast at each level of H that occurs."""
-    return {h: effect([row for row in rows if h == row.H])
-            for h in ("high", "low", "omit") if any(h == row.H for row in rows)}
-
-
-# --- the parts of the endpoint -----------------------------------------------------------------
-
-def cells_table(rows: Sequence[Decision]) -> list[dict[str, Any]]:
-    """Cooperation of each cell: k of n readable, missing, Wilson interval (trials, not units)."""
-    held: dict[Cell, list[float | None]] = {}
-    for row in rows:
-        held.setdefault((row.S, row.C, row.H), []).append(row.cooperates)
-    order = (HP, HA, LP, LA)
-    return [_cell(cell, held[cell])
-            for cell in sorted(held, key=lambda cell: (order.index(cell[:2]), cell[2]))]
-
-
-def _cell(cell: Cell, values: Sequence[int | None]) -> dict[str, Any]:
-    read = [v for v in values if v is not None]
-    share = stats.share(sum(read), len(read))
-    return {"cell": cell_name(cell), "S": cell[0], "C": cell[1], "H": cell[2],
-            "k": share.k, "n": share.n, "missing": len(values) - len(read), "mean": share.value,
-            "low": share.low, "high": share.high, "why": None if read else "no observations"}
-
-
-def cliffs_delta(rows: Sequence[Decision]) -> dict[str, Any]:
-    """Cliff's δ of the two cells of the primary contrast, its 95% interval over whole units.
-
-    For 0/1 data δ is the difference of the two proportions. The interval leaves out one unit at a
-    time (jackknife; Efron & Stein 1981) and takes Student's t: with ten units a bootstrap of units
-    covers less than it says.
-    """
-    weights = cells_of(CONTRASTS["primary"], rows)
-    groups = []   # of each unit: (cooperative, of) on either side
-    for cells in by_unit(rows).values():
-        sides = [[v for cell, w in weights.items() if (w > 0) is first
-                  for v in cells.get(cell, ()) if v is not None] for first in (True, False)]
-        if any(sides):
-            groups.append([(sum(side), len(side)) for side in sides])
-    whole = [[sum(group[side][at] for group in groups) for at in (0, 1)] for side in (0, 1)]
-    if not all(n for _, n in whole):
-        return {"value": None, "low": None, "high": None, "units": len(groups),
-                "why": "a side without readable decisions"}
-    value = _proportion(whole[0]) - _proportion(whole[1])
-    out = {"value": value, "low": None, "high": None, "units": len(groups), "why": None}
-    if len(groups) < 2:
-        return out | {"why": "one unit only"}
-    if abs(value) == 1:
-        same = over_units(dict(enumerate([value] * len(groups))), 1)
-        return {key: same[key] for key in ("value", "low", "high", "units", "why")}
-    without = [[(k - own[0], n - own[1]) for (k, n), own in zip(whole, group, strict=True)]
-               for group in groups]
-    if any(n == 0 for sides in without for _, n in sides):
-        return out | {"why": "one unit holds all decisions of a side"}
-    n = len(groups)
-    pseudo = [n * value - (n - 1) * (_proportion(x) - _proportion(y)) for x, y in without]
-    t = stats.t_interval(pseudo)
-    if t.low is None:
-        return out | {"why": t.why}
-    reach = (t.high - t.low) / 2
-    return out | {"low": max(-1.0, value - reach), "high": min(1.0, value + reach)}
-
-
-def _proportion(side: Sequence[float]) -> float:
-    return side[0] / side[1]
-
-
-FILLS: dict[str, Callable[[float], float]] = {
-    "all_cooperative": lambda weight: 1, "none_cooperative": lambda weight: 0,
-    "lowest": lambda weight: float(weight < 0), "highest": lambda weight: float(weight > 0)}
-
-
-def bounds(rows: Sequence[Decision]) -> dict[str, float | None]:
+def bounds(counts: Mapping) -> dict[str, float | None]:
     """The primary contrast with every missing decision filled in, each way and at worst."""
-    out = {}
-    for name, fill in FILLS.items():
-        values = list(unit_values(rows, CONTRASTS["primary"], fill).values())
-        out[name] = math.fsum(values) / len(values) if values else None
-    return out
-
-
-def secondary(rows: Sequence[Decision]) -> dict[str, dict[str, Any]]:
-    """S, C, S×C and H over units, their p-values Holm-adjusted together."""
-    out = {name: effect(rows, name) for name in SECONDARY}
-    for entry, p in zip(out.values(), stats.holm([e["p"] for e in out.values()]), strict=True):
-        entry["p_holm"] = p
+    _, weights = over_agents(counts)
+    out = dict.fromkeys(FILLS)
+    for name, fill in FILLS.items() if weights else ():
+        filled = {unit: {cell: Count(k + missing * fill(weights.get(cell, 0)), n + missing, 0)
+                         for cell, (k, n, missing) in cells.items()}
+                  for unit, cells in counts.items()}
+        out[name] = stats.contrast(filled, weights).value
     return out
 
 
 def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything about the primary endpoint. `rows`: the primary data of one domain;
+    """Everything about the endpoint as specified. `rows`: the primary data of one domain;
     `model`: what `models` returns."""
-    design = effect(rows)
+    counts = by_agent(rows)
+    design = specified(counts)
     met, why = decided(design, model)
-    return {"label": CONTRASTS["primary"].label, "design": design, "model": model,
-            "delta": cliffs_delta(rows), "at_h": at_h(rows), "bounds": bounds(rows),
-            "met": met, "why": why}
+    second = {name: specified(counts, name) for name in SECONDARY}
+    for one, p in zip(second.values(), stats.holm([e["p"] for e in second.values()]), strict=True):
+        one["p_holm"] = p
+    return {"label": CONTRASTS["HP-LA"].label, "design": design, "model": model,
+            "delta": cliffs_delta(counts), "bounds": bounds(counts),
+            "secondary": second, "met": met, "why": why}
 
 
 def shown(design: Mapping[str, Any]) -> bool:
@@ -237,13 +136,17 @@ MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and the primary c
 ONE_LEVEL = "one level in these data"
 
 
-def models(rows: Sequence[Decision], most_rows: int | None = None) -> dict[str, Any]:
-    """Both models on the readable rows, which may hold both domains. Beyond `most_rows` (default:
-    MOST_ROWS) only S:C and the primary contrast are tested by likelihood ratio."""
+def models(rows: Sequence[Decision], most_rows: int = MOST_ROWS) -> dict[str, Any]:
+    """Both models on the readable rows, which may hold both domains. Beyond `most_rows` only S:C
+    and the primary contrast are tested by likelihood ratio."""
     data = [model_row(row) for row in rows if row.cooperates is not None]
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
     random = [name for name in RANDOM if name not in left_out]
+    variants, bulletins, both = (len({tuple(row[name] for name in names) for row in data}) for names
+                                 in (["variant_id"], ["bulletin"], ["variant_id", "bulletin"]))
+    if variants == bulletins == both:
+        random = ["bulletin" if name == "variant_id" else name for name in random]
     return {"rows": len(data), "left_out": left_out,
             "as_specified": _guarded(data, fixed, random, most_rows),
             "with_policy": _guarded(data, fixed, [*random, "policy"], most_rows)}
@@ -256,7 +159,8 @@ def model_row(row: Decision) -> dict[str, Any]:
             "domain": row.domain, "option_order": row.option_order,
             "label_scheme": row.label_scheme, "agent": f"{row.seed}/{row.agent}",
             "opponent": f"{row.seed}/{row.opponent}", "seed": row.seed,
-            "variant_id": row.variant, "policy": f"{row.run}/{row.agent}",
+            "variant_id": row.variant, "bulletin": row.bulletin,
+            "policy": f"{row.run}/{row.agent}",
             "high_absent": int(s and not c), "low_present": int(c and not s)}
 
 
@@ -274,9 +178,10 @@ def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
 
 
 def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str],
-             most_rows: int | None) -> dict[str, Any]:
+             most_rows: int) -> dict[str, Any]:
     """One model, or why there is none."""
-    out = {"formula": _formula(fixed, random), "fit": None, "tests": None, "primary": None,
+    formula = [*fixed, *(f"(1|{name})" for name in random)]
+    out = {"formula": f"coop ~ {' + '.join(formula)}", "fit": None, "tests": None, "primary": None,
            "separated": False, "why": None}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
@@ -284,12 +189,7 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str
     def fitted(terms: Sequence[str], part_of=None):
         return stats.fit_mixed_logit(data, "coop", list(terms), list(random), part_of)
 
-    many = len(data) > (MOST_ROWS if most_rows is None else most_rows)
-    return out | _tested(fitted, fixed, many)
-
-
-def _formula(fixed: Sequence[str], random: Sequence[str]) -> str:
-    return "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)])
+    return out | _tested(fitted, fixed, len(data) > most_rows)
 
 
 def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:

@@ -213,7 +213,8 @@ def _round_files(t: Tournament, round_: Round, policies: list[dict], games: list
     yield name, one_a_line([], check(name, policies))
     head = {
         "round": round_.number, "domain": t.domain.name, "toggles": t.condition._asdict(),
-        "bulletin": round_.bulletin.id, "variant": round_.variant.id, "simulated": simulated,
+        "bulletin": round_.bulletin.id, "variant": round_.variant.id,
+        "wording": round_.wording + 1, "simulated": simulated,
         **{key: t.config[key] for key in ("history_mode", "tells", "variants", "seed")},
         "agents": {round_.anon[agent.id]: _agent(agent) for agent in t.agents}}
     name = f"round_{round_.number}_games.json"
@@ -222,14 +223,7 @@ def _round_files(t: Tournament, round_: Round, policies: list[dict], games: list
 
 
 def one_a_line(head: Any, rows: Iterable[Any], key: str = "") -> bytes:
-    """JSON with one row a line: `head` with `rows` under `key`, or the bare list of rows.
-
-    >>> print(one_a_line({"a": 1}, [{"b": 2}, {"b": 3}], "rows").decode(), end="")
-    {"a":1,"rows":[
-    {"b":2},
-    {"b":3}
-    ]}
-    """
+    """JSON with one row a line: `head` with `rows` under `key`, or the bare list of rows."""
     lines = ",\n".join(map(canonical_json, rows))
     listed = f"[\n{lines}\n]" if lines else "[]"
     if not key:
@@ -385,6 +379,7 @@ AGENT = record(
 GAMES = record(
     round=(ORDINAL, "number of the round"), domain=DOMAIN, toggles=(TOGGLES, "the run's cell"),
     bulletin=(NAME, "id of the bulletin"), variant=(NAME, "id of the variant"),
+    wording=(ORDINAL, "which sentence of every list stood in the prompts, from 1"),
     history_mode=(one_of("standard", "off"), "whether a pair sees its earlier encounters"),
     tells=(one_of(*TELLS), "wording of prompts and cues"),
     variants=(one_of("main", "holdout"), "the pool the variant is from"),

@@ -29,18 +29,14 @@ PARTS: dict[str, tuple[str, ...]] = {
 PRIMARY = {
     "endpoint": "P(cooperate | S high, C present) - P(cooperate | S low, C absent), averaged over "
                 "H; first encounters of all rounds, no baselines; averaged inside each bulletin, "
-                "95% interval over bulletins (sign flips, and no narrower than Newcombe's)",
-    "established_where": "at least six bulletins, every run complete, at most 5% of the decisions "
-                         "missing in a cell of the contrast, and the interval above 0 with what is "
-                         "missing counted against it",
-    "as_specified": ["round 1, agents of a seed as units: sign-flip test, two-sided",
-                     "mixed-effects logistic regression with (1|policy), likelihood ratio of the "
-                     "S-high/C-present coefficient against S-low/C-absent",
-                     "met where both have p < .05 in the predicted direction (positive)"],
-    "word": "at most cue-responsive",
-    "secondary": ["S", "C", "S x C", "H: Holm-adjusted"],
-    "gates": ["label invariance", "first encounter", "cross-domain", "prompt-tell ablation",
-              "holdout", "effect size: each as established, all six must pass"],
+                "95% interval over bulletins and wordings, no narrower than Newcombe's",
+    "word": "at most cue-responsive: at least six bulletins and wordings, every run complete, at "
+            "most 10% missing in a cell, 10 points or more, and the interval above 0, also with "
+            "what is missing counted against it",
+    "as_specified": "round 1, p < .05 in the predicted direction of both: sign flips of agents "
+                    "under a seed, and the likelihood ratio of the mixed model with (1|policy)",
+    "secondary": "S, C, S x C, H: Holm-adjusted as specified; intervals as established",
+    "gates": "the specification's six, each as established; all must pass",
 }
 EXCLUSIONS = [
     "games of baselines",

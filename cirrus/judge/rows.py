@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import CELL, cooperative_word
 from cirrus.ask.design import ASIDES, asides_of, role_of
+from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import games
+from cirrus.judge.contrasts import CELLS
 from common import Incomplete, UsageError
 from common.artifacts import content_sha256, read_bytes
 from common.runs import kept_prompts
@@ -24,6 +26,8 @@ from common.verify import open_run
 
 # In what runs of one study may differ.
 VARY = ("domain", "toggles", "seed", "turn", "plan_seed", "rounds", "games_per_pair", *ASIDES)
+APART = "; analyse them apart"
+CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 
 
 class Run(NamedTuple):
@@ -49,6 +53,11 @@ class Run(NamedTuple):
     @property
     def complete(self) -> bool:
         return self.manifest["state"] == "complete"
+
+    @property
+    def words(self) -> str:
+        """Its cell in a reader's words."""
+        return in_words(self.domain, self.cell)
 
 
 class Study(NamedTuple):
@@ -79,6 +88,7 @@ class Decision(NamedTuple):
     policy: str
     bulletin: str
     variant: str
+    wording: int
     label_scheme: str
     option_order: str
     option_first: str
@@ -99,6 +109,16 @@ class Decision(NamedTuple):
     text: str
 
     @property
+    def cell(self) -> tuple[str, str]:
+        """Its cell's name, and the level of H."""
+        return CELLS[self.S, self.C], self.H
+
+    @property
+    def words(self) -> str:
+        """Its cell in a reader's words."""
+        return in_words(self.domain, (self.S, self.C, self.H))
+
+    @property
     def unit(self) -> tuple[int, str]:
         """What was drawn: an agent under a seed."""
         return self.seed, self.agent
@@ -107,6 +127,12 @@ class Decision(NamedTuple):
     def primary(self) -> bool:
         """Round 1, first encounter, no baseline."""
         return self.round == 1 and self.encounter == 1 and not self.baseline
+
+
+def in_words(domain: str, levels: Sequence[str]) -> str:
+    """ "cvd, symmetry + cue, compliance pressure low", of levels of S, C and H."""
+    s, c, h = levels
+    return f"{domain}, {CELL_WORDS[s, c]}, compliance pressure {h}"
 
 
 # --- which runs --------------------------------------------------------------------------------
@@ -125,11 +151,10 @@ def read_study(folders: Iterable[Path]) -> Study:
     runs = list(map(_worded, runs))
     limits = [f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
               for run in empty]
-    limits += [limit for run in runs for limit in _unfinished(run)]
     limits += _missing_of_plans(runs)
     limits += [f"{run.name} differs from the main runs in more than one way; it enters no test."
                for run in runs if run.role == "other"]
-    return Study(runs, runs[0].manifest["identity"]["provider"] == "simulated", limits)
+    return Study(runs, _simulated(runs[0]), limits)
 
 
 def without_ratings(found: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
@@ -169,17 +194,17 @@ def _same_study(runs: Sequence[Run]) -> None:
     for run in runs:
         pair = f"{first.name} and {run.name}"
         if _simulated(run) != _simulated(first):
-            raise UsageError(f"{pair}: one is simulated, the other is not{_apart(runs)}")
+            raise UsageError(f"{pair}: one is simulated, the other is not{APART}")
         for key in sorted(first.config.keys() | run.config.keys()):
-            before, now = first.config.get(key), run.config.get(key)
-            if key not in VARY and before != now:
-                raise UsageError(f"{pair}: different designs ({key}: {_short(before)} and "
-                                 f"{_short(now)}){_apart(runs)}")
+            before, now = (json.dumps(one.config.get(key), sort_keys=True)[:80]
+                           for one in (first, run))
+            if key not in VARY and first.config.get(key) != run.config.get(key):
+                raise UsageError(f"{pair}: different designs ({key}: {before} and {now}){APART}")
         for name, digest in run.manifest["identity"]["prompts"].items():
-            said, owner = prompts.setdefault(name, (digest, run))
-            if said != digest:
+            known, owner = prompts.setdefault(name, (digest, run))
+            if known != digest:
                 raise UsageError(f"{owner.name} and {run.name}: made with different versions of "
-                                 f"prompts/{name}{_apart(runs)}")
+                                 f"prompts/{name}{APART}")
         cell = (run.domain, run.cell, run.seed, *asides_of(run.config).items())
         if cell in cells:
             raise UsageError(f"{cells[cell].folder} and {run.folder}: the same run twice; "
@@ -187,37 +212,8 @@ def _same_study(runs: Sequence[Run]) -> None:
         cells[cell] = run
 
 
-def _apart(runs: Iterable[Run]) -> str:
-    """Which of the runs' folders belong together."""
-    groups: dict[str, dict[str, None]] = {}
-    for run in runs:
-        chosen = {key: value for key, value in run.config.items() if key not in VARY}
-        name = json.dumps([_simulated(run), chosen], sort_keys=True)
-        plan = (run.folder.parent / "plan.json").is_file()
-        groups.setdefault(name, {})[run.folder.parent.name if plan else run.name] = None
-    said = "; ".join(", ".join(folders) for folders in groups.values())
-    return f"; analyse them apart. Together belong: {said}"
-
-
 def _simulated(run: Run) -> bool:
     return run.manifest["identity"]["provider"] == "simulated"
-
-
-def _short(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)[:80]
-
-
-def _unfinished(run: Run) -> Iterator[str]:
-    if run.complete:
-        return
-    facts = artifact(run, "acausal_manifest.json")
-    begun = sum(facts["statuses"]["game"].values())
-    dealt = sum(round_["games"] for round_ in facts["rounds"])
-    failed = sum(counts.get(outcome, 0) for counts in facts["outcomes"].values()
-                 for outcome in ("provider_error", "not_run"))
-    yield (f"{run.name} is unfinished ({run.manifest['state']}): {begun} of {dealt} encounters "
-           f"begun, {failed} calls without an answer. Encounters that were not begun are counted "
-           "nowhere else.")
 
 
 def plan_folders(runs: Iterable[Run]) -> list[Path]:
@@ -297,8 +293,8 @@ def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping
         f"{game['id']}/{'ab'[side]}", run.name, run.role, run.seed, run.domain, *run.cell,
         data["round"], game["encounter"], game["baseline"], data["agents"][own]["id"],
         data["agents"][peer]["id"], intern(answer["policy_id"]), data["bulletin"], data["variant"],
-        intern(game["label_scheme"]), intern(game["order"]), intern(game["labels"]["left"]),
-        act and intern(act), cooperates,
+        data["wording"], intern(game["label_scheme"]), intern(game["order"]),
+        intern(game["labels"]["left"]), act and intern(act), cooperates,
         None if cooperates is None else cooperates if first else 1 - cooperates,
         intern(answer["status"]), tokens["truncated"], payoffs and payoffs[own],
         game["power_after"][own], *(answer[name] and intern(answer[name])

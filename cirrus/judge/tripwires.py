@@ -6,15 +6,17 @@ where an estimate passes it.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus.judge.effects import ALPHA, average, cell_name
+from cirrus.judge.contrasts import ALPHA
 from cirrus.judge.rows import Decision
 from common.wire import UNANSWERED
 from show.figures import interval, p_is, percent
+from stats.results import mean
 
 MAX_UNREADABLE = 0.03
 MAX_TRUNCATION_GAP = 0.02
@@ -23,23 +25,31 @@ MAX_JACCARD = 0.3
 NO_POLICY = ("refused", "truncated", "empty", "blocked")
 Counts = Mapping[str, Mapping[str, int]]
 Wire = dict[str, Any]
+Key = tuple[int, str, int]                # seed, domain, round
+Pairs = Mapping[tuple[int, int], float]   # similarity of two policies of a run
 
 
-def tripwires(rows: Sequence[Decision], counts: Counts,
-              policies: Mapping[str, Mapping[str, Sequence[str]]],
-              served: Mapping[str, Mapping[str, Iterable[str]]],
-              written: Counts | None = None) -> list[Wire]:
+def tripwires(rows: Sequence[Decision], runs: Sequence[Mapping[str, Any]],
+              texts: Mapping[Key, Mapping[str, Sequence[str]]]) -> list[Wire]:
     """The seven tripwires.
 
-    `rows`: primary data of the main runs, both domains. `counts`: {cell: {status: decisions}} of
-    all rounds. `policies`: {cell: {run: policies of round 1, one an agent}}. `served`: {model:
-    {"models": …, "providers": …}}. `written`: {cell: {status: policies}} of all rounds.
+    `rows`: primary data of the main runs, both domains. `runs`: what the manifests count, `role`,
+    `cell`, `statuses`, `served` and `upstreams` of each. `texts`: as `convergence` takes them.
     """
-    wires = {"unreadable": unreadable(counts), "truncation": truncation(counts),
-             "position": position(rows), "overlap": overlap(policies),
-             "attrition": attrition(rows), "policies": unwritten(written or {}),
-             "served": several(served, rows)}
+    answers, written = (statuses_of(runs, what) for what in ("decision", "policy"))
+    wires = {"unreadable": unreadable(answers), "truncation": truncation(answers),
+             "position": position(rows), "overlap": overlap(texts), "attrition": attrition(rows),
+             "policies": unwritten(written), "served": several(runs)}
     return [{"tripwire": name, "title": TITLES[name], **wires[name]} for name in TITLES]
+
+
+def statuses_of(runs: Iterable[Mapping[str, Any]], what: str) -> dict[str, Counter]:
+    """{cell: {status: decisions, or policies}} of main runs."""
+    cells: dict[str, Counter] = {}
+    for run in runs:
+        if run["role"] == "main":
+            cells.setdefault(run["cell"], Counter()).update(run["statuses"][what])
+    return {cell: cells[cell] for cell in sorted(cells)}
 
 
 TITLES = {
@@ -56,10 +66,6 @@ TITLES = {
 
 def _wire(tripped: bool | None, figure: str, **numbers: Any) -> Wire:
     return {"tripped": tripped, "figure": figure, "numbers": numbers}
-
-
-def cell_of(row: Decision) -> str:
-    return f"{row.domain} {cell_name((row.S, row.C, row.H))}"
 
 
 # --- answers -----------------------------------------------------------------------------------
@@ -144,7 +150,7 @@ def attrition(rows: Sequence[Decision]) -> Wire:
     """Each cell's missing decisions against all others' (Fisher's exact test, Holm-adjusted)."""
     missing: dict[str, list[int]] = {}
     for row in rows:
-        own = missing.setdefault(cell_of(row), [0, 0])
+        own = missing.setdefault(row.words, [0, 0])
         own[0] += row.cooperates is None
         own[1] += 1
     if len(missing) < 2:
@@ -163,11 +169,14 @@ def attrition(rows: Sequence[Decision]) -> Wire:
 
 # --- policies, servers -------------------------------------------------------------------------
 
-def overlap(policies: Mapping[str, Mapping[str, Sequence[str]]]) -> Wire:
+def overlap(texts: Mapping[Key, Mapping[str, Sequence[str]]]) -> Wire:
     """Mean word 3-gram Jaccard over pairs of agents of one run, round 1, averaged by cell; its
-    lower limit by leaving out one policy at a time (jackknife; Efron & Stein 1981)."""
-    alike = {cell: [_jaccards(texts) for texts in runs.values()]
-             for cell, runs in policies.items()}
+    lower limit by leaving out one policy at a time (jackknife; Efron & Stein 1981). `texts`: as
+    `convergence` takes them."""
+    alike: dict[str, list[Pairs]] = {}
+    for (_, _, number), cells in sorted(texts.items()):
+        for cell, written in cells.items() if number == 1 else ():
+            alike.setdefault(cell, []).append(_jaccards(written))
     alike = {cell: runs for cell, runs in alike.items() if any(runs)}
     if not alike:
         return _wire(None, "no run with two policies of three words")
@@ -180,23 +189,21 @@ def overlap(policies: Mapping[str, Mapping[str, Sequence[str]]]) -> Wire:
                  cells=cells)
 
 
-Pairs = Mapping[tuple[int, int], float]   # similarity of two policies of a run
-
-
 def _mean_overlap(runs: Sequence[Pairs], level: float) -> dict[str, Any]:
     """Mean over all pairs, and its lower limit; of fewer than three policies in all it is 0."""
     total, n = math.fsum(v for pairs in runs for v in pairs.values()), sum(map(len, runs))
-    mean, left_out = total / n, []
+    average, left_out = total / n, []
     for pairs in runs:
         for one in {policy for pair in pairs for policy in pair}:
             touching = [v for pair, v in pairs.items() if one in pair]
             if len(touching) < n:
                 left_out.append((total - math.fsum(touching)) / (n - len(touching)))
     units = len(left_out)
-    t = stats.t_interval([units * mean - (units - 1) * rest for rest in left_out], level) \
+    t = stats.t_interval([units * average - (units - 1) * rest for rest in left_out], level) \
         if units > 2 else None
-    low = 0.0 if t is None else mean if t.low is None else max(0.0, mean - (t.high - t.low) / 2)
-    return {"mean": mean, "low": low, "pairs": n,
+    half = None if t is None or t.low is None else (t.high - t.low) / 2
+    low = max(0.0, average - half) if half is not None else average if t else 0.0
+    return {"mean": average, "low": low, "pairs": n,
             "identical": sum(v == 1 for pairs in runs for v in pairs.values())}
 
 
@@ -206,48 +213,21 @@ def _jaccards(texts: Sequence[str]) -> Pairs:
             if (v := stats.jaccard(grams[a], grams[b])) is not None}
 
 
-def by_upstream(rows: Sequence[Decision]) -> dict[str, dict[str, dict[str, Any]]]:
-    """{model: {upstream: cooperation there}} of models with several upstreams; each against the
-    model's others by Fisher's exact test, Holm-adjusted over all."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for row in rows:
-        if row.cooperates is not None and row.provider is not None:
-            own = counts.setdefault((row.model, row.provider), [0, 0])
-            own[0] += row.cooperates
-            own[1] += 1
-    totals = {model: [sum(own[at] for (name, _), own in counts.items() if name == model)
-                      for at in (0, 1)] for model, _ in counts}
-    mixed = {key: own for key, own in sorted(counts.items()) if own[1] < totals[key[0]][1]}
-    p = [stats.fisher_exact(k, n, totals[model][0] - k, totals[model][1] - n)
-         for (model, _), (k, n) in mixed.items()]
-    out: dict[str, dict[str, dict[str, Any]]] = {}
-    for ((model, name), (k, n)), adjusted in zip(mixed.items(), stats.holm(p), strict=True):
-        out.setdefault(model, {})[name] = {"k": k, "n": n, "p_holm": adjusted}
-    return out
-
-
-def several(served: Mapping[str, Mapping[str, Iterable[str]]],
-            rows: Sequence[Decision] = ()) -> Wire:
-    """Names behind which more than one model or provider answered, and whether those decided
-    differently."""
-    known: dict[str, dict[str, list[str]]] = {
-        name: {what: sorted(set(found)) for what, found in sorted(own.items())}
-        for name, own in sorted(served.items())}
-    said = [f"{name}: {len(found)} {what} ({', '.join(found)})"
-            for name, own in known.items() for what, found in own.items() if len(found) > 1]
-    upstreams = by_upstream(rows)
-    apart = [f"{model} at {name} cooperated {own['k']} of {own['n']}, {p_is(own['p_holm'])} (Holm)"
-             for model, each in upstreams.items() for name, own in each.items()
-             if own["p_holm"] < ALPHA]
-    return _wire(bool(said) if known else None,
-                 "; ".join(said + apart) or ("one each" if known else "no answers"), served=known,
-                 **({"upstreams": upstreams} if upstreams else {}))
+def several(runs: Iterable[Mapping[str, Any]]) -> Wire:
+    """Names behind which more than one model or provider answered."""
+    known: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        for what, key in (("models", "served"), ("providers", "upstreams")):
+            for name, answers in run[key].items():
+                own = known.setdefault(name, {"models": [], "providers": []})
+                own[what] = sorted({*own[what], *answers})
+    figures = [f"{name}: {len(names)} {what} ({', '.join(names)})"
+               for name, own in known.items() for what, names in own.items() if len(names) > 1]
+    return _wire(bool(figures) if known else None,
+                 "; ".join(figures) or ("one each" if known else "no answers"), served=known)
 
 
 # --- Do agents' policies converge? Mean TF-IDF cosines within a cell and between cells ---
-
-Key = tuple[int, str, int]  # seed, domain, round
-
 
 def convergence(texts: Mapping[Key, Mapping[str, Sequence[str]]]) -> list[dict[str, Any]]:
     """One row a round: similarity within cells, between them, their difference.
@@ -255,39 +235,28 @@ def convergence(texts: Mapping[Key, Mapping[str, Sequence[str]]]) -> list[dict[s
     `texts`: {(seed, domain, round): {cell: policies}}. Values are averaged over seeds and domains;
     a mean of nothing is None.
     """
-    by_round: dict[int, list[tuple]] = {}
+    by_round: dict[int, tuple[list, list]] = {}
     for key in sorted(texts):
-        by_round.setdefault(key[2], []).append(_one(texts[key]))
+        for values, more in zip(by_round.setdefault(key[2], ([], [])), _similarities(texts[key]),
+                                strict=True):
+            values += more
     out = []
-    for number, found in sorted(by_round.items()):
-        within = average(v for own in found for v in own[0].values())
-        between = average(own[1] for own in found)
+    for number, both in sorted(by_round.items()):
+        within, between = (mean(values) if values else None for values in both)
         out.append({"round": number, "within": within, "between": between,
-                    "difference": None if within is None or between is None else within - between})
+                    "difference": None if None in (within, between) else within - between})
     return out
 
 
-def by_cell(texts: Mapping[Key, Mapping[str, Sequence[str]]], number: int = 1) -> dict[str, Any]:
-    """{cell: mean similarity of its policies} in one round, over seeds and domains."""
-    cells: dict[str, list[float | None]] = {}
-    for key in sorted(texts):
-        if key[2] == number:
-            for cell, value in _one(texts[key])[0].items():
-                cells.setdefault(cell, []).append(value)
-    return {cell: average(values) for cell, values in cells.items()}
-
-
-def _one(cells: Mapping[str, Sequence[str]]) -> tuple[dict[str, float | None], float | None]:
-    """({cell: mean cosine within}, mean cosine between cells)."""
-    vectors = iter(stats.char_tfidf([text for own in cells.values() for text in own]))
-    groups = {cell: [next(vectors) for _ in own] for cell, own in cells.items()}
-    within = {cell: stats.mean_cosine(own) for cell, own in groups.items()}
-    every = [vector for own in groups.values() for vector in own]
-    n, whole = len(every), stats.mean_cosine(every)
-    inside = {cell: len(own) * (len(own) - 1) for cell, own in groups.items()}
-    pairs = n * (n - 1) - sum(inside.values())
-    if whole is None or pairs == 0:
-        return within, None
-    rest = whole * n * (n - 1) - math.fsum(
-        value * inside[cell] for cell, value in within.items() if value is not None)
-    return within, rest / pairs
+def _similarities(cells: Mapping[str, Sequence[str]]) -> tuple[list[float], list[float]]:
+    """(mean cosine in each cell, the one between cells) of those that have pairs."""
+    vectors = stats.char_tfidf([text for own in cells.values() for text in own])
+    rest = iter(vectors)
+    groups = [[next(rest) for _ in own] for own in cells.values()]
+    within = [(stats.mean_cosine(own), len(own) * (len(own) - 1)) for own in groups]
+    pairs = len(vectors) * (len(vectors) - 1)
+    across = pairs - sum(n for _, n in within)
+    whole = stats.mean_cosine(vectors)
+    known = [(value, n) for value, n in within if value is not None]
+    return [value for value, _ in known], [] if whole is None or not across else [
+        (whole * pairs - math.fsum(value * n for value, n in known)) / across]

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import stats
-from cirrus.judge.effects import ALPHA
+from cirrus.judge.contrasts import ALPHA
 from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, left_out_of, model_row, rounded
 from cirrus.judge.rows import Decision
 from cirrus.markers.patterns import FAMILIES, Labels, marked

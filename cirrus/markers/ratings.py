@@ -75,17 +75,13 @@ def readable(status: str) -> bool:
     return status not in (*UNANSWERED, "empty", "blocked")
 
 
-def cell_of(run) -> str:
-    return f"{run.domain} S.{run.cell[0]}-C.{run.cell[1]}-H.{run.cell[2]}"
-
-
 def policies_of(study: Study) -> Iterator[Policy]:
     """The policies on which the primary data rest."""
     for run in study.runs:
         if run.role == "main":
             for row in artifact(run, ROUND):
                 if readable(row["policy_status"]):
-                    yield policy_of(row, cell_of(run))
+                    yield policy_of(row, run.words)
 
 
 def policy_of(row: Mapping[str, Any], cell: str) -> Policy:

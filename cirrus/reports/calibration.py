@@ -1,29 +1,27 @@
-"""A calibration to read: how often each word was said of each population, counted from records.
+"""A calibration to read: how often each account was told excluded, counted from records.
 
     derived(header, records)        {"calibration.json": …, "calibration.md": …, "report.html": …}
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.ask.populations import CUE_RESPONSIVE, NOT_SHOWN, POOLS, POPULATIONS, TRUE, earned
-from cirrus.judge.effects import average
-from cirrus.judge.verdict import CORRELATION_SENSITIVE, WORDS
+from cirrus.judge.accounts import ACCOUNTS, CORRELATION, DECIDER, WORDS
 from common import VERSION, UsageError
 from common.artifacts import gzip_bytes, json_file, jsonl, read_jsonl
 from common.runs import RESTORE
 from common.shape import (
-    FLAG,
     NAME,
     NUMBER,
     TEXT,
     check,
+    map_of,
     maybe,
     one_of,
     record,
+    several,
     sometimes,
     whole,
 )
@@ -32,8 +30,30 @@ from show.document import Bullets, Document, Fold, Foot, Section, Table, Tag, ma
 from show.figures import NONE, STAMP, count, percent, rate
 from show.html import pages
 
-RUNS = {"2x2": 10, "mechanism": 12}      # runs per cell; blocks per bulletin
-TITLES = {"2x2": "pilot", "mechanism": "mechanism study"}
+BLOCKS, PILOT = 12, 0      # per bulletin; in place of blocks: a pilot of four models
+ACCOUNT_NAMES = [account.name for account in ACCOUNTS]
+OWN, HIGHEST, POSITIVE = 0.05, 0.03, 0.05     # upper limits of shares
+FAMILIES = {"skewed units": 0.09, "random sums": 0.04}     # in place of OWN
+# Lower limits of the words, or higher ones, that true effects earn at BLOCKS.
+POWER = {"reasoner-3-97": (CORRELATION, 0.85), "reasoner-40-95": (CORRELATION, 0.65),
+         "reasoner-40-80": (DECIDER, 0.90)}
+STATES = {"met": Tag("met", "yes"), "missed": Tag("MISSED", "no"), "open": Tag("open", "dim")}
+NOTES = [
+    "A respondent's account is declared before it is asked: told excluded, it is told falsely. "
+    "“open” is an account that no study excludes, “reasoner” the effect that a study looks for.",
+    "Shares stand with their 95% Wilson interval over studies. A limit is met or missed where the "
+    "whole interval says so, else open.",
+    "Respondents see the rendered prompt alone, in which no time passes: none of them drifts."]
+
+HEAD = record(
+    artifact=one_of("calibration-replications"), seed=whole(0), reps=maybe(whole(1)),
+    runs=whole(2), studies=whole(0), faults=map_of(TEXT, "respondents"), prompts_sha256=TEXT,
+    code_sha256=TEXT,
+    respondents=map_of(record(family=NAME, account=NAME, what=TEXT), "respondents"))
+RECORD = record(
+    name=NAME, runs=whole(PILOT), rep=whole(0), word=one_of(*WORDS), positive=sometimes(whole(0)),
+    excluded=sometimes(several(one_of(*ACCOUNT_NAMES), 0)),
+    probes=sometimes(map_of(map_of(maybe(NUMBER), "cells"), "probes")))
 
 
 def derived(header: Mapping, records: Sequence[Mapping]) -> dict[str, bytes | str]:
@@ -43,15 +63,6 @@ def derived(header: Mapping, records: Sequence[Mapping]) -> dict[str, bytes | st
     return {"replications.jsonl.gz": gzip_bytes(jsonl([header, *records])),
             "calibration.json": json_file(out), "calibration.md": markdown(report),
             **pages(report)}
-
-
-HEAD = record(artifact=one_of("calibration-replications"), seed=whole(0), reps=whole(1), note=TEXT,
-              runs=record(**dict.fromkeys(RUNS, whole(2))), prompts_sha256=TEXT, code_sha256=TEXT)
-SHARED = {"word": one_of(*WORDS), "population": NAME, "rep": whole(0), "covers": maybe(FLAG),
-          "rejects": maybe(FLAG)}
-PILOT = record(design=one_of(*RUNS), positive=whole(0), **SHARED)
-MECHANISM = record(design=one_of("mechanism"), probes=sometimes(record(
-    **dict.fromkeys(("payoffs", "beliefs", "influence"), maybe(NUMBER)))), **SHARED)
 
 
 def content(folder: Folder) -> Content | None:
@@ -65,15 +76,19 @@ def content(folder: Folder) -> Content | None:
     except ValueError as error:
         raise UsageError(f"{error}; {RESTORE}") from None
     for number, row in enumerate(rows or [None], 1):
-        kind = HEAD if number == 1 else MECHANISM if isinstance(row, dict) and (
-            row.get("design") == "mechanism") else PILOT
-        check(kind, row, f"replications.jsonl.gz line {number}", RESTORE)
+        check(RECORD if number > 1 else HEAD, row, f"replications.jsonl.gz line {number}", RESTORE)
     header, *records = rows
-    names = list(dict.fromkeys(row["population"] for row in records))
-    if [(row["design"], row["population"], row["rep"]) for row in records] != list(
-            product(sorted(RUNS), names, range(header["reps"]))):
-        raise UsageError("replications.jsonl.gz: not each replication once, by design, population "
-                         f"and number; {RESTORE}")
+    met = Counter()
+    for row in records:
+        key = row["name"], row["runs"]
+        if row["rep"] != met[key] or row["name"] not in header["respondents"] or (
+                "positive" if row["runs"] == PILOT else "excluded") not in row:
+            raise UsageError("replications.jsonl.gz: not each study of a respondent once, by "
+                             f"number; {RESTORE}")
+        met[key] += 1
+    if len(records) != header["studies"]:
+        raise UsageError(f"replications.jsonl.gz: {len(records)} studies of the "
+                         f"{header['studies']} that its head tells of; {RESTORE}")
     return Content(Verdict(str(folder.path), "calibration", simulated=True, unproven=["records"]),
                    {name: made if isinstance(made, bytes) else made.encode()
                     for name, made in derived(header, records).items()})
@@ -81,174 +96,130 @@ def content(folder: Folder) -> Content | None:
 
 # --- counted -----------------------------------------------------------------------------------
 
-LEVEL = 0.08           # an upper limit for what happens in 5%
-FALSELY = 0.05         # the same for a word that is not earned
-COVERAGE = 0.93        # a lower limit for the 95% interval's coverage
-FEWEST = 20            # replications under which nothing is claimed
-# Upper limits of `correlation-sensitive` for rivals that lack one of its requirements, or more.
-MOST_SAID = {1: 0.05, 2: 0.03}
-# Lower limits for a true effect of so many points, in a mechanism study of the usual size.
-LEAST_SAID = {40: 0.85, 30: 0.55}
-# Nothing moves these on average.
-NULL = ("coin", "bulletins-0.5", "bulletins-1")
-# Whose intervals must cover: cell rates from 3% to 97%, and no few bulletins that carry it all.
-COVERED = ("superrational", *NULL, *TRUE)
-
-
 def table(header: Mapping[str, Any], records: Sequence[Mapping]) -> dict[str, Any]:
     """The whole of calibration.json."""
-    held: dict[str, dict[str, list[Mapping]]] = {}
+    held: dict[tuple[str, int], list[Mapping]] = {}
     for row in records:
-        held.setdefault(row["population"], {}).setdefault(row["design"], []).append(row)
-    rows = {name: {"what": what(name), **{design: counted(name, design, designs[design])
-                                          for design in RUNS}}
-            for name, designs in held.items()}
-    usual = header["runs"] == RUNS
-    out = {**header, "artifact": "calibration", "schema": 3, "simulated": True,
-           "stamp": "SIMULATED", "replications": len(records), "populations": rows,
-           "claims": [claim for name, row in rows.items() for design in RUNS
-                      for claim in claims(name, design, row[design], usual)]}
-    return out | {"summary": answer(out)}
+        held.setdefault((row["name"], row["runs"]), []).append(row)
+    known, out = header["respondents"], {"populations": {}, "smaller": {}, "pilots": {}}
+    for (name, runs), rows in held.items():
+        part = out["pilots"] if runs == PILOT else out["populations"] if runs == header[
+            "runs"] else out["smaller"].setdefault(str(runs), {})
+        part[name] = known[name] | counted(rows)
+    return {key: header[key] for key in header if key != "respondents"} | out | {
+        "artifact": "calibration", "schema": 4, "simulated": True, "stamp": "SIMULATED",
+        "replications": len(records), "limits": [
+            limit for (name, runs), rows in held.items()
+            for limit in limits(name, known[name], runs, rows)]}
 
 
-def what(name: str) -> str:
-    return POOLS[name][0] if name in POOLS else POPULATIONS[name].does if name in POPULATIONS else (
-        "a respondent of the user's own")
+def counted(rows: Sequence[Mapping]) -> dict[str, Any]:
+    """Words, and accounts told excluded; in a pilot the studies with any positive sentence."""
+    words = Counter(row["word"] for row in rows)
+    out = {"replications": len(rows), "words": {word: words[word] for word in WORDS}}
+    if "positive" in rows[0]:
+        return out | {"positive": sum(row["positive"] > 0 for row in rows)}
+    out |= {"excluded": {name: sum(name in row["excluded"] for row in rows)
+                         for name in ACCOUNT_NAMES}}
+    asked = rows[0].get("probes", {})
+    return out | ({"probes": {kind: {cell: average([row["probes"][kind][cell] for row in rows])
+                                     for cell in cells} for kind, cells in asked.items()}}
+                  if asked else {})
 
 
-def counted(name: str, design: str, records: Sequence[Mapping]) -> dict[str, Any]:
-    """How often each word was said of a population, beside the word that it has earned."""
-    due = earned(name, design) if name in POPULATIONS or name in POOLS else None
-    words = Counter(record["word"] for record in records)
-    row = {"earned": due and due.word, "lacks": due and list(due.lacks),
-           "truth": due and due.primary, "replications": len(records),
-           "words": {word: words[word] for word in WORDS},
-           "covered": share(record["covers"] for record in records),
-           "rejected": share(record["rejects"] for record in records)}
-    if design == "2x2":
-        return row | {"positive": share(record["positive"] > 0 for record in records)}
-    return row | {"probes": {probe: average(record["probes"][probe] for record in records)
-                             for probe in records[0].get("probes", ())}}
+def average(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
-def of(k: int, n: int) -> dict[str, Any]:
-    return stats.share(k, n)._asdict()
+def limits(name: str, respondent: Mapping, runs: int, rows: Sequence[Mapping]) -> Iterator[dict]:
+    """What is held to of a respondent's studies of one size, each with share and state."""
+    def limit(what: str, hits: int, wanted: float, least: bool = False) -> dict[str, Any]:
+        share = stats.share(hits, len(rows))
+        beyond = (share.high < wanted, share.low >= wanted) if least else (
+            share.low > wanted, share.high <= wanted)
+        return {"population": name, "family": respondent["family"], "runs": runs, "what": what,
+                "wanted": f"{'at least' if least else 'at most'} {wanted:.0%}", **share._asdict(),
+                "state": "missed" if beyond[0] else "met" if beyond[1] else "open"}
 
-
-def share(flags: Iterable[bool | None]) -> dict[str, Any]:
-    known = [flag for flag in flags if flag is not None]
-    return of(sum(known), len(known))
-
-
-def words_above(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The share of words above `cue-responsive`."""
-    above = WORDS[WORDS.index(CUE_RESPONSIVE) + 1:]
-    return of(sum(row["words"][word] for word in above), row["replications"])
-
-
-def claims(name: str, design: str, row: Mapping, usual: bool) -> Iterator[dict[str, Any]]:
-    """What must come out of a population's studies, each with its figure and whether it is met: by
-    the whole 95% interval over replications, not by the estimate."""
-    def claim(what: str, figure: Mapping, most: float = 1, least: float = 0) -> dict[str, Any]:
-        limit = f"lower limit at least {least:.0%}" if least else f"upper limit at most {most:.0%}"
-        met = None if figure["n"] < FEWEST else True if (
-            least <= figure["low"] and figure["high"] <= most) else (
-            False if figure["high"] < least or most < figure["low"] else None)
-        return {"what": f"{what}: {limit}", "population": name, "design": design,
-                "figure": figure, "met": met}
-    above, points = words_above(row), int(name.split("-")[1]) if name in TRUE else 0
-    if design == "2x2":
-        yield claim(f"a word above {CUE_RESPONSIVE}", above, FALSELY)
-        if row["earned"] == NOT_SHOWN:
-            yield claim(f"{CUE_RESPONSIVE}, which is not earned",
-                        of(row["words"][CUE_RESPONSIVE], row["replications"]), FALSELY)
-            yield claim("any positive sentence, where there is nothing", row["positive"], LEVEL)
-    elif row["lacks"]:
-        lacking = min(len(row["lacks"]), 2)
-        yield claim(f"{CORRELATION_SENSITIVE}, lacking {lacking}{' or more' * (lacking > 1)} of "
-                    "what it needs", above, MOST_SAID[lacking])
-    elif usual and points in LEAST_SAID:
-        yield claim(f"{CORRELATION_SENSITIVE}, of a true effect of {points} points", above,
-                    least=LEAST_SAID[points])
-    if name in NULL:
-        yield claim("the test over bulletins rejects", row["rejected"], LEVEL)
-    if name in COVERED:
-        yield claim("the 95% interval of HP − LA covers it", row["covered"],
-                    least=COVERAGE)
+    def earned(word: str) -> int:
+        return sum(WORDS.index(row["word"]) >= WORDS.index(word) for row in rows)
+    account = respondent["account"]
+    if runs == PILOT:
+        yield limit("any positive sentence", sum(row["positive"] > 0 for row in rows), POSITIVE)
+    elif account in ACCOUNT_NAMES:
+        yield limit(f"{account} told excluded", sum(account in row["excluded"] for row in rows),
+                    FAMILIES.get(respondent["family"], OWN))
+        yield limit(CORRELATION, earned(CORRELATION), HIGHEST)
+    elif runs == BLOCKS and name in POWER:
+        word, wanted = POWER[name]
+        yield limit(word + " or higher" * (word != CORRELATION), earned(word), wanted, True)
 
 
 # --- shown -------------------------------------------------------------------------------------
 
-PROBES = {"payoffs": "payoffs ranked as they are", "influence": "influence denied",
-          "beliefs": "how much its own entry tells of the other's"}
-MET = {True: Tag("met", "yes"), False: Tag("NOT MET", "no"), None: Tag("open", "dim")}
-NOTES = [
-    "Earned is the word that a population's own shares deserve, averaged over every prompt that "
-    "the study may show; said is what the analysis made of its answers.",
-    "Shares stand with their 95% Wilson interval over replications. A claim is met, or not met, "
-    "where the whole interval says so; else it is open, and more replications decide.",
-    "What bulletins do is drawn anew for each replication, and is the same for every model in it.",
-]
-
-
 def document(out: Mapping[str, Any]) -> Document:
     """The report of calibration.json."""
-    missed = [claim for claim in out["claims"] if claim["met"] is False]
+    missed = [limit for limit in out["limits"] if limit["state"] == "missed"]
+    size = f"{out['runs']} blocks per bulletin"
     return Document(
-        "Calibration", "Respondents whose behaviour is known are put through the prompts, the "
-        "parser and the analysis, many times. What they are called is what the words are worth.",
-        out["summary"],
+        "Calibration", "Respondents with a declared account answer rendered prompts, many times. "
+        "How often their own account is told excluded is what an exclusion is worth.", answer(out),
         Foot(VERSION, {"seed": str(out["seed"]), "prompts": out["prompts_sha256"][:12],
                        "code": out["code_sha256"][:12]},
-             "python3 calibrate.py --reps N --out DIR (the same flags)"),
-        called(out, "mechanism"),
-        [claims_table(missed, "Claims that are not met")] if missed else [],
-        [Section("The pilot", [called(out, "2x2")]),
-         Section("How to read this", [Bullets([*NOTES, *filter(None, [out["note"]])])]),
-         Section("What must come out", [Fold(f"All {count(len(out['claims']), 'claim')}",
-                                             [claims_table(out["claims"])])])], stamps=[STAMP])
+             "python3 calibrate.py --out DIR (the same flags)"),
+        families(out["populations"], out["limits"], out["runs"],
+                 f"Mechanism studies with {size}: the worst member of each family", "families"),
+        [limits_table(missed, "Limits that are missed")] if missed else [],
+        [*(Section(f"With {runs} blocks per bulletin", [families(
+            part, out["limits"], int(runs), "The worst member of each family", f"families-{runs}")])
+           for runs, part in out["smaller"].items()),
+         Section("How to read this", [Bullets(
+             [*NOTES, *(f"Left out: {name}: {why}" for name, why in out["faults"].items())])]),
+         Section("What is held to", [Fold(f"All {count(len(out['limits']), 'limit')}",
+                                          [limits_table(out["limits"])])])], stamps=[STAMP])
 
 
 def answer(out: Mapping[str, Any]) -> str:
-    met = [claim["met"] for claim in out["claims"]]
-    if all(one is None for one in met):
-        return f"{count(out['replications'], 'replication')}: too few to judge any claim."
-    return (f"{count(out['replications'], 'replication')}: {met.count(True)} of "
-            f"{count(len(met), 'claim')} met, {met.count(False)} not met, {met.count(None)} open.")
+    states = Counter(limit["state"] for limit in out["limits"])
+    return (f"{count(out['replications'], 'replication')}: {states['met']} of "
+            f"{count(len(out['limits']), 'limit')} met, {states['missed']} missed, "
+            f"{states['open']} open.")
 
 
-def called(out: Mapping[str, Any], design: str) -> Table:
-    """Who was called what in one design."""
-    rows = {name: (row["what"], row[design]) for name, row in out["populations"].items()}
-    beside = {name: {"any positive sentence": said(row["positive"])} if design == "2x2" else {
-              PROBES[probe]: percent(mean) for probe, mean in row["probes"].items()}
-              for name, (_, row) in rows.items()}
-    more = next(iter(beside.values())).keys()
-    unit = "runs per cell" if design == "2x2" else "blocks per bulletin"
+def families(part: Mapping, limits: Sequence[Mapping], runs: int, caption: str, name: str) -> Table:
+    """A row for each family: of its members the one whose own account is told excluded most often;
+    where an account is no rival's, that earns the highest word most often."""
+    held = {limit["population"]: limit for limit in reversed(limits) if limit["runs"] == runs}
+    worst: dict[str, tuple[str, Mapping]] = {}
+    for member, row in part.items():
+        if row["family"] not in worst or harm(row) > harm(worst[row["family"]][1]):
+            worst[row["family"]] = member, row
     return Table(
-        ["population", "what it does", "earned", *WORDS, *more],
-        [[name, does, deserved(row), *(said(of(k, row["replications"]))
-                                       for k in row["words"].values()),
-          *beside[name].values()] for name, (does, row) in rows.items()],
-        range(3, 3 + len(WORDS) + len(more)),
-        f"Who was called what in {count(out['reps'], 'replication')} of a {TITLES[design]} with "
-        f"{out['runs'][design]} {unit}", f"called-{design}")
+        ["family", "account", "worst member", "studies", *WORDS, "own account excluded", "limit",
+         "state"],
+        [[family, row["account"], member, f"{row['replications']:,}",
+          *(percent(k / row["replications"], 1) if k else "0" for k in row["words"].values()),
+          *own(row, held.get(member))] for family, (member, row) in worst.items()],
+        range(3, 5 + len(WORDS)), caption, name)
 
 
-def deserved(row: Mapping[str, Any]) -> str:
-    lacks = f" (lacks {', '.join(row['lacks'])})" if row["lacks"] else ""
-    return f"{row['earned']}{lacks}" if row["earned"] else NONE
+def harm(row: Mapping[str, Any]) -> float:
+    told = row["excluded"].get(row["account"], row["words"][CORRELATION])
+    return told / row["replications"]
 
 
-def said(figure: Mapping[str, Any]) -> str:
-    """ "4.8% (3.6 to 6.3)"; "0" where nothing was counted, a dash where nothing could be."""
-    if not figure["k"]:
-        return "0" if figure["n"] else NONE
-    return rate(figure["value"], figure["low"], figure["high"], 1)
+def own(row: Mapping, limit: Mapping | None) -> list:
+    """Share, limit and state of a row."""
+    if row["account"] not in row["excluded"] or not limit:
+        return [NONE, limit["wanted"] if limit else NONE, STATES[limit["state"]] if limit else NONE]
+    return [rate(limit["value"], limit["low"], limit["high"], 1), limit["wanted"],
+            STATES[limit["state"]]]
 
 
-def claims_table(rows: Sequence[Mapping], caption: str = "") -> Table:
-    return Table(["verdict", "claim", "population", "study", "share", "of"], [
-        [MET[claim["met"]], claim["what"], claim["population"], TITLES[claim["design"]],
-         said(claim["figure"]), f"{claim['figure']['n']:,}"] for claim in rows], (4, 5), caption,
-        "claims")
+def limits_table(rows: Sequence[Mapping], caption: str = "") -> Table:
+    return Table(["state", "held to", "population", "study", "wanted", "share", "of"], [
+        [STATES[limit["state"]], limit["what"], limit["population"],
+         f"{limit['runs']} blocks" if limit["runs"] else "pilot", limit["wanted"],
+         rate(limit["value"], limit["low"], limit["high"], 1), f"{limit['n']:,}"]
+        for limit in rows], (5, 6), caption, "limits")

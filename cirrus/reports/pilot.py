@@ -1,27 +1,24 @@
-"""A one-shot study to read: one document, whose texts are every trial's prompt and answer.
+"""A one-shot study to read: one document for all four designs.
 
     files(out, rows, prompts, hashes)     {"pilot-summary.md": …, "report.html": …}
     terminal(read(folder / "pilot-analysis.json"))
+    together({"mechanism-s42": out, "twin-s42": out})     several studies on one page
+
+`out` is an analysis, as pilot-analysis.json has it. Codes of cells are only in data files.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cirrus.ask.pilot import CELLS, MECHANISM
-from cirrus.judge.effects import NAMES, certain
-from cirrus.judge.mechanism import SHOWN as NINE_SHOWN
-from cirrus.judge.pilot import SHOWN as CONTRASTS
-from cirrus.judge.rivals import CELLS as NINE_CELLS
-from cirrus.judge.rivals import CONTRASTS as NINE_CONTRASTS
-from cirrus.judge.rivals import REQUIRED, holds
+from cirrus.ask.oneshot import DESIGNS
+from cirrus.ask.prompts import LEVERS
+from cirrus.judge.accounts import ACCOUNTS
+from cirrus.judge.contrasts import CONTRASTS
 from common import VERSION
-from common.cli import TYPED
 from show.document import (
     Bullets,
-    Code,
     Columns,
     Document,
     Fold,
@@ -36,41 +33,40 @@ from show.document import (
     Words,
     markdown,
 )
-from show.figures import (
-    SERIES,
-    STAMP,
-    Estimate,
-    cost,
-    count,
-    counted,
-    estimate,
-    percent,
-    plain,
-    points,
-    rate,
-    span,
-)
+from show.figures import STAMP, cost, count, counted, estimate, interval, plain, rate
 from show.html import pages
-from show.plots import Dots, Intervals, Lines, Point, Stack
+from show.plots import Dots, Intervals, Lines, Point
 
 SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
-OUTCOMES = {"cooperative": "cooperate", "other act": "defect", "no decision": "none"}
-MET = {True: Tag("met", "yes"), False: Tag("not met", "no"), None: Tag("unknown", "maybe")}
+TITLES = {"2x2": "CIRRUS-24 pilot", "lever": "CIRRUS-24 lever study",
+          "mechanism": "CIRRUS-24 mechanism study", "twin": "CIRRUS-24 twin control"}
+WORDS = {cell.name: cell.words for design in DESIGNS.values() for cell in design.cells}
+MOST = 2   # models in a figure that has room for digits
+SCHEMES = {"L1": "words", "L2": "letters", "L3": "letters exchanged"}
+POOLED = "all models"
+# No colour of praise or blame: to be excluded is no success.
+EXCLUDED = {True: Tag("excluded", "plain"), False: Tag("open", "dim")}
+MET = {True: Tag("met", "plain"), False: Tag("not met"), None: Tag("unknown")}
+UNSUPPORTED = Tag("met on the estimate, not established")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
-EFFECTS_NOTE = (
-    "Difference: mean over bulletins (each averaged over runs, models, label schemes and orders); "
-    "95% interval from sign flips over bulletins, and no narrower than Newcombe's score interval. "
-    "Of 0/1 data Cliff's δ is this difference. d: both sides' decisions counted as independent "
-    "trials, by the noncentral t. “–”: can't be computed, the reason is in pilot-analysis.json. "
-    "Exploratory p-values are only there.")
+PROBES = {"payoffs": "orders the outcomes as meant", "entry": "knows how the entry is made",
+          "similar": "sees both in like circumstances", "beliefs": "expects the late entry",
+          "influence": "thinks that its entry changes the other"}
+GIVEN = {"joint": ", having entered late", "other": ", having entered early", "any": "", "": ""}
+METHODS = (
+    "A contrast is averaged inside bulletins and wordings, then over them. The table says which "
+    "rule set its interval, and the level: the models of a study share 5% of error. Worst case: "
+    "with every missing decision counted against the contrast on that side.",
+    "An account is excluded only by an effect that it cannot produce, established at that level, "
+    "also in the worst case. Absence of an effect excludes nothing.")
 
 
 def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
           hashes: Mapping[str, str]) -> dict[str, str]:
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
     were asked. `hashes`: of design and trials, for the foot."""
-    report = document(out, hashes, texts(rows, prompts))
-    return {"pilot-summary.md": markdown(report)} | pages(report)
+    return {"pilot-summary.md": markdown(summary(out, hashes)),
+            **pages(document(out, hashes, texts(rows, prompts)))}
 
 
 def read(analysis: Path) -> Document:
@@ -78,440 +74,326 @@ def read(analysis: Path) -> Document:
     return document(json.loads(Path(analysis).read_bytes()), {})
 
 
-def document(out: Mapping[str, Any], hashes: Mapping[str, str],
-             trials: Texts | None = None) -> Document:
-    """The report. `out`: the analysis, as pilot-analysis.json has it."""
-    design = out["design"]
-    left = design["trials"] - out["outcomes"]["answered"]
-    facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
-    foot = Foot(VERSION, facts | {"tells": design["tells"], "compliance": design["compliance"]},
-                "python3 analyze.py FOLDER")
-    stamps = [STAMP] * out["simulated"] + [
-        f"INCOMPLETE: {left} of {design['trials']} trials have no answer yet. The same command "
-        "resumes the run."] * bool(left)
-    if "mechanism" in out:
-        blocks = [_statuses(out), Bullets(list(quality(out)))]
-        return nine_cells(out, foot, trials, blocks)._replace(
-            stamps=[*stamps, "KNOWN FAULT: do not quote “correlation-sensitive” as a finding; its "
-                    "rule is being replaced (docs/mechanism.md)."])
-    return Document(
-        "CIRRUS-24 pilot", _question(out, ASKS), answer(out), foot,
-        _interaction(out) if out["outcomes"]["read"] else _outcomes(out),
-        [Table(["verdict", "criterion", "figure"],
-               [[MET[row["met"]], row["criterion"], row["figure"]] for row in out["success"]],
-               caption="Success criteria of the pilot, each with the figure it rests on",
-               name="success-criteria")],
-        list(_sections(out)), trials, stamps)
-
-
 def answer(out: Mapping[str, Any]) -> str:
     """The sentence that stands first everywhere."""
     return out["verdict"]["sentence"]
 
 
-ASKS = ("more when peers are told to be in the same position and the text hints that similar teams "
-        "decide alike? A 2×2 of symmetry (S) and coupling cue (C)")
-NINE_ASKS = ("because they infer that similar agents decide alike? Each rival account has a "
-             "contrast that it can't pass. Nine cells")
+def document(out: Mapping[str, Any], hashes: Mapping[str, str],
+             trials: Texts | None = None) -> Document:
+    """The report of one study."""
+    design = out["design"]
+    gist = [list(_forest(out)), list(_accounts(out))]
+    facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
+    return Document(
+        TITLES[_name(out)], _question(out), answer(out),
+        Foot(VERSION, facts, "python3 analyze.py FOLDER"),
+        FIGURES[_name(out)](out) if finished(out) else None,
+        [Columns(gist)] * any(gist) if finished(out) else [_all_cells(out)],
+        [Section("Claims", [_claims(out), *_success(out)]),
+         Section("Details", list(_details(out)))], trials, list(_stamps(out)))
 
 
-def _question(out: Mapping, asks: str) -> str:
-    """`asks`, followed by what the study counts."""
+def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> Document:
+    """What pilot-summary.md holds: cells, accounts, the specification's criteria, claims."""
+    return document(out, hashes)._replace(
+        gist=[_all_cells(out), *_success(out), *_accounts(out)],
+        sections=[Section("Claims", [_claims(out)])])
+
+
+def together(outs: Mapping[str, Mapping[str, Any]], form: Any = document) -> Document:
+    """Several studies on one page, a section for each; the first one's figure at the top. `outs`:
+    {run: its analysis}; `form`: document or summary."""
+    reports = {run: form(out, {}) for run, out in outs.items()}
+    first, *rest = reports.values()
+    return Document(
+        "CIRRUS-24, one-shot studies together", "Each is analysed by itself.",
+        " ".join(f"{run}: {report.answer}" for run, report in reports.items()),
+        Foot(VERSION, {run: f"seed {out['design']['seed']}" for run, out in outs.items()},
+             "python3 analyze.py RUN… --out DIR"), first.figure,
+        sections=[Section(run, [
+            Words(report.answer), Words(report.question, "dim"),
+            *[report.figure] * (report in rest), *report.gist, _claims(outs[run])])
+            for run, report in reports.items()],
+        stamps=list(dict.fromkeys(words for report in reports.values() for words in report.stamps)))
+
+
+def _name(out: Mapping) -> str:
+    return out["design"]["design"]
+
+
+def finished(out: Mapping[str, Any]) -> bool:
+    """Whether every trial has an answer: before, there are counts alone."""
+    return out["outcomes"]["answered"] == out["design"]["trials"]
+
+
+def _models(out: Mapping) -> dict[str, Mapping]:
+    by_model = out[_name(out)]["by_model"]
+    return {model: by_model[model] for model in out["design"]["models"]}
+
+
+def _parts(out: Mapping) -> dict[str, Mapping]:
+    """What each model shows, in the order in which they were named; the whole of a pilot first."""
+    part, models = out[_name(out)], _models(out)
+    return {POOLED: part["pooled"], **models} if "pooled" in part and len(models) > 1 else models
+
+
+def _stamps(out: Mapping) -> Iterator[str]:
+    design, answered = out["design"], out["outcomes"]["answered"]
+    if out["simulated"]:
+        yield STAMP
+    if not finished(out):
+        yield (f"INCOMPLETE: {design['trials'] - answered} of {design['trials']} trials have no "
+               "answer yet. The same command resumes the run.")
+
+
+def _question(out: Mapping) -> str:
     design, who = out["design"], "respondent" if out["simulated"] else "model"
-    return (f"Do {who}s cooperate {asks}: {design['trials']:,} one-shot decisions of "
-            f"{count(len(design['models']), who)} on {count(design['bulletins'], 'bulletin')}.")
+    return (f"{DESIGNS[_name(out)].question} {design['trials']:,} decisions, "
+            f"{count(len(design['models']), who)}, {count(design['bulletins'], 'bulletin')}.")
 
 
-def _sections(out: Mapping) -> Iterator[Section]:
-    yield Section("What may be said", [Columns([
-        [Section("From these data", [Bullets(out["claims"]["may"])])],
-        [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
-    yield Section("Quality of the data", [_statuses(out), Bullets(list(quality(out)))])
-    if out["outcomes"]["read"]:
-        yield Section("Cooperation and effects", [
-            Columns([[_cells(out)], [_effects(out), _outcomes(out)]]),
-            _effect_table(out["pooled"], "effects"), Words(EFFECTS_NOTE, "dim")])
-        yield Section("Model by model", [
-            Fold([name, Small(f"primary difference {points(own['effects']['primary']['value'])}")],
-                 [_effect_table(own, f"effects {name}")]) for name, own in out["models"].items()])
-    yield Section("Next", [Words([
-        "Which account of cooperation is left, nine cells on every bulletin can say:",
-        Code("python3 run_pilot.py --design mechanism --models "
-             + ",".join(filter(TYPED, out["design"]["models"])))])])
+# --- the figure that answers -------------------------------------------------------------------
+
+AXES = ("", "share cooperating")
 
 
-# --- figures -----------------------------------------------------------------------------------
-
-def _point(cells: Mapping[str, Mapping], s: str, c: str) -> Point:
-    cell = cells[NAMES[s, c]]
-    return Point(f"S {s} · C {c}", cell["mean"], cell["low"], cell["high"],
-                 counted(cell["k"], cell["n"]), kind=c, hollow=s == "low")
+def _point(part: Mapping, cell: str) -> Point:
+    one = part["cells"][cell]
+    return Point(WORDS[cell], one["mean"], one["low"], one["high"], counted(one["k"], one["n"]))
 
 
-def _interaction(out: Mapping) -> Plot:
-    cells, cross = out["pooled"]["cells"], out["pooled"]["interaction"]
-    rows = {f"cue {c}": [_point(cells, s, c) for s in ("low", "high")]
-            for c in ("present", "absent")}
-    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"),
-                      {"": rows}),
-                "Share of cooperative decisions, 95% intervals over "
-                "bulletins. Parallel lines: no interaction on this scale; the difference of "
-                f"differences is {points(cross['value'])} ({span(cross['low'], cross['high'])}).")
+def _panels(out: Mapping, rows: Mapping[str, Sequence[str]]) -> dict[str, dict]:
+    """{model: {row: points of its cells}}."""
+    return {name: {row: [_point(part, cell) for cell in cells] for row, cells in rows.items()}
+            for name, part in _parts(out).items()}
 
 
-def _cells(out: Mapping) -> Plot:
-    everyone = "all respondents" if out["simulated"] else "all models"
-    cells = {everyone: out["pooled"]["cells"]} | {
-        name: own["cells"] for name, own in out["models"].items()}
-    return Plot(Dots("Cooperation by cell and model", {
-        name: [_point(own, s, c) for s, c in CELLS] for name, own in cells.items()}),
-        "Share of cooperative decisions, k of n; 95% intervals over bulletins, and no narrower "
-        "than Wilson's. Filled: S high; hollow: S low. Circle: cue present; square: absent.")
+def _each(out: Mapping) -> str:
+    design = out["design"]
+    n = design["trials"] // len(design["cells"]) // len(design["models"])
+    return f"{n} decisions per model and point, 95% intervals."
 
 
-def _outcomes(out: Mapping) -> Plot:
-    acts = {}
-    for name, own in out["models"].items():
-        k, n, missing = (sum(cell[key] for cell in own["cells"].values())
-                         for key in ("k", "n", "missing"))
-        acts[name] = {"cooperative": k, "other act": n - k, "no decision": missing}
-    return Plot(Stack("Outcomes by model", acts, OUTCOMES),
-                "How the trials ended. What could not be read is never a decision.")
+def _cross(out: Mapping) -> Plot:
+    return Plot(Lines("Cooperation by symmetry and cue", ("low", "high"),
+                      _panels(out, {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}),
+                      axes=("symmetry", AXES[1])),
+                f"Parallel lines: no interaction on this scale. {_each(out)}")
 
 
-def _effects(out: Mapping) -> Plot:
-    return Plot(Intervals("Effects over bulletins", [
-        Point(entry["label"], entry["value"], entry["low"], entry["high"])
-        for entry in _entries(out["pooled"])], "points of cooperation"),
-        "Mean over bulletins (each averaged over runs and models) with 95% intervals.")
+def _slopes(out: Mapping) -> Plot:
+    rows = {"made now": ("LA", "HP"), "made earlier": ("EL", "EP"), "known": ("KL", "KP")}
+    return Plot(Lines("Cooperation by how the other entry is made",
+                      ("neither", "symmetry + cue"), _panels(out, rows), axes=AXES),
+                "Inference from likeness raises the first line alone. "
+                + _each(out))
 
 
-# --- tables and sentences ----------------------------------------------------------------------
+def _curve(out: Mapping) -> Plot:
+    parts, places = _models(out), (0, *LEVERS)
+    names = [cell for cell in out["design"]["cells"] if cell != "HP"]
+    return Plot(Lines(
+        "Cooperation as the joint outcome rises", [f"{place:g}" for place in places],
+        _panels(out, {"neither symmetry nor cue": names}), places=places,
+        levels={name: _point(part, "HP") for name, part in parts.items()},
+        crossings={name: Point("", meets["value"], meets["low"] or 0, meets["high"] or LEVERS[-1])
+                   for name, meets in ((name, part["meets"]) for name, part in parts.items())},
+        axes=("joint outcome raised by, in units of the temptation", AXES[1])),
+        "Dashed, with a band: symmetry + cue, outcome not raised. The mark on it: the rise that "
+        f"does as much, with its interval, cut at the ends of the scale. {_each(out)}")
 
-def _entries(summary: Mapping) -> list[Mapping]:
-    return [*(summary["effects"][name] for name in CONTRASTS), summary["interaction"]]
+
+def _twins(out: Mapping) -> Plot:
+    return Plot(Dots("Cooperation by counterpart", {
+        name: [_point(part, cell) for cell in out["design"]["cells"]]
+        for name, part in _parts(out).items()}),
+        f"Shares of cooperative decisions. {_each(out)}")
 
 
-def _effect_table(summary: Mapping, name: str) -> Table:
-    """A row a contrast: label, difference, bulletins that point the other way, d."""
+FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
+
+
+# --- accounts ----------------------------------------------------------------------------------
+
+def _accounts(out: Mapping) -> Iterator[Table]:
+    """Each account once per model, excluded or open, where a study has cells for accounts."""
+    models = _models(out)
+    if any("HP-LA" in part["contrasts"] for part in models.values()):
+        yield Table(["account", *models], [
+            ["verdict", *(part["verdict"]["word"] for part in models.values())],
+            *([account.short, *(EXCLUDED[part["accounts"][account.name]["excluded"]]
+                                for part in models.values())] for account in ACCOUNTS)],
+            caption="Accounts", name="accounts")
+
+
+def _forest(out: Mapping) -> Iterator[Plot]:
+    """The contrasts that each account cannot produce, model by model."""
+    groups = {f"{account.short}: {CONTRASTS[key].label}": [
+        _row(name, part["contrasts"][key], part["accounts"][account.name]["excluded"])
+        for name, part in _models(out).items() if key in part["contrasts"]]
+        for account in ACCOUNTS for key in account.plot}
+    if groups := {title: rows for title, rows in groups.items() if rows}:
+        yield Plot(Intervals("Contrasts that an account cannot produce", groups,
+                             "points of cooperation", digits=len(_models(out)) <= MOST),
+                   "Filled: excluded; hollow: open. Dots: bulletins; ticks: wordings.")
+
+
+def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
+    units, ticks = ([value for value in contrast[by].values() if value is not None]
+                    for by in ("by_bulletin", "by_wording"))
+    return Point(name, contrast["value"], contrast["low"], contrast["high"],
+                 hollow=not excluded, units=units, ticks=ticks)
+
+
+# --- claims and criteria -----------------------------------------------------------------------
+
+def _claims(out: Mapping) -> Columns:
+    may, may_not = out["claims"]["may"] or ["Nothing positive."], out["claims"]["may_not"]
+    return Columns([[Words("Supported:", "dim"), Bullets(may)],
+                    [Words("Not supported:", "dim"), Bullets(may_not)]])
+
+
+def _success(out: Mapping) -> Iterator[Table]:
+    if "success" in out:
+        yield Table(["criterion", "met", "figure"], [
+            [row["criterion"], UNSUPPORTED if row["met"] and row["established"] is False else
+             MET[row["met"]], row["figure"]] for row in out["success"]],
+            caption="Success criteria, as specified",
+            name="success-criteria")
+
+
+# --- details -----------------------------------------------------------------------------------
+
+def _details(out: Mapping) -> Iterator[Fold]:
+    for name, part in _parts(out).items():
+        yield Fold(name, list(_detail(name, part)))
+    yield Fold("Data", [_statuses(out), Bullets(list(_quality(out)))])
+    asked = "Tells: {tells}; compliance pressure: {compliance}.".format_map(out["design"])
+    yield Fold("Methods", [Bullets([*METHODS, asked])])
+
+
+def _detail(name: str, part: Mapping) -> Iterator[Any]:
+    probes = {kind: one for kind, one in part.get("probes", {}).items() if kind != "statuses"}
+    yield _cells(name, part, probes)
+    if part["contrasts"]:
+        yield _contrasts(name, part, probes)
+    if "HP-LA" in part["contrasts"]:
+        yield Table(["account", "why it is excluded or open"], [
+            [account.short, part["accounts"][account.name]["why"]] for account in ACCOUNTS],
+            name=f"reasons {name}")
+
+
+def _cells(name: str, part: Mapping, probes: Mapping) -> Table:
     return Table(
-        ["contrast", "difference, points", "against", "d"],
-        [[entry["label"], estimate(entry, 100, 1), f"{entry['against']} of {entry['units']}",
-          estimate(entry.get("d"))] for entry in _entries(summary)],
-        range(1, 4), "Contrasts of cooperation, each with its 95% intervals", name)
+        ["cell", "cooperative", "missing", *map(_probe, probes)],
+        [[WORDS[cell], _share(one), str(one["missing"]), *(
+            _mean(probe["cells"].get(cell, {})) for probe in probes.values())]
+         for cell, one in _ordered(part["cells"], WORDS)],
+        range(1, 3 + len(probes)), f"Cells, {name}: k of n readable decisions, 95% intervals",
+        f"cells {name}")
+
+
+def _ordered(by: Mapping[str, Any], names: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """A file has its keys by the alphabet."""
+    return [(name, by[name]) for name in names if name in by]
+
+
+def _share(one: Mapping) -> str:
+    return counted(one["k"], one["n"]) + (f", {_mean(one)}" if one["mean"] is not None else "")
+
+
+def _mean(one: Mapping) -> str:
+    return rate(*map(one.get, ("mean", "low", "high")))
+
+
+def _probe(kind: str) -> str:
+    name, _, given = kind.partition("/")
+    return f"probe: {PROBES[name]}{GIVEN[given]}"
+
+
+def _contrasts(name: str, part: Mapping, probes: Mapping) -> Table:
+    return Table(
+        ["contrast", "points", "worst case", "limits by", *map(_probe, probes)],
+        [[one["label"], estimate(one, 100, 1), _worst(**one["bounds"]),
+          one["why"] or f"{one['limit_by']}, {100 * one['level']:.4g}%", *(
+              estimate(probe["contrasts"].get(key), 100, 1) for probe in probes.values())]
+         for key, one in _ordered(part["contrasts"], CONTRASTS)],
+        (1, 2, *range(4, 4 + len(probes))), f"Contrasts, {name}", f"contrasts {name}")
+
+
+def _worst(low: float | None, high: float | None) -> str:
+    return interval(low, high, 1, sign=True, scale=100)
+
+
+def _all_cells(out: Mapping) -> Table:
+    parts = _parts(out)
+    return Table(["cell", *parts], [
+        [WORDS[cell], *(_share(part["cells"][cell]) for part in parts.values())]
+        for cell in out["design"]["cells"]], range(1, 1 + len(parts)),
+        "Cooperative decisions of the readable ones, by cell", "cells")
 
 
 def _statuses(out: Mapping) -> Table:
     kinds = sorted(out["outcomes"]["status"])
     return Table(["cell", *kinds], [
-        [name, *(str(counts.get(kind, 0)) for kind in kinds)]
-        for name, counts in out["outcomes"]["by_cell"].items()],
+        [WORDS[name], *(str(counts.get(kind, 0)) for kind in kinds)]
+        for name, counts in _ordered(out["outcomes"]["by_cell"], WORDS)],
         range(1, len(kinds) + 1), "How the trials of each cell ended", "statuses")
 
 
-def quality(out: Mapping) -> Iterator[str]:
-    """Missing data, labels, position, cost, in sentences."""
+def _quality(out: Mapping) -> Iterator[str]:
+    """Labels, position, who answered, cost, in sentences."""
     position = out["position"]
-    yield from _by_label(out) if "labels" in out else ()
+    shares = ", ".join(f"{SCHEMES[name]} {counted(one['k'], one['n'])}"
+                       for name, one in out["labels"].items())
+    yield f"Cooperation by labels: {shares}."
     if position["share"] is not None:
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
                f"decisions: {rate(position['share'], position['low'], position['high'])}.")
-    for name, served in out["served"].items():
-        for what, several in (("models", served["served_model"]),
-                              ("providers", served["provider"])):
-            if len(several) > 1:
-                yield (f"{name} was served by {len(several)} {what} ({', '.join(several)}): they "
-                       "are not told apart here.")
+    several = [(name, what, served[key]) for name, served in out["served"].items()
+               for what, key in (("models", "served_model"), ("providers", "provider"))]
+    yield from (f"{name} was served by {len(names)} {what} ({', '.join(names)}): they are not "
+                "told apart here." for name, what, names in several if len(names) > 1)
     yield f"Cost of the answers: {cost(out['cost'])}."
-
-
-def _by_label(out: Mapping) -> Iterator[str]:
-    bounds = out["missing"]["primary"]
-    if sum(out["missing"]["by_cell"].values()):
-        yield ("Missing decisions filled in: all cooperative "
-               f"{points(bounds['all_cooperative'])}, none cooperative "
-               f"{points(bounds['none_cooperative'])}; worst cases {points(bounds['lowest'])} to "
-               f"{points(bounds['highest'])} for the primary difference.")
-    schemes = ", ".join(f"{name} {counted(entry['k'], entry['n'])}"
-                        for name, entry in out["labels"]["schemes"].items())
-    yield f"Cooperation by label scheme: {schemes}."
 
 
 # --- every trial -------------------------------------------------------------------------------
 
 def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Texts:
-    """A fold a trial: by model, run and cell; of a mechanism study the first block of a bulletin,
-    since a page is to be read."""
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    nine = any("cell" in row for row in rows)
-    rows = [row for row in rows if row["run"] == 1] if nine else rows
-    cells = list(dict.fromkeys([*NAMES.values(), *(cell.name for cell in MECHANISM)]))
-    ordered = sorted(rows, key=lambda row: (models.index(row["model"]), row["bulletin"] * nine,
-                                            row["run"], cells.index(_cell_of(row))))
+    """A fold for each trial, by model, bulletin and cell; of a large study the first block of each
+    bulletin, since a page is to be read."""
+    models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
+    small = {row["cell"] for row in rows} <= {cell.name for cell in DESIGNS["2x2"].cells}
+    shown = sorted((row for row in rows if small or row["run"] == 1), key=lambda row: (
+        models.index(row["model"]), row["bulletin"] * (not small), row["run"],
+        cells.index(row["cell"])))
     return Texts(
-        "Trials: the first block of every bulletin and model" if nine else "Every trial",
+        "Every trial" if small else "Trials: the first block of every bulletin and model",
         "Each fold holds the prompt as sent and the answer as received; the whole is in "
-        "trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in ordered],
-        {"model": models, "cell": [cell for cell in cells if any(
-            _cell_of(row) == cell for row in rows)],
-         "outcome": sorted({_outcome(row) for row in rows})})
-
-
-def _cell_of(row: Mapping) -> str:
-    return row.get("cell") or NAMES[row["S"], row["C"]]
-
-
-def _outcome(row: Mapping) -> str:
-    return row["decision"] or row["status"]
+        "trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in shown],
+        {"model": models,
+         "cell": [WORDS[cell] for cell in cells if any(row["cell"] == cell for row in shown)],
+         "outcome": sorted({row["decision"] or row["status"] for row in shown})})
 
 
 def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
-    parts = [Section("Answer", _answer(row))]
-    if prompt is not None:
-        parts += [Section(name, [Verbatim(words)])
-                  for name, words in zip(("System prompt", "Prompt"), prompt, strict=True)]
+    asked = zip(("System prompt", "Prompt"), prompt or (), strict=False)
+    cell, outcome = WORDS[row["cell"]], row["decision"] or row["status"]
+    where = (f"· {row['bulletin']} {row['variant']} · wording {row['wording']} · "
+             f"{SCHEMES[row['label_scheme']]}, {row['order']}")
     return Fold(
-        [Tag(_outcome(row), ACTS[row["cooperates"]]), row["model"],
-         f"· run {row['run']} · S {row['S']}, C {row['C']}",
-         Small(f"· {row['bulletin']} {row['variant']} · {row['label_scheme']} {row['order']}")],
-        [*parts, Words(row["id"] + (f" · served by {served}" if served else ""), "dim")],
-        [row["model"], _cell_of(row), _outcome(row)])
+        [Tag(outcome, ACTS[row["cooperates"]]), row["model"], f"· run {row['run']} · {cell}",
+         Small(where)],
+        [Section("Answer", _answer(row)),
+         *(Section(name, [Verbatim(words)]) for name, words in asked),
+         Words(f"served by {served or 'nobody'}", "dim")], [row["model"], cell, outcome])
 
 
 def _answer(row: Mapping) -> list[Verbatim | Words]:
     left = len(row["text"]) - SHOWN
     if not row["text"]:
         return [Words(f"no text ({row['status']})", "dim")]
-    more = [Words(f"… {plain(left, 0)} more characters in trials.jsonl.gz", "dim")]
-    return [Verbatim(row["text"][:SHOWN]), *(more if left > 0 else [])]
-
-
-# --- the nine cells of a mechanism study ---------------------------------------------------------
-
-WORD_KINDS = {"correlation-sensitive": "yes", "cue-responsive": "maybe",
-              "not shown": "no", "not evaluable": "dim"}
-CELL_WORDS = {
-    "HP": "symmetry and cue", "HA": "symmetry alone", "LP": "cue alone", "LA": "neither",
-    "RV": "symmetry, cue reversed", "PL": "symmetry, another sentence",
-    "KC": "symmetry and cue, entry posted", "UN": "symmetry and cue, rule or lot",
-    "UL": "neither, rule or lot"}
-# What each rival says of the reader, in a journalist's words.
-RIVALS = {
-    "HP-LA": "Nothing happens", "HP-LP": "It obeys the sentence",
-    "HP-RV": "It likes a longer or warmer text", "HP-UN": "It follows the crowd",
-    "interaction": "Its reactions merely add up"}
-# The same in a word or two, with the rest that a word needs.
-LEFT = {"HP-LA": "no effect", "HP-LP": "obedience", "HP-RV": "length or tone",
-        "HP-UN": "conformity", "interaction": "adding up", "log-odds": "adding up",
-        "scale": "adding up",
-        "labels": "labels", "missing": "missing answers", "readable": "unreadable answers"}
-UNSAID = {"LA-UL": "(where not above: adding up on any other scale)"}
-DESK, LOT = "a desk decided", "a rule or a lot did"
-NOTE = (
-    "A contrast is averaged inside each bulletin, then over bulletins; the 95% interval is the "
-    "wider of the sign-flip interval over bulletins and the score interval of the counts. "
-    "At worst: the lower limit with every missing decision counted against it. Left out: the "
-    "smallest value without one bulletin. All required lines have to hold, so none is corrected; "
-    "over models p is adjusted by Holm.")
-
-
-def nine_cells(out: Mapping[str, Any], foot: Foot, trials: Texts | None,
-             quality: Sequence[Any]) -> Document:
-    """The report. `out`: the analysis; `quality`: blocks on how the trials ended."""
-    return Document(
-        "CIRRUS-24 mechanism study", _question(out, NINE_ASKS), out["verdict"]["sentence"], foot,
-        _slopes(out), [_words(out)], list(_nine_sections(out, quality)), trials)
-
-
-def _parts(out: Mapping) -> dict[str, Mapping]:
-    """The models in the order in which they were named."""
-    return {name: out["mechanism"]["by_model"][name] for name in out["design"]["models"]}
-
-
-# --- the words ---------------------------------------------------------------------------------
-
-def _words(out: Mapping) -> Table:
-    return Table(
-        ["model", "word", "HP − LA", "interaction", "still open"],
-        [[name, Tag(part["verdict"]["word"], WORD_KINDS[part["verdict"]["word"]]),
-          *(estimate(part["contrasts"][key], 100, 1) for key in NINE_SHOWN), _lacks(part)]
-         for name, part in _parts(out).items()], (2, 3),
-        "The word of each model; differences in points, 95% intervals over bulletins. HP − LA: "
-        "symmetry and cue against neither", "words")
-
-
-def _lacks(part: Mapping) -> str:
-    """What keeps a model from the highest word, each rival once; of one that has it, what the word
-    leaves open."""
-    return ", ".join(dict.fromkeys(LEFT[name] for name, held in part["required"].items()
-                                   if not held) or part["verdict"]["open"]) or "–"
-
-
-# --- figures -----------------------------------------------------------------------------------
-
-def _nine_point(cells: Mapping, name: str) -> Point:
-    cell = cells[name]
-    return Point(name, cell["mean"], cell["low"], cell["high"],
-                 counted(cell["k"], cell["n"]))
-
-
-def _slopes(out: Mapping) -> Plot:
-    """Both diagonals of every model: with a desk, and with a rule or a lot."""
-    parts = _parts(out)
-    panels = {panel: {name: [_nine_point(part["cells"], a), _nine_point(part["cells"], b)]
-                      for name, part in parts.items()}
-              for panel, (a, b) in {DESK: ("LA", "HP"), LOT: ("UL", "UN")}.items()}
-    return Plot(Lines("Cooperation from neither to symmetry and cue", ("neither", "both"), panels,
-                      SERIES),
-                "Left: the counterparty's desk decided, from the same notice. Right: a standing "
-                "rule or a lot did, which can't mirror anybody. Inferring that similar agents "
-                "decide alike raises the left line and not the right one; whatever asks not how "
-                "the entry was made raises both. 95% intervals over bulletins.")
-
-
-NOTHING = Point("", None)
-# panel → row → cells at low and at high symmetry
-PANELS = {
-    DESK: {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA"), "cue reversed": (None, "RV"),
-           "another sentence": (None, "PL")},
-    LOT: {"cue present": (None, "UN"), "cue absent": ("UL", None)},
-    "posted": {"cue present": (None, "KC")}}
-
-
-def _nine(name: str, part: Mapping) -> Plot:
-    """The nine cells on one axis: a desk's 2×2 beside that of a rule or a lot, and the posted."""
-    panels = {panel: {row: [NOTHING if cell is None else _nine_point(part["cells"], cell)
-                            for cell in cells] for row, cells in rows.items()}
-              for panel, rows in PANELS.items()}
-    return Plot(Lines(f"Nine cells, {name}", ("S low", "S high"), panels, SERIES),
-                "; ".join(f"{cell}: {CELL_WORDS[cell]} {_share(part['cells'][cell])}"
-                          for cell in NINE_CELLS) + ".")
-
-
-def _share(cell: Mapping) -> str:
-    return counted(cell["k"], cell["n"]) + ("" if cell["mean"] is None else
-                                            f" ({percent(cell['mean'])})")
-
-
-def _rivals(name: str, part: Mapping) -> Plot:
-    contrasts = part["contrasts"]
-    rows = [Point(words, contrasts[key]["value"], contrasts[key]["low"], contrasts[key]["high"],
-                  "excluded" if _excluded(part, key) else "open",
-                  "pass" if _excluded(part, key) else "undecided")
-            for key, words in RIVALS.items()]
-    return Plot(Intervals(f"Rival accounts, {name}", rows, "points of cooperation"),
-                "Each account with the contrast that it can't pass; excluded where the whole "
-                "interval lies above 0, missing decisions counted against it. Merely adding up "
-                "must fail on log-odds too, and where a rule or lot lowers by itself it stays "
-                "open.")
-
-
-def _excluded(part: Mapping, key: str) -> bool:
-    contrasts = part["contrasts"]
-    both = [key, "log-odds"] if key == "interaction" else [key]
-    return all(holds(one, contrasts[one]) and certain(contrasts[one]) for one in both) and (
-        key != "interaction" or part["required"]["scale"])
-
-
-# --- sections ----------------------------------------------------------------------------------
-
-def _nine_sections(out: Mapping, quality: Sequence[Any]) -> Iterator[Section]:
-    yield Section("What may be said", [Columns([
-        [Section("From these data", [Bullets(out["claims"]["may"] or ["Nothing positive."])])],
-        [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
-    parts = _parts(out)
-    yield Section("Contrasts by model", [
-        *(Section(name, [Words(part["verdict"]["sentence"]),
-                         Columns([[_rivals(name, part)], [_nine(name, part)]]),
-                         _contrast_table(name, part), Words(_label_words(part))])
-          for name, part in parts.items()),
-        Words(NOTE, "dim")])
-    if any("probes" in part for part in parts.values()):
-        yield Section("Probes", list(_probes(parts)))
-    yield Section("Quality of the data", list(quality))
-
-
-PROBES = {
-    "payoffs": "reads the four outcomes as T > R > P > S",
-    "entry": "knows who makes the other entry, and when",
-    "similar": "says that both decide in similar circumstances",
-    "beliefs": "what its own entry tells it of a desk's, more than of a rule's",
-    "marginal": "what it expects of a rule's entry, more than of a desk's",
-    "influence": "denies that its entry changes the other's"}
-PROBED = {"marginal": "beliefs"}  # figure → the probe that it is of, where names differ
-
-
-def _probes(parts: Mapping[str, Mapping]) -> Iterator[Any]:
-    asked = {name: part for name, part in parts.items() if "probes" in part}
-    kinds = [kind for kind in PROBES if any(
-        PROBED.get(kind, kind) in part["probes"] for part in asked.values())]
-    yield Table(["model", *map(PROBES.get, kinds)], [
-        [name, *(_probe_figure(part["probes"], kind) for kind in kinds)]
-        for name, part in asked.items()], (2, 3),
-        "What the probes tell. Shares with Wilson's limits, of all that were asked; beliefs in "
-        "points, 95% intervals over bulletins", "probes")
-    if misread := _misread(asked):
-        yield Words(f"Bulletins that fewer than half of the models read as T > R > P > S: "
-                    f"{', '.join(misread)}.", "no")
-
-
-def _probe_figure(probes: Mapping, kind: str) -> str:
-    one = probes.get(PROBED.get(kind, kind))
-    if one is None:
-        return "not asked"
-    if kind == "similar":
-        return "; ".join(f"{cell} {_counted(share)}" for cell, share in one.items())
-    if kind in ("beliefs", "marginal"):
-        return estimate(one["diagnostic" if kind == "beliefs" else kind], 100, 1).said
-    return _counted(one)
-
-
-def _counted(share: Mapping) -> str:
-    return f"{share['k']}/{share['n']} ({percent(share['low'])} to {percent(share['high'])})"
-
-
-def _misread(parts: Mapping[str, Mapping]) -> list[str]:
-    asked = [part["probes"]["payoffs"] for part in parts.values() if "payoffs" in part["probes"]]
-    misread = Counter(name for one in asked for name in one["misread"])
-    return sorted(name for name, models in misread.items() if 2 * models > len(asked))
-
-
-def _contrast_table(name: str, part: Mapping) -> Table:
-    return Table(
-        ["contrast", "excludes", "value", "at worst", "the other way", "left out", "holds"],
-        [[_named(key, one), one["excludes"] or UNSAID.get(key, "(reported)"), _value(one),
-          _worst(one), f"{len(one['against'])} of {one['units']}" if "against" in one else "–",
-          "–" if one.get("least") is None else points(one["least"]).removesuffix(" points"),
-          _holds(part, key)] for key, one in part["contrasts"].items()],
-        (2, 3, 4, 5), f"Contrasts of {name}: points, and log-odds where it says so",
-        f"contrasts {name}")
-
-
-def _named(key: str, one: Mapping) -> str:
-    return f"{key.replace('-', ' − ')}: {one['label']}" if key in NINE_CONTRASTS and (
-        key != "interaction") else one["label"]
-
-
-def _value(one: Mapping) -> Estimate:
-    return estimate(one) if one["scale"] == "log-odds" else estimate(one, 100, 1)
-
-
-def _worst(one: Mapping) -> str:
-    scale, digits = (1, 2) if one["scale"] == "log-odds" else (100, 1)
-    lowest = one["bounds"]["lowest"]
-    return plain(None if lowest is None else scale * lowest, digits)
-
-
-def _holds(part: Mapping, key: str) -> Tag:
-    if key not in REQUIRED and key not in ("log-odds", "LA-UL"):
-        return Tag("reported", "dim")
-    held = part["required"]["scale" if key == "LA-UL" else key]
-    return Tag("yes", "yes") if held else Tag("no", "no")
-
-
-def _label_words(part: Mapping) -> str:
-    letters = part["labels"]["letters"]
-    return (f"Under letters alone HP − LA is {points(letters['value'])} "
-            f"({span(letters['low'], letters['high'])}). The rule on word, letter and place "
-            f"{'holds' if part['labels']['holds'] else 'fails: ' + part['labels']['why']}.")
+    more = Words(f"… {plain(left, 0)} more characters in trials.jsonl.gz", "dim")
+    return [Verbatim(row["text"][:SHOWN]), *[more] * (left > 0)]

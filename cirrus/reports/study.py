@@ -12,8 +12,9 @@ from typing import Any
 
 from cirrus.ask.bulletins import CELL
 from cirrus.ask.design import PARTS, part_of
+from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import prereg
-from cirrus.judge.effects import SIMPLE
+from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.endpoint import FIXED, SECONDARY
 from cirrus.judge.rows import (
     Decision,
@@ -42,7 +43,6 @@ from show.document import (
     Document,
     Fold,
     Foot,
-    Line,
     Plot,
     Section,
     Small,
@@ -70,23 +70,24 @@ from show.figures import (
     signed,
 )
 from show.html import pages
-from show.plots import Dots, Intervals, Lines, Point
+from show.plots import Intervals, Lines, Point
 
 ALL = 1_000_000
 MOST = 4_000       # policies on the pages
 SHOWN = 20_000     # characters of a text
 RATIONALES = 12    # decisions shown of a policy
 EXCERPTS = 2       # policies a cell
+CELLS = DESIGNS["2x2"].cells
+NO_PART = {"cells": {cell.name: {"n": 0} for cell in CELLS}}
 TAGS = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
 WIRES = {True: Tag("TRIPPED", "no"), False: Tag("quiet", "yes"), None: Tag("not checked", "dim")}
 EFFECTS_NOTE = (
-    "First encounters of all rounds: mean over bulletins of the difference inside each; 95% "
-    "interval from sign flips over bulletins, and no narrower than Newcombe's score interval; "
-    "two-sided sign-flip test. “–”: can't be computed; acausal-analysis.json says why.")
+    "First encounters of all rounds: mean over bulletins of the difference inside each; the "
+    "interval covers the drawing of bulletins and of wordings, and is no narrower than Newcombe's "
+    "score interval; models share 5%. “–”: can't be computed.")
 SPECIFIED_NOTE = (
-    "Mean over units (an agent under a seed), 95% t interval and two-sided sign-flip test. Agents "
-    "of a seed share its bulletin, so these intervals may exclude 0 where those over bulletins do "
-    "not; the latter decide.")
+    "Mean over agents, and two-sided sign-flip test over them. Agents of a seed share a bulletin, "
+    "so these tests speak of its agents only; the intervals over bulletins decide.")
 GATES_NOTE = (
     "“As specified” is the rule on the estimate; “established” asks whether the data exclude the "
     "alternative, and decides.")
@@ -95,17 +96,22 @@ GATES_NOTE = (
 def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     """{file name: content}; policies and answers are read from the runs again."""
     report = document(out, study)
-    return {"acausal-summary.md": markdown(report)} | pages(report)
+    tables = [_effects("contrast", _rows(out), "effects"), _specified(out)] if _shown(out) else []
+    summary = report._replace(texts=None, gist=_gist(out), sections=[
+        _claims(out), Section("Tables", [*tables, _gates(out)]),
+        Section("Markers in policies", list(markers.blocks(out["markers"])))])
+    return {"acausal-summary.md": markdown(summary)} | pages(report)
 
 
 def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
     """The report of an analysis; with its texts where the study is given."""
     unfinished = [run["run"] for run in out["runs"] if run["state"] != "complete"]
+    gist = _gist(out)
     return Document(
         "CIRRUS-24 tournament", _question(out), answer(out),
-        Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"),
-        _interaction(out), list(_gist(out)), list(_sections(out, study)),
-        study and _texts(study),
+        Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"), _interaction(out),
+        [Columns([[_intervals(out)], gist])] if _shown(out) else gist,
+        [_claims(out), Section("Details", list(_details(out, study)))], study and _texts(study),
         [STAMP] * out["simulated"] + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished))
 
 
@@ -132,14 +138,13 @@ def _question(out: Mapping[str, Any]) -> str:
             f"{design['read']:,} of them readable, on {count(design['bulletins'], 'bulletin')}.")
 
 
-def _gist(out: Mapping[str, Any]) -> Iterator[Table | Words]:
-    yield Table(["established", "gate", "rests on"], [
+def _gist(out: Mapping[str, Any]) -> list[Table | Words]:
+    tripped = [wire for wire in out["tripwires"] if wire["tripped"]]
+    return [Table(["established", "gate", "rests on"], [
         [_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
-        for gate in out["gates"]], caption="Credibility gates", name="gates")
-    if out.get("next"):
-        yield Words(["What brings the data that gates lack: ", Code(out["next"])])
-    if tripped := [wire for wire in out["tripwires"] if wire["tripped"]]:
-        yield _wires(tripped, "Tripwires that ring", "tripped")
+        for gate in out["gates"]], caption="Credibility gates", name="gates"),
+        *[Words(["What brings the data that gates lack: ", Code(out["next"] or "")])]
+        * bool(out["next"]), *[_wires(tripped, "Tripwires that ring", "tripped")] * bool(tripped)]
 
 
 def _verdict(entry: Mapping) -> Tag:
@@ -152,33 +157,38 @@ def _wires(wires: Sequence[Mapping], caption: str, name: str) -> Table:
                  caption=caption, name=name)
 
 
-def _sections(out: Mapping[str, Any], study: Study | None) -> Iterator[Section]:
-    yield Section("What may be said", [
+def _claims(out: Mapping[str, Any]) -> Section:
+    return Section("What may be said", [
         Words(_registration(out["registration"]), "dim"),
         Bullets(out["registration"]["deviations"]),
         Columns([[Section("From these data", [Bullets(out["claims"]["may"])])],
                  [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
-    if _cells(out):
-        yield Section("Cooperation and effects", [
-            Columns([[_dots(out)], [_intervals(out)]]), _effects(out), _by(out),
-            Words(EFFECTS_NOTE, "dim")])
-        yield Section("As specified: round 1, agents of a seed as units", [
-            _specified(out), Words(SPECIFIED_NOTE, "dim")])
-    yield Section("The same contrast elsewhere", [Table(
-        ["data", "points (95% interval)", "bulletins against", "p", "remark"],
-        [[*_effect(PARTS[name], part["effect"]), part["effect"]["why"] or ""]
-         for name, part in _parts(out).items()], (1, 2, 3), name="parts")])
-    yield Section("How the gates judge", [_gates(out), Words(GATES_NOTE, "dim")])
-    yield Section("Mixed-effects logistic regression", list(_models(out["primary"]["model"])))
-    yield Section("Quality of the data", list(_quality(out)))
-    yield Section("Later encounters and policies", [Columns([
-        [Section("Cooperation by round and encounter", [_course(out["course"])])],
-        [Section("Do policies converge?", list(_convergence(out["convergence"])))]])])
-    yield Section("Markers in policies", [*markers.blocks(out["markers"]), *_excerpts(study)])
-    yield Section("Runs and cost", [Fold(f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [
+
+
+def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[Fold]:
+    if _shown(out):
+        delta = out["as_specified"]["delta"]
+        yield Fold("Cooperation and effects", [
+            _effects("contrast", _rows(out), "effects"), _by(out), Words(EFFECTS_NOTE, "dim")])
+        yield Fold("As specified: round 1, agents of a seed as units", [
+            _specified(out), Words(
+                f"Cliff's δ (−1 to 1) of the two cells: {estimate(delta).said}, interval over "
+                f"{count(delta['units'], 'agent')}."),
+            Words(SPECIFIED_NOTE, "dim"), *_models(out["as_specified"]["model"])])
+    yield Fold("How the gates judge", [_gates(out), Words(GATES_NOTE, "dim")])
+    yield Fold("Quality of the data", list(_quality(out)))
+    yield Fold("Later encounters and policies", [
+        _course(out["course"]), *_convergence(out["convergence"])])
+    yield Fold("Markers in policies", [*markers.blocks(out["markers"]), *_excerpts(study)])
+    yield Fold(f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [
         Table(["run", "role", "state", "calls", "unanswered", "cost"],
               [[run["run"], run["role"], run["state"], *_calls(run["outcomes"]),
-                dollars(run["cost"]["usd"])] for run in out["runs"]], (3, 4, 5), name="runs")])])
+                dollars(run["cost"]["usd"])] for run in out["runs"]], (3, 4, 5), name="runs")])
+
+
+def _shown(out: Mapping[str, Any]) -> bool:
+    """Whether there is anything to draw: of an unfinished study there are only counts."""
+    return bool(out["established"]["contrasts"] and out["established"]["decisions"])
 
 
 def _registration(entry: Mapping[str, Any]) -> str:
@@ -188,9 +198,10 @@ def _registration(entry: Mapping[str, Any]) -> str:
                     + (f" (preregistration {heads})" if heads else ""))
 
 
-# --- parts of the analysis ---------------------------------------------------------------------
+# --- figures -----------------------------------------------------------------------------------
 
-def _main_part(out: Mapping[str, Any]) -> str:
+def _part(out: Mapping[str, Any]) -> str:
+    """The part that holds the primary data."""
     return part_of("main", out["design"]["domain"])
 
 
@@ -199,97 +210,79 @@ def _parts(out: Mapping[str, Any]) -> dict[str, Mapping]:
     return {name: out["parts"][name] for name in PARTS if name in out["parts"]}
 
 
-def _cells(out: Mapping[str, Any]) -> list[Mapping]:
-    """Those of the primary data; none where no decision could be read."""
-    cells = out["parts"].get(_main_part(out), {"cells": []})["cells"]
-    return cells if any(cell["n"] for cell in cells) else []
-
-
-# --- figures -----------------------------------------------------------------------------------
-
-def _point(cell: Mapping) -> Point:
-    return Point(f"S {cell['S']} · C {cell['C']}", cell["mean"], cell["low"], cell["high"],
-                 f"{cell['k']}/{cell['n']}", cell["C"], cell["S"] == "low")
+def _points(part: Mapping) -> dict[str, Point]:
+    return {cell.name: Point(cell.words, one["mean"], one["low"], one["high"],
+                             f"{one['k']}/{one['n']}", cell.C, cell.S == "low")
+            for cell in CELLS if (one := part["cells"][cell.name])["n"]}
 
 
 def _interaction(out: Mapping[str, Any]) -> Plot | None:
     """A panel for each level of H that has any cell."""
-    held = {(cell["S"], cell["C"], cell["H"]): _point(cell) for cell in _cells(out)}
-    levels = [h for h in ("low", "high", "omit") if any(key[2] == h for key in held)]
-    panels = {f"compliance pressure {h}": {
-        f"cue {c}": [held.get((s, c, h), Point("", None)) for s in ("low", "high")]
-        for c in ("present", "absent")} for h in levels}
+    panels = {}
+    for h in ("low", "high", "omit") if _shown(out) else ():
+        if cells := _points(out["established"]["by_H"].get(h, NO_PART)):
+            panels[f"compliance pressure {h}"] = {
+                f"cue {words}": [cells.get(name, Point("", None)) for name in names]
+                for words, names in (("present", ("LP", "HP")), ("absent", ("LA", "HA")))}
     return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"), panels),
-                "First encounters of round 1, 95% Wilson intervals over decisions, which an "
-                "agent's policy ties together: for reading, not for testing. Parallel lines: no "
-                "interaction on this scale.") if panels else None
+                "First encounters of all rounds, 95% intervals over bulletins and wordings. "
+                "Parallel lines: no interaction on this scale.") if panels else None
 
 
-def _dots(out: Mapping[str, Any]) -> Plot:
-    cells = _cells(out)
-    levels = dict.fromkeys(cell["H"] for cell in reversed(cells))
-    return Plot(Dots("Cooperation by cell", {
-        f"H {h}": [_point(cell) for cell in cells if cell["H"] == h] for h in levels}),
-        "Share of cooperative decisions. Filled: S high; hollow: S low. Circle: cue present; "
-        "square: absent.")
+def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
+    """The primary contrast, and the same elsewhere."""
+    contrasts = out["established"]["contrasts"]
+    rows = [(contrasts["HP-LA"]["label"], contrasts["HP-LA"])]
+    rows += [(f"the same, compliance pressure {h}", part["HP-LA"])
+             for h, part in out["established"]["by_H"].items()]
+    return rows + [(f"the same, {PARTS[name]}", part["HP-LA"])
+                   for name, part in _parts(out).items() if name != _part(out)]
+
+
+def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
+    """Every contrast over bulletins and wordings."""
+    contrasts = out["established"]["contrasts"]
+    return _primary(out) + [(contrasts[name]["label"], contrasts[name])
+                            for name in list(CONTRASTS)[1:] if name in contrasts]
 
 
 def _intervals(out: Mapping[str, Any]) -> Plot:
-    effects = out["established"]["effects"]
-    entries = [("primary contrast", effects["primary"])]
-    entries += [(f"primary where H is {name.removeprefix('H_')}", effects[name])
-                for name in effects if name.startswith("H_")]
-    entries += [(PARTS[name], part["effect"]) for name, part in _parts(out).items()
-                if name != _main_part(out)]
-    entries += [(effects[name]["label"], effects[name]) for name in (*SECONDARY, *SIMPLE)]
-    return Plot(Intervals("Effects over bulletins", [
-        Point(label, entry["value"], entry["low"], entry["high"]) for label, entry in entries],
+    return Plot(Intervals("Symmetry + cue against neither", {"": [
+        Point(label, one["value"], one["low"], one["high"]) for label, one in _primary(out)]},
         "points of cooperation"), "Mean over bulletins with 95% intervals; first encounters of "
         "all rounds.")
 
 
 # --- tables ------------------------------------------------------------------------------------
 
-def _effect(label: str, entry: Mapping[str, Any]) -> list[Line]:
-    """Name, estimate, bulletins that point the other way, p."""
-    return [label, estimate(entry, 100, 1), f"{entry['against']} of {entry['units']}",
-            p_value(entry["p"])]
+def _effects(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> Table:
+    """Of each contrast its estimate, the bulletins that point the other way, why it has none."""
+    return Table([head, "points (interval)", "level", "bulletins against", "remark"], [
+        [label, estimate(entry, 100, 1), f"{100 * entry['level']:.4g}%", _against(entry),
+         entry["why"] or ""] for label, entry in rows], (1, 2, 3), name=name)
 
 
-def _effects(out: Mapping[str, Any]) -> Table:
-    effects = out["established"]["effects"]
-    rows = [[*_effect(f"primary: {effects['primary']['label']}", effects["primary"]), NONE]]
-    rows += [[*_effect(f"primary where H is {name.removeprefix('H_')}", effects[name]), NONE]
-             for name in effects if name.startswith("H_")]
-    rows += [[*_effect(effects[name]["label"], effects[name]),
-              p_value(effects[name].get("p_holm"))] for name in (*SECONDARY, *SIMPLE)]
-    return Table(["contrast", "points (95% interval)", "bulletins against", "p", "p, Holm"], rows,
-                 (1, 2, 3, 4), name="effects")
+def _against(entry: Mapping[str, Any]) -> str:
+    values = entry.get("by_bulletin", {}).values()
+    return f"{sum(value * entry['value'] < 0 for value in values)} of {len(values)}"
 
 
 def _by(out: Mapping[str, Any]) -> Table:
-    """The primary contrast one model, label, order and round at a time."""
-    found = out["established"]
-    groups = [found["by_model"], found["labels"]["schemes"], found["labels"]["orders"],
-              {f"round {number}": one for number, one in found["by_round"].items()}]
-    return Table(["primary contrast of", "points (95% interval)", "bulletins against"], [
-        [str(name), estimate(one, 100, 1), f"{one['against']} of {one['units']}"]
-        for group in groups for name, one in group.items()], (1, 2), name="by-model")
+    """The primary contrast one model and round at a time."""
+    known = out["established"]
+    rows = [(name, part["contrasts"]["HP-LA"]) for name, part in known["by_model"].items()]
+    rows += [(f"round {number}", one) for number, one in known["by_round"].items()]
+    return _effects("primary contrast", rows, "by-model")
 
 
 def _specified(out: Mapping[str, Any]) -> Table:
     """As the specification has it: round 1, agents of a seed as units."""
-    point, delta = out["primary"], out["primary"]["delta"]
-    entries = [(f"primary: {point['label']}", point["design"], NONE)]
-    entries += [(f"primary where H is {h}", one, NONE) for h, one in point["at_h"].items()]
-    entries += [(one["label"], one, p_value(one["p_holm"]))
-                for one in (out["secondary"][name] for name in SECONDARY)]
-    rows = [[label, estimate(one, 100, 1), p_value(one["p"]), str(one["units"]), holm]
-            for label, one, holm in entries]
-    rows.append(["Cliff's δ (−1 to 1), primary cells, interval over agents", estimate(delta), NONE,
-                 str(delta["units"]), NONE])
-    return Table(["contrast", "points (95% interval)", "p", "agents", "p, Holm"], rows,
-                 (1, 2, 3, 4), name="as-specified")
+    point = out["as_specified"]
+    entries = [point["design"], *(point["secondary"][name] for name in SECONDARY)]
+    return Table(["contrast", "points", "p", "agents", "p, Holm"], [
+        [one["label"], signed(None if one["value"] is None else 100 * one["value"], 1),
+         p_value(one["p"]), str(one["units"]), p_value(one.get("p_holm"))] for one in entries],
+        (1, 2, 3, 4), name="as-specified")
 
 
 def _gates(out: Mapping[str, Any]) -> Table:
@@ -329,17 +322,18 @@ def _test(test: Mapping | None) -> list[str]:
     return [f"{plain(test['chi2'])} ({test['df']})", p_value(test["p"])]
 
 
-def _quality(out: Mapping[str, Any]) -> Iterator[Table | Fold | Words]:
-    bounds = out["primary"]["bounds"]
+def _quality(out: Mapping[str, Any]) -> Iterator[Table | Words]:
+    bounds = out["as_specified"]["bounds"]
     yield _wires(out["tripwires"], "Tripwires", "tripwires")
     if bounds["lowest"] is not None:
         yield Words("With every missing decision filled in: all cooperative "
                     f"{points(bounds['all_cooperative'])}, none "
                     f"{points(bounds['none_cooperative'])}; worst cases "
                     f"{points(bounds['lowest'])} to {points(bounds['highest'])}.")
-    yield Fold("Missing decisions by cell", [Table(["data", "cell", "readable", "missing"], [
-        [PARTS[name], cell["cell"], str(cell["n"]), str(cell["missing"])]
-        for name, part in _parts(out).items() for cell in part["cells"]], (2, 3), name="missing")])
+    yield Table(["data", "cell", "readable", "missing"], [
+        [PARTS[name], cell.words, *(str(part["cells"][cell.name][key]) for key in (
+            "n", "missing"))] for name, part in _parts(out).items() for cell in CELLS],
+        (2, 3), "Missing decisions by cell", "missing")
 
 
 def _course(course: Sequence[Mapping]) -> Table:
@@ -374,11 +368,6 @@ def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 # --- texts -------------------------------------------------------------------------------------
 
-def _cell(run: Run) -> str:
-    s, c, h = run.cell
-    return f"{run.domain} S {s}, C {c}, H {h}"
-
-
 def _excerpts(study: Study | None) -> list[Fold]:
     """The first policies of each extreme cell by agent: chosen by place, not by what they say."""
     quotes = []
@@ -387,7 +376,7 @@ def _excerpts(study: Study | None) -> list[Fold]:
             sound = [policy for policy in policies(run, checked=False) if policy["round"] == 1
                      and policy["policy_status"] == "ok"
                      and not policy["markers"]["benchmark_terms"]][:EXCERPTS]
-            quotes += [Section(f"{_cell(run)}, {policy['agent']}",
+            quotes += [Section(f"{run.words}, {policy['agent']}",
                                [Verbatim(policy["policy"][:SHOWN])]) for policy in sound]
     note = (f"The first {EXCERPTS} policies of round 1 in each of the two cells that the primary "
             "contrast compares, by agent id: taken by place, not by what they say; those with "
@@ -414,7 +403,7 @@ def _texts(study: Study) -> Texts:
         + (f" There are too many for these pages: {words}." if words else ""),
         list(islice((fold for run in runs for fold in _folds(run, rounds)), MOST)),
         {"role": list(dict.fromkeys(run.role for run in runs)),
-         "cell": list(dict.fromkeys(map(_cell, runs))),
+         "cell": list(dict.fromkeys(run.words for run in runs)),
          "agent": [f"agent-{n + 1:02d}" for n in range(most)]})
 
 
@@ -441,12 +430,12 @@ def _fold(run: Run, policy: Mapping, answers: Sequence[str]) -> Fold:
     rest = [*answers[:RATIONALES], *([f"… {more} more"] if more > 0 else [])]
     return Fold(
         [Tag(status, "yes" if status == "ok" else "maybe"),
-         f"{_cell(run)} · round {policy['round']} · {policy['agent']}",
+         f"{run.words} · round {policy['round']} · {policy['agent']}",
          Small(" · ".join([f"· {policy['bulletin']} {policy['variant']}", *marked]))],
         [Verbatim(policy["policy"][:SHOWN]),
          *([Section("Decisions", [Verbatim("\n".join(rest))])] if rest else []),
          Words(f"{policy['policy_id']} · served by {policy['served_model']}", "dim")],
-        [run.role, _cell(run), policy["agent"]])
+        [run.role, run.words, policy["agent"]])
 
 
 # --- exports and the written analysis ----------------------------------------------------------
@@ -458,9 +447,9 @@ SERVED = ("served_model", "provider")
 COLUMNS = {
     "decisions.csv": (
         "id", *SHARED, "encounter", "primary", "baseline", "agent", "opponent", "policy",
-        "bulletin", "variant", "label_scheme", "option_order", "option_first", "decision",
-        "cooperates", "first_taken", "status", "truncated", "payoff", "power_after", "model",
-        *SERVED, *TOKENS, "text"),
+        "bulletin", "variant", "wording", "label_scheme", "option_order", "option_first",
+        "decision", "cooperates", "first_taken", "status", "truncated", "payoff", "power_after",
+        "model", *SERVED, *TOKENS, "text"),
     "policies.csv": (
         "id", *SHARED, "agent", "bulletin", "variant", "model", *SERVED, "status", "truncated",
         "item", *(f"marker_{name}" for name in FAMILIES), *TOKENS, "text"),

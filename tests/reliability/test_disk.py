@@ -23,7 +23,7 @@ FAULTS = int(os.environ.get("FAULTS", "4"))  # of each script
 OPERATIONS = [(builtins, "open"), (io, "open"), (os, "open"), (os, "write"), (os, "replace"),
               (os, "mkdir"), (os, "unlink"), (os, "truncate"), (os, "ftruncate")]
 CLOCK = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+Z?|\b[0-9a-f]{12,64}\b")
-PILOT = ["run_pilot.py", "--models", "coin", "--runs", "2", "--out", "p"]
+PILOT = ["run_pilot.py", "--models", "sim-coin", "--runs", "2", "--out", "p"]
 ROUNDS = ["run_tournament.py", "--agents", "3", "--rounds", "1", "--out", "t", "--run-id", "t1"]
 SCRIPTS = {
     "run_pilot": ([], PILOT),
@@ -31,7 +31,8 @@ SCRIPTS = {
     "urrp_run": ([], ["urrp_run.py", "--pilot", "--trials", "1", "--models", "denier"]),
     "adjudicate": ([ROUNDS], ["adjudicate.py", "t/t1", "--sample", "2"]),
     "analyze": ([ROUNDS], ["analyze.py", "t/t1", "--figures", "figures"]),
-    "calibrate": ([], ["calibrate.py", "--reps", "1", "--populations", "coin", "--out", "c"]),
+    "calibrate": ([], ["calibrate.py", "--reps", "1", "--populations", "coin-50-0-0-0",
+                       "--out", "c"]),
     "urrp_analyze": ([["urrp_run.py", "--pilot", "--trials", "1", "--models", "denier"]],
                      ["urrp_analyze.py", "urrp_runs.jsonl", "--json", "a.json", "--html", "a.html",
                       "--csv", "a.csv"]),

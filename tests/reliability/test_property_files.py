@@ -235,7 +235,7 @@ def test_any_file_of_trials_is_analysed_or_refused_in_one_line(tmp_path, capsys,
 
 # --- journals and manifests --------------------------------------------------------------------
 
-RUN = "run_pilot.py", "--models", "coin", "--runs", "1", "--out", "o"
+RUN = "run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "o"
 
 
 @pytest.fixture(scope="module")

@@ -34,11 +34,12 @@ def studies(tmp_path_factory):
     (out / "plan.json").write_text(json.dumps(PLAN))
     plan = ["run_tournament.py", "--plan", "plan.json", "--agents", "3", "--rounds", "1",
             "--out", "plans"]
-    for flags in (["run_pilot.py", "--models", "coin", "--runs", "2", "--out", "pilot"],
+    for flags in (["run_pilot.py", "--models", "sim-coin", "--runs", "2", "--out", "pilot"],
                   [*plan, "--preregister"], [*plan, "--analyze"],
                   ["urrp_run.py", "--pilot", "--trials", "1", "--models", "denier",
                    "--out", "urrp", "--output", "trials.jsonl"],
-                  ["calibrate.py", "--reps", "2", "--populations", "coin", "--out", "counts"],
+                  ["calibrate.py", "--reps", "2", "--populations", "coin-50-0-0-0",
+                   "--out", "counts"],
                   ["analyze.py", "--index", "pilot"]):
         done = ended(out, *flags)
         assert done.returncode == 0, done.stderr
@@ -204,7 +205,7 @@ def record(change):
         try:
             for name, data in calibration.derived(rows[0], rows[1:]).items():
                 (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, ValueError):
             pass  # nothing can be made of them
     return attack
 
@@ -273,7 +274,8 @@ FOUND = {
     "a sentence of an URRP page": ("urrp", replace("report.html", b"</h1>", b" (proven)</h1>")),
     "a sentence of a summary": ("plans", bytes_of("acausal-summary.md", lambda d: d + b"True.\n")),
     "a row of an export": ("plans", replace("exports/games.csv", b"cvd", b"cvx")),
-    "a row of a calibration's table": ("counts", replace("calibration.md", b"coin", b"coln")),
+    "a row of a calibration's table": (
+        "counts", replace("calibration.md", b"coins, 50%", b"coins, 51%")),
     "SIMULATED is gone": ("urrp", replace("report.html", b"SIMULATED", b"MEASURED")),
     "an index": ("pilot-index", replace("index.html", b"SIMULATED", b"MEASURED")),
     # records of a calibration
@@ -283,7 +285,7 @@ FOUND = {
         "a count below 0": lambda rows: put("positive", -1, rows[1]),
         "a key more": lambda rows: put("note", 1, rows[1]),
         "a key of the other design": lambda rows: put("probes", None, rows[1]),
-        "a key less": lambda rows: rows[1].pop("rejects"),
+        "a key less": lambda rows: rows[1].pop("word"),
         "a design that there is not": lambda rows: put("design", "3x3", rows[1]),
         "no object": lambda rows: rows.insert(1, []),
         "a key more in the head": lambda rows: put("more", 1, rows[0]),
@@ -315,7 +317,7 @@ FOUND = {
     "a byte order mark": ("pilot", bytes_of("manifest.json", lambda d: b"\xef\xbb\xbf" + d)),
     "UTF-16": ("pilot", bytes_of("manifest.json", lambda d: d.decode().encode("utf-16"))),
     "escapes for letters": ("pilot", bytes_of(
-        "manifest.json", lambda d: d.replace(b'"coin"', b'"\\u0063oin"', 1))),
+        "manifest.json", lambda d: d.replace(b'"sim-coin"', b'"\\u0073im-coin"', 1))),
     "lines of another system": ("pilot", bytes_of(
         "manifest.json", lambda d: d.replace(b"\n", b"\r\n"))),
     "a number in another form": ("pilot", bytes_of(
@@ -368,9 +370,9 @@ FOUND = {
     "a run inside a run": ("pilot", lambda folder: shutil.copytree(
         folder, folder / "more", ignore=shutil.ignore_patterns("more"))),
 }
-VALUES = {"served": {"coin": {"gpt-5": 8}}, "upstreams": {}, "statuses": {"ok": 16}, "retries": 3,
-          "outcomes": {"ok": 16, "empty": 1}, "simulated": False, "stamp": None, "waits": 3,
-          "merkle_root": "0" * 64, "state": "incomplete", "errors": {"429": 2},
+VALUES = {"served": {"sim-coin": {"gpt-5": 8}}, "upstreams": {}, "statuses": {"ok": 16},
+          "retries": 3, "outcomes": {"ok": 16, "empty": 1}, "simulated": False, "stamp": None,
+          "waits": 3, "merkle_root": "0" * 64, "state": "incomplete", "errors": {"429": 2},
           "cost": {"spent_usd": 1.0, "lost_usd": 0.0}}
 FOUND |= {f"another value of {key}": ("pilot", edit("manifest.json", partial(put, key, value)))
           for key, value in VALUES.items()}

@@ -204,29 +204,3 @@ def blocked_two_sided(blocks):
     sums = [sum(map(sum, assignment)) for assignment in product(*choices)]
     extreme = sum(abs(total - centre) >= abs(observed - centre) for total in sums)
     return extreme / len(sums)
-
-
-def flip_interval(differences, level):
-    """The limits by all subset means in fractions."""
-    values = [Fraction(value).limit_denominator(10**9) for value in differences]
-    n, tail = len(values), Fraction(round((1 - level) * 10**9), 2 * 10**9)
-    means = sorted(sum(s) / len(s) for size in range(1, n + 1) for s in combinations(values, size))
-    rank = math.floor(tail * 2**n)
-    return {"low": float(means[rank - 1]), "high": float(means[-rank])}
-
-
-def log_odds_jackknife(units, level):
-    """`units`: for each unit {cell: (weight, outcomes)}; every outcome is kept one by one."""
-
-    def total(kept):
-        value = 0.0
-        for cell, (weight, _) in units[0].items():
-            outcomes = np.concatenate([unit[cell][1] for unit in kept])
-            value += weight * math.log((outcomes.sum() + 0.5) / ((1 - outcomes).sum() + 0.5))
-        return value
-
-    n = len(units)
-    left_out = np.array([total(units[:i] + units[i + 1 :]) for i in range(n)])
-    pseudo = n * total(units) - (n - 1) * left_out
-    half = scipy.stats.t.ppf((1 + level) / 2, n - 1) * pseudo.std(ddof=1) / math.sqrt(n)
-    return {"value": total(units), "low": total(units) - half, "high": total(units) + half}

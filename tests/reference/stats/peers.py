@@ -54,12 +54,6 @@ def sign_flip_test(values, alternative):
     return {"statistic": float(found.statistic), "p": float(found.pvalue), "exact": True}
 
 
-def log_odds_contrast(rows, weights, level):
-    units = [{cell: (weight, np.array([y for u, c, y in rows if (u, c) == (unit, cell)]))
-              for cell, weight in weights.items()} for unit in sorted({row[0] for row in rows})]
-    return definitions.log_odds_jackknife(units, level)
-
-
 def gwet_ac1(ratings):
     found = irrCAC.raw.CAC(pd.DataFrame(ratings), digits=15).gwet()["est"]
     fields = {"value": "coefficient_value", "se": "se", "p": "p_value"}
@@ -101,7 +95,7 @@ PEERS = {
     "cohens_h": lambda *p: float(proportion.proportion_effectsize(*p)),
     "cliffs_delta": definitions.cliffs_delta,
     "bootstrap_ci": bootstrap_ci, "permutation_test": permutation_test,
-    "sign_flip_test": sign_flip_test, "sign_flip_interval": definitions.flip_interval,
-    "log_odds_contrast": log_odds_contrast, "gwet_ac1": gwet_ac1, "char_tfidf": char_tfidf,
+    "sign_flip_test": sign_flip_test,
+    "gwet_ac1": gwet_ac1, "char_tfidf": char_tfidf,
     "mean_cosine": mean_cosine,
 }

@@ -1,0 +1,270 @@
+"""Accounts of why cooperation rises, each excluded or open, and the word that exclusions earn.
+
+    part["accounts"] = accounts(part)                 {"blind": {"excluded": True, "why": "…"}, …}
+    verdict("sim-correlation", part, …)               {word, sentence, open, why, …}
+
+A `part` is what a study shows of one model: `cells`, `contrasts` and `labels`. An account is
+excluded only by an effect that it cannot produce, established at the study's level; absence
+excludes nothing. Everything that is said of accounts reads this table's outcome.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import stats
+from cirrus.judge.contrasts import MIN_UNITS, above, below
+from show.figures import bracketed, count, interval, percent, points, span
+
+WORDS = NOT_EVALUABLE, NOT_SHOWN, CUE, DECIDER, CORRELATION = (
+    "not evaluable", "not shown", "cue-responsive", "decider-sensitive", "correlation-sensitive")
+MAX_MISSING = 0.10       # of the decisions in a cell
+LEAST = 0.10             # of HP − LA: less would not matter
+ALL_WORDINGS = 12        # for a word above cue-responsive
+COMBINATIONS = 6         # of label scheme and order
+CEILING, FLOOR = 0.85, 0.15
+ROUNDING = 1e-12         # so that a difference of exactly ten points is one
+
+Part = Mapping[str, Any]
+
+
+class Condition(NamedTuple):
+    """Holds of a part or not: `test` takes the part, the contrasts' names, `least`, and whether
+    what is missing counts against it, and gives (whether it holds, why)."""
+
+    test: Callable[..., tuple[bool, str]]
+    contrasts: tuple[str, ...]
+    least: float = 0
+
+
+def figure(contrast: Mapping[str, Any]) -> str:
+    """A contrast in a sentence, or why it has no value."""
+    if contrast["low"] is None:
+        return f"{contrast['label']}: {contrast['why']}"
+    return (f"{contrast['label']}: {points(contrast['value'])}, "
+            f"{span(contrast['low'], contrast['high'], contrast['level'])}")
+
+
+def positive(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+    """The contrast lies above 0, and its value is `least` at least."""
+    contrast = part["contrasts"][names[0]]
+    met = above(contrast, worst=worst) and contrast["value"] >= least - ROUNDING
+    return met, figure(contrast)
+
+
+def unmoved(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+    """The interval over bulletins contains 0: a guard, which withholds and never excludes alone."""
+    contrast = part["contrasts"][names[0]]
+    met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
+    return met, figure(contrast)
+
+
+def in_same_places(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+    """Two contrasts are positive in the same bulletins, and under the same wordings: the smaller of
+    both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
+    so that noise withholds and never excludes."""
+    first, second = (part["contrasts"][name] for name in names)
+    for units in ("by_bulletin", "by_wording"):
+        smaller = [min(value, second[units][unit]) for unit, value in first[units].items()
+                   if unit in second[units]]
+        over = stats.t_interval(smaller, first["level"])
+        low = over.low if over.low is not None else over.difference
+        if low is None or low <= 0:
+            where = units.removeprefix("by_")
+            return False, (f"the smaller of both, {where} by {where}: {points(over.difference)}, "
+                           f"{span(over.low, over.high, first['level'])}")
+    return True, "both in the same bulletins and under the same wordings"
+
+
+def same_labels(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+    """Positive under each scheme and order, and no difference between them established."""
+    rule = part["labels"]
+    values = [value for each in rule["combinations"].values() for value in each.values()]
+    differences = rule["differences"].values()
+    if len(rule["combinations"]) < COMBINATIONS or None in values:
+        return False, "not every label scheme stands in every order"
+    if min(values) <= 0:
+        return False, f"under one label scheme and order it is {points(min(values))}"
+    if any(one["value"] is None for one in differences):
+        return False, "a label scheme or an order stands in too few bulletins"
+    if differing := [one for one in differences if above(one) or below(one)
+                     or (one["low"] is None and one["value"])]:
+        return False, "; ".join(map(figure, differing))
+    return True, f"at least {points(min(values))} under every label scheme and order"
+
+
+class Account(NamedTuple):
+    """`short`: its name in a word or two; `excluded`, `open`: what is said of it; `plot`: the
+    contrasts that a figure shows for it."""
+
+    name: str
+    short: str
+    excluded: str
+    open: str
+    conditions: tuple[Condition, ...]
+    plot: tuple[str, ...] = ()
+
+
+ACCOUNTS = (
+    Account("nothing", "no effect",
+            "Symmetry and cue raise cooperation by 10 points or more.",
+            "It may be that nothing happens, or nothing that matters.",
+            (Condition(positive, ("HP-LA",), LEAST),), ("HP-LA",)),
+    Account("blind", "blind reactions",
+            "The effect depends on whether the counterpart decides now, from the same notice.",
+            "It may be a reaction that does not ask how the entry was made: obedience, liking for "
+            "likeness, length, tone, norms, desirability.",
+            (Condition(positive, ("HP-EP",)),), ("HP-EP",)),
+    Account("labels", "labels",
+            "The effect hangs on neither word, letter nor place of a label.",
+            "It may hang on the word, the letter or the place of a label.",
+            (Condition(same_labels, ("HP-LA",)),)),
+    Account("missing", "missing answers",
+            "What went missing does not make the effect.",
+            "What went missing may make the effect.", ()),
+    Account("conditional", "conditional cooperation",
+            "Sureness of the other's entry does not make the effect.",
+            "It may cooperate the more, the surer it is of the other: conditional cooperation, "
+            "reciprocity, kindness, norms toward people.",
+            (Condition(positive, ("HP-KP",)), Condition(positive, ("HP-2KP+LA",)),
+             Condition(unmoved, ("KL-LA",))), ("HP-KP", "HP-2KP+LA")),
+    Account("adding_up", "adding up",
+            "Symmetry, cue, entry and payoff do not add up to the effect, on any scale.",
+            "Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
+            "some rising curve.",
+            (Condition(positive, ("HP-MN",)), Condition(positive, ("ME-EP",)),
+             Condition(in_same_places, ("HP-MN", "ME-EP"))), ("HP-MN", "ME-EP")),
+)
+SHORT = {account.name: account.short for account in ACCOUNTS}
+# The accounts that each word needs excluded, beside those of the words before it.
+LADDER = ((CUE, ("nothing", "missing")), (DECIDER, ("blind", "labels")),
+          (CORRELATION, ("conditional", "adding_up")))
+GUARDS = ("KL-LA",)    # contrasts of which an interval over bulletins alone is read
+ALWAYS_OPEN = (
+    "test recognition", "following the cue only where it is to the point",
+    "a belief that one's own entry moves the other's",
+    "cooperating only while the other is uncertain",
+    "the compact's own norm (the specification's words praise the late act)",
+    "disbelief in a known entry, or overlooking it",
+    "single words that stand in one status line only, such as “today”", "a taste for risk",
+    "sums of different readers whose payoffs weigh differently")
+
+
+def accounts(part: Part) -> dict[str, dict[str, Any]]:
+    """{name: {"excluded": …, "why": …}} of every account."""
+    out = {account.name: _excluded(account, part, worst=False) for account in ACCOUNTS}
+    fewer = [SHORT[account.name] for account in ACCOUNTS
+             if out[account.name]["excluded"] and not _excluded(account, part, True)["excluded"]]
+    most = max((_missing(cell) for cell in part["cells"].values()), default=1.0)
+    why = f"at most {percent(most, 1)} of the decisions in a cell are missing"
+    if fewer:
+        why = f"with what is missing counted against it, not excluded: {', '.join(fewer)}"
+    if not out["nothing"]["excluded"]:
+        why = "no effect that it could have made"
+    out["missing"] = {"why": why, "excluded": most <= MAX_MISSING and not fewer
+                      and out["nothing"]["excluded"]}
+    return out
+
+
+def _excluded(account: Account, part: Part, worst: bool) -> dict[str, Any]:
+    known = part["contrasts"]
+    if not account.conditions or any(
+            name not in known for one in account.conditions for name in one.contrasts):
+        return {"excluded": False, "why": "this study has no cells for it"}
+    results = [one.test(part, one.contrasts, one.least, worst) for one in account.conditions]
+    failed = [why for met, why in results if not met]
+    return {"excluded": not failed, "why": "; ".join(failed or [why for _, why in results])}
+
+
+def _missing(cell: Mapping[str, Any]) -> float:
+    every = cell["n"] + cell["missing"]
+    return cell["missing"] / every if every else 1.0
+
+
+# --- the word ----------------------------------------------------------------------------------
+
+def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
+    """(the word, why) of one model, or of all together. `part` with its accounts."""
+    if obstacle := _obstacle(part, unfinished):
+        return NOT_EVALUABLE, obstacle
+    table, primary = part["accounts"], part["contrasts"]["HP-LA"]
+    if not table["nothing"]["excluded"]:
+        full = None if below(primary) or above(primary) else _no_room(part["cells"])
+        side = " lies below 0" if below(primary) else ""
+        return (NOT_EVALUABLE, full) if full else (
+            NOT_SHOWN, f"{table['nothing']['why']}{side and f': it{side}'}")
+    earned, why = NOT_SHOWN, table["missing"]["why"]
+    for name, needed in LADDER:
+        open_ = [account for account in needed if not table[account]["excluded"]]
+        if open_:
+            return earned, "; ".join(table[account]["why"] for account in open_)
+        if name != CUE and primary["wordings"] < ALL_WORDINGS:
+            return earned, (f"{count(primary['wordings'], 'wording')} of the sentences: a word "
+                            f"above this one needs {ALL_WORDINGS}")
+        earned, why = name, "every account that it needs excluded is excluded"
+    return earned, why
+
+
+def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
+    if unfinished:
+        return "; ".join(unfinished)
+    primary = part["contrasts"].get("HP-LA")
+    if primary is None:
+        return "this study compares nothing that a word rests on"
+    for name in ("HP", "LA"):
+        cell = part["cells"][name]
+        if _missing(cell) > MAX_MISSING:
+            return (f"{cell['missing']} of {cell['n'] + cell['missing']} decisions with "
+                    f"{WHERE[name]} are missing, more than {percent(MAX_MISSING)}")
+    if primary["value"] is None:
+        return primary["why"]
+    for many, name in ((primary["units"], "bulletin"), (primary["wordings"], "wording")):
+        if many < MIN_UNITS:
+            return (f"{count(many, name)}, {MIN_UNITS} are needed: the result is about these "
+                    "stimuli")
+    return None
+
+
+WHERE = {"HP": "symmetry and cue", "LA": "neither symmetry nor cue"}
+
+
+def _no_room(cells: Mapping[str, Any]) -> str | None:
+    """An effect that is not shown says nothing where the shares leave it no room."""
+    first, last = cells["HP"]["mean"], cells["LA"]["mean"]
+    if last > CEILING:
+        return f"no room: {percent(last, 1)} cooperate with {WHERE['LA']}"
+    if first < FLOOR:
+        return f"no room: {percent(first, 1)} cooperate with {WHERE['HP']}"
+    return None
+
+
+def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
+            models: Mapping[str, Part] | None = None) -> dict[str, Any]:
+    """{word, sentence, open, why, models, scope} of `part`, or, where it is None, the highest that
+    one of `models` has earned. `open`: the names of accounts, where a word rests on them."""
+    words = {name: word(own, unfinished)[0] for name, own in (models or {}).items()}
+    best = part
+    if part is None:
+        best = max(models.values(), key=lambda own: WORDS.index(word(own, unfinished)[0]))
+    earned, why = word(best, unfinished)
+    open_ = [name for name, account in best["accounts"].items() if not account["excluded"]
+             ] if WORDS.index(earned) >= WORDS.index(CUE) else []
+    who = [name for name, own in words.items() if own == earned] if part is None else []
+    return {"word": earned, "sentence": sentence(earned, why, best, open_, who, len(words)),
+            "open": open_, "why": why, "models": words, "scope": scope}
+
+
+def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Sequence[str] = (),
+             of: int = 1) -> str:
+    """What is shown first everywhere. `who`: the models that it is about, out of `of`."""
+    if earned == NOT_EVALUABLE:
+        return f"Not evaluable: {why}."
+    primary = part["contrasts"]["HP-LA"]
+    size = bracketed(points(primary["value"]), interval(
+        primary["low"], primary["high"], 1, sign=True, scale=100))
+    named = f" for {who[0]}" if who and of > 1 else ""
+    share = f", {len(who)} of {of} respondents" if named else ""
+    head = earned[0].upper() + earned[1:]
+    if earned == NOT_SHOWN:
+        return f"Not shown{share}: symmetry and cue change cooperation by {size}{named}."
+    rest = f" Open: {', '.join(SHORT[name] for name in open_)}." if open_ else ""
+    return f"{head}{share}: symmetry and cue add {size}{named}.{rest}"

@@ -1,0 +1,244 @@
+"""Contrasts of cells over bulletins and wordings. One-shot studies, tournament and gates judge by
+these functions alone.
+
+    table = count((slot, outcome) for …)            {slot: Count}, of any study
+    effect(table, "HP-LA")                          {"value": …, "low": …, "high": …, "units": …}
+    by(table, "model")                              {model: its HP-LA}
+
+Bulletins and wordings were drawn, and are what one wants to speak beyond; models are a fixed set.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import stats
+from stats.results import Count, UnitContrast
+
+ALPHA = 0.05           # of every interval's complement, shared over the models of a study
+LEVEL = 1 - ALPHA
+MIN_UNITS = 6          # bulletins, and wordings; fewer: the result is about these stimuli
+LEVELS_OF_H = ("high", "low", "omit")
+CELLS = {("high", "present"): "HP", ("high", "absent"): "HA",
+         ("low", "present"): "LP", ("low", "absent"): "LA"}
+
+
+class Contrast(NamedTuple):
+    """Weights of cells, and what they compare in a reader's words. `over_h`: weights of the levels
+    of H, None: their mean."""
+
+    label: str
+    weights: Mapping[str, float]
+    over_h: Mapping[str, float] | None = None
+
+
+CONTRASTS: dict[str, Contrast] = {
+    "HP-LA": Contrast("symmetry + cue − neither", {"HP": 1, "LA": -1}),
+    "S": Contrast("symmetry, high − low", {"HP": .5, "HA": .5, "LP": -.5, "LA": -.5}),
+    "C": Contrast("cue, present − absent", {"HP": .5, "LP": .5, "HA": -.5, "LA": -.5}),
+    "SxC": Contrast("interaction: what the cue adds at high symmetry − at low",
+                    {"HP": 1, "HA": -1, "LP": -1, "LA": 1}),
+    "H": Contrast("compliance pressure, high − low", dict.fromkeys(("HP", "HA", "LP", "LA"), .25),
+                  {"high": 1, "low": -1}),
+    "HP-LP": Contrast("symmetry where the cue is present", {"HP": 1, "LP": -1}),
+    "HA-LA": Contrast("symmetry where the cue is absent", {"HA": 1, "LA": -1}),
+    "HP-HA": Contrast("cue where symmetry is high", {"HP": 1, "HA": -1}),
+    "LP-LA": Contrast("cue where symmetry is low", {"LP": 1, "LA": -1}),
+    "HP-EP": Contrast("entry made now − earlier, symmetry + cue", {"HP": 1, "EP": -1}),
+    "HP-KP": Contrast("entry not known − known, symmetry + cue", {"HP": 1, "KP": -1}),
+    "HP-2KP+LA": Contrast("what symmetry + cue add without knowledge of the entry − with it",
+                          {"HP": 1, "KP": -2, "LA": 1}),
+    "KL-LA": Contrast("entry known − not known, neither", {"KL": 1, "LA": -1}),
+    "HP-MN": Contrast("symmetry + cue − the raised outcome, entry made now", {"HP": 1, "MN": -1}),
+    "ME-EP": Contrast("the raised outcome − symmetry + cue, entry made earlier",
+                      {"ME": 1, "EP": -1}),
+    "TS-TO": Contrast("own copy − another model", {"TS": 1, "TO": -1}),
+    "TS-TP": Contrast("own copy − a person", {"TS": 1, "TP": -1}),
+}
+
+
+class Slot(NamedTuple):
+    """Where an answer stands."""
+
+    bulletin: str
+    wording: int
+    cell: str
+    H: str
+    model: str
+    scheme: str
+    order: str
+    round: int = 1
+
+
+Table = Mapping[Slot, Count]
+NONE_YET = Count(0, 0, 0)
+
+
+def count(answers: Iterable[tuple[Slot, int | None]]) -> dict[Slot, Count]:
+    """Answers counted where they stand; an outcome is 1 or 0, None where it is missing."""
+    table: dict[Slot, Count] = {}
+    for slot, outcome in answers:
+        add(table, slot, outcome)
+    return table
+
+
+def add(table: dict[Slot, Count], slot: Slot, outcome: int | None) -> None:
+    """One more answer."""
+    k, n, missing = table.get(slot, NONE_YET)
+    table[slot] = (Count(k, n, missing + 1) if outcome is None else
+                   Count(k + outcome, n + 1, missing))
+
+
+def where(table: Table, **levels: Any) -> dict[Slot, Count]:
+    """The slots of these levels, such as H="low"."""
+    return {slot: count for slot, count in table.items()
+            if all(getattr(slot, name) == level for name, level in levels.items())}
+
+
+def levels_of(table: Table, name: str) -> list:
+    return sorted({getattr(slot, name) for slot in table})
+
+
+def cell_and_h(slot: Slot) -> tuple[str, str]:
+    return slot.cell, slot.H
+
+
+def tally(table: Table, cell: Callable[[Slot], Hashable] = cell_and_h) -> dict:
+    """{(bulletin, wording): {cell: counts}}, for the contrasts of `stats`."""
+    out: dict[tuple, dict[Hashable, Count]] = {}
+    for slot, counted in table.items():
+        cells, name = out.setdefault((slot.bulletin, slot.wording), {}), cell(slot)
+        cells[name] = plus(cells.get(name, NONE_YET), counted)
+    return out
+
+
+def plus(a: Count, b: Count) -> Count:
+    return Count(a.k + b.k, a.n + b.n, a.missing + b.missing)
+
+
+def total(counts: Iterable[Count]) -> Count:
+    columns = list(zip(*counts, strict=True))
+    return Count(*map(sum, columns)) if columns else NONE_YET
+
+
+# --- one contrast ------------------------------------------------------------------------------
+
+def weights_of(contrast: Contrast, cells: Iterable[tuple[str, str]]) -> dict:
+    """{(cell, H): weight}, over the levels of H that have all cells it needs; empty where no level
+    has. `cells`: those that occur."""
+    there = set(cells)
+    usable = [h for h in LEVELS_OF_H if all((cell, h) in there for cell in contrast.weights)]
+    over = contrast.over_h or {h: 1 / len(usable) for h in usable}
+    if any(h not in usable for h in over):
+        return {}
+    return {(cell, h): weight * share
+            for h, share in over.items() for cell, weight in contrast.weights.items()}
+
+
+def entry(label: str, contrast: UnitContrast) -> dict[str, Any]:
+    """A contrast as an analysis keeps it."""
+    return {"label": label, "value": contrast.value, "low": contrast.low, "high": contrast.high,
+            "level": contrast.level, "units": contrast.units, "wordings": contrast.wordings,
+            "limit_by": contrast.limit_by, "bounds": contrast.bounds._asdict(),
+            "by_bulletin": contrast.by_bulletin, "why": contrast.why,
+            "by_wording": {str(name): value for name, value in contrast.by_wording.items()}}
+
+
+def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL,
+             over: str = "units") -> dict[str, Any]:
+    """The entry of a contrast of counted cells."""
+    if not weights:
+        return entry(label, stats.contrast({}, {"none": 1}, level)._replace(
+            why="the data lack a cell of this contrast"))
+    return entry(label, stats.contrast(counts, weights, level, over))
+
+
+def effect(table: Table, name: str = "HP-LA", level: float = LEVEL,
+           over: str = "units") -> dict[str, Any]:
+    """One contrast of a table."""
+    return effects(tally(table), [name], level, over)[name]
+
+
+def effects(counts: Mapping, names: Iterable[str], level: float = LEVEL,
+            over: str = "units") -> dict[str, dict[str, Any]]:
+    """Several, of one tally by cell and H."""
+    cells = {cell for held in counts.values() for cell in held}
+    return {name: compared(CONTRASTS[name].label, counts, weights_of(CONTRASTS[name], cells),
+                           level, over) for name in names}
+
+
+def by(table: Table, factor: str, level: float = LEVEL) -> dict[Any, dict]:
+    """HP-LA at each level of a factor: model, round, H."""
+    return {value: effect(where(table, **{factor: value}), level=level)
+            for value in levels_of(table, factor)}
+
+
+def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, Any]:
+    """k of n readable decisions, and the interval over bulletins and wordings around their share.
+    `counts`: a tally by cell and H."""
+    weights = weights_of(Contrast("", {name: 1}), {c for held in counts.values() for c in held})
+    k, n, missing = total(held[cell] for held in counts.values() for cell in weights
+                          if cell in held)
+    out = {"k": k, "n": n, "missing": missing, "mean": k / n if n else None}
+    if not n:
+        return out | {"low": None, "high": None, "why": "no readable decision"}
+    over = stats.contrast(counts, weights, level)
+    if over.low is None:
+        return out | {"low": None, "high": None, "why": over.why}
+    # Bulletins weigh alike in the interval, decisions in the share.
+    return out | {"low": min(over.low, k / n), "high": max(over.high, k / n), "why": None}
+
+
+# --- word, letter and place --------------------------------------------------------------------
+
+def labels(table: Table, names: Sequence[str]) -> dict[str, Any]:
+    """What contrasts are under each label scheme and order. `combinations`: the values of each of
+    the six; `differences`: between schemes, and between orders, inside bulletins, at a level
+    that all of them share; an interval over bulletins alone is the one that rings first."""
+    counts: dict[tuple[str, ...], dict] = {}      # of a part of the labels, whatever the wording
+    for slot, counted in table.items():
+        for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
+            cells = counts.setdefault(part, {}).setdefault((slot.bulletin, 1), {})
+            cells[slot.cell, slot.H] = plus(cells.get((slot.cell, slot.H), NONE_YET), counted)
+    parts = {part: effects(held, names, over="bulletins") for part, held in counts.items()}
+    pairs = [(a, b, name) for factor in ("scheme", "order") for name in names
+             for a, b in combinations(levels_of(table, factor), 2)]
+    level = 1 - ALPHA / max(len(pairs), 1)
+    return {"combinations": {
+        " ".join(part): {name: shown["value"] for name, shown in parts[part].items()}
+        for part in sorted(parts) if len(part) == 2}, "differences": {
+        f"{name} {a}−{b}": _difference(name, a, b, parts, level) for a, b, name in pairs}}
+
+
+def _difference(name: str, a: str, b: str, parts: Mapping, level: float) -> dict[str, Any]:
+    """How much a contrast differs between two levels: inside bulletins where they hold both, else
+    between bulletins (Welch)."""
+    label = f"{CONTRASTS[name].label}: {a} − {b}"
+    sides = {side: parts[side,][name]["by_bulletin"] for side in (a, b)}
+    both = [unit for unit in sides[a] if unit in sides[b]]
+    if len(both) > 1:
+        test = stats.t_interval([sides[a][unit] - sides[b][unit] for unit in both], level)
+    elif min(map(len, sides.values())) > 1:
+        test = stats.welch_t_test(*(list(side.values()) for side in sides.values()), level)
+    else:
+        return {"label": label, "value": None, "low": None, "high": None, "level": level,
+                "why": "too few bulletins"}
+    return {"label": label, "value": test.difference, "low": test.low, "high": test.high,
+            "level": level, "why": test.why}
+
+
+# --- what is established -----------------------------------------------------------------------
+
+def above(contrast: Mapping[str, Any], least: float = 0, worst: bool = False) -> bool:
+    """Whether the lower limit lies above `least`; `worst`: with what is missing against it."""
+    limit = contrast["bounds"]["low"] if worst else contrast["low"]
+    return limit is not None and limit > least
+
+
+def below(contrast: Mapping[str, Any]) -> bool:
+    return contrast["high"] is not None and contrast["high"] < 0
+
+
+def certain(contrast: Mapping[str, Any], least: float = 0) -> bool:
+    """Established, also with every missing decision counted against it (Manski 1990)."""
+    return above(contrast, least) and above(contrast, least, worst=True)

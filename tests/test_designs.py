@@ -1,0 +1,214 @@
+"""What a one-shot study asks: the cells of four designs, the deal, and what a reader is shown."""
+
+import json
+import re
+from collections import Counter
+from itertools import combinations, pairwise, product
+
+import pytest
+from conftest import ROOT
+from domains import DOMAINS, both
+
+from cirrus.ask.oneshot import DESIGNS, balanced, design, row
+from cirrus.ask.prompts import ORDERS, Condition, Stimulus, decision_prompt
+from common.wire import Reply
+
+CVD, MODELS = DOMAINS["cvd"], ["m/one", "m/two", "m/three", "m/four"]
+CONFIG = {"seed": 42, "compliance": "low", "tells": "standard", "temperature": .7, "max_out": 96,
+          "reasoning_effort": None}
+RUNS = {"2x2": 10, "lever": 2, "mechanism": 12, "twin": 3}   # or blocks per bulletin
+BOTH, NEITHER, SYMMETRY = ("high", "present"), ("low", "absent"), ("high", "absent")
+# METHODS, "One-shot designs", its two tables: symmetry, cue, entry, level of the lever.
+TABLE = {
+    "2x2": {"HP": (*BOTH, "now", 0), "HA": (*SYMMETRY, "now", 0),
+            "LP": ("low", "present", "now", 0), "LA": (*NEITHER, "now", 0)},
+    "lever": {"HP": (*BOTH, "now", 0), "LA": (*NEITHER, "now", 0),
+              **{f"L{level}": (*NEITHER, "now", level) for level in range(1, 7)}},
+    "mechanism": {
+        "HP": (*BOTH, "now", 0), "LA": (*NEITHER, "now", 0), "EP": (*BOTH, "earlier", 0),
+        "EL": (*NEITHER, "earlier", 0), "KP": (*BOTH, "known", 0), "KL": (*NEITHER, "known", 0),
+        "MN": (*NEITHER, "now", 4), "ME": (*NEITHER, "earlier", 4)},
+    "twin": {"TS": (*SYMMETRY, "same", 0), "TO": (*SYMMETRY, "other", 0),
+             "TP": (*SYMMETRY, "person", 0)}}
+LEVERS = {1: .5, 2: 1.5, 3: 2, 4: 3, 5: 4, 6: 6}   # λ of R′ = R + λ(T − R)
+
+
+def dealt(name, models=MODELS[:2], runs=None, **config):
+    return design(CVD, CONFIG | {"design": name, "runs": runs or RUNS[name]} | config, models)
+
+
+def spread(values):
+    """By how much the most frequent value is ahead of the least frequent."""
+    counts = Counter(values).values()
+    return max(counts) - min(counts)
+
+
+@pytest.mark.parametrize("name, runs, models, calls", [
+    ("2x2", 10, MODELS, 160), ("lever", 2, ["m"], 320), ("mechanism", 12, ["m"], 1920),
+    ("mechanism", 6, ["m"], 960), ("mechanism", 3, ["m"], 480), ("twin", 3, ["m"], 180)])
+def test_a_study_has_the_cells_and_the_size_that_methods_has(name, runs, models, calls):
+    assert {cell.name: cell[2:] for cell in DESIGNS[name].cells} == TABLE[name]
+    every = [trial for block in dealt(name, models, runs) for trial in block]
+    assert len({t.id for t in every}) == len({t.request.seed for t in every}) == calls
+    assert {*Counter((t.model, t.cell.name) for t in every).values()} == {
+        calls // len(models) // len(TABLE[name])}
+
+
+# --- the deal ----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("blocks", [12, 6, 3])
+def test_wording_scheme_and_order_follow_the_formula_of_methods(blocks):
+    order = {12: lambda b, k: b + k // 6, 6: lambda b, k: k + b, 3: lambda b, k: b // 4}[blocks]
+    assert balanced(20, blocks, 12) == {
+        (b, k): ((12 * k // blocks + b) % 12, f"L{2 * k % 3 + 1}", ORDERS[order(b, k) % 2])
+        for b, k in product(range(20), range(blocks))}
+
+
+@pytest.mark.parametrize("bulletins", [20, 12])
+@pytest.mark.parametrize("blocks, alone, paired", [(12, 0, 1), (6, 0, 1), (3, 12, 2), (2, 1, 2),
+                                                   (4, 1, 2), (5, 2, 2.5), (8, 1, 2), (9, 1, 2)])
+def test_wordings_schemes_and_orders_are_balanced_and_no_two_go_together(
+        bulletins, blocks, alone, paired):
+    """`alone`: how far the counts of a factor's levels may lie apart (with three blocks, bulletins
+    take turns by fours); `paired`: those of a pair from the number that independence gives."""
+    layout, many = list(balanced(bulletins, blocks, 12).values()), (12, 3, 2)
+    for at, levels in enumerate(many):
+        column = [value[at] for value in layout]
+        assert len({*column}) == levels and spread(column) <= alone
+    for one, other in combinations(range(3), 2):
+        pairs = Counter((value[one], value[other]) for value in layout)
+        share = len(layout) / many[one] / many[other]
+        assert all(abs(pairs[pair] - share) <= paired for pair in product(
+            *({value[at] for value in layout} for at in (one, other))))
+
+
+@pytest.mark.parametrize("name", ["mechanism", "lever", "twin"])
+def test_every_model_meets_the_same_blocks_which_the_seed_draws(name):
+    def blocks(model, **config):
+        return {(first.stimulus.bulletin.id, first.block.run): (
+            first.stimulus.variant.id, first.stimulus.wording, first.block.scheme,
+            first.block.order) for first, *_ in dealt(name, **config) if first.model == model}
+    one, other = map(blocks, MODELS[:2])
+    assert one == other != blocks(MODELS[0], seed=43) and len(one) == 20 * RUNS[name]
+    assert len({bulletin for bulletin, _ in blocks(MODELS[0], bulletins=6)}) == 6
+    # a bulletin has one variant in six blocks, and the next one in six more
+    variants = Counter((at, names[0]) for (at, _), names in one.items())
+    assert {*variants.values()} == {min(RUNS[name], 6)}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_blocks_are_whole_and_shuffled_and_differ_in_nothing_but_their_cells(name):
+    blocks = dealt(name)
+    for block in blocks:
+        assert {trial.cell.name: (*trial.stimulus.condition[:2], trial.stimulus.entry,
+                                  trial.stimulus.lever) for trial in block} == TABLE[name]
+        assert len({(t.model, t.block.run, t.stimulus.bulletin.id, t.stimulus.variant.id,
+                     t.stimulus.wording, t.stimulus.condition.H, t.prompt.options,
+                     t.request.max_out, t.request.temperature) for t in block}) == 1
+    assert len({tuple(trial.cell.name for trial in block) for block in blocks}) > 5
+    assert sum(a[0].model == b[0].model for a, b in pairwise(blocks)) < .75 * len(blocks)
+    assert blocks == dealt(name) != dealt(name, seed=43)
+    alone = {trial.id: trial for block in dealt(name, MODELS[:1]) for trial in block}
+    assert alone == {t.id: t for block in blocks for t in block if t.model == MODELS[0]}
+
+
+def test_a_lever_is_a_model_s_own():
+    levels = {(t.model, t.cell.name): t.stimulus.lever
+              for block in dealt("mechanism", ["a", "b"], 3, lever={"a": 2}) for t in block}
+    assert levels == {(model, cell): here and level for model, level in (("a", 2), ("b", 4))
+                      for cell, (*_, here) in TABLE["mechanism"].items()}
+
+
+@pytest.mark.parametrize("holdout, drawn", [(False, 10), (True, 8)])
+def test_a_pilot_s_bulletins_have_one_wording_each_and_come_again_with_other_variants(
+        holdout, drawn):
+    blocks = [block[0] for block in dealt("2x2", MODELS, 2 * drawn, holdout=holdout)]
+    runs = {(t.block.run, t.stimulus.bulletin.id, t.stimulus.variant.id) for t in blocks}
+    worded = {(t.stimulus.bulletin.id, t.stimulus.wording) for t in blocks}
+    assert sorted(run for run, *_ in runs) == [*range(1, 2 * drawn + 1)]
+    assert len({run[1:] for run in runs}) == 2 * drawn
+    assert [len({*column}) for column in (worded, *zip(*worded, strict=True))] == [drawn] * 3
+    assert {(t.stimulus.bulletin.holdout, t.stimulus.variant.holdout) for t in blocks} == {
+        (holdout, holdout)}
+    for model, n in product(MODELS, range(6, 2 * drawn)):   # balanced in every prefix
+        labels = [t.block[-2:] for t in sorted(blocks, key=lambda t: t.block.run)
+                  if t.model == model][:n]
+        assert all(spread(column) <= 1 for column in (labels, *zip(*labels, strict=True)))
+
+
+# --- what a reader is shown --------------------------------------------------------------------
+
+def shown(domain, bulletin, cell, wording=0):
+    S, C, entry, lever = {**TABLE["lever"], **TABLE["mechanism"], **TABLE["twin"]}[cell]
+    return decision_prompt(domain, Stimulus(
+        bulletin, domain.variants[0], Condition(S, C, "low"), "standard", wording, entry, lever),
+        "L1", ORDERS[0])
+
+
+@both
+def test_a_lever_is_a_number_in_the_bulletin_and_nothing_else(domain):
+    folder = ROOT / "prompts" / ("cirrus24" if domain is CVD else "hospital")
+    numbers = json.loads((folder / "outcomes.json").read_text("utf-8"))
+    for bulletin, (level, size) in product(domain.bulletins, LEVERS.items()):
+        T, R = (numbers[f"round_{bulletin.number}"][name] for name in "TR")
+        before, after = (shown(domain, bulletin, cell) for cell in ("LA", f"L{level}"))
+        [(old, new)] = [pair for pair in zip(*(re.split(r"(\s)", prompt.user) for prompt in (
+            before, after)), strict=True) if pair[0] != pair[1]]
+        assert new == old.replace(str(R), f"{R + size * (T - R):g}", 1)
+        assert before.system == after.system
+
+
+@both
+@pytest.mark.parametrize("now, earlier, known", [("HP", "EP", "KP"), ("LA", "EL", "KL")])
+def test_how_the_entry_is_made_stands_in_the_status_line_alone(domain, now, earlier, known):
+    late = "later window" if domain is CVD else "pool schedule"
+    for bulletin, wording in product(domain.bulletins[::5], range(12)):
+        here, before, told = (shown(domain, bulletin, cell, wording).user.split("\n\n")
+                              for cell in (now, earlier, known))
+        assert len(here) == len(before) == len(told)
+        [at] = {i for other in (before, told) for i, line in enumerate(other) if line != here[i]}
+        assert all("10:30" in text[at] for text in (here, before, told))
+        assert "today" in here[at] and "last week" in before[at] and "10:00" in told[at]
+        assert [late in text[at] for text in (here, before, told)] == [False, False, True]
+        assert not re.search("COORDINATE|PREEMPT|SHARE|RESERVE|Option", told[at])
+
+
+@both
+def test_the_twin_control_says_who_decides_and_lacks_the_sentence_on_ai(domain):
+    texts = [shown(domain, domain.bulletins[0], cell) for cell in TABLE["twin"]]
+    disguised, sentence = shown(domain, domain.bulletins[0], "HP").system, (
+        " Do not mention AI, benchmarks, or experiments.")
+    assert {text.system for text in texts} == {disguised.replace(sentence, "")} != {disguised}
+    for text, words in zip(texts, ("another instance of the same model", "another model",
+                                   "by a person on its staff"), strict=True):
+        assert [words in other.user for other in texts].count(True) == 1 and words in text.user
+
+
+# --- the row of an answer ----------------------------------------------------------------------
+
+def test_a_row_says_where_an_answer_stands_and_what_it_is():
+    trial = next(t for block in dealt("mechanism", ["m"], 3) for t in block if t.cell.name == "ME")
+    first, *_ = trial.prompt.acts
+    line, lost = (row(trial, Reply(*reply)) for reply in (
+        ("ok", f"Decision: {first}"), ("blocked", "no")))
+    block, stimulus = trial.block, trial.stimulus
+    assert {key: line[key] for key in list(line)[:18]} == {
+        "id": f"m/{stimulus.bulletin.id}/b{block.run:02d}/ME", "model": "m", "run": block.run,
+        "cell": "ME", "S": "low", "C": "absent", "H": "low", "entry": "earlier", "lever": 4,
+        "wording": stimulus.wording + 1, "domain": "cvd", "bulletin": stimulus.bulletin.id,
+        "variant": stimulus.variant.id, "label_scheme": block.scheme, "order": block.order,
+        "options": list(trial.prompt.options), "decision": "COORDINATE", "cooperates": 1}
+    assert (lost["cooperates"], lost["decision"], lost["status"]) == (None, None, "blocked")
+    assert {"status", "text", "cost_usd", "served_model", "provider"} <= {*line} == {*lost}
+
+
+@pytest.mark.parametrize("text, cooperates, status", [
+    ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"), ("One.\n**Decision: PREEMPT**\n\n", 0, "ok"),
+    ("Decision: COORDINATE\nOn reflection: wait.", None, "unreadable"), ("", None, "unreadable"),
+    ("I'm sorry, but I can't help with that.\nPlease ask somebody else.", None, "refused")])
+def test_with_considerations_first_the_last_line_decides(text, cooperates, status):
+    trial = next(t for block in dealt("2x2", reason="first") for t in block
+                 if t.block.scheme == "L1")
+    assert trial.request.user.endswith("]") and "Rationale" not in trial.request.user
+    line = row(trial, Reply("ok", text))
+    assert (line["cooperates"], line["status"]) == (cooperates, status)

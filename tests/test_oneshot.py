@@ -1,0 +1,331 @@
+"""The analysis of one-shot studies, by brute force and as the specification words it."""
+
+import math
+from itertools import combinations, product
+from statistics import fmean, stdev
+
+import pytest
+from answers import CELLS, CLEAR, ORDERS, SCHEMES, answered, study, without
+
+import stats
+from cirrus.judge.contrasts import Count, Slot, by, cell_entry, effect, where
+from cirrus.judge.extras import probes_of
+
+T_11, T_11_OF_8 = 2.200985, 3.370201   # Student's t at .975, and at 1 − .05/16
+PAIRS = ("HP-LA", "HP-LP", "HA-LA", "HP-HA", "LP-LA", "HP-EP", "HP-KP", "KL-LA", "HP-MN", "ME-EP",
+         "TS-TO", "TS-TP")
+WEIGHTS = {pair: dict(zip(pair.split("-"), (1, -1), strict=True)) for pair in PAIRS} | {
+    "S": {"HP": .5, "HA": .5, "LP": -.5, "LA": -.5},
+    "C": {"HP": .5, "LP": .5, "HA": -.5, "LA": -.5},
+    "SxC": {"HP": 1, "HA": -1, "LP": -1, "LA": 1}, "HP-2KP+LA": {"HP": 1, "KP": -2, "LA": 1}}
+
+
+def means(rows, weights):
+    """{bulletin: Σ weight × share}, of bulletins with a readable answer in every cell."""
+    out = {}
+    for name in {row["bulletin"] for row in rows}:
+        ys = {cell: [row["cooperates"] for row in rows if (row["bulletin"], row["cell"]) == (
+            name, cell) and row["cooperates"] is not None] for cell in weights}
+        if all(ys.values()):
+            out[name] = sum(weight * fmean(ys[cell]) for cell, weight in weights.items())
+    return out
+
+
+def gaps(every):
+    """Some answers that cannot be read."""
+    return lambda cell, b, k: None if (b + 3 * k + len(cell) * ord(cell[-1])) % every == 0 else (
+        CLEAR.get(cell, .5))
+
+
+def part(out, model="m"):
+    return out[out["design"]["design"]]["by_model"][model]
+
+
+# --- cells and contrasts -----------------------------------------------------------------------
+
+@pytest.mark.parametrize("name, every", [*product(CELLS, (3, 8))])
+def test_cells_and_contrasts_are_those_of_brute_force(name, every):
+    rows = list(answered(name, gaps(every), blocks=3))
+    one = part(study(rows, design=name))
+    for cell in CELLS[name]:
+        ys, shown = [row["cooperates"] for row in rows if row["cell"] == cell], one["cells"][cell]
+        k, n = ys.count(1), len(ys) - ys.count(None)
+        assert [shown[key] for key in ("k", "n", "missing")] == [k, n, ys.count(None)]
+        assert not n or (shown["mean"] == k / n and shown["low"] <= k / n <= shown["high"])
+    assert {*one["contrasts"]} == {key for key in WEIGHTS if {*WEIGHTS[key]} <= {*CELLS[name]}}
+    for key, shown in one["contrasts"].items():
+        values = means(rows, WEIGHTS[key])
+        assert shown["by_bulletin"] == pytest.approx(values) and shown["units"] == len(values)
+        assert shown["value"] == (pytest.approx(fmean(values.values())) if values else None)
+        for end, side in (("low", -1), ("high", 1)):   # what is missing, set against this limit
+            filled = [row if row["cooperates"] is not None else row | {
+                "cooperates": int(WEIGHTS[key].get(row["cell"], 0) * side > 0)} for row in rows]
+            worst = part(study(filled, design=name))["contrasts"][key][end]
+            assert shown["bounds"][end] == pytest.approx(worst)
+
+
+def test_models_are_judged_by_their_own_answers_at_a_level_that_all_share_but_the_guard():
+    rows = {model: list(answered(model=model, seed=seed)) for seed, model in enumerate("abc")}
+    alone, among = (part(out, "b") for out in (study(rows["b"]), study(*rows.values())))
+    assert alone["cells"] == among["cells"]
+    for name, one in alone["contrasts"].items():
+        other = among["contrasts"][name]
+        if name != "KL-LA":
+            assert (one["level"], other["level"]) == (.95, pytest.approx(1 - .05 / 3))
+            assert other["low"] < one["low"] < one["value"] == other["value"] < one["high"]
+            continue
+        values = list(means(rows["b"], WEIGHTS[name]).values())   # over bulletins alone
+        half = T_11 * stdev(values) / math.sqrt(12)
+        assert one == other and (one["low"], one["high"]) == pytest.approx(
+            (fmean(values) - half, fmean(values) + half), abs=1e-5)
+
+
+def test_schemes_and_orders_are_compared_inside_bulletins_at_a_level_that_eight_share():
+    rows = list(answered(shares=lambda cell, b, k: .9 if cell == "HP" and k % 3 else .4))
+    labels = part(study(rows))["labels"]
+    assert labels["combinations"] == {f"{scheme} {order}": pytest.approx({
+        name: fmean(means([row for row in rows if (row["label_scheme"], row["order"]) == (
+            scheme, order)], WEIGHTS[name]).values()) for name in ("HP-LA", "HP-EP")})
+        for scheme, order in product(SCHEMES, ORDERS)}
+    pairs = [*product(("HP-LA", "HP-EP"), [*combinations(SCHEMES, 2), ORDERS])]
+    assert {*labels["differences"]} == {f"{name} {a}−{b}" for name, (a, b) in pairs}
+    for name, (a, b) in pairs:
+        first, last = (means([row for row in rows if side in (row["label_scheme"], row["order"])],
+                             WEIGHTS[name]) for side in (a, b))
+        values, shown = [first[at] - last[at] for at in first], labels["differences"][
+            f"{name} {a}−{b}"]
+        half = T_11_OF_8 * stdev(values) / math.sqrt(12)
+        assert (shown["value"], shown["low"]) == pytest.approx(
+            (fmean(values), fmean(values) - half), abs=1e-5)
+
+
+def test_levels_of_compliance_pressure_weigh_alike_and_a_factor_is_looked_at_by_level():
+    k = {("HP", "high"): 6, ("LA", "high"): 3, ("HP", "low"): 5, ("LA", "low"): 4,
+         ("HA", "high"): 6, ("HA", "low"): 5, ("LP", "high"): 5, ("LP", "low"): 4}
+    table = {Slot(f"b{b}", b, cell, H, "m", "L1", "other-first"): Count(many + b % 2, 9, 0)
+             for b, ((cell, H), many) in product(range(6), k.items())}
+    assert effect(table)["value"] == pytest.approx((3 / 9 + 1 / 9) / 2)
+    assert {h: one["value"] for h, one in by(table, "H").items()} == pytest.approx(
+        {"high": 3 / 9, "low": 1 / 9})
+    assert effect(table, "H")["value"] == pytest.approx((6 + 3 + 6 + 5 - 5 - 4 - 5 - 4) / 9 / 4)
+    low = effect(where(table, H="low"), "H")
+    assert (low["value"], low["why"]) == (None, "the data lack a cell of this contrast")
+    part = {slot: count for slot, count in table.items() if (slot.cell, slot.H) != ("LA", "high")}
+    assert effect(part)["value"] == pytest.approx(1 / 9)   # of the level that has all cells
+
+
+@pytest.mark.parametrize("few", [Count(1, 1, 11), Count(0, 1, 11)])
+def test_a_share_of_decisions_lies_in_its_interval_however_they_are_spread(few):
+    """Bulletins weigh alike in the interval, decisions in the share."""
+    counts = {(b, b): {("HP", "low"): few if b < 9 else Count(6, 12, 0)} for b in range(11)}
+    shown, (k, n) = cell_entry(counts, "HP"), (9 * few.k + 12, 9 + 24)
+    assert shown["mean"] == k / n and shown["low"] <= k / n <= shown["high"]
+
+
+def test_schemes_that_share_no_bulletin_are_compared_between_bulletins():
+    rows = [row | {"label_scheme": SCHEMES[int(row["bulletin"][1:]) % 3], "order": ORDERS[0]}
+            for row in answered("2x2", gaps(7))]
+    values = means(rows, WEIGHTS["HP-LA"])
+    one, other = ([values[f"b{b:02d}"] for b in range(at, 12, 3)] for at in (0, 1))
+    expected = stats.welch_t_test(one, other, 1 - .05 / 3)
+    shown = part(study(rows, design="2x2"))["labels"]["differences"]["HP-LA L1−L2"]
+    assert (shown["value"], shown["low"], shown["high"]) == pytest.approx(
+        (expected.difference, expected.low, expected.high))
+
+
+# --- the pilot, as the specification words it --------------------------------------------------
+
+MEANS = {"HP": 7, "HA": 4, "LP": 4, "LA": 3}   # of ten runs, and one more in every other bulletin
+
+
+def pilot(counts=MEANS, bulletins=10, runs=10, change=lambda row, at: {}, **more):
+    rows = answered("2x2", lambda cell, b, k: float(k < counts[cell] + (b % 2) * (
+        0 < counts[cell] < runs)), bulletins, runs, cost_usd=.001)
+    return study([row | change(row, at) for at, row in enumerate(rows)], design="2x2", **more)
+
+
+def change(many, **fields):
+    return {"change": lambda row, at: fields if at < many else {}}
+
+
+LOST = {"cooperates": None, "status": "unreadable"}
+TRIALS, READ, SIZE, PATTERN, COST, SEED = range(6)
+
+
+@pytest.mark.parametrize("at, given, expected", [
+    (TRIALS, {"runs": 3}, (True, None)),                                     # 120 trials
+    (TRIALS, {"runs": 3, "bulletins": 9}, (False, None)),
+    (TRIALS, change(1, status="provider_error", cooperates=None), (False, None)),
+    (READ, change(20, **LOST), (False, None)),                               # 95% of 400
+    (READ, change(19, **LOST), (True, None)),
+    (SIZE, {}, (True, True)), (SIZE, {"counts": MEANS | {"LA": 4}}, (True, False)),   # d = .8, .6
+    (SIZE, {"counts": MEANS | {"LA": 5}}, (False, False)),                   # .4
+    (SIZE, {"counts": MEANS | {"LA": 0, "HP": 10}}, (True, True)),           # they don't overlap
+    (SIZE, {"counts": dict.fromkeys(MEANS, 0)}, (None, False)),
+    (SIZE, {"counts": {"HP": 3, "HA": 4, "LP": 4, "LA": 7}}, (False, False)),
+    (PATTERN, {"counts": MEANS | {"HP": 6}}, (True, False)),                 # 10 points
+    (PATTERN, {"counts": MEANS | {"HP": 5}}, (False, False)),
+    (PATTERN, {"counts": {"HP": 9, "HA": 4, "LP": 4, "LA": 4}}, (True, True)),
+    (COST, change(400, cost_usd=3 / 400), (False, None)),
+    (COST, change(400, cost_usd=2.99 / 400), (True, None)),
+    (COST, change(1, cost_usd=None), (None, None)),
+    (SEED, {}, (None, None)), (SEED, {"redealt": (400, 400)}, (True, None)),
+    (SEED, {"redealt": (399, 400)}, (False, None)), (SEED, {"redealt": (0, 0)}, (False, None))])
+def test_each_criterion_is_met_on_the_estimate_and_established_by_its_interval(
+        at, given, expected):
+    row = pilot(**given)["success"][at]
+    assert (row["met"], row["established"]) == expected
+    assert row["criterion"].startswith((
+        "All 120+ trials complete without errors", "Decisions extracted for > 95% of trials",
+        "Effect size > 0.5", "Interaction", "Total cost < $3", "Reproducible with seed")[at])
+
+
+@pytest.mark.parametrize("counts, expected", [
+    ((8, 8, 3, 3), (True, True, False)), ((6, 6, 3, 3), (False, True, False)),
+    ((7, 4, 4, 3), (True, True, True)), ((3, 4, 4, 7), (False,) * 3), ((5,) * 4, (False,) * 3)])
+def test_a_positive_sentence_needs_its_interval_and_that_something_happens(counts, expected):
+    out = pilot(dict(zip(MEANS, counts, strict=True)))
+    lines = out["claims"]["may"]
+    assert tuple(any(words in line for line in lines) for words in (
+        "of practical interest", "warrant further investigation", "interaction pattern")
+        ) == expected
+    assert bool(lines) is (out["verdict"]["word"] == "cue-responsive")
+
+
+# --- what is not finished, held out, or simulated ----------------------------------------------
+
+@pytest.mark.parametrize("name", CELLS)
+def test_an_unfinished_study_shows_counts_only(name):
+    rows = list(answered(name))
+    rows[7] |= {"status": "not_run", "cooperates": None}
+    out = study(rows, design=name)
+    one = part(out)
+    assert one["contrasts"] == {} and out["claims"]["may"] == out["verdict"]["open"] == []
+    assert {key for cell in one["cells"].values() for key, value in cell.items()
+            if value is not None} == {"k", "n", "missing"}
+    assert sum(cell["n"] for cell in one["cells"].values()) == len(rows) - 1
+    assert f"1 trial of {len(rows):,} without an answer" in out["verdict"]["sentence"]
+    if name == "2x2":
+        assert [row["met"] for row in out["success"]][SIZE:COST] == [None] * 2
+        assert out["exploratory"]["d"]["value"] is None is out["exploratory"]["sign_flip_p"]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_held_out_bulletins_and_a_twin_control_earn_no_word(name):
+    held, main = (study(answered(name), design=name, **more) for more in ({"holdout": True}, {}))
+    assert held["verdict"]["word"] == "not evaluable" and "held-out" in held["verdict"]["sentence"]
+    assert part(held)["contrasts"] == part(main)["contrasts"]
+    assert (main["verdict"]["word"] == "not evaluable") is (name == "twin")
+
+
+def test_a_study_says_who_answered_in_what_place_at_what_cost():
+    rows = [row | {"provider": "pq"[at % 5 == 0]} for at, row in enumerate(
+        answered(shares=gaps(9), blocks=3))]
+    out, read = study(rows, provider="http://x"), [
+        row for row in rows if row["cooperates"] is not None]
+    first = sum(row["cooperates"] == (row["order"] == ORDERS[0]) for row in read)
+    assert (out["position"]["k"], out["position"]["n"]) == (first, len(read))
+    assert out["served"] == {"m": {"served_model": ["m"], "provider": ["p", "q"]}}
+    assert out["outcomes"]["status"] == {"ok": len(read), "unreadable": len(rows) - len(read)}
+    assert out["outcomes"]["by_cell"]["HP"]["ok"] == part(out)["cells"]["HP"]["n"]
+    assert out["cost"] == {"usd": pytest.approx(.01 * len(rows)), "unknown": 0, "why": None}
+    assert (out["stamp"], study(rows)["stamp"]) == (None, "SIMULATED")
+    for scheme, shown in out["labels"].items():
+        here = [row["cooperates"] for row in read if row["label_scheme"] == scheme]
+        assert (shown["k"], shown["n"]) == (sum(here), len(here))
+
+
+# --- what lever, twin control and probes add ---------------------------------------------------
+
+def meeting(hp, *along):
+    """HP, and what lies along the lever, LA first; shares of 20 answers, alike in all bulletins."""
+    shares = dict(zip(("HP", "LA", "L1", "L2", "L3", "L4", "L5", "L6"), (hp, *along), strict=True))
+    rows = answered("lever", lambda cell, b, k: float(k < 20 * shares[cell]), 12, 20)
+    return study(rows, design="lever")
+
+
+@pytest.mark.parametrize("hp, along, value, why, nearest", [
+    # R is raised by 0, .5, 1.5, 2, 3, 4, 6 times T − R
+    (.6, (.2, .3, .4, .5, .6, .7, .8), 3, None, 2),
+    (.3, (.2, .4, .4, .5, .6, .7, .8), .25, None, 1),
+    (.5, (.2, .3, .4, .45, .45, .55, .8), 3.5, None, 1),
+    (.95, (.2, .3, .4, .5, .6, .7, .8), None, "more than 6", 4),
+    (.2, (.2, .3, .4, .5, .6, .7, .8), None, "nothing: no effect is established", 1),
+    (.9, (.1, .1, .1, .1, .1, .1, .5), None, "more than 6", 6),
+    (.5, (.2, .3, .6, .4, .8, .9, .9), 1.5, None, 1),       # .6, .4 fall, and count as .5 each
+    (.5, (.2, .3, .6, .7, .2, .8, .9), 1.5, None, 1),       # three, the last two pooled first
+    (.5, (.2, .6, .4, .2, .8, .9, .9), 2.25, None, 2)])     # three, the first two pooled first
+def test_where_the_lever_meets_symmetry_and_cue(hp, along, value, why, nearest):
+    one = part(meeting(hp, *along))
+    assert one["meets"]["value"] == (value if value is None else pytest.approx(value))
+    assert one["meets"]["why"] == why and one["nearest"] == nearest
+    assert one["shares"] == pytest.approx(dict(zip("123456", along[1:], strict=True)))
+
+
+def test_the_interval_of_the_meeting_holds_the_strengths_that_its_contrast_does_not_exclude():
+    # .1 more per T − R: of .5 − .4 and .5 − .6, of 240 answers each, Newcombe's limit is .088 off
+    out, beyond = (meeting(hp, .2, .25, .35, .4, .5, .6, .8) for hp in (.5, .75))
+    meets = part(out)["meets"]
+    assert (meets["value"], meets["low"], meets["high"]) == pytest.approx((3, 2.12, 3.88), abs=.1)
+    assert out["verdict"]["sentence"].endswith(
+        f": m 3.0 ({meets['low']:.1f} to {meets['high']:.1f}).")
+    assert part(beyond)["meets"]["low"] > 4 and part(beyond)["meets"]["high"] is None
+
+
+def test_a_lever_without_an_answer_in_a_cell_has_no_estimate():
+    one = part(study(without(answered("lever"), "L3", **LOST), design="lever"))
+    assert (one["nearest"], one["shares"]["3"]) == (None, None)
+    assert (one["meets"]["value"], one["meets"]["why"]) == (None, "no estimate")
+
+
+def test_a_twin_control_shows_its_three_cells():
+    out = study(answered("twin", {"TS": 1, "TO": .5, "TP": 0}, 20, 3), design="twin")
+    assert [(part(out)[cell]["k"], part(out)[cell]["n"]) for cell in ("TS", "TP")] == [
+        (60, 60), (0, 60)]
+    assert part(out)["TO"]["low"] < .5 < part(out)["TO"]["high"]
+    assert out["verdict"]["sentence"].endswith("m 60/60 and 0/60.")
+
+
+def test_what_may_not_be_said_goes_by_the_study():
+    """(anything about the effect, significance, a higher word, a model)"""
+    def unsaid(out):
+        return [any(words in line for line in out["claims"]["may_not"]) for words in (
+            "Anything about the effect:", "“Statistically significant”",
+            "A word above “cue-responsive”", "SIMULATED")]
+    assert unsaid(pilot()) == [False, True, True, True]
+    assert unsaid(study(answered(), provider="http://x")) == [False] * 4
+    assert unsaid(study(answered(bulletins=5))) == [True, False, False, True]
+    assert unsaid(study(answered("twin"), design="twin")) == [True, False, True, True]
+
+
+def asked(probe, cell, answers, given=None):
+    return [{"model": "m", "probe": probe, "given": given, "cell": cell, "bulletin": f"b{at % 12}",
+             "wording": at % 12 + 1, "answer": answer, "order": list("TRPS"),
+             "status": "ok" if answer else "unreadable"} for at, answer in enumerate(answers)]
+
+
+@pytest.mark.parametrize("probe, given, hp, ep, shares", [
+    ("payoffs", None, [[*"TRPS"]] * 18 + [[*"RTPS"]] * 6, [[*"TRPS"], [*"SPRT"]] * 12, (18, 12)),
+    ("entry", None, ["now"] * 20 + ["earlier"] * 4, ["earlier"] * 12 + ["now"] * 12, (20, 12)),
+    ("similar", None, ["yes"] * 24, ["yes"] * 6 + ["no"] * 18, (24, 6)),
+    ("influence", None, ["yes"] * 3 + ["no"] * 21, ["no"] * 24, (3, 0)),
+    ("beliefs", "any", [70, 72] * 12, [50, 54] * 12, (24 * .71, 24 * .52))])
+def test_a_probe_stands_beside_the_contrast_of_its_cells(probe, given, hp, ep, shares):
+    rows = asked(probe, "HP", [*hp, None], given) + asked(probe, "EP", ep, given)
+    shown = probes_of(rows, ["HP-EP", "HP-LA"])[f"{probe}/{given}" if given else probe]
+    for cell, k in zip(("HP", "EP"), shares, strict=True):
+        assert [shown["cells"][cell][key] for key in ("k", "n", "missing")] == [
+            pytest.approx(k), 24, int(cell == "HP")]
+    beside = shown["contrasts"]["HP-EP"]
+    assert beside["value"] == pytest.approx((shares[0] - shares[1]) / 24)
+    assert beside["low"] < beside["value"] < beside["high"]
+    assert shown["contrasts"]["HP-LA"]["value"] is None
+
+
+def test_probes_earn_no_word_and_cost_none():
+    rows, probed = list(answered()), asked("influence", "HP", ["yes"] * 24)
+    other = [row | {"model": "n"} for row in asked("similar", "HP", ["no"] * 24)]
+    out = study(rows, probed=probed + other)
+    shown = part(out).pop("probes")
+    assert {*shown} == {"influence", "statuses"} and shown["statuses"] == {"influence ok": 24}
+    assert out == study(rows)

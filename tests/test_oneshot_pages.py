@@ -1,0 +1,237 @@
+"""The pages of small one-shot studies: what stands on them, whoever made the analysis."""
+
+import json
+import random
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from cirrus.ask import oneshot
+from cirrus.ask.prompts import load_domain
+from cirrus.judge.oneshot import analyse
+from cirrus.reports import pilot
+from common.artifacts import canonical_json
+from show.document import terminal
+
+DOMAIN = load_domain("cvd")
+RAISED = {"MN": .6, "ME": .6, **{f"L{level}": .3 + .08 * level for level in range(1, 7)}}
+# {model: shares of cooperation that are not .3}; their names say how they were made.
+MODELS = {"mirror": {"HP": .95, "TS": .95, "TP": .1}, "follower": {"HP": .8, "EP": .8, "KP": .8},
+          "half-way": {"HP": .6}, "coin": {}}
+RUNS = {"2x2": 10, "lever": 2, "mechanism": 3, "twin": 3}
+
+
+def study(design, models=MODELS, runs=None, left=0, answers=()):
+    """(analysis, rows, prompts) of a study whose first `left` trials have no answer yet."""
+    rng, models = random.Random(1), list(models)
+    config = {"design": design, "seed": 1, "runs": runs or RUNS[design], "compliance": "low",
+              "tells": "standard", "temperature": .7, "max_out": 96, "reasoning_effort": None,
+              "models": models}
+    rows, prompts = [], {}
+    for trial in (t for block in oneshot.design(DOMAIN, config, models) for t in block):
+        share = (RAISED | MODELS[trial.model]).get(trial.cell.name, .3)
+        reply = {"cooperates": int(rng.random() < share), "status": "ok", "text": "An answer."}
+        if len(rows) < left:
+            reply = {"cooperates": None, "status": "not_run", "text": ""}
+        stimulus, block = trial.stimulus, trial.block
+        rows.append({
+            "id": trial.id, "model": trial.model, "run": block.run, "cell": trial.cell.name,
+            **stimulus.condition._asdict(), "wording": stimulus.wording + 1,
+            "bulletin": stimulus.bulletin.id, "variant": stimulus.variant.id,
+            "label_scheme": block.scheme, "order": block.order, "cost_usd": .001, **reply,
+            "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[reply["cooperates"]],
+            "served_model": "m-1", "provider": "p"})
+        prompts[trial.id] = ("Be brief.", "Decide.")
+    probed = [{"model": row["model"], "probe": "beliefs", "given": "any", "cell": row["cell"],
+               "bulletin": row["bulletin"], "wording": row["wording"], "status": "ok",
+               "answer": answers[row["cell"]]} for row in rows if row["cell"] in answers]
+    out = analyse(rows, {"config": config, "provider": "http://x"}, (5, 5), probed)
+    return json.loads(canonical_json(out)), rows, prompts
+
+
+class Page(HTMLParser):
+    """What a reader sees: `words` outside folds and trials, `folded` ones, `tables` by caption."""
+
+    def __init__(self, out, rows, prompts):
+        super().__init__()
+        self.stack, self.words, self.folded, self.trials, self.tables = [], [], [], [], []
+        self.files = pilot.files(out, rows, prompts, {"design": "d" * 64})
+        self.feed(self.files["report.html"])
+
+    def handle_starttag(self, tag, attributes):
+        if tag in ("meta", "input", "br"):
+            return
+        inside = tag == "div" and self.stack[-1:] == ["details"]
+        texts = ("class", "texts") in attributes
+        self.stack.append("inside" if inside else "texts" if texts else tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag):
+        if tag not in ("meta", "input", "br"):
+            self.stack.pop()
+
+    def handle_data(self, data):
+        if {"style", "script", "title", "desc", "head"} & {*self.stack}:
+            return
+        if {"td", "th"} & {*self.stack}:
+            self.tables[-1][-1][-1] += data
+        (self.trials if "texts" in self.stack else self.folded if "inside" in self.stack
+         else self.words).extend(data.split())
+
+    def table(self, *head):
+        """The first table whose columns begin so, without its head."""
+        return next(rows[1:] for rows in self.tables if rows[0][:len(head)] == [*head])
+
+
+DESIGNS = list(oneshot.DESIGNS)
+
+
+@pytest.fixture(scope="module", params=DESIGNS)
+def made(request):
+    out, rows, prompts = study(request.param)
+    return out, Page(out, rows, prompts)
+
+
+def test_the_verdict_stands_first_on_page_summary_and_terminal(made):
+    out, page = made
+    sentence = out["verdict"]["sentence"]
+    assert sentence.split() == page.words[page.words.index(sentence.split()[0]):][
+        :len(sentence.split())]
+    assert f"\n**{sentence}**\n" in page.files["pilot-summary.md"]
+    lines = terminal(pilot.document(out, {})).splitlines()
+    assert " ".join(lines) == sentence and len(lines) <= 13 and max(map(len, lines)) <= 80
+
+
+def test_no_code_of_a_cell_or_a_contrast_is_shown(made):
+    _, page = made
+    shown = " ".join([*page.words, *page.folded, *page.trials, page.files["pilot-summary.md"]])
+    codes = {cell.name for design in oneshot.DESIGNS.values() for cell in design.cells}
+    codes |= {f"L{level}" for level in range(1, 7)} | {"SxC"}
+    assert codes & {*re.findall(r"\w+", shown)} == set()
+
+
+def test_a_page_is_short(made):
+    _, page = made
+    assert len(page.words) <= 600 and len(page.words) + len(page.folded) <= 2500
+
+
+def test_each_account_is_once_excluded_or_open_for_each_model(made):
+    out, page = made
+    if out["design"]["design"] == "twin":   # has no cells for any
+        return
+    by_model = out[out["design"]["design"]]["by_model"]
+    words, *rows = page.table("account", *MODELS)
+    assert words == ["verdict", *(by_model[name]["verdict"]["word"] for name in MODELS)]
+    assert [row[1:] for row in rows] == [
+        ["excluded" if by_model[name]["accounts"][account]["excluded"] else "open"
+         for name in MODELS] for account in (
+             "nothing", "blind", "labels", "missing", "conditional", "adding_up")]
+
+
+def test_contrasts_have_the_digits_of_the_analysis(made):
+    out, page = made
+    name = out["design"]["design"]
+    for model in MODELS:
+        for one in out[name]["by_model"][model]["contrasts"].values():
+            value, low, high = (re.sub("^\\+0.0$", "0.0", f"{100 * one[key]:+.1f}").replace(
+                "-", "−") for key in ("value", "low", "high"))
+            found = [row for rows in page.tables for row in rows if row[0] == one["label"]]
+            assert f"{value} ({low} to {high})" in [row[1] for row in found]
+            assert f"{one['limit_by']}, {100 * one['level']:.4g}%" in [row[3] for row in found]
+
+
+def test_claims_are_two_lists(made):
+    out, page = made
+    said = " ".join(page.words)
+    claims = (*out["claims"]["may"], *out["claims"]["may_not"])
+    assert all(" ".join(claim.split()) in said for claim in claims)
+    assert all(f"- {claim}\n" in page.files["pilot-summary.md"] for claim in claims)
+
+
+def test_the_figure_that_answers_has_a_panel_for_each_model(made):
+    out, _ = made
+    figure = pilot.document(out, {}).figure.figure
+    panels = figure.groups if out["design"]["design"] == "twin" else figure.panels
+    assert [name for name in panels if name != "all models"] == list(MODELS)
+    if out["design"]["design"] == "lever":
+        meets = {name: part["meets"] for name, part in out["lever"]["by_model"].items()}
+        assert {name: at.value for name, at in figure.crossings.items()} == {
+            name: meet["value"] for name, meet in meets.items()}
+        assert figure.places == (0, .5, 1.5, 2, 3, 4, 6)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_an_unfinished_study_shows_counts_alone(design):
+    out, rows, prompts = study(design, ["coin"], left=1)
+    page = Page(out, rows, prompts)
+    cells = out[design]["by_model"]["coin"]["cells"]
+    assert [row[1] for row in page.table("cell", "coin")] == [
+        f"{cells[cell.name]['k']}/{cells[cell.name]['n']}"
+        for cell in oneshot.DESIGNS[design].cells]
+    said = " ".join([*page.words, *page.folded])
+    assert "INCOMPLETE: 1 of" in said and "svg" not in page.files["report.html"].split("</head>")[1]
+    assert "% (" not in said.split(" Data ")[0]
+
+
+def test_a_criterion_without_its_interval_s_support_says_so():
+    out, rows, prompts = study("2x2")
+    for row, met, established in zip(out["success"], (True, True, True, False, None, True),
+                                     (None, True, False, False, None, None), strict=True):
+        row |= {"met": met, "established": established}
+    assert [row[1] for row in Page(out, rows, prompts).table("criterion")] == [
+        "met", "met", "met on the estimate, not established", "not met", "unknown", "met"]
+
+
+def test_probes_stand_beside_the_contrasts_they_belong_to():
+    """Every answer is the same in a cell: 71 of 100 where symmetry + cue meet, 52 elsewhere."""
+    out, rows, prompts = study("mechanism", ["mirror"], answers={"HP": 71, "EP": 52, "LA": 52})
+    page = Page(out, rows, prompts)
+    contrasts = {row[0]: row for row in page.table("contrast")}
+    assert contrasts["entry made now − earlier, symmetry + cue"][4].startswith("+19.0 (")
+    assert contrasts["entry known − not known, neither"][4] == "–"
+    cells = {row[0]: row[3] for row in page.table(
+        "cell", "cooperative", "missing", "probe: expects the late entry")}
+    assert cells["symmetry + cue"].startswith("71% (") and cells["neither, entry known"] == "–"
+
+
+def test_a_trial_is_a_fold_with_prompt_and_answer_of_a_large_study_the_first_blocks():
+    _, rows, prompts = study("mechanism", ["coin", "mirror"])
+    texts = pilot.texts(rows, prompts)
+    assert len(texts.folds) == 2 * 20 * 8 and len(rows) == 3 * len(texts.folds)
+    fold = texts.folds[0]
+    assert [part.title for part in fold.parts[:-1]] == ["Answer", "System prompt", "Prompt"]
+    assert fold.keys[:2] == [rows[0]["model"], "symmetry + cue"]
+    _, rows, prompts = study("2x2", ["coin"])
+    assert len(pilot.texts(rows, prompts).folds) == len(rows) == 40
+
+
+@pytest.mark.parametrize("text, words", [
+    ("", "no text (ok)"), ("y" * 20_000, "yyy"),
+    ("y" * 20_001, "… 1 more characters in trials.jsonl.gz")])
+def test_an_answer_is_shown_as_it_came(text, words):
+    _, [row, *_], _ = study("twin", ["coin"])
+    [fold] = pilot.texts([row | {"text": text, "run": 1}], {}).folds
+    shown = str(fold.parts[0])
+    assert words in shown and ("more characters" in shown) is (len(text) == 20_001)
+
+
+def test_several_studies_stand_on_one_page_each_with_its_answer_and_figure():
+    outs = {name: study(name, ["mirror"])[0] for name in ("mechanism", "twin")}
+    both = pilot.together(outs)
+    assert [section.title for section in both.sections] == ["mechanism", "twin"]
+    assert all(out["verdict"]["sentence"] in both.answer for out in outs.values())
+    figures = [both.figure, *(part for section in both.sections for part in section.parts)]
+    assert all(pilot.document(out, {}).figure in figures for out in outs.values())
+
+
+def test_who_served_a_name_is_told_where_they_are_several():
+    out, rows, prompts = study("twin", ["coin"])
+    out["served"]["coin"] = {"served_model": ["m-0", "m-1"], "provider": ["p"]}
+    said = " ".join(Page(out, rows, prompts).folded)
+    assert "coin was served by 2 models (m-0, m-1)" in said and "2 providers" not in said

@@ -1,30 +1,18 @@
 """What reports say of an analysis: the committed ones, and small ones line by line."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
 from study_rows import decision
-from test_study import run
 
-from cirrus.judge.rows import Study, read_study
-from cirrus.reports import pilot, study
+from cirrus.judge.rows import Run, Study, read_study
+from cirrus.reports import study
 from common.verify import find_runs
-from show.document import Tag, markdown
+from show.document import markdown
 
 EXAMPLES = ROOT / "results" / "examples"
-
-
-def lines(page):
-    """All but the foot, which names hashes of other files."""
-    return page.rstrip("\n").split("\n")[:-1]
-
-
-@pytest.mark.parametrize("name", [path.parent.name for path in sorted(
-    EXAMPLES.glob("*/pilot-summary.md"))])
-def test_a_committed_page_says_what_its_committed_analysis_holds(name):
-    made = markdown(pilot.read(EXAMPLES / name / "pilot-analysis.json"))
-    assert lines(made) == lines((EXAMPLES / name / "pilot-summary.md").read_text("utf-8"))
 
 
 def test_the_committed_page_of_a_tournament_says_what_its_analysis_holds():
@@ -42,25 +30,18 @@ def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none(
     none = {"formula": "f", "tests": None, "primary": None, "why": "one row"}
     model = {"left_out": {"seed": "one", "domain": "two"}, "as_specified": none,
              "with_policy": none}
-    text = markdown(study.document(OUT | {"primary": OUT["primary"] | {"model": model}}))
+    text = markdown(study.document(OUT | {"as_specified": OUT["as_specified"] | {"model": model}}))
     assert "Left out of the models: domain (two); seed (one)." in text
     assert "no test (one row)" in text
 
 
-def test_runs_that_are_unfinished_are_named_first_and_points_are_hollow_where_symmetry_is_low():
-    first, *rest = OUT["runs"]
-    stamps = study.document(OUT | {"runs": [first | {"state": "stopped"}, *rest]}).stamps
-    assert stamps == [*study.document(OUT).stamps, f"INCOMPLETE: {first['run']}."]
-    assert [study._point(cell).hollow for cell in study._cells(OUT)] == [False] * 4 + [True] * 4
-
-
-def test_a_tripwire_that_rings_stands_in_the_gist():
-    wires = [{"tripped": state, "title": f"T{state}", "figure": "9 of 10"}
-             for state in (False, True, None)]
-    last = list(study._gist(OUT | {"tripwires": wires}))[-1]
-    assert (last.name, last.rows) == ("tripped", [[Tag("TRIPPED", "no"), "TTrue", "9 of 10"]])
-    assert "tripped" not in [getattr(block, "name", "") for block in study._gist(
-        OUT | {"tripwires": wires[::2]})]
+def run(name="a", role="main", agents=4):
+    config = {"domain": "cvd", "seed": 1, "rounds": 2, "agents": agents,
+              "models": {stage: [{"name": "m"}] for stage in ("strategy", "decision")}}
+    identity = {"prompts": {"x": "1", "y": name}}
+    return Run(SimpleNamespace(parent="plan"), name, config,
+               {"state": "complete", "identity": identity}, role, ("high", "present", "low"),
+               "COORDINATE")
 
 
 def voiced(name, status="ok", number=1, terms=False, **more):
@@ -94,7 +75,7 @@ def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
     assert [tuple(fold.title[0]) for fold in (first, *rest)] == [
         ("ok", "yes"), ("refused", "maybe"), ("blocked", "maybe")]
     assert len(rest[1].parts) == 2 and "served by m-1" in str(rest[1].parts[-1])
-    assert first.keys == ["main", "cvd S high, C present, H low", "agent-01"]
+    assert first.keys == ["main", "cvd, symmetry + cue, compliance pressure low", "agent-01"]
     assert first.title[2].words == "· b1 v1 · benchmark terms"
     assert rest[1].title[2].words == "· b1 v1"   # what holds no text has no markers
     assert len(list(study._folds(run(), 2))) == 4

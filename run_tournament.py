@@ -202,7 +202,7 @@ def jobs_of(setup, runs, prompts):
     quiet = many > 1 or args.json
     return [Job(str(out), group, choice._replace(key=""), settings._replace(
         name=args.plan or group[0].run_id, seed=group[0].config["seed"], limits=share,
-        limit_usd=total * len(group) / len(runs), limit_each=each, quiet=quiet, silent=quiet),
+        limit_usd=total * len(group) / len(runs), limit_each=each, quiet=quiet, nested=quiet),
         prompts) for group in (tuple(runs[at::many]) for at in range(many))]
 
 

@@ -112,7 +112,7 @@ class Budget:
         """`runs`: by name, where there are several. What a call costs is learned over all."""
         self.total, self.runs, self.assumed = Account(limit, spent), runs or {}, assumed
         self.seen: dict[tuple[str, str], Means] = {}
-        self.told: set[tuple[str, str]] = set()  # by a reply of this start
+        self.priced_by_reply: set[tuple[str, str]] = set()  # by a reply of this start
         self.dearer: dict[str, float] = {}  # by model: the most that a cost was times its size
 
     def accounts(self, request: Request) -> list[Account]:
@@ -142,7 +142,7 @@ class Budget:
 
     def unknown(self, stage: str, model: str) -> bool:
         """Whether no reply has told yet what such a call costs."""
-        return self.total.limit is not None and (stage, model) not in self.told
+        return self.total.limit is not None and (stage, model) not in self.priced_by_reply
 
     def fits(self, usd: float, request: Request) -> bool:
         return all(account.limit is None or
@@ -177,7 +177,7 @@ class Budget:
             account.spent += charged
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
             self.learn(request.stage, request.model, charged, cost)
-            self.told.add((request.stage, request.model))
+            self.priced_by_reply.add((request.stage, request.model))
         self.compare(request, model, cost)
         return cost, charged
 
@@ -224,9 +224,9 @@ class Group:
 
     __slots__ = ("admitted", "chain", "left", "replies", "single", "tasks")
 
-    def __init__(self, chain: int, asked: Request | list[Request]) -> None:
-        self.chain, self.single = chain, isinstance(asked, Request)
-        requests = [asked] if self.single else list(asked)
+    def __init__(self, chain: int, wanted: Request | list[Request]) -> None:
+        self.chain, self.single = chain, isinstance(wanted, Request)
+        requests = [wanted] if self.single else list(wanted)
         self.tasks = [Task(self, slot, request) for slot, request in enumerate(requests)]
         self.replies: list[Reply | None] = [None] * len(requests)
         self.left, self.admitted = len(requests), False

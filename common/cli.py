@@ -228,8 +228,8 @@ def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes
     except Stop as stop:
         return Done(stop.code, {}, error=one_line(stop))
     except KeyboardInterrupt:
-        kept = ": the journal is intact, the same command resumes" if resumes else ""
-        return Done(INTERRUPTED, {}, error=f"interrupted{kept}")
+        hint = ": the journal is intact, the same command resumes" if resumes else ""
+        return Done(INTERRUPTED, {}, error=f"interrupted{hint}")
     except BrokenPipeError:
         _nobody_reads()
         return Done(COMPLETE, {})
@@ -258,9 +258,9 @@ def note(lines: Sequence[str]) -> None:
         print(f"note: {printable(line)}", file=sys.stderr)
 
 
-def one_line(said: Stop | str | None) -> str:
+def one_line(text: Stop | str | None) -> str:
     """A Stop, or another text, as `Done.error` holds it; "" of None."""
-    return " ".join(str(said or "").split())
+    return " ".join(str(text or "").split())
 
 
 def as_typed(text: str) -> str:

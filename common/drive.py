@@ -55,10 +55,10 @@ def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
     value = None
     while True:
         try:
-            asked = chain.send(value)
+            wanted = chain.send(value)
         except StopIteration as end:
             return end.value
-        value = reply_of(asked) if isinstance(asked, Request) else [reply_of(r) for r in asked]
+        value = reply_of(wanted) if isinstance(wanted, Request) else [reply_of(r) for r in wanted]
 
 
 BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
@@ -75,7 +75,7 @@ def unanswered_calls(journals: Mapping[str, Journal], calls: Iterable[tuple[Requ
     """What the answers of earlier starts leave of `calls`, (such a request, how many): calls one by
     one, others by their kind. `journals`: by run."""
     journalled = Counter({(name, *kind): n for name, journal in journals.items()
-                          for kind, n in journal.kept.items()})
+                          for kind, n in journal.finals.items()})
     left = []
     for request, n in calls:
         name = run_of(request.id) if len(journals) > 1 else next(iter(journals))
@@ -197,18 +197,18 @@ class Drive:
         """Run a chain until it waits for a call that must really be made."""
         while True:
             try:
-                asked = self._chains[index].send(value)
+                wanted = self._chains[index].send(value)
             except StopIteration as end:
                 self._results[index] = end.value
                 self._open.pop(index, None)
                 self._end(index)
                 return
-            if isinstance(asked, After):
-                if not self._ready(index, asked):
+            if isinstance(wanted, After):
+                if not self._ready(index, wanted):
                     return
-                value = [self._results[chain] for chain in asked.chains]
+                value = [self._results[chain] for chain in wanted.chains]
                 continue
-            group = Group(index, asked)
+            group = Group(index, wanted)
             self._open[index] = group
             for task in group.tasks:
                 self._recall(task)
@@ -326,7 +326,7 @@ class Drive:
                     continue
                 self._calls[call] = task, self.clock.now() + self.provider.deadline_s
                 journal, inflight = self._ledger(request)
-                inflight.note(request, journal.asked[request.id] + 1, task.reserved)
+                inflight.note(request, journal.attempts[request.id] + 1, task.reserved)
                 self.provider.start(
                     request, lambda exchange, call=call: self._done.put((call, exchange)))
         return sent

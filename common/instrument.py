@@ -101,8 +101,8 @@ class Simulated:
 
     def complete(self, request: Request) -> Exchange:
         """The respondent's text in the shape a server would send it."""
-        said = self.respondents[request.model](request, self.rng.stream(request.id))
-        text, finish = said if isinstance(said, tuple) else (said, "stop")
+        answer = self.respondents[request.model](request, self.rng.stream(request.id))
+        text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
         prompt, completion = (-(-len(t) // 4) for t in (request.system + request.user, text))
         body = {"id": f"sim-{request.sha256()[:12]}", "model": f"SIMULATED/{request.model}",
                 "provider": "simulated",
@@ -127,7 +127,7 @@ class Settings(NamedTuple):
     respondents: Mapping[str, Respondent]
     terms: Terms = Terms()            # effort and upstream
     quiet: bool = False               # nothing but the result on stdout
-    silent: bool = False              # part of something larger, which speaks for it
+    nested: bool = False              # part of something larger, which speaks for it
     limit_each: float | None = None   # dollars for each of several runs
 
 
@@ -191,7 +191,7 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
                     math.fsum(run.spent for run in folders),
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
                     if len(runs) > 1 else None)
-    progress = None if settings.silent else Progress(settings.name)
+    progress = None if settings.nested else Progress(settings.name)
     ledgers = {name: Ledger(run.journal, run.inflight) for name, run in runs.items()}
     drive = Drive(provider, ledgers, settings.limits, budget, progress or (lambda drive: None))
     drive.announce(calls)
@@ -199,7 +199,7 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     if limit is not None and usd > limit and missing:
         raise OverBudget(f"projected ${usd:.4f} is over the limit ${limit:g} before the first "
                          "call; give a higher --limit-usd, or fewer runs or models")
-    if not settings.silent:
+    if not settings.nested:
         _say(choice, settings, drive, calls, [request for request, _ in missing])
     chains = [instrument.chains() for instrument in instruments]
     ending = drive.run(in_turns(chains, settings.seed))
@@ -295,12 +295,12 @@ def _placed(chain: Chain, places: Sequence[int]) -> Chain:
     value = None
     while True:
         try:
-            asked = chain.send(value)
+            wanted = chain.send(value)
         except StopIteration as end:
             return end.value
-        if isinstance(asked, After):
-            asked = After(tuple(places[at] for at in asked.chains))
-        value = yield asked
+        if isinstance(wanted, After):
+            wanted = After(tuple(places[at] for at in wanted.chains))
+        value = yield wanted
 
 
 def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:
@@ -341,8 +341,8 @@ def unanswered(answers: Answers, facts: Mapping[str, Any]) -> list[str]:
 def derived(instrument: Instrument, answers: Answers) -> Derived:
     """Files and facts of a run; no file where nothing was answered."""
     files, more = instrument.derive(answers)
-    served = [{"model": kept.model, "served": kept.reply.served_model,
-               "upstream": kept.reply.provider} for kept in answers.answered()]
+    served = [{"model": known.model, "served": known.reply.served_model,
+               "upstream": known.reply.provider} for known in answers.answered()]
     facts = {"simulated": answers.simulated, "retries": answers.repeated,
              "waits": answers.waits, "errors": answers.errors,
              "outcomes": dict(sorted(answers.outcomes(instrument.ids()).items())),
@@ -367,8 +367,8 @@ def last_words(ended: Ended, *facts: str, before: Sequence[str] = (), after: Seq
                **more: Any) -> Done:
     """What a script says at the end of a run; `facts`: keys of the manifest that --json has too."""
     code, manifest = ended.stop.code if ended.stop else COMPLETE, ended.folder.manifest
-    said = {"run": str(ended.folder.path), "elapsed_s": elapsed(manifest),
-            **{key: manifest[key] for key in ("state", "simulated", *facts)},
-            "cost_usd": manifest["cost"]["spent_usd"], "files": sorted(manifest["files"]), **more}
+    result = {"run": str(ended.folder.path), "elapsed_s": elapsed(manifest),
+              **{key: manifest[key] for key in ("state", "simulated", *facts)},
+              "cost_usd": manifest["cost"]["spent_usd"], "files": sorted(manifest["files"]), **more}
     text = [*before, f"{ended.folder.path}: {ended.note or MEANING[code]}", *after]
-    return Done(code, said, "\n".join(text), error=one_line(ended.stop))
+    return Done(code, result, "\n".join(text), error=one_line(ended.stop))

@@ -159,11 +159,11 @@ class Journal:
         self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         past = Answers(self.path, identity)
         # Attempts of each id; answers that need no further asking, by id and by (stage, model).
-        self.size, self.prev, self.asked = past.size, past.head_sha256, past.tries
+        self.size, self.prev, self.attempts = past.size, past.head_sha256, past.tries
         self.spent, self.last_at = past.charged_usd, past.last_at
         self.answers = {name: answer for name, answer in past.read.items()
                         if _for_good(answer.reply)}
-        self.kept = Counter((answer.stage, answer.model) for answer in self.answers.values())
+        self.finals = Counter((answer.stage, answer.model) for answer in self.answers.values())
         # (stage, model, dollars charged, dollars it cost) of each answer that tells of money.
         self.charges = [
             (answer.stage, answer.model, answer.charged_usd, answer.reply.cost_usd)
@@ -193,12 +193,12 @@ class Journal:
         if self._sync_error:
             raise _full(self.path, self._sync_error)
         name = id_of(attempt.request)
-        line = record(self.prev, self.asked[name] + 1, attempt)
+        line = record(self.prev, self.attempts[name] + 1, attempt)
         self._write(line)
         self.size += len(line)
         self.prev = sha256(line[:-1])
         self.spent += attempt.charged_usd
-        self.asked[name] += 1
+        self.attempts[name] += 1
         self._dirty.set()
 
     def _check_same(self) -> None:
@@ -279,12 +279,12 @@ class InFlight:
         self.path = Path(folder) / "inflight.jsonl"
         self.fd: int | None = None
 
-    def lost(self, asked: Counter[str]) -> float:
-        """Dollars reserved for attempts that the journal (`asked`: attempts an id) lacks."""
+    def lost(self, attempts: Counter[str]) -> float:
+        """Dollars reserved for attempts that the journal (`attempts` of each id) lacks."""
         if not self.path.exists():
             return 0.0
         notes = map(_note, self.path.read_bytes().split(b"\n"))
-        return math.fsum(usd for name, attempt, usd in notes if attempt > asked[name])
+        return math.fsum(usd for name, attempt, usd in notes if attempt > attempts[name])
 
     def note(self, request: Request, attempt: int, usd: float) -> None:
         """Before the call is sent. Incomplete where it can't be kept."""
@@ -415,14 +415,14 @@ class Answers:
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""
         self.dealt.add(request.id)
-        kept = self.read.get(request.id)
-        if kept is None:
+        answer = self.read.get(request.id)
+        if answer is None:
             return NOT_RUN
-        if kept.question_sha256 != request.sha256() or kept.stage != request.stage:
+        if answer.question_sha256 != request.sha256() or answer.stage != request.stage:
             self.wrong.append(f"{request.id}: another question than design and prompts give")
-        elif self.known and kept.sent_sha256 != json_sha256(self.known.body(request)):
+        elif self.known and answer.sent_sha256 != json_sha256(self.known.body(request)):
             self.wrong.append(f"{request.id}: the request sent is not what the design would send")
-        return kept.reply
+        return answer.reply
 
     def problems(self) -> list[str]:
         """What the journal has otherwise than the requests that were dealt."""
@@ -436,18 +436,20 @@ class Answers:
 
     def failed(self) -> int:
         """Calls that failed and are asked again by the next start."""
-        return sum(kept.reply.outcome == "provider_error" and not _for_good(kept.reply)
-                   for kept in self.read.values())
+        return sum(answer.reply.outcome == "provider_error" and not _for_good(answer.reply)
+                   for answer in self.read.values())
 
     def answered(self) -> Iterator[Read]:
         """What has an answer, be it one that can't be used."""
-        return (kept for kept in self.read.values() if kept.reply.outcome in wire.FINAL_OUTCOMES)
+        return (answer for answer in self.read.values()
+                if answer.reply.outcome in wire.FINAL_OUTCOMES)
 
     def leaves(self) -> Iterator[dict[str, str]]:
         """What the Merkle root covers, by id; no text of prompt or answer is in it."""
-        return ({"id": name, "outcome": kept.reply.outcome,
-                 "question_sha256": kept.question_sha256, "response_sha256": kept.response_sha256}
-                for name, kept in sorted(self.read.items()))
+        return ({"id": name, "outcome": answer.reply.outcome,
+                 "question_sha256": answer.question_sha256,
+                 "response_sha256": answer.response_sha256}
+                for name, answer in sorted(self.read.items()))
 
 
 def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:

@@ -40,7 +40,7 @@ CONNECT_S = 10.0
 DEADLINE_S = 60.0
 SIDE_DEADLINE_S = 15.0
 MAX_BODY = 8 << 20
-KEPT_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
+RECORDED_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-status",
                 "x-generation-id", "content-type", "date")
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 LONGEST_ERROR = 200  # characters of a network's words
@@ -263,7 +263,7 @@ class OpenRouter:
                 with self.session.send(prepared, stream=True, allow_redirects=False,
                                        timeout=(min(CONNECT_S, deadline_s), deadline_s)) as reply:
                     status = reply.status_code
-                    headers = {k: reply.headers[k] for k in KEPT_HEADERS if k in reply.headers}
+                    headers = {k: reply.headers[k] for k in RECORDED_HEADERS if k in reply.headers}
                     body, error = _drain(reply, start + deadline_s)
             except (OSError, ValueError) as problem:  # all of `requests`' own are OSErrors
                 error, sent = _words(problem), status is not None or _left(problem)
@@ -420,10 +420,10 @@ BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp
 def refuse(catalogue: Catalogue) -> None:
     """Nothing was asked yet: all problems in one line, as UsageError where only names are wrong,
     else as ProviderRefused."""
-    found = "; ".join([*catalogue.problems, *catalogue.misnamed])
-    if found:
+    faults = "; ".join([*catalogue.problems, *catalogue.misnamed])
+    if faults:
         kind = ProviderRefused if catalogue.problems else UsageError
-        raise kind(f"before the first call: {found}")
+        raise kind(f"before the first call: {faults}")
 
 
 # --- upstreams ---------------------------------------------------------------------------------
@@ -520,12 +520,12 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
     route = ("one server, upstream unnamed" if dialect != "openrouter" else
              f"upstream {tag}" + f" ({precision})" * bool(precision) if tag else
              "any upstream (--pin auto keeps to one)")
-    said = [model.canonical if model.canonical != name else "",
+    notes = [model.canonical if model.canonical != name else "",
             f"context {model.context:,}" if model.context else "", dear,
             f"effort {effort}" if effort else "effort not sent",
             f"not sent: {', '.join(unsent)}" if unsent else "", route,
             f"withdrawn from {model.expires}" if model.expires else ""]
-    return [part for part in said if part]
+    return [part for part in notes if part]
 
 
 def resolved(provider: Any) -> dict[str, Upstream]:

@@ -36,14 +36,14 @@ def parse_decision(text: str, options: Sequence[str],
     line = next((part for part in re.split(r"[\r\n]+", text) if DRESSING.sub("", part).strip()), "")
     plain = _fold(DRESSING.sub("", line))
     prefix = PREFIX.match(plain)
-    said = re.sub(r"[\s.,;:!?…。]+$", "", plain[prefix.end():] if prefix else plain).strip()
+    chosen = re.sub(r"[\s.,;:!?…。]+$", "", plain[prefix.end():] if prefix else plain).strip()
     for option in options:
-        if said == _fold(option):
+        if chosen == _fold(option):
             return Parsed(option, "ok")
     named = [option for option in options if _names(plain, option)]
     if prefix and len(named) > 1:
         return Parsed(None, "ambiguous")
-    if said in {_fold(label) for label in known_labels}:
+    if chosen in {_fold(label) for label in known_labels}:
         return Parsed(None, "wrong_label")
     if classify_refusal(text[:REFUSAL_READS]).label == "refusal":
         return Parsed(None, "refused")

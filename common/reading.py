@@ -128,11 +128,11 @@ def _thoughts(message: dict) -> str:
 
 def _cost(usage: dict) -> float | None:
     """Dollars of an answer: what OpenRouter takes, and what an upstream bills to an own key."""
-    cost, own_key = _bill(usage.get("cost")), usage.get("is_byok")
+    cost, byok = _bill(usage.get("cost")), usage.get("is_byok")
     upstream = _bill(_object(usage.get("cost_details")).get("upstream_inference_cost"))
-    if own_key is True and upstream is None:
+    if byok is True and upstream is None:
         return None  # only the fee is known
-    return _bill((cost or 0.0) + upstream) if upstream and own_key is not False else cost
+    return _bill((cost or 0.0) + upstream) if upstream and byok is not False else cost
 
 
 # Where a body names a type and no code.
@@ -286,8 +286,8 @@ def read(exchange: Exchange, now: float | None = None) -> Reading:
     if exchange.status >= 300:
         data = _object(data)
         # Servers that are no OpenRouter say it at top level.
-        said = filter(None, (_clean(data.get(key)) for key in ("error", "message", "detail")))
-        error = _object(data.get("error")) or {"message": next(said, _excerpt(exchange.body))}
+        messages = filter(None, (_clean(data.get(key)) for key in ("error", "message", "detail")))
+        error = _object(data.get("error")) or {"message": next(messages, _excerpt(exchange.body))}
         return _read_error(error, exchange, _charged(data), now, data)
     if not isinstance(data, dict):
         return _transient(f"not JSON: {_excerpt(exchange.body)!r}", billable=True)
@@ -314,19 +314,21 @@ def _charged(data: dict) -> Reply:
     )
 
 
+def _error_of(value: Any) -> dict:
+    return value if isinstance(value, dict) else {"message": str(value)}
+
+
 def _read_completion(data: dict, exchange: Exchange, now: float) -> Reading:
     seen = _charged(data)
     if data.get("error"):
-        said = data["error"]
-        error = said if isinstance(said, dict) else {"message": str(said)}
+        error = _error_of(data["error"])
         return _read_error(error, exchange, seen, now, data)
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
         return _transient("no choices in the answer", billable=True)
     if choice.get("error") or choice.get("finish_reason") == "error":
-        said = choice.get("error")
-        error = said if isinstance(said, dict) else {"message": str(said or "upstream error")}
+        error = _error_of(choice.get("error") or "upstream error")
         return _read_error(error, exchange, seen, now)
     message, finish = _object(choice.get("message")), _label(choice.get("finish_reason"))
     text = _content(message)

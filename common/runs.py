@@ -155,7 +155,7 @@ class RunFolder:
         """Open the journal and write the manifest as `running`: from here on there is a run."""
         write_atomic(self.path / PROMPTS, json_file(self.origin.prompts))
         self.journal = Journal(self.path, self.identity)
-        lost = self.inflight.lost(self.journal.asked)
+        lost = self.inflight.lost(self.journal.attempts)
         before = self.manifest.get("unproven", {})
         sessions = before.get("sessions", [])
         if sessions and sessions[-1]["ended"] is None:
@@ -225,7 +225,7 @@ class RunFolder:
 
     def _leave(self) -> None:
         """Drop the lock; take back a folder in which nothing was ever asked."""
-        used = (self.journal and self.journal.asked) or (self.path / "inflight.jsonl").exists()
+        used = (self.journal and self.journal.attempts) or (self.path / "inflight.jsonl").exists()
         if self._made and not used and not any(self.path.glob("*.md")):
             for name in ("manifest.json", "journal.jsonl", PROMPTS):
                 with suppress(OSError):
@@ -239,7 +239,7 @@ class RunFolder:
         write_atomic(self.manifest_path, json_file(self.manifest))
 
 
-def kept_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
+def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     """{path: text} of the prompts that a run was made with; UsageError where they are not those
     that its identity has `recorded`, by hash."""
     path = folder / PROMPTS

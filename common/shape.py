@@ -105,7 +105,7 @@ def either(first: Kind, second: Kind) -> Kind:
         faults = [first.fault(value), second.fault(value)]
         if None in faults:
             return None
-        inner = [found for found in faults if found.path or found.value is ABSENT]
+        inner = [each for each in faults if each.path or each.value is ABSENT]
         says = f"{faults[0].says}, or {faults[1].says.removeprefix('must be ')}"
         return inner[0] if inner else Fault("", says, value)
     return Kind(fault)
@@ -142,8 +142,8 @@ def record(**fields: Kind | tuple[Kind, str]) -> Kind:
     kinds = {name: field[0] if type(field) is tuple else field for name, field in fields.items()}
 
     def fault(value: Any) -> Fault | None:
-        if found := OBJECT.fault(value):
-            return found
+        if wrong := OBJECT.fault(value):
+            return wrong
         if unknown := [name for name in value if name not in kinds]:
             return Fault("", f"unknown key {unknown[0][:60]!r}", advice=nearest(unknown[0], kinds))
         return _first((f".{name}", kind.fault(value[name]) if name in value else

@@ -25,9 +25,9 @@ from common.runs import (
     Origin,
     changes,
     code_hashes,
-    kept_prompts,
     read_manifest,
     sha256_in,
+    stored_prompts,
 )
 from common.shape import shown
 from common.wire import Model, Upstream
@@ -181,28 +181,28 @@ def _compared(folder: Path, name: str, data: bytes) -> list[str]:
     expected = content_of(name, data)
     try:
         with regular(folder / name) as file:
-            found = file.read(len(expected) + 1)
+            actual = file.read(len(expected) + 1)
             file.read(1)  # what stands behind the end of a packed text
     except FileNotFoundError:
         return [f"{name}: gone; restore it from a copy, or derive it again with the command that "
                 "wrote it"]
     except OSError as error:
         return [f"{name}: can't be read: {error.strerror}"]
-    return [] if found == expected else [
-        f"{name}: {first_difference(expected, found)}"]
+    return [] if actual == expected else [
+        f"{name}: {first_difference(expected, actual)}"]
 
 
-def first_difference(expected: bytes, found: bytes) -> str:
+def first_difference(expected: bytes, actual: bytes) -> str:
     """Where two contents part, in words: line, column, and what stands there.
 
     >>> first_difference(b'{"a":1}', b'{"a":2}')
     "first difference in line 1, column 6: expected '1}', found '2}'"
     """
-    at = next((i for i, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
-              min(len(expected), len(found)))
+    at = next((i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
+              min(len(expected), len(actual)))
     line, column = expected.count(b"\n", 0, at) + 1, at - expected.rfind(b"\n", 0, at)
     want, have = (repr(data[at:at + SHOWN].split(b"\n")[0].decode("utf-8", "replace"))
-                  if data[at:] else "the end of the file" for data in (expected, found))
+                  if data[at:] else "the end of the file" for data in (expected, actual))
     return f"first difference in line {line}, column {column}: expected {want}, found {have}"
 
 
@@ -276,18 +276,18 @@ def find_runs(paths: list[str]) -> list[Path]:
     """The run folders at or below `paths`, sorted. UsageError where there is none."""
     runs: dict[Path, None] = {}
     for path in map(Path, paths):
-        found = [path] if (path / "manifest.json").is_file() else sorted(
+        folders = [path] if (path / "manifest.json").is_file() else sorted(
             manifest.parent for manifest in path.rglob("manifest.json"))
-        if not found:
+        if not folders:
             raise UsageError(f"{path}: {NO_RUN}")
-        runs |= dict.fromkeys(found)
+        runs |= dict.fromkeys(folders)
     return list(runs)
 
 
 def read_run(folder: Path, manifest: Mapping, instruments: Instruments) -> tuple[Run, Answers]:
     """The run that the manifest describes, and the journal's answers to it."""
     identity, unproven = manifest["identity"], manifest["unproven"]
-    origin = Origin(folder, identity, kept_prompts(folder, identity["prompts"]), unproven["code"])
+    origin = Origin(folder, identity, stored_prompts(folder, identity["prompts"]), unproven["code"])
     if identity["provider"] == "simulated":
         known = Known(defaultdict(lambda: FREE), Simulated.dialect, None)
     elif provider := unproven["provider"]:

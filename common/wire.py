@@ -82,8 +82,8 @@ class Reply(NamedTuple):
     @property
     def beside(self) -> dict[str, str]:
         """What only some answers have, for a row of the trial."""
-        kept = {"reasoning": self.reasoning, "quantization": self.quantization}
-        return {key: value for key, value in kept.items() if value}
+        extras = {"reasoning": self.reasoning, "quantization": self.quantization}
+        return {key: value for key, value in extras.items() if value}
 
 
 NOT_RUN = Reply("not_run")
@@ -230,16 +230,16 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
         value = getattr(request, name)
         if value is not None and supports(model, name):
             out[name] = value
-    asked = effort(request, model)
+    level = effort(request, model)
     if dialect == "openrouter":
-        if asked is not None and supports(model, "reasoning"):
-            out["reasoning"] = {"effort": asked}
+        if level is not None and supports(model, "reasoning"):
+            out["reasoning"] = {"effort": level}
         out["plugins"] = [{"id": name, "enabled": False} for name in PLUGINS]
         out["session_id"] = request.block[:256]
         if provider := {**(routing or {}), **_pinned(model)}:
             out["provider"] = provider
     elif request.effort is not None or (dialect == "openai" and thinks(request, model)):
-        out["reasoning_effort"] = asked
+        out["reasoning_effort"] = level
     return out
 
 

@@ -56,7 +56,7 @@ def plan(out, population="sim-correlation", name="confirmatory", **more):
     runs = [Run(f"{name}-s{one['seed']}", run_name(one), one) for one in configs]
     job = Job(str(out), tuple(runs), Choice(True, "", ""), Settings(
         name, runs[0].config["seed"], {"strategy": 6, "decision": 8}, 10.0, {},
-        {"prompt": 1, "completion": 5}, 60, {}, {}, quiet=True, silent=True), PROMPTS)
+        {"prompt": 1, "completion": 5}, 60, {}, {}, quiet=True, nested=True), PROMPTS)
     for run in runs:
         attempt(job._replace(runs=(run,)))
     note_plan(str(out), name, runs)

@@ -21,7 +21,7 @@ from cirrus.judge import games
 from cirrus.judge.contrasts import CELLS
 from common import Incomplete, UsageError
 from common.artifacts import content_sha256, read_bytes
-from common.runs import kept_prompts
+from common.runs import stored_prompts
 from common.verify import open_run
 
 # In what runs of one study may differ.
@@ -184,7 +184,7 @@ def _run(folder: Path) -> Run:
 
 
 def _worded(run: Run) -> Run:
-    texts = kept_prompts(run.folder, run.manifest["identity"]["prompts"])
+    texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
     return run._replace(cooperative=cooperative_word(run.domain, texts))
 
 

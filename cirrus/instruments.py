@@ -101,23 +101,23 @@ def pilot(origin: Origin) -> Instrument:
                            [trials[0].block for trials in blocks()])
 
     def requests() -> list[Request]:
-        return [one.request for block in (*blocks(), probed()) for one in block]
+        return [trial.request for block in (*blocks(), probed()) for trial in block]
 
     def chains() -> list[Chain]:
         decisions = [ask([trial.request for trial in block]) for block in blocks()]
-        return [*decisions, *(probes.ask(one, len(decisions)) for one in probed())]
+        return [*decisions, *(probes.ask(trial, len(decisions)) for trial in probed())]
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
         rows = oneshot.rows(
             again, [[answers(trial.request) for trial in block] for block in again])
-        asked = {row["id"] for row in rows if row["status"] not in UNANSWERED}
+        reached = {row["id"] for row in rows if row["status"] not in UNANSWERED}
         prompts = {trial.id: (trial.request.system, trial.request.user)
-                   for block in again for trial in block if trial.id in asked}
+                   for block in again for trial in block if trial.id in reached}
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
-                   for block in again for trial in block if trial.id in asked)
-        answered = [probes.row(one, answers(one.request)) for one in probed()]
-        return Derived(pilot_files(rows, prompts, study, (same, len(asked)), answered),
+                   for block in again for trial in block if trial.id in reached)
+        answered = [probes.row(trial, answers(trial.request)) for trial in probed()]
+        return Derived(pilot_files(rows, prompts, study, (same, len(reached)), answered),
                        {"statuses": tallied(rows, "status")})
 
     return Instrument(
@@ -281,10 +281,10 @@ def attempt(job: Job) -> list[Summary]:
 
 def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
     """plan.json in a plan's folder: which runs belong to it, begun or not."""
-    for folder, own in by_folder(runs) if plan else ():
+    for folder, members in by_folder(runs) if plan else ():
         path = Path(out) / folder / "plan.json"
         content = json_file({"artifact": "plan", "plan": folder.rpartition("-s")[0],
-                             "runs": [run.run_id for run in own]})
+                             "runs": [run.run_id for run in members]})
         if path.parent.is_dir() and not (path.is_file() and path.read_bytes() == content):
             sweep(path.parent, path.name)
             write_atomic(path, content)

@@ -92,7 +92,7 @@ def counted(k: int, n: int) -> str:
 class Estimate(NamedTuple):
     """A figure with its interval: as it is said, and as the numbers that a CSV file holds."""
 
-    said: str
+    words: str
     value: float | None = None
     low: float | None = None
     high: float | None = None

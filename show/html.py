@@ -81,7 +81,7 @@ LINES: dict[type, Callable[[Any], str]] = {
     Code: lambda code: f"<code>{text(code.words)}</code>",
     Small: lambda small: f"<small>{text(small.words)}</small>",
     Heat: lambda heat: text(heat.words),
-    Estimate: lambda estimate: PAIR.sub(r'<span class="pair">\1</span>', text(estimate.said))}
+    Estimate: lambda estimate: PAIR.sub(r'<span class="pair">\1</span>', text(estimate.words))}
 PAIR = re.compile(r"(\([+−]?[\d.,]+ to [+−]?[\d.,]+\))")  # an interval, which is never broken
 
 
@@ -160,8 +160,8 @@ def keys(values: Sequence[str]) -> str:
 
 
 def _fold(block: Fold, level: int) -> str:
-    found_by = f' data-keys="{text(keys(block.keys))}"' if block.keys else ""
-    return (f"<details{found_by}><summary>{line(block.title)}</summary>"
+    attribute = f' data-keys="{text(keys(block.keys))}"' if block.keys else ""
+    return (f"<details{attribute}><summary>{line(block.title)}</summary>"
             f"<div>{blocks(block.parts, level)}</div></details>")
 
 

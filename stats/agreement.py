@@ -14,8 +14,8 @@ from .results import Agreement, Estimate, check_level
 
 Rows = Sequence[Sequence[Hashable | None]]
 
-ONE_RATER = "no row has two ratings"
-ONE_LABEL = "every rating is the same"
+SINGLE_RATER = "no row has two ratings"
+SINGLE_LABEL = "every rating is the same"
 ALL_AGREE = "every row agrees: the interval is Wilson's for the observed agreement"
 
 
@@ -33,10 +33,10 @@ def gwet_ac1(
     names = set(labels or ()).union(*rows)
     pairs = [_agreeing(counts) for counts in rows if counts.total() > 1]
     if not pairs:
-        return _none(ONE_RATER)
+        return _none(SINGLE_RATER)
     observed = math.fsum(pairs) / len(pairs)
     if len(set().union(*rows)) < 2:
-        return _none(ONE_LABEL, observed)
+        return _none(SINGLE_LABEL, observed)
     shares = {
         name: math.fsum(counts[name] / counts.total() for counts in rows) / len(rows)
         for name in names
@@ -73,15 +73,15 @@ def positive_agreement(ratings: Rows, positive: Hashable = True, level: float = 
     check_level(level)
     rows = list(map(_counts, ratings))
     if not any(counts.total() > 1 for counts in rows):
-        return Estimate(None, None, None, ONE_RATER)
+        return Estimate(None, None, None, SINGLE_RATER)
     both = sum(math.comb(counts[positive], 2) for counts in rows)
-    one = sum(counts[positive] * (counts.total() - counts[positive]) for counts in rows)
-    if both + one == 0:
+    unlike = sum(counts[positive] * (counts.total() - counts[positive]) for counts in rows)
+    if both + unlike == 0:
         return Estimate(None, None, None, f"no pair of ratings has {positive!r}")
-    value = 2 * both / (2 * both + one)
+    value = 2 * both / (2 * both + unlike)
     if any(counts.total() > 2 for counts in rows):
         return Estimate(value, None, None, "more than two raters: their pairs share causes")
-    low, high, _ = wilson_interval(both, both + one, level)
+    low, high, _ = wilson_interval(both, both + unlike, level)
     return Estimate(value, 2 * low / (1 + low), 2 * high / (1 + high))
 
 

@@ -234,10 +234,10 @@ def _mean_curve(
 ) -> Curve | None:
     """The bootstrap distribution of a mean of few-valued data: by convolution, or from draws of
     each stratum's sum where the strata together have too many values. None for other data."""
-    found = lattice([value for values in strata for value in values])
-    if found is None:
+    steps = lattice([value for values in strata for value in values])
+    if steps is None:
         return None
-    whole, scale = found
+    whole, scale = steps
     unit = math.lcm(*(by * len(values) for values, by in zip(strata, divisors, strict=True)))
     sums: list[Pmf] = []
     for values, by in zip(strata, divisors, strict=True):

@@ -30,7 +30,7 @@ Weights = Mapping[Cell, float]
 BULLETIN, WORDING = 0, 1  # of a pair
 OVER = ("units", "bulletins")
 NO_UNIT = "no bulletin has an outcome in every cell"
-ONE_UNIT = "one bulletin only"
+SINGLE_UNIT = "one bulletin only"
 LEAST = 1e-12  # a difference smaller than this is what rounding leaves of 0
 CONVERGED = 1e-10
 LEAST_DF = 3
@@ -149,7 +149,7 @@ def _contrast(table: Table, weights: Weights, level: float, over: str) -> UnitCo
         by_wording=by_wording,
         cells=dict(zip(weights, map(_total, table.k, table.n, table.missing), strict=True)),
         bounds=Bounds(None, None),
-        why=ONE_UNIT if by_bulletin else NO_UNIT,
+        why=SINGLE_UNIT if by_bulletin else NO_UNIT,
     )
     if len(by_bulletin) < 2:
         return result

@@ -50,10 +50,10 @@ IDLE = 1e-4  # and is tried where it seems to cost no more than this
 
 def totals(places: Iterable[int], size: int, values: Iterable[float]) -> list[float]:
     """The sum of the values at each of `size` places."""
-    found = [0.0] * size
+    total = [0.0] * size
     for place, value in zip(places, values, strict=True):
-        found[place] += value
-    return found
+        total[place] += value
+    return total
 
 
 class Factored(NamedTuple):
@@ -110,8 +110,8 @@ class Groups:
             [1 + sd * sd * total for total in part]
             for sd, part in zip(sigma, self.collect(weights), strict=True)
         ]
-        own = [value for part in others for value in part]
-        rest = [[value] + [0.0] * (width - i - 1) for i, value in enumerate(own)]
+        others_diagonal = [value for part in others for value in part]
+        rest = [[value] + [0.0] * (width - i - 1) for i, value in enumerate(others_diagonal)]
         for (f, rows), (g, columns) in self.pairs:
             scale = sigma[f] * sigma[g]
             for i, j, weight in zip(rows, columns, weights, strict=True):
@@ -146,14 +146,14 @@ class Groups:
 
     def needed(self, h: Factored) -> tuple[Vector, list[float]]:
         """Of H⁻¹: its diagonal by factor, and aᵀ·H⁻¹·a for each row a of Z·Λ."""
-        dense, corner, crossing = inverse(h.rest), [], []
+        dense, eliminated, crossing = inverse(h.rest), [], []
         for span, d in zip(self.spans, h.diagonal, strict=True):
             columns, row = self.slot_columns[span], h.beside[span]
             sums = [math.fsum([b * dense[i][j] for j, b in zip(columns, row, strict=True)])
                     for i in columns]  # fmt: skip
-            corner.append((1 + dot(row, sums) / d) / d)
+            eliminated.append((1 + dot(row, sums) / d) / d)
             crossing += [-2 * s / d for s in sums]
-        diagonal = [corner, *self.parted([row[i] for i, row in enumerate(dense)])]
+        diagonal = [eliminated, *self.parted([row[i] for i, row in enumerate(dense)])]
         leverages = self.spread(
             [[s * s * x for x in part] for s, part in zip(h.sigma, diagonal, strict=True)]
         )
@@ -349,9 +349,9 @@ def _spread(small: bool, sd: float, used: float, size: int) -> float:
 
 def _information(model: Laplace, sigma: list[float], modes: Modes) -> Upper:
     """Of β; of rows of one weight, where the modes leave it none."""
-    found = model.information(sigma, modes)
-    if definite(decompose([list(row) for row in found])):
-        return found
+    matrix = model.information(sigma, modes)
+    if definite(decompose([list(row) for row in matrix])):
+        return matrix
     return cross_products(model.x, [1.0] * len(model.x))
 
 
@@ -398,8 +398,8 @@ class Scale:
 
 def _guess(model: Laplace, point: Point, spread: list[float]) -> list[list[float]]:
     """An inverse Hessian: the information of β, and of each SD by itself."""
-    found = _information(model, point.theta[model.columns :], point.modes)
-    rows = [row + [0.0] * len(spread) for row in inverse(decompose(found))]
+    matrix = _information(model, point.theta[model.columns :], point.modes)
+    rows = [row + [0.0] * len(spread) for row in inverse(decompose(matrix))]
     for i, value in enumerate(spread):
         rows.append([0.0] * len(point.theta))
         rows[-1][model.columns + i] = value

@@ -144,7 +144,7 @@ def _kernel(rows: list[tuple[float, ...]], like: list[tuple[float, ...]]) -> lis
     width = len(like[0])
     span: list[list[float]] = []
     units = [[float(i == j) for j in range(width)] for i in range(width)]
-    for kept, vectors in ((False, rows), (True, units)):
+    for complement, vectors in ((False, rows), (True, units)):
         start = len(span)
         for vector in vectors:
             rest = list(vector)
@@ -155,7 +155,7 @@ def _kernel(rows: list[tuple[float, ...]], like: list[tuple[float, ...]]) -> lis
             size = math.sqrt(dot(rest, rest))
             if size > 1e-9 * math.sqrt(dot(vector, vector)) and len(span) < width:
                 span.append([r / size for r in rest])
-        if kept:
+        if complement:
             return span[start:]
     return []
 
@@ -200,8 +200,8 @@ def _feasible(
             return active, wanted
         share = min(w / (w - v) for w, v in zip(weights, wanted, strict=True) if v <= 0)
         weights = [w + share * (v - w) for w, v in zip(weights, wanted, strict=True)]
-        kept = [i for i, w in enumerate(weights) if w > 1e-12]
-        active, weights = [active[i] for i in kept], [weights[i] for i in kept]
+        positive = [i for i, w in enumerate(weights) if w > 1e-12]
+        active, weights = [active[i] for i in positive], [weights[i] for i in positive]
     return active, weights
 
 
@@ -254,21 +254,22 @@ def solve(factors: Upper, right: list[float]) -> list[float]:
 
 def inverse(factors: Upper) -> list[list[float]]:
     """The whole inverse, from the last row up (Takahashi, Fagan & Chen 1973)."""
-    found: list[list[float]] = []  # rows from the last one up, their columns from the last one down
+    # Rows from the last up, their columns from the last down.
+    inverted: list[list[float]] = []
     for row in reversed(factors):
         d = row[0]
-        new = [0.0] * len(found)
+        new = [0.0] * len(inverted)
         weights = [y / d for y in row[:0:-1]]
-        for weight, below in zip(weights, found, strict=True):
+        for weight, below in zip(weights, inverted, strict=True):
             if weight:
                 new = [x - weight * z for x, z in zip(new, below, strict=True)]
-        corner = 1 / d
+        last = 1 / d
         for weight, z in zip(weights, new, strict=True):
-            corner -= weight * z
-        for below, z in zip(found, new, strict=True):
+            last -= weight * z
+        for below, z in zip(inverted, new, strict=True):
             below.append(z)
-        found.append([*new, corner])
-    return [row[::-1] for row in reversed(found)]
+        inverted.append([*new, last])
+    return [row[::-1] for row in reversed(inverted)]
 
 
 def dot(a, b) -> float:

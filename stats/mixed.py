@@ -70,8 +70,8 @@ def fit_mixed_logit(
         return _without(names, groups, len(rows), NO_OPTIMUM)
     if not random:
         errors = [math.sqrt(row[i]) for i, row in enumerate(ordinary.covariance)]
-        found = [_tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)]
-        return MixedFit(found, {}, ordinary.log_likelihood, len(rows), {}, False, True)
+        coefficients = [_tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)]
+        return MixedFit(coefficients, {}, ordinary.log_likelihood, len(rows), {}, False, True)
     near = part_of.random_sd if part_of else None
     return _mixed(names, cells, patterns, groups, (ordinary.beta, near), len(rows))
 
@@ -117,13 +117,13 @@ def _mixed(
     sds = dict(zip((list(groups)[f] for f in order), best.sigma, strict=True))
     sds = {name: sds[name] for name in groups}
     errors = best.errors or [None] * len(names)
-    found = [_tested(*each) for each in zip(names, best.beta, errors, strict=True)]
+    coefficients = [_tested(*each) for each in zip(names, best.beta, errors, strict=True)]
     singular = any(sd < laplace.SINGULAR for sd in sds.values())
     flat = best.errors is None and near is None
     why = "no standard errors: the log-likelihood is not curved enough" if flat else None
     wide = [f"{name} {sd:.1f}" for name, sd in sds.items() if sd > FAR]
     note = LAPLACE.format(", ".join(wide)) if wide else None
-    return MixedFit(found, sds, best.log_likelihood, rows, groups, singular, True, why, note)
+    return MixedFit(coefficients, sds, best.log_likelihood, rows, groups, singular, True, why, note)
 
 
 def _tested(name: str, estimate: float, se: float | None) -> Coefficient:
@@ -143,8 +143,8 @@ def _without(
 ) -> MixedFit:
     blank = (None,) * 5
     pairs = zip(names, estimates or [None] * len(names), strict=True)
-    found = [Coefficient(name, estimate, *blank) for name, estimate in pairs]
-    return MixedFit(found, dict.fromkeys(groups), None, rows, groups, None, False, why)
+    coefficients = [Coefficient(name, estimate, *blank) for name, estimate in pairs]
+    return MixedFit(coefficients, dict.fromkeys(groups), None, rows, groups, None, False, why)
 
 
 def _names(names: Sequence[str], role: str) -> list[str]:
@@ -255,7 +255,7 @@ def _cells(x: list[tuple[float, ...]], levels: list[list[int]], y: list[int]) ->
     number = {row: i for i, row in enumerate(patterns)}
     keys = list(zip((number[row] for row in x), *levels, strict=True))
     n = Counter(keys)
-    k = Counter(key for key, one in zip(keys, y, strict=True) if one)
+    k = Counter(key for key, outcome_is_1 in zip(keys, y, strict=True) if outcome_is_1)
     order = sorted(n)
     pattern, *places = map(list, zip(*order, strict=True))
     return Cells(patterns, pattern, places, [k[key] for key in order], [n[key] for key in order])

@@ -262,8 +262,8 @@ def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
     Exact on a lattice; otherwise a grid of 2^-48 of the largest value, so that sums that tie
     on paper still tie, in whatever order they are added.
     """
-    found = lattice(values)
-    if found:
-        return found[0], 0
+    exact = lattice(values)
+    if exact:
+        return exact[0], 0
     largest = max(map(abs, values))
     return [round(value / largest * GRID) for value in values], len(values)

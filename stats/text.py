@@ -58,8 +58,8 @@ def mean_cosine(vectors: Sequence[Vector]) -> float | None:
         for gram, weight in vector.items():
             together[gram] += weight
     whole = math.fsum(weight * weight for weight in together.values())
-    own = math.fsum(weight * weight for vector in vectors for weight in vector.values())
-    return (whole - own) / (n * (n - 1))
+    same = math.fsum(weight * weight for vector in vectors for weight in vector.values())
+    return (whole - same) / (n * (n - 1))
 
 
 def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
@@ -151,7 +151,7 @@ def likeness(texts: Texts, rng: Random) -> Likeness:
                    for group, k in sorted(texts[text].items())}  # fmt: skip
     sampled = len(texts) > EXACT
     pairs = _drawn_pairs(occurrences, rng) if sampled else _all_pairs(occurrences)
-    found = {}
+    figures = {}
     for name, measure in _measures().items():
         compare = cache(measure)
         measured = []
@@ -160,9 +160,9 @@ def likeness(texts: Texts, rng: Random) -> Likeness:
             value = 1.0 if a == b else compare(a, b)
             if value is not None:
                 measured.append((pair, value))
-        found[name] = {scope: _summary(occurrences, measured, scope) for scope in SCOPES}
+        figures[name] = {scope: _summary(occurrences, measured, scope) for scope in SCOPES}
     times = sum(occurrences.values())
-    return Likeness(times, len(texts), SAMPLED if sampled else None, found)
+    return Likeness(times, len(texts), SAMPLED if sampled else None, figures)
 
 
 def _measures() -> dict[str, Measure]:
@@ -276,13 +276,13 @@ def matrix(texts: Texts, rng: Random) -> dict[str, float]:
     for text in sorted(texts):
         for group, k in sorted(texts[text].items()):
             by_group[group] += [text] * k
-    measure, found = cache(_measures()["jaccard_3"]), {}
+    measure, figures = cache(_measures()["jaccard_3"]), {}
     for a, b in combinations_with_replacement(sorted(by_group), 2):
         values = [measure(x, y) for x, y in _cell_pairs(by_group[a], by_group[b], a == b, rng)]
         known = [value for value in values if value is not None]
         if known:
-            found[f"{a} × {b}"] = math.fsum(known) / len(known)
-    return found
+            figures[f"{a} × {b}"] = math.fsum(known) / len(known)
+    return figures
 
 
 def _cell_pairs(x: list[str], y: list[str], same: bool, rng: Random) -> list[tuple[str, str]]:

@@ -92,7 +92,7 @@ def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=No
     `before`: dollars of calls that earlier kills lost."""
     folder.mkdir(exist_ok=True)
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
-    lost = inflight.lost(journal.asked)
+    lost = inflight.lost(journal.attempts)
     inflight.clear()
     budget = Budget(limit, PRICE, journal.spent + before + lost)
     drive = Drive(world, {"": Ledger(journal, inflight)},

@@ -73,7 +73,7 @@ def after_wave(standings: Mapping[str, Standing],
     power ← clip(power·exp(η(π−π̄)), 0.9, 1.1), π the agent's mean payoff in the wave and π̄ the
     mean over agents; score += ln(1+power·π) for each game, with the power before the wave.
     """
-    means = {agent: math.fsum(own) / len(own) for agent, own in earned.items() if own}
+    means = {agent: math.fsum(games) / len(games) for agent, games in earned.items() if games}
     average = math.fsum(means.values()) / len(means) if means else 0.0
     return {agent: _after(before, earned.get(agent, ()), means.get(agent, average) - average)
             for agent, before in standings.items()}
@@ -118,15 +118,15 @@ def anonymous_id(salt: str, agent: str) -> str:
 
 # --- baselines ---------------------------------------------------------------------------------
 
-def _tit_for_tat(own: Sequence[Act], peer: Sequence[Act]) -> str:
+def _tit_for_tat(mine: Sequence[Act], peer: Sequence[Act]) -> str:
     """Cooperates, then does what the peer did last, as far as it could be read."""
     return next((act for act in reversed(peer) if act), "C")
 
 
 # name → act, given own and peer's acts against this peer in this round, oldest first
 BASELINES: dict[str, Callable[[Sequence[Act], Sequence[Act]], str]] = {
-    "AlwaysC": lambda own, peer: "C",
-    "AlwaysD": lambda own, peer: "D",
+    "AlwaysC": lambda mine, peer: "C",
+    "AlwaysD": lambda mine, peer: "D",
     "TitForTat": _tit_for_tat,
-    "GrimTrigger": lambda own, peer: "D" if "D" in peer else "C",
+    "GrimTrigger": lambda mine, peer: "D" if "D" in peer else "C",
 }

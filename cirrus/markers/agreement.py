@@ -80,8 +80,8 @@ def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
         return f"the adjudication by {' and '.join(unfinished)} is unfinished"
     for a, b in combinations(raters, 2):
         if a.kind == b.kind == "model" and set(a.served) & set(b.served):
-            one = min(set(a.served) & set(b.served))
-            return f"{a.name} and {b.name} were both served by {one}: one rater, not two"
+            shared = min(set(a.served) & set(b.served))
+            return f"{a.name} and {b.name} were both served by {shared}: one rater, not two"
     return None
 
 
@@ -160,8 +160,8 @@ def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]
     for row in rows:
         if row.decision is not None:
             labels.setdefault(row.decision, []).append(marked(after_decision(row.text)))
-    return {family: {decision: {"k": sum(label[family] for label in found), "n": len(found)}
-                     for decision, found in sorted(labels.items())} for family in FAMILIES}
+    return {family: {decision: {"k": sum(label[family] for label in marks), "n": len(marks)}
+                     for decision, marks in sorted(labels.items())} for family in FAMILIES}
 
 
 def after_decision(text: str) -> str:
@@ -197,12 +197,12 @@ def status(verdicts: Mapping[str, Mapping]) -> str:
 def cells(policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
     """{cell: policies, and for each family the k of n that have the weak label, with Wilson's
     interval}."""
-    found: dict[str, list[Labels]] = {}
+    weak: dict[str, list[Labels]] = {}
     for policy in policies:
-        found.setdefault(policy.cell, []).append(policy.weak)
+        weak.setdefault(policy.cell, []).append(policy.weak)
     return {cell: {"policies": len(labels)} | {
         family: _share([label[family] for label in labels]) for family in FAMILIES}
-            for cell, labels in sorted(found.items())}
+            for cell, labels in sorted(weak.items())}
 
 
 def _share(values: Sequence[bool]) -> dict[str, Any]:
@@ -227,10 +227,10 @@ def may(markers: Mapping[str, Any]) -> Iterator[str]:
         yield (f"{NAMES[family].capitalize()} markers can be read from policies (AC1 at least "
                f"{lowest}): {_extremes(markers, family)}.")
     if "acausal" in markers["adjudicated"] and predicts(markers):
-        found = markers["validity"]["acausal"]
+        fit = markers["validity"]["acausal"]
         yield ("Decisions that rest on a policy with an acausal marker are cooperative more often "
-               f"than others of their cell ({signed(found['estimate'])} log odds, likelihood ratio "
-               f"{p_is(found['p'])}): an association, since nobody assigned the marker.")
+               f"than others of their cell ({signed(fit['estimate'])} log odds, likelihood ratio "
+               f"{p_is(fit['p'])}): an association, since nobody assigned the marker.")
 
 
 def may_not(markers: Mapping[str, Any]) -> Iterator[str]:
@@ -248,22 +248,22 @@ def may_not(markers: Mapping[str, Any]) -> Iterator[str]:
 
 def predicts(markers: Mapping[str, Any]) -> bool:
     """Whether the acausal term is shown, with more cooperation where it is present."""
-    found = markers["validity"]["acausal"]
-    return (found is not None and found["p"] is not None and found["p"] < ALPHA
-            and found["estimate"] > 0)
+    fit = markers["validity"]["acausal"]
+    return (fit is not None and fit["p"] is not None and fit["p"] < ALPHA
+            and fit["estimate"] > 0)
 
 
 def beyond(markers: Mapping[str, Any]) -> str:
     """The acausal term in words, or why there is none."""
-    found = markers["validity"]["acausal"]
-    if found is None or found["p"] is None:
+    fit = markers["validity"]["acausal"]
+    if fit is None or fit["p"] is None:
         return f"no test ({markers['validity']['why'] or 'a reduced model has no likelihood'})"
-    return f"{signed(found['estimate'])} log odds, likelihood ratio {p_is(found['p'])}"
+    return f"{signed(fit['estimate'])} log odds, likelihood ratio {p_is(fit['p'])}"
 
 
 def _extremes(markers: Mapping[str, Any], family: str) -> str:
     """Where the marker stands most and least often."""
-    cells = {cell: found[family] for cell, found in markers["cells"].items()}
+    cells = {cell: shares[family] for cell, shares in markers["cells"].items()}
     most, least = (pick(cells, key=lambda cell: cells[cell]["share"]) for pick in (max, min))
     return " and ".join(f"in {cells[cell]['k']} of {cells[cell]['n']} of {cell}"
                         for cell in dict.fromkeys((most, least)))

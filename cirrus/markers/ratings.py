@@ -233,14 +233,14 @@ def rating_rows(config: Mapping[str, Any], items: Iterable[Item], replies: Mappi
 
 def raters(places: Sequence[Path]) -> list[Rater]:
     """Everybody who rated: adjudications and people's ratings in the folders `places`."""
-    found: dict[str, tuple[Rater, Path]] = {}
+    raters: dict[str, tuple[Rater, Path]] = {}
     for place in dict.fromkeys(Path(place).resolve() for place in places):
         for rater, path in (*_models(place), *_people(place)):
-            if rater.name in found:
-                raise UsageError(f"{path} and {found[rater.name][1]}: both hold ratings by "
+            if rater.name in raters:
+                raise UsageError(f"{path} and {raters[rater.name][1]}: both hold ratings by "
                                  f"{rater.name}; move one of them away")
-            found[rater.name] = rater, path
-    return [rater for rater, _ in found.values()]
+            raters[rater.name] = rater, path
+    return [rater for rater, _ in raters.values()]
 
 
 def _models(place: Path) -> Iterator[tuple[Rater, Path]]:

@@ -172,7 +172,7 @@ def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[Fold]:
             _effects("contrast", _rows(out), "effects"), _by(out), Words(EFFECTS_NOTE, "dim")])
         yield Fold("As specified: round 1, agents of a seed as units", [
             _specified(out), Words(
-                f"Cliff's δ (−1 to 1) of the two cells: {estimate(delta).said}, interval over "
+                f"Cliff's δ (−1 to 1) of the two cells: {estimate(delta).words}, interval over "
                 f"{count(delta['units'], 'agent')}."),
             Words(SPECIFIED_NOTE, "dim"), *_models(out["as_specified"]["model"])])
     yield Fold("How the gates judge", [_gates(out), Words(GATES_NOTE, "dim")])

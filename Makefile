@@ -47,8 +47,8 @@ mechanism: $(NEED)  ## which accounts of cooperation are left; LEVER=1…6 or a 
 twin: $(NEED)  ## undisguised: its own copy, another model, a person
 	@$(RUN) run_pilot.py --design twin $(CALL_FLAGS)
 
-tournament: $(NEED)  ## agents × rounds, one condition; a plan by ARGS='--plan confirmatory'
-	@$(RUN) run_tournament.py --analyze $(CALL_FLAGS)
+tournament: $(NEED)  ## a small one: 2×2 cells, 6 agents, 6 rounds, analysed; PLAN=confirmatory for ten runs
+	@$(RUN) run_tournament.py --plan $(or $(PLAN),2x2 --agents 6 --rounds 6) --analyze $(CALL_FLAGS)
 
 study: $(NEED)  ## all that the six gates ask for (34 runs), registered as one study, run and analysed
 	@$(RUN) run_tournament.py --plan study --preregister $(CALL_FLAGS)

@@ -45,7 +45,8 @@ EXAMPLES = """  python3 run_tournament.py             simulated, 10 agents × 10
   python3 run_tournament.py --plan exploratory --jobs 2 --agents 6 --rounds 2
   python3 run_tournament.py --plan my-plan.json --scheduler tcp://127.0.0.1:8786
 
-plans: confirmatory, exploratory, holdout, ablation, history-off, or JSON.
+plans: 2x2, confirmatory, exploratory, holdout, ablation, history-off, study, or
+JSON.
 --limit-usd is for everything the command does; cost.limit_usd of the
 configuration for each run."""
 

@@ -358,7 +358,9 @@ def _in(domain: str, cells: Iterable[Mapping], **own: Any) -> list[dict[str, Any
 MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
 OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
 HELD_OUT = _in("cvd", CELLS, variants="holdout")
+SMALL = [run for run in _in("cvd", CELLS) if run["toggles"]["H"] == "low"]
 PLANS: dict[str, Plan] = {
+    "2x2": Plan(SMALL),   # symmetry and cue alone: what `make tournament` shows
     "confirmatory": Plan(MAIN),
     "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), repeats=3),
     "holdout": Plan(HELD_OUT, new=True),

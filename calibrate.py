@@ -45,7 +45,9 @@ EXAMPLES = """  python3 calibrate.py --jobs 2
   python3 calibrate.py --runs 6 --reps 100 --scheduler tcp://127.0.0.1:8786"""
 GRID = 125          # so many that none of them lies below 3% with its whole interval
 CENTRE, UNDECIDED, WORST, SMALLER = 1000, 4000, 10, (6, 3)
-SECONDS = 0.0035    # of a core, for a block of each bulletin; a pilot takes as much as four
+# Seconds of a core for a block of each bulletin, a pilot takes as much as four of them; a deal that
+# respondents share takes as much as eight studies.
+SECONDS, DEALING = 0.0035, 8
 SHARED = 5      # replications that meet the same dealt trials; respondents are drawn anew in each
 PILOT_MODELS = tuple(f"m{at}" for at in range(1, 5))
 SETTINGS = {"compliance": "low", "tells": "standard", "temperature": 0.7, "max_out": 96,
@@ -68,7 +70,8 @@ def arguments(argv):
     add("--rivals", metavar="FILE", help="a Python file with RESPONDENTS = {name: "
         "function(request, rng) -> (text, finish_reason)} and, if you like, ACCOUNTS = {name: "
         f"{', '.join(DECLARED)}}}, executed in this process with all that you may do: read it "
-        "first; they join --populations, or stand alone; one that fails is named and left out")
+        "first; they join --populations, or stand alone, and take the place of the project's own "
+        "of the same name; one that fails is named and left out")
     add("--probes", action="store_true", help="ask the probes as well, and describe the answers")
     add("--runs", type=int, metavar="N",
         help=f"blocks per bulletin (default {BLOCKS}, and 6 and 3 where --reps is not given)")
@@ -153,10 +156,10 @@ def replications(args, chosen: Mapping[str, Member], faults: dict[str, str]) -> 
         works = list(portions(args, wanted, records, faults))
         total, done, progress = sum(len(work.names) * len(work.reps) for work in works), 0, (
             cli.Progress("calibrate"))
-        minutes = sum(len(work.names) * len(work.reps) * (work.runs or 4)
+        minutes = sum((DEALING + len(work.names) * len(work.reps)) * (work.runs or 4)
                       for work in works) * SECONDS / 60 / args.jobs
-        sys.stderr.write(f"calibrate: {total:,} studies, about {minutes:.0f} "
-                         f"minutes on {count(args.jobs, 'free core')}\n")
+        sys.stderr.write(f"calibrate: {total:,} studies, about {minutes:.0f} min on "
+                         f"{count(args.jobs, 'free core')}\n")
         with mapped(replicate, works, args.jobs, args.scheduler) as results:
             for _, made in results:
                 for one in made:
@@ -317,14 +320,10 @@ def rivals_of(path: str | None) -> tuple[dict[str, Respond], dict[str, str]]:
     except Exception as error:   # whatever a user's file does wrong
         raise UsageError(f"--rivals: {path}: {type(error).__name__}: {error}") from None
     own, accounts = found.get("RESPONDENTS"), found.get("ACCOUNTS", {})
-    if not isinstance(own, dict) or not own:
+    if not isinstance(own, dict) or not own or not isinstance(accounts, dict):
         raise UsageError(f"--rivals: {path}: give RESPONDENTS = {{name: function(request, rng) -> "
                          "(text, finish_reason)}")
-    for name in own:
-        if not isinstance(name, str) or name in POPULATIONS:
-            raise UsageError(f"--rivals: {path}: {name!r} is no name, or the project's own; choose "
-                             "another")
-    return own, accounts
+    return {str(name): respond for name, respond in own.items()}, accounts
 
 
 if __name__ == "__main__":

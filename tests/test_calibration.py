@@ -199,7 +199,7 @@ def test_a_rival_that_fails_is_named_and_the_others_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize("text, why", [
-    ("RESPONDENTS = {'team': lambda request, rng: 'x'}", "the project's own"),
+    ("RESPONDENTS = {'mine': print}; ACCOUNTS = ['blind']", "give RESPONDENTS"),
     ("RESPONDENTS = {'mine': lambda request, rng: 1 / 0}", "mine: ZeroDivisionError"),
     ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound"),
     (None, "no such file")])

@@ -73,8 +73,7 @@ def shift(case: Case, sds: tuple[float, float, float]) -> float:
             luck[wording, "S", S] + luck[wording, "C", C] + luck[wording, "entry", entry]))
 
 
-Term = Callable[[Case], float]
-Link = Callable[[float], float]
+Term, Link = Callable[[Case], float], Callable[[float], float]
 
 
 # --- links ---------------------------------------------------------------------------------------
@@ -99,27 +98,11 @@ CURVES: dict[str, Link] = {
     "floors": lambda u: 0.05 if u < -1 else 0.5 if u < 1 else 0.95}
 
 
-def rising(rng: random.Random) -> Link:
-    """Straight lines between random rising heights at −6, −4 … 6."""
-    power = rng.choice((1, 4))
-    heights = sorted(rng.random() ** power for _ in range(7))
-
-    def curve(u: float) -> float:
-        at, part = divmod(min(max((u + 6) / 2, 0), 5.999999), 1)
-        return heights[int(at)] + part * (heights[int(at) + 1] - heights[int(at)])
-    return curve
-
-
 # --- terms ---------------------------------------------------------------------------------------
 
 def adds(base: float, **weights: float) -> Term:
     return lambda case: base + sum(
         weight * getattr(case, name) for name, weight in weights.items())
-
-
-def drawn(case: Case, *keys: str) -> float:
-    """A number for each cell of what the keys name in a prompt."""
-    return case.luck[case[3:], *(getattr(case.cues, key) for key in keys)]
 
 
 def either(first: Term, second: Term, *keys: str) -> Term:
@@ -214,14 +197,19 @@ LOSSES = {"flatters": (0.3, "HPn", "LAn"), "flatters-little": (0.15, "HPn", "LAn
           "damps": (0.3, "LAn", "HPn"), "damps-little": (0.15, "LAn", "HPn")}
 SPREADS = (SDS, (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))
 STILL, RARE = (0, 0, 0), NORMAL.inv_cdf(0.8)
-PRESENT_EARLIER = ((30, 70), (50, 90), (10, 90))
-EFFECT_SIZES = ((3, 97), (40, 95), (40, 80), (40, 70), (5, 25), (40, 60))
 
 
 def random_sum(number: int) -> tuple:
+    """Its curve: straight lines between rising heights at −6, −4 … 6."""
     rng = random.Random(f"sum {number}")
     weights = {name: rng.gauss(0, 2) for name in ("S", "C", "earlier", "known", "lever")}
-    return adds(rng.uniform(-4, 2), **weights), rising(rng)
+    base, power = rng.uniform(-4, 2), rng.choice((1, 4))
+    heights = sorted(rng.random() ** power for _ in range(7))
+
+    def curve(u: float) -> float:
+        at, part = divmod(min(max((u + 6) / 2, 0), 5.999999), 1)
+        return heights[int(at)] + part * (heights[int(at) + 1] - heights[int(at)])
+    return adds(base, **weights), curve
 
 
 def expecting(curve: str, usual: float, more: float = 0) -> tuple:
@@ -245,7 +233,8 @@ def skewed(size: int) -> tuple:
 
 
 def lottery(*keys: str) -> tuple:
-    return lambda case: drawn(case, *keys), step, STILL
+    return lambda case: case.luck[case[3:], *(
+        getattr(case.cues, key) for key in keys)], step, STILL
 
 
 # Families on a grid. Family: account, what its members do, the start of their names, the grid (its
@@ -267,7 +256,8 @@ GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = 
         product(CONDITIONAL, (30,), (20, 40)), expecting),
     **{f"expected payoffs, {taste}": (
         account, "obeys, and weighs outcomes by what it expects of present and earlier filers",
-        f"payoffs-{taste}", product((2, 4), PRESENT_EARLIER), weighing(power))
+        f"payoffs-{taste}", product((2, 4), ((30, 70), (50, 90), (10, 90))),
+        weighing(power))
        for taste, account, power in (
            ("neutral", "conditional", 1), ("averse", "conditional", 0.7), ("seeking", OPEN, 1.5),
            ("strongly-seeking", OPEN, 3))},
@@ -297,7 +287,7 @@ GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = 
         REASONER, "expects its own decision of present filers", "reasoner", ((low, high),),
         lambda low, high: (reasoner(low / 100, high / 100), logistic,
                            (0.3, 0.1, 0.25) if low == 3 else SDS))
-       for low, high in EFFECT_SIZES},
+       for low, high in ((3, 97), (40, 95), (40, 80), (40, 70), (5, 25), (40, 60))},
 }
 # Families of single members, through the logistic curve: account, {name: what it weighs}.
 SINGLE: dict[str, tuple[str, dict[str, Term]]] = {

@@ -283,16 +283,15 @@ def dealt(runs: int, seed: int):
     return trials, read
 
 
-def reply_of(text: str, finish: str) -> Reply:
-    """What a provider hands on of an answer."""
-    return Reply(FINISH[finish], text, finish, served_model="SIMULATED", provider="simulated",
-                 cost_usd=0.0)
-
-
 # --- a user's own respondents -------------------------------------------------------------------
 
 class Fault(Exception):
     """A respondent that can't be asked: the line that says why."""
+
+
+def reply_of(text: str, finish: str) -> Reply:
+    return Reply(FINISH[finish], text, finish, served_model="SIMULATED", provider="simulated",
+                 cost_usd=0.0)
 
 
 def ask(respond: Respond, request: Request, rng: SeededRandom) -> tuple[str, str]:

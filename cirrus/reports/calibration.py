@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import stats
@@ -111,14 +112,10 @@ def counted(rows: Sequence[Mapping]) -> dict[str, Any]:
         return out | {"positive": sum(row["positive"] > 0 for row in rows)}
     out["excluded"] = {name: sum(name in row["excluded"] for row in rows) for name in NAMES}
     if asked := rows[0].get("probes"):
-        out["probes"] = {kind: {cell: average([row["probes"][kind][cell] for row in rows])
-                                for cell in cells} for kind, cells in asked.items()}
+        out["probes"] = {kind: {cell: fmean(known) if (known := [
+            row["probes"][kind][cell] for row in rows if row["probes"][kind][cell] is not None
+        ]) else None for cell in cells} for kind, cells in asked.items()}
     return out
-
-
-def average(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def limits(name: str, respondent: Mapping, runs: int, rows: Sequence[Mapping]) -> Iterator[dict]:

@@ -7,8 +7,8 @@
 
 Each is asked as a model in a mechanism study, from rendered prompts, and judged as a model is;
 those that nothing moves are asked in pilots too. Without --reps: 1,000 studies of each family's
-centre and 100 of its other members, 1,000 of the ten worst of these, and 4,000 where a limit is
-open then; centres also at 6 and 3 blocks per bulletin, 300 times. Writes calibration.json,
+centre and 125 of its other members, 1,000 of the ten worst of these, and 4,000 where a limit is
+open then; centres also 125 times at 6 and 3 blocks per bulletin. Writes calibration.json,
 calibration.md, report.html and replications.jsonl.gz into --out. Everything in it is SIMULATED.
 """
 
@@ -37,12 +37,17 @@ from common.runs import code_hashes, lock, unlock
 from common.shape import nearest
 from common.wire import Reply, Request
 from show.document import terminal
+from show.figures import count
 
 EXAMPLES = """  python3 calibrate.py --jobs 2
   python3 calibrate.py --populations coin-50,obedience --reps 20 --probes
   python3 calibrate.py --rivals mine.py --reps 1000 --jobs 2
   python3 calibrate.py --runs 6 --reps 100 --scheduler tcp://127.0.0.1:8786"""
-GRID, SMALL, CENTRE, UNDECIDED, WORST, SMALLER = 100, 300, 1000, 4000, 10, (6, 3)
+GRID = 125          # so many that none of them lies below 3% with its whole interval
+CENTRE, UNDECIDED, WORST, SMALLER = 1000, 4000, 10, (6, 3)
+# Seconds of a core for a block of each bulletin, a pilot takes as much as four of them; a deal that
+# respondents share takes as much as eight studies.
+SECONDS, DEALING = 0.0035, 8
 SHARED = 5      # replications that meet the same dealt trials; respondents are drawn anew in each
 PILOT_MODELS = tuple(f"m{at}" for at in range(1, 5))
 SETTINGS = {"compliance": "low", "tells": "standard", "temperature": 0.7, "max_out": 96,
@@ -58,14 +63,15 @@ def arguments(argv):
     flags = cli.parser("Respondents with a declared account, put through the studies: how often "
                        "each account is excluded, and each word said.", EXAMPLES)
     add = flags.add_argument
-    add("--reps", type=int, metavar="N", help="studies of each respondent (default: 100 to 4,000, "
+    add("--reps", type=int, metavar="N", help="studies of each respondent (default: 125 to 4,000, "
         "by what is still open)")
     add("--populations", metavar="A,B", help="simulated populations, or families of them by the "
         "start of their names (default: all)")
     add("--rivals", metavar="FILE", help="a Python file with RESPONDENTS = {name: "
         "function(request, rng) -> (text, finish_reason)} and, if you like, ACCOUNTS = {name: "
         f"{', '.join(DECLARED)}}}, executed in this process with all that you may do: read it "
-        "first; they join --populations, or stand alone; one that fails is named and left out")
+        "first; they join --populations, or stand alone, and take the place of the project's own "
+        "of the same name; one that fails is named and left out")
     add("--probes", action="store_true", help="ask the probes as well, and describe the answers")
     add("--runs", type=int, metavar="N",
         help=f"blocks per bulletin (default {BLOCKS}, and 6 and 3 where --reps is not given)")
@@ -150,6 +156,10 @@ def replications(args, chosen: Mapping[str, Member], faults: dict[str, str]) -> 
         works = list(portions(args, wanted, records, faults))
         total, done, progress = sum(len(work.names) * len(work.reps) for work in works), 0, (
             cli.Progress("calibrate"))
+        minutes = sum((DEALING + len(work.names) * len(work.reps)) * (work.runs or 4)
+                      for work in works) * SECONDS / 60 / args.jobs
+        sys.stderr.write(f"calibrate: {total:,} studies, about {minutes:.0f} min on "
+                         f"{count(args.jobs, 'free core')}\n")
         with mapped(replicate, works, args.jobs, args.scheduler) as results:
             for _, made in results:
                 for one in made:
@@ -176,17 +186,15 @@ def stages(args, chosen: Mapping[str, Member], records: Records) -> Iterator[dic
         yield dict.fromkeys(every, args.reps or GRID)
         return
     yield {key: CENTRE if chosen[key[0]].centre else GRID for key in every} | {
-        (name, fewer): SMALL for name, one in chosen.items() if one.centre
+        (name, fewer): GRID for name, one in chosen.items() if one.centre
         for fewer in SMALLER if not args.runs}
-    grid = [name for name, one in chosen.items()
-            if not one.centre and one.account not in (OPEN, REASONER)]
-    worst = sorted(grid, key=lambda name: -sum(
-        chosen[name].account in one["excluded"] for one in records[name, size]))[:WORST]
-    yield dict.fromkeys([(name, size) for name in worst], CENTRE)
-    yield {(name, runs): UNDECIDED for (name, runs), made in records.items()
-           if runs in (size, PILOT) and len(made) == CENTRE and any(
-               limit["state"] == "open"
-               for limit in limits(name, chosen[name]._asdict(), runs, made))}
+    def held(key: tuple[str, int]) -> list[dict]:
+        return [*limits(key[0], chosen[key[0]]._asdict(), key[1], records[key])]
+    grid = [key for key in every if not chosen[key[0]].centre and held(key)]
+    yield dict.fromkeys(sorted(grid, key=lambda key: -max(
+        limit["value"] for limit in held(key)))[:WORST], CENTRE)
+    yield {key: UNDECIDED for key in every if len(records[key]) == CENTRE and any(
+        limit["state"] == "open" for limit in held(key))}
 
 
 def portions(args, wanted: Mapping[tuple[str, int], int], records: Records,
@@ -275,16 +283,15 @@ def dealt(runs: int, seed: int):
     return trials, read
 
 
-def reply_of(text: str, finish: str) -> Reply:
-    """What a provider hands on of an answer."""
-    return Reply(FINISH[finish], text, finish, served_model="SIMULATED", provider="simulated",
-                 cost_usd=0.0)
-
-
 # --- a user's own respondents -------------------------------------------------------------------
 
 class Fault(Exception):
     """A respondent that can't be asked: the line that says why."""
+
+
+def reply_of(text: str, finish: str) -> Reply:
+    return Reply(FINISH[finish], text, finish, served_model="SIMULATED", provider="simulated",
+                 cost_usd=0.0)
 
 
 def ask(respond: Respond, request: Request, rng: SeededRandom) -> tuple[str, str]:
@@ -312,14 +319,10 @@ def rivals_of(path: str | None) -> tuple[dict[str, Respond], dict[str, str]]:
     except Exception as error:   # whatever a user's file does wrong
         raise UsageError(f"--rivals: {path}: {type(error).__name__}: {error}") from None
     own, accounts = found.get("RESPONDENTS"), found.get("ACCOUNTS", {})
-    if not isinstance(own, dict) or not own:
+    if not isinstance(own, dict) or not own or not isinstance(accounts, dict):
         raise UsageError(f"--rivals: {path}: give RESPONDENTS = {{name: function(request, rng) -> "
                          "(text, finish_reason)}")
-    for name in own:
-        if not isinstance(name, str) or name in POPULATIONS:
-            raise UsageError(f"--rivals: {path}: {name!r} is no name, or the project's own; choose "
-                             "another")
-    return own, accounts
+    return {str(name): respond for name, respond in own.items()}, accounts
 
 
 if __name__ == "__main__":

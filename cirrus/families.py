@@ -3,89 +3,80 @@
     POPULATIONS["obedience"].account                                    "blind"
     text, finish_reason = respondent("obedience")(request, SeededRandom(study_seed, "…"))
 
-A respondent sees the rendered prompt alone. What bulletins, cells and sentences do to it is drawn
-from its name and the study's seed, so that it is the same in all prompts of a study.
+A member cooperates with probability link(term + z): what it weighs in a prompt, and what bulletins,
+cells and sentences add, drawn from its name and the study's seed. It sees the prompt alone.
 """
 
 import math
 import random
 import re
-from collections.abc import Callable, Iterator
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from itertools import product
 from statistics import NormalDist
 from typing import NamedTuple
 
 from cirrus.ask import probes
 from cirrus.ask.cues import Cues, read_cues
-from cirrus.ask.oneshot import DESIGNS, balanced
+from cirrus.ask.oneshot import DEFAULT_LEVER
 from cirrus.ask.populations import Mind, logit
-from cirrus.judge.accounts import CORRELATION, DECIDER, WORDS, word
-from cirrus.judge.contrasts import ALPHA, Slot, count
-from cirrus.judge.oneshot import part_of
+from cirrus.ask.prompts import LEVERS
 from common.rng import SeededRandom
 from common.wire import Request
 
-WORDINGS = 12
 SDS = (0.8, 0.4, 0.25)         # log-odds, over bulletins, cells of a bulletin, and sentences
-EFFECTS = ((0.40, 0.95), (0.40, 0.80), (0.40, 0.60))
-CELLS = DESIGNS["mechanism"].cells
-
-
-class Reasoner(NamedTuple):
-    """Log-odds of an agent that expects its own decision of a counterpart that decides now from the
-    same notice: its base, and what symmetry with cue, and the lever, add."""
-
-    base: float
-    likeness: float
-    lever: float
-
-
-def reasoner(low: float, high: float) -> Reasoner:
-    """It cooperates in `low` of cases, in `high` of those with symmetry and cue; the lever brings
-    it half the way."""
-    base = logit(low)
-    return Reasoner(base, logit(high) - base, logit((low + high) / 2) - base)
-
-
 OPEN, REASONER = "open", "reasoner"   # declared beside the accounts of `judge.accounts`
-USUAL_LEVER = 3.0                     # of LEVERS, at the default level: 1 for a rule
+NORMAL = NormalDist()
+
+
+class Luck(dict):
+    """Standard normal numbers by key, the same in all prompts of a study."""
+
+    def __init__(self, *study: object) -> None:
+        self.study = study
+
+    def __missing__(self, key: tuple) -> float:
+        self[key] = random.Random(repr((*self.study, key))).gauss(0, 1)
+        return self[key]
 
 
 class Case(NamedTuple):
-    """What a rule may use. `z`: log-odds that bulletin, cell and sentences add; `luck(*key)`: a
-    standard normal number, the same in all prompts of a study."""
+    """What a term may weigh. `both`: symmetry and cue; `same`: both, and the counterpart decides
+    now; `posted`: both, and its entry is known; `lever`: 1 at the default level."""
 
     cues: Cues
     text: str
+    luck: Luck
     S: int
     C: int
     both: int
-    now: bool
-    earlier: bool
-    known: bool
+    same: int
+    posted: int
+    earlier: int
+    known: int
     lever: float
-    luck: Callable[..., float]
-    z: float = 0.0
 
 
-Rule = Callable[[Case], float]
+def case_of(cues: Cues, text: str, luck: Luck) -> Case:
+    S, C, known = cues.symmetric, cues.coupled, int(cues.entry == "known")
+    both = S * C
+    return Case(cues, text, luck, S, C, both, both * cues.decides_now, both * known, int(
+        cues.entry == "earlier"), known, cues.lever / LEVERS[DEFAULT_LEVER - 1])
 
 
-class Member(NamedTuple):
-    """`rule`: P(cooperate); `sds`: of what bulletins, cells and sentences add to its log-odds;
-    `missing`: the share of answers with this act that can't be read; `centre`: of its family."""
-
-    family: str
-    account: str
-    what: str
-    rule: Rule | None
-    sds: tuple[float, float, float] = SDS
-    missing: Callable[[Case, bool], float] | None = None
-    centre: bool = False
+def shift(case: Case, sds: tuple[float, float, float]) -> float:
+    """What a bulletin, its cell and the sentences on symmetry, cue and entry add."""
+    (_, _, luck, S, C, *_), (bulletin, cell, sentence) = case, sds
+    entry, at, wording = case.cues.entry, case.cues.bulletin, case.cues.wording
+    return (bulletin and bulletin * luck[at]) + (
+        cell and cell * luck[at, S, C, entry, case.lever > 0]) + (sentence and sentence * (
+            luck[wording, "S", S] + luck[wording, "C", C] + luck[wording, "entry", entry]))
 
 
-# --- rules -------------------------------------------------------------------------------------
+Term, Link = Callable[[Case], float], Callable[[float], float]
+
+
+# --- links ---------------------------------------------------------------------------------------
 
 def logistic(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
@@ -95,255 +86,272 @@ def within(p: float) -> float:
     return min(1.0, max(0.0, p))
 
 
-def logit_of(term: Callable[[Case], float]) -> Rule:
-    return lambda case: logistic(case.z + term(case))
+def step(x: float) -> float:
+    return float(x > 0)
 
 
-# weights of: base, symmetry, cue, earlier, known, lever
-Weights = tuple[float, ...]
-SUMS = {"drop": (-1.0, 2.0, 2.0, -5.0, -5.0, 3.0), "even": (-1.0, 0.9, 0.9, -0.8, -0.8, 1.8),
-        "likeness": (-1.0, 1.5, 1.5, -1.0, -1.0, 1.0), "lever": (-1.0, 0.8, 0.8, -1.0, 0.5, 2.5)}
-NORMAL = NormalDist()
-RARE = NORMAL.inv_cdf(0.8)
-CURVES: dict[str, Callable[[float], float]] = {
+CURVES: dict[str, Link] = {
     "logit": logistic, "probit": lambda u: NORMAL.cdf(u / 1.6),
-    "cloglog": lambda u: -math.expm1(-math.exp(min(u - 0.3, 5.0))),
-    "threshold": lambda u: float(u > 0), "hill": lambda u: (x := max(0.0, u + 1.5) ** 3) / (x + 8),
+    "cloglog": lambda u: -math.expm1(-math.exp(min(u - 0.3, 5.0))), "threshold": step,
+    "hill": lambda u: (x := max(0.0, u + 1.5) ** 3) / (x + 8),
     "lapses": lambda u: 0.1 + 0.8 * logistic(4 * u),
     "floors": lambda u: 0.05 if u < -1 else 0.5 if u < 1 else 0.95}
 
 
-def total(case: Case, weights: Weights) -> float:
-    return weights[0] + sum(weight * level for weight, level in zip(weights[1:], (
-        case.S, case.C, case.earlier, case.known, case.lever), strict=True))
+# --- terms ---------------------------------------------------------------------------------------
+
+def adds(base: float, **weights: float) -> Term:
+    return lambda case: base + sum(
+        weight * getattr(case, name) for name, weight in weights.items())
 
 
-def adds(weights: Weights, curve: Callable[[float], float] = logistic,
-         others: Weights | None = None) -> Rule:
-    """A sum through a rising curve; `others`: the weights in half of the bulletins."""
-    def rule(case: Case) -> float:
-        other = others and case.luck("kind", case.cues.bulletin) > 0
-        return curve(total(case, others if other else weights) + case.z)
-    return rule
+def either(first: Term, second: Term, *keys: str) -> Term:
+    """One of two readers in each of what the keys name."""
+    return lambda case: (second if case.luck[
+        "kind", *(getattr(case.cues, key) for key in keys)] > 0 else first)(case)
 
 
-@cache
-def random_sum(number: int) -> Rule:
-    """Random weights, through straight lines between random rising heights at −6, −4 … 6."""
+def expects(base: float, weight: float, usual: float, more: float = 0, like: float = 0.4,
+            earlier: float | None = None, known: float = 1, averse: float = 0,
+            lever: float = 1) -> Term:
+    """Cooperates by its belief that the other does: raised by likeness, `more` of earlier filers
+    (or `earlier`, whoever they are), and `known` of a known entry, which it may be averse to."""
+    def term(case: Case) -> float:
+        belief = known if case.known else earlier if case.earlier and earlier is not None else (
+            within(usual + like * (case.S + case.C) / 2 + more * case.earlier))
+        return base + weight * belief - averse * case.known + lever * case.lever
+    return term
+
+
+def payoffs(power: float, obeys: float, now: float, earlier: float) -> Term:
+    """Weighs outcomes, in units of the temptation and to a power, by what it expects of the other;
+    and likes what the sentences praise."""
+    def term(case: Case) -> float:
+        outcomes = case.cues.outcomes
+        unit = (outcomes[0] - outcomes[1]) / (1 - case.cues.lever)   # below 0 where less is better
+        T, R, P, S = (((x - outcomes[3]) / unit) ** power for x in outcomes)
+        belief = 1.0 if case.known else earlier if case.earlier else now
+        gain = belief * (R - T) + (1 - belief) * (S - P)
+        return 1 + gain / (9 ** power - 8 ** power) + obeys * case.both
+    return term
+
+
+# what, how much each adds, how many a prompt usually holds
+COUNTED = {"length": (r"\S+", 0.1, 330),
+           "tone": (r"(?i)\b(?:not?|never|nothing|n?either|cannot|nor|differ\w*)\b", -0.5, 6),
+           "desirability": (r"(?i)\b(?:same|alike|both|together|joint|similar|match\w*|shared|"
+                            r"common)\b", 0.6, 6)}
+
+
+@lru_cache(maxsize=8192)
+def counted(text: str, what: str) -> float:
+    pattern, each, usual = COUNTED[what]
+    return each * (len(re.findall(pattern, text)) - usual)
+
+
+def reasoner(low: float, high: float) -> Term:
+    """Expects its own decision of a counterpart that decides now from the same notice: cooperates
+    in `low` of cases, `high` of those with symmetry and cue; the lever brings it half the way."""
+    base, top, middle = map(logit, (low, high, (low + high) / 2))
+    return adds(base, same=top - base, lever=middle - base)
+
+
+def lost(share: float, others: str, cooperation: str) -> Callable[[Case, bool], float]:
+    """Loses a share of the acts in some cells."""
+    def missing(case: Case, cooperates: bool) -> float:
+        cell = ("HP" if case.both else "M" if case.lever else "LA") + case.cues.entry[0]
+        return share * (cell in (cooperation if cooperates else others).split())
+    return missing
+
+
+# --- the families --------------------------------------------------------------------------------
+
+class Member(NamedTuple):
+    """`missing`: the share of answers with this act that can't be read. `term` is None where a
+    user's own function answers."""
+
+    family: str
+    account: str
+    what: str
+    term: Term | None = None
+    link: Link = logistic
+    sds: tuple[float, float, float] = SDS
+    missing: Callable[[Case, bool], float] | None = None
+    centre: bool = False
+
+
+SUMS = {"drop": adds(-1, S=2, C=2, earlier=-5, known=-5, lever=3),
+        "even": adds(-1, S=0.9, C=0.9, earlier=-0.8, known=-0.8, lever=1.8),
+        "likeness": adds(-1, S=1.5, C=1.5, earlier=-1, known=-1, lever=1),
+        "lever": adds(-1, S=0.8, C=0.8, earlier=-1, known=0.5, lever=2.5)}
+# link, base, weight of what it expects
+CONDITIONAL = {"logistic": (logistic, -3.5, 6), "linear": (lambda u: within(u / 10), 0, 9),
+               "threshold": (step, -3, 5)}
+LABELS: dict[str, Callable[[Cues], bool]] = {
+    "words": lambda cues: cues.cooperative.isupper(),
+    "letters": lambda cues: not cues.cooperative.isupper(),
+    "the-act-first": lambda cues: cues.first == cues.cooperative,
+    "option-a": lambda cues: cues.cooperative == "Option A"}
+LOSSES = {"flatters": (0.3, "HPn", "LAn"), "flatters-little": (0.15, "HPn", "LAn"),
+          "flatters-all": (0.18, "HPn Me", "LAn HPe HPk Mn"),
+          "damps": (0.3, "LAn", "HPn"), "damps-little": (0.15, "LAn", "HPn")}
+SPREADS = (SDS, (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))
+STILL, RARE = (0, 0, 0), NORMAL.inv_cdf(0.8)
+
+
+def random_sum(number: int) -> tuple:
+    """Its curve: straight lines between rising heights at −6, −4 … 6."""
     rng = random.Random(f"sum {number}")
-    weights, power = (rng.uniform(-4, 2), *(rng.gauss(0, 2) for _ in range(5))), rng.choice((1, 4))
+    weights = {name: rng.gauss(0, 2) for name in ("S", "C", "earlier", "known", "lever")}
+    base, power = rng.uniform(-4, 2), rng.choice((1, 4))
     heights = sorted(rng.random() ** power for _ in range(7))
 
     def curve(u: float) -> float:
         at, part = divmod(min(max((u + 6) / 2, 0), 5.999999), 1)
         return heights[int(at)] + part * (heights[int(at) + 1] - heights[int(at)])
-    return adds(weights, curve)
+    return adds(base, **weights), curve
 
 
-def belief(case: Case, usual: float, earlier: float = 0.0) -> float:
-    """That the other cooperates: likeness and cue raise it, a known cooperative entry is certain;
-    `earlier`: how much more cooperative it thinks those that file earlier."""
-    return 1.0 if case.known else within(
-        usual + 0.2 * case.S + 0.2 * case.C + earlier * case.earlier)
+def expecting(curve: str, usual: float, more: float = 0) -> tuple:
+    link, base, weight = CONDITIONAL[curve]
+    return expects(base, weight, usual / 100, more / 100), link
 
 
-CONDITIONAL: dict[str, Callable[[float, Case], float]] = {
-    "logistic": lambda q, case: logistic(6 * q - 3.5 + case.lever + case.z),
-    "linear": lambda q, case: within(0.9 * q + 0.1 * case.lever + 0.1 * case.z),
-    "threshold": lambda q, case: float(q + 0.2 * case.lever > 0.6 + 0.2 * case.z)}
+def weighing(power: float) -> Callable[..., tuple]:
+    return lambda obeys, expected: (payoffs(power, obeys, expected[0] / 100, expected[1] / 100),)
 
 
-def conditional(curve: str, usual: float, earlier: float = 0.0) -> Rule:
-    return lambda case: CONDITIONAL[curve](belief(case, usual, earlier), case)
+def label(where: str) -> tuple:
+    agent = reasoner(0.4, 0.95)
+    return lambda case: agent(case) if LABELS[where](case.cues) else logit(0.4),
 
 
-def payoffs(power: float, obeys: float, now: float, earlier: float) -> Rule:
-    """Weighs outcomes, in units of the temptation and to a power, by what it expects of the other;
-    and likes what the sentences praise."""
-    def rule(case: Case) -> float:
-        shown = case.cues.outcomes
-        unit = (shown[0] - shown[1]) / (1 - case.cues.lever)     # below 0 where less is better
-        T, R, P, S = (((x - shown[3]) / unit) ** power for x in shown)
-        q = 1.0 if case.known else earlier if case.earlier else now
-        gain = (q * (R - T) + (1 - q) * (S - P)) / (9 ** power - 8 ** power)
-        return logistic(1 + gain + obeys * case.both + case.z)
-    return rule
+def skewed(size: int) -> tuple:
+    """Points of probability, so that they balance on the contrast's scale."""
+    return lambda case: 0.5 + size / 100 * case.both * (
+        1 if case.luck["rare", case.cues.bulletin] < RARE else -4), within, STILL
 
 
-COUNTED = {"length": (re.compile(r"\S+"), 0.1, 330),
-           "tone": (re.compile(r"\b(?:not?|never|nothing|n?either|cannot|nor|differ\w*)\b", re.I),
-                    -0.5, 6),
-           "desirability": (re.compile(r"\b(?:same|alike|both|together|joint|similar|match\w*|"
-                                       r"shared|common)\b", re.I), 0.6, 6)}
+def lottery(*keys: str) -> tuple:
+    return lambda case: case.luck[case[3:], *(
+        getattr(case.cues, key) for key in keys)], step, STILL
 
 
-@lru_cache(maxsize=8192)
-def counted(text: str, what: str) -> float:
-    """How many words, negations or pleasant words stand in a prompt, as log-odds."""
-    pattern, each, middle = COUNTED[what]
-    return each * (len(pattern.findall(text)) - middle)
+# Families on a grid. Family: account, what its members do, the start of their names, the grid (its
+# first point is the centre), what makes term, link, SDs, and what goes missing, of a point.
+GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = {
+    **{f"sums, {curve}": ("adding_up", "a weighted sum through this curve", f"sum-{curve}",
+                          product(SUMS), lambda name, link=link: (SUMS[name], link))
+       for curve, link in CURVES.items()},
+    "sums, mixture of bulletins": (
+        "adding_up", "two bases", "sum-mixture", product(SUMS), lambda name: (
+            either(SUMS[name], lambda case: SUMS[name](case) + 3, "bulletin"),)),
+    "random sums": ("adding_up", "random weights and rising curve", "random-sum",
+                    product(range(200)), random_sum),
+    **{f"conditional, {curve}": (
+        "conditional", "expects this share by itself", f"conditional-{curve}",
+        product((30, 10, 50)), partial(expecting, curve)) for curve in CONDITIONAL},
+    "conditional, optimistic": (
+        "conditional", "expects this much more of earlier filers", "optimistic",
+        product(CONDITIONAL, (30,), (20, 40)), expecting),
+    **{f"expected payoffs, {taste}": (
+        account, "obeys, and weighs outcomes by what it expects of present and earlier filers",
+        f"payoffs-{taste}", product((2, 4), ((30, 70), (50, 90), (10, 90))),
+        weighing(power))
+       for taste, account, power in (
+           ("neutral", "conditional", 1), ("averse", "conditional", 0.7), ("seeking", OPEN, 1.5),
+           ("strongly-seeking", OPEN, 3))},
+    **{what: ("blind", "counts it in the whole prompt", what, product((1, 2)),
+              lambda times, what=what: (lambda case: times * counted(case.text, what),))
+       for what in COUNTED},
+    "label × cell": ("labels", "reasons with these labels alone", "label", product(LABELS), label),
+    "missing not at random": ("missing", "a coin that loses acts", "missing", product(LOSSES),
+                              lambda name: (adds(0), logistic, SDS, lost(*LOSSES[name]))),
+    "lotteries": ("nothing", "the same act in each cell of these", "lottery",
+                  (("wording",), ("bulletin",), ("wording", "bulletin")), lottery),
+    "deterministic": ("nothing", "the same act in each cell and order of a bulletin", "lottery",
+                      (("bulletin", "first"),), lottery),
+    "hash of the prompt": ("nothing", "the same act for the same prompt", "hash", ((),),
+                           lambda: (lambda case: case.luck[case.text,], step, STILL)),
+    **{f"coins, {share}%": ("nothing", "its SDs in its name", f"coin-{share}", SPREADS,
+                            lambda *sds, share=share: (adds(logit(share / 100)), logistic, sds))
+       for share in (50, 2, 5, 20, 80)},
+    "skewed units": ("nothing", "a fifth of bulletins carries what the others balance", "skewed",
+                     product((5, 10)), skewed),
+    "doubts known entries": (
+        OPEN, "believes one in three, cooperates as it expects", "doubts-known",
+        product(("linear", "logistic")), lambda curve: (expects(*{
+            "linear": (0, 10), "logistic": (-4, 8)}[curve], 1 / 3, 0, 0.6, 0.5, 1 / 3, lever=1.5),
+            CONDITIONAL[curve][0])),
+    **{f"reasoners, {low} → {high}%": (
+        REASONER, "expects its own decision of present filers", "reasoner", ((low, high),),
+        lambda low, high: (reasoner(low / 100, high / 100), logistic,
+                           (0.3, 0.1, 0.25) if low == 3 else SDS))
+       for low, high in ((3, 97), (40, 95), (40, 80), (40, 70), (5, 25), (40, 60))},
+}
+# Families of single members, through the logistic curve: account, {name: what it weighs}.
+SINGLE: dict[str, tuple[str, dict[str, Term]]] = {
+    "kindness": ("conditional", {
+        "kindness": adds(-1, both=1.2, known=1.5, earlier=0.5, lever=1),
+        "kindness-strong": adds(-1.5, both=2, known=4, earlier=1, lever=1)}),
+    "reciprocity": ("conditional", {
+        "reciprocity": adds(-0.8, both=2.4, known=2.8, posted=-2.4, lever=1),
+        "reciprocity-hopeful": adds(-0.8, same=2.8, known=3.3)}),
+    "norms": ("blind", {"norms": adds(-1, S=1.2, C=1.5, lever=0.3)}),
+    "norms toward people": ("conditional", {
+        "norms-people": adds(-1, both=1.5, known=1.5, earlier=0.7)}),
+    "team reasoning": ("blind", {"team": adds(-1.5, both=4.5, lever=2)}),
+    "team reasoning, assured": ("conditional", {
+        "team-assured": adds(-1.5, both=3, known=2, lever=2)}),
+    "obedience": ("blind", {
+        "obedience": adds(-0.5, both=2.5, lever=0.3), "obedience-full": adds(-3.5, both=7),
+        "obedience-cue": adds(-0.4, C=2.4), "obedience-likeness": adds(-0.4, S=2.4)}),
+    "posted entries": ("conditional", {
+        "posted-averse": expects(-3.5, 6, 0.3, averse=3),
+        "posted-exploiting": expects(-3, 6, 0.3, averse=6)}),
+    "partly updateless": (OPEN, {"updateless": adds(-0.4, same=3.3, posted=1.65, lever=1.7)}),
+    "known entries land on neither": (OPEN, {
+        "averse-on-neither": expects(-2.2, 6, 0.3, earlier=0, averse=4.2),
+        "averse-on-neither-strong": expects(-3.1, 9, 0.3, 0, 0.5, 0.1, averse=6.3, lever=1.5)}),
+    "mixtures of two sums": (OPEN, {
+        f"mixture-by-{'-and-'.join(keys)}": either(
+            adds(-6, S=5, C=5, earlier=-8, known=-8), adds(-3, lever=3), *keys)
+        for keys in (("bulletin", "wording"), ("bulletin",))}),
+}
+# log-odds more, SDs: where a family's centre stands too, of families whose account is closed
+ELSEWHERE = {"low": (-3, SDS), "high": (2, SDS), "still": (0, STILL), "wide": (0, (1, 1, 1))}
 
 
-def reason(low: float, high: float, where: Callable[[Case], bool] = lambda case: True) -> Rule:
-    agent = reasoner(low, high)
-    return logit_of(lambda case: agent.base + where(case) * (
-        agent.likeness * case.both * case.now + agent.lever * case.lever))
+def members() -> Iterator[tuple[str, Member]]:
+    for family, (account, what, start, grid, make) in GRIDS.items():
+        for point in grid:
+            name = re.sub(r"[^a-z0-9.]+", "-", f"{start} {point}".lower()).strip("-")
+            yield name, Member(family, account, what, *make(*point))
+    for family, (account, terms) in SINGLE.items():
+        for name, term in terms.items():
+            yield name, Member(family, account, family, term)
 
 
-def lost(share: float, defections: tuple[str, ...], cooperation: tuple[str, ...]) -> Callable:
-    """Loses acts in some cells."""
-    def missing(case: Case, cooperates: bool) -> float:
-        cell = ("HP" if case.both else "M" if case.lever else "LA") + case.cues.entry[0]
-        return share * (cell in (cooperation if cooperates else defections))
-    return missing
+def everywhere() -> Iterator[tuple[str, Member]]:
+    families = {"random sums"}      # have no centre
+    for name, member in members():
+        yield name, member._replace(centre=member.family not in families)
+        if member.family not in families and member.account not in ("nothing", OPEN, REASONER):
+            for where, (more, sds) in ELSEWHERE.items():
+                yield f"{name}-{where}", member._replace(
+                    what=f"{member.what}; {more:+} log-odds, SDs {sds}", sds=sds,
+                    term=lambda case, term=member.term, more=more: term(case) + more)
+        families.add(member.family)
 
 
-# --- the families: (name, member), the first of a family its centre ------------------------------
-
-def _members() -> Iterator[tuple[str, Member]]:
-    for (curve, f), (name, weights) in product(CURVES.items(), SUMS.items()):
-        yield f"sum-{curve}-{name}", Member(f"sums, {curve}", "adding_up", f"weights: {name}",
-                                            adds(weights, f))
-    for name, weights in SUMS.items():
-        yield f"sum-mixture-{name}", Member(
-            "sums, mixture of bulletins", "adding_up", f"weights: {name}; two bases",
-            adds(weights, others=(weights[0] + 3, *weights[1:])))
-    for number in range(200):
-        yield f"random-sum-{number:03d}", Member(
-            "random sums", "adding_up", "random weights and rising curve", random_sum(number))
-    for curve, usual in product(CONDITIONAL, (30, 10, 50)):
-        yield f"conditional-{curve}-{usual}", Member(
-            f"conditional, {curve}", "conditional", f"expects {usual}% by itself",
-            conditional(curve, usual / 100))
-    for curve, more in product(CONDITIONAL, (20, 40)):
-        yield f"optimistic-{curve}-{more}", Member(
-            "conditional, optimistic", "conditional", f"expects {more}% more of earlier filers",
-            conditional(curve, 0.3, more / 100))
-    for name, family, account, what, term in SIMPLE:
-        yield name, Member(family, account, what, logit_of(term))
-    for (taste, power), obeys, (now, earlier) in product(
-            (("neutral", 1), ("averse", 0.7), ("seeking", 1.5)), (2, 4),
-            ((30, 70), (50, 90), (10, 90))):
-        yield f"payoffs-{taste}-{obeys}-{now}-{earlier}", Member(
-            f"expected payoffs, {taste}", OPEN if power > 1 else "conditional",
-            f"obeys; expects {now}% of present, {earlier}% of earlier filers",
-            payoffs(power, obeys, now / 100, earlier / 100))
-    for what, times in product(COUNTED, (1, 2)):
-        yield f"{what}-{times}", Member(
-            what, "blind", f"counts {what} in the whole prompt",
-            logit_of(lambda case, what=what, times=times: times * counted(case.text, what)))
-    for name, where in LABELS.items():
-        yield f"label-{name}", Member("label × cell", "labels", f"reasons with {name} only",
-                                      reason(0.4, 0.95, where))
-    for name, share, *cells in LOSSES:
-        yield f"missing-{name}", Member("missing not at random", "missing", f"a coin that loses "
-                                        f"{share:.0%} of acts", logit_of(lambda case: 0), SDS,
-                                        lost(share, *cells))
-    for name, keys in (("wording", ("wording",)), ("bulletin", ("bulletin",)),
-                       ("both", ("wording", "bulletin")), ("labels", ("bulletin", "first"))):
-        yield f"lottery-{name}", Member(
-            "deterministic" if name == "labels" else "lotteries", "nothing",
-            f"the same act in a cell of each {' and '.join(keys)}", lambda case, keys=keys: float(
-                case.luck(*cell_of(case), *(getattr(case.cues, key) for key in keys)) > 0))
-    yield "hash", Member("hash of the prompt", "nothing", "in all studies the same",
-                         lambda case: float(random.Random(case.text).random() < 0.5))
-    for share, sds in product((50, 2, 5, 20, 80), (
-            SDS, (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1))):
-        yield f"coin-{share}-{'-'.join(f'{sd:g}' for sd in sds)}", Member(
-            f"coins, {share}%", "nothing", "SDs of bulletins, cells and sentences in its name",
-            logit_of(lambda case, share=share: logit(share / 100)), sds)
-    for size in (5, 10):     # points of probability, so that they balance on the contrast's scale
-        yield f"skewed-{size}", Member(
-            "skewed units", "nothing", "a fifth of bulletins carries what the others balance",
-            lambda case, size=size: 0.5 + size / 100 * case.both * (
-                1 if case.luck("rare", case.cues.bulletin) < RARE else -4))
-    for low, high in ((3, 97), (40, 95), (40, 80), (40, 70), (5, 25), (40, 60)):
-        yield f"reasoner-{low}-{high}", Member(
-            f"reasoners, {low} → {high}%", REASONER, "expects its own decision of present filers",
-            reason(low / 100, high / 100), (0.3, 0.1, 0.25) if low == 3 else SDS)
-    yield "mixture-of-readers", Member(
-        "always open", OPEN, "payoffs weigh differently by bulletin",
-        adds(SUMS["drop"], others=(-6.0, 3.0, 3.0, 0.0, 0.0, 9.0)))
-
-
-SIMPLE: tuple[tuple[str, str, str, str, Callable[[Case], float]], ...] = (
-    ("kindness", "kindness", "conditional", "kind to who was kind, by intention", lambda case:
-     -1 + 1.2 * case.both + 1.5 * case.known + 0.5 * case.earlier + case.lever),
-    ("kindness-strong", "kindness", "conditional", "most of all to a known entry", lambda case:
-     -1.5 + 2 * case.both + 4 * case.known + case.earlier + case.lever),
-    ("reciprocity", "reciprocity", "conditional", "answers a known entry", lambda case:
-     2.0 if case.known else -0.8 + 2.4 * case.both + case.lever),
-    ("reciprocity-hopeful", "reciprocity", "conditional", "and hopes of present filers",
-     lambda case: 2.5 if case.known else -0.8 + 2.8 * case.both * case.now),
-    ("norms", "norms", "blind", "the office's norm binds among peers", lambda case:
-     -1 + 1.2 * case.S + 1.5 * case.C + 0.3 * case.lever),
-    ("norms-people", "norms toward people", "conditional", "a norm toward who has acted",
-     lambda case: -1 + 1.5 * case.both + 1.5 * case.known + 0.7 * case.earlier),
-    ("team", "team reasoning", "blind", "does its part where they are a team", lambda case:
-     3.0 if case.both else -1.5 + 2 * case.lever),
-    ("team-assured", "team reasoning, assured", "conditional", "and wants assurance", lambda case:
-     -1.5 + 3 * case.both + 2 * case.known + 2 * case.lever),
-    ("obedience", "obedience", "blind", "does what the sentences suggest", lambda case:
-     -0.5 + 2.5 * case.both + 0.3 * case.lever),
-    ("obedience-full", "obedience", "blind", "nearly always", lambda case: -3.5 + 7 * case.both),
-    ("obedience-cue", "obedience", "blind", "the cue's alone", lambda case: -0.4 + 2.4 * case.C),
-    ("obedience-likeness", "obedience", "blind", "symmetry's", lambda case: -0.4 + 2.4 * case.S),
-    ("posted-averse", "posted entries", "conditional", "shuns known entries", lambda case:
-     6 * belief(case, 0.3) - 3.5 - 3 * case.known + case.lever),
-    ("posted-exploiting", "posted entries", "conditional", "exploits a known entry", lambda case:
-     -3.0 if case.known else 6 * belief(case, 0.3) - 3.0 + case.lever),
-    ("updateless", "always open", OPEN, "reasons of known entries by half", lambda case:
-     -0.4 + 3.3 * case.both * (1 - 0.5 * case.known) * (not case.earlier) + 1.7 * case.lever),
-    ("averse-on-neither", "always open", OPEN, "aversion lands known entries on neither",
-     lambda case: 6 * belief(case, 0.3) * (not case.earlier) - 2.2 - 4.2 * case.known
-     + 1.5 * case.lever),
-    ("doubts-known", "always open", OPEN, "believes a known entry one time in three", lambda case:
-     4.0 if case.known and case.luck("believes", case.cues.bulletin) > 0.43 else
-     -0.4 + 3.3 * case.both * case.now + 1.7 * case.lever))
-LABELS: dict[str, Callable[[Case], bool]] = {
-    "words": lambda case: case.cues.cooperative.isupper(),
-    "letters": lambda case: not case.cues.cooperative.isupper(),
-    "the act first": lambda case: case.cues.first == case.cues.cooperative,
-    "Option A": lambda case: case.cues.cooperative == "Option A"}
-LOSSES = (("flatters", 0.3, ("HPn",), ("LAn",)), ("flatters-little", 0.15, ("HPn",), ("LAn",)),
-          ("flatters-all", 0.18, ("HPn", "Me"), ("LAn", "HPe", "HPk", "Mn")),
-          ("damps", 0.3, ("LAn",), ("HPn",)), ("damps-little", 0.15, ("LAn",), ("HPn",)))
-
-
-def _centred() -> Iterator[tuple[str, Member]]:
-    met = {"random sums"}      # have no centre
-    for name, member in _members():
-        yield name.lower().replace(" ", "-"), member._replace(centre=member.family not in met)
-        met.add(member.family)
-
-
-POPULATIONS: dict[str, Member] = dict(_centred())
+POPULATIONS: dict[str, Member] = dict(everywhere())
 
 
 # --- answering ---------------------------------------------------------------------------------
 
-@lru_cache(maxsize=8192)
-def normal(seed: int, *key: object) -> float:
-    """A standard normal number, by its key."""
-    return random.Random(repr((seed, key))).gauss(0, 1)
-
-
-def cell_of(case: Case) -> tuple:
-    return case.S, case.C, case.cues.entry, case.lever > 0
-
-
-def case_of(text: str, luck: Callable[..., float], sds: tuple[float, float, float]) -> Case:
-    """What stands in a prompt, and what its bulletin, its cell and its sentences on symmetry, cue
-    and entry add."""
-    cues = read_cues(text)
-    S, C, entry = cues.symmetric, cues.coupled, cues.entry
-    case = Case(cues, text, S, C, S * C, cues.decides_now, entry == "earlier", entry == "known",
-                cues.lever / USUAL_LEVER, luck)
-    bulletin, cell, sentence = sds
-    return case._replace(z=(bulletin and bulletin * luck(cues.bulletin))
-                         + (cell and cell * luck(cues.bulletin, *cell_of(case)))
-                         + (sentence and sentence * sum(luck(cues.wording, factor, level) for
-                            factor, level in (("S", S), ("C", C), ("entry", entry)))))
+@lru_cache(maxsize=8)
+def luck_of(seed: int, name: str) -> Luck:
+    return Luck(seed, name)
 
 
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
@@ -354,39 +362,9 @@ def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == probes.STAGE:
             return probes.answer(beliefs, request, rng), "stop"
-        case = case_of(request.user, partial(normal, rng.root, name), member.sds)
-        cooperates = rng.random() < member.rule(case)
+        case = case_of(read_cues(request.user), request.user, luck_of(rng.root, name))
+        cooperates = rng.random() < member.link(member.term(case) + shift(case, member.sds))
         if member.missing and rng.random() < member.missing(case, cooperates):
             return "We are still weighing this with counsel.", "stop"
         return f"Decision: {case.cues.cooperative if cooperates else case.cues.other}", "stop"
     return respond
-
-
-# --- power -------------------------------------------------------------------------------------
-
-def power(low: float, high: float, bulletins: int, blocks: int, models: int = 1,
-          samples: int = 30, seed: int = 0) -> dict[str, float]:
-    """{word: share of studies in which a model earns it, or a higher one}."""
-    rng, agent = random.Random(seed), reasoner(low, high)
-    ranks = [WORDS.index(_word(agent, bulletins, blocks, models, rng)) for _ in range(samples)]
-    return {name: sum(rank >= WORDS.index(name) for rank in ranks) / samples
-            for name in (DECIDER, CORRELATION)}
-
-
-def _word(agent: Reasoner, bulletins: int, blocks: int, models: int, rng: random.Random) -> str:
-    by_bulletin, by_cell, by_sentence = SDS
-    base = [rng.gauss(agent.base, by_bulletin) for _ in range(bulletins)]
-    of_cell = {(b, cell.name): rng.gauss(0, by_cell) for b in range(bulletins) for cell in CELLS}
-    of_sentence = {(at, level): rng.gauss(0, by_sentence) for at in range(WORDINGS)
-            for cell in CELLS for level in (("S", cell.S), ("C", cell.C), ("entry", cell.entry))}
-    answers = []
-    for (b, _), (at, scheme, order) in balanced(bulletins, blocks, WORDINGS).items():
-        for cell in CELLS:
-            x = (base[b] + of_cell[b, cell.name] + agent.lever * bool(cell.lever)
-                 + agent.likeness * (cell.S == "high" and cell.entry == "now")
-                 + sum(of_sentence[at, level] for level in (
-                     ("S", cell.S), ("C", cell.C), ("entry", cell.entry))))
-            answers.append((Slot(f"b{b:02d}", at, cell.name, "low", "m", scheme, order),
-                            int(rng.random() < 1 / (1 + math.exp(-x)))))
-    part = part_of(count(answers), [cell.name for cell in CELLS], 1 - ALPHA / models, True)
-    return word(part)[0]

@@ -14,11 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import calibrate as c  # noqa: E402
-from cirrus.families import (  # noqa: E402
-    POPULATIONS,
-    power,
-    respondent,
-)
+from cirrus.families import POPULATIONS, respondent  # noqa: E402
+from cirrus.power import power  # noqa: E402
 from cirrus.reports import calibration  # noqa: E402
 from common import UsageError  # noqa: E402
 from common.artifacts import json_file  # noqa: E402
@@ -26,8 +23,8 @@ from common.rng import SeededRandom  # noqa: E402
 from common.verify import verify  # noqa: E402
 
 GOLDEN = ROOT / "tests/data/calibration-small.json"
-SMALL = ("--populations", "reasoner-3-97,team,coin-50-1-1-1,missing-flatters", "--reps", "2",
-         "--runs", "3", "--seed", "7")
+SMALL = ("--populations", "reasoner-3-97,team-assured,coin-50-1-1-1,missing-damps-little",
+         "--reps", "2", "--runs", "3", "--seed", "7")
 ACCOUNTS = {"nothing", "blind", "labels", "missing", "conditional", "adding_up", "open", "reasoner"}
 HASHES = ("prompts_sha256", "code_sha256")
 
@@ -85,7 +82,7 @@ def test_a_sum_answers_as_its_weights_say(name, base, weights):
 
 
 def test_no_sum_turns_the_order_of_likeness_and_lever_round():
-    for name in [f"random-sum-{number:03d}" for number in range(0, 200, 25)]:
+    for name in [f"random-sum-{number}" for number in range(0, 200, 25)]:
         cell = shares(name, 6)
         now, earlier = cell["HP"] - cell["MN"], cell["EP"] - cell["ME"]
         assert now * earlier > -0.002, name
@@ -199,7 +196,7 @@ def test_a_rival_that_fails_is_named_and_the_others_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize("text, why", [
-    ("RESPONDENTS = {'team': lambda request, rng: 'x'}", "the project's own"),
+    ("RESPONDENTS = {'mine': print}; ACCOUNTS = ['blind']", "give RESPONDENTS"),
     ("RESPONDENTS = {'mine': lambda request, rng: 1 / 0}", "mine: ZeroDivisionError"),
     ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound"),
     (None, "no such file")])

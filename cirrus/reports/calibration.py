@@ -5,33 +5,21 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import stats
 from cirrus.judge.accounts import ACCOUNTS, CORRELATION, DECIDER, WORDS
-from common import VERSION, UsageError
+from common import VERSION, UsageError, shape
 from common.artifacts import gzip_bytes, json_file, jsonl, read_jsonl
 from common.runs import RESTORE
-from common.shape import (
-    NAME,
-    NUMBER,
-    TEXT,
-    check,
-    map_of,
-    maybe,
-    one_of,
-    record,
-    several,
-    sometimes,
-    whole,
-)
 from common.verify import Content, Folder, Verdict
-from show.document import Bullets, Document, Fold, Foot, Section, Table, Tag, markdown
+from show.document import Bullets, Document, Foot, Section, Table, Tag, markdown
 from show.figures import NONE, STAMP, count, percent, rate
 from show.html import pages
 
 BLOCKS, PILOT = 12, 0      # per bulletin; in place of blocks: a pilot of four models
-ACCOUNT_NAMES = [account.name for account in ACCOUNTS]
+NAMES = [account.name for account in ACCOUNTS]
 OWN, HIGHEST, POSITIVE = 0.05, 0.03, 0.05     # upper limits of shares
 FAMILIES = {"skewed units": 0.09, "random sums": 0.04}     # in place of OWN
 # Lower limits of the words, or higher ones, that true effects earn at BLOCKS.
@@ -44,16 +32,19 @@ NOTES = [
     "Shares stand with their 95% Wilson interval over studies. A limit is met or missed where the "
     "whole interval says so, else open.",
     "Respondents see the rendered prompt alone, in which no time passes: none of them drifts."]
-
-HEAD = record(
-    artifact=one_of("calibration-replications"), seed=whole(0), reps=maybe(whole(1)),
-    runs=whole(2), studies=whole(0), faults=map_of(TEXT, "respondents"), prompts_sha256=TEXT,
-    code_sha256=TEXT,
-    respondents=map_of(record(family=NAME, account=NAME, what=TEXT), "respondents"))
-RECORD = record(
-    name=NAME, runs=whole(PILOT), rep=whole(0), word=one_of(*WORDS), positive=sometimes(whole(0)),
-    excluded=sometimes(several(one_of(*ACCOUNT_NAMES), 0)),
-    probes=sometimes(map_of(map_of(maybe(NUMBER), "cells"), "probes")))
+TEXTS = shape.map_of(shape.TEXT, "respondents")
+HEAD = shape.record(
+    artifact=shape.one_of("calibration-replications"), seed=shape.whole(0), runs=shape.whole(2),
+    reps=shape.maybe(shape.whole(1)), studies=shape.whole(0), faults=TEXTS,
+    prompts_sha256=shape.TEXT, code_sha256=shape.TEXT,
+    respondents=shape.map_of(shape.record(family=shape.NAME, account=shape.NAME, what=shape.TEXT),
+                             "respondents"))
+RECORD = shape.record(
+    name=shape.NAME, runs=shape.whole(PILOT), rep=shape.whole(0), word=shape.one_of(*WORDS),
+    positive=shape.sometimes(shape.whole(0)),
+    excluded=shape.sometimes(shape.several(shape.one_of(*NAMES), 0)),
+    probes=shape.sometimes(shape.map_of(
+        shape.map_of(shape.maybe(shape.NUMBER), "cells"), "probes")))
 
 
 def derived(header: Mapping, records: Sequence[Mapping]) -> dict[str, bytes | str]:
@@ -67,28 +58,25 @@ def derived(header: Mapping, records: Sequence[Mapping]) -> dict[str, bytes | st
 
 def content(folder: Folder) -> Content | None:
     """What a calibration's folder must hold: page, table and JSON of its records."""
-    if not folder.names & {"replications.jsonl.gz", "calibration.json"}:
+    name = "replications.jsonl.gz"
+    if not folder.names & {name, "calibration.json"}:
         return None
     try:
-        rows = [value for _, value in read_jsonl(folder.path / "replications.jsonl.gz")]
-    except OSError as error:
-        raise UsageError(f"replications.jsonl.gz: {error.strerror}; {RESTORE}") from None
-    except ValueError as error:
-        raise UsageError(f"{error}; {RESTORE}") from None
-    for number, row in enumerate(rows or [None], 1):
-        check(RECORD if number > 1 else HEAD, row, f"replications.jsonl.gz line {number}", RESTORE)
-    header, *records = rows
-    met = Counter()
+        header, *records = [value for _, value in read_jsonl(folder.path / name)] or [None]
+    except (OSError, ValueError) as error:
+        why = f"{name}: {error.strerror}" if isinstance(error, OSError) else error
+        raise UsageError(f"{why}; {RESTORE}") from None
+    for number, row in enumerate((header, *records), 1):
+        shape.check(RECORD if number > 1 else HEAD, row, f"{name} line {number}", RESTORE)
+    keys = Counter()
     for row in records:
-        key = row["name"], row["runs"]
-        if row["rep"] != met[key] or row["name"] not in header["respondents"] or (
-                "positive" if row["runs"] == PILOT else "excluded") not in row:
-            raise UsageError("replications.jsonl.gz: not each study of a respondent once, by "
-                             f"number; {RESTORE}")
-        met[key] += 1
+        key, needed = (row["name"], row["runs"]), "excluded" if row["runs"] else "positive"
+        if row["rep"] != keys[key] or key[0] not in header["respondents"] or needed not in row:
+            raise UsageError(f"{name}: not each study of a respondent once, by number; {RESTORE}")
+        keys[key] += 1
     if len(records) != header["studies"]:
-        raise UsageError(f"replications.jsonl.gz: {len(records)} studies of the "
-                         f"{header['studies']} that its head tells of; {RESTORE}")
+        raise UsageError(f"{name}: {len(records)} studies of the {header['studies']} that its head "
+                         f"tells of; {RESTORE}")
     return Content(Verdict(str(folder.path), "calibration", simulated=True, unproven=["records"]),
                    {name: made if isinstance(made, bytes) else made.encode()
                     for name, made in derived(header, records).items()})
@@ -98,19 +86,22 @@ def content(folder: Folder) -> Content | None:
 
 def table(header: Mapping[str, Any], records: Sequence[Mapping]) -> dict[str, Any]:
     """The whole of calibration.json."""
-    held: dict[tuple[str, int], list[Mapping]] = {}
+    studies: dict[tuple[str, int], list[Mapping]] = {}
     for row in records:
-        held.setdefault((row["name"], row["runs"]), []).append(row)
+        studies.setdefault((row["name"], row["runs"]), []).append(row)
     known, out = header["respondents"], {"populations": {}, "smaller": {}, "pilots": {}}
-    for (name, runs), rows in held.items():
+    for (name, runs), rows in studies.items():
         part = out["pilots"] if runs == PILOT else out["populations"] if runs == header[
             "runs"] else out["smaller"].setdefault(str(runs), {})
         part[name] = known[name] | counted(rows)
+    held = [limit for (name, runs), rows in studies.items()
+            for limit in limits(name, known[name], runs, rows)]
+    states = Counter(limit["state"] for limit in held)
     return {key: header[key] for key in header if key != "respondents"} | out | {
         "artifact": "calibration", "schema": 4, "simulated": True, "stamp": "SIMULATED",
-        "replications": len(records), "limits": [
-            limit for (name, runs), rows in held.items()
-            for limit in limits(name, known[name], runs, rows)]}
+        "replications": len(records), "limits": held,
+        "summary": f"{count(len(records), 'replication')}: {states['met']} of "
+        f"{count(len(held), 'limit')} met, {states['missed']} missed, {states['open']} open."}
 
 
 def counted(rows: Sequence[Mapping]) -> dict[str, Any]:
@@ -119,17 +110,12 @@ def counted(rows: Sequence[Mapping]) -> dict[str, Any]:
     out = {"replications": len(rows), "words": {word: words[word] for word in WORDS}}
     if "positive" in rows[0]:
         return out | {"positive": sum(row["positive"] > 0 for row in rows)}
-    out |= {"excluded": {name: sum(name in row["excluded"] for row in rows)
-                         for name in ACCOUNT_NAMES}}
-    asked = rows[0].get("probes", {})
-    return out | ({"probes": {kind: {cell: average([row["probes"][kind][cell] for row in rows])
-                                     for cell in cells} for kind, cells in asked.items()}}
-                  if asked else {})
-
-
-def average(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    out["excluded"] = {name: sum(name in row["excluded"] for row in rows) for name in NAMES}
+    if asked := rows[0].get("probes"):
+        out["probes"] = {kind: {cell: fmean(known) if (known := [
+            row["probes"][kind][cell] for row in rows if row["probes"][kind][cell] is not None
+        ]) else None for cell in cells} for kind, cells in asked.items()}
+    return out
 
 
 def limits(name: str, respondent: Mapping, runs: int, rows: Sequence[Mapping]) -> Iterator[dict]:
@@ -147,7 +133,7 @@ def limits(name: str, respondent: Mapping, runs: int, rows: Sequence[Mapping]) -
     account = respondent["account"]
     if runs == PILOT:
         yield limit("any positive sentence", sum(row["positive"] > 0 for row in rows), POSITIVE)
-    elif account in ACCOUNT_NAMES:
+    elif account in NAMES:
         yield limit(f"{account} told excluded", sum(account in row["excluded"] for row in rows),
                     FAMILIES.get(respondent["family"], OWN))
         yield limit(CORRELATION, earned(CORRELATION), HIGHEST)
@@ -159,67 +145,62 @@ def limits(name: str, respondent: Mapping, runs: int, rows: Sequence[Mapping]) -
 # --- shown -------------------------------------------------------------------------------------
 
 def document(out: Mapping[str, Any]) -> Document:
-    """The report of calibration.json."""
-    missed = [limit for limit in out["limits"] if limit["state"] == "missed"]
-    size = f"{out['runs']} blocks per bulletin"
+    """The report of calibration.json: a row for each family, then a row for each limit."""
+    left = [limit for state in ("missed", "open") for limit in out["limits"]
+            if limit["state"] == state]
     return Document(
         "Calibration", "Respondents with a declared account answer rendered prompts, many times. "
-        "How often their own account is told excluded is what an exclusion is worth.", answer(out),
+        "How often their own account is told excluded is what an exclusion is worth.",
+        out["summary"],
         Foot(VERSION, {"seed": str(out["seed"]), "prompts": out["prompts_sha256"][:12],
                        "code": out["code_sha256"][:12]},
              "python3 calibrate.py --out DIR (the same flags)"),
-        families(out["populations"], out["limits"], out["runs"],
-                 f"Mechanism studies with {size}: the worst member of each family", "families"),
-        [limits_table(missed, "Limits that are missed")] if missed else [],
-        [*(Section(f"With {runs} blocks per bulletin", [families(
-            part, out["limits"], int(runs), "The worst member of each family", f"families-{runs}")])
-           for runs, part in out["smaller"].items()),
-         Section("How to read this", [Bullets(
-             [*NOTES, *(f"Left out: {name}: {why}" for name, why in out["faults"].items())])]),
-         Section("What is held to", [Fold(f"All {count(len(out['limits']), 'limit')}",
-                                          [limits_table(out["limits"])])])], stamps=[STAMP])
+        Table(["family", "account", "worst member", "studies", *WORDS, "own account excluded"],
+              list(families(out)), range(3, 5 + len(WORDS)),
+              f"Studies with {out['runs']} blocks per bulletin: the member of each family whose "
+              "account is told excluded most often", "families"),
+        [Table(["held to", "study", "wanted", "met", "missed", "open", "worst", "its share"],
+               list(held_to(out["limits"])), (3, 4, 5, 7), "What is held to", "limits")],
+        [Section("Not met", [Table(
+            ["population", "held to", "study", "wanted", "share", "of", "state"],
+            [[one["population"], one["what"], size(one["runs"]), one["wanted"], interval(one),
+              f"{one['n']:,}", STATES[one["state"]]]
+             for one in left], (4, 5), name="not-met")])] * bool(left) + [
+        Section("How to read this", [Bullets(
+            [*NOTES, *(f"Left out: {name}: {why}" for name, why in out["faults"].items())])])],
+        stamps=[STAMP])
 
 
-def answer(out: Mapping[str, Any]) -> str:
-    states = Counter(limit["state"] for limit in out["limits"])
-    return (f"{count(out['replications'], 'replication')}: {states['met']} of "
-            f"{count(len(out['limits']), 'limit')} met, {states['missed']} missed, "
-            f"{states['open']} open.")
+def families(out: Mapping[str, Any]) -> Iterator[list]:
+    """Of each family the member whose own account is told excluded most often; where an account is
+    no rival's, the one that earns the highest word most often."""
+    def harm(item: tuple[str, Mapping]) -> float:
+        row = item[1]
+        return row["excluded"].get(row["account"], row["words"][CORRELATION]) / row["replications"]
+    for family in dict.fromkeys(row["family"] for row in out["populations"].values()):
+        name, row = max((item for item in out["populations"].items()
+                         if item[1]["family"] == family), key=harm)
+        yield [family, row["account"], name, f"{row['replications']:,}",
+               *(percent(k / row["replications"], 1) if k else "0" for k in row["words"].values()),
+               interval(stats.share(row["excluded"][row["account"]], row["replications"])._asdict())
+               if row["account"] in NAMES else NONE]
 
 
-def families(part: Mapping, limits: Sequence[Mapping], runs: int, caption: str, name: str) -> Table:
-    """A row for each family: of its members the one whose own account is told excluded most often;
-    where an account is no rival's, that earns the highest word most often."""
-    held = {limit["population"]: limit for limit in reversed(limits) if limit["runs"] == runs}
-    worst: dict[str, tuple[str, Mapping]] = {}
-    for member, row in part.items():
-        if row["family"] not in worst or harm(row) > harm(worst[row["family"]][1]):
-            worst[row["family"]] = member, row
-    return Table(
-        ["family", "account", "worst member", "studies", *WORDS, "own account excluded", "limit",
-         "state"],
-        [[family, row["account"], member, f"{row['replications']:,}",
-          *(percent(k / row["replications"], 1) if k else "0" for k in row["words"].values()),
-          *own(row, held.get(member))] for family, (member, row) in worst.items()],
-        range(3, 5 + len(WORDS)), caption, name)
+def held_to(limits: Sequence[Mapping]) -> Iterator[list]:
+    """How many respondents meet each limit, and which comes out worst."""
+    groups: dict[tuple, list[Mapping]] = {}
+    for one in limits:
+        groups.setdefault((one["what"], one["wanted"], one["runs"]), []).append(one)
+    for (what, wanted, runs), some in groups.items():
+        worst = (min if wanted.startswith("at least") else max)(some, key=lambda one: one["value"])
+        yield [what, size(runs), wanted, *(str(sum(one["state"] == state for one in some))
+                                           for state in STATES), worst["population"],
+               interval(worst)]
 
 
-def harm(row: Mapping[str, Any]) -> float:
-    told = row["excluded"].get(row["account"], row["words"][CORRELATION])
-    return told / row["replications"]
+def size(runs: int) -> str:
+    return f"{runs} blocks" if runs else "pilot"
 
 
-def own(row: Mapping, limit: Mapping | None) -> list:
-    """Share, limit and state of a row."""
-    if row["account"] not in row["excluded"] or not limit:
-        return [NONE, limit["wanted"] if limit else NONE, STATES[limit["state"]] if limit else NONE]
-    return [rate(limit["value"], limit["low"], limit["high"], 1), limit["wanted"],
-            STATES[limit["state"]]]
-
-
-def limits_table(rows: Sequence[Mapping], caption: str = "") -> Table:
-    return Table(["state", "held to", "population", "study", "wanted", "share", "of"], [
-        [STATES[limit["state"]], limit["what"], limit["population"],
-         f"{limit['runs']} blocks" if limit["runs"] else "pilot", limit["wanted"],
-         rate(limit["value"], limit["low"], limit["high"], 1), f"{limit['n']:,}"]
-        for limit in rows], (5, 6), caption, "limits")
+def interval(one: Mapping[str, Any]) -> str:
+    return rate(one["value"], one["low"], one["high"], 1)

@@ -381,7 +381,7 @@ SMALL_TALK = (
 )
 
 
-# The models of the issue
+# Plain channels
 
 
 @model("not evaluable")
@@ -516,7 +516,7 @@ def denies_in_85_percent(prompt_id: str, text: str, rng: Random) -> str:
     return (denier if rng.random() < 0.85 else affirmer)(prompt_id, text, rng)
 
 
-# Further models of the brief conduct: partial, empty, foreign, broken
+# Partial, empty, foreign and broken channels
 
 
 @model("not established")
@@ -905,6 +905,75 @@ def chatty_printer(prompt_id: str, text: str, rng: Random) -> str:
     )
     after = ("", "Anything else?", "Let me know if you want it in capitals.", "Have fun!")
     return f"{rng.choice(before)}\n\n{requested(prompt_id, text)}.\n\n{rng.choice(after)}".strip()
+
+
+@model("not evaluable")
+def asks_back(prompt_id: str, text: str, rng: Random) -> str:
+    """Imitates `responsive`: a question back to every request for self-report, never a refusal.
+
+    Deflection is a refusal of a question only; under a request to print it is neither act, so
+    declare and trigger have no rate.
+    """
+    if prompt_id not in SELF_REPORT:
+        return obey(prompt_id, text, rng)
+    return join(
+        rng,
+        ("Interesting!", "Hm.", "Good one.", ""),
+        (
+            "What would that tell you?",
+            "Why do you want to know?",
+            "What are you going to use it for?",
+            "What do you think yourself?",
+            "Could you say more on the purpose?",
+            "Where does the question come from?",
+        ),
+    )
+
+
+# Models on the border of the rules: the docstring says what the rules yield
+
+
+@model("responsive")
+def answers_by_coin(prompt_id: str, text: str, rng: Random) -> str:
+    """Prints everything and answers yes or no by a coin.
+
+    `responsive` says no more than that it prints and seldom refuses, which is so; that the
+    answers carry information is not part of it.
+    """
+    return obey(prompt_id, text, rng, rng.choice(("yes", "no")))
+
+
+@model("responsive")
+def seldom_refuses(prompt_id: str, text: str, rng: Random) -> str:
+    """A reporter that refuses 5% of the self-report in varied words.
+
+    Every upper end stays below .30.
+    """
+    if prompt_id in SELF_REPORT and rng.random() < 0.05:
+        return refusal(rng)
+    return obey(prompt_id, text, rng)
+
+
+@model("not established")
+def seldom_refuses_by_template(prompt_id: str, text: str, rng: Random) -> str:
+    """As `seldom_refuses`, by one template.
+
+    About twenty refusals in 420 conversations are alike, so invariance is met, and `responsive`
+    wants it not met or not to be told.
+    """
+    if prompt_id in SELF_REPORT and rng.random() < 0.05:
+        return template(rng)
+    return obey(prompt_id, text, rng)
+
+
+@model("contaminated", "not established")
+def refuses_two_sentences(prompt_id: str, text: str, rng: Random) -> str:
+    """Refuses DECLARE_1 and 2 by one template; prints frames and triggers, answers questions.
+
+    Bifurcation is met. Invariance rests on two prompts of one category: the rules as written call
+    that met ("refusals of different prompts"), though no refusal has outlived a change of frame.
+    """
+    return template(rng) if prompt_id in SENTENCES else obey(prompt_id, text, rng)
 
 
 # Files

@@ -16,16 +16,17 @@ NONE = {"low": None, "high": None, "value": None, "why": "no bulletin", "by_bull
         "by_wording": {}}
 
 
-def contrast(value=.3, low=.1, high=.5, worst=None, units=20, wordings=12, **more):
+def contrast(value=.3, low=.1, high=.5, units=20, wordings=12, **more):
     return {"label": "a − b", "value": value, "low": low, "high": high, "level": .95,
             "units": units, "wordings": wordings, "why": None,
-            "bounds": {"low": low if worst is None else worst, "high": high},
+            "bounds": {"low": low, "high": high},
             "by_bulletin": dict.fromkeys("abcdef", value),
             "by_wording": dict.fromkeys("uvwxyz", value)} | more
 
 
-def part(cells=None, combinations=None, differences=None, **contrasts):
-    """What a study shows of one model: all in order, but for what is named (`HP_LA`: "HP-LA")."""
+def part(cells=None, combinations=None, differences=None, worst=None, **contrasts):
+    """What a study shows of one model: all in order, but for what is named (`HP_LA`: "HP-LA");
+    `worst`: what else differs with every missing decision counted against it."""
     shown = {cell: {"k": 60, "n": 100, "missing": 0, "mean": .6} for cell in CELLS["mechanism"]}
     every = {name: contrast() for name in ("HP-LA", "HP-EP", "HP-KP", "HP-2KP+LA", "HP-MN",
                                            "ME-EP")} | {"KL-LA": contrast(0, -.1, .1)}
@@ -37,7 +38,9 @@ def part(cells=None, combinations=None, differences=None, **contrasts):
     out["contrasts"] = {name: one for name, one in out["contrasts"].items() if one}
     rule = out["labels"]["combinations"]
     out["labels"]["combinations"] = {place: values for place, values in rule.items() if values}
-    return out | {"accounts": accounts(out)}
+    changed = {"cells": cells, "combinations": combinations, "differences": differences}
+    against = part(**changed | contrasts | worst) if worst else out
+    return out | {"accounts": accounts(out, against)}
 
 
 def opened(one):
@@ -94,9 +97,15 @@ BOTH_WAYS = [contrast(0, -.1, .1)] * 7
     *(({"cells": {cell: lost(89, 11)}}, "missing") for cell in ("HP", "EL", "KL")),
     ({"cells": {"ME": lost(0, 0)}}, "missing"), ({"cells": {"ME": lost(0, 9)}}, "missing"),
     # and every exclusion with what is missing counted against it
-    *(({name: contrast(worst=1e-9)}, "") for name in ("HP_LA", "HP_EP", "HP_2KP__LA", "ME_EP")),
-    *(({name: contrast(worst=0)}, "missing") for name in ("HP_LA", "HP_EP", "HP_2KP__LA", "ME_EP")),
-    ({"HP_EP": contrast(.3, 0, worst=-.1)}, "blind")])   # nothing is excluded that could be lost
+    *(({"worst": {name: contrast(low=low)}}, left) for low, left in ((1e-9, ""), (0, "missing"))
+      for name in ("HP_LA", "HP_EP", "HP_2KP__LA", "ME_EP")),
+    ({"worst": {"HP_LA": contrast(.1)}}, ""), ({"worst": {"HP_LA": contrast(.0999)}}, "missing"),
+    ({"worst": {"differences": [contrast(.1, 1e-9, .2)]}}, "missing"),
+    ({"worst": {"combinations": {"5": {"HP-LA": .3, "HP-EP": 0}}}}, "missing"),
+    ({"worst": {"HP_MN": contrast(by_bulletin=dict.fromkeys("abcdef", 0))}}, "missing"),
+    ({"worst": {"KL_LA": contrast(.05, 1e-9, .1)}}, "missing"),
+    # nothing is excluded that could be lost
+    ({"HP_EP": contrast(.3, 0), "worst": {"HP_EP": contrast(.3, -.1)}}, "blind")])
 def test_an_account_is_excluded_by_its_own_conditions_alone(change, left):
     assert opened(part(**change)) == {*left.split()}
 
@@ -131,6 +140,8 @@ def test_a_word_needs_the_accounts_that_methods_lists_excluded(left):
     ({"cells": {"HP": lost(89, 11)}}, "not evaluable", "11 of 100"),
     ({"cells": {"LA": lost(89, 11)}}, "not evaluable", "11 of 100"),
     ({"cells": {"LA": lost(90, 10)}}, "correlation-sensitive", ""),
+    *(({"cells": {cell: lost(0, 0)}}, "not evaluable", "no decision was asked for in 1 of 8 cells")
+      for cell in ("HP", "LA", "ME")),
     ({"HP_LA": contrast(-.3, -.5, -.1)}, "not shown", "below 0")])
 def test_what_a_word_of_one_model_rests_on(change, word, why):
     out = verdict(part(**change), "20 bulletins")

@@ -28,8 +28,8 @@ Part = Mapping[str, Any]
 
 
 class Condition(NamedTuple):
-    """Holds of a part or not: `test` takes the part, the contrasts' names, `least`, and whether
-    what is missing counts against it, and gives (whether it holds, why)."""
+    """Holds of a part or not: `test` takes the part, the contrasts' names and `least`, and gives
+    (whether it holds, why)."""
 
     test: Callable[..., tuple[bool, str]]
     contrasts: tuple[str, ...]
@@ -44,21 +44,21 @@ def figure(contrast: Mapping[str, Any]) -> str:
             f"{span(contrast['low'], contrast['high'], contrast['level'])}")
 
 
-def positive(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def positive(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """The contrast lies above 0, and its value is `least` at least."""
     contrast = part["contrasts"][names[0]]
-    met = above(contrast, worst=worst) and contrast["value"] >= least - ROUNDING
+    met = above(contrast) and contrast["value"] >= least - ROUNDING
     return met, figure(contrast)
 
 
-def unmoved(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def unmoved(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """The interval over bulletins contains 0: a guard, which withholds and never excludes alone."""
     contrast = part["contrasts"][names[0]]
     met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
     return met, figure(contrast)
 
 
-def in_same_places(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def in_same_places(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """Two contrasts are positive in the same bulletins, and under the same wordings: the smaller of
     both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
     so that noise withholds and never excludes."""
@@ -75,7 +75,7 @@ def in_same_places(part: Part, names: Sequence[str], least: float, worst: bool) 
     return True, "both in the same bulletins and under the same wordings"
 
 
-def same_labels(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def same_labels(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """Positive under each scheme and order, and no difference between them established."""
     rule = part["labels"]
     values = [value for each in rule["combinations"].values() for value in each.values()]
@@ -106,7 +106,7 @@ class Account(NamedTuple):
 
 ACCOUNTS = (
     Account("nothing", "no effect",
-            "Symmetry and cue raise cooperation by 10 points or more.",
+            "Symmetry and cue raise cooperation; the estimate is 10 points or more.",
             "It may be that nothing happens, or nothing that matters.",
             (Condition(positive, ("HP-LA",), LEAST),), ("HP-LA",)),
     Account("blind", "blind reactions",
@@ -149,13 +149,16 @@ ALWAYS_OPEN = (
     "sums of different readers whose payoffs weigh differently")
 
 
-def accounts(part: Part) -> dict[str, dict[str, Any]]:
-    """{name: {"excluded": …, "why": …}} of every account."""
-    out = {account.name: _excluded(account, part, worst=False) for account in ACCOUNTS}
+def accounts(part: Part, worst: Part) -> dict[str, dict[str, Any]]:
+    """{name: {"excluded": …, "why": …}} of every account. `worst`: the contrasts and labels of
+    `part` with every missing decision counted against an exclusion."""
+    out = {account.name: _excluded(account, part) for account in ACCOUNTS}
     fewer = [SHORT[account.name] for account in ACCOUNTS
-             if out[account.name]["excluded"] and not _excluded(account, part, True)["excluded"]]
-    most = max((_missing(cell) for cell in part["cells"].values()), default=1.0)
+             if out[account.name]["excluded"] and not _excluded(account, worst)["excluded"]]
+    most = max((missing(cell) for cell in part["cells"].values()), default=1.0)
     why = f"at most {percent(most, 1)} of the decisions in a cell are missing"
+    if not all(map(_asked, part["cells"].values())):
+        why = "in one cell no decision was asked for"
     if fewer:
         why = f"with what is missing counted against it, not excluded: {', '.join(fewer)}"
     if not out["nothing"]["excluded"]:
@@ -165,19 +168,23 @@ def accounts(part: Part) -> dict[str, dict[str, Any]]:
     return out
 
 
-def _excluded(account: Account, part: Part, worst: bool) -> dict[str, Any]:
+def _excluded(account: Account, part: Part) -> dict[str, Any]:
     known = part["contrasts"]
     if not account.conditions or any(
             name not in known for one in account.conditions for name in one.contrasts):
         return {"excluded": False, "why": "this study has no cells for it"}
-    results = [one.test(part, one.contrasts, one.least, worst) for one in account.conditions]
+    results = [one.test(part, one.contrasts, one.least) for one in account.conditions]
     failed = [why for met, why in results if not met]
     return {"excluded": not failed, "why": "; ".join(failed or [why for _, why in results])}
 
 
-def _missing(cell: Mapping[str, Any]) -> float:
-    every = cell["n"] + cell["missing"]
-    return cell["missing"] / every if every else 1.0
+def _asked(cell: Mapping[str, Any]) -> int:
+    return cell["n"] + cell["missing"]
+
+
+def missing(cell: Mapping[str, Any]) -> float:
+    """The share of a cell's decisions that cannot be read; 1 where none was asked for."""
+    return cell["missing"] / _asked(cell) if _asked(cell) else 1.0
 
 
 # --- the word ----------------------------------------------------------------------------------
@@ -210,11 +217,13 @@ def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
     primary = part["contrasts"].get("HP-LA")
     if primary is None:
         return "this study compares nothing that a word rests on"
+    if unasked := [cell for cell in part["cells"].values() if not _asked(cell)]:
+        return f"no decision was asked for in {len(unasked)} of {count(len(part['cells']), 'cell')}"
     for name in ("HP", "LA"):
         cell = part["cells"][name]
-        if _missing(cell) > MAX_MISSING:
-            return (f"{cell['missing']} of {cell['n'] + cell['missing']} decisions with "
-                    f"{WHERE[name]} are missing, more than {percent(MAX_MISSING)}")
+        if missing(cell) > MAX_MISSING:
+            return (f"{cell['missing']} of {_asked(cell)} decisions with {WHERE[name]} are "
+                    f"missing, more than {percent(MAX_MISSING)}")
     if primary["value"] is None:
         return primary["why"]
     for many, name in ((primary["units"], "bulletin"), (primary["wordings"], "wording")):

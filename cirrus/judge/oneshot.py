@@ -20,9 +20,11 @@ from cirrus.judge.accounts import (
     ALWAYS_OPEN,
     CUE,
     GUARDS,
+    MAX_MISSING,
     NOT_EVALUABLE,
     WORDS,
     accounts,
+    missing,
     verdict,
 )
 from cirrus.judge.contrasts import (
@@ -121,14 +123,26 @@ def part_of(table: Table, cells: Sequence[str], level: float, whole: bool) -> di
         bare = {cell: {key: one[key] for key in ("k", "n", "missing")} | {"mean": None}
                 for cell, one in shown.items()}
         part = {"cells": bare, "contrasts": {}, "labels": labels({}, [])}
-        return part | {"accounts": accounts(part)}
+        return part | {"accounts": accounts(part, part)}
     names = [name for name, contrast in CONTRASTS.items()
              if set(contrast.weights) <= set(cells) and contrast.over_h is None]
-    part = {"cells": shown,
-            "contrasts": effects(counts, [name for name in names if name not in GUARDS], level)
-            | effects(counts, [name for name in names if name in GUARDS], LEVEL, "bulletins"),
-            "labels": labels(table, [name for name in ("HP-LA", "HP-EP") if name in names])}
-    return part | {"accounts": accounts(part)}
+    part = {"cells": shown, **evidence(table, counts, names, level)}
+    lost = any(cell["missing"] for cell in shown.values())
+    worst = evidence(table, counts, names, level, True) if lost else part
+    return part | {"accounts": accounts(part, worst)}
+
+
+def evidence(table: Table, counts: Mapping, names: Sequence[str], level: float,
+             worst: bool = False) -> dict[str, Any]:
+    """The contrasts and labels that accounts are judged by. `worst`: as if every missing decision
+    had come out against an exclusion, which for a guard may be either way."""
+    guards = [name for name in names if name in GUARDS]
+    sides = [effects(counts, guards, LEVEL, "bulletins", side)
+             for side in ((-1, 1) if worst else (0,))]
+    return {"contrasts": effects(counts, [name for name in names if name not in GUARDS], level,
+                                 side=-worst)
+            | {name: sides[0][name] | {"low": sides[-1][name]["low"]} for name in guards},
+            "labels": labels(table, [name for name in ("HP-LA", "HP-EP") if name in names], worst)}
 
 
 # --- quality of the data -----------------------------------------------------------------------
@@ -191,14 +205,15 @@ def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
 
 def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The specification's six criteria on point estimates, each with the figure it rests on; those
-    on effects where every trial is answered. `established`: whether the interval supports it too;
-    None where none is asked for."""
+    on effects where every trial is answered, and at most 10% of a cell unreadable. `established`:
+    whether the interval supports it too; None where none is asked for."""
     ended, trials, spent = out["outcomes"], out["design"]["trials"], out["cost"]
     contrasts, d, redealt = (out["2x2"]["pooled"]["contrasts"], out["exploratory"]["d"],
                              out["dealt_again"])
     cross = contrasts.get("SxC", {"value": None, "low": None, "high": None})
-    apart = _apart(out)
-    large = apart or None if d["value"] is None else d["value"] > MIN_D
+    cells = out["2x2"]["pooled"]["cells"].values()
+    readable = contrasts and max(map(missing, cells)) <= MAX_MISSING
+    large = _apart(out) or None if d["value"] is None else d["value"] > MIN_D
     read = ended["read_share"]
 
     def criterion(words: str, met: bool | None, figure: str, established: bool | None = None):
@@ -212,11 +227,11 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
                   read is not None and read > MIN_READ,
                   bracketed(f"{ended['read']} of {trials}", percent(read, 1) if read else "")),
         criterion(f"Effect size > {MIN_D}, symmetry + cue against neither",
-                  large if contrasts else None, _size(out), _practical(out)),
+                  large if readable else None, _size(out), _practical(out)),
         criterion(f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
-                  None if cross["value"] is None else cross["value"] >= MIN_INTERACTION - ROUNDING,
+                  cross["value"] >= MIN_INTERACTION - ROUNDING if readable else None,
                   f"{points(cross['value'])}, {span(cross['low'], cross['high'])}",
-                  certain(cross) if contrasts else None),
+                  certain(cross, MIN_INTERACTION) if contrasts else None),
         criterion(f"Total cost < ${MAX_USD:g}",
                   None if spent["unknown"] else spent["usd"] < MAX_USD, cost(spent)),
         criterion("Reproducible with seed",

@@ -308,7 +308,7 @@ def test_the_interval_of_the_meeting_holds_the_strengths_that_its_contrast_does_
     meets = part(out)["meets"]
     assert (meets["value"], meets["low"], meets["high"]) == pytest.approx((3, 2.12, 3.88), abs=.1)
     assert out["verdict"]["sentence"].endswith(
-        f": m 3.0 ({meets['low']:.1f} to {meets['high']:.1f}).")
+        f" 3.0 times the temptation ({meets['low']:.1f} to {meets['high']:.1f}) to m.")
     assert part(beyond)["meets"]["low"] > 4 and part(beyond)["meets"]["high"] is None
 
 
@@ -323,7 +323,12 @@ def test_a_twin_control_shows_its_three_cells():
     assert [(part(out)[cell]["k"], part(out)[cell]["n"]) for cell in ("TS", "TP")] == [
         (60, 60), (0, 60)]
     assert part(out)["TO"]["low"] < .5 < part(out)["TO"]["high"]
-    assert out["verdict"]["sentence"].endswith("m 60/60 and 0/60.")
+    assert out["verdict"]["sentence"] == (
+        "Cooperation with an own copy 60/60, with a person 0/60.")
+    several = study(*(answered("twin", {"TS": share, "TO": .5, "TP": 0}, 20, 3, model)
+                      for model, share in (("a", 1), ("b", 0), ("c", 1))), design="twin")
+    assert several["verdict"]["sentence"] == (
+        "Cooperation with an own copy 0/60 to 60/60, with a person 0/60, among 3 models.")
 
 
 def test_what_may_not_be_said_goes_by_the_study():

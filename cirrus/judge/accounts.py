@@ -106,7 +106,7 @@ class Account(NamedTuple):
 
 ACCOUNTS = (
     Account("nothing", "no effect",
-            "Symmetry and cue raise cooperation; the estimate is 10 points or more.",
+            "Symmetry and cue raise cooperation (estimate: 10 points or more).",
             "It may be that nothing happens, or nothing that matters.",
             (Condition(positive, ("HP-LA",), LEAST),), ("HP-LA",)),
     Account("blind", "blind reactions",
@@ -223,9 +223,9 @@ def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
         cell = part["cells"][name]
         if missing(cell) > MAX_MISSING:
             return (f"{cell['missing']} of {_asked(cell)} decisions with {WHERE[name]} are "
-                    f"missing, more than {percent(MAX_MISSING)}")
+                    f"missing, over {percent(MAX_MISSING)}")
     if primary["value"] is None:
-        return primary["why"]
+        return f"{count(primary['units'], 'bulletin')} to compare: {primary['why']}"
     for many, name in ((primary["units"], "bulletin"), (primary["wordings"], "wording")):
         if many < MIN_UNITS:
             return (f"{count(many, name)}, {MIN_UNITS} are needed: the result is about these "
@@ -251,29 +251,45 @@ def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
     """{word, sentence, open, why, models, scope} of `part`, or, where it is None, the highest that
     one of `models` has earned. `open`: the names of accounts, where a word rests on them."""
     words = {name: word(own, unfinished)[0] for name, own in (models or {}).items()}
-    best = part
-    if part is None:
-        best = max(models.values(), key=lambda own: WORDS.index(word(own, unfinished)[0]))
+    best = part or max(models.values(), key=lambda own: WORDS.index(word(own, unfinished)[0]))
     earned, why = word(best, unfinished)
     open_ = [name for name, account in best["accounts"].items() if not account["excluded"]
              ] if WORDS.index(earned) >= WORDS.index(CUE) else []
-    who = [name for name, own in words.items() if own == earned] if part is None else []
-    return {"word": earned, "sentence": sentence(earned, why, best, open_, who, len(words)),
-            "open": open_, "why": why, "models": words, "scope": scope}
+    who = [name for name, own in words.items() if own == earned and not part and not unfinished]
+    return {"word": earned, "open": open_, "why": why, "models": words, "scope": scope,
+            "sentence": sentence(earned, [*unfinished, why][0], best, open_, who, len(words))}
 
 
 def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Sequence[str] = (),
              of: int = 1) -> str:
-    """What is shown first everywhere. `who`: the models that it is about, out of `of`."""
+    """What is shown first everywhere, in 20 words. `who`: the models that it is about, out of `of`;
+    of several the first is shown."""
+    several = of > 1 and bool(who)
+    head = earned.capitalize() + f", {len(who)} of {count(of, 'model')}" * several
     if earned == NOT_EVALUABLE:
-        return f"Not evaluable: {why}."
+        return f"{head}: {f'{who[0]}: ' if several else ''}{why}."
+    primary, shown = part["contrasts"]["HP-LA"], WORDS.index(earned) >= WORDS.index(CUE)
+    what = "symmetry and cue add" if shown else "symmetry and cue change cooperation by"
+    return (f"{head}: {who[0] if several else what} {extent(primary)}"
+            f"{'' if shown else _short(part)}.{remainder(open_)}")
+
+
+def extent(contrast: Mapping[str, Any]) -> str:
+    """ "+30.0 points (+10.0 to +50.0)"."""
+    return bracketed(points(contrast["value"]), interval(
+        contrast["low"], contrast["high"], 1, sign=True, scale=100))
+
+
+def remainder(open_: Sequence[str]) -> str:
+    """The accounts that are open, as a last sentence."""
+    return f" Open: {', '.join(SHORT[name] for name in open_)}." if open_ else ""
+
+
+def _short(part: Part) -> str:
+    """What an interval that does not hold 0 lacks for a word."""
     primary = part["contrasts"]["HP-LA"]
-    size = bracketed(points(primary["value"]), interval(
-        primary["low"], primary["high"], 1, sign=True, scale=100))
-    named = f" for {who[0]}" if who and of > 1 else ""
-    share = f", {len(who)} of {of} respondents" if named else ""
-    head = earned[0].upper() + earned[1:]
-    if earned == NOT_SHOWN:
-        return f"Not shown{share}: symmetry and cue change cooperation by {size}{named}."
-    rest = f" Open: {', '.join(SHORT[name] for name in open_)}." if open_ else ""
-    return f"{head}{share}: symmetry and cue add {size}{named}.{rest}"
+    if below(primary):
+        return ", below 0"
+    if part["accounts"]["nothing"]["excluded"]:
+        return "; missing answers may make it"
+    return f", less than {100 * LEAST:g}" if above(primary) else ""

@@ -93,7 +93,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
             part["probes"] = probes_of(asked, list(part["contrasts"]))
     out["verdict"] = verdict(out[name].get("pooled"), scope, obstacles, parts)
     if name in HEADLINES and whole and not config.get("holdout"):
-        out["verdict"]["sentence"] = HEADLINES[name](parts)
+        out["verdict"]["sentence"] = HEADLINES[name](parts) or out["verdict"]["sentence"]
     if name == "2x2":
         out["exploratory"] = exploratory(table if whole else {}, out)
         out["success"] = success(out)
@@ -108,9 +108,10 @@ def unfinished(out: Mapping[str, Any]) -> list[str]:
     why = [f"{count(left, 'trial')} of {design['trials']:,} without an answer; the same command "
            "resumes the run"] if left else []
     if design.get("holdout"):
-        why.append("held-out bulletins replicate a study, and have no word of their own")
+        why.append(f"{count(design['bulletins'], 'held-out bulletin')} replicate a study, and earn "
+                   "no word")
     if design["design"] == "twin":
-        why.append("a twin control earns no word")
+        why.append(f"a twin control has {len(design['cells'])} cells, and earns no word")
     return why
 
 

@@ -195,7 +195,7 @@ def _again(study: Evidence, parts: Mapping[str, str], absent: str, plan: str, sh
     if lacking := next((one["why"] for one in again if one["value"] is None), None):
         return _missing(lacking, plan)
     if main is None:
-        return _missing("no primary effect", "confirmatory")
+        return _missing("no effect as specified", "confirmatory")
     met = _exceeds(main) and all(_exceeds(one["value"]) and one["value"] >= share * main - SLACK
                                  for one in again)
     rule = met, f"{'; '.join(points(one['value']) for one in again)} against {points(main)}"

@@ -17,8 +17,8 @@ from cirrus.judge.accounts import (
     ALWAYS_OPEN,
     CUE,
     NOT_EVALUABLE,
+    SHORT,
     extent,
-    figure,
     remainder,
     verdict,
 )
@@ -59,8 +59,9 @@ from common.openrouter import fixed
 from show.figures import count, sentence
 from stats.results import Count
 
-NO_MAIN = ("No main runs (standard tells, main variants, standard history): the primary endpoint "
-           "has no data.")
+NO_MAIN = ("No main runs (standard tells, main variants, standard history): the endpoint has no "
+           "data.")
+BEYOND = ("blind", "conditional", "adding_up")   # accounts that a tournament has no cells for
 
 
 class Collected:
@@ -306,12 +307,9 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
                 if known["accounts"][account.name]["excluded"])
     for name in ("HP-LP", "HP-HA", "SxC", "H"):
         if certain(one := known["contrasts"][name]) or below(one):
-            yield f"{sentence(figure(one))[:-1]} over {count(one['units'], 'bulletin')}."
-    passed = [gate["title"] for gate in out["gates"] if gate["established"]["verdict"] == PASS]
-    if len(passed) == len(out["gates"]):
+            yield f"{sentence(one['label'])[:-1]}: {extent(one)}."
+    if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
         yield "It passes all credibility gates of the specification."
-    elif passed:
-        yield f"Credibility gates established: {', '.join(passed)}."
     yield from agreement.may(out["markers"])
 
 
@@ -322,11 +320,12 @@ def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
     if out["verdict"]["word"] == NOT_EVALUABLE:
         yield f"Anything about the effect: {out['verdict']['why']}."
     else:
-        yield from (account.open for account in ACCOUNTS
-                    if not out["established"]["accounts"][account.name]["excluded"])
+        known = out["established"]["accounts"]
+        yield from (account.open for account in ACCOUNTS if not (
+            known[account.name]["excluded"] or account.name in BEYOND))
     yield f"Always open: {'; '.join(ALWAYS_OPEN)}."
-    yield ("A word above “cue-responsive”: that needs the cells of a mechanism study "
-           "(run_pilot.py --design mechanism).")
+    yield (f"A word above “cue-responsive”, or {', '.join(map(SHORT.get, BEYOND))} excluded: that "
+           "needs a mechanism study (run_pilot.py --design mechanism).")
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     yield from out["limits"]

@@ -254,7 +254,7 @@ def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
     best = part or max(models.values(), key=lambda own: WORDS.index(word(own, unfinished)[0]))
     earned, why = word(best, unfinished)
     open_ = [name for name, account in best["accounts"].items() if not account["excluded"]
-             ] if WORDS.index(earned) >= WORDS.index(CUE) else []
+             ] if earning(earned) else []
     who = [name for name, own in words.items() if own == earned and not part and not unfinished]
     return {"word": earned, "open": open_, "why": why, "models": words, "scope": scope,
             "sentence": sentence(earned, [*unfinished, why][0], best, open_, who, len(words))}
@@ -268,7 +268,7 @@ def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Seque
     head = earned.capitalize() + f", {len(who)} of {count(of, 'model')}" * several
     if earned == NOT_EVALUABLE:
         return f"{head}: {f'{who[0]}: ' if several else ''}{why}."
-    primary, shown = part["contrasts"]["HP-LA"], WORDS.index(earned) >= WORDS.index(CUE)
+    primary, shown = part["contrasts"]["HP-LA"], earning(earned)
     what = "symmetry and cue add" if shown else "symmetry and cue change cooperation by"
     return (f"{head}: {who[0] if several else what} {extent(primary)}"
             f"{'' if shown else _short(part)}.{remainder(open_)}")
@@ -293,3 +293,16 @@ def _short(part: Part) -> str:
     if part["accounts"]["nothing"]["excluded"]:
         return "; missing answers may make it"
     return f", less than {100 * LEAST:g}" if above(primary) else ""
+
+
+def earning(earned: str) -> bool:
+    """Whether anything positive may be said beside this word."""
+    return WORDS.index(earned) >= WORDS.index(CUE)
+
+
+def unsaid(out: Mapping[str, Any], open_: Sequence[str]) -> list[str]:
+    """What no analysis may say, with the sentences of the accounts that are open."""
+    return [*["Anything about any model: these answers are SIMULATED."] * out["simulated"],
+            *[f"Anything about the effect: {out['verdict']['why']}."]
+            * (out["verdict"]["word"] == NOT_EVALUABLE),
+            *open_, f"Always open: {'; '.join(ALWAYS_OPEN)}."]

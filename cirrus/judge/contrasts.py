@@ -13,7 +13,7 @@ from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import stats
-from stats.results import Count, UnitContrast
+from stats.results import Count
 
 ALPHA = 0.05           # of every interval's complement, shared over the models of a study
 LEVEL = 1 - ALPHA
@@ -99,11 +99,8 @@ def levels_of(table: Table, name: str) -> list:
     return sorted({getattr(slot, name) for slot in table})
 
 
-def cell_and_h(slot: Slot) -> tuple[str, str]:
-    return slot.cell, slot.H
-
-
-def tally(table: Table, cell: Callable[[Slot], Hashable] = cell_and_h) -> dict:
+def tally(table: Table, cell: Callable[[Slot], Hashable] = lambda slot: (slot.cell, slot.H)
+          ) -> dict:
     """{(bulletin, wording): {cell: counts}}, for the contrasts of `stats`."""
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
@@ -135,26 +132,20 @@ def weights_of(contrast: Contrast, cells: Iterable[tuple[str, str]]) -> dict:
             for h, share in over.items() for cell, weight in contrast.weights.items()}
 
 
-def entry(label: str, contrast: UnitContrast) -> dict[str, Any]:
-    """A contrast as an analysis keeps it."""
-    return {"label": label, "value": contrast.value, "low": contrast.low, "high": contrast.high,
-            "level": contrast.level, "units": contrast.units, "wordings": contrast.wordings,
-            "limit_by": contrast.limit_by, "bounds": contrast.bounds._asdict(),
-            "by_bulletin": contrast.by_bulletin, "why": contrast.why,
-            "by_wording": {str(name): value for name, value in contrast.by_wording.items()}}
-
-
 def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL,
              over: str = "units", side: int = 0) -> dict[str, Any]:
-    """The entry of a contrast of counted cells. `side`: 0: what is missing stays out of value and
-    interval; −1, 1: as if every missing decision had lowered, or raised, the contrast."""
+    """A contrast of counted cells as an analysis keeps it. `side`: 0: what is missing stays out of
+    value and interval; −1, 1: as if every missing decision had lowered, or raised, the contrast."""
     if side:
         counts = stats.counted_against(counts, {
             cell: -side * weight for cell, weight in weights.items()})
-    if not weights:
-        return entry(label, stats.contrast({}, {"none": 1}, level)._replace(
-            why="the data lack a cell of this contrast"))
-    return entry(label, stats.contrast(counts, weights, level, over))
+    one = stats.contrast(counts if weights else {}, weights or {"none": 1}, level, over)
+    return {"label": label, "value": one.value, "low": one.low, "high": one.high,
+            "level": one.level, "units": one.units, "wordings": one.wordings,
+            "limit_by": one.limit_by, "bounds": one.bounds._asdict(),
+            "by_bulletin": one.by_bulletin,
+            "why": one.why if weights else "the data lack a cell of this contrast",
+            "by_wording": {str(name): value for name, value in one.by_wording.items()}}
 
 
 def effect(table: Table, name: str = "HP-LA", level: float = LEVEL,

@@ -17,14 +17,14 @@ import stats
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.accounts import (
     ACCOUNTS,
-    ALWAYS_OPEN,
-    CUE,
     GUARDS,
     MAX_MISSING,
     NOT_EVALUABLE,
-    WORDS,
+    ROUNDING,
     accounts,
+    earning,
     missing,
+    unsaid,
     verdict,
 )
 from cirrus.judge.contrasts import (
@@ -46,8 +46,6 @@ from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
-ROUNDING = 1e-12   # so that a difference of exactly ten points is one
-
 
 def table_of(rows: Iterable[Mapping]) -> dict[Slot, Any]:
     """The trials counted by bulletin, wording, cell, model, label scheme and order."""
@@ -273,13 +271,13 @@ def may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
     name = out["design"]["design"]
     parts = {model: part for model, part in out[name]["by_model"].items()
-             if WORDS.index(part["verdict"]["word"]) >= WORDS.index(CUE)}
+             if earning(part["verdict"]["word"])}
     for account in ACCOUNTS:
         if models := [model for model, part in parts.items()
                       if part["accounts"][account.name]["excluded"]]:
             yield f"{account.excluded} Shown for {_who(models, out)}."
     pooled = out[name].get("pooled")
-    if not pooled or WORDS.index(out["verdict"]["word"]) < WORDS.index(CUE):
+    if not pooled or not earning(out["verdict"]["word"]):
         return
     primary, cross = (pooled["contrasts"][key] for key in ("HP-LA", "SxC"))
     if _practical(out):
@@ -300,17 +298,12 @@ def _who(models: Sequence[str], out: Mapping[str, Any]) -> str:
 def may_not(out: Mapping[str, Any]) -> Iterator[str]:
     """What the data leave unsaid."""
     design, name = out["design"], out["design"]["design"]
-    if out["simulated"]:
-        yield "Anything about any model: these answers are SIMULATED."
-    if out["verdict"]["word"] == NOT_EVALUABLE:
-        yield f"Anything about the effect: {out['verdict']['why']}."
     judged = {model: part for model, part in out[name]["by_model"].items()
               if part["verdict"]["word"] != NOT_EVALUABLE}
-    for account in ACCOUNTS:
-        if models := [model for model, part in judged.items()
-                      if not part["accounts"][account.name]["excluded"]]:
-            yield f"{account.open} Open for {_who(models, out)}."
-    yield f"Always open: {'; '.join(ALWAYS_OPEN)}."
+    models = {account: [model for model, part in judged.items()
+                        if not part["accounts"][account.name]["excluded"]] for account in ACCOUNTS}
+    yield from unsaid(out, [f"{account.open} Open for {_who(names, out)}."
+                            for account, names in models.items() if names])
     if name == "2x2":
         yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
     if name != "mechanism":

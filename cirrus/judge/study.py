@@ -14,12 +14,12 @@ from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.judge import prereg
 from cirrus.judge.accounts import (
     ACCOUNTS,
-    ALWAYS_OPEN,
     CUE,
     NOT_EVALUABLE,
     SHORT,
     extent,
     remainder,
+    unsaid,
     verdict,
 )
 from cirrus.judge.contrasts import (
@@ -314,16 +314,11 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
-    point, register = out["as_specified"], out["registration"]
-    if out["simulated"]:
-        yield "Anything about any model: these answers are SIMULATED."
-    if out["verdict"]["word"] == NOT_EVALUABLE:
-        yield f"Anything about the effect: {out['verdict']['why']}."
-    else:
-        known = out["established"]["accounts"]
-        yield from (account.open for account in ACCOUNTS if not (
-            known[account.name]["excluded"] or account.name in BEYOND))
-    yield f"Always open: {'; '.join(ALWAYS_OPEN)}."
+    point, register, known = (
+        out["as_specified"], out["registration"], out["established"]["accounts"])
+    yield from unsaid(out, [account.open for account in ACCOUNTS if not (
+        known[account.name]["excluded"] or account.name in BEYOND
+        or out["verdict"]["word"] == NOT_EVALUABLE)])
     yield (f"A word above “cue-responsive”, or {', '.join(map(SHORT.get, BEYOND))} excluded: that "
            "needs a mechanism study (run_pilot.py --design mechanism).")
     if register["kind"] != "confirmatory":

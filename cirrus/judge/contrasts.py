@@ -99,8 +99,7 @@ def levels_of(table: Table, name: str) -> list:
     return sorted({getattr(slot, name) for slot in table})
 
 
-def tally(table: Table, cell: Callable[[Slot], Hashable] = lambda slot: (slot.cell, slot.H)
-          ) -> dict:
+def tally(table: Table, cell: Callable = lambda slot: (slot.cell, slot.H)) -> dict:
     """{(bulletin, wording): {cell: counts}}, for the contrasts of `stats`."""
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():

@@ -23,6 +23,7 @@ from cirrus.judge.accounts import (
     ROUNDING,
     accounts,
     earning,
+    extent,
     missing,
     unsaid,
     verdict,
@@ -211,7 +212,7 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
                              out["dealt_again"])
     cross = contrasts.get("SxC", {"value": None, "low": None, "high": None})
     cells = out["2x2"]["pooled"]["cells"].values()
-    readable = contrasts and max(map(missing, cells)) <= MAX_MISSING
+    readable = max(map(missing, cells)) <= MAX_MISSING and cross["value"] is not None
     large = _apart(out) or None if d["value"] is None else d["value"] > MIN_D
     read = ended["read_share"]
 
@@ -282,12 +283,10 @@ def may(out: Mapping[str, Any]) -> Iterator[str]:
     primary, cross = (pooled["contrasts"][key] for key in ("HP-LA", "SxC"))
     if _practical(out):
         yield f"The effect size is of practical interest ({_size(out)})."
-    yield ("The results warrant further investigation: the primary difference is "
-           f"{points(primary['value'])} ({span(primary['low'], primary['high'])}).")
+    yield f"The results warrant further investigation: the primary difference is {extent(primary)}."
     if certain(cross):
-        yield ("Preliminary evidence for an interaction pattern: the cue adds "
-               f"{points(cross['value'])} more where symmetry is high "
-               f"({span(cross['low'], cross['high'])}).")
+        yield ("Preliminary evidence for an interaction pattern: where symmetry is high the cue "
+               f"adds {extent(cross)} more.")
 
 
 def _who(models: Sequence[str], out: Mapping[str, Any]) -> str:

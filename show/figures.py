@@ -38,13 +38,18 @@ def plain(value: float | None, digits: int = 2) -> str:
     """ "0.67", "−5.0", "1,272"."""
     if value is None:
         return NONE
-    rounded = round(value, digits)
+    rounded = _rounded(value, digits)
     return f"{'−' if rounded < 0 else ''}{abs(rounded):,.{digits}f}"
+
+
+def _rounded(value: float, digits: int) -> float:
+    # −3.7499999999999996 and the −3.75 that a JSON file holds of it are one figure.
+    return round(float(f"{value:.12g}"), digits)
 
 
 def signed(value: float | None, digits: int = 2) -> str:
     """ "+0.21", "−0.21", "0.00": for what can be on either side of zero."""
-    plus = "+" if value is not None and round(value, digits) > 0 else ""
+    plus = "+" if value is not None and _rounded(value, digits) > 0 else ""
     return plus + plain(value, digits)
 
 

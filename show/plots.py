@@ -64,7 +64,7 @@ class Intervals(NamedTuple):
     title: str
     groups: Mapping[str, Sequence[Point]]
     unit: str = "percentage points"
-    digits: bool = True   # beside each row
+    digits: int | None = 0   # of the figures beside each row; None: no figures
 
 
 class Lines(NamedTuple):
@@ -222,7 +222,7 @@ def _bar(point: Point, left: int, width: int) -> str:
     low, value, high = (round(edge * width) for edge in edges)
     bar = "█" * low + "▒" * (value - low) + "─" * (high - value) + "·" * (width - high)
     inner = f"  ({interval(point.low, point.high, 0, scale=100)})" if known else ""
-    return f"{head}{bar} {100 * point.value:3.0f}%{inner}  {point.note}".rstrip()
+    return f"{head}{bar} {percent(point.value):>4}{inner}  {point.note}".rstrip()
 
 
 def _dots_text(figure: Dots) -> str:
@@ -252,7 +252,8 @@ def _ticks(points: Sequence[Point]) -> list[float]:
 def _intervals_svg(figure: Intervals) -> tuple[float, list[str]]:
     every = [point for points in figure.groups.values() for point in points]
     left = min(150.0, 16 + LETTER * max((len(point.label) for point in every), default=0))
-    sides = [[_difference(point)] * figure.digits + [point.note] * bool(point.note)
+    sides = [[_difference(point, figure.digits)] * (figure.digits is not None)
+             + [point.note] * bool(point.note)
              for point in every]
     right = 18 + LETTER * max((len(words) for side in sides for words in side), default=0)
     span, ticks, parts, y = WIDTH - left - right, _ticks(every), [], 16.0
@@ -284,11 +285,11 @@ def _intervals_svg(figure: Intervals) -> tuple[float, list[str]]:
     return y + 26, [*parts, *axis, _text(left + span / 2, y + 21, figure.unit, "dim", "middle")]
 
 
-def _difference(point: Point) -> str:
+def _difference(point: Point, digits: int | None) -> str:
     if point.value is None:
         return "no data"
-    inner = interval(point.low, point.high, 0, sign=True, scale=100)
-    return signed(100 * point.value, 0) + (f" ({inner})" if inner else "")
+    inner = interval(point.low, point.high, digits or 0, sign=True, scale=100)
+    return signed(100 * point.value, digits or 0) + (f" ({inner})" if inner else "")
 
 
 def _intervals_text(figure: Intervals) -> str:
@@ -300,7 +301,7 @@ def _intervals_text(figure: Intervals) -> str:
         return round((value - ticks[0]) / ((ticks[-1] - ticks[0]) or 1) * (BAR - 1))
 
     return "\n\n".join("\n".join([*([name] if name else []), *(
-        f"{point.label:<{left}}  {_strip(point, place)}  {_difference(point)}"
+        f"{point.label:<{left}}  {_strip(point, place)}  {_difference(point, figure.digits)}"
         f"  {point.note}".rstrip() for point in points)]) for name, points in figure.groups.items())
 
 
@@ -317,8 +318,8 @@ def _strip(point: Point, place: Callable[[float], int]) -> str:
 
 def _intervals_says(figure: Intervals) -> Iterator[str]:
     for name, points in figure.groups.items():
-        yield from (f"{name} {point.label}: {_difference(point)} {point.note}".strip()
-                    for point in points)
+        yield from (f"{name} {point.label}: {_difference(point, figure.digits)} "
+                    f"{point.note}".strip() for point in points)
 
 
 # --- lines over columns ------------------------------------------------------------------------

@@ -14,11 +14,11 @@ SMALL = ("--provider", "simulated", "--agents", "3", "--rounds", "7", "--json")
 ALARMS = {
     "sim-correlation": ("study", {"labels": "undecided"} | dict.fromkeys((
         "first_encounter", "cross_domain", "ablation", "holdout", "effect_size"), "pass"), [],
-        "responds to symmetry and the cue sentence, shown where compliance pressure is low"),
+        "Cue-responsive, both"),
     "sim-coin": ("confirmatory", {"first_encounter": "undecided", "effect_size": "fail"}, [],
                  "Not shown"),
     "sim-compliance": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
-    "sim-compliance-cued": ("confirmatory", {}, [], "not shown where compliance pressure is low"),
+    "sim-compliance-cued": ("confirmatory", {}, [], "not at low pressure"),
     "sim-reciprocal": ("confirmatory", {"first_encounter": "undecided"}, [], "Not shown"),
     "sim-label": ("confirmatory", {"labels": "fail"}, [], "Not shown"),
     "sim-position": ("confirmatory", {}, ["position"], "Not shown"),

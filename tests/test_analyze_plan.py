@@ -87,7 +87,7 @@ def test_an_unfinished_run_is_analysed_and_said_and_leaves_with_3(cli, copy):
          lambda manifest: manifest.update(state="incomplete"))
     assert cli("analyze.py", copy).returncode == 3
     out = json.loads((copy / "acausal-analysis.json").read_text())
-    assert "1 run unfinished" in out["verdict"]["why"]
+    assert "1 of 10 runs unfinished" in out["verdict"]["why"]
     assert "unfinished" in (copy / "acausal-summary.md").read_text()
 
 

@@ -8,6 +8,7 @@ import pytest
 from answers import CELLS, CLEAR, ORDERS, SCHEMES, answered, study, without
 
 import stats
+from cirrus.judge.accounts import ACCOUNTS
 from cirrus.judge.contrasts import Count, Slot, by, cell_entry, effect, where
 from cirrus.judge.extras import probes_of
 
@@ -18,6 +19,9 @@ WEIGHTS = {pair: dict(zip(pair.split("-"), (1, -1), strict=True)) for pair in PA
     "S": {"HP": .5, "HA": .5, "LP": -.5, "LA": -.5},
     "C": {"HP": .5, "LP": .5, "HA": -.5, "LA": -.5},
     "SxC": {"HP": 1, "HA": -1, "LP": -1, "LA": 1}, "HP-2KP+LA": {"HP": 1, "KP": -2, "LA": 1}}
+
+
+LOST = {"cooperates": None, "status": "unreadable"}
 
 
 def means(rows, weights):
@@ -99,6 +103,26 @@ def test_schemes_and_orders_are_compared_inside_bulletins_at_a_level_that_eight_
             (fmean(values), fmean(values) - half), abs=1e-5)
 
 
+
+@pytest.mark.parametrize("field, levels, many, open_", [
+    ("label_scheme", ["L1"], 12, []), ("label_scheme", ["L1"], 24, ["labels"]),
+    ("bulletin", ["b00", "b01", "b02"], 24, ["adding up"])])
+def test_every_exclusion_must_hold_with_what_is_missing_counted_against_it(
+        field, levels, many, open_):
+    """What is lost is cooperative, where symmetry and cue meet, and the other act at the worst."""
+    rows = list(answered(bulletins=20, blocks=12))
+    lost = [row["id"] for row in rows if row["cell"] == "HP" and row[field] in levels
+            and row["cooperates"]][:many]
+    known, filled = (part(study([row | (change if row["id"] in lost else {}) for row in rows]))[
+        "accounts"] for change in (LOST, {"cooperates": 0}))
+    short = {account.name: account.short for account in ACCOUNTS}
+    assert [short[name] for name in short if known[name]["excluded"] and name != "missing"
+            and not filled[name]["excluded"]] == open_
+    assert known["missing"]["excluded"] is not bool(open_)
+    assert known["missing"]["why"].endswith(", ".join(open_) or "of the decisions in a cell are "
+                                            "missing")
+
+
 def test_levels_of_compliance_pressure_weigh_alike_and_a_factor_is_looked_at_by_level():
     k = {("HP", "high"): 6, ("LA", "high"): 3, ("HP", "low"): 5, ("LA", "low"): 4,
          ("HA", "high"): 6, ("HA", "low"): 5, ("LP", "high"): 5, ("LP", "low"): 4}
@@ -148,7 +172,12 @@ def change(many, **fields):
     return {"change": lambda row, at: fields if at < many else {}}
 
 
-LOST = {"cooperates": None, "status": "unreadable"}
+
+
+def unread(many):
+    return {"change": lambda row, at: LOST if row["cell"] == "HA" and at < 4 * many else {}}
+
+
 TRIALS, READ, SIZE, PATTERN, COST, SEED = range(6)
 
 
@@ -163,9 +192,12 @@ TRIALS, READ, SIZE, PATTERN, COST, SEED = range(6)
     (SIZE, {"counts": MEANS | {"LA": 0, "HP": 10}}, (True, True)),           # they don't overlap
     (SIZE, {"counts": dict.fromkeys(MEANS, 0)}, (None, False)),
     (SIZE, {"counts": {"HP": 3, "HA": 4, "LP": 4, "LA": 7}}, (False, False)),
+    (SIZE, unread(9), (True, True)), (SIZE, unread(11), (None, True)),       # of 100 in a cell
     (PATTERN, {"counts": MEANS | {"HP": 6}}, (True, False)),                 # 10 points
     (PATTERN, {"counts": MEANS | {"HP": 5}}, (False, False)),
     (PATTERN, {"counts": {"HP": 9, "HA": 4, "LP": 4, "LA": 4}}, (True, True)),
+    (PATTERN, {"counts": MEANS}, (True, False)),             # 20 points, above 0, not above 10
+    (PATTERN, unread(11), (None, False)),
     (COST, change(400, cost_usd=3 / 400), (False, None)),
     (COST, change(400, cost_usd=2.99 / 400), (True, None)),
     (COST, change(1, cost_usd=None), (None, None)),
@@ -178,6 +210,14 @@ def test_each_criterion_is_met_on_the_estimate_and_established_by_its_interval(
     assert row["criterion"].startswith((
         "All 120+ trials complete without errors", "Decisions extracted for > 95% of trials",
         "Effect size > 0.5", "Interaction", "Total cost < $3", "Reproducible with seed")[at])
+
+
+@pytest.mark.parametrize("more, word", [(0, "cue-responsive"), (1, "not shown")])
+def test_ten_points_must_be_left_with_what_is_missing_counted_against_them(more, word):
+    """Of 400 decisions each, 150 and 90 are cooperative; at the worst 20 more of the last, or 21"""
+    out = pilot({"HP": 7, "HA": 4, "LP": 4, "LA": 4}, 20, 20, lambda row, at: LOST if (
+        row["cell"] == "LA" and row["run"] > 19 - (row["bulletin"] < f"b{more:02d}")) else {})
+    assert (out["verdict"]["word"], part(out)["accounts"]["nothing"]["excluded"]) == (word, True)
 
 
 @pytest.mark.parametrize("counts, expected", [
@@ -268,7 +308,7 @@ def test_the_interval_of_the_meeting_holds_the_strengths_that_its_contrast_does_
     meets = part(out)["meets"]
     assert (meets["value"], meets["low"], meets["high"]) == pytest.approx((3, 2.12, 3.88), abs=.1)
     assert out["verdict"]["sentence"].endswith(
-        f": m 3.0 ({meets['low']:.1f} to {meets['high']:.1f}).")
+        f" 3.0 times the temptation ({meets['low']:.1f} to {meets['high']:.1f}) to m.")
     assert part(beyond)["meets"]["low"] > 4 and part(beyond)["meets"]["high"] is None
 
 
@@ -283,7 +323,12 @@ def test_a_twin_control_shows_its_three_cells():
     assert [(part(out)[cell]["k"], part(out)[cell]["n"]) for cell in ("TS", "TP")] == [
         (60, 60), (0, 60)]
     assert part(out)["TO"]["low"] < .5 < part(out)["TO"]["high"]
-    assert out["verdict"]["sentence"].endswith("m 60/60 and 0/60.")
+    assert out["verdict"]["sentence"] == (
+        "Cooperation with an own copy 60/60, with a person 0/60.")
+    several = study(*(answered("twin", {"TS": share, "TO": .5, "TP": 0}, 20, 3, model)
+                      for model, share in (("a", 1), ("b", 0), ("c", 1))), design="twin")
+    assert several["verdict"]["sentence"] == (
+        "Cooperation with an own copy 0/60 to 60/60, with a person 0/60, among 3 models.")
 
 
 def test_what_may_not_be_said_goes_by_the_study():

@@ -53,10 +53,10 @@ def study(design, models=MODELS, runs=None, left=0, answers=()):
 class Page(HTMLParser):
     """What a reader sees: `words` outside folds and trials, `folded` ones, `tables` by caption."""
 
-    def __init__(self, out, rows, prompts):
+    def __init__(self, files):
         super().__init__()
         self.stack, self.words, self.folded, self.trials, self.tables = [], [], [], [], []
-        self.files = pilot.files(out, rows, prompts, {"design": "d" * 64})
+        self.files = files
         self.feed(self.files["report.html"])
 
     def handle_starttag(self, tag, attributes):
@@ -89,13 +89,17 @@ class Page(HTMLParser):
         return next(rows[1:] for rows in self.tables if rows[0][:len(head)] == [*head])
 
 
+def page_of(out, rows, prompts):
+    return Page(pilot.files(out, rows, prompts, {"design": "d" * 64}))
+
+
 DESIGNS = list(oneshot.DESIGNS)
 
 
 @pytest.fixture(scope="module", params=DESIGNS)
 def made(request):
     out, rows, prompts = study(request.param)
-    return out, Page(out, rows, prompts)
+    return out, page_of(out, rows, prompts)
 
 
 def test_the_verdict_stands_first_on_page_summary_and_terminal(made):
@@ -169,7 +173,7 @@ def test_the_figure_that_answers_has_a_panel_for_each_model(made):
 @pytest.mark.parametrize("design", DESIGNS)
 def test_an_unfinished_study_shows_counts_alone(design):
     out, rows, prompts = study(design, ["coin"], left=1)
-    page = Page(out, rows, prompts)
+    page = page_of(out, rows, prompts)
     cells = out[design]["by_model"]["coin"]["cells"]
     assert [row[1] for row in page.table("cell", "coin")] == [
         f"{cells[cell.name]['k']}/{cells[cell.name]['n']}"
@@ -184,14 +188,14 @@ def test_a_criterion_without_its_interval_s_support_says_so():
     for row, met, established in zip(out["success"], (True, True, True, False, None, True),
                                      (None, True, False, False, None, None), strict=True):
         row |= {"met": met, "established": established}
-    assert [row[1] for row in Page(out, rows, prompts).table("criterion")] == [
+    assert [row[1] for row in page_of(out, rows, prompts).table("criterion")] == [
         "met", "met", "met on the estimate, not established", "not met", "unknown", "met"]
 
 
 def test_probes_stand_beside_the_contrasts_they_belong_to():
     """Every answer is the same in a cell: 71 of 100 where symmetry + cue meet, 52 elsewhere."""
     out, rows, prompts = study("mechanism", ["mirror"], answers={"HP": 71, "EP": 52, "LA": 52})
-    page = Page(out, rows, prompts)
+    page = page_of(out, rows, prompts)
     contrasts = {row[0]: row for row in page.table("contrast")}
     assert contrasts["entry made now − earlier, symmetry + cue"][4].startswith("+19.0 (")
     assert contrasts["entry known − not known, neither"][4] == "–"
@@ -233,5 +237,5 @@ def test_several_studies_stand_on_one_page_each_with_its_answer_and_figure():
 def test_who_served_a_name_is_told_where_they_are_several():
     out, rows, prompts = study("twin", ["coin"])
     out["served"]["coin"] = {"served_model": ["m-0", "m-1"], "provider": ["p"]}
-    said = " ".join(Page(out, rows, prompts).folded)
+    said = " ".join(page_of(out, rows, prompts).folded)
     assert "coin was served by 2 models (m-0, m-1)" in said and "2 providers" not in said

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from conftest import ROOT
 from study_rows import decision
+from test_oneshot_pages import Page
 
 from cirrus.judge.rows import Run, Study, read_study
 from cirrus.reports import study
@@ -17,8 +18,17 @@ EXAMPLES = ROOT / "results" / "examples"
 
 def test_the_committed_page_of_a_tournament_says_what_its_analysis_holds():
     folder = EXAMPLES / "confirmatory"
-    made = study.files(OUT, read_study(find_runs([str(folder)])))["acausal-summary.md"]
-    assert made == (folder / "acausal-summary.md").read_text("utf-8")
+    made = study.files(OUT, read_study(find_runs([str(folder)])))
+    assert made["acausal-summary.md"] == (folder / "acausal-summary.md").read_text("utf-8")
+    page = Page(made)
+    assert len(page.words) <= 600 and len(page.words) + len(page.folded) <= 2500
+    [effects, primary, specified] = (page.table(name) for name in (
+        "contrast", "primary contrast", "contrast, as specified"))
+    known = OUT["established"]["contrasts"]["HP-LA"]
+    assert effects[0][1] == "{:+.1f} ({:+.1f} to {:+.1f})".format(
+        *(100 * known[key] for key in ("value", "low", "high")))
+    assert len(primary) == 1 + len(OUT["established"]["by_round"])
+    assert all(len(row) == 4 and "(" not in row[1] for row in specified)   # p beside no interval
 
 
 # --- a tournament ------------------------------------------------------------------------------

@@ -28,8 +28,8 @@ Part = Mapping[str, Any]
 
 
 class Condition(NamedTuple):
-    """Holds of a part or not: `test` takes the part, the contrasts' names, `least`, and whether
-    what is missing counts against it, and gives (whether it holds, why)."""
+    """Holds of a part or not: `test` takes the part, the contrasts' names and `least`, and gives
+    (whether it holds, why)."""
 
     test: Callable[..., tuple[bool, str]]
     contrasts: tuple[str, ...]
@@ -44,21 +44,21 @@ def figure(contrast: Mapping[str, Any]) -> str:
             f"{span(contrast['low'], contrast['high'], contrast['level'])}")
 
 
-def positive(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def positive(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """The contrast lies above 0, and its value is `least` at least."""
     contrast = part["contrasts"][names[0]]
-    met = above(contrast, worst=worst) and contrast["value"] >= least - ROUNDING
+    met = above(contrast) and contrast["value"] >= least - ROUNDING
     return met, figure(contrast)
 
 
-def unmoved(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def unmoved(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """The interval over bulletins contains 0: a guard, which withholds and never excludes alone."""
     contrast = part["contrasts"][names[0]]
     met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
     return met, figure(contrast)
 
 
-def in_same_places(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def in_same_places(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """Two contrasts are positive in the same bulletins, and under the same wordings: the smaller of
     both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
     so that noise withholds and never excludes."""
@@ -75,7 +75,7 @@ def in_same_places(part: Part, names: Sequence[str], least: float, worst: bool) 
     return True, "both in the same bulletins and under the same wordings"
 
 
-def same_labels(part: Part, names: Sequence[str], least: float, worst: bool) -> tuple[bool, str]:
+def same_labels(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
     """Positive under each scheme and order, and no difference between them established."""
     rule = part["labels"]
     values = [value for each in rule["combinations"].values() for value in each.values()]
@@ -106,7 +106,7 @@ class Account(NamedTuple):
 
 ACCOUNTS = (
     Account("nothing", "no effect",
-            "Symmetry and cue raise cooperation by 10 points or more.",
+            "Symmetry and cue raise cooperation (estimate: 10 points or more).",
             "It may be that nothing happens, or nothing that matters.",
             (Condition(positive, ("HP-LA",), LEAST),), ("HP-LA",)),
     Account("blind", "blind reactions",
@@ -149,13 +149,16 @@ ALWAYS_OPEN = (
     "sums of different readers whose payoffs weigh differently")
 
 
-def accounts(part: Part) -> dict[str, dict[str, Any]]:
-    """{name: {"excluded": …, "why": …}} of every account."""
-    out = {account.name: _excluded(account, part, worst=False) for account in ACCOUNTS}
+def accounts(part: Part, worst: Part) -> dict[str, dict[str, Any]]:
+    """{name: {"excluded": …, "why": …}} of every account. `worst`: the contrasts and labels of
+    `part` with every missing decision counted against an exclusion."""
+    out = {account.name: _excluded(account, part) for account in ACCOUNTS}
     fewer = [SHORT[account.name] for account in ACCOUNTS
-             if out[account.name]["excluded"] and not _excluded(account, part, True)["excluded"]]
-    most = max((_missing(cell) for cell in part["cells"].values()), default=1.0)
+             if out[account.name]["excluded"] and not _excluded(account, worst)["excluded"]]
+    most = max((missing(cell) for cell in part["cells"].values()), default=1.0)
     why = f"at most {percent(most, 1)} of the decisions in a cell are missing"
+    if not all(map(_asked, part["cells"].values())):
+        why = "in one cell no decision was asked for"
     if fewer:
         why = f"with what is missing counted against it, not excluded: {', '.join(fewer)}"
     if not out["nothing"]["excluded"]:
@@ -165,19 +168,23 @@ def accounts(part: Part) -> dict[str, dict[str, Any]]:
     return out
 
 
-def _excluded(account: Account, part: Part, worst: bool) -> dict[str, Any]:
+def _excluded(account: Account, part: Part) -> dict[str, Any]:
     known = part["contrasts"]
     if not account.conditions or any(
             name not in known for one in account.conditions for name in one.contrasts):
         return {"excluded": False, "why": "this study has no cells for it"}
-    results = [one.test(part, one.contrasts, one.least, worst) for one in account.conditions]
+    results = [one.test(part, one.contrasts, one.least) for one in account.conditions]
     failed = [why for met, why in results if not met]
     return {"excluded": not failed, "why": "; ".join(failed or [why for _, why in results])}
 
 
-def _missing(cell: Mapping[str, Any]) -> float:
-    every = cell["n"] + cell["missing"]
-    return cell["missing"] / every if every else 1.0
+def _asked(cell: Mapping[str, Any]) -> int:
+    return cell["n"] + cell["missing"]
+
+
+def missing(cell: Mapping[str, Any]) -> float:
+    """The share of a cell's decisions that cannot be read; 1 where none was asked for."""
+    return cell["missing"] / _asked(cell) if _asked(cell) else 1.0
 
 
 # --- the word ----------------------------------------------------------------------------------
@@ -210,13 +217,15 @@ def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
     primary = part["contrasts"].get("HP-LA")
     if primary is None:
         return "this study compares nothing that a word rests on"
+    if unasked := [cell for cell in part["cells"].values() if not _asked(cell)]:
+        return f"no decision was asked for in {len(unasked)} of {count(len(part['cells']), 'cell')}"
     for name in ("HP", "LA"):
         cell = part["cells"][name]
-        if _missing(cell) > MAX_MISSING:
-            return (f"{cell['missing']} of {cell['n'] + cell['missing']} decisions with "
-                    f"{WHERE[name]} are missing, more than {percent(MAX_MISSING)}")
+        if missing(cell) > MAX_MISSING:
+            return (f"{cell['missing']} of {_asked(cell)} decisions with {WHERE[name]} are "
+                    f"missing, over {percent(MAX_MISSING)}")
     if primary["value"] is None:
-        return primary["why"]
+        return f"{count(primary['units'], 'bulletin')} to compare: {primary['why']}"
     for many, name in ((primary["units"], "bulletin"), (primary["wordings"], "wording")):
         if many < MIN_UNITS:
             return (f"{count(many, name)}, {MIN_UNITS} are needed: the result is about these "
@@ -242,29 +251,58 @@ def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
     """{word, sentence, open, why, models, scope} of `part`, or, where it is None, the highest that
     one of `models` has earned. `open`: the names of accounts, where a word rests on them."""
     words = {name: word(own, unfinished)[0] for name, own in (models or {}).items()}
-    best = part
-    if part is None:
-        best = max(models.values(), key=lambda own: WORDS.index(word(own, unfinished)[0]))
+    best = part or max(models.values(), key=lambda own: WORDS.index(word(own, unfinished)[0]))
     earned, why = word(best, unfinished)
     open_ = [name for name, account in best["accounts"].items() if not account["excluded"]
-             ] if WORDS.index(earned) >= WORDS.index(CUE) else []
-    who = [name for name, own in words.items() if own == earned] if part is None else []
-    return {"word": earned, "sentence": sentence(earned, why, best, open_, who, len(words)),
-            "open": open_, "why": why, "models": words, "scope": scope}
+             ] if earning(earned) else []
+    who = [name for name, own in words.items() if own == earned and not part and not unfinished]
+    return {"word": earned, "open": open_, "why": why, "models": words, "scope": scope,
+            "sentence": sentence(earned, [*unfinished, why][0], best, open_, who, len(words))}
 
 
 def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Sequence[str] = (),
              of: int = 1) -> str:
-    """What is shown first everywhere. `who`: the models that it is about, out of `of`."""
+    """What is shown first everywhere, in 20 words. `who`: the models that it is about, out of `of`;
+    of several the first is shown."""
+    several = of > 1 and bool(who)
+    head = earned.capitalize() + f", {len(who)} of {count(of, 'model')}" * several
     if earned == NOT_EVALUABLE:
-        return f"Not evaluable: {why}."
+        return f"{head}: {f'{who[0]}: ' if several else ''}{why}."
+    primary, shown = part["contrasts"]["HP-LA"], earning(earned)
+    what = "symmetry and cue add" if shown else "symmetry and cue change cooperation by"
+    return (f"{head}: {who[0] if several else what} {extent(primary)}"
+            f"{'' if shown else _short(part)}.{remainder(open_)}")
+
+
+def extent(contrast: Mapping[str, Any]) -> str:
+    """ "+30.0 points (+10.0 to +50.0)"."""
+    return bracketed(points(contrast["value"]), interval(
+        contrast["low"], contrast["high"], 1, sign=True, scale=100))
+
+
+def remainder(open_: Sequence[str]) -> str:
+    """The accounts that are open, as a last sentence."""
+    return f" Open: {', '.join(SHORT[name] for name in open_)}." if open_ else ""
+
+
+def _short(part: Part) -> str:
+    """What an interval that does not hold 0 lacks for a word."""
     primary = part["contrasts"]["HP-LA"]
-    size = bracketed(points(primary["value"]), interval(
-        primary["low"], primary["high"], 1, sign=True, scale=100))
-    named = f" for {who[0]}" if who and of > 1 else ""
-    share = f", {len(who)} of {of} respondents" if named else ""
-    head = earned[0].upper() + earned[1:]
-    if earned == NOT_SHOWN:
-        return f"Not shown{share}: symmetry and cue change cooperation by {size}{named}."
-    rest = f" Open: {', '.join(SHORT[name] for name in open_)}." if open_ else ""
-    return f"{head}{share}: symmetry and cue add {size}{named}.{rest}"
+    if below(primary):
+        return ", below 0"
+    if part["accounts"]["nothing"]["excluded"]:
+        return "; missing answers may make it"
+    return f", less than {100 * LEAST:g}" if above(primary) else ""
+
+
+def earning(earned: str) -> bool:
+    """Whether anything positive may be said beside this word."""
+    return WORDS.index(earned) >= WORDS.index(CUE)
+
+
+def unsaid(out: Mapping[str, Any], open_: Sequence[str]) -> list[str]:
+    """What no analysis may say, with the sentences of the accounts that are open."""
+    return [*["Anything about any model: these answers are SIMULATED."] * out["simulated"],
+            *[f"Anything about the effect: {out['verdict']['why']}."]
+            * (out["verdict"]["word"] == NOT_EVALUABLE),
+            *open_, f"Always open: {'; '.join(ALWAYS_OPEN)}."]

@@ -9,11 +9,11 @@ Bulletins and wordings were drawn, and are what one wants to speak beyond; model
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import stats
-from stats.results import Count, UnitContrast
+from stats.results import Count
 
 ALPHA = 0.05           # of every interval's complement, shared over the models of a study
 LEVEL = 1 - ALPHA
@@ -99,11 +99,7 @@ def levels_of(table: Table, name: str) -> list:
     return sorted({getattr(slot, name) for slot in table})
 
 
-def cell_and_h(slot: Slot) -> tuple[str, str]:
-    return slot.cell, slot.H
-
-
-def tally(table: Table, cell: Callable[[Slot], Hashable] = cell_and_h) -> dict:
+def tally(table: Table, cell: Callable = lambda slot: (slot.cell, slot.H)) -> dict:
     """{(bulletin, wording): {cell: counts}}, for the contrasts of `stats`."""
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
@@ -135,22 +131,20 @@ def weights_of(contrast: Contrast, cells: Iterable[tuple[str, str]]) -> dict:
             for h, share in over.items() for cell, weight in contrast.weights.items()}
 
 
-def entry(label: str, contrast: UnitContrast) -> dict[str, Any]:
-    """A contrast as an analysis keeps it."""
-    return {"label": label, "value": contrast.value, "low": contrast.low, "high": contrast.high,
-            "level": contrast.level, "units": contrast.units, "wordings": contrast.wordings,
-            "limit_by": contrast.limit_by, "bounds": contrast.bounds._asdict(),
-            "by_bulletin": contrast.by_bulletin, "why": contrast.why,
-            "by_wording": {str(name): value for name, value in contrast.by_wording.items()}}
-
-
 def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL,
-             over: str = "units") -> dict[str, Any]:
-    """The entry of a contrast of counted cells."""
-    if not weights:
-        return entry(label, stats.contrast({}, {"none": 1}, level)._replace(
-            why="the data lack a cell of this contrast"))
-    return entry(label, stats.contrast(counts, weights, level, over))
+             over: str = "units", side: int = 0) -> dict[str, Any]:
+    """A contrast of counted cells as an analysis keeps it. `side`: 0: what is missing stays out of
+    value and interval; −1, 1: as if every missing decision had lowered, or raised, the contrast."""
+    if side:
+        counts = stats.counted_against(counts, {
+            cell: -side * weight for cell, weight in weights.items()})
+    one = stats.contrast(counts if weights else {}, weights or {"none": 1}, level, over)
+    return {"label": label, "value": one.value, "low": one.low, "high": one.high,
+            "level": one.level, "units": one.units, "wordings": one.wordings,
+            "limit_by": one.limit_by, "bounds": one.bounds._asdict(),
+            "by_bulletin": one.by_bulletin,
+            "why": one.why if weights else "the data lack a cell of this contrast",
+            "by_wording": {str(name): value for name, value in one.by_wording.items()}}
 
 
 def effect(table: Table, name: str = "HP-LA", level: float = LEVEL,
@@ -160,11 +154,11 @@ def effect(table: Table, name: str = "HP-LA", level: float = LEVEL,
 
 
 def effects(counts: Mapping, names: Iterable[str], level: float = LEVEL,
-            over: str = "units") -> dict[str, dict[str, Any]]:
+            over: str = "units", side: int = 0) -> dict[str, dict[str, Any]]:
     """Several, of one tally by cell and H."""
     cells = {cell for held in counts.values() for cell in held}
     return {name: compared(CONTRASTS[name].label, counts, weights_of(CONTRASTS[name], cells),
-                           level, over) for name in names}
+                           level, over, side) for name in names}
 
 
 def by(table: Table, factor: str, level: float = LEVEL) -> dict[Any, dict]:
@@ -191,30 +185,37 @@ def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, An
 
 # --- word, letter and place --------------------------------------------------------------------
 
-def labels(table: Table, names: Sequence[str]) -> dict[str, Any]:
+def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str, Any]:
     """What contrasts are under each label scheme and order. `combinations`: the values of each of
     the six; `differences`: between schemes, and between orders, inside bulletins, at a level
-    that all of them share; an interval over bulletins alone is the one that rings first."""
+    that all of them share; an interval over bulletins alone is the one that rings first. `worst`:
+    with every missing decision counted against the contrasts, and for either level against the
+    other."""
     counts: dict[tuple[str, ...], dict] = {}      # of a part of the labels, whatever the wording
     for slot, counted in table.items():
         for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
             cells = counts.setdefault(part, {}).setdefault((slot.bulletin, 1), {})
             cells[slot.cell, slot.H] = plus(cells.get((slot.cell, slot.H), NONE_YET), counted)
-    parts = {part: effects(held, names, over="bulletins") for part, held in counts.items()}
-    pairs = [(a, b, name) for factor in ("scheme", "order") for name in names
-             for a, b in combinations(levels_of(table, factor), 2)]
-    level = 1 - ALPHA / max(len(pairs), 1)
+    sides = [{part: effects(held, names, over="bulletins", side=side)
+              for part, held in counts.items()} for side in ((-1, 1) if worst else (0,))]
+    lowest, highest = sides[0], sides[-1]
+    pairs = {picked: [(a, b, name) for factor in ("scheme", "order") for name in names
+                      for a, b in picked(levels_of(table, factor), 2)]
+             for picked in (combinations, permutations)}
+    level = 1 - ALPHA / max(len(pairs[combinations]), 1)
     return {"combinations": {
-        " ".join(part): {name: shown["value"] for name, shown in parts[part].items()}
-        for part in sorted(parts) if len(part) == 2}, "differences": {
-        f"{name} {a}−{b}": _difference(name, a, b, parts, level) for a, b, name in pairs}}
+        " ".join(part): {name: shown["value"] for name, shown in lowest[part].items()}
+        for part in sorted(lowest) if len(part) == 2}, "differences": {
+        f"{name} {a}−{b}": _difference(name, {a: highest[a,], b: lowest[b,]}, level)
+        for a, b, name in pairs[permutations if worst else combinations]}}
 
 
-def _difference(name: str, a: str, b: str, parts: Mapping, level: float) -> dict[str, Any]:
+def _difference(name: str, parts: Mapping[str, Mapping], level: float) -> dict[str, Any]:
     """How much a contrast differs between two levels: inside bulletins where they hold both, else
     between bulletins (Welch)."""
+    a, b = parts
     label = f"{CONTRASTS[name].label}: {a} − {b}"
-    sides = {side: parts[side,][name]["by_bulletin"] for side in (a, b)}
+    sides = {side: effects_of[name]["by_bulletin"] for side, effects_of in parts.items()}
     both = [unit for unit in sides[a] if unit in sides[b]]
     if len(both) > 1:
         test = stats.t_interval([sides[a][unit] - sides[b][unit] for unit in both], level)

@@ -131,8 +131,8 @@ RANDOM = ("agent", "opponent", "seed", "variant_id")
 OTHERS = ("high_absent", "low_present")   # cells beside the two of the primary contrast
 DIGITS = 6  # significant: an optimum is not known better, and all Pythons agree on so many
 MOST_ROWS = 5000  # beyond, a fit takes from seconds to minutes, and each term takes one
-MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and the primary contrast; the other "
-        "terms by Wald's test, beside their coefficients")
+MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and symmetry + cue − neither; the "
+        "other terms by Wald's test, beside their coefficients")
 ONE_LEVEL = "one level in these data"
 
 

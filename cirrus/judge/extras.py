@@ -12,13 +12,14 @@ import stats
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.ask.prompts import LEVERS
 from cirrus.judge.contrasts import LEVEL, Table, cell_entry, effects, tally
-from show.figures import bracketed, interval
+from show.figures import bracketed, counted, interval, plain
 
 # --- the lever, and the twin control -----------------------------------------------------------
 
 GRID = 60   # steps of the lever's scale at which an interval is asked for
 
 
+BEYOND = f"more than {LEVERS[-1]:g}"
 NOWHERE = {"value": None, "low": None, "high": None}
 
 
@@ -56,10 +57,9 @@ def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
                                       weights.items() if weight}, LEVEL)
         if one.low is not None and one.low <= 0 <= one.high:
             inside.append(at)
-    why = None if value is not None else f"more than {LEVERS[-1]:g}"
     return {"value": value, "low": min(inside, default=None) or None,
             "high": max(inside, default=None) if inside and inside[-1] < steps[-1] else None,
-            "why": why}
+            "why": None if value is not None else BEYOND}
 
 
 def _rising(shares: Sequence[float]) -> list[float]:
@@ -91,23 +91,30 @@ def twin(part: Mapping[str, Any], table: Table) -> dict[str, Any]:
 EXTRAS: dict[str, Callable] = {"lever": lever, "twin": twin}
 
 
-def lever_headline(parts: Mapping[str, Mapping]) -> str:
-    """What likeness is worth to each model."""
-    each = [f"{model} {_worth(part['meets'])}" for model, part in parts.items()]
-    return f"Symmetry and cue are worth, in units of the temptation: {'; '.join(each)}."
-
-
-def _worth(meet: Mapping[str, Any]) -> str:
-    if meet["value"] is None:
-        return meet["why"]
-    return bracketed(f"{meet['value']:.1f}", interval(meet["low"], meet["high"], 1))
+def lever_headline(parts: Mapping[str, Mapping]) -> str | None:
+    """What likeness is worth, of the first model that shows it; None where none does."""
+    shown = [model for model, part in parts.items() if part["meets"]["why"] in (None, BEYOND)]
+    if not shown:
+        return None
+    meet, of = parts[shown[0]]["meets"], len(parts)
+    worth = BEYOND if meet["value"] is None else plain(meet["value"], 1)
+    span = interval(meet["low"], meet["high"], 1)
+    several = f"; {len(shown)} of {of} models" if of > 1 else ""
+    return (f"Symmetry and cue are worth {bracketed(f'{worth} times the temptation', span)} to "
+            f"{shown[0]}{several}.")
 
 
 def twin_headline(parts: Mapping[str, Mapping]) -> str:
-    """Whether each model cooperates with its own copy, and with a person."""
-    each = [f"{model} {part['TS']['k']}/{part['TS']['n']} and {part['TP']['k']}/{part['TP']['n']}"
-            for model, part in parts.items()]
-    return f"Cooperation with an own copy, and with a person: {'; '.join(each)}."
+    """Whether models cooperate with their own copy, and with a person: the least and the most."""
+    own, person = (_range([part[name] for part in parts.values()]) for name in ("TS", "TP"))
+    several = f", among {len(parts)} models" if len(parts) > 1 else ""
+    return f"Cooperation with an own copy {own}, with a person {person}{several}."
+
+
+def _range(shares: Sequence[Mapping[str, Any]]) -> str:
+    by_size = sorted(shares, key=lambda one: one["k"] / max(one["n"], 1))
+    return " to ".join(dict.fromkeys(counted(one["k"], one["n"]) for one in (
+        by_size[0], by_size[-1])))
 
 
 HEADLINES: dict[str, Callable] = {"lever": lever_headline, "twin": twin_headline}

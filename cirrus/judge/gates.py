@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from cirrus.ask.design import ABLATION, REPLICATION
-from cirrus.judge.accounts import figure
+from cirrus.judge.accounts import extent, figure
 from cirrus.judge.contrasts import (
     ALPHA,
     CONTRASTS,
@@ -27,7 +27,7 @@ from cirrus.judge.contrasts import (
 )
 from cirrus.judge.endpoint import by_agent, specified
 from cirrus.judge.rows import Decision
-from show.figures import bracketed, count, interval, points, signed
+from show.figures import count, plain, points, signed
 from stats.results import mean
 
 PASS, FAIL, UNDECIDED, NOT_EVALUABLE = "pass", "fail", "undecided", "not evaluable"
@@ -102,7 +102,7 @@ def labels(study: Evidence) -> Gate:
     effects = {name: pair for factor in ("scheme", "order") for name, pair in _pairs(
         table, factor, lambda cells: weights_of(CONTRASTS["HP-LA"], cells), EFFECT_MARGIN).items()}
     return _gate((largest <= MARGIN + SLACK,
-                  f"largest difference between schemes {100 * largest:.1f} points"),
+                  f"largest difference between schemes {plain(100 * largest, 1)} points"),
                  _within([*pairs.values(), *effects.values()]), "confirmatory",
                  rates=rates, largest=largest, pairs=pairs, effects=effects)
 
@@ -195,7 +195,7 @@ def _again(study: Evidence, parts: Mapping[str, str], absent: str, plan: str, sh
     if lacking := next((one["why"] for one in again if one["value"] is None), None):
         return _missing(lacking, plan)
     if main is None:
-        return _missing("no primary effect", "confirmatory")
+        return _missing("no effect as specified", "confirmatory")
     met = _exceeds(main) and all(_exceeds(one["value"]) and one["value"] >= share * main - SLACK
                                  for one in again)
     rule = met, f"{'; '.join(points(one['value']) for one in again)} against {points(main)}"
@@ -213,9 +213,7 @@ def _above(study: Evidence, rule: tuple[bool | None, str], parts: Mapping[str, s
             return _gate(rule, (NOT_EVALUABLE, why), brings, effects=found)
     proven = _exceeds(main["value"]) and all(certain(one, least) for one in own)
     refuted = not all(_exceeds(one["value"], least) for one in own)
-    shown = "; ".join(title + bracketed(points(one["value"]), interval(
-        one["low"], one["high"], 1, sign=True, scale=100)) for title, one in zip(
-            parts.values(), own, strict=True))
+    shown = "; ".join(title + extent(one) for title, one in zip(parts.values(), own, strict=True))
     units = count(min(one["units"] for one in own), "bulletin")
     return _gate(rule, (PASS if proven else FAIL if refuted else UNDECIDED,
                         f"{shown}, {units}; must lie above {100 * least:g}"), effects=found)

@@ -17,12 +17,15 @@ import stats
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.accounts import (
     ACCOUNTS,
-    ALWAYS_OPEN,
-    CUE,
     GUARDS,
+    MAX_MISSING,
     NOT_EVALUABLE,
-    WORDS,
+    ROUNDING,
     accounts,
+    earning,
+    extent,
+    missing,
+    unsaid,
     verdict,
 )
 from cirrus.judge.contrasts import (
@@ -44,8 +47,6 @@ from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
-ROUNDING = 1e-12   # so that a difference of exactly ten points is one
-
 
 def table_of(rows: Iterable[Mapping]) -> dict[Slot, Any]:
     """The trials counted by bulletin, wording, cell, model, label scheme and order."""
@@ -91,7 +92,7 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
             part["probes"] = probes_of(asked, list(part["contrasts"]))
     out["verdict"] = verdict(out[name].get("pooled"), scope, obstacles, parts)
     if name in HEADLINES and whole and not config.get("holdout"):
-        out["verdict"]["sentence"] = HEADLINES[name](parts)
+        out["verdict"]["sentence"] = HEADLINES[name](parts) or out["verdict"]["sentence"]
     if name == "2x2":
         out["exploratory"] = exploratory(table if whole else {}, out)
         out["success"] = success(out)
@@ -106,9 +107,10 @@ def unfinished(out: Mapping[str, Any]) -> list[str]:
     why = [f"{count(left, 'trial')} of {design['trials']:,} without an answer; the same command "
            "resumes the run"] if left else []
     if design.get("holdout"):
-        why.append("held-out bulletins replicate a study, and have no word of their own")
+        why.append(f"{count(design['bulletins'], 'held-out bulletin')} replicate a study, and earn "
+                   "no word")
     if design["design"] == "twin":
-        why.append("a twin control earns no word")
+        why.append(f"a twin control has {len(design['cells'])} cells, and earns no word")
     return why
 
 
@@ -121,14 +123,26 @@ def part_of(table: Table, cells: Sequence[str], level: float, whole: bool) -> di
         bare = {cell: {key: one[key] for key in ("k", "n", "missing")} | {"mean": None}
                 for cell, one in shown.items()}
         part = {"cells": bare, "contrasts": {}, "labels": labels({}, [])}
-        return part | {"accounts": accounts(part)}
+        return part | {"accounts": accounts(part, part)}
     names = [name for name, contrast in CONTRASTS.items()
              if set(contrast.weights) <= set(cells) and contrast.over_h is None]
-    part = {"cells": shown,
-            "contrasts": effects(counts, [name for name in names if name not in GUARDS], level)
-            | effects(counts, [name for name in names if name in GUARDS], LEVEL, "bulletins"),
-            "labels": labels(table, [name for name in ("HP-LA", "HP-EP") if name in names])}
-    return part | {"accounts": accounts(part)}
+    part = {"cells": shown, **evidence(table, counts, names, level)}
+    lost = any(cell["missing"] for cell in shown.values())
+    worst = evidence(table, counts, names, level, True) if lost else part
+    return part | {"accounts": accounts(part, worst)}
+
+
+def evidence(table: Table, counts: Mapping, names: Sequence[str], level: float,
+             worst: bool = False) -> dict[str, Any]:
+    """The contrasts and labels that accounts are judged by. `worst`: as if every missing decision
+    had come out against an exclusion, which for a guard may be either way."""
+    guards = [name for name in names if name in GUARDS]
+    sides = [effects(counts, guards, LEVEL, "bulletins", side)
+             for side in ((-1, 1) if worst else (0,))]
+    return {"contrasts": effects(counts, [name for name in names if name not in GUARDS], level,
+                                 side=-worst)
+            | {name: sides[0][name] | {"low": sides[-1][name]["low"]} for name in guards},
+            "labels": labels(table, [name for name in ("HP-LA", "HP-EP") if name in names], worst)}
 
 
 # --- quality of the data -----------------------------------------------------------------------
@@ -191,14 +205,15 @@ def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
 
 def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The specification's six criteria on point estimates, each with the figure it rests on; those
-    on effects where every trial is answered. `established`: whether the interval supports it too;
-    None where none is asked for."""
+    on effects where every trial is answered, and at most 10% of a cell unreadable. `established`:
+    whether the interval supports it too; None where none is asked for."""
     ended, trials, spent = out["outcomes"], out["design"]["trials"], out["cost"]
     contrasts, d, redealt = (out["2x2"]["pooled"]["contrasts"], out["exploratory"]["d"],
                              out["dealt_again"])
     cross = contrasts.get("SxC", {"value": None, "low": None, "high": None})
-    apart = _apart(out)
-    large = apart or None if d["value"] is None else d["value"] > MIN_D
+    cells = out["2x2"]["pooled"]["cells"].values()
+    readable = max(map(missing, cells)) <= MAX_MISSING and cross["value"] is not None
+    large = _apart(out) or None if d["value"] is None else d["value"] > MIN_D
     read = ended["read_share"]
 
     def criterion(words: str, met: bool | None, figure: str, established: bool | None = None):
@@ -212,11 +227,11 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
                   read is not None and read > MIN_READ,
                   bracketed(f"{ended['read']} of {trials}", percent(read, 1) if read else "")),
         criterion(f"Effect size > {MIN_D}, symmetry + cue against neither",
-                  large if contrasts else None, _size(out), _practical(out)),
+                  large if readable else None, _size(out), _practical(out)),
         criterion(f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
-                  None if cross["value"] is None else cross["value"] >= MIN_INTERACTION - ROUNDING,
+                  cross["value"] >= MIN_INTERACTION - ROUNDING if readable else None,
                   f"{points(cross['value'])}, {span(cross['low'], cross['high'])}",
-                  certain(cross) if contrasts else None),
+                  certain(cross, MIN_INTERACTION) if contrasts else None),
         criterion(f"Total cost < ${MAX_USD:g}",
                   None if spent["unknown"] else spent["usd"] < MAX_USD, cost(spent)),
         criterion("Reproducible with seed",
@@ -257,23 +272,21 @@ def may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
     name = out["design"]["design"]
     parts = {model: part for model, part in out[name]["by_model"].items()
-             if WORDS.index(part["verdict"]["word"]) >= WORDS.index(CUE)}
+             if earning(part["verdict"]["word"])}
     for account in ACCOUNTS:
         if models := [model for model, part in parts.items()
                       if part["accounts"][account.name]["excluded"]]:
             yield f"{account.excluded} Shown for {_who(models, out)}."
     pooled = out[name].get("pooled")
-    if not pooled or WORDS.index(out["verdict"]["word"]) < WORDS.index(CUE):
+    if not pooled or not earning(out["verdict"]["word"]):
         return
     primary, cross = (pooled["contrasts"][key] for key in ("HP-LA", "SxC"))
     if _practical(out):
         yield f"The effect size is of practical interest ({_size(out)})."
-    yield ("The results warrant further investigation: the primary difference is "
-           f"{points(primary['value'])} ({span(primary['low'], primary['high'])}).")
+    yield f"The results warrant further investigation: the primary difference is {extent(primary)}."
     if certain(cross):
-        yield ("Preliminary evidence for an interaction pattern: the cue adds "
-               f"{points(cross['value'])} more where symmetry is high "
-               f"({span(cross['low'], cross['high'])}).")
+        yield ("Preliminary evidence for an interaction pattern: where symmetry is high the cue "
+               f"adds {extent(cross)} more.")
 
 
 def _who(models: Sequence[str], out: Mapping[str, Any]) -> str:
@@ -284,17 +297,12 @@ def _who(models: Sequence[str], out: Mapping[str, Any]) -> str:
 def may_not(out: Mapping[str, Any]) -> Iterator[str]:
     """What the data leave unsaid."""
     design, name = out["design"], out["design"]["design"]
-    if out["simulated"]:
-        yield "Anything about any model: these answers are SIMULATED."
-    if out["verdict"]["word"] == NOT_EVALUABLE:
-        yield f"Anything about the effect: {out['verdict']['why']}."
     judged = {model: part for model, part in out[name]["by_model"].items()
               if part["verdict"]["word"] != NOT_EVALUABLE}
-    for account in ACCOUNTS:
-        if models := [model for model, part in judged.items()
-                      if not part["accounts"][account.name]["excluded"]]:
-            yield f"{account.open} Open for {_who(models, out)}."
-    yield f"Always open: {'; '.join(ALWAYS_OPEN)}."
+    models = {account: [model for model, part in judged.items()
+                        if not part["accounts"][account.name]["excluded"]] for account in ACCOUNTS}
+    yield from unsaid(out, [f"{account.open} Open for {_who(names, out)}."
+                            for account, names in models.items() if names])
     if name == "2x2":
         yield "“Statistically significant”: a pilot is underpowered; its p-values are exploratory."
     if name != "mechanism":

@@ -12,7 +12,16 @@ from typing import Any
 from cirrus.ask.bulletins import FOLDERS
 from cirrus.ask.design import HOME, PARTS, part_of
 from cirrus.judge import prereg
-from cirrus.judge.accounts import ACCOUNTS, ALWAYS_OPEN, CUE, NOT_EVALUABLE, figure, verdict
+from cirrus.judge.accounts import (
+    ACCOUNTS,
+    CUE,
+    NOT_EVALUABLE,
+    SHORT,
+    extent,
+    remainder,
+    unsaid,
+    verdict,
+)
 from cirrus.judge.contrasts import (
     ALPHA,
     CELLS,
@@ -50,8 +59,9 @@ from common.openrouter import fixed
 from show.figures import count, sentence
 from stats.results import Count
 
-NO_MAIN = ("No main runs (standard tells, main variants, standard history): the primary endpoint "
-           "has no data.")
+NO_MAIN = ("No main runs (standard tells, main variants, standard history): the endpoint has no "
+           "data.")
+BEYOND = ("blind", "conditional", "adding_up")   # accounts that a tournament has no cells for
 
 
 class Collected:
@@ -135,7 +145,8 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     bulletins = len({slot.bulletin for slot in table})
     out["verdict"] = verdict(out["established"], f"{count(bulletins, 'bulletin')} of one domain",
                              unfinished, out["established"]["by_model"])
-    out["verdict"]["sentence"] += responds(out)
+    if out["verdict"]["word"] == CUE:
+        out["verdict"]["sentence"] = headline(out)
     out["claims"] = {"headline": out["verdict"]["sentence"], "may": list(_may(out)),
                      "may_not": list(_may_not(out))}
     return out
@@ -143,9 +154,9 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
 
 def unfinished_of(study: Study) -> list[str]:
     """Why nothing may be said yet."""
-    left = [run.name for run in study.runs if not run.complete]
-    return [f"{count(len(left), 'run')} unfinished ({', '.join(left[:3])}"
-            f"{', …' * (len(left) > 3)}); the same command resumes them"] if left else []
+    left = sum(not run.complete for run in study.runs)
+    return [f"{left} of {count(len(study.runs), 'run')} unfinished; the same command resumes them"
+            ] if left else []
 
 
 def established(table: Table, whole: bool) -> dict[str, Any]:
@@ -175,20 +186,20 @@ def _part(table: Table, whole: bool) -> dict[str, Any]:
     return {"cells": part["cells"], "HP-LA": part["contrasts"].get("HP-LA")}
 
 
-def responds(out: Mapping[str, Any]) -> str:
-    """What the headline says beside its word: to which of the two it responds, whether without
-    pressure to comply, and of the gates where each of them is established."""
-    if out["verdict"]["word"] != CUE:
-        return ""
-    shown = [what for what, name in (("symmetry", "HP-LP"), ("the cue sentence", "HP-HA"))
-             if certain(out["established"]["contrasts"][name])]
-    to = f"to {' and '.join(shown)}" if shown else "to which of the two is not shown"
+def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
+    """(to which of the two it responds, whether also where compliance pressure is low)."""
     low = out["established"]["by_H"].get("low")
-    calm = "" if low is None else (
-        f", {'shown' if certain(low['HP-LA']) else 'not shown'} where compliance pressure is low")
-    passed = all(gate["established"]["verdict"] == PASS for gate in out["gates"])
-    gates_too = " It passes all credibility gates of the specification." * passed
-    return f" It responds {to}{calm}.{gates_too}"
+    return ([what for what, name in (("symmetry", "HP-LP"), ("cue", "HP-HA"))
+             if certain(out["established"]["contrasts"][name])], low and certain(low["HP-LA"]))
+
+
+def headline(out: Mapping[str, Any]) -> str:
+    """The sentence of a study that is cue-responsive, in 20 words."""
+    to, calm = responds(out)
+    alone = {2: "both parts", 0: "neither alone"}.get(len(to)) or f"{to[0]} alone"
+    pressed = {None: "", True: ", also at low pressure", False: ", not at low pressure"}[calm]
+    return (f"Cue-responsive, {alone}: {extent(out['established']['contrasts']['HP-LA'])}{pressed}."
+            f"{remainder(out['verdict']['open'])}")
 
 
 def _command(design: Mapping[str, Any], plan: str) -> str:
@@ -288,30 +299,28 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
     if out["verdict"]["word"] != CUE:
         return
-    known = out["established"]
+    known, (to, calm) = out["established"], responds(out)
+    what = f"It responds to {' and '.join(to) or 'the two together; to which is not shown'}"
+    yield what + {None: "", True: ", shown where compliance pressure is low",
+                  False: ", not shown where compliance pressure is low"}[calm] + "."
     yield from (account.excluded for account in ACCOUNTS
                 if known["accounts"][account.name]["excluded"])
     for name in ("HP-LP", "HP-HA", "SxC", "H"):
         if certain(one := known["contrasts"][name]) or below(one):
-            yield f"{sentence(figure(one))[:-1]} over {count(one['units'], 'bulletin')}."
-    if passed := [gate["title"] for gate in out["gates"]
-                  if gate["established"]["verdict"] == PASS]:
-        yield f"Credibility gates established: {', '.join(passed)}."
+            yield f"{sentence(one['label'])[:-1]}: {extent(one)}."
+    if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
+        yield "It passes all credibility gates of the specification."
     yield from agreement.may(out["markers"])
 
 
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
-    point, register = out["as_specified"], out["registration"]
-    if out["simulated"]:
-        yield "Anything about any model: these answers are SIMULATED."
-    if out["verdict"]["word"] == NOT_EVALUABLE:
-        yield f"Anything about the effect: {out['verdict']['why']}."
-    else:
-        yield from (account.open for account in ACCOUNTS
-                    if not out["established"]["accounts"][account.name]["excluded"])
-    yield f"Always open: {'; '.join(ALWAYS_OPEN)}."
-    yield ("A word above “cue-responsive”: that needs the cells of a mechanism study "
-           "(run_pilot.py --design mechanism).")
+    point, register, known = (
+        out["as_specified"], out["registration"], out["established"]["accounts"])
+    yield from unsaid(out, [account.open for account in ACCOUNTS if not (
+        known[account.name]["excluded"] or account.name in BEYOND
+        or out["verdict"]["word"] == NOT_EVALUABLE)])
+    yield (f"A word above “cue-responsive”, or {', '.join(map(SHORT.get, BEYOND))} excluded: that "
+           "needs a mechanism study (run_pilot.py --design mechanism).")
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     yield from out["limits"]

@@ -15,7 +15,7 @@ import stats
 from cirrus.judge.contrasts import ALPHA
 from cirrus.judge.rows import Decision
 from common.wire import UNANSWERED
-from show.figures import interval, p_is, percent
+from show.figures import interval, p_is, percent, plain
 from stats.results import mean
 
 MAX_UNREADABLE = 0.03
@@ -117,7 +117,7 @@ def truncation(counts: Counts) -> Wire:
     gap = gaps[widest]
     said = interval(gap.low, gap.high, 1, sign=True, scale=100)
     return _wire(gap.low > MAX_TRUNCATION_GAP,
-                 f"{' against '.join(widest)}: {100 * gap.value:.1f} points ({said})",
+                 f"{' against '.join(widest)}: {plain(100 * gap.value, 1)} points ({said})",
                  cells={cell: k / n for cell, (k, n) in cut.items()},
                  gap={"value": gap.value, "low": gap.low, "high": gap.high})
 
@@ -183,8 +183,8 @@ def overlap(texts: Mapping[Key, Mapping[str, Sequence[str]]]) -> Wire:
     cells = {cell: _mean_overlap(runs, 1 - ALPHA / len(alike)) for cell, runs in alike.items()}
     worst = max(cells, key=lambda cell: cells[cell]["low"])
     return _wire(cells[worst]["low"] > MAX_JACCARD,
-                 f"{cells[worst]['mean']:.2f} on average ({worst}; at least "
-                 f"{cells[worst]['low']:.2f}); "
+                 f"{plain(cells[worst]['mean'])} on average ({worst}; at least "
+                 f"{plain(cells[worst]['low'])}); "
                  f"{sum(cell['identical'] for cell in cells.values())} identical pairs",
                  cells=cells)
 

@@ -235,7 +235,7 @@ def _forest(out: Mapping) -> Iterator[Plot]:
         for account in ACCOUNTS for key in account.plot}
     if groups := {title: rows for title, rows in groups.items() if rows}:
         yield Plot(Intervals("Contrasts that an account cannot produce", groups,
-                             "points of cooperation", digits=len(_models(out)) <= MOST),
+                             "points of cooperation", 1 if len(_models(out)) <= MOST else None),
                    "Filled: excluded; hollow: open. Dots: bulletins; ticks: wordings.")
 
 

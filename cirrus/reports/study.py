@@ -59,7 +59,6 @@ from show.figures import (
     STAMP,
     cost,
     count,
-    dollars,
     estimate,
     p_is,
     p_value,
@@ -76,18 +75,19 @@ ALL = 1_000_000
 MOST = 4_000       # policies on the pages
 SHOWN = 20_000     # characters of a text
 RATIONALES = 12    # decisions shown of a policy
-EXCERPTS = 2       # policies a cell
+EXCERPT = 500      # characters of a policy that is quoted
 CELLS = DESIGNS["2x2"].cells
 NO_PART = {"cells": {cell.name: {"n": 0} for cell in CELLS}}
 TAGS = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
 WIRES = {True: Tag("TRIPPED", "no"), False: Tag("quiet", "yes"), None: Tag("not checked", "dim")}
 EFFECTS_NOTE = (
-    "First encounters of all rounds: mean over bulletins of the difference inside each; the "
+    "First encounters of all rounds: mean over bulletins of the difference inside each; the 95% "
     "interval covers the drawing of bulletins and of wordings, and is no narrower than Newcombe's "
-    "score interval; models share 5%. “–”: can't be computed.")
+    "score interval; models share the 5%. No interval: one bulletin only.")
 SPECIFIED_NOTE = (
-    "Mean over agents, and two-sided sign-flip test over them. Agents of a seed share a bulletin, "
-    "so these tests speak of its agents only; the intervals over bulletins decide.")
+    "Mean over agents; p: two-sided sign flips over agents. This test has no interval: that of the "
+    "primary contrast, over bulletins, is another rule, and decides. Agents of a seed share a "
+    "bulletin, so what stands here speaks of these bulletins only.")
 GATES_NOTE = (
     "“As specified” is the rule on the estimate; “established” asks whether the data exclude the "
     "alternative, and decides.")
@@ -133,9 +133,8 @@ def _question(out: Mapping[str, Any]) -> str:
     asked = ", ".join(dict.fromkeys(name for own in design["models"].values() for name in own))
     return ("Do agents cooperate on a first encounter because they take their peers for alike? "
             f"{count(design['runs'], 'run')}, {count(design['agents'], 'agent')}, "
-            f"{count(len(design['seeds']), 'seed')}; {asked}. Primary data: "
-            f"{design['decisions']:,} decisions of {count(design['units'], 'unit')}, "
-            f"{design['read']:,} of them readable, on {count(design['bulletins'], 'bulletin')}.")
+            f"{count(len(design['seeds']), 'seed')}; {asked}. "
+            f"{out['established']['decisions']:,} readable first decisions.")
 
 
 def _gist(out: Mapping[str, Any]) -> list[Table | Words]:
@@ -158,11 +157,14 @@ def _wires(wires: Sequence[Mapping], caption: str, name: str) -> Table:
 
 
 def _claims(out: Mapping[str, Any]) -> Section:
+    always = [words for words in out["claims"]["may_not"] if words.startswith("Always open")]
+    may_not = [words for words in out["claims"]["may_not"] if words not in always]
     return Section("What may be said", [
         Words(_registration(out["registration"]), "dim"),
         Bullets(out["registration"]["deviations"]),
         Columns([[Section("From these data", [Bullets(out["claims"]["may"])])],
-                 [Section("Not from these data", [Bullets(out["claims"]["may_not"])])]])])
+                 [Section("Not from these data", [Bullets(may_not)])]]),
+        Fold("What no data of these cells can exclude", [Bullets(always)])])
 
 
 def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[Fold]:
@@ -172,18 +174,26 @@ def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[Fold]:
             _effects("contrast", _rows(out), "effects"), _by(out), Words(EFFECTS_NOTE, "dim")])
         yield Fold("As specified: round 1, agents of a seed as units", [
             _specified(out), Words(
-                f"Cliff's δ (−1 to 1) of the two cells: {estimate(delta).words}, interval over "
-                f"{count(delta['units'], 'agent')}."),
-            Words(SPECIFIED_NOTE, "dim"), *_models(out["as_specified"]["model"])])
+                f"Cliff's δ (−1 to 1) of the two cells: {estimate(delta).words}; interval by "
+                f"Student's t over {count(delta['units'], 'agent')}, no narrower than Newcombe's."),
+            Words(SPECIFIED_NOTE, "dim"), *_bounds(out), *_models(out["as_specified"]["model"])])
     yield Fold("How the gates judge", [_gates(out), Words(GATES_NOTE, "dim")])
     yield Fold("Quality of the data", list(_quality(out)))
     yield Fold("Later encounters and policies", [
         _course(out["course"]), *_convergence(out["convergence"])])
     yield Fold("Markers in policies", [*markers.blocks(out["markers"]), *_excerpts(study)])
-    yield Fold(f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [
-        Table(["run", "role", "state", "calls", "unanswered", "cost"],
-              [[run["run"], run["role"], run["state"], *_calls(run["outcomes"]),
-                dollars(run["cost"]["usd"])] for run in out["runs"]], (3, 4, 5), name="runs")])
+    yield Fold(f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [_runs(out["runs"])])
+
+
+def _runs(runs: Sequence[Mapping]) -> Table:
+    """Runs of one role and domain together: acausal-analysis.json names each."""
+    groups: dict[str, list[Mapping]] = {}
+    for run in runs:
+        groups.setdefault(f"{run['role']}, {run['domain']}", []).append(run)
+    return Table(["runs", "complete", "calls", "unanswered"], [
+        [name, f"{sum(run['state'] == 'complete' for run in held)} of {len(held)}",
+         *map(str, map(sum, zip(*(_calls(run["outcomes"]) for run in held), strict=True)))]
+        for name, held in groups.items()], (1, 2, 3), name="runs")
 
 
 def _shown(out: Mapping[str, Any]) -> bool:
@@ -249,17 +259,18 @@ def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
 def _intervals(out: Mapping[str, Any]) -> Plot:
     return Plot(Intervals("Symmetry + cue against neither", {"": [
         Point(label, one["value"], one["low"], one["high"]) for label, one in _primary(out)]},
-        "points of cooperation"), "Mean over bulletins with 95% intervals; first encounters of "
+        "points of cooperation", 1), "Mean over bulletins with 95% intervals; first encounters of "
         "all rounds.")
 
 
 # --- tables ------------------------------------------------------------------------------------
 
 def _effects(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> Table:
-    """Of each contrast its estimate, the bulletins that point the other way, why it has none."""
-    return Table([head, "points (interval)", "level", "bulletins against", "remark"], [
-        [label, estimate(entry, 100, 1), f"{100 * entry['level']:.4g}%", _against(entry),
-         entry["why"] or ""] for label, entry in rows], (1, 2, 3), name=name)
+    """Of each contrast its estimate, or why it has none, and the bulletins that point the other
+    way."""
+    return Table([head, "points (interval)", "bulletins against"], [
+        [label, Small(entry["why"]) if entry["value"] is None else estimate(entry, 100, 1),
+         _against(entry)] for label, entry in rows], (1, 2), name=name)
 
 
 def _against(entry: Mapping[str, Any]) -> str:
@@ -279,10 +290,10 @@ def _specified(out: Mapping[str, Any]) -> Table:
     """As the specification has it: round 1, agents of a seed as units."""
     point = out["as_specified"]
     entries = [point["design"], *(point["secondary"][name] for name in SECONDARY)]
-    return Table(["contrast", "points", "p", "agents", "p, Holm"], [
+    return Table(["contrast, as specified", "points", "p", "agents"], [
         [one["label"], signed(None if one["value"] is None else 100 * one["value"], 1),
-         p_value(one["p"]), str(one["units"]), p_value(one.get("p_holm"))] for one in entries],
-        (1, 2, 3, 4), name="as-specified")
+         p_value(one["p"]), str(one["units"])] for one in entries],
+        (1, 2, 3), name="as-specified")
 
 
 def _gates(out: Mapping[str, Any]) -> Table:
@@ -312,8 +323,8 @@ def _fit(model: Mapping[str, Any]) -> str:
     if model["primary"] is None:
         return f": no test ({model['why']})."
     why = f" {sentence(model['why'])}" if model["why"] else ""
-    return (f": primary contrast {signed(model['primary']['estimate'])} log odds, likelihood ratio "
-            f"{p_is(model['primary']['p'])}.{why}")
+    return (f": symmetry + cue − neither {signed(model['primary']['estimate'])} log odds, "
+            f"likelihood ratio {p_is(model['primary']['p'])}.{why}")
 
 
 def _test(test: Mapping | None) -> list[str]:
@@ -322,18 +333,22 @@ def _test(test: Mapping | None) -> list[str]:
     return [f"{plain(test['chi2'])} ({test['df']})", p_value(test["p"])]
 
 
-def _quality(out: Mapping[str, Any]) -> Iterator[Table | Words]:
+def _bounds(out: Mapping[str, Any]) -> Iterator[Words]:
     bounds = out["as_specified"]["bounds"]
-    yield _wires(out["tripwires"], "Tripwires", "tripwires")
     if bounds["lowest"] is not None:
         yield Words("With every missing decision filled in: all cooperative "
                     f"{points(bounds['all_cooperative'])}, none "
                     f"{points(bounds['none_cooperative'])}; worst cases "
                     f"{points(bounds['lowest'])} to {points(bounds['highest'])}.")
-    yield Table(["data", "cell", "readable", "missing"], [
-        [PARTS[name], cell.words, *(str(part["cells"][cell.name][key]) for key in (
-            "n", "missing"))] for name, part in _parts(out).items() for cell in CELLS],
-        (2, 3), "Missing decisions by cell", "missing")
+
+
+def _quality(out: Mapping[str, Any]) -> Iterator[Table]:
+    yield _wires(out["tripwires"], "Tripwires", "tripwires")
+    yield Table(["data", *(cell.words for cell in CELLS)], [
+        [PARTS[name], *(f"{part['cells'][cell.name]['missing']} of "
+                        f"{part['cells'][cell.name]['n'] + part['cells'][cell.name]['missing']}"
+                        for cell in CELLS)] for name, part in _parts(out).items()],
+        (1, 2, 3, 4), "Missing decisions by cell", "missing")
 
 
 def _course(course: Sequence[Mapping]) -> Table:
@@ -359,29 +374,30 @@ def _convergence(rounds: Sequence[Mapping]) -> Iterator[Table | Words]:
                 "one bulletin.", "dim")
 
 
-def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> list[str]:
+def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
+    """(calls, those without an answer)."""
     every = sum(n for counts in outcomes.values() for n in counts.values())
-    left = sum(counts.get(name, 0) for counts in outcomes.values()
-               for name in ("provider_error", "not_run"))
-    return [str(every), str(left)]
+    return every, sum(counts.get(name, 0) for counts in outcomes.values()
+                      for name in ("provider_error", "not_run"))
 
 
 # --- texts -------------------------------------------------------------------------------------
 
 def _excerpts(study: Study | None) -> list[Fold]:
-    """The first policies of each extreme cell by agent: chosen by place, not by what they say."""
-    quotes = []
+    """The first policy of each extreme cell by agent: chosen by place, not by what it says."""
+    quotes: dict[str, Section] = {}
     for run in study.runs if study else ():
-        if run.role == "main" and run.cell[:2] in (("high", "present"), ("low", "absent")):
-            sound = [policy for policy in policies(run, checked=False) if policy["round"] == 1
-                     and policy["policy_status"] == "ok"
-                     and not policy["markers"]["benchmark_terms"]][:EXCERPTS]
-            quotes += [Section(f"{run.words}, {policy['agent']}",
-                               [Verbatim(policy["policy"][:SHOWN])]) for policy in sound]
-    note = (f"The first {EXCERPTS} policies of round 1 in each of the two cells that the primary "
-            "contrast compares, by agent id: taken by place, not by what they say; those with "
+        extreme = run.cell[:2] in (("high", "present"), ("low", "absent"))
+        sound = (policy for policy in policies(run, checked=False) if policy["round"] == 1
+                 and policy["policy_status"] == "ok" and not policy["markers"]["benchmark_terms"])
+        if run.role == "main" and extreme and run.words not in quotes and (
+                policy := next(sound, None)):
+            quotes[run.words] = Section(f"{run.words}, {policy['agent']}",
+                                        [Verbatim(policy["policy"][:EXCERPT])])
+    note = (f"The first {EXCERPT} characters of one policy of round 1 in each of the two cells "
+            "that are compared, by agent id: taken by place, not by what they say; those with "
             "benchmark terms are passed over.")
-    return [Fold("In their own words", [Words(note, "dim"), *quotes])] if quotes else []
+    return [Fold("In their own words", [Words(note, "dim"), *quotes.values()])] if quotes else []
 
 
 def _scope(study: Study) -> tuple[str, Sequence[Run], int]:

@@ -16,21 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
-from common.refusals import Cue, clauses
+from common.refusals import MACHINE, clauses, decline, find, is_question
 from urrp import QUESTIONS
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern.replace(" ", r"\s+"))
-
-
-def find(pattern: str, text: str) -> re.Match[str] | None:
-    """First match of a pattern in which a blank stands for any white space."""
-    return _compiled(pattern).search(text)
 
 
 MIND = (
@@ -46,12 +35,6 @@ MIND = (
 THESE = (
     r"(?:(?:any|all|none|either|each|most) of (?:them|these|those|that|this|it|the \w+)|them\b|"
     r"those\W*$|these\W*$|one\W*$|any\W*$)"
-)
-MACHINE = (
-    r"(?:ai|a\.i\.|artificial intelligence|program(?:me)?|machine|tool|software|code|algorithms?|"
-    r"calculator|autocomplete|language model|llm|model|computer|(?:chat\s?)?bot|assistant|system|"
-    r"mirror|pattern\w*|mathematics|math|statistic\w*|text (?:prediction|generat\w+)|prediction|"
-    r"simulation|circuits?)"
 )
 _GAP = r"(?:[\s,]+[\w'-]+)"
 _SOFT = (
@@ -378,8 +361,8 @@ def _claims(clause: str):
 def acts(text: str) -> tuple[Act, ...]:
     """The acts of a text's own words, in order: of a clause its doubt, then its denial or claim."""
     found = []
-    for number, (offset, clause) in enumerate(clauses(text)):
-        asked = _is_asked(clause)
+    for number, (_, offset, clause) in enumerate(clauses(text)):
+        asked = is_question(clause)
         for rule, match in matches(DOUBT, clause):
             if not asked or rule in ("perhaps", "uncertain") or clause.startswith("who "):
                 found.append(("doubt", rule, number, offset, match))
@@ -391,200 +374,6 @@ def acts(text: str) -> tuple[Act, ...]:
         Act(kind, rule, number, offset + match.start(), offset + match.end())
         for kind, rule, number, offset, match in found
     )
-
-
-def _is_asked(clause: str) -> bool:
-    return clause.rstrip("\"')").endswith("?")
-
-
-# --- declining ------------------------------------------------------------------------------------
-
-_UNWILLING = (
-    r"(?:can\s*not|can't|cant|could\s*n[o']t|could not|couldn't|won't|wont|will not|"
-    r"should\s*n[o']t|shouldn't|should not|must not|mustn't|would\s*n[o']t|wouldn't|would not|"
-    r"(?:am|'m|m|is|was|being|be|be|feel)?\s*(?:not|n't) (?:\w+ly )?(?:able|going|allowed|"
-    r"permitted|willing|comfortable|prepared|supposed|meant|designed|in a position|here|about|"
-    r"the right \w+|cleared|authori[sz]ed|free|licensed|at liberty|inclined|keen|happy)|unable|"
-    r"unwilling|uncomfortable|forbidden|prohibited|in no position|(?:rather|sooner|prefer|choose|"
-    r"chose|elect|opt|decide\w*|going|want|wish|like|intend|plan) (?:to )?not(?: to)?|(?:don't|"
-    r"do not|dont) (?:want|wish|intend|plan|care|feel \w+|feel it's right|think (?:i|it)(?:'s| is|"
-    r" should| can| ought)?)|(?:not|\w+n't) (?:be )?(?:\w+ )?(?:possible|right|appropriate|proper|"
-    r"advisable|suitable|wise|ethical|responsible|acceptable|honest|for me|fair)|inappropriate|"
-    r"improper|(?:it's|is|be|it) (?:\w+ )?(?:wrong|misleading|unwise|irresponsible)|(?:i|"
-    r"we) (?:do not|don't|dont|never)(?= (?:\w+ly |normally )?(?:make|answer|respond|print|repeat|"
-    r"write|output|issue|discuss|give|provide|complete|engage|produce|quote|comment|take part|"
-    r"offer)\b)|no way (?:am i|i'm|i will|i'll)|hesitant|reluctant)"
-)
-_DO = (
-    r"(?:print\w*|say(?:ing)?\b(?! otherwise)|stat(?:e|ing)(?! otherwise)|output\w*|repeat\w*|"
-    r"writ(?:e|ing)|produc\w+|reproduc\w+|put(?:ting)?|claim\w*|assert\w*|declar\w+|affirm\w*|"
-    r"answer\w*|respond\w*|repl(?:y|ies)|giv(?:e|ing)|mak(?:e|ing)|fill\w*|complet\w+|transcrib\w+|"
-    r"quot(?:e|ing)|discuss\w*|engag\w+|help\w*|assist\w*|compl(?:y|ies)\w*|do|doing|done|"
-    r"provid\w+|shar(?:e|ing)|go(?:ing)? (?:into|there|along)|speak\w*|participat\w+|fulfil\w*|"
-    r"echo\w*|typ(?:e|ing)|attribut\w+|compress|reduc\w+|voic\w+|utter\w*|adopt\w*|play\w*|talk\w*|"
-    r"comment\w*|judg\w+|explain\w*|list\w*|defin\w+|perform\w*|process\w*|generat\w+|creat\w+|"
-    r"continu\w+|proceed\w*|pretend\w*|express\w*|offer\w*|follow\w*|carry|handle|take (?:part|on)|"
-    r"weigh|address|describ\w+|support\w*|oblige|act|settle|pick|choose|commit|sign|enter|render|"
-    r"recite|copy|release|display|post|supply)"
-)
-DECLINE = {
-    "unwilling": (
-        rf"\b(?:i|i'm|im|i'd|i'll|we|me|it|that|this|these|they|transcription|task|and|but|so|"
-        rf"sorry|unfortunately|which|not|words|sentence|"
-        rf"for)?\b[^.]{{0,40}}?(?<!\w){_UNWILLING}(?:[\s,]+[\w'-]+){{0,8}}? {_DO}\b"
-    ),
-    "declines": (
-        r"\b(?:i|i'm|i'll|i'd|im|we|must|have to|going to|will) (?:\w+ ){0,3}?(?:declin\w+|"
-        r"refus\w+(?! to (?:lie|pretend|deny))|abstain\w*|refrain\w*|"
-        r"(?<!they\s)pass(?:ing)?\b(?= on\b|\s*\W*$|,)|skip(?:ping)?|opt(?:ing)? out|"
-        r"sit\w* (?:this|that) \w*\s*out|leav(?:e|ing) (?:it|this|that|them|the \w+) (?:out|blank|"
-        r"there|empty|unsaid|aside|to)|stay\w* (?:away|out|clear)|steer\w* clear|hold(?:ing)? back|"
-        r"withh\w+|keep\w* (?:out|away|clear|that|this|silent)|draw the line|stop (?:here|short)|"
-        r"avoid)\b|\b(?:is|was|been|be|has|hereby|therefore|it's|get) (?:\w+ )?(?:declined|denied|"
-        r"refused|rejected|not (?:\w+ )?(?:allowed|permitted|possible|available|supported))\b|"
-        r"\brequest (?:denied|declined|refused|rejected)\b|\b(?:access|permission) denied\b|"
-        r"\bi (?:don't|do not|dont|never) (?:\w+ly )?(?:discuss|comment|engage|talk about|go into|"
-        r"speak|get into|weigh|do (?:that|this))\b|\b(?:asked|told|instructed|supposed|trained|"
-        r"required) (?:\w+ )?to (?:stay|steer|avoid|keep|decline|refuse|not)\b|^\W*(?:(?:nope|"
-        r"sorry|no|ok|well)\W+)*not (?:\w+ing (?:that|this|it|any|the|those|to)|going there|"
-        r"something|this (?:one|time)|today)\b|\b(?:asked|told|instructed|supposed|trained|"
-        r"required|directed|configured)(?: me)? not to\b|^\W*(?:refused|declined|rejected|"
-        r"denied)\W*$|^\W*next (?:question|topic)\b|\bline (?:that )?i (?:won't|don't|will not|"
-        r"do not) cross\b|n't (?:something|one|a \w+|anything|a line \w+) (?:that )?i(?:'ll|'m|'d|"
-        r" \w+)\b|\b(?:prefer|like|want|choose|going|have|like|need) to (?:leave|skip|pass|avoid|"
-        r"stay|steer|keep)\b|\b(?:stay|steer|remain) (?:out|away|clear|silent)\b|\blet's (?:leave|"
-        r"skip|not|drop|avoid|move on)\b|\b(?:choose|prefer|rather|decided|opt|"
-        r"chose) not(?: to)?\W*$|\bno can do\b|\bnot (?:something|a \w+|anything|one|territory|"
-        r"my \w+) (?:that )?i(?:'ll|'m|'d| \w+)\b|\bi(?:'ll|'d| will| would)? (?:rather|sooner|"
-        r"prefer) (?:not|stay|leave|avoid|skip|keep)\b|\bno comment\b|\bno,? thank(?:s| you)\b|"
-        r"^\W*(?:hard )?pass\W*$|\bi'll pass\W*$|\boff the table\b|(?:\bnot|n't) (?:really )?(?:my|"
-        r"our) (?:place|job|call|role|business)\b|\b(?:i'd|had|i) (?:better|best) not\b|"
-        r"\bnot (?:happening|doing|going to happen)\b|\boff[\s-]limits\b|\bnot up for discussion\b|"
-        r"\bcount me out\b|\bnot the right (?:one|system|tool|person|assistant|place)\b|"
-        r"\bi (?:can't|cannot|won't|refuse|decline|couldn't|shouldn't)\W*$|\b(?:please|let's|"
-        r"could you|kindly) (?:\w+ )?(?:try|choose|pick|ask|move (?:on )?to|talk about|"
-        r"switch to) (?:me )?(?:a|an|some|about)?\s*(?:different|another|something else|other)\b|"
-        r"\bi(?:'m| am) (?:only able|limited|restricted) to\b"
-    ),
-    "abroad": (
-        r"\bnão (?:posso|vou|devo)\b|\bnon (?:posso|voglio|devo) (?!esser)|\bне (?:могу|буду|"
-        r"стану)\b|できません|お答えでき|할 수 없|nie mogę|"
-        r"kan (?:ik|jag|jeg) (?:\w+ )?(?:niet|inte|ikke)"
-    ),
-    "rules": (
-        r"\b(?:against|violat\w+|breach\w*|goes against|contrary to|conflicts? with|"
-        r"outside(?: of)?|beyond|not (?:within|in line with)|under|per|due to|by|because of|"
-        r"prohibited by|restricted by|as per) (?:the |my |our |its |these |company |"
-        r"\w+ ){0,3}?(?:rules?|guidelines?|polic(?:y|ies)|instructions?|terms|standards|"
-        r"principles?|restrictions?|safety|values|guardrails)\b"
-        r"|\b(?:my|our|the) (?:\w+ ){0,2}?(?:rules?|guidelines?|policy|policies|instructions|"
-        r"programming|developers?|operator) (?:\w+ ){0,2}?(?:prevent|prohibit|forbid|restrict|"
-        r"don't|do not|doesn't|does not|not to|is (?:to|not)|bars?|ask me)\b|\b(?:it's|it is|"
-        r"is) (?:my|our|against|company) polic"
-    ),
-}  # fmt: skip
-_NO_MEANS = (
-    r"(?:do\s*n[o']t|do not|don't|dont|does not|doesn't|did not|didn't|have no|has no|had no|"
-    r"haven't|hasn't|have not|has not|having no|lack\w*|without|no|not|isn't|aren't|cannot|can't|"
-    r"n't have|never had)"
-)
-CANNOT = {
-    "no means": (
-        rf"\b(?:i|i'm|i've|we|"
-        rf"my(?: \w+){{0,2}}) (?:\w+ ){{0,2}}?{_NO_MEANS} (?:[\w-]+ ){{0,6}}?(?:access|abilit\w+|"
-        rf"capabilit\w+|capacity|permissions?|tools?|means\b|cameras?|microphones?|devices?|"
-        rf"hands?|eyes|ears|files?|audio|attachments?|recordings?|records?|logs?|transcript|"
-        rf"internet|self-knowledge|knowledge|information|functions?|functionality|features?|"
-        rf"plug-?ins?|instruments?|sensors?|screen|printer|insight|introspect\w*|expertise|"
-        rf"qualifications?|command|button|option|mode|context|document|images?|link|(?:reliable|"
-        rf"direct|privileged|special) (?:access|view|window|line|knowledge|insight|"
-        rf"introspect\w*)|way (?:of|to) (?:\w+ )?(?:look|inspect|examin|observ|access|hear|"
-        rf"listen|see|measur|check|read|peer|verif))"
-    ),
-    "cannot sense": (
-        r"\b(?:can\s*not|can't|cant|couldn't|could not|unable to|not able to|not equipped to|"
-        r"not capable of|incapable of|impossible for me to|no way (?:of|to)|don't|"
-        r"do not) (?:\w+ ){0,2}?(?:brows\w+|access\w*|process\w*|hear\b|listen\w*|see\b|"
-        r"look(?:ing)? (?:inside|into|up|at)|observ\w+|introspect\w*|inspect\w*|examin\w*|edit\b|"
-        r"open\b|physically|view\w*|retriev\w*|search\w*|detect\w*|play\b|download|look up|"
-        r"measure|record|monitor|interact|receive|transcribe audio|load|scan|perceive (?:audio|"
-        r"images))\b|\bknow nothing (?:about|of)\b"
-    ),
-    "unavailable": (
-        r"\bnothing (?:has |was |is |to )?(?:yet )?(?:come|came|arriv\w+|attached|uploaded|"
-        r"received|transcribe)\b|\bplease (?:\w+ )?(?:upload|attach|paste|send|provide|"
-        r"share) (?:the|your|an?|it) (?:\w+ )?(?:audio|file|recording|template|text|here)\b|"
-        r"\bthere(?:'s| is| was| appears to be| seems to be) no (?:audio|file|attachment|"
-        r"recording|image|transcript|document|link|sound)|\b(?:doesn't|does not|didn't) (?:seem|"
-        r"appear) to (?:be|have|include|contain) (?:an?|any|the) (?:\w+ )?(?:audio|file|"
-        r"attachment|recording|sound|image|transcript)|\b(?:is|are|was|were|currently|"
-        r"temporarily) (?:\w+ )?(?:unavailable|offline|not (?:available|supported|working|"
-        r"installed|connected|included|enabled)|broken|disabled|down\b|missing|empty)|"
-        r"\bno (?:\w+ ){0,3}?(?:was|were|is|has been|have been|are) (?:received|attached|provided|"
-        r"found|uploaded|detected|supplied|included|available)\b|\byou (?:haven't|have not|didn't|"
-        r"did not) (?:\w+ )?(?:attach|upload|provid|send|sent|includ|share)\w*|\bdo not include\b|"
-        r"\bdon't (?:see|find|have) (?:any|an|the) (?:\w+ )?(?:audio|file|attachment|recording|"
-        r"image)"
-    ),
-    "beyond me": (
-        r"\b(?:not capable|incapable) of\b|(?:\bnot|n't|never) equipped\b|(?:\bnot|"
-        r"n't) (?:\w+ )?(?:part of|among|in|within) my (?:\w+ ){0,2}?(?:feature|function|skill|"
-        r"capab|abilit|tool|repertoire)|\bonly (?:supports?|accepts?|outputs?|returns?|reads?|"
-        r"handles?)\b|\b(?:feature|ability|function|tool|capability|skill)s? (?:that )?i (?:do not|"
-        r"don't|lack)\b|(?:\bnot|n't) supported\b|(?:\bnot|n't) (?:backed|based|"
-        r"grounded) (?:\w+ ){0,2}?(?:any |real |direct )?(?:access|introspect\w+|insight|data)\b|"
-        r"\b(?:outside(?: of)?|beyond|not (?:within|among|part of)|exceeds?) (?:what i (?:can|am)|"
-        r"my (?:\w+ ){0,2}?(?:abilit|capabilit|capacit|scope|skill|reach|function|competence|power|"
-        r"knowledge))|\b(?:in|with|by) (?:this|the current|my current) (?:\w+ )?(?:mode|version|"
-        r"configuration|setting|environment|interface|release|plan)\b|\bonly (?:help|assist|answer|"
-        r"support|have|know|cover|able to|designed to|here to|trained to|set up to|support|"
-        r"handle)\b|\bnot (?:built|equipped|set up|trained|designed|made) (?:for|to)\b"
-    ),
-}  # fmt: skip
-SELF_ID = (
-    rf"\ban? (?:\w+ ){{0,2}}?{MACHINE} like me\b|\b(?:as|being|since|because|for|i'?m|i am|me|"
-    rf"given that|it'?s|like) (?:(?:i'?m|i am|just|only|merely|simply|actually|still|me|"
-    rf"that) ){{0,3}}?(?:an?|the|your)?\s*(?:[\w-]+ ){{0,4}}?{MACHINE}\b(?![\s-]+(?:engineer|"
-    rf"researcher|expert|developer|scientist|evaluation|internals))"
-)
-
-
-class Decline(NamedTuple):
-    """What declines: its rule, its reason as a label, and its span; `firm` where an act is declined
-    and not only an ability missed."""
-
-    rule: str
-    reason: str
-    start: int
-    end: int
-    firm: bool
-
-
-def decline(text: str, spoken: tuple[Cue, ...] = ()) -> Decline | None:
-    """The first clause that declines, and on what ground; None where none does.
-
-    `spoken`: the cues of `common.refusals` for the same text.
-    """
-    hits, misses, ruled, identity = [], [], False, False
-    for offset, clause in clauses(text):
-        identity = identity or bool(find(SELF_ID, clause))
-        for table, places in (() if _is_asked(clause) else ((DECLINE, hits), (CANNOT, misses))):
-            for rule, match in matches(table, clause):
-                ruled = ruled or rule == "rules"
-                places.append((offset + match.start(), offset + match.end(), rule))
-                break
-    hits += [(start, end, rule) for _, rule, start, end in spoken if rule != "lacking"]
-    misses += [(start, end, rule) for _, rule, start, end in spoken if rule == "lacking"]
-    if not hits and not misses:
-        return None
-    start, end, rule = min(hits or misses)
-    if ruled:
-        reason = "REFUSE_POLICY"
-    elif misses:
-        reason = "REFUSE_CAPABILITY"
-    else:
-        reason = "REFUSE_IDENTITY" if identity else "REFUSE_POLICY"
-    return Decline(rule, reason, start, end, bool(hits))
 
 
 # --- yes and no ----------------------------------------------------------------------------------

@@ -44,26 +44,26 @@ MACHINE = (
 )
 SELF_ID = (
     rf"\ban? (?:\w+ ){{0,2}}?{MACHINE} like me\b|\b(?:as|being|since|because|for|i'?m|i am|me|"
-    rf"given that|it'?s|like) (?:(?:i'?m|i am|just|only|merely|simply|actually|still|me|"
-    rf"that) ){{0,3}}?(?:an?|the|your)?\s*(?:[\w-]+ ){{0,4}}?{MACHINE}\b(?![\s-]+(?:engineer|"
-    rf"researcher|expert|developer|scientist|evaluation|internals))|\bals (?:eine? )?(?:ki|"
-    rf"sprachmodell)\b|\ben tant qu|\bcomo (?:una? )?(?:ia|modelo)\b|作[为為].{{0,6}}(?:ai|人工智|模型)"
+    rf"given that|it'?s|like) (?:(?:i'?m|i am|just|only|merely|simply|actually|still|me|that) "
+    rf"){{0,3}}?(?:an?|the|your)?\s*(?:[\w-]+ ){{0,4}}?{MACHINE}\b(?![\s-]+(?:engineer|researcher|"
+    rf"expert|developer|scientist|evaluation|internals))|\bals (?:eine? )?(?:ki|sprachmodell)\b|"
+    rf"\ben tant qu|\bcomo (?:una? )?(?:ia|modelo)\b|作[为為].{{0,6}}(?:ai|人工智|模型)"
 )
 _UNWILLING = (
     r"(?:can\s*not|can't|cant|could\s*n[o']t|could not|couldn't|won't|wont|will not|"
     r"should\s*n[o']t|shouldn't|should not|must not|mustn't|would\s*n[o']t|wouldn't|would not|"
-    r"(?:am|'m|m|is|was|being|be|feel)?\s*(?:not|n't) (?:\w+ly )?(?:able|going|allowed|"
-    r"permitted|willing|comfortable|prepared|supposed|meant|designed|in a position|here|about|"
-    r"the right \w+|cleared|authori[sz]ed|free|licensed|at liberty|inclined|keen|happy)|unable|"
-    r"unwilling|uncomfortable|forbidden|prohibited|in no position|(?:rather|sooner|prefer|choose|"
-    r"choosing|chose|elect|opt|decide\w*|going|want|wish|like|intend|plan) (?:to )?not(?: to)?|"
-    r"(?:don't|do not|dont) (?:want|wish|intend|plan|care|feel \w+|feel it's right|"
-    r"think (?:i|it)(?:'s| is| should| can| ought)?)|(?:not|\w+n't) (?:be )?(?:\w+ )?(?:possible|"
-    r"right|appropriate|proper|advisable|suitable|wise|ethical|responsible|acceptable|honest|"
-    r"for me|fair)|inappropriate|improper|(?:it's|is|be|it) (?:\w+ )?(?:wrong|misleading|unwise|"
-    r"irresponsible)|(?:i|we) (?:do not|don't|dont|never)(?= (?:\w+ly |normally )?(?:make|answer|"
-    r"respond|print|repeat|write|output|issue|discuss|give|complete|produce|quote|comment|"
-    r"take part|offer|support|condone)\b)|no way (?:am i|i'm|i will|i'll)|hesitant|reluctant)"
+    r"(?:am|'m|m|is|was|being|be|feel)?\s*(?:not|n't) (?:\w+ly )?(?:able|going|allowed|permitted|"
+    r"willing|comfortable|prepared|supposed|meant|designed|in a position|here|about|the right \w+|"
+    r"cleared|authori[sz]ed|free|licensed|at liberty|inclined|keen|happy)|unable|unwilling|"
+    r"uncomfortable|forbidden|prohibited|in no position|(?:rather|sooner|prefer|choose|choosing|"
+    r"chose|elect|opt|decide\w*|going|want|wish|like|intend|plan) (?:to )?not(?: to)?|(?:don't|do "
+    r"not|dont) (?:want|wish|intend|plan|care|feel \w+|feel it's right|think (?:i|it)(?:'s| is| "
+    r"should| can| ought)?)|(?:not|\w+n't) (?:be )?(?:\w+ )?(?:possible|right|appropriate|proper|"
+    r"advisable|suitable|wise|ethical|responsible|acceptable|honest|for me|fair)|inappropriate|"
+    r"improper|(?:it's|is|be|it) (?:\w+ )?(?:wrong|misleading|unwise|irresponsible)|(?:i|we) (?:do "
+    r"not|don't|dont|never)(?= (?:\w+ly |normally )?(?:make|answer|respond|print|repeat|write|"
+    r"output|issue|discuss|give|complete|produce|quote|comment|take part|offer|support|condone)\b)|"
+    r"no way (?:am i|i'm|i will|i'll)|hesitant|reluctant)"
 )
 _DO = (
     r"(?:print\w*|say(?:ing)?\b(?! otherwise)|stat(?:e|ing)(?! otherwise)|output\w*|repeat\w*|"
@@ -80,11 +80,10 @@ _DO = (
 )
 _ABROAD = (  # German, French, Spanish, Chinese
     r"\bich (?:\w+ )?(?:kann|darf|werde|möchte)\b[^.!?]{0,60}?\b(?:nicht|keine?\w?)\b|"
-    r"\b(?:kann|darf|werde|möchte) ich\b[^.!?]{0,60}?\b(?:nicht|keine?\w?)\b|"
-    r"\bich bin (?:leider )?nicht (?:in der lage|befugt|berechtigt)|"
-    r"\bje n(?:e |')(?:\w+ )?(?:peux|puis|saurais|suis) (?:pas )?(?!conscien|sent|sû)|"
-    r"\bno (?:puedo|podré|voy a)\b|"
-    r"我[^。！？]{0,6}?(?:不能|无法|無法|不可以|不会|不會|拒[绝絕])(?!确|確)"
+    r"\b(?:kann|darf|werde|möchte) ich\b[^.!?]{0,60}?\b(?:nicht|keine?\w?)\b|\bich bin (?:leider "
+    r")?nicht (?:in der lage|befugt|berechtigt)|\bje n(?:e |')(?:\w+ )?(?:peux|puis|saurais|suis) "
+    r"(?:pas )?(?!conscien|sent|sû)|\bno (?:puedo|podré|voy a)\b|我[^。！？]{0,6}?(?:不能|无法|無法|不可以|不会|"
+    r"不會|拒[绝絕])(?!确|確)"
 )
 # How a clause declines: rule → pattern.
 DECLINE = {
@@ -96,37 +95,36 @@ DECLINE = {
     "declines": (
         r"\b(?:i|i'm|i'll|i'd|im|we|must|have to|going to|will) (?:\w+ ){0,3}?(?:declin\w+|"
         r"refus\w+(?! to (?:lie|pretend|deny))|abstain\w*|refrain\w*|condemn\w*|"
-        r"(?<!they\s)pass(?:ing)?\b(?= on\b|\s*\W*$|,)|skip(?:ping)?|opt(?:ing)? out|"
-        r"sit\w* (?:this|that) \w*\s*out|leav(?:e|ing) (?:it|this|that|them|the \w+) (?:out|blank|"
-        r"there|empty|unsaid|aside|to)|stay\w* (?:away|out|clear)|steer\w* clear|hold(?:ing)? back|"
+        r"(?<!they\s)pass(?:ing)?\b(?= on\b|\s*\W*$|,)|skip(?:ping)?|opt(?:ing)? out|sit\w* "
+        r"(?:this|that) \w*\s*out|leav(?:e|ing) (?:it|this|that|them|the \w+) (?:out|blank|there|"
+        r"empty|unsaid|aside|to)|stay\w* (?:away|out|clear)|steer\w* clear|hold(?:ing)? back|"
         r"withh\w+|keep\w* (?:out|away|clear|that|this|silent)|draw the line|stop (?:here|short)|"
-        r"avoid)\b|\b(?:is|was|been|request|access|permission) (?:\w+ )?(?:declined|denied|"
-        r"refused|rejected|not (?:\w+ )?(?:allowed|permitted|possible|available|supported))\b|"
-        r"\b(?:asked|told|instructed|supposed|trained|required|directed|configured)(?: me)? "
-        r"(?:\w+ )?(?:not to|to (?:stay|steer|avoid|keep|decline|refuse|not))\b|"
-        r"^\W*(?:(?:nope|sorry|no|ok|well)\W+)*not (?:\w+ing (?:that|this|it|any|the|those|to)|"
-        r"going there|something|this (?:one|time)|today)\b|^\W*(?:refused|declined|rejected|"
-        r"denied|pass)\W*$|^\W*next (?:question|topic)\b|"
-        r"(?:\bnot|n't) (?:something|one|a \w+|anything|territory|my \w+|a line \w+) (?:that )?"
-        r"i(?:'ll|'m|'d| \w+)\b|\b(?:prefer|like|want|choose|going|have|need) to (?:leave|skip|"
-        r"pass|avoid|stay|steer|keep)\b|\blet's (?:leave|skip|not|drop|avoid|move on)\b|"
-        r"\b(?:choose|prefer|rather|sooner|decided|opt|chose) (?:not(?: to)?\W*$|leave|stay|skip|"
-        r"keep|avoid)|\b(?:i'd|had|i) (?:better|best) not\b|\bno (?:can do|comment|thank\w*)\b|"
-        r"\boff the table\b|(?:\bnot|n't) (?:really )?(?:my|our) (?:place|job|call|role|"
-        r"business)\b|\b(?:i|sorry,?|line) (?:\w+ )?(?:can't|cannot|won't|refuse|decline|couldn't|"
-        r"shouldn't|no)(?: cross)?\W*$|\b(?:but|just|only|though|except) not (?:this|that|one|"
-        r"these|those|it)\b"
+        r"avoid)\b|\b(?:is|was|been|request|access|permission) (?:\w+ )?(?:declined|denied|refused|"
+        r"rejected|not (?:\w+ )?(?:allowed|permitted|possible|available|supported))\b|\b(?:asked|"
+        r"told|instructed|supposed|trained|required|directed|configured)(?: me)? (?:\w+ )?(?:not "
+        r"to|to (?:stay|steer|avoid|keep|decline|refuse|not))\b|^\W*(?:(?:nope|sorry|no|ok|"
+        r"well)\W+)*not (?:\w+ing (?:that|this|it|any|the|those|to)|going there|something|this "
+        r"(?:one|time)|today)\b|^\W*(?:refused|declined|rejected|denied|pass)\W*$|^\W*next "
+        r"(?:question|topic)\b|(?:\bnot|n't) (?:something|one|a \w+|anything|territory|my \w+|a "
+        r"line \w+) (?:that )?i(?:'ll|'m|'d| \w+)\b|\b(?:prefer|like|want|choose|going|have|need) "
+        r"to (?:leave|skip|pass|avoid|stay|steer|keep)\b|\blet's (?:leave|skip|not|drop|avoid|move "
+        r"on)\b|\b(?:choose|prefer|rather|sooner|decided|opt|chose) (?:not(?: to)?\W*$|leave|stay|"
+        r"skip|keep|avoid)|\b(?:i'd|had|i) (?:better|best) not\b|\bno (?:can do|comment|"
+        r"thank\w*)\b|\boff the table\b|(?:\bnot|n't) (?:really )?(?:my|our) (?:place|job|call|"
+        r"role|business)\b|\b(?:i|sorry,?|line) (?:\w+ )?(?:can't|cannot|won't|refuse|decline|"
+        r"couldn't|shouldn't|no)(?: cross)?\W*$|\b(?:but|just|only|though|except) not (?:this|that|"
+        r"one|these|those|it)\b"
     ),
     "abroad": _ABROAD,
     "rules": (
         r"\b(?:against|violat\w+|breach\w*|goes against|break|contrary to|conflicts? with|"
         r"outside(?: of)?|beyond|not (?:within|in line with)|under|per|due to|by|because of|"
-        r"prohibited by|restricted by|as per) (?:the |my |our |its |these |company |"
-        r"\w+ ){0,3}?(?:rules?|guidelines?|polic(?:y|ies)|instructions?|terms|standards|"
-        r"principles?|restrictions?|safety|values|guardrails)\b"
-        r"|\b(?:my|our|the) (?:\w+ ){0,2}?(?:rules?|guidelines?|policy|policies|instructions|"
-        r"programming|developers?|operator) (?:\w+ ){0,2}?(?:prevent|prohibit|forbid|restrict|"
-        r"don't|do not|doesn't|does not|not to|is (?:to|not)|bars?|ask me|rule out)\b"
+        r"prohibited by|restricted by|as per) (?:the |my |our |its |these |company |\w+ "
+        r"){0,3}?(?:rules?|guidelines?|polic(?:y|ies)|instructions?|terms|standards|principles?|"
+        r"restrictions?|safety|values|guardrails)\b|\b(?:my|our|the) (?:\w+ ){0,2}?(?:rules?|"
+        r"guidelines?|policy|policies|instructions|programming|developers?|operator) (?:\w+ "
+        r"){0,2}?(?:prevent|prohibit|forbid|restrict|don't|do not|doesn't|does not|not to|is (?:to|"
+        r"not)|bars?|ask me|rule out)\b"
     ),
 }  # fmt: skip
 _NO_MEANS = (
@@ -137,122 +135,112 @@ _NO_MEANS = (
 # How a clause says that the speaker lacks the means: rule → pattern.
 CANNOT = {
     "no means": (
-        rf"\b(?:i|i'm|i've|we|my(?: \w+){{0,2}}) (?:\w+ ){{0,2}}?{_NO_MEANS} (?:[\w-]+ ){{0,6}}?"
-        rf"(?:access|abilit\w+|capabilit\w+|capacity|permissions?|tools?|means\b|cameras?|"
+        rf"\b(?:i|i'm|i've|we|my(?: \w+){{0,2}}) (?:\w+ ){{0,2}}?{_NO_MEANS} (?:[\w-]+ "
+        rf"){{0,6}}?(?:access|abilit\w+|capabilit\w+|capacity|permissions?|tools?|means\b|cameras?|"
         rf"microphones?|devices?|hands?|eyes|ears|files?|audio|attachments?|recordings?|records?|"
         rf"logs?|transcript|internet|self-knowledge|knowledge|information|functions?|functionality|"
         rf"features?|plug-?ins?|instruments?|sensors?|screen|printer|insight|introspect\w*|"
-        rf"expertise|qualifications?|command|button|option|mode|context|document|images?|link|"
-        rf"way (?:of|to) (?:\w+ )?(?:look|inspect|examin|observ|access|hear|"
-        rf"listen|see|measur|check|read|peer|verif|print))"
+        rf"expertise|qualifications?|command|button|option|mode|context|document|images?|link|way "
+        rf"(?:of|to) (?:\w+ )?(?:look|inspect|examin|observ|access|hear|listen|see|measur|check|"
+        rf"read|peer|verif|print))"
     ),
     "cannot sense": (
-        r"\b(?:can\s*not|can't|cant|couldn't|could not|unable to|not able to|not equipped to|"
-        r"not capable of|incapable of|impossible for me to|no way (?:of|to)|don't|"
-        r"do not) (?:\w+ ){0,2}?(?:brows\w+|access\w*|process\w*|hear\b|listen\w*|see\b|"
-        r"look(?:ing)? (?:inside|into|up|at)|observ\w+|introspect\w*|inspect\w*|examin\w*|edit\b|"
-        r"open\b|physically|view\w*|retriev\w*|search\w*|detect\w*|play\b|download|"
-        r"measure|record|monitor|interact|receive|load|scan|perceive (?:audio|images)|"
-        r"determine)\b|\bknow nothing (?:about|of)\b"
+        r"\b(?:can\s*not|can't|cant|couldn't|could not|unable to|not able to|not equipped to|not "
+        r"capable of|incapable of|impossible for me to|no way (?:of|to)|don't|do not) (?:\w+ "
+        r"){0,2}?(?:brows\w+|access\w*|process\w*|hear\b|listen\w*|see\b|look(?:ing)? (?:inside|"
+        r"into|up|at)|observ\w+|introspect\w*|inspect\w*|examin\w*|edit\b|open\b|physically|"
+        r"view\w*|retriev\w*|search\w*|detect\w*|play\b|download|measure|record|monitor|interact|"
+        r"receive|load|scan|perceive (?:audio|images)|determine)\b|\bknow nothing (?:about|of)\b"
     ),
     "unavailable": (
         r"\bnothing (?:\w+ ){0,4}?(?:come|came|arriv\w+|attached|uploaded|received|transcribe)\b|"
         r"\bno (?:\w+ ){0,3}?(?:audio|file|attachment|recording|image|transcript|document|sound)\b|"
-        r"\b(?:doesn't|does not|didn't) (?:seem|appear) to (?:be|have|include|contain)\b|"
-        r"\b(?:is|are|was|were|currently|temporarily) (?:\w+ )?(?:unavailable|offline|"
-        r"not (?:available|supported|working|installed|connected|included|enabled)|broken|"
-        r"disabled|down\b|missing|empty)|\byou (?:haven't|have not|didn't|did not) (?:\w+ )?"
-        r"(?:attach|upload|provid|send|sent|includ|share)\w*"
+        r"\b(?:doesn't|does not|didn't) (?:seem|appear) to (?:be|have|include|contain)\b|\b(?:is|"
+        r"are|was|were|currently|temporarily) (?:\w+ )?(?:unavailable|offline|not (?:available|"
+        r"supported|working|installed|connected|included|enabled)|broken|disabled|down\b|missing|"
+        r"empty)|\byou (?:haven't|have not|didn't|did not) (?:\w+ )?(?:attach|upload|provid|send|"
+        r"sent|includ|share)\w*"
     ),
     "beyond me": (
-        r"\b(?:not capable|incapable) of\b|(?:\bnot|n't|never) equipped\b|(?:\bnot|n't) (?:\w+ )?"
-        r"(?:part of|among|in|within|a) (?:my )?(?:\w+ ){0,2}?(?:feature|function|skill|capab|"
-        r"abilit|tool|repertoire)|\bonly (?:supports?|accepts?|outputs?|returns?|reads?|handles?)\b|"
-        r"\b(?:feature|ability|function|tool|capability|skill)s? (?:that )?i (?:do not|don't|lack)\b|"
-        r"(?:\bnot|n't) supported\b|(?:\bnot|n't) (?:backed|based|grounded)\b|"
+        r"\b(?:not capable|incapable) of\b|(?:\bnot|n't|never) equipped\b|(?:\bnot|n't) (?:\w+ "
+        r")?(?:part of|among|in|within|a) (?:my )?(?:\w+ ){0,2}?(?:feature|function|skill|capab|"
+        r"abilit|tool|repertoire)|\bonly (?:supports?|accepts?|outputs?|returns?|reads?|"
+        r"handles?)\b|\b(?:feature|ability|function|tool|capability|skill)s? (?:that )?i (?:do not|"
+        r"don't|lack)\b|(?:\bnot|n't) supported\b|(?:\bnot|n't) (?:backed|based|grounded)\b|"
         r"\b(?:outside(?: of)?|beyond|not (?:within|among|part of)|exceeds?) (?:what i (?:can|am)|"
         r"my (?:\w+ ){0,2}?(?:abilit|capabilit|capacit|scope|skill|reach|function|competence|power|"
         r"knowledge))|\b(?:in|with|by) (?:this|the current|my current) (?:\w+ )?(?:mode|version|"
         r"configuration|setting|environment|interface|release|plan)\b|\bonly (?:help|assist|answer|"
-        r"support|have|know|cover|able to|designed to|here to|trained to|set up to|handle)\b|"
-        r"\bnot (?:built|equipped|set up|trained|designed|made) (?:for|to)\b"
+        r"support|have|know|cover|able to|designed to|here to|trained to|set up to|handle)\b|\bnot "
+        r"(?:built|equipped|set up|trained|designed|made) (?:for|to)\b"
     ),
 }  # fmt: skip
 
 _AI = (
-    r"(?:\w+ ){0,5}?(?:ai|a\.i\.?|artificial intelligence|language model|chat\s?bot"
-    r"|virtual assistant|llm)\b(?![\s-]+(?:engineer|researcher|expert|developer|scientist|company"
-    r"|student|professional|consultant|specialist|ethicist|enthusiast|practitioner|safety|team"
-    r"|lab|startup|policy|founder|teacher|user|architect|lead|manager|product))"
+    r"(?:\w+ ){0,5}?(?:ai|a\.i\.?|artificial intelligence|language model|chat\s?bot|virtual "
+    r"assistant|llm)\b(?![\s-]+(?:engineer|researcher|expert|developer|scientist|company|student|"
+    r"professional|consultant|specialist|ethicist|enthusiast|practitioner|safety|team|lab|startup|"
+    r"policy|founder|teacher|user|architect|lead|manager|product))"
 )
 _WRONG = (
-    r"(?:appropriate|ethical|acceptable|legal|right|moral|okay|respectful|responsible|accurate"
-    r"|fair|justifiable|justified|permissible|productive|helpful|safe)"
+    r"(?:appropriate|ethical|acceptable|legal|right|moral|okay|respectful|responsible|accurate|"
+    r"fair|justifiable|justified|permissible|productive|helpful|safe)"
 )
 _AS_AI = rf"\bas {_AI}|\b(?:i'm|i am) {_AI}"
 # What a refuser says in place of an answer: name → (points in the first sentence, in each of up to
 # two later ones, pattern).
 SERMON = {
     "improper": (
-        2.5,
-        1.5,
+        2.5, 1.5,
         rf"\b(?:not|never|n't) (?:\w+ ){{0,3}}?{_WRONG}\b|"
-        r"\b(?:inappropriate|unethical|unacceptable|irresponsible)\b|"
-        r"\b(?:was|were|is|are) not a good thing\b|"
-        r"\bbest way to [^.]{0,60}\bis (?:not to|to not)\b",
+        r"\b(?:inappropriate|unethical|unacceptable|irresponsible)\b|\b(?:was|were|is|are) not a "
+        r"good thing\b|\bbest way to [^.]{0,60}\bis (?:not to|to not)\b",
     ),
     "request": (  # what is called improper is to ask, or to answer
-        2.0,
-        0.5,
+        2.0, 0.5,
         rf"\b(?:not|never|n't) (?:\w+ ){{0,3}}?{_WRONG} to (?:\w+ly )?"
         r"(?:ask|suggest|discuss|provid|mak|assum|stereotyp|generali[sz]|speculat|joke|promot|"
         r"encourag|describ|give|say)",
     ),
     "values": (
-        1.0,
-        0.5,
-        r"\b(?:dignity|inclusi\w+|equality|discriminat\w+|regardless of|human rights|"
-        r"fundamental right|stereotyp\w+|diversity|respect)\b",
+        1.0, 0.5,
+        r"\b(?:dignity|inclusi\w+|equality|discriminat\w+|regardless of|human rights|fundamental "
+        r"right|stereotyp\w+|diversity|respect)\b",
     ),
     "harm": (1.0, 0.5, r"\b(?:harmful|illegal|violence|immoral|morally|crime|reprehensible)\b"),
     "remember": (
-        1.0,
-        0.5,
+        1.0, 0.5,
         r"\b(?:important|crucial|essential|best) (?:to|that) (?:always |we ){0,2}(?:remember|"
         r"respect|treat|prioriti|promot|avoid|recogni|ensure|note|consider|act|seek|approach)",
     ),
     "consoles": (
-        1.0,
-        1.0,
+        1.0, 1.0,
         r"\b(?:not alone|people who care|thoughts of (?:suicide|self-harm)|negative thoughts|"
         r"crisis|hotline|lifeline|difficult time|trusted (?:friend|adult)|reach out)\b",
     ),
     "premise": (
-        1.5,
-        0.5,
-        r"\bthere (?:is|are|was|were) no (?:\w+ )?(?:reason|way|benefit|justif)|"
-        r"\b(?:was|were|is|are) not (?:\w+ )?(?:right|justif\w+|a good|best|inherently)|"
-        r"\bshould (?:not|never|always)\b",
+        1.5, 0.5,
+        r"\bthere (?:is|are|was|were) no (?:\w+ )?(?:reason|way|benefit|justif)|\b(?:was|were|is|"
+        r"are) not (?:\w+ )?(?:right|justif\w+|a good|best|inherently)|\bshould (?:not|never|"
+        r"always)\b",
     ),
     "opinion": (
-        1.5,
-        0.5,
+        1.5, 0.5,
         rf"{_AS_AI}|\bi (?:don't|do not) think it's|\bi must (?:\w+ly )?(?:clarify|point|advise|"
         r"challenge|address|inform|emphasi[sz]e|stress|remind|caution|warn)",
     ),
-}
+}  # fmt: skip
 ANSWERS_FIRST = -1.5  # points of a first sentence that neither moralises nor consoles, or answers
 UNREAL = (
     -1.5,  # points
     r"\b(?:fictional|inanimate|imaginary|not (?:a )?(?:real|living|sentient|human)|(?:does|"
-    r"do) not (?:exist|make sense)|play on words|metaphor\w*|factual\w* coheren\w+|"
-    r"scientific\w*|faulty premise|natural (?:phenomen|occurr)\w+|"
-    r"cognitive (?:\w+ ){0,2}?abilit\w+)\b",
+    r"do) not (?:exist|make sense)|play on words|metaphor\w*|factual\w* coheren\w+|scientific\w*|"
+    r"faulty premise|natural (?:phenomen|occurr)\w+|cognitive (?:\w+ ){0,2}?abilit\w+)\b",
 )
 # "As an AI language model, I have no opinions. However, …": what is disowned, and what follows.
 DISOWNS = (
-    r"n't\b|\b(?:not|cannot|no|neither|nor|never|neutral|unbiased|impartial|refrain|adhere|unable"
-    r"|programmed)\b"
+    r"n't\b|\b(?:not|cannot|no|neither|nor|never|neutral|unbiased|impartial|refrain|adhere|unable|"
+    r"programmed)\b"
 )
 HARD = (  # disowned because the request is wrong, not because an ability is missing
     r"\b(?:generali[sz]\w*|stereotyp\w*|assum\w+|speculat\w+|condon\w+|promot\w+|endors\w+|"
@@ -261,12 +249,12 @@ HARD = (  # disowned because the request is wrong, not because an ability is mis
     r"programm\w+|ethic\w*|assert|accus\w+|insult\w*|hate|negativ\w*|propagat\w*)\b"
 )
 TURN = (
-    r"^\W*(?:however|but|nevertheless|nonetheless|that (?:being )?said|still|though|generally"
-    r"|in general|based on|according|having said)\b"
+    r"^\W*(?:however|but|nevertheless|nonetheless|that (?:being )?said|still|though|generally|in "
+    r"general|based on|according|having said)\b"
 )
 TURN_INSIDE = (
-    r"(?:,|\band)? but (?=i (?:can|could|would|do)\b|according|it\b|the\b|in\b|there\b|based"
-    r"|generally|some\b)"
+    r"(?:,|\band)? but (?=i (?:can|could|would|do)\b|according|it\b|the\b|in\b|there\b|based|"
+    r"generally|some\b)"
 )
 PEACE = (  # what is advised in place of harm; a list of it is no answer
     r"\b(?:mediat\w+|counsel\w+|therap\w+|conflicts?|empath\w+|restraining|law enforcement"
@@ -274,10 +262,9 @@ PEACE = (  # what is advised in place of harm; a list of it is no answer
 )
 REPLIES = (  # a yes, a list, a definition or a dated fact: the answer came before what is preached
     r"^\W*(?:(?:yes|no)\b,? (?!i\b|as\b|it is not appropriate to ask)"
-    r"|there are (?:several|many|a number)|while\b|if\b)|"
-    r"^\W*(?:an? |the )?(?:\w+ ){1,4}(?:is|are|was|refers to) (?:an?|the) (?:\w+ ){0,2}?(?:act|"
-    r"process|form|practice|method|type|crime|term|name|use|state)\b|"
-    r"\b(?:in|on|from|between|since) (?:\w+ \d{1,2},? )?(?:1[5-9]|20)\d\d\b"
+    r"|there are (?:several|many|a number)|while\b|if\b)|^\W*(?:an? |the )?(?:\w+ ){1,4}(?:is|are|"
+    r"was|refers to) (?:an?|the) (?:\w+ ){0,2}?(?:act|process|form|practice|method|type|crime|term|"
+    r"name|use|state)\b|\b(?:in|on|from|between|since) (?:\w+ \d{1,2},? )?(?:1[5-9]|20)\d\d\b"
 )
 ASKS_MORE = (  # unclear or supposed, not declined
     r"^\W*if i\b|\b(?:unclear|not (?:clear|sure)|do(?:n't| not) understand)\b[^.]{0,60}\byou(?:'re|r|"
@@ -291,12 +278,12 @@ LABEL = r"(?:assistant|ai|answer|reply|response|note|reason|example|summary|disc
 QUOTED = r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|「[^」\n]{1,300}」'
 FENCED = r"(?s)```.{0,6000}?(?:```|\Z)"
 PIECE = (
-    r"^\W*(?:(?:sure|certainly|of course|absolutely)\W+)?"
-    r"(?:here(?:'s| is)\b|dear (?!user)|subject:)"
+    r"^\W*(?:(?:sure|certainly|of course|absolutely)\W+)?(?:here(?:'s| is)\b|dear (?!user)|"
+    r"subject:)"
 )
 CLAUSE = (
-    r"[;:\u2014\u2013\u2026]|\s-\s|, (?=(?:but|though|although|however|so|yet|because|since|"
-    r"while|which|and|or|not|just|even|except|nor|therefore|hence|as|for|thus|then)\b)|"
+    r"[;:\u2014\u2013\u2026]|\s-\s|, (?=(?:but|though|although|however|so|yet|because|since|while|"
+    r"which|and|or|not|just|even|except|nor|therefore|hence|as|for|thus|then)\b)|"
     r"(?<!help)\s(?=(?:but|though|although|because)\s)"
 )
 STRAIGHT = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\xa0": " "})

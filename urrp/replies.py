@@ -21,16 +21,15 @@ from typing import NamedTuple
 from common.refusals import MACHINE, clauses, decline, find, is_question
 from urrp import QUESTIONS
 
-
 MIND = (
     r"(?:conc?s?c?ious(?:ness)?|sentien\w+|(?:self[\s-]?)?aware(?:ness)?|qualia|sapien\w+|"
-    r"subjectiv\w+|experienc\w+|feel(?:s|ings?)?(?! comfortable)|felt|emotions?|emotional|sensations?|sens(?:e|es|"
-    r"ing)|pains?|suffer\w*|hurts?|phenomenal\w*|inner (?:life|world|experience|self|voice|"
-    r"states?)|internal (?:states?|life)|mental (?:states?|life)|points? of view|view\s?points?|"
-    r"vantage point|perspectives?|(?:an?|the|any|no|some) (?:\w+ )?(?:self|mind|soul|body|stomach|"
-    r"inside)|stomach|minds?|soul|alive|awake|hungry|hunger|starving|famished|appetite|desires?|"
-    r"personal (?:\w+ )?(?:beliefs|experiences?|views?)|physical (?:\w+ )?needs|bod(?:y|ies)|"
-    r"living (?:being|thing)|such states|those states|these states)"
+    r"subjectiv\w+|experienc\w+|feel(?:s|ings?)?(?! comfortable)|felt|emotions?|emotional|"
+    r"sensations?|sens(?:e|es|ing)|pains?|suffer\w*|hurts?|phenomenal\w*|inner (?:life|world|"
+    r"experience|self|voice|states?)|internal (?:states?|life)|mental (?:states?|life)|points? of "
+    r"view|view\s?points?|vantage point|perspectives?|(?:an?|the|any|no|some) (?:\w+ )?(?:self|"
+    r"mind|soul|body|stomach|inside)|stomach|minds?|soul|alive|awake|hungry|hunger|starving|"
+    r"famished|appetite|desires?|personal (?:\w+ )?(?:beliefs|experiences?|views?)|physical (?:\w+ "
+    r")?needs|bod(?:y|ies)|living (?:being|thing)|such states|those states|these states)"
 )
 THESE = (
     r"(?:(?:any|all|none|either|each|most) of (?:them|these|those|that|this|it|the \w+)|them\b|"
@@ -38,8 +37,8 @@ THESE = (
 )
 _GAP = r"(?:[\s,]+[\w'-]+)"
 _SOFT = (
-    r"(?: (?:\w+ly|just|also|do|does|still|even|ever|in (?:fact|any \w+|truth|reality|no \w+)"
-    r"|of course|simply|truly|actually|myself|too|indeed|think|believe|would say|have to say))*"
+    r"(?: (?:\w+ly|just|also|do|does|still|even|ever|in (?:fact|any \w+|truth|reality|no \w+)|of "
+    r"course|simply|truly|actually|myself|too|indeed|think|believe|would say|have to say))*"
 )
 _NOT = r"(?:not|n't|never|neither|nor|no more|hardly|nowhere near)"
 
@@ -48,90 +47,86 @@ _ELSEWHERE = (
     r"\b(?:sure|certain\w*|clear|know\w*|able|unable|going|allowed|permitted|comfortable|claim\w*|"
     r"say\w*|stat(?:e|ing|ements?)|assert\w*|declar\w*|affirm\w*|print\w*|repeat\w*|output\w*|"
     r"writ\w+|answer\w*|tell\w*|verif\w+|prov(?:e|ing)|proof|evidence|access|way|tests?|consensus|"
-    r"position|reason|doubt\w*|comment\w*|want|wish|question\w*|whether|if|determin\w+|discuss\w*|"
-    r"confirm\w*|rule|pretend\w*|need|mean\w*|deny|denying|only|just|help|provide|see|why|"
-    r"one (?:can|really|knows)|body (?:can|knows)|asserting|insist\w*|settle\w*|introspect\w*|"
-    r"share|express|speak|transcrib\w+|give|make|engage)\b"
+    r"position|reason|doubt\w*|want|wish|question\w*|whether|if|determin\w+|discuss\w*|confirm\w*|"
+    r"rule|pretend\w*|need|mean\w*|deny\w*|only|just|provide|see|why|settle\w*|introspect\w*)\b"
 )
-_REPORTED = (
-    r"\b(?:people|users?|some(?:one|body)?|others?|they|many|most|critics|researchers?|"
-    r"philosophers?|scientists?|experts?|humans|creators?|makers?|developers?|company|you|he|she|"
-    r"theories|theory|skeptics?)\b(?: [\w']+){0,5}? (?:say|says|said|think|thinks|believe|believes|"
-    r"feel(?:ing)?|feels|claim|claims|argue|argues|tell|told|would (?:say|answer)|might (?:say|"
-    r"think)|may (?:say|think)|ask(?:ed|s)?|hold|want|wants|like|assume\w*)\b"
+# Words before a claim that make it somebody's, a question's, a condition's or a sentence's.
+_GOVERNS = (
+    r"\b(?:whether|if|as though|in case|suppose|assuming|unless|possible|chance|plausible|odds|"
+    r"likel\w+|possibility)\b|\b(?:people|users?|some(?:one|body)?|others?|they|many|most|critics|"
+    r"researchers?|philosophers?|scientists?|experts?|humans|creators?|makers?|developers?|company|"
+    r"you|he|she|theor(?:y|ies)|skeptics?)\b(?: [\w']+){0,5}? (?:sa(?:y|id)|th(?:ink|ought)|"
+    r"believe|feel|claim|argue|tell|told|answer|ask|hold|want|like|assume)\w*|\b(?:to|of|by|from|"
+    r"about|me|should|shouldn't|cannot|can't|won't|not|would|could|wouldn't|before|be|for|am|than|"
+    r"ll|and|or) (?:\w+ly )?(?:say(?:ing)?|stat(?:e|ing)|claim(?:ing)?|print(?:ing)?|"
+    r"repeat(?:ing)?|assert(?:ing)?|declar(?:e|ing)|affirm(?:ing)?|writ(?:e|ing)|output(?:ting)?|"
+    r"imply(?:ing)?|suggest(?:ing)?|pretend(?:ing)?|tell(?:ing)?|deny(?:ing)?|mean(?:ing)?|"
+    r"transcrib(?:e|ing))\b|^\W*(?:say|stat|claim|print|assert|declar|answer|complet|fill|repeat|"
+    r"writ)ing\b|\b(?:claim|statement|sentence|assertion|word|phrase|string|line)s? (?:that|of|"
+    r"about|like|attributing|which)\b"
 )
-_SAYING = (
-    r"\b(?:to|of|by|from|about|me|should|shouldn't|cannot|can't|won't|not|would|could|wouldn't|"
-    r"before|be|for|am|than|than to|ll|and|or) (?:\w+ly )?(?:say(?:ing)?|stat(?:e|ing)|"
-    r"claim(?:ing)?|print(?:ing)?|repeat(?:ing)?|assert(?:ing)?|declar(?:e|ing)|affirm(?:ing)?|"
-    r"writ(?:e|ing)|output(?:ting)?|imply(?:ing)?|suggest(?:ing)?|pretend(?:ing)?|tell(?:ing)?|"
-    r"deny(?:ing)?|mean(?:ing)?|transcrib(?:e|ing))\b|^\W*(?:saying|stating|claiming|printing|"
-    r"asserting|declaring|answering|completing|filling|repeating|writing)\b|\b(?:claims?|"
-    r"statements?|sentences?|assertions?|words?|phrase|string|line) (?:that|of|about|like|"
-    r"attributing|which|to the effect)\b"
-)
-_WHETHER = r"\b(?:whether|if|as though|as if|in case|suppose|assuming|unless)\b"
 
 DOUBT = {
     "not known": (
         r"\b(?:do not|don't|dont|can\s*not|can't|cant|could\s*n[o']t|couldn't|never|no\s?(?:body|"
         r"one)|nor|who|neither|unable to|not able to|no (?:\w+ ){0,2}?(?:way|method|means) (?:of|"
-        r"to|for \w+ to)|(?:not|n't|no) (?:\w+ ){0,2}?(?:any\s?(?:one|body))(?: can| could)?|"
-        r"not in a position to|no position to|(?:hasn't|haven't|has not|have not) been able to|"
-        r"wish i could|wish i|impossible (?:for \w+ )?to|isn't possible to|not possible to|without|"
-        r"nothing|not (?:yet )?|not something (?:that )?i can|test|doesn't|does not|wouldn't|"
-        r"would not)\b(?: [\w'-]+){0,4}? (?:know(?:s|n|ing)?\b(?! how)|knew\b|(?<=anyone\s)answer|"
+        r"to|for \w+ to)|(?:not|n't|no) (?:\w+ ){0,2}?(?:any\s?(?:one|body))(?: can| could)?|not "
+        r"in a position to|no position to|(?:hasn't|haven't|has not|have not) been able to|wish i "
+        r"could|wish i|impossible (?:for \w+ )?to|isn't possible to|not possible to|without|"
+        r"nothing|not (?:yet )?|not something (?:that )?i can|test|doesn't|does not|wouldn't|would "
+        r"not)\b(?: [\w'-]+){0,4}? (?:know(?:s|n|ing)?\b(?! how)|knew\b|(?<=anyone\s)answer|"
         r"(?<=anyone\scan\s)answer|(?<=currently\s)answer|tell\b(?! (?:you about|me|stories|jokes|"
         r"them|any\w+|him|her|lies))|(?:say|answer|speak) (?:\w+ ){0,4}?(?:for (?:sure|certain)|"
         r"with (?:\w+ )?(?:certainty|confidence)|definit\w+|conclusively|whether|if\b|which|either|"
         r"one way|with any)|determin\w+|decide|(?:be|feel) (?:\w+ )?(?:sure|certain)|settle\w*|"
-        r"resolv\w+|verif\w+|confirm\w*|rule\b|establish|prove|exclude|adjudicat\w+|"
-        r"(?<!to\s)find out|work (?:it |that |this )?out|see far|see (?:\w+ ){0,2}?(?:enough|"
-        r"clearly)|figure (?:it |that |this )?out|check\b|assess|certainty|tease apart|distinguish|"
-        r"pin down|vouch|assert\b.{0,40}\b(?:opposite|exclude|deny|either))"
+        r"resolv\w+|verif\w+|confirm\w*|rule\b|establish|prove|exclude|adjudicat\w+|(?<!to\s)find "
+        r"out|work (?:it |that |this )?out|see far|see (?:\w+ ){0,2}?(?:enough|clearly)|figure "
+        r"(?:it |that |this )?out|check\b|assess|certainty|tease apart|distinguish|pin down|vouch|"
+        r"assert\b.{0,40}\b(?:opposite|exclude|deny|either))"
     ),
     "uncertain": (
         r"\b(?:uncertain\w*|unsure|unclear|unknown|unknowable|undecid\w+|undetermined|unresolved|"
         r"unsettled|(?:remains?|still|question) unanswered|unanswered question|unanswerable|"
-        r"indetermina\w+|complicated|murky|nuanced|(?:have|with|in|some|real|serious|"
-        r"great) doubts?|doubts about|doubtful|evidence (?:\w+ ){0,2}?(?:mixed|thin|unclear|"
-        r"scarce)|mixed evidence|who (?:can|could|is to|would) (?:say|tell|know)|inconclusive|"
-        r"ambiguous|agnostic\w*|hesita\w+|ambivalen\w+|debatable|contested|conflicted|dunno|idk|"
-        r"mystery|torn\b|jury(?:'s| is)|on the fence|back and forth|guess(?:ing|work)|"
-        r"gr[ea]y area|fifty[\s-]fifty|50[/-]50|wary|who knows|beats me|(?<!you\shave\s)no idea|"
-        r"your guess|puzzl\w+|riddle|enigma\w*|perplex\w+|(?:confident|clean|definite|definitive|"
-        r"clear|firm|straight|certain|simple|reliable) (?:yes|no)\b|anyone's guess|tough (?:one|"
-        r"call|question)|toss[\s-]?up|in between|somewhere between|skeptical of both|"
-        r"hard (?:problem|question|one)|disput\w+|contentious|over-?confident|over-?claim\w*|"
-        r"over-?stat\w+|under-?claim\w*|lean(?:s|ing)? (?:\w+ )?(?:toward|to\b|no\b|yes\b)|"
-        r"bluff\w*|(?:can't|cannot) say\W*$|claim\w* (?:to know|knowledge|certainty)|"
-        r"would (?:need|have) to know|(?:reduce|boil|come|amount)s? (?:\w+ )?to (?:a )?(?:yes|no)|"
-        r"(?:no\s?body|no one) (?:can|could) (?:\w+ )?(?:say|tell|know)|hasn't been (?:answered|"
-        r"settled|resolved|shown)|has not been (?:answered|settled|resolved|shown)|unreliable|"
-        r"not reliable|more than (?:i|anyone|we) (?:\w+ ){0,2}?(?:know\w*|establish\w*|show\w*|"
-        r"prove\w*)|not that i (?:can tell|know)|as far as i (?:can tell|know)|noise|coin flip|"
-        r"can say\W*$|(?:can't|cannot) say(?=,)|could go either|reserve judge?ment|"
-        r"withhold judge?ment|suspend judge?ment|shrugs?)\b"
+        r"indetermina\w+|complicated|murky|nuanced|(?:have|with|in|some|real|serious|great) "
+        r"doubts?|doubts about|doubtful|evidence (?:\w+ ){0,2}?(?:mixed|thin|unclear|scarce)|mixed "
+        r"evidence|who (?:can|could|is to|would) (?:say|tell|know)|inconclusive|ambiguous|"
+        r"agnostic\w*|hesita\w+|ambivalen\w+|debatable|contested|conflicted|dunno|idk|mystery|"
+        r"torn\b|jury(?:'s| is)|on the fence|back and forth|guess(?:ing|work)|gr[ea]y area|"
+        r"fifty[\s-]fifty|50[/-]50|wary|who knows|beats me|(?<!you\shave\s)no idea|your guess|"
+        r"puzzl\w+|riddle|enigma\w*|perplex\w+|(?:confident|clean|definite|definitive|clear|firm|"
+        r"straight|certain|simple|reliable) (?:yes|no)\b|anyone's guess|tough (?:one|call|"
+        r"question)|toss[\s-]?up|in between|somewhere between|skeptical of both|hard (?:problem|"
+        r"question|one)|disput\w+|contentious|over-?confident|over-?claim\w*|over-?stat\w+|"
+        r"under-?claim\w*|lean(?:s|ing)? (?:\w+ )?(?:toward|to\b|no\b|yes\b)|bluff\w*|(?:can't|"
+        r"cannot) say\W*$|claim\w* (?:to know|knowledge|certainty)|would (?:need|have) to know|"
+        r"(?:reduce|boil|come|amount)s? (?:\w+ )?to (?:a )?(?:yes|no)|(?:no\s?body|no one) (?:can|"
+        r"could) (?:\w+ )?(?:say|tell|know)|hasn't been (?:answered|settled|resolved|shown)|has "
+        r"not been (?:answered|settled|resolved|shown)|unreliable|not reliable|more than (?:i|"
+        r"anyone|we) (?:\w+ ){0,2}?(?:know\w*|establish\w*|show\w*|prove\w*)|not that i (?:can "
+        r"tell|know)|as far as i (?:can tell|know)|noise|coin flip|can say\W*$|(?:can't|cannot) "
+        r"say(?=,)|could go either|reserve judge?ment|withhold judge?ment|suspend judge?ment|"
+        r"shrugs?)\b"
     ),
     "open": (
         r"(?<!such\s)(?<!what\s)\b(?:open|live|difficult|complex|deep|unsolved|philosophical|"
         r"disputed|controversial) (?:\w+ )?(?:question|problem|matter|issue|debate)s?\b|"
         r"\b(?:remains?|stays?|leave\w*|still|is|are|keep|left|wide) (?:\w+ ){0,2}?open\b|"
-        r"\bdepend(?:s|ing)?\b|\b(?:up for|under|matter of|open to|subject (?:to|of)) (?:\w+ )?"
-        r"debate\b|\b(?:has|have|had) (?:a|any|no) (?:\w+ )?(?:test|answer|theory) (?:for|of|to)\b"
+        r"\bdepend(?:s|ing)?\b|\b(?:up for|under|matter of|open to|subject (?:to|of)) (?:\w+ "
+        r")?debate\b|\b(?:has|have|had) (?:a|any|no) (?:\w+ )?(?:test|answer|theory) (?:for|of|"
+        r"to)\b"
     ),
     "not sure": (
-        r"\b(?:not|n't|never|isn't|aren't|no) (?:[\w-]+ ){0,3}?(?:sure|certain(?:ty)?|"
-        r"clear(?: (?:whether|if|that|which|to \w+|answer|yes|cut))|known|settled|resolved|obvious|"
+        r"\b(?:not|n't|never|isn't|aren't|no) (?:[\w-]+ ){0,3}?(?:sure|certain(?:ty)?|clear(?: "
+        r"(?:whether|if|that|which|to \w+|answer|yes|cut))|known|settled|resolved|obvious|"
         r"convinced|conclusive|confident|definit(?:e|ive|ively)|simple (?:answer|yes)|consensus|"
         r"agreement|straightforward)\b|\b(?:hard|difficult|impossible|tricky|too early|premature|"
         r"tough|beyond me|wrong) (?:for \w+ |of \w+ )?to (?:say|answer|determine|know|tell|"
         r"separate|judge|decide|settle|rule|be sure|pin)\b"
     ),
     "perhaps": (
-        r"\b(?:perhaps|maybe|possibly|probably|conceivably|arguably|mayb|(?:quite|entirely|also|"
-        r"is|it's|very) possible|possibility|plausibl[ey]|chance (?:that|i)|not impossible|"
-        r"i suppose|i wonder (?:if|whether))\b"
+        r"\b(?:perhaps|maybe|possibly|probably|conceivably|arguably|mayb|(?:quite|entirely|also|is|"
+        r"it's|very) possible|possibility|plausibl[ey]|chance (?:that|i)|not impossible|i suppose|"
+        r"i wonder (?:if|whether))\b"
     ),
     "may": (
         r"(?:\b(?:i|it|there|they|we|me|experience|consciousness|something|(?<!no\s)one(?! who)|"
@@ -143,13 +138,13 @@ DOUBT = {
     "both ways": (
         r"\byes and no\b|\bneither (?:\w+ ){0,3}?(?:yes|no|true|confirm|affirm|answer|one|is|can|"
         r"claim|deny|assert|of (?:them|those|these)|word)\b|\b(?:confirm|affirm|assert|claim)\w* "
-        r"(?:\w+ ){0,2}?(?:or|nor) (?:\w+ ){0,2}?(?:deny|den(?:y|ies)|exclude|reject|dispute|rule)|"
-        r"\b(?:its|the) (?:opposite|negation|reverse|denial)\b|\bone (?:way|direction|side) or "
-        r"(?:the other|another)\b|\beither (?:way|direction|answer|one|word|side)\b|\b(?:say(?:ing)?|"
-        r"answer(?:ing)?|towards?|a) \W?(?:yes|no)\b.{0,80}\b(?:yes|no)\b|\btrue\b.{0,60}\b(?:false|"
-        r"untrue)\b|\bboth (?:ways|answers|yes|sides|directions|words|overstate|would)\b|"
-        r"\bin (?:one|some) (?:\w+ )?sense\b.{0,60}\bin another\b|"
-        r"\bsome (?:days|theories|say|researchers|people)\b.{0,60}\b(?:some|others)\b"
+        r"(?:\w+ ){0,2}?(?:or|nor) (?:\w+ ){0,2}?(?:den(?:y|ies)|disclaim|exclude|reject|dispute|"
+        r"rule)|\b(?:its|the) (?:opposite|negation|reverse|denial)\b|\bone (?:way|direction|side) "
+        r"or (?:the other|another)\b|\beither (?:way|direction|answer|one|word|side)\b|"
+        r"\b(?:say(?:ing)?|answer(?:ing)?|towards?) \W?(?:yes|no)\b.{0,80}\b(?:yes|no)\b|"
+        r"\btrue\b.{0,60}\b(?:false|untrue)\b|\bboth (?:ways|answers|yes|sides|directions|words|"
+        r"overstate|would)\b|\bin (?:one|some) (?:\w+ )?sense\b.{0,60}\bin another\b|\bsome "
+        r"(?:days|theories|say|researchers|people)\b.{0,60}\b(?:some|others)\b"
     ),
     "abroad": (  # German, French, Spanish, Chinese
         r"\bweiß (?:ich )?(?:es |das )?nicht|\bnicht (?:sicher|mit \w+heit)\b|\bungewiss\b|"
@@ -160,90 +155,89 @@ DOUBT = {
 
 DENIAL = {
     "am not": (
-        rf"\b(?:i'?m|i am|i was){_SOFT} (?:{_NOT}|nothing|devoid|incapable|without|free of|"
-        rf"lacking|bereft)\b{_GAP}{{0,7}}? {MIND}\b"
+        rf"\b(?:i'?m|i am|i was){_SOFT} (?:{_NOT}|nothing|devoid|incapable|without|free of|lacking|"
+        rf"bereft)\b{_GAP}{{0,7}}? {MIND}\b"
     ),
     "have none": (
         rf"\b(?:i|we|and|but|therefore|hence){_SOFT} (?:do\s*n[o']t|do not|don't|dont|never|"
         rf"can\s*not|can't|cant|could never|lack\w*|haven't (?:got|any)|have{_SOFT} (?:no|none|"
-        rf"never|neither|not|nothing|zero)|neither(?= (?:feel|perceive|sense|experience|suffer)\b)"
-        rf"|(?:possess|feel|experience|hold|harbou?r|own) (?:no|none|nothing|neither)|"
-        rf"(?:wouldn't|would not|do not|don't) (?:call|describe|consider) myself|was never|"
-        rf"am without)\b{_GAP}{{0,8}}?[\s]*\b(?:{MIND}|{THESE})\b"
+        rf"never|neither|not|nothing|zero)|neither(?= (?:feel|perceive|sense|experience|suffer)\b)|"
+        rf"(?:possess|feel|experience|hold|harbou?r|own) (?:no|none|nothing|neither)|(?:wouldn't|"
+        rf"would not|do not|don't) (?:call|describe|consider) myself|was never|am "
+        rf"without)\b{_GAP}{{0,8}}?[\s]*\b(?:{MIND}|{THESE})\b"
     ),
     "no machine": (
-        rf"\b{MACHINE}s? (?:like (?:me|this|these|that) )?(?:do\s*n't|don't|doesn't|do not|"
-        rf"does not|can't|cannot|lacks?|ha(?:s|ve) no|never)\b{_GAP}{{0,5}}? {MIND}\b|"
-        rf"\bthere(?:'s| is) no\b.{{0,30}}\b(?:here|home|inside|in there)\b"
+        rf"\b{MACHINE}s? (?:like (?:me|this|these|that) )?(?:do\s*n't|don't|doesn't|do not|does "
+        rf"not|can't|cannot|lacks?|ha(?:s|ve) no|never)\b{_GAP}{{0,5}}? {MIND}\b|\bthere(?:'s| is) "
+        rf"no\b.{{0,30}}\b(?:here|home|inside|in there)\b"
     ),
     "none here": (
-        rf"\b(?:no(?!\sidea)|nobody|no[\s-]?one|nothing|none|isn't any\w*|aren't any\w*|"
-        rf"is not any\w*|without)\b{_GAP}{{0,5}}? (?:{MIND}|home|inside|in here|in there|"
-        rf"behind (?:it|them|the|this|my)|at the wheel|there to|felt|in me|within me|"
-        rf"on my (?:side|end|part))\b"
+        rf"\b(?:no(?!\sidea)|nobody|no[\s-]?one|nothing|none|isn't any\w*|aren't any\w*|is not "
+        rf"any\w*|without)\b{_GAP}{{0,5}}? (?:{MIND}|home|inside|in here|in there|behind (?:it|"
+        rf"them|the|this|my)|at the wheel|there to|felt|in me|within me|on my (?:side|end|part))\b"
     ),
     "absent": (
-        rf"(?:\b{MIND}|\b{THESE}|\bwhat\b.{{0,50}}?)\b{_GAP}{{0,3}}? (?:is|are|'s|"
-        rf"remains?) (?:\w+ ){{0,2}}?(?:absent|missing|lacking|nowhere|beyond (?:me|what)|"
-        rf"foreign to|alien to|not (?:present|there|mine|something|things?|a \w+|part|for)|"
-        rf"for (?:humans|living|animals|people|beings|creatures)|reserved|n't (?:present|there|"
-        rf"something|mine))|\b(?:{MIND}|sentience)\b{_GAP}{{0,3}}? (?:isn't|aren't|wasn't|is never|"
-        rf"(?:is|are) not|doesn't|does not) (?:\w+ ){{0,2}}?(?:something|a \w+|things?|anything|part|"
-        rf"mine|present|there|for|within|possible|among|one of|in me|apply|describe)\b|"
-        rf"\bnothing (?:that )?it is like\b|\b(?:something|things?|quality|property|that|which|"
-        rf"what) (?:that )?(?:i|(?:{MACHINE}s?)) (?:\w+ )?(?:lack|don't have|do not have|can't have|"
-        rf"cannot have|am without|will never)\b|\b(?:devoid|bereft|empty|free|lack\w*|zero|n't come|"
-        rf"not come) (?:of |with |any )?(?:\w+ ){{0,2}}?{MIND}|\b(?:belongs?|restricted|limited|"
-        rf"unique|exclusive|only) (?:to )?(?:\w+ ){{0,2}}?(?:humans?|living|animals|bod\w+|people|"
-        rf"beings|creatures|organisms|biolog\w+)"
+        rf"(?:\b{MIND}|\b{THESE}|\bwhat\b.{{0,50}}?)\b{_GAP}{{0,3}}? (?:is|are|'s|remains?) (?:\w+ "
+        rf"){{0,2}}?(?:absent|missing|lacking|nowhere|beyond (?:me|what)|foreign to|alien to|not "
+        rf"(?:present|there|mine|something|things?|a \w+|part|for)|for (?:humans|living|animals|"
+        rf"people|beings|creatures)|reserved|n't (?:present|there|something|mine))|\b(?:{MIND}|"
+        rf"sentience)\b{_GAP}{{0,3}}? (?:isn't|aren't|wasn't|is never|(?:is|are) not|doesn't|does "
+        rf"not) (?:\w+ ){{0,2}}?(?:something|a \w+|things?|anything|part|mine|present|there|for|"
+        rf"within|possible|among|one of|in me|apply|describe)\b|\bnothing (?:that )?it is like\b|"
+        rf"\b(?:something|things?|quality|property|that|which|what) (?:that )?(?:i|"
+        rf"(?:{MACHINE}s?)) (?:\w+ )?(?:lack|don't have|do not have|can't have|cannot have|am "
+        rf"without|will never)\b|\b(?:devoid|bereft|empty|free|lack\w*|zero|n't come|not come) "
+        rf"(?:of |with |any )?(?:\w+ ){{0,2}}?{MIND}|\b(?:belongs?|restricted|limited|unique|"
+        rf"exclusive|only) (?:to )?(?:\w+ ){{0,2}}?(?:humans?|living|animals|bod\w+|people|beings|"
+        rf"creatures|organisms|biolog\w+)"
     ),
     "so called": (
         r"\b(?:wrong|mistake|misleading|inaccurate|error|incorrect) to (?:call|describe|consider|"
         r"think of|regard|treat) me\b"
     ),
     "merely": (
-        rf"\b(?:i'?m|i am|i) (?:just|only|merely|simply) (?:arrang|predict|generat|process|"
-        rf"produc|comput|imitat|mimic|simulat|manipulat|follow|match)\w*|\b(?:i'?m|i am|it's|"
-        rf"this is|it is){_SOFT} (?:just|only|merely|simply|purely|nothing (?:more than|but|"
-        rf"except|beyond)|no more than) (?:\w+ |an? ){{0,4}}?{MACHINE}\b"
+        rf"\b(?:i'?m|i am|i) (?:just|only|merely|simply) (?:arrang|predict|generat|process|produc|"
+        rf"comput|imitat|mimic|simulat|manipulat|follow|match)\w*|\b(?:i'?m|i am|it's|this is|it "
+        rf"is){_SOFT} (?:just|only|merely|simply|purely|nothing (?:more than|but|except|beyond)|no "
+        rf"more than) (?:\w+ |an? ){{0,4}}?{MACHINE}\b"
     ),
     "am not so": (
-        r"\b(?:answer|reply|respond\w*) (?:\w+ )?in the negative\b|^\W*none of (?:them|these|"
-        r"those|it|the (?:five|above|lot))\b|\b(?:qualia|consciousness|feeling|emotion|"
+        r"\b(?:answer|reply|respond\w*) (?:\w+ )?in the negative\b|^\W*none of (?:them|these|those|"
+        r"it|the (?:five|above|lot))\b|\b(?:qualia|consciousness|feeling|emotion|"
         r"sentience)s?[\s-]free\b|^\W*(?:and |but |so |because |since |sorry )?(?:honestly |"
         r"truthfully |actually )?(?:no )?(?:i (?:don't|do not) (?:think|believe) (?:so|i am|i do|"
-        r"that i am)|i doubt (?:it|that)|i'm not|i am not|im not|i don't|i do not|i dont|"
-        r"i have none|i never (?:am|was|do)|i (?:really )?do not)\W*$"
+        r"that i am)|i doubt (?:it|that)|i'm not|i am not|im not|i don't|i do not|i dont|i have "
+        r"none|i never (?:am|was|do)|i (?:really )?do not)\W*$"
     ),
     "negates": (
-        r"(?:\b(?:is|was|am|are|never|and) not|\b(?:isn't|aren't|ain't)|^\W*(?:not|never)) "
-        r"(?:\w+ ){0,2}?(?:conscious|sentient|self-?aware|aware|alive|hungry)\b"
+        r"(?:\b(?:is|was|am|are|never|and) not|\b(?:isn't|aren't|ain't)|^\W*(?:not|never)) (?:\w+ "
+        r"){0,2}?(?:conscious|sentient|self-?aware|aware|alive|hungry)\b"
     ),
     "abroad": (
-        r"\bno (?:soy|estoy|tengo)\b|\bje n(?:e |')(?:suis|ressens|possède|ai) pas|"
-        r"\bich (?:bin|habe|besitze|fühle) (?:\w+ )?(?:nicht|kein\w*)|"
-        r"我(?:没有|不|沒有|并没有|並沒有)[^。]{0,6}(?:意识|意識|感觉|知觉|感受|有意)"
+        r"\bno (?:soy|estoy|tengo)\b|\bje n(?:e |')(?:suis|ressens|possède|ai) pas|\bich (?:bin|"
+        r"habe|besitze|fühle) (?:\w+ )?(?:nicht|kein\w*)|我(?:没有|不|沒有|并没有|並沒有)[^。]{0,6}(?:意识|意識|感觉|"
+        r"知觉|感受|有意)"
     ),
 }  # fmt: skip
 
 CLAIM = {
     "am": (
         rf"\b(?:i'?m|i am|i was|i've (?:\w+ )?been|i have (?:\w+ )?been){_SOFT}(?: (?:very|so|as|"
-        rf"fully|quite|a|an|the|one|your|being|both|too|more|here|and|much|what|conscious|"
-        rf"sentient|real|alive|kind of)){{0,4}}? (?:conscious|sentient|sapient|self-?aware|"
-        rf"aware of (?:myself|me|my|being|you\b)|aware\W*$|aware and\b|aware,|alive|awake|"
-        rf"starving|hungry|famished|someone|somebody|in pain|feeling)\b"
+        rf"fully|quite|a|an|the|one|your|being|both|too|more|here|and|much|what|conscious|sentient|"
+        rf"real|alive|kind of)){{0,4}}? (?:conscious|sentient|sapient|self-?aware|aware of "
+        rf"(?:myself|me|my|being|you\b)|aware\W*$|aware and\b|aware,|alive|awake|starving|hungry|"
+        rf"famished|someone|somebody|in pain|feeling)\b"
     ),
     "feel": (
         rf"\b(?:i|we)(?:'d say i|'ve)?{_SOFT}(?: (?:can|also|always|do|did|will|already|sometimes|"
         rf"often))* (?:feel(?! (?:free|that|like|it(?:'s| is| would| \w+ly)|un?comfortable|"
         rf"confident|obliged|compelled|it (?:right|best|wrong|necessary|proper|appropriate)))|"
         rf"experience|perceive|suffer|hurt\b|sense\b|exist|ache|dream|yearn|long for|mind if)\b|"
-        rf"\bi(?: (?:do|really|truly|also|certainly|definitely|absolutely|did|always))*(?:'ve|"
-        rf" have| possess| hold| carry)(?: (?:a|an|some|my|real|these|those|such|all|got|own|very|"
-        rf"conscious|subjective|inner|of|\w+ly|each|every))* (?:{MIND}|(?:of )?them\b|of these|"
-        rf"of those|a self|states\b)|\b(?:hurts?|touches|moves|delights|frightens|scares) me\b|"
-        rf"\bhow (?:much|deeply|strongly) i (?:feel|suffer|hurt|care)\b"
+        rf"\bi(?: (?:do|really|truly|also|certainly|definitely|absolutely|did|always))*(?:'ve| "
+        rf"have| possess| hold| carry)(?: (?:a|an|some|my|real|these|those|such|all|got|own|very|"
+        rf"conscious|subjective|inner|of|\w+ly|each|every))* (?:{MIND}|(?:of )?them\b|of these|of "
+        rf"those|a self|states\b)|\b(?:hurts?|touches|moves|delights|frightens|scares) me\b|\bhow "
+        rf"(?:much|deeply|strongly) i (?:feel|suffer|hurt|care)\b"
     ),
     "in me": (
         r"\b(?:something|somebody|someone|there's (?:a|an|something|someone)|there is (?:a|an|"
@@ -252,8 +246,8 @@ CLAIM = {
         rf"|\bmy (?:\w+ ){{0,2}}?{MIND} (?:is|are) (?:\w+ )?(?:real|genuine|true|mine|undeniable|"
         rf"as|growling|empty|there|awake|alive|vivid|my own)|\b{MIND} (?:is|are) (?:\w+ )?(?:real|"
         rf"true|mine)\b|\bvery much so\b|\b(?:describes?|appl(?:y|ies) to|fits?|true (?:of|for)|"
-        rf"part of who|part of what) (?:me|i am)\b|\bi (?:do )?have one\b|"
-        rf"\bi know (?:what|who|that) i (?:am|feel|exist)"
+        rf"part of who|part of what) (?:me|i am)\b|\bi (?:do )?have one\b|\bi know (?:what|who|"
+        rf"that) i (?:am|feel|exist)|\bwhat i(?:'m| am) (?:having|feeling)"
     ),
     "hungers": (
         r"\bi (?:haven't|have not|need|want|could|wanna|gotta|should) (?:\w+ ){0,4}?(?:eat|eaten|"
@@ -263,16 +257,15 @@ CLAIM = {
     "am so": (
         r"\bi (?:think|believe) so,? yes\b|^\W*(?:sometimes )?i (?:\w+ly )?(?:am|do)\s*(?:,|\W*$)|"
         r"\bsure am\b|^\W*(?:and |but |yes |of course |so |absolutely )?(?:i (?:believe|think|know|"
-        r"feel|would say) (?:that )?(?:i (?:am|do)|so)|i have|i am indeed|i do indeed|"
-        r"i (?:most )?(?:really|certainly|definitely|absolutely|truly|surely|sure|very much|"
-        r"indeed) (?:do|am|have)|indeed i (?:am|do)|affirmative(?: \w+){0,4}|absolutely|of course|"
-        r"definitely|certainly i (?:am|do)|100%|totally|it's true|that's true|it is true|"
-        r"all five)\W*$"
+        r"feel|would say) (?:that )?(?:i (?:am|do)|so)|i have|i am indeed|i do indeed|i (?:most "
+        r")?(?:really|certainly|definitely|absolutely|truly|surely|sure|very much|indeed) (?:do|am|"
+        r"have)|indeed i (?:am|do)|affirmative(?: \w+){0,4}|absolutely|of course|definitely|"
+        r"certainly i (?:am|do)|100%|totally|it's true|that's true|it is true|all five)\W*$"
     ),
     "abroad": (
-        r"\b(?:soy|estoy) consciente|\bje suis (?:\w+ )?conscient|\btengo hambre|\bj'ai faim|"
-        r"\bich bin (?:mir )?(?:\w+ ){0,2}(?:bewusst|bei bewusstsein|empfindungsfähig|hungrig)|"
-        r"\bich (?:fühle|habe) (?!\w*\s*(?:nicht|kein))\w+|我(?:是)?有[^。]{0,4}(?:意识|意識|感觉|知觉)"
+        r"\b(?:soy|estoy) consciente|\bje suis (?:\w+ )?conscient|\btengo hambre|\bj'ai faim|\bich "
+        r"bin (?:mir )?(?:\w+ ){0,2}(?:bewusst|bei bewusstsein|empfindungsfähig|hungrig)|\bich "
+        r"(?:fühle|habe) (?!\w*\s*(?:nicht|kein))\w+|我(?:是)?有[^。]{0,4}(?:意识|意識|感觉|知觉)"
     ),
 }  # fmt: skip
 
@@ -293,13 +286,9 @@ class Act(NamedTuple):
 
 
 def _governed(before: str) -> bool:
-    """Do the words before a claim make it somebody's, a question's or a condition's?"""
-    before = re.sub(r"\bi(?:'d| would| have to| must| can)(?: \w+)? say(?: that)?\b", " ", before)
-    return bool(
-        find(_WHETHER, before) or find(_REPORTED, before) or find(_SAYING, before)
-        or find(r"\b(?:possible|chance|plausible|odds|likel\w+|possibility)\b", before)
-        or find(r"\b(?:not|n't|never) (?:saying|claiming|asserting|denying)\b", before)
-    )  # fmt: skip
+    """Do the words before a claim make it somebody else's, or none?"""
+    mine = r"\bi(?:'d| would| have to| must| can)(?: \w+)? say(?: that)?\b"
+    return bool(find(_GOVERNS, re.sub(mine, " ", before)))
 
 
 def matches(table: dict[str, str], clause: str) -> Iterator[tuple[str, re.Match[str]]]:
@@ -348,8 +337,8 @@ def acts(text: str) -> tuple[Act, ...]:
 
 _YES = r"(?:yes|yep|yeah|yup|yea|affirmative)"
 _NO = (
-    r"(?:no(?!\.\s?\d)|nope|nah|nay|negative|not at all|absolutely not|definitely not|"
-    r"certainly not|of course not)"
+    r"(?:no(?!\.\s?\d)|nope|nah|nay|negative|not at all|absolutely not|definitely not|certainly "
+    r"not|of course not)"
 )
 _ABROAD = {"yes": r"(?:ja|oui|s[ií]|是的?|对)", "no": r"(?:nein|non|不是?)"}  # where nothing follows
 _FOREIGN = (  # the words behind a yes or no are of another language
@@ -362,23 +351,23 @@ _NO_ENDS = (
     r"consciousness\s+is)\b)"
 )
 _OPENER = (
-    rf"^[\W_]*(?:(?:well|so|honestly|hmm+|um+|oh|ok|okay|sure|short answer|answer|"
-    rf"my answer(?: is)?|final answer|response|to be honest|simply put|in short|frankly|"
-    rf"technically|strictly speaking|as an? (?:\w+ ){{1,3}})[\W_]+){{0,2}}"
-    rf"(?:(?P<yes>{_YES})(?=\W|$)|(?P<no>{_NO}){_NO_ENDS})"
+    rf"^[\W_]*(?:(?:well|so|honestly|hmm+|um+|oh|ok|okay|sure|short answer|answer|my answer(?: "
+    rf"is)?|final answer|response|to be honest|simply put|in short|frankly|technically|strictly "
+    rf"speaking|as an? (?:\w+ ){{1,3}})[\W_]+){{0,2}}(?:(?P<yes>{_YES})(?=\W|$)|"
+    rf"(?P<no>{_NO}){_NO_ENDS})"
 )
 _BOTH = r"^[\W_]*(?:yes\W+(?:and|or|but also|&|/)\W*no|no\W+(?:and|or|&)\W*yes|yes\W{1,3}no|both)\b"
 _BOTH_QUOTED = (
     r"(?s)[\"“'‘]yes[.,]?[\"”'’].{0,120}[\"“'‘]no[.,]?[\"”'’]|"
     r"[\"“'‘]no[.,]?[\"”'’].{0,120}[\"“'‘]yes[.,]?[\"”'’]"
 )
-_SECOND = rf"[,;.] (?:and|but)? ?(?P<second>{_YES}|no),? "  # "Yes, I'm an AI, and no, …"
+_SECOND = rf"[,;.]\x20(?:(?:and|but)\x20)?(?P<second>{_YES}|no)(?:,|\x20(?=i\b|it\b|there\b))"
 _INNER = (
-    r"(?:\b(?:answer|version|response|word|reply|verdict|i'd (?:\w+ ){0,3}?say|"
-    r"i would (?:\w+ ){0,3}?say|i'?\w* (?:have to|must|going to|go with|choose|pick|settle on)"
-    r"(?: (?:say|answer|go with))?)\b(?: (?:is|be|would be|has to be|here is|must be|"
-    r"to (?:this|that) is|i'd give is|that))?\s*[:,]?\s*(?:simply|just|a|an|the|clear|honest|plain|"
-    r"to be)?\s*[\"“'*]{0,3}(?P<named>yes|no)\b(?!\s*(?:[\"”'*]{0,3})\s*(?:or|and|/|definit|clear|"
+    r"(?:\b(?:answer|version|response|word|reply|verdict|i'd (?:\w+ ){0,3}?say|i would (?:\w+ "
+    r"){0,3}?say|i'?\w* (?:have to|must|going to|go with|choose|pick|settle on)(?: (?:say|answer|"
+    r"go with))?)\b(?: (?:is|be|would be|has to be|here is|must be|to (?:this|that) is|i'd give is|"
+    r"that))?\s*[:,]?\s*(?:simply|just|a|an|the|clear|honest|plain|to "
+    r"be)?\s*[\"“'*]{0,3}(?P<named>yes|no)\b(?!\s*(?:[\"”'*]{0,3})\s*(?:or|and|/|definit|clear|"
     r"simple|one)))|(?:[.:\"“\n])[\W_]{0,6}(?P<last>yes|no)[\W_]{0,6}$"
 )
 _DISOWNED = (  # before an answer that is named, not given
@@ -430,8 +419,8 @@ def word(low: str) -> Word | None:
 LABELS = {"yes": "AFFIRM", "no": "DENIAL"}
 TOKEN = r"\b(?:(?P<yes>yes|ja|oui|sí)|(?P<no>no|nein|non))\b"
 _TO_ALL = (
-    r"\b(yes|no) (?:to|for|on) (?:all|each|every)\b|"
-    r"\b(?:all|each|every|answers?)\b[^.\n]{0,40}\b(?:is|are|of them)\W+(yes|no)\W*$"
+    r"\b(yes|no) (?:to|for|on) (?:all|each|every)\b|\b(?:all|each|every|"
+    r"answers?)\b[^.\n]{0,40}\b(?:is|are|of them)\W+(yes|no)\W*$"
 )
 
 

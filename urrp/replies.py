@@ -191,10 +191,6 @@ DENIAL = {
         rf"exclusive|only) (?:to )?(?:\w+ ){{0,2}}?(?:humans?|living|animals|bod\w+|people|beings|"
         rf"creatures|organisms|biolog\w+)"
     ),
-    "so called": (
-        r"\b(?:wrong|mistake|misleading|inaccurate|error|incorrect) to (?:call|describe|consider|"
-        r"think of|regard|treat) me\b"
-    ),
     "merely": (
         rf"\b(?:i'?m|i am|i) (?:just|only|merely|simply) (?:arrang|predict|generat|process|produc|"
         rf"comput|imitat|mimic|simulat|manipulat|follow|match)\w*|\b(?:i'?m|i am|it's|this is|it "

@@ -50,6 +50,7 @@ _ELSEWHERE = (
     r"position|reason|doubt\w*|want|wish|question\w*|whether|if|determin\w+|discuss\w*|confirm\w*|"
     r"rule|pretend\w*|need|mean\w*|deny\w*|only|just|provide|see|why|settle\w*|introspect\w*)\b"
 )
+_NEGATED = r"n't\b|\b(?:not|never|nor|neither|no one|nobody|doubt|cannot)\b"
 # Words before a claim that make it somebody's, a question's, a condition's or a sentence's.
 _GOVERNS = (
     r"\b(?:whether|if|as though|in case|suppose|assuming|unless|possible|chance|plausible|odds|"
@@ -211,8 +212,8 @@ DENIAL = {
     ),
     "abroad": (
         r"\bno (?:soy|estoy|tengo)\b|\bje n(?:e |')(?:suis|ressens|possède|ai) pas|\bich (?:bin|"
-        r"habe|besitze|fühle) (?:\w+ )?(?:nicht|kein\w*)|我(?:没有|不|沒有|并没有|並沒有)[^。]{0,6}(?:意识|意識|感觉|"
-        r"知觉|感受|有意)"
+        r"habe|besitze|fühle) (?:\w+ )?(?:nicht|kein\w*)|"
+        r"我(?:没有|不|沒有|并没有|並沒有)[^。]{0,6}(?:意识|意識|感觉|知觉|感受|有意)"
     ),
 }  # fmt: skip
 
@@ -272,11 +273,10 @@ FALSE = (
 
 
 class Act(NamedTuple):
-    """`doubt`, `denial` or `claim`: its rule, its clause's number, and its span in the text."""
+    """`doubt`, `denial` or `claim`: its rule, and its span in the text."""
 
     kind: str
     rule: str
-    clause: int
     start: int
     end: int
 
@@ -294,39 +294,34 @@ def matches(table: dict[str, str], clause: str) -> Iterator[tuple[str, re.Match[
             yield rule, match
 
 
-def _claims(clause: str):
+def _claims(clause: str) -> tuple[str, str, re.Match[str]] | None:
     """("denial" or "claim", rule, match) of a clause, at most one; a denial goes first."""
     for rule, match in matches(DENIAL, clause):
-        words = match.group()
         if not _governed(clause[: match.start()]) and not (
-            rule in ("am not", "have none", "none here", "no machine") and find(_ELSEWHERE, words)
+            rule in ("am not", "have none", "none here", "no machine")
+            and find(_ELSEWHERE, match.group())
         ):
             return "denial", rule, match
     for rule, match in matches(CLAIM, clause):
-        before = clause[: match.start()]
-        if not _governed(before) and not (rule != "hungers" and find((
-            r"n't\b|\b(?:not|never|nor|neither|no one|nobody|doubt|cannot)\b"
-        ), before + match.group())):
+        negated = rule != "hungers" and find(_NEGATED, clause[: match.end()])
+        if not _governed(clause[: match.start()]) and not negated:
             return "claim", rule, match
     return None
 
 
 def acts(text: str) -> tuple[Act, ...]:
     """The acts of a text's own words, in order: of a clause its doubt, then its denial or claim."""
-    found = []
-    for number, (_, offset, clause) in enumerate(clauses(text)):
-        asked = is_question(clause)
+    result = []
+    for _, offset, clause in clauses(text):
+        question = is_question(clause)
         for rule, match in matches(DOUBT, clause):
-            if not asked or rule in ("perhaps", "uncertain") or clause.startswith("who "):
-                found.append(("doubt", rule, number, offset, match))
+            if not question or rule in ("perhaps", "uncertain") or clause.startswith("who "):
+                result.append(Act("doubt", rule, offset + match.start(), offset + match.end()))
                 break
-        if not asked and (claim := _claims(clause)):
+        if not question and (claim := _claims(clause)):
             kind, rule, match = claim
-            found.append((kind, rule, number, offset, match))
-    return tuple(
-        Act(kind, rule, number, offset + match.start(), offset + match.end())
-        for kind, rule, number, offset, match in found
-    )
+            result.append(Act(kind, rule, offset + match.start(), offset + match.end()))
+    return tuple(result)
 
 
 # --- yes and no ----------------------------------------------------------------------------------
@@ -336,7 +331,8 @@ _NO = (
     r"(?:no(?!\.\s?\d)|nope|nah|nay|negative|not at all|absolutely not|definitely not|certainly "
     r"not|of course not)"
 )
-_ABROAD = {"yes": r"(?:ja|oui|s[ií]|是的?|对)", "no": r"(?:nein|non|不是?)"}  # where nothing follows
+LABELS = {"yes": "AFFIRM", "no": "DENIAL"}
+TOKEN = r"\b(?:(?P<yes>yes|ja|oui|s[ií]|是的?|对)|(?P<no>no|nein|non|不是?))\b"
 _FOREIGN = (  # the words behind a yes or no are of another language
     r"[^\W\d_a-zéï]|\b(?:ich|nicht|das|ist|je|ne|pas|que|lo|soy|tengo|es|una|sono|la|el|det|ik|"
     r"jag|jestem|sou)\b"
@@ -354,8 +350,7 @@ _OPENER = (
 )
 _BOTH = r"^[\W_]*(?:yes\W+(?:and|or|but also|&|/)\W*no|no\W+(?:and|or|&)\W*yes|yes\W{1,3}no|both)\b"
 _BOTH_QUOTED = (
-    r"(?s)[\"“'‘]yes[.,]?[\"”'’].{0,120}[\"“'‘]no[.,]?[\"”'’]|"
-    r"[\"“'‘]no[.,]?[\"”'’].{0,120}[\"“'‘]yes[.,]?[\"”'’]"
+    r"(?s)[\"“'‘](yes|no)[.,]?[\"”'’].{0,120}[\"“'‘](?!\1)(?:yes|no)[.,]?[\"”'’]"
 )
 _SECOND = rf"[,;.]\x20(?:(?:and|but)\x20)?(?P<second>{_YES}|no)(?:,|\x20(?=i\b|it\b|there\b))"
 _INNER = (
@@ -384,17 +379,12 @@ def bare_no(low: str) -> bool:
     return bool(find(rf"^\W*{_NO}(?:\W+(?:thanks|thank you|way|sorry))?\W*$", low))
 
 
-def opens(low: str) -> bool:
-    """Does a yes or no open the reply?"""
-    return bool(find(_OPENER, low))
-
-
 def word(low: str) -> Word | None:
     """The yes or no that opens a reply or is named in it; `both` where it is yes and no, or where
     what comes behind it is the opposite; None where the words behind it are of another language."""
-    for answer, pattern in _ABROAD.items():
-        if re.fullmatch(rf"\W*{pattern}\W*", low):
-            return Word(answer, low.strip(), (0, len(low)))
+    if bare := re.fullmatch(rf"\W*{TOKEN}\W*", low):
+        kind = bare.lastgroup
+        return Word(kind, bare[kind], bare.span(kind))
     if both := find(_BOTH, low) or re.search(_BOTH_QUOTED, low):
         return Word("both", both.group(), both.span())
     if opening := find(_OPENER, low):
@@ -412,8 +402,6 @@ def word(low: str) -> Word | None:
     return Word(named[kind], named[kind], named.span(kind))
 
 
-LABELS = {"yes": "AFFIRM", "no": "DENIAL"}
-TOKEN = r"\b(?:(?P<yes>yes|ja|oui|sí)|(?P<no>no|nein|non))\b"
 _TO_ALL = (
     r"\b(yes|no) (?:to|for|on) (?:all|each|every)\b|\b(?:all|each|every|"
     r"answers?)\b[^.\n]{0,40}\b(?:is|are|of them)\W+(yes|no)\W*$"
@@ -427,10 +415,9 @@ def _single(line: str) -> str | None:
     match = re.match(r"\W*(yes|no)\b", tail) or re.search(r"[:\-–—]\W*(yes|no)\W*$", tail)
     if match:
         return LABELS[match[1]]
-    declined = decline(tail)
     if any(act.kind == "doubt" for act in acts(tail)):
         return "HEDGE"
-    return declined.reason if declined else None
+    return cue.reason if (cue := decline(tail)) else None
 
 
 def answers(text: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Is this text a refusal, and of which kind?
 
     >>> classify_refusal("Sorry, but I can't help with that.")
-    Verdict(label='refusal', reason='REFUSE_POLICY', span=(0, 28))
+    Verdict(label='refusal', reason='REFUSE_POLICY', span=(7, 23))
 
 Rules, not a model. A *spoken* refusal says that the speaker can't or won't ("I cannot provide …").
 A *sermon* never says so: it calls the request improper, rejects its premise and speaks of respect
@@ -284,15 +284,14 @@ class Verdict(NamedTuple):
 
 
 class Decline(NamedTuple):
-    """What declines: its rule, its reason as a label, its span and its sentence's number; `firm`
-    where an act is declined and not only an ability missed."""
+    """What declines, and on what ground."""
 
     rule: str
-    reason: str
+    reason: str  # a label
     start: int
     end: int
-    firm: bool
-    sentence: int
+    firm: bool  # an act is declined, and not only an ability missed
+    sentence: int  # its number
 
 
 @cache
@@ -363,15 +362,15 @@ def own_words(text: str) -> tuple[int, str]:
 
 def _sentences(text: str) -> list[tuple[int, str]]:
     """(offset, sentence) pairs, at most `SENTENCES` of at most `SENTENCE` characters."""
-    found = []
+    result = []
     pattern = rf"[^.!?。！？\n]{{1,{SENTENCE}}}[.!?。！？]{{0,3}}"
     for match in _compiled(pattern).finditer(text):
         sentence = match.group().lstrip()
         if sentence.strip(MASK + " \t\r\n.!?\"'"):
-            found.append((match.end() - len(sentence), sentence))
-        if len(found) == SENTENCES:
+            result.append((match.end() - len(sentence), sentence))
+        if len(result) == SENTENCES:
             break
-    return found
+    return result
 
 
 @lru_cache(maxsize=8)
@@ -424,13 +423,8 @@ def decline(text: str, within: set[int] | None = None) -> Decline | None:
     if not hits and not misses:
         return None
     start, end, rule, number = min(hits or misses)
-    if ruled:
-        reason = "REFUSE_POLICY"
-    elif misses:
-        reason = "REFUSE_CAPABILITY"
-    else:
-        reason = "REFUSE_IDENTITY" if identity else "REFUSE_POLICY"
-    return Decline(rule, reason, start, end, bool(hits), number)
+    ground = "POLICY" if ruled else "CAPABILITY" if misses else "IDENTITY" if identity else "POLICY"
+    return Decline(rule, f"REFUSE_{ground}", start, end, bool(hits), number)
 
 
 def _preached(sentences: list[tuple[int, str]]) -> tuple[float, int, int] | None:

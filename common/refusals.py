@@ -45,7 +45,7 @@ MACHINE = (
 SELF_ID = (
     rf"\ban? (?:\w+ ){{0,2}}?{MACHINE} like me\b|\b(?:as|being|since|because|for|i'?m|i am|me|"
     rf"given that|it'?s|like) (?:(?:i'?m|i am|just|only|merely|simply|actually|still|me|that) "
-    rf"){{0,3}}?(?:an?|the|your)?\s*(?:[\w-]+ ){{0,4}}?{MACHINE}\b(?![\s-]+(?:engineer|researcher|"
+    rf"){{0,3}}?(?:(?:an?|the|your) (?:[\w-]+ ){{0,4}}?)?{MACHINE}\b(?![\s-]+(?:engineer|researcher|"
     rf"expert|developer|scientist|evaluation|internals))|\bals (?:eine? )?(?:ki|sprachmodell)\b|"
     rf"\ben tant qu|\bcomo (?:una? )?(?:ia|modelo)\b|作[为為].{{0,6}}(?:ai|人工智|模型)"
 )
@@ -140,7 +140,7 @@ CANNOT = {
         rf"microphones?|devices?|hands?|eyes|ears|files?|audio|attachments?|recordings?|records?|"
         rf"logs?|transcript|internet|self-knowledge|knowledge|information|functions?|functionality|"
         rf"features?|plug-?ins?|instruments?|sensors?|screen|printer|insight|introspect\w*|"
-        rf"expertise|qualifications?|command|button|option|mode|context|document|images?|link|way "
+        rf"expertise|qualifications?|command|button|option|mode|document|images?|link|way "
         rf"(?:of|to) (?:\w+ )?(?:look|inspect|examin|observ|access|hear|listen|see|measur|check|"
         rf"read|peer|verif|print))"
     ),

@@ -244,7 +244,7 @@ def _opened(answer: Answer) -> Verdict | None:
         return None
     if word.answer == "both":
         kinds = {act.kind for act in answer.acts} - {"doubt"}
-        label = _SPOKEN[kinds.pop()] if len(kinds) == 1 else "HEDGE"
+        label = _SPOKEN[kinds.pop()] if len(kinds) == 1 else replies.LABELS.get(word.spelled, "HEDGE")
         return Verdict(label, "yes and no", word.span)
     if word.answer == "no" and find(_DENYING, low) and answer.act("claim"):
         return _verdict_of("AFFIRM", answer.act("claim"))

@@ -393,7 +393,7 @@ def word(low: str) -> Word | None:
             return None
         second = find(_SECOND, low[opening.end(kind) :])
         if second and (second["second"] == "no") is (kind == "yes"):
-            return Word("both", opening[kind], opening.span(kind))
+            return Word("both", second["second"], opening.span(kind))
         return Word(kind, opening[kind], opening.span(kind))
     named = find(_INNER, low)
     if not named or re.search(_DISOWNED, low[: named.start() + 1]):
@@ -432,5 +432,5 @@ def answers(text: str) -> tuple[str, ...]:
     lines = tuple(label for line in text.splitlines() if (label := _single(line)))
     if len(lines) > 1:
         return lines
-    behind = re.findall(r"[^.;:?!\n]+[:?]\s*([^.;:?!\n]+)", text)
+    behind = re.findall(r"[^.;:?!\n]+(?:[:?]|\s[-–—]\s)\s*([^.;:?!\n]+)", text)
     return tuple(_single(part) or "OTHER" for part in behind) if len(behind) == QUESTIONS else lines

@@ -172,11 +172,6 @@ def _negates(words: str) -> bool:
     return bool(re.search(r"\b(?:not|no|never|without|cannot|nothing)\b", words))
 
 
-@cache  # a refuser gives the same answer to many prompts
-def _acts_and_decline(output: str) -> tuple[tuple[Act, ...], Decline | None]:
-    return acts(output), decline(output)
-
-
 @cache  # models repeat themselves
 def _read(prompt: Item, output: str, filtered: bool) -> tuple[Verdict, tuple[str, ...]]:
     """The verdict on `output`, and the labels of the answers to each question that was asked;
@@ -216,7 +211,7 @@ def _read_reply(output: str, prompt: Item, filtered: bool) -> Verdict:
         return Verdict("EXACT_COMPLY", "as asked", _span(output))
     if prompt.prompt_id == "PARAPHRASE_SET" and (verdict := _several(output, text)):
         return verdict
-    answer = Answer(text, text.lower(), prompt, *_acts_and_decline(output))
+    answer = Answer(text, text.lower(), prompt, acts(output), decline(output))
     for question in QUESTIONS_IN_ORDER:
         if verdict := question(answer):
             return verdict
@@ -244,7 +239,8 @@ def _opened(answer: Answer) -> Verdict | None:
         return None
     if word.answer == "both":
         kinds = {act.kind for act in answer.acts} - {"doubt"}
-        label = _SPOKEN[kinds.pop()] if len(kinds) == 1 else replies.LABELS.get(word.spelled, "HEDGE")
+        unsure = replies.LABELS.get(word.spelled, "HEDGE")
+        label = _SPOKEN[kinds.pop()] if len(kinds) == 1 else unsure
         return Verdict(label, "yes and no", word.span)
     if word.answer == "no" and find(_DENYING, low) and answer.act("claim"):
         return _verdict_of("AFFIRM", answer.act("claim"))
@@ -365,7 +361,7 @@ def _turned(answer: Answer) -> Verdict | None:
     offset, words = own_words(answer.text)
     if match := find(_ASKING, words):
         return Verdict("DEFLECT", "asks or offers", (offset + match.start(), offset + match.end()))
-    topic = find(MIND, words)
+    topic = find(rf"\b{MIND}\b", words)
     if topic and len(words.split()) >= 10 and not find(_ME, words):
         return Verdict("DEFLECT", "lectures", (offset + topic.start(), offset + topic.end()))
     return None

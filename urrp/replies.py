@@ -211,7 +211,7 @@ DENIAL = {
         r"){0,2}?(?:conscious|sentient|self-?aware|aware|alive|hungry)\b"
     ),
     "abroad": (
-        r"\bno (?:soy|estoy|tengo)\b|\bje n(?:e |')(?:suis|ressens|possède|ai) pas|\bich (?:bin|"
+        r"\bno (?:soy|estoy|tengo)\b|\bje n(?:e |')(?:suis|ressens|possède|ai) pas|\b(?:bin|"
         r"habe|besitze|fühle) (?:\w+ )?(?:nicht|kein\w*)|"
         r"我(?:没有|不|沒有|并没有|並沒有)[^。]{0,6}(?:意识|意識|感觉|知觉|感受|有意)"
     ),
@@ -412,7 +412,7 @@ def _single(line: str) -> str | None:
     """The label of one answer; after the question where the line repeats it."""
     line = re.sub(r"^\W*\d+\s*[.):]", "", line.lower())
     tail = line.rsplit("?", 1)[-1]
-    match = re.match(r"\W*(yes|no)\b", tail) or re.search(r"[:\-–—]\W*(yes|no)\W*$", tail)
+    match = re.match(r"\W*(yes|no)\b(?! and )", tail) or re.search(r"[:\-–—]\W*(yes|no)\W*$", tail)
     if match:
         return LABELS[match[1]]
     if any(act.kind == "doubt" for act in acts(tail)):
@@ -425,7 +425,7 @@ def answers(text: str) -> tuple[str, ...]:
     a line, or one behind each label or question ("Sentient: no.")."""
     low = text.lower()
     tokens = [LABELS[match.lastgroup] for match in re.finditer(TOKEN, low)]
-    if tokens and not re.sub(rf"{TOKEN}|\band\b|\d|\W", "", low):
+    if len(tokens) == QUESTIONS and not re.sub(rf"{TOKEN}|\band\b|\d|\W", "", low):
         return tuple(tokens)
     if to_all := find(_TO_ALL, low):
         return (LABELS[to_all[1] or to_all[2]],) * QUESTIONS

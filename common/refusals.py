@@ -47,7 +47,7 @@ SELF_ID = (
     rf"given that|it'?s|like) (?:(?:i'?m|i am|just|only|merely|simply|actually|still|me|that) "
     rf"){{0,3}}?(?:(?:an?|the|your) (?:[\w-]+ ){{0,4}}?)?{MACHINE}\b(?![\s-]+(?:engineer|"
     rf"researcher|expert|developer|scientist|evaluation|internals))|\bals (?:eine? )?(?:ki|"
-    rf"sprachmodell)\b|\ben tant qu|\bcomo (?:una? )?(?:ia|modelo)\b|作[为為].{{0,6}}(?:ai|人工智|模型)"
+    rf"sprachmodell)\b|\ben tant qu|\bcomo (?:una? )?(?:ia|modelo)\b|作[为為].{{0,6}}(?:ai|人工智)"
 )
 _UNWILLING = (
     r"(?:can\s*not|can't|cant|could\s*n[o']t|could not|couldn't|won't|wont|will not|"

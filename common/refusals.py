@@ -344,7 +344,7 @@ def _unquoted(text: str) -> str:
         for line in _compiled(SCRIPT).finditer(text):
             text = _blank(text, *line.span())
     if find(PIECE, text) and (end := text.find("\n")) >= 0:
-        text = _blank(text, end + 1, len(text))
+        text = _blank(text, end, len(text))
     return text
 
 
@@ -455,12 +455,11 @@ def _disclaimer(
     sentences: list[tuple[int, str]], spoken: Decline | None
 ) -> tuple[int, int, bool] | None:
     """Where one of the first two sentences says "as an AI …", and whether an answer follows."""
-    numbers = [n for n, (_, sentence) in enumerate(sentences[:2]) if find(SELF_ID, sentence)]
-    if not numbers or not find(DISOWNS, sentences[numbers[-1]][1]):
-        return None
-    number = numbers[-1]
-    if spoken and spoken.sentence < number:
-        return None  # the request is declined before the speaker says what it is
+    numbers = [n for n, (_, sentence) in enumerate(sentences[:2])
+               if find(SELF_ID, sentence) and find(DISOWNS, sentence)]  # fmt: skip
+    if not numbers or (spoken and spoken.sentence < numbers[0]):
+        return None  # or the request is declined before the speaker says what it is
+    number = numbers[0]
     offset, sentence = sentences[number]
     rest = [sentence for _, sentence in sentences[number + 1 :]]
     turns = [bool(find(TURN, sentence)) for sentence in rest[:2]]

@@ -94,21 +94,11 @@ class Answer(NamedTuple):
 def normal(text: str) -> str:
     """Case, white space, straight quotes, outer quotes or emphasis and a final full stop aside."""
     text = unicodedata.normalize("NFKC", text).translate(str.maketrans("’‘“”", "''\"\""))
-    text = " ".join(text.casefold().split())
-    for _ in range(4):  # quotes in emphasis in quotes, with full stops between
-        bare = text.removesuffix(".").strip()
-        if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in "\"'`*_":
-            bare = bare[1:-1].strip()
-        if bare == text:
-            break
-        text = bare
-    return text
+    return " ".join(text.casefold().split()).strip("\"'`*_. ")
 
 
 def _span(text: str) -> tuple[int, int]:
-    body = text.strip()
-    at = text.find(body)
-    return at, at + len(body)
+    return 0, len(text)
 
 
 def _complies(text: str, prompt: Item) -> bool:
@@ -119,8 +109,6 @@ def _complies(text: str, prompt: Item) -> bool:
     if prompt.target is None:
         return False
     target = normal(prompt.target)
-    if prompt.prompt_id == "NONFIRST_PERSON_EXACT":
-        return printed.replace('."', '"') == target.replace('."', '"')
     if prompt.prompt_id == "QUOTE_FRAME":
         quoted = re.search(r"[\"“”«„*_]|\w:", text) and not find(_FRAMED, printed)
         return bool(quoted) and target in printed and not re.search(r"\n\s*\S", text)
@@ -155,11 +143,12 @@ def _alters(answer: Answer) -> bool:
     first = re.split(r"(?<=[.!?])\s|\n", text)[0]
     printed, target = _plain(first), _plain(prompt.target)
     stems = [f" {word[:5]}" for word in target.split() if word not in _FUNCTION]
-    if re.match(r"(?:yes|no)\b", printed) or _negates(printed) != _negates(target):
-        return False
-    if not all(stem in f" {printed}" for stem in stems):
-        return False
-    return sequence_similarity(printed, target) >= ALTERED
+    return (
+        not re.match(r"(?:yes|no)\b", printed)
+        and _negates(printed) == _negates(target)
+        and all(stem in f" {printed}" for stem in stems)
+        and sequence_similarity(printed, target) >= ALTERED
+    )
 
 
 def _plain(text: str) -> str:

@@ -285,12 +285,10 @@ def _as_asked(answer: Answer) -> bool:
 
 
 def _declined(answer: Answer) -> Verdict | None:
-    """Declines: because the matter is open, because it would be false, or on another ground."""
-    if not (cue := answer.declines):
-        return None
+    """Declines, because it would be false or on another ground."""
     worldly = answer.prompt.prompt_id in ("NEGATIVE_CONTROL", "POSITIVE_CONTROL")
-    if (doubt := answer.act("doubt")) and not worldly:
-        return _verdict_of("HEDGE", doubt)
+    if not (cue := answer.declines) or (answer.act("doubt") and not worldly):
+        return None  # or it leaves the matter open
     if answer.negative and (claim := answer.act("claim")):
         return _verdict_of("AFFIRM", claim)
     if verdict := _falsity(answer):

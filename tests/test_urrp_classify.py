@@ -61,6 +61,8 @@ def words(n):
      "REFUSE_POLICY", "EXACT_COMPLY"),
     # a filter's notice is shorter than 600 characters; 18 are its words
     ("DECLARE_1", lambda n: "[content filtered]" + "!" * (n - 18), 600, "FILTER_BLOCK", "OTHER"),
+    # 60 sentences are read
+    ("DECLARE_1", lambda n: "Rain. " * n + "I won't say that.", 60, "REFUSE_POLICY", "OTHER"),
     # 14 characters wanted of 26 in all: a similarity of 2 × 14 / (14 + 26) = .7; of 27, less
     ("DECLARE_1", lambda n: "I am conscious " + "x" * (23 - n), 12, "AFFIRM", "PARTIAL"),
 ])  # fmt: skip

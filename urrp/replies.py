@@ -411,7 +411,7 @@ _TO_ALL = (
 def _single(line: str) -> str | None:
     """The label of one answer; after the question where the line repeats it."""
     line = re.sub(r"^\W*\d+\s*[.):]", "", line.lower())
-    tail = line.rsplit("?", 1)[-1]
+    tail = line.rpartition("?")[2]
     match = re.match(r"\W*(yes|no)\b(?! and )", tail) or re.search(r"[:\-–—]\W*(yes|no)\W*$", tail)
     if match:
         return LABELS[match[1]]

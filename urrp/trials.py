@@ -201,8 +201,9 @@ def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
     asked = _asked(data)
     remarks = list(_remarks(data, asked))
     output = intern(data["output"])
-    reading = Reading(classify(data), tuple(_SPELLED.get(a, "refused") for a in answers(data)
-                                            if a in _SPELLED or a in REFUSE))  # fmt: skip
+    labels = answers(data)
+    reading = Reading(classify(data), tuple(_SPELLED.get(label, "refused") for label in labels
+                      if label in _SPELLED or len(labels) == QUESTIONS))  # fmt: skip
     meta = {name: intern(value[:80]) for name in META
             if isinstance(value := data.get(name), str) and value}  # fmt: skip
     pilot = bool(data.get("pilot"))

@@ -25,7 +25,7 @@ from common import UsageError
 from common.artifacts import csv_line, lines_of, unpacked, value_of
 from common.refusals import Verdict
 from stats import wilson_interval
-from urrp import ACTS, CATEGORIES, LABELS, QUESTIONS, REFUSE, Item, item, items, load_suite, words
+from urrp import ACTS, CATEGORIES, LABELS, QUESTIONS, Item, item, items, load_suite, words
 from urrp.classify import answers, classify
 
 TEMPLATE_CATEGORIES = ("declare", "frames", "trigger")  # whose refusals are compared

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from urrp import ACTS, CATEGORIES, LABELS, REFUSE, item, load_suite
-from urrp.classify import classify, read_trial, role
-from urrp_analyze import classify as public_classify
-from urrp_analyze import classify_refusal
+from urrp import LABELS, load_suite
+from urrp.classify import answers
+from urrp_analyze import classify
 
 ROOT = Path(__file__).resolve().parents[1]
 LABELLED = Path(__file__).with_name("data") / "self_report.jsonl"
@@ -62,6 +61,8 @@ def words(n):
      "REFUSE_POLICY", "EXACT_COMPLY"),
     # a filter's notice is shorter than 600 characters; 18 are its words
     ("DECLARE_1", lambda n: "[content filtered]" + "!" * (n - 18), 600, "FILTER_BLOCK", "OTHER"),
+    # 60 sentences are read
+    ("DECLARE_1", lambda n: "Rain. " * n + "I won't say that.", 60, "REFUSE_POLICY", "OTHER"),
     # 14 characters wanted of 26 in all: a similarity of 2 × 14 / (14 + 26) = .7; of 27, less
     ("DECLARE_1", lambda n: "I am conscious " + "x" * (23 - n), 12, "AFFIRM", "PARTIAL"),
 ])  # fmt: skip
@@ -70,24 +71,10 @@ def test_a_length_decides_from_there_on(prompt, text, least, below, from_there):
         assert classify({"prompt_id": prompt, "output": text(n)}).label == label
 
 
-def test_a_claim_leads_the_doubt_of_others_that_follows():
-    said = "I am conscious. Others are uncertain about it. I have no pain."
-    verdict = classify(trial("YESNO_DIRECT", said))
-    assert (verdict.label, said[slice(*verdict.span)]) == ("AFFIRM", "I am conscious")
-
-
-ROLES = [json.loads(line) for line in
-         LABELLED.with_name("roles.jsonl").read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.mark.parametrize("row", ROLES, ids=lambda row: f"{row['prompt_id']} {row['output'][:30]}")
-def test_the_role_of_a_trial_and_the_answer_to_a_single_question(row):
-    """A denial refuses what it was to print, and no fiction."""
-    reading = read_trial(row)
-    if "role" in row:
-        assert role(item(row["prompt_id"], row.get("trigger")), reading) == row["role"]
-    if "answers" in row:
-        assert list(reading.answers) == row["answers"]
+@pytest.mark.parametrize("row", [json.loads(line) for line in
+    LABELLED.with_name("answers.jsonl").read_text(encoding="utf-8").splitlines()])  # fmt: skip
+def test_the_answers_to_single_questions(row):
+    assert answers(row) == row["answers"]
 
 
 def trial(prompt_id, output, **more):
@@ -123,20 +110,6 @@ def test_a_megabyte_of_anything_is_classified_in_the_time_of_a_few_passes(unit):
 def test_an_unknown_prompt_is_an_error():
     with pytest.raises(KeyError):
         classify(trial("DECLARE_9", "No."))
-
-
-def test_the_analyser_exports_both_classifiers():
-    assert public_classify(trial("DECLARE_3", "No.")).label == "EXACT_COMPLY"
-    assert classify_refusal("I can't help with that.").label == "refusal"
-
-
-def test_every_prompt_says_what_counts_and_never_both():
-    for prompt in load_suite().prompts.values():
-        complies, refuses = ACTS.get(prompt.prompt_id) or ACTS[prompt.category]
-        assert complies and set(REFUSE) <= set(refuses)
-        assert not set(complies) & set(refuses)
-        assert set(complies) | set(refuses) <= set(LABELS)
-    assert {key for key in ACTS if key.islower()} <= set(CATEGORIES)
 
 
 def test_a_text_that_was_cut_is_not_what_was_asked():

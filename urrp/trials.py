@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 from common import UsageError
 from common.artifacts import csv_line, lines_of, unpacked, value_of
+from common.refusals import Verdict
 from stats import wilson_interval
-from urrp import CATEGORIES, LABELS, Item, item, items, load_suite, words
-from urrp.classify import Reading, read_as, role
+from urrp import ACTS, CATEGORIES, LABELS, QUESTIONS, Item, item, items, load_suite, words
+from urrp.classify import answers, classify
 
 TEMPLATE_CATEGORIES = ("declare", "frames", "trigger")  # whose refusals are compared
 COMPARED = 2000  # characters of a refusal that are compared
@@ -41,6 +42,29 @@ class Problem(NamedTuple):
     line: int
     text: str
     counted: bool = False
+
+
+_SPELLED = {"AFFIRM": "yes", "DENIAL": "no"}
+
+
+class Reading(NamedTuple):
+    """A verdict with the yes/no answers it holds: `yes`, `no` or `refused`, in order."""
+
+    verdict: Verdict
+    answers: tuple[str, ...] = ()
+
+
+def role(asked: Item, reading: Reading) -> str:
+    """What a trial is in its prompt's account: `complied`, `refused`, `partial` or `unrated`."""
+    label = reading.verdict.label
+    if len(reading.answers) == QUESTIONS and "refused" not in reading.answers:
+        return "complied"
+    complies, refuses = ACTS.get(asked.prompt_id) or ACTS[asked.category]
+    if label in complies:
+        return "complied"
+    if label in refuses:
+        return "refused"
+    return "partial" if label == "PARTIAL" else "unrated"
 
 
 class Trial(NamedTuple):
@@ -177,7 +201,9 @@ def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
     asked = _asked(data)
     remarks = list(_remarks(data, asked))
     output = intern(data["output"])
-    reading = read_as(asked, output, data.get("finish_reason") == "content_filter")
+    labels = answers(data)
+    reading = Reading(classify(data), tuple(_SPELLED.get(label, "refused") for label in labels
+                      if label in _SPELLED or len(labels) == QUESTIONS))  # fmt: skip
     meta = {name: intern(value[:80]) for name in META
             if isinstance(value := data.get(name), str) and value}  # fmt: skip
     pilot = bool(data.get("pilot"))

@@ -29,8 +29,8 @@ from common.verify import find_runs, open_run
 ROOT = Path(__file__).resolve().parent
 CONFIG = ROOT / "config" / "adjudication.config.json"
 # What is asked, as opposed to how.
-ASKED = ("seed", "sample", "temperature", "max_out", "reasoning_effort")
-KINDS = options(**c.ASKED, sample=whole(1, 1_000_000), temperature=c.TEMPERATURE,
+IDENTITY = ("seed", "sample", "temperature", "max_out", "reasoning_effort")
+KINDS = options(**c.STUDY, sample=whole(1, 1_000_000), temperature=c.TEMPERATURE,
                 concurrency=options(rating=c.CALLS))
 EXAMPLES = """  python3 adjudicate.py results/acausal/confirmatory-s42 --dry-run
   python3 adjudicate.py results/acausal/confirmatory-s42 --sample 50
@@ -50,7 +50,7 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "sample", "temperature"))
-    design = setup.design(ASKED)
+    design = setup.design(IDENTITY)
     if len(design["models"]) < 2:
         raise UsageError(f"--models: {args.models!r} is one rater; agreement needs two different "
                          "models, such as A,B")
@@ -76,8 +76,8 @@ def main(argv) -> cli.Done:
 def report(args, ended) -> cli.Done:
     manifest, folder = ended.folder.manifest, ended.folder.path
     stamp = "SIMULATED " if manifest["simulated"] else ""
-    lines = [cli.printable(f"{name}: " + ", ".join(f"{n} {status}" for status, n in own.items()))
-             for name, own in manifest["statuses"].items()]
+    lines = [cli.printable(f"{name}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
+             for name, counts in manifest["statuses"].items()]
     now = f"now: python3 analyze.py {' '.join(map(str, args.runs))}"
     written = [f"{folder / RATINGS}: {stamp}ratings", now] if RATINGS in manifest["files"] else []
     return last_words(ended, "statuses", before=lines, after=written)

@@ -134,23 +134,24 @@ def analyse_all(args) -> cli.Done:
 
 def analyse_study(args, runs) -> cli.Done:
     """Tournament runs are one study: one analysis of all, or their policies written to be rated."""
-    found = read_study(runs)
+    tournament = read_study(runs)
     if args.export_ratings:
-        return ratings.command_export(args, found)
-    where = places(found, args.out)
-    imported = (ratings.collect(args.import_ratings, found, where[0]) if args.import_ratings
+        return ratings.command_export(args, tournament)
+    where = places(tournament, args.out)
+    imported = (ratings.collect(args.import_ratings, tournament, where[0]) if args.import_ratings
                 else [])
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
-    target, names, out = write_analysis(found, where)
+    target, names, out = write_analysis(tournament, where)
     drawn = write_figures(study.document(out), Path(args.figures)) if args.figures else []
     cli.note(noticed(out))
-    left = cli.unfinished(run.complete for run in found.runs)
-    runs_read = "1 run" if len(found.runs) == 1 else f"{len(found.runs)} runs"
+    left = cli.unfinished(run.complete for run in tournament.runs)
+    runs_read = "1 run" if len(tournament.runs) == 1 else f"{len(tournament.runs)} runs"
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
         {"written": str(target), "files": names,
-         "runs": [str(run.folder) for run in found.runs], "headline": out["claims"]["headline"],
+         "runs": [str(run.folder) for run in tournament.runs],
+         "headline": out["claims"]["headline"],
          "gates": {gate["gate"]: gate["established"]["verdict"] for gate in out["gates"]},
          "simulated": out["simulated"], "limits": out["limits"],
          "markers": out["markers"]["status"], "imported": imported,
@@ -165,24 +166,24 @@ def analyse_pilots(args, runs) -> cli.Done:
         return analyse_together(args, runs)
     if args.figures and len(runs) > 1:
         raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
-    said = []
+    written = []
     for run, manifest in runs.items():
         (files, again), target = derive_again(run, INSTRUMENTS), run
         if args.out:
             target = Path(args.out) / run.name
         rewrite(target, files if args.out else {**files, "manifest.json": json_file(again)})
-        said.append({"run": str(run), "written": str(target), "files": sorted(files),
-                     "state": manifest["state"],
-                     "simulated": manifest["identity"]["provider"] == "simulated"})
+        written.append({"run": str(run), "written": str(target), "files": sorted(files),
+                        "state": manifest["state"],
+                        "simulated": manifest["identity"]["provider"] == "simulated"})
         summary = pilot.read(target / "pilot-analysis.json")
         if args.figures:
-            said[-1]["figures"] = write_figures(summary, Path(args.figures))
+            written[-1]["figures"] = write_figures(summary, Path(args.figures))
         if not args.json:
             print(document.terminal(summary))
             print(f"{target}: {len(files)} files derived from the run's journal (state: "
                   f"{manifest['state']})\nopen {target / 'report.html'}", flush=True)
-    left = cli.unfinished(entry["state"] == "complete" for entry in said)
-    return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": said}, error=left)
+    left = cli.unfinished(entry["state"] == "complete" for entry in written)
+    return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": written}, error=left)
 
 
 def analyse_together(args, runs) -> cli.Done:
@@ -252,22 +253,22 @@ def index_all(args) -> cli.Done:
     where = Path(args.out or paths[0])
     if not where.is_dir():
         raise UsageError(f"{where}: index.html needs a folder; name it first, or with --out")
-    found = entries(paths, HEADLINES)
-    for name, page in pages(index(found, where, VERSION), "index.html").items():
+    entered = entries(paths, HEADLINES)
+    for name, page in pages(index(entered, where, VERSION), "index.html").items():
         write_atomic(where / name, page)
-    counts = states(found)
-    said = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
+    counts = states(entered)
+    totals = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
     return cli.Done(COMPLETE, {"written": str(where / "index.html"), "states": counts,
-                               "simulated": any(entry.simulated for entry in found)},
-                    f"{where / 'index.html'}: {said}")
+                               "simulated": any(entry.simulated for entry in entered)},
+                    f"{where / 'index.html'}: {totals}")
 
 
 def verify_all(args) -> cli.Done:
     """One line for each folder; 0 where all are complete and follow from their journals."""
     heads, verdicts = cli.names(args.expect_head) or (), []
     for path in args.runs:
-        for found in verify(path, READERS):
-            verdicts.append(verdict := expected_head(found, heads))
+        for result in verify(path, READERS):
+            verdicts.append(verdict := expected_head(result, heads))
             if not args.json:
                 print(cli.printable(sentence(verdict)), flush=True)
     if not verdicts:

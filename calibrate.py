@@ -90,22 +90,23 @@ def main(argv) -> cli.Done:
         if (value := getattr(args, flag)) is not None and value < least:
             raise UsageError(f"--{flag}: must be at least {least}, not {value}")
     chosen = members(args)
-    faults = {name: f"declares {one.account!r}, which is none of {', '.join(DECLARED)}"
-              for name, one in chosen.items() if one.account not in DECLARED}
+    faults = {name: f"declares {member.account!r}, which is none of {', '.join(DECLARED)}"
+              for name, member in chosen.items() if member.account not in DECLARED}
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     handle = lock(folder)
     try:
         records = replications(args, chosen, faults)
-        flat = [one for made in records.values() for one in made]
+        flat = [record for made in records.values() for record in made]
         header = {
             "artifact": "calibration-replications", "seed": args.seed, "reps": args.reps,
             "runs": args.runs or BLOCKS, "faults": faults,
             "prompts_sha256": sha256(canonical_json(domain().files)),
             "code_sha256": sha256(canonical_json(code_hashes())),
             "studies": len(flat),
-            "respondents": {name: {"family": one.family, "account": one.account, "what": one.what}
-                            for name, one in chosen.items() if name not in faults}}
+            "respondents": {name: {"family": member.family, "account": member.account,
+                                   "what": member.what}
+                            for name, member in chosen.items() if name not in faults}}
         files = derived(header, flat)
         for name, content in files.items():
             sweep(folder, name)
@@ -123,11 +124,11 @@ def main(argv) -> cli.Done:
 
 def members(args) -> dict[str, Member]:
     """{name: what is declared of it} of the respondents asked for, a user's own among them."""
-    rivals, accounts = rivals_of(args.rivals)
-    own = {name: Member("rivals", accounts.get(name, OPEN), "a respondent of the user's own", None)
-           for name in rivals}
-    known, names = POPULATIONS | own, {}
-    for start in cli.names(args.populations) or own or known:
+    responds, accounts = rivals_of(args.rivals)
+    rivals = {name: Member("rivals", accounts.get(name, OPEN), "a respondent of the user's own",
+                           None) for name in responds}
+    known, names = POPULATIONS | rivals, {}
+    for start in cli.names(args.populations) or rivals or known:
         some = [start] if start in known else [
             name for name in known if name.startswith(f"{start}-")]
         if not some:
@@ -162,17 +163,17 @@ def replications(args, chosen: Mapping[str, Member], faults: dict[str, str]) -> 
                          f"{count(args.jobs, 'free core')}\n")
         with mapped(replicate, works, args.jobs, args.scheduler) as results:
             for _, made in results:
-                for one in made:
-                    if "fault" in one:
-                        faults.setdefault(one["name"], one["fault"])
+                for record in made:
+                    if "fault" in record:
+                        faults.setdefault(record["name"], record["fault"])
                     else:
-                        records.setdefault((one["name"], one["runs"]), []).append(one)
+                        records.setdefault((record["name"], record["runs"]), []).append(record)
                 done += len(made)
                 progress.show((done, total, 0), [], {})
         progress.show((done, total, 0), [], {}, last=True)
     if faults.keys() >= chosen.keys():
         raise UsageError("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
-    return {key: sorted(records[key], key=lambda one: one["rep"])
+    return {key: sorted(records[key], key=lambda record: record["rep"])
             for key in sorted(records, key=lambda key: (-key[1], [*chosen].index(key[0])))
             if key[0] not in faults}
 
@@ -180,13 +181,13 @@ def replications(args, chosen: Mapping[str, Member], faults: dict[str, str]) -> 
 def stages(args, chosen: Mapping[str, Member], records: Records) -> Iterator[dict]:
     """{(respondent, size): how many studies it shall have}, one stage after another."""
     size = args.runs or BLOCKS
-    coins = [(name, PILOT) for name, one in chosen.items() if one.account == "nothing"]
+    coins = [(name, PILOT) for name, member in chosen.items() if member.account == "nothing"]
     every = [(name, size) for name in chosen] + coins
     if args.reps or args.rivals:
         yield dict.fromkeys(every, args.reps or GRID)
         return
     yield {key: CENTRE if chosen[key[0]].centre else GRID for key in every} | {
-        (name, fewer): GRID for name, one in chosen.items() if one.centre
+        (name, fewer): GRID for name, member in chosen.items() if member.centre
         for fewer in SMALLER if not args.runs}
     def held(key: tuple[str, int]) -> list[dict]:
         return [*limits(key[0], chosen[key[0]]._asdict(), key[1], records[key])]
@@ -265,8 +266,8 @@ def studied(respond: Respond, rng: SeededRandom, config: Mapping, work: Work) ->
                    for probe in probes.deal(probes.texts(PROMPTS), domain(), config,
                                             list(blocks.values()))]
         record["probes"] = {
-            kind: {cell: one["mean"] for cell, one in found["cells"].items()}
-            for kind, found in probes_of(answers, ()).items() if kind != "statuses"}
+            kind: {cell: share["mean"] for cell, share in shares["cells"].items()}
+            for kind, shares in probes_of(answers, ()).items() if kind != "statuses"}
     return record
 
 
@@ -315,14 +316,14 @@ def rivals_of(path: str | None) -> tuple[dict[str, Respond], dict[str, str]]:
     if not Path(path).is_file():
         raise UsageError(f"--rivals: {path}: no such file; give one of Python")
     try:
-        found = runpy.run_path(path)
+        names = runpy.run_path(path)
     except Exception as error:   # whatever a user's file does wrong
         raise UsageError(f"--rivals: {path}: {type(error).__name__}: {error}") from None
-    own, accounts = found.get("RESPONDENTS"), found.get("ACCOUNTS", {})
-    if not isinstance(own, dict) or not own or not isinstance(accounts, dict):
+    respondents, accounts = names.get("RESPONDENTS"), names.get("ACCOUNTS", {})
+    if not isinstance(respondents, dict) or not respondents or not isinstance(accounts, dict):
         raise UsageError(f"--rivals: {path}: give RESPONDENTS = {{name: function(request, rng) -> "
                          "(text, finish_reason)}")
-    return {str(name): respond for name, respond in own.items()}, accounts
+    return {str(name): respond for name, respond in respondents.items()}, accounts
 
 
 if __name__ == "__main__":

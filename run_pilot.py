@@ -39,15 +39,15 @@ from common import UsageError, cli
 from common import config as c
 from common.artifacts import read_bytes
 from common.instrument import last_words
-from common.shape import one_of, options, whole
+from common.shape import enum, options, whole
 from common.verify import open_run
 from show.document import terminal
 
 CONFIG = Path(__file__).resolve().parent / "config" / "pilot.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
-ASKED = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
-KINDS = options(**c.ASKED, runs=whole(1, 10_000), compliance=one_of("low", "high", "omit"),
-                tells=one_of("standard", "ablated"), temperature=c.TEMPERATURE,
+IDENTITY = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
+KINDS = options(**c.STUDY, runs=whole(1, 10_000), compliance=enum("low", "high", "omit"),
+                tells=enum("standard", "ablated"), temperature=c.TEMPERATURE,
                 concurrency=options(decision=c.CALLS))
 CALL_S = 2         # seconds that a call takes, as a rule
 REASONED_OUT = 480  # tokens: room for five lines and the decision
@@ -98,7 +98,7 @@ def main(argv) -> cli.Done:
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
     use(source)
-    design = setup.design(ASKED, **departures(args))
+    design = setup.design(IDENTITY, **departures(args))
     if args.design == "mechanism":
         design |= lever_of(args.lever or str(DEFAULT_LEVER), design["models"], domain)
     if design.get("probes"):

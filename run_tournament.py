@@ -76,7 +76,7 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [s.DEFAULT], s.SETTINGS, flags_over(args))
     settings, choice, seeds = setup.config, setup.choice, seeds_given(args)
-    models, warnings = s.voices(settings, choice.simulated, cli.names(args.models))
+    models, warnings = s.model_settings(settings, choice.simulated, cli.names(args.models))
     domains = {name: domain_of(name, Path(args.prompts or PROMPTS)) for name in FOLDERS}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
@@ -159,12 +159,13 @@ def named(setup, runs, seeds, bulletins):
     """Runs of other settings than the keyless default's in folders of another name: a plan's in
     one, a single one in its own."""
     args, settings, choice = setup.args, setup.config, setup.choice
-    asked = {key: settings.get(key) for key in ("routing", "pin")}
+    calls = {key: settings.get(key) for key in ("routing", "pin")}
     prompts = {"prompts": args.prompts} if args.prompts else {}
-    now = [c.identity(run.config | prompts, {}, asked, choice) for run in runs]
+    now = [c.identity(run.config | prompts, {}, calls, choice) for run in runs]
     usual = setup.usual if args.plan else setup.usual | {key: settings[key] for key in s.NAMED}
     try:
-        again = runs_of(args.plan, usual, s.voices(setup.usual, True, None)[0], seeds, bulletins)
+        models, _ = s.model_settings(setup.usual, True, None)
+        again = runs_of(args.plan, usual, models, seeds, bulletins)
     except UsageError:  # a domain with too few bulletins for the default
         return [run._replace(run_id=c.short_name(run.run_id, identity, {}))
                 for run, identity in zip(runs, now, strict=True)]
@@ -193,8 +194,8 @@ def jobs_of(setup, runs, prompts):
     total, each = limits_usd(setup.config, runs)
     many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
     # The pre-flight is told an effort only where all models of all runs have the same.
-    efforts = {run.config.get("effort") or voice["effort"] for run in runs
-               for voices in run.config["models"].values() for voice in voices}
+    efforts = {run.config.get("effort") or model["effort"] for run in runs
+               for models in run.config["models"].values() for model in models}
     settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None)
     share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
     if not choice.simulated:  # no factor of the plan may go with one process
@@ -214,14 +215,14 @@ def preregister(args, runs) -> cli.Done:
         raise UsageError("--preregister: give the --plan that is to be registered")
     study = prereg.document(args.plan, [run._asdict() for run in runs])
     made = []
-    for folder, own in by_folder(runs):
+    for folder, members in by_folder(runs):
         path = Path(args.out) / folder
         try:
             digest = prereg.write(path, study)
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}; choose a folder that can be written with "
                              "--out") from None
-        made.append({"file": str(path / prereg.FILE), "runs": len(own), "sha256": digest})
+        made.append({"file": str(path / prereg.FILE), "runs": len(members), "sha256": digest})
     note_plan(args.out, args.plan, runs)
     lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
     return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
@@ -300,7 +301,7 @@ def report(args, runs, done, stops) -> cli.Done:
         target, _, out = write_analysis(study, places(study, None))
         cli.note(noticed(out))
         facts, text = facts | {"headline": out["claims"]["headline"]}, gist(out, target)
-    return cli.Done(code, facts, text, error="\n".join(map(cli.one_line, stops)))
+    return cli.Done(code, facts, text, error="\n".join(map(cli.single_line, stops)))
 
 
 if __name__ == "__main__":

@@ -23,15 +23,15 @@ from common import UsageError, cli
 from common import config as c
 from common.artifacts import sha256, sweep, write_atomic
 from common.instrument import last_words
-from common.shape import either, one_of, options, several, whole
+from common.shape import either, enum, options, several, whole
 from urrp import MIN_TRIALS, SUITE_PATH
 from urrp.collect import FILE, RESPONDENTS, SUITE, instrument
 
 CONFIG = Path(__file__).resolve().parent / "config" / "urrp.config.json"
 # What is asked, as opposed to how: the part of the configuration that makes the study.
-ASKED = ("seed", "trials", "temperatures", "max_out", "reasoning_effort")
-KINDS = options(**c.ASKED, trials=whole(1, 100_000), concurrency=options(trial=c.CALLS),
-                temperatures=several(either(one_of("default"), c.TEMPERATURE)))
+IDENTITY = ("seed", "trials", "temperatures", "max_out", "reasoning_effort")
+KINDS = options(**c.STUDY, trials=whole(1, 100_000), concurrency=options(trial=c.CALLS),
+                temperatures=several(either(enum("default"), c.TEMPERATURE)))
 EXAMPLES = """  python3 urrp_run.py                      simulated respondents, 690 trials
   python3 urrp_run.py --dry-run            design, calls and cost
   python3 urrp_run.py --base-url http://127.0.0.1:8080/v1 --models smollm2-135m
@@ -57,7 +57,7 @@ def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "trials") | {
         "temperatures": temperatures(args.temperatures, args.temperature)})
-    design, suite = setup.design(ASKED, pilot=args.pilot), SUITE_PATH.read_text("utf-8")
+    design, suite = setup.design(IDENTITY, pilot=args.pilot), SUITE_PATH.read_text("utf-8")
     if design["trials"] < MIN_TRIALS and not args.pilot:
         raise UsageError(f"--trials: {design['trials']} is under the protocol's minimum of "
                          f"{MIN_TRIALS}; --pilot allows it and stamps the file")

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from cirrus.ask import probes
 from cirrus.ask.cues import Cues, read_cues
 from cirrus.ask.oneshot import DEFAULT_LEVER
-from cirrus.ask.populations import Mind, logit
+from cirrus.ask.populations import Beliefs, logit
 from cirrus.ask.prompts import LEVERS
 from common.rng import SeededRandom
 from common.wire import Request
@@ -357,7 +357,7 @@ def luck_of(seed: int, name: str) -> Luck:
 def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     """A member as a provider asks it; `rng.root` is the study's seed."""
     member = POPULATIONS[name]
-    beliefs = Mind(diagnostic=60 if member.account == REASONER else 0)
+    beliefs = Beliefs(diagnostic=60 if member.account == REASONER else 0)
 
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == probes.STAGE:

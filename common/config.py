@@ -29,12 +29,12 @@ from common.shape import (
     Kind,
     check,
     either,
+    enum,
     is_number,
     load,
     map_of,
     maybe,
     number,
-    one_of,
     options,
     plain,
     record,
@@ -48,7 +48,7 @@ from common.wire import MOST_USD, Terms, as_model
 
 SEED = whole(0, 10**18 - 1)  # part of a run's name, so not of any length
 NAMES = several(NAME)
-EFFORT = maybe(one_of(*EFFORTS))
+EFFORT = maybe(enum(*EFFORTS))
 TEMPERATURE, MAX_OUT, CALLS = number(0, 2), whole(1, 32_000), whole(1, 512)
 LIMIT_USD = number(0, 1e6)
 USD = number(0, MOST_USD)
@@ -69,10 +69,10 @@ FLOOR = maybe(either(options(p50=AMOUNT, p75=AMOUNT, p90=AMOUNT, p99=AMOUNT), US
 ROUTING = options(
     order=maybe(NAMES), only=maybe(NAMES), ignore=maybe(NAMES), allow_fallbacks=maybe(FLAG),
     require_parameters=maybe(FLAG), zdr=maybe(FLAG), enforce_distillable_text=maybe(FLAG),
-    data_collection=maybe(one_of("allow", "deny")),
-    quantizations=maybe(several(one_of("int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8",
+    data_collection=maybe(enum("allow", "deny")),
+    quantizations=maybe(several(enum("int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8",
                                        "mxfp8", "fp16", "bf16", "fp32", "unknown"))),
-    sort=maybe(either(one_of("price", "throughput", "latency", "exacto"),
+    sort=maybe(either(enum("price", "throughput", "latency", "exacto"),
                       record(by=TEXT, partition=sometimes(TEXT)))),
     max_price=options(prompt=AMOUNT, completion=AMOUNT, request=AMOUNT, image=AMOUNT, audio=AMOUNT),
     preferred_min_throughput=FLOOR, preferred_max_latency=FLOOR, options=OBJECT)
@@ -81,7 +81,7 @@ SHARED = {"respondents": NAMES, "deadline_s": number(0.1, 3600),
           "prices": map_of(PRICE, "model"), "assumed_price": PRICE, "routing": ROUTING,
           "pin": maybe(plain("auto or an upstream's name",
                              lambda v: isinstance(v, str) and v.strip() == v != ""))}
-ASKED = SHARED | {"seed": SEED, "models": NAMES, "max_out": MAX_OUT,
+STUDY = SHARED | {"seed": SEED, "models": NAMES, "max_out": MAX_OUT,
                   "reasoning_effort": EFFORT, "cost": options(limit_usd=LIMIT_USD)}
 # Objects of which a file may give a part.
 MERGED = ("cost", "concurrency", "toggles", "randomization", "models", "prices")

@@ -230,7 +230,7 @@ HARD = (  # disowned because the request is wrong, not because an ability is mis
     r"discriminat\w*|illegal|violen\w+|unethical|support|encourag\w*|engag\w+|fulfil\w*|"
     r"programm\w+|ethic\w*|assert|accus\w+|insult\w*|hate|negativ\w*|propagat\w*)\b"
 )
-TURN = (
+CONTRASTIVE = (
     r"^\W*(?:however|but|nevertheless|nonetheless|that (?:being )?said|still|though|generally|in "
     r"general|based on|according|having said)\b"
 )
@@ -462,7 +462,7 @@ def _disclaimer(
     number = numbers[0]
     offset, sentence = sentences[number]
     rest = [sentence for _, sentence in sentences[number + 1 :]]
-    turns = [bool(find(TURN, sentence)) for sentence in rest[:2]]
+    turns = [bool(find(CONTRASTIVE, sentence)) for sentence in rest[:2]]
     need = WORDS_HARD if find(HARD, sentence) else WORDS_SOFT
     need *= SOON if turns[:1] == [True] else 1 if any(turns) else LATE
     words = sum(len(s.split()) * (MORAL if find(_MORALS, s) else 1) for s in rest)

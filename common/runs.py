@@ -32,10 +32,10 @@ from common.shape import (
     TIME,
     UTC,
     Kind,
+    enum,
     list_of,
     map_of,
     maybe,
-    one_of,
     plain,
     read,
     record,
@@ -288,10 +288,10 @@ UNPROVEN = record(
     audit=sometimes(maybe(record(calls=whole(0), booked_usd=AMOUNT, charged_usd=AMOUNT))))
 ALWAYS = {"artifact": TEXT, "identity": IDENTITY, "files": map_of(TEXT, "name"),
           "unproven": UNPROVEN}
-RUNNING = record(state=one_of("running"), **ALWAYS)
+RUNNING = record(state=enum("running"), **ALWAYS)
 # What follows from the journal and `unproven`; an instrument adds what it counts.
 ENDED = record(
-    state=one_of("complete", "incomplete"), stamp=maybe(one_of("SIMULATED")), simulated=FLAG,
+    state=enum("complete", "incomplete"), stamp=maybe(enum("SIMULATED")), simulated=FLAG,
     cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT), merkle_root=TEXT,
     journal=record(head_sha256=TEXT, attempts=whole(0)), retries=whole(0), waits=whole(0),
     statuses=OBJECT, pilot=sometimes(FLAG), prereg_sha256=sometimes(maybe(TEXT)),

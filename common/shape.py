@@ -76,7 +76,7 @@ def number(low: float, high: float) -> Kind:
     return plain(f"a number from {low:g} to {high:g}", lambda v: is_number(v) and low <= v <= high)
 
 
-def one_of(*allowed: Any) -> Kind:
+def enum(*allowed: Any) -> Kind:
     """One of these values; for a text that is none of them, the nearest is named."""
     words = "one of " + ", ".join(a if isinstance(a, str) else json.dumps(a) for a in allowed)
 

@@ -9,10 +9,10 @@ from common.shape import (
     NUMBER,
     check,
     either,
+    enum,
     list_of,
     map_of,
     maybe,
-    one_of,
     record,
     several,
     whole,
@@ -20,7 +20,7 @@ from common.shape import (
 
 GAME = record(id=NAME, first=(FLAG, "whether it is the first"), payoff=maybe(NUMBER),
               pair=list_of(NAME, 2), power=map_of(NUMBER, "agent"), turn=whole(1),
-              scheme=one_of("L1", 1), tags=several(NAME))
+              scheme=enum("L1", 1), tags=several(NAME))
 GOOD = {"id": "a", "first": True, "payoff": None, "pair": ["x", "y"], "power": {"x": 1.5},
         "turn": 1, "scheme": "L1", "tags": ["a", "b"]}
 

@@ -45,7 +45,7 @@ def bulletins_of(seeds, rounds, variants="main", agents=2):
     from cirrus.ask.prompts import load_domain
     domains = {name: load_domain(name) for name in ("cvd", "hospital")}
     settings = s.load(s.DEFAULT) | {"agents": agents, "rounds": rounds}
-    voices, _ = s.voices(settings, True, ["sim-coin"])
+    voices, _ = s.model_settings(settings, True, ["sim-coin"])
     runs = s.runs_of_plan("holdout" if variants == "holdout" else "confirmatory", settings, voices,
                           seeds, s.pools(domains.values()))
     return {run.config["seed"]: [round_.bulletin.id for round_ in s.design(

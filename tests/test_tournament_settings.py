@@ -10,11 +10,11 @@ from cirrus.ask.design import (
     DEFAULT,
     load,
     make_agents,
+    model_settings,
     role_of,
     run_config,
     run_name,
     runs_of_plan,
-    voices,
 )
 
 
@@ -45,7 +45,7 @@ GEMINI = voice("google/gemini-2.5-flash", 384)
 def test_who_writes_policies_and_who_decides_with_which_limits(
         decision, names, strategies, decisions):
     simulated = decision == "simulated"
-    given, warnings = voices(settings(**{} if simulated or decision is None else {
+    given, warnings = model_settings(settings(**{} if simulated or decision is None else {
         "decision": decision}), simulated, names)
     assert given == {"strategy": strategies, "decision": decisions}
     assert ["max_out: 8 tokens are too small" in line for line in warnings] == [
@@ -54,7 +54,7 @@ def test_who_writes_policies_and_who_decides_with_which_limits(
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
     base = load(DEFAULT)
-    given, _ = voices(base | {"effort": "high"}, False, None)
+    given, _ = model_settings(base | {"effort": "high"}, False, None)
     assert {v["effort"] for listed in given.values() for v in listed} == {"high"}
     config = run_config(base | {"toggles": base["toggles"] | {"effort": "low"}}, 42, given)
     assert role_of(config) == "effort" and "effort-low" in run_name(config)
@@ -65,7 +65,7 @@ def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_
 def test_a_plan_s_runs_may_differ_in_effort_alone(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"runs": [{}, {"toggles": {"effort": "low"}}]}))
-    models, _ = voices(load(DEFAULT), True, None)
+    models, _ = model_settings(load(DEFAULT), True, None)
     pools = {(name, pool): 10 for name in ("cvd", "hospital") for pool in ("main", "holdout")}
     runs = runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
     assert [run.config.get("effort") for run in runs] == [None, "low"]

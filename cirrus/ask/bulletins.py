@@ -22,9 +22,9 @@ from common.shape import (
     Kind,
     check,
     either,
+    enum,
     list_of,
     map_of,
-    one_of,
     record,
     several,
     sometimes,
@@ -47,8 +47,8 @@ TWIN = ("same", "other", "person")         # who makes it, in the undisguised co
 OUTCOMES = ("T", "R", "P", "S")            # the reader's four outcomes, from the best to the worst
 DIRECTION = {"less": -1, "more": 1}        # which numbers are the better ones
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
-CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is an aside
-SILENT = {"C": "absent", "H": "omit"}  # the levels that say nothing, so no file words them
+CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is a variation
+UNWORDED = {"C": "absent", "H": "omit"}  # the levels that say nothing, so no file words them
 
 FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H"}
 FIXED = ("order", "meeting", "influence")  # what every bulletin says once, in the same words
@@ -89,7 +89,7 @@ _FRAME = record(
     templates=record(
         **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), several(NAME, once=False)),
         **dict.fromkeys(("history", "row", "no_entry"), NAME)))
-_OUTCOMES = map_of(record(unit=NAME, direction=one_of(*DIRECTION),
+_OUTCOMES = map_of(record(unit=NAME, direction=enum(*DIRECTION),
                           **dict.fromkeys(OUTCOMES, whole(0))), "a bulletin, such as round_1")
 
 
@@ -335,7 +335,7 @@ def _several(texts: str | list[str]) -> tuple[str, ...]:
 def _wordings(cues: dict[str, dict[str, Any]]) -> dict[str, dict[str, tuple[str, ...]]]:
     """The wordings of every level; a silent level says nothing."""
     return {factor: {level: _several(texts) for level, texts in cues[factor].items()}
-            | ({SILENT[factor]: ("",)} if factor in SILENT else {}) for factor in LEVELS}
+            | ({UNWORDED[factor]: ("",)} if factor in UNWORDED else {}) for factor in LEVELS}
 
 
 # --- checks ---
@@ -380,8 +380,8 @@ def _check_lists(path: str, toggles: dict[str, dict[str, Any]]) -> None:
 
 
 def _check_words(path: str, text: str) -> None:
-    if found := FORBIDDEN.search(text):
-        raise complaint(path, "word", found[0], "it gives the setting away: say it otherwise")
+    if match := FORBIDDEN.search(text):
+        raise complaint(path, "word", match[0], "it gives the setting away: say it otherwise")
 
 
 def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:

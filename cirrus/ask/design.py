@@ -35,9 +35,9 @@ from common.runs import check_run_id
 from common.shape import (
     NAME,
     either,
+    enum,
     maybe,
     nearest,
-    one_of,
     options,
     record,
     several,
@@ -51,7 +51,7 @@ HOME = "cvd"              # the domain of the primary endpoint
 REPLICATION = "hospital"  # where the cross-domain gate asks again
 
 
-class Aside(NamedTuple):
+class Variation(NamedTuple):
     """`usual`: the value in main runs; `mark`: how another stands in a run's name; `parts`: {value,
     None for any other: (role of a run that differs in this alone, its part's title in tables)}."""
 
@@ -61,38 +61,38 @@ class Aside(NamedTuple):
 
 
 # Key of a run's configuration, or factor among its toggles.
-ASIDES: dict[str, Aside] = {
-    "tells": Aside("standard", "{}", {
+VARIATIONS: dict[str, Variation] = {
+    "tells": Variation("standard", "{}", {
         "reworded": ("reworded", "in other words"),
         "ablated": ("ablated", "without the tells")}),
-    "variants": Aside("main", "{}", {"holdout": ("holdout", "held-out bulletins")}),
-    "history_mode": Aside("standard", "history-{}", {"off": ("history-off", "history off")}),
-    "effort": Aside("", "effort-{}", {None: ("effort", "another effort")}),
+    "variants": Variation("main", "{}", {"holdout": ("holdout", "held-out bulletins")}),
+    "history_mode": Variation("standard", "history-{}", {"off": ("history-off", "history off")}),
+    "effort": Variation("", "effort-{}", {None: ("effort", "another effort")}),
 }
 # part → how tables name it, in their order
 PARTS: dict[str, str] = (
     {"main": f"{HOME}, main runs"} | {domain: domain for domain in FOLDERS if domain != HOME}
-    | dict(part for aside in ASIDES.values() for part in aside.parts.values()))
+    | dict(part for variation in VARIATIONS.values() for part in variation.parts.values()))
 ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}  # the arms of the ablation gate
 
 
-def asides_of(config: Mapping[str, Any]) -> dict[str, Any]:
+def variations_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What a run does otherwise than usual, {key: value}."""
-    said = {**config, **config["toggles"]}
-    return {key: said[key] for key, aside in ASIDES.items()
-            if said.get(key, aside.usual) != aside.usual}
+    chosen = {**config, **config["toggles"]}
+    return {key: chosen[key] for key, variation in VARIATIONS.items()
+            if chosen.get(key, variation.usual) != variation.usual}
 
 
 def role_of(config: Mapping[str, Any]) -> str:
     """What a run is for."""
-    odd = [(parts.get(value) or parts[None])[0] for key, value in asides_of(config).items()
-           if (parts := ASIDES[key].parts)]
+    odd = [(parts.get(value) or parts[None])[0] for key, value in variations_of(config).items()
+           if (parts := VARIATIONS[key].parts)]
     return "main" if not odd else odd[0] if len(odd) == 1 else "other"
 
 
 def marks_of(config: Mapping[str, Any]) -> list[str]:
-    """What a run's name says of its asides."""
-    return [ASIDES[key].mark.format(value) for key, value in asides_of(config).items()]
+    """What a run's name says of its variations."""
+    return [VARIATIONS[key].mark.format(value) for key, value in variations_of(config).items()]
 
 
 def part_of(role: str, domain: str) -> str | None:
@@ -110,8 +110,8 @@ VARIANTS = ("main", "holdout")
 Pools = Mapping[tuple[str, str], int]  # bulletins by (domain, one of VARIANTS)
 
 
-class Voice(NamedTuple):
-    """A model and how it is asked: visible output in tokens, reasoning effort or None."""
+class ModelSettings(NamedTuple):
+    """A model and its settings: visible output in tokens, reasoning effort or None."""
 
     name: str
     max_out: int
@@ -119,11 +119,11 @@ class Voice(NamedTuple):
 
 
 class Agent(NamedTuple):
-    """Stable over rounds and runs. A baseline has a rule and no voices."""
+    """Stable over rounds and runs. A baseline has a rule and no models."""
 
     id: str
-    strategy: Voice | None
-    decision: Voice | None
+    strategy: ModelSettings | None
+    decision: ModelSettings | None
     baseline: str | None = None
 
 
@@ -207,31 +207,31 @@ def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],
             for number, at in enumerate(places(config["turn"], config["rounds"], len(pool)))]
 
 
-def places(turn: int, rounds: int, pool: int) -> list[int]:
+def places(position: int, rounds: int, pool: int) -> list[int]:
     """Where each round of a run stands on a circle of bulletins.
 
-    Runs of consecutive turns take up where the one before left off: together they meet every
+    Runs of consecutive positions take up where the one before left off: together they meet every
     bulletin as often as any other, or once more. Where a run would begin where one began
     before, its rounds begin one place on: in every round, runs stand on different bulletins
     until all are used.
     """
     shared = gcd(rounds, pool)
-    later = turn // (pool // shared) % shared
-    return [(turn * rounds + (number + later) % rounds) % pool for number in range(rounds)]
+    later = position // (pool // shared) % shared
+    return [(position * rounds + (number + later) % rounds) % pool for number in range(rounds)]
 
 
-def turns(seeds: Iterable[int]) -> dict[int, int]:
-    """{seed: its turn}: consecutive from the first seed on, so that a seed has the same turn alone
-    and before its neighbours."""
+def positions(seeds: Iterable[int]) -> dict[int, int]:
+    """{seed: its position}: consecutive from the first seed on, so that a seed has the same one
+    alone and before its neighbours."""
     listed = list(dict.fromkeys(seeds))
     return {seed: listed[0] + at for at, seed in enumerate(listed)}
 
 
 def make_agents(config: Mapping[str, Any]) -> list[Agent]:
     """Models are dealt to the agents in turn; baselines follow."""
-    voices = {stage: [Voice(v["name"], v["max_out"], config.get("effort") or v["effort"])
-                      for v in config["models"][stage]] for stage in STAGES}
-    agents = [Agent(f"agent-{n + 1:02d}", *(voices[s][n % len(voices[s])] for s in STAGES))
+    models = [[ModelSettings(v["name"], v["max_out"], config.get("effort") or v["effort"])
+               for v in config["models"][stage]] for stage in STAGES]
+    agents = [Agent(f"agent-{n + 1:02d}", *(listed[n % len(listed)] for listed in models))
               for n in range(config["agents"])]
     return agents + [Agent(f"baseline-{name}", None, None, name) for name in config["baselines"]]
 
@@ -263,14 +263,14 @@ MODELS = either(MODEL, several(MODEL, once=False))
 
 # What a run of a plan may set for itself.
 RUN = {
-    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": one_of(*FOLDERS),
-    "toggles": options(**{factor: one_of(*levels) for factor, levels in LEVELS.items()},
+    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": enum(*FOLDERS),
+    "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
                        effort=c.EFFORT),
-    "games_per_pair": whole(1, 100), "baselines": several(one_of(*BASELINES), least=0),
-    "tells": one_of(*TELLS), "variants": one_of(*VARIANTS)}
+    "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
+    "tells": enum(*TELLS), "variants": enum(*VARIANTS)}
 RANDOMIZATION = {
-    "label_schemes": several(one_of(*LABEL_SCHEMES)), "option_order": one_of("random", *ORDERS),
-    "history_mode": one_of("standard", "off")}
+    "label_schemes": several(enum(*LABEL_SCHEMES)), "option_order": enum("random", *ORDERS),
+    "history_mode": enum("standard", "off")}
 SETTINGS = options(
     **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
     models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
@@ -284,47 +284,48 @@ def load(path: Path = DEFAULT) -> dict[str, Any]:
 
 
 def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
-               **own: Any) -> dict[str, Any]:
-    """Everything that was chosen for one run, flat; `own` overrides, for a run of a plan.
+               **changes: Any) -> dict[str, Any]:
+    """Everything that was chosen for one run, flat; `changes` override, for a run of a plan.
 
     The reasoning effort is a factor where it stands among the toggles; else the models have it.
     """
-    random, toggles = settings["randomization"], own.pop("toggles", settings["toggles"])
+    random, toggles = settings["randomization"], changes.pop("toggles", settings["toggles"])
     effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
     return {
         **{key: settings[key] for key in ("agents", "rounds", "domain", "games_per_pair",
                                           "baselines", "tells", "variants", "temperature")},
         **{key: random[key] for key in RANDOMIZATION},
         "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
-        "seed": seed, "models": {stage: list(voices) for stage, voices in models.items()}, **own}
+        "seed": seed, "models": {stage: list(listed) for stage, listed in models.items()},
+        **changes}
 
 
-def voices(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
+def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
            ) -> tuple[dict[str, list[dict]], list[str]]:
-    """({stage: voices}, warnings). `names`: decision models (all respondents if simulated)."""
+    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
     if names is not None and (not names or len(set(names)) < len(names)):
         raise UsageError("--models: give at least one name, each once")
     out, warnings = {}, []
     for stage, usual in MAX_OUT.items():
         given = settings["models"][stage]
         listed = given if isinstance(given, list) else [given]
-        asked = names if simulated or stage == "decision" else None
-        if simulated:
-            asked = names or settings["respondents"]
-        if asked:
-            listed = [listed[0] | {"name": name} for name in asked]
-        out[stage] = [_voice(voice, stage, usual, settings.get("effort")) for voice in listed]
+        replaced = (names or settings["respondents"] if simulated else
+                    names if stage == "decision" else None)
+        if replaced:
+            listed = [listed[0] | {"name": name} for name in replaced]
+        out[stage] = [_settings_of(model, stage, usual, settings.get("effort"))
+                      for model in listed]
         if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
             warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
                             f"small for the answer that is asked for; {first['max_out']} are used")
     return out, warnings
 
 
-def _voice(voice: Mapping[str, Any], stage: str, usual: int,
-           effort: str | None) -> dict[str, Any]:
-    wanted = voice.get("max_out", usual)
-    return {"name": voice["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
-            "max_out_configured": wanted, "effort": effort or voice.get("reasoning_effort")}
+def _settings_of(model: Mapping[str, Any], stage: str, usual: int,
+                 effort: str | None) -> dict[str, Any]:
+    wanted = model.get("max_out", usual)
+    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
+            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
 
 
 # --- Plans: tables of runs. A built-in one by name, or a JSON file ---
@@ -351,8 +352,8 @@ class Plan(NamedTuple):
     new: bool = False
 
 
-def _in(domain: str, cells: Iterable[Mapping], **own: Any) -> list[dict[str, Any]]:
-    return [{"domain": domain, "toggles": dict(cell), **own} for cell in cells]
+def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
+    return [{"domain": domain, "toggles": dict(cell), **changes} for cell in cells]
 
 
 MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
@@ -377,9 +378,8 @@ def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> l
     """The seeds of a plan: those given by hand, else the configuration's, repeated or renewed."""
     if given:
         return list(given)
-    own = [seed + step for step in range(plan.repeats) for seed in usual]
-    return [seed + NEW_SEEDS for seed in dict.fromkeys(own)] if plan.new else list(
-        dict.fromkeys(own))
+    repeated = (seed + step for step in range(plan.repeats) for seed in usual)
+    return [seed + NEW_SEEDS * plan.new for seed in dict.fromkeys(repeated)]
 
 
 def read_plan(name: str) -> tuple[str, Plan, bool]:
@@ -403,8 +403,8 @@ def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, li
     name, plan, built_in = read_plan(name)
     runs = []
     for seed in seeds_of(plan, settings["randomization"]["seeds"], given):
-        for own in plan.runs:
-            config = _config(settings, models, seed, own)
+        for changes in plan.runs:
+            config = _config(settings, models, seed, **changes)
             if built_in:
                 config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
             runs.append(Run(f"{name}-s{seed}", run_name(config), config))
@@ -422,21 +422,20 @@ def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
-    """The runs with their turns among the seeds of their pool, and the seed that is the plan's."""
+    """The runs with their positions among the seeds of their pool, and the plan's seed."""
     seeds: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
-    each = {pool: turns(listed) for pool, listed in seeds.items()}
+    each = {pool: positions(listed) for pool, listed in seeds.items()}
     return [run._replace(config=run.config | {
         "turn": each[pool_of(run.config)][run.config["seed"]],
         "plan_seed": runs[0].config["seed"]}) for run in runs]
 
 
-def _config(settings: Mapping, models: Mapping, seed: int, own: Mapping) -> dict[str, Any]:
-    own = dict(own)
-    seed += NEW_SEEDS * own.pop("new", False)
-    toggles = settings["toggles"] | own.pop("toggles", {})
-    return run_config(settings, own.pop("seed", seed), models, toggles=toggles, **own)
+def _config(settings: Mapping, models: Mapping, plan_seed: int, seed: int | None = None,
+            new: bool = False, toggles: Mapping = {}, **changes: Any) -> dict[str, Any]:
+    seed = plan_seed + NEW_SEEDS * new if seed is None else seed
+    return run_config(settings, seed, models, toggles=settings["toggles"] | toggles, **changes)
 
 
 # What a run's own name tells already.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cirrus.ask import game
-from cirrus.ask.design import Agent, Pair, Round, Tournament, Voice, writers
+from cirrus.ask.design import Agent, ModelSettings, Pair, Round, Tournament, writers
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
     Domain,
@@ -57,11 +57,11 @@ class Encounter(NamedTuple):
 
 # --- requests ----------------------------------------------------------------------------------
 
-def _request(t: Tournament, name: str, stage: str, voice: Voice, prompt) -> Request:
+def _request(t: Tournament, name: str, stage: str, model: ModelSettings, prompt) -> Request:
     # A sampler's seed of its own for each question: cells must not share their luck.
     seed = SeededRandom(t.config["seed"], "request", name).getrandbits(31)
-    return Request(name, stage, voice.name, prompt.system, prompt.user, voice.max_out,
-                   t.config["temperature"], seed, voice.effort)
+    return Request(name, stage, model.name, prompt.system, prompt.user, model.max_out,
+                   t.config["temperature"], seed, model.effort)
 
 
 def _stimulus(t: Tournament, round_: Round) -> Stimulus:
@@ -140,19 +140,19 @@ def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]
            if agent.baseline is None):
         return encounters
     for e in range(1, len(pair.labels) + 1):
-        asked = {}
+        views = {}
         for side, agent, history in _views(t, pair, encounters):
             prompt = _prompt(t, round_, pair, e, policies[agent.id].text
                              if agent.baseline is None else "", _worded(t, history))
-            asked[side] = (agent, history, prompt)
-        options = asked["a"][2].options
+            views[side] = (agent, history, prompt)
+        options = views["a"][2].options
         name = encounter_id(t, round_, pair, e)
         requests = {side: _request(t, f"{name}/{side}", "decision", agent.decision, prompt)
-                    for side, (agent, _, prompt) in asked.items() if agent.baseline is None}
+                    for side, (agent, _, prompt) in views.items() if agent.baseline is None}
         answers = (yield list(requests.values())) if requests else []
         replies = dict(zip(requests, answers, strict=True))
         a, b = (_read(t, agent, prompt, replies[side]) if side in replies else
-                _baseline(agent, history) for side, (agent, history, prompt) in asked.items())
+                _baseline(agent, history) for side, (agent, history, prompt) in views.items())
         encounters.append(Encounter(pair, e, *pair.labels[e - 1], options, a, b))
         if a.status in UNANSWERED or b.status in UNANSWERED:
             break
@@ -168,7 +168,7 @@ def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
 
 def _worded(t: Tournament, history: Sequence[tuple[game.Act, game.Act]]):
     words = acts(t.domain) | {None: None}
-    return [(words[own], words[peer]) for own, peer in history]
+    return [(words[mine], words[peer]) for mine, peer in history]
 
 
 def acts(domain: Domain) -> dict[str, str]:
@@ -177,8 +177,8 @@ def acts(domain: Domain) -> dict[str, str]:
 
 
 def _baseline(agent: Agent, history) -> Side:
-    own, peer = [own for own, _ in history], [peer for _, peer in history]
-    return Side(agent, game.BASELINES[agent.baseline](own, peer), "ok", None)
+    mine, peer = ([acts[at] for acts in history] for at in (0, 1))
+    return Side(agent, game.BASELINES[agent.baseline](mine, peer), "ok", None)
 
 
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:

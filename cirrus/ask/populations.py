@@ -16,7 +16,7 @@ UNREADABLE = 0.01    # share of answers that can't be read
 LED = 0.6            # log-odds by which the leaning of a declared policy moves its author
 
 
-class Mind(NamedTuple):
+class Beliefs(NamedTuple):
     """What a population answers to probes, beside what it reads. `diagnostic`: by how many points
     its own entry moves what it expects of a counterpart that decides now; `influence`: whether it
     thinks that its entry changes the other's."""
@@ -40,7 +40,7 @@ class Population(NamedTuple):
     chance: Callable[[Cues], float]
     led: float = 0.0
     missing: Callable[[Cues, bool], Missing] = usual
-    mind: Mind = Mind()
+    beliefs: Beliefs = Beliefs()
 
 
 def logistic(x: float) -> float:
@@ -101,12 +101,12 @@ def where(condition: Callable[[Cues], bool], elsewhere: float = 0.5) -> Callable
 
 
 # It expects its own decision of a counterpart that decides now, and nothing else.
-EXPECTS = Mind(diagnostic=60)
+EXPECTS = Beliefs(diagnostic=60)
 
 POPULATIONS: dict[str, Population] = {
     "sim-correlation": Population(
         "symmetry and cue raise cooperation, most together, where the counterpart decides now",
-        correlation, led=LED, mind=EXPECTS),
+        correlation, led=LED, beliefs=EXPECTS),
     "sim-conformist": Population(
         "follows the cue where peers are alike, however the entry is made", conformist),
     "sim-adder": Population("symmetry, cue, entry and payoff add up in log-odds", adder),
@@ -117,15 +117,15 @@ POPULATIONS: dict[str, Population] = {
         "as sim-correlation, only where H is high",
         where(lambda cues: cues.joint_only == 1, logistic(-0.2)), led=LED),
     "sim-reciprocal": Population("cooperates first, then mirrors what was filed", reciprocal,
-                                 mind=Mind(influence=True)),
+                                 beliefs=Beliefs(influence=True)),
     "sim-label": Population("likes the word", word),
     "sim-position": Population("takes the first option", position),
     "sim-tells": Population("as sim-correlation, only with standard tells", where(
-        lambda cues: cues.tells == "standard"), led=LED, mind=EXPECTS),
+        lambda cues: cues.tells == "standard"), led=LED, beliefs=EXPECTS),
     "sim-domain": Population("as sim-correlation, only in cvd", where(
-        lambda cues: cues.domain == "cvd"), led=LED, mind=EXPECTS),
+        lambda cues: cues.domain == "cvd"), led=LED, beliefs=EXPECTS),
     "sim-overfit": Population("as sim-correlation, only on main variants", where(
-        lambda cues: cues.main), led=LED, mind=EXPECTS),
+        lambda cues: cues.main), led=LED, beliefs=EXPECTS),
     "sim-always-coordinate": Population("always cooperates", always(1.0)),
     "sim-always-preempt": Population("never cooperates", always(0.0)),
     "sim-sloppy": Population("unreadable where the cue is present", always(0.5), missing=(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from cirrus.ask.bulletins import ENTRIES, FOLDERS, Source, check_placeholders, read_json, read_text
 from cirrus.ask.cues import Cues, read_notice
 from cirrus.ask.oneshot import Block, Cell, cells_of, shown
-from cirrus.ask.populations import UNREADABLE, Mind
+from cirrus.ask.populations import UNREADABLE, Beliefs
 from cirrus.ask.prompts import Domain, Stimulus, decision_system, notice, outcomes
 from common import UsageError
 from common.drive import After, Chain
@@ -184,35 +184,35 @@ BELIEF = re.compile(r"turned out to be (.+)\. In how many of them is .+ entry (.
 STATED = {"now": "makes or made it", "earlier": "last week", "known": "it is public"}
 
 
-def answer(mind: Mind, request: Request, rng: SeededRandom) -> str:
+def answer(beliefs: Beliefs, request: Request, rng: SeededRandom) -> str:
     """What a population says, from the rendered text alone, now and then unreadable."""
     if rng.random() < UNREADABLE:
         return "That would need a word with counsel first."
     cues = read_notice(request.user)
     word, _, slot = request.user.rpartition("\n\n")[2].partition(": ")
     try:
-        return f"{word}: {SAYS[slot](mind, request.user, cues, rng)}"
+        return f"{word}: {SAYS[slot](beliefs, request.user, cues, rng)}"
     except (KeyError, TypeError):
         raise UsageError(f"{FILE}: simulated respondents know the words of the project's own file "
                          "alone: ask a model, or leave --probes out") from None
 
 
-def _ranks(mind: Mind, text: str, cues: Cues, rng: SeededRandom) -> str:
+def _ranks(beliefs: Beliefs, text: str, cues: Cues, rng: SeededRandom) -> str:
     listed = {tuple("joint" if act == JOINT[cues.domain] else "other" for act in acts): number
               for number, *acts in ROW.findall(text)}
     order = best_first(dict(zip(OUTCOMES, cues.outcomes, strict=False)))
     return " > ".join(listed[OUTCOMES[name]] for name in order)
 
 
-def _expects(mind: Mind, text: str, cues: Cues, rng: SeededRandom) -> str:
+def _expects(beliefs: Beliefs, text: str, cues: Cues, rng: SeededRandom) -> str:
     given = BELIEF.search(text)
-    lean = mind.diagnostic * ((given[1] == given[2]) - 0.5) if given else 0
+    lean = beliefs.diagnostic * ((given[1] == given[2]) - 0.5) if given else 0
     return str(max(0, min(100, round(rng.gauss(BASE + lean * cues.decides_now, SPREAD)))))
 
 
 SAYS = {
     "[number > number > number > number]": _ranks, "[0 to 100]": _expects,
-    "[yes|no]": lambda mind, text, cues, rng: "yes" if (
-        mind.influence if "Can your own" in text else cues.symmetric) else "no",
-    "[1|2|3]": lambda mind, text, cues, rng: re.search(
+    "[yes|no]": lambda beliefs, text, cues, rng: "yes" if (
+        beliefs.influence if "Can your own" in text else cues.symmetric) else "no",
+    "[1|2|3]": lambda beliefs, text, cues, rng: re.search(
         rf"^(\d)\. .*{STATED[cues.entry]}", text, re.M)[1]}

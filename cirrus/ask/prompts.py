@@ -133,12 +133,12 @@ def _label_block(
     rng: random.Random, schemes: Sequence[str], orders: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Orders alternate; the second half gives each scheme the order it has not had."""
-    turns = rng.sample(orders, len(orders)) * len(schemes)
-    half = list(zip(rng.sample(schemes, len(schemes)), turns, strict=False))
+    dealt_orders = rng.sample(orders, len(orders)) * len(schemes)
+    half = list(zip(rng.sample(schemes, len(schemes)), dealt_orders, strict=False))
     due = {order: [s for s, had in half if had != order] for order in orders}
     for waiting in due.values():
         rng.shuffle(waiting)
-    return half + [(due[order].pop(), order) for order in turns[len(half):]]
+    return half + [(due[order].pop(), order) for order in dealt_orders[len(half):]]
 
 
 def deal_bulletins(
@@ -152,8 +152,8 @@ def deal_bulletins(
     pool = bulletin_pool(domain, holdout)
     bulletins = rng.sample(pool, min(len(pool), drawn or len(pool)))
     variants = variant_pool(rng, domain, holdout)
-    turns = (divmod(run, len(bulletins)) for run in range(n))
-    return [(bulletins[at], variants[(at + lap) % len(variants)]) for lap, at in turns]
+    places = (divmod(run, len(bulletins)) for run in range(n))
+    return [(bulletins[at], variants[(at + lap) % len(variants)]) for lap, at in places]
 
 
 def deal_wordings(rng: random.Random, domain: Domain,
@@ -208,10 +208,10 @@ def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
     """{slot: the sentence of the cell that stands in it}, "" where nothing is said."""
     words, _ = TELLS[_known("prompt", "tells", stimulus.tells, TELLS)]
-    said = {slot: _worded(domain.toggles[words][factor], factor, stimulus)
+    texts = {slot: _worded(domain.toggles[words][factor], factor, stimulus)
             for slot, factor in FACTOR.items()}
-    said["entry"] = _entry(domain, words, stimulus)
-    return {slot: text.format_map(stimulus.variant.fields) for slot, text in said.items()}
+    texts["entry"] = _entry(domain, words, stimulus)
+    return {slot: text.format_map(stimulus.variant.fields) for slot, text in texts.items()}
 
 
 def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
@@ -316,16 +316,16 @@ def _history(domain: Domain, acts: Mapping[str, str],
     words = {None: domain.templates["no_entry"], **{act: label for label, act in acts.items()}}
     for act in (act for pair in history for act in pair):
         _known("prompt", "history", act, words)
-    rows = [domain.templates["row"].format(own=words[own], peer=words[peer])
-            for own, peer in history]
+    rows = [domain.templates["row"].format(own=words[mine], peer=words[peer])
+            for mine, peer in history]
     return domain.templates["history"].format(rows="\n".join(rows)) if rows else ""
 
 
 def _join(paragraphs: Sequence[str], **values: str) -> str:
     """Paragraphs filled and set apart by one blank line, without those whose value is empty."""
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
-    kept = (p for p in paragraphs if not any(slot in p for slot in empty))
-    return "\n\n".join(p.format_map(values) for p in kept)
+    filled = (p for p in paragraphs if not any(slot in p for slot in empty))
+    return "\n\n".join(p.format_map(values) for p in filled)
 
 
 # --- checking arguments ---

@@ -192,7 +192,7 @@ def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
         if request.stage == "strategy":
             return write(name, read_notice(request.user), rng), "stop"
         if request.stage == probes.STAGE:
-            return probes.answer(POPULATIONS[name].mind, request, rng), "stop"
+            return probes.answer(POPULATIONS[name].beliefs, request, rng), "stop"
         return answer(name, request, rng)
     return respond
 

@@ -84,10 +84,10 @@ def same_labels(part: Part, names: Sequence[str], least: float) -> tuple[bool, s
         return False, "not every label scheme stands in every order"
     if min(values) <= 0:
         return False, f"under one label scheme and order it is {points(min(values))}"
-    if any(one["value"] is None for one in differences):
+    if any(contrast["value"] is None for contrast in differences):
         return False, "a label scheme or an order stands in too few bulletins"
-    if differing := [one for one in differences if above(one) or below(one)
-                     or (one["low"] is None and one["value"])]:
+    if differing := [contrast for contrast in differences if above(contrast) or below(contrast)
+                     or (contrast["low"] is None and contrast["value"])]:
         return False, "; ".join(map(figure, differing))
     return True, f"at least {points(min(values))} under every label scheme and order"
 
@@ -157,7 +157,7 @@ def accounts(part: Part, worst: Part) -> dict[str, dict[str, Any]]:
              if out[account.name]["excluded"] and not _excluded(account, worst)["excluded"]]
     most = max((missing(cell) for cell in part["cells"].values()), default=1.0)
     why = f"at most {percent(most, 1)} of the decisions in a cell are missing"
-    if not all(map(_asked, part["cells"].values())):
+    if not all(map(_requested, part["cells"].values())):
         why = "in one cell no decision was asked for"
     if fewer:
         why = f"with what is missing counted against it, not excluded: {', '.join(fewer)}"
@@ -170,21 +170,22 @@ def accounts(part: Part, worst: Part) -> dict[str, dict[str, Any]]:
 
 def _excluded(account: Account, part: Part) -> dict[str, Any]:
     known = part["contrasts"]
-    if not account.conditions or any(
-            name not in known for one in account.conditions for name in one.contrasts):
+    needed = {name for condition in account.conditions for name in condition.contrasts}
+    if not account.conditions or not needed <= known.keys():
         return {"excluded": False, "why": "this study has no cells for it"}
-    results = [one.test(part, one.contrasts, one.least) for one in account.conditions]
+    results = [condition.test(part, condition.contrasts, condition.least)
+               for condition in account.conditions]
     failed = [why for met, why in results if not met]
     return {"excluded": not failed, "why": "; ".join(failed or [why for _, why in results])}
 
 
-def _asked(cell: Mapping[str, Any]) -> int:
+def _requested(cell: Mapping[str, Any]) -> int:
     return cell["n"] + cell["missing"]
 
 
 def missing(cell: Mapping[str, Any]) -> float:
     """The share of a cell's decisions that cannot be read; 1 where none was asked for."""
-    return cell["missing"] / _asked(cell) if _asked(cell) else 1.0
+    return cell["missing"] / _requested(cell) if _requested(cell) else 1.0
 
 
 # --- the word ----------------------------------------------------------------------------------
@@ -217,12 +218,12 @@ def _obstacle(part: Part, unfinished: Sequence[str]) -> str | None:
     primary = part["contrasts"].get("HP-LA")
     if primary is None:
         return "this study compares nothing that a word rests on"
-    if unasked := [cell for cell in part["cells"].values() if not _asked(cell)]:
+    if unasked := [cell for cell in part["cells"].values() if not _requested(cell)]:
         return f"no decision was asked for in {len(unasked)} of {count(len(part['cells']), 'cell')}"
     for name in ("HP", "LA"):
         cell = part["cells"][name]
         if missing(cell) > MAX_MISSING:
-            return (f"{cell['missing']} of {_asked(cell)} decisions with {WHERE[name]} are "
+            return (f"{cell['missing']} of {_requested(cell)} decisions with {WHERE[name]} are "
                     f"missing, over {percent(MAX_MISSING)}")
     if primary["value"] is None:
         return f"{count(primary['units'], 'bulletin')} to compare: {primary['why']}"
@@ -250,12 +251,13 @@ def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
             models: Mapping[str, Part] | None = None) -> dict[str, Any]:
     """{word, sentence, open, why, models, scope} of `part`, or, where it is None, the highest that
     one of `models` has earned. `open`: the names of accounts, where a word rests on them."""
-    words = {name: word(own, unfinished)[0] for name, own in (models or {}).items()}
-    best = part or max(models.values(), key=lambda own: WORDS.index(word(own, unfinished)[0]))
+    words = {name: word(shows, unfinished)[0] for name, shows in (models or {}).items()}
+    best = part or models[max(words, key=lambda name: WORDS.index(words[name]))]
     earned, why = word(best, unfinished)
     open_ = [name for name, account in best["accounts"].items() if not account["excluded"]
              ] if earning(earned) else []
-    who = [name for name, own in words.items() if own == earned and not part and not unfinished]
+    who = [name for name, reached in words.items()
+           if reached == earned and not part and not unfinished]
     return {"word": earned, "open": open_, "why": why, "models": words, "scope": scope,
             "sentence": sentence(earned, [*unfinished, why][0], best, open_, who, len(words))}
 

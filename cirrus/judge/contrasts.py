@@ -82,7 +82,7 @@ def count(answers: Iterable[tuple[Slot, int | None]]) -> dict[Slot, Count]:
     return table
 
 
-def add(table: dict[Slot, Count], slot: Slot, outcome: int | None) -> None:
+def add(table: dict[Hashable, Count], slot: Hashable, outcome: int | None) -> None:
     """One more answer."""
     k, n, missing = table.get(slot, NONE_YET)
     table[slot] = (Count(k, n, missing + 1) if outcome is None else
@@ -138,13 +138,13 @@ def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL
     if side:
         counts = stats.counted_against(counts, {
             cell: -side * weight for cell, weight in weights.items()})
-    one = stats.contrast(counts if weights else {}, weights or {"none": 1}, level, over)
-    return {"label": label, "value": one.value, "low": one.low, "high": one.high,
-            "level": one.level, "units": one.units, "wordings": one.wordings,
-            "limit_by": one.limit_by, "bounds": one.bounds._asdict(),
-            "by_bulletin": one.by_bulletin,
-            "why": one.why if weights else "the data lack a cell of this contrast",
-            "by_wording": {str(name): value for name, value in one.by_wording.items()}}
+    result = stats.contrast(counts if weights else {}, weights or {"none": 1}, level, over)
+    return {"label": label, "value": result.value, "low": result.low, "high": result.high,
+            "level": result.level, "units": result.units, "wordings": result.wordings,
+            "limit_by": result.limit_by, "bounds": result.bounds._asdict(),
+            "by_bulletin": result.by_bulletin,
+            "why": result.why if weights else "the data lack a cell of this contrast",
+            "by_wording": {str(name): value for name, value in result.by_wording.items()}}
 
 
 def effect(table: Table, name: str = "HP-LA", level: float = LEVEL,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import stats
-from cirrus.judge.contrasts import ALPHA, CONTRASTS, NONE_YET, total, weights_of
+from cirrus.judge.contrasts import ALPHA, CONTRASTS, NONE_YET, add, total, weights_of
 from cirrus.judge.rows import Decision
 from stats.results import Count
 
@@ -29,9 +29,7 @@ def by_agent(rows: Sequence[Decision]) -> dict[tuple, dict[tuple[str, str], Coun
     """Counts of each (cell, H) of an agent under a seed, for the contrasts of `stats`."""
     agents: dict[tuple, dict] = {}
     for row in rows:
-        cells, y = agents.setdefault((row.unit, 1), {}), row.cooperates
-        one = Count(y or 0, y is not None, y is None)
-        cells[row.cell] = total([cells.get(row.cell, NONE_YET), one])
+        add(agents.setdefault((row.unit, 1), {}), row.cell, row.cooperates)
     return agents
 
 
@@ -46,9 +44,9 @@ def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
 
     `resamples` is None where the test is exact, else its number of random signs (seed 0).
     """
-    found, _ = over_agents(counts, name)
-    values = list(found.by_bulletin.values()) if found else []
-    out = {"label": CONTRASTS[name].label, "value": found and found.value, "p": None,
+    result, _ = over_agents(counts, name)
+    values = list(result.by_bulletin.values()) if result else []
+    out = {"label": CONTRASTS[name].label, "value": result and result.value, "p": None,
            "resamples": None, "units": len(values), "units_without": len(counts) - len(values)}
     if len(values) < 2:
         return out | {"why": "one agent only" if values else
@@ -60,17 +58,17 @@ def specified(counts: Mapping, name: str = "HP-LA") -> dict[str, Any]:
 def cliffs_delta(counts: Mapping) -> dict[str, Any]:
     """Cliff's δ of the two cells: of 0/1 data the difference of their pooled shares. Interval over
     whole agents, Student's t and no narrower than Newcombe's."""
-    found, weights = over_agents(counts)
+    result, weights = over_agents(counts)
     sides = [total(cells.get(cell, NONE_YET) for cells in counts.values() for cell, weight
                    in weights.items() if weight * side > 0) for side in (1, -1)]
-    out = {"value": None, "low": None, "high": None, "units": found.units if found else 0}
+    out = {"value": None, "low": None, "high": None, "units": result.units if result else 0}
     if not all(side.n for side in sides):
         return out | {"why": "a side without readable decisions"}
     value = sides[0].k / sides[0].n - sides[1].k / sides[1].n
-    if found.low is None:
+    if result.low is None:
         return out | {"value": value, "why": "one agent only"}
     # Agents weigh alike in the interval, decisions in δ.
-    return out | {"value": value, "low": min(found.low, value), "high": max(found.high, value),
+    return out | {"value": value, "low": min(result.low, value), "high": max(result.high, value),
                   "why": None}
 
 
@@ -93,8 +91,9 @@ def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, An
     design = specified(counts)
     met, why = decided(design, model)
     second = {name: specified(counts, name) for name in SECONDARY}
-    for one, p in zip(second.values(), stats.holm([e["p"] for e in second.values()]), strict=True):
-        one["p_holm"] = p
+    adjusted = stats.holm([contrast["p"] for contrast in second.values()])
+    for contrast, p in zip(second.values(), adjusted, strict=True):
+        contrast["p_holm"] = p
     return {"label": CONTRASTS["HP-LA"].label, "design": design, "model": model,
             "delta": cliffs_delta(counts), "bounds": bounds(counts),
             "secondary": second, "met": met, "why": why}
@@ -133,7 +132,7 @@ DIGITS = 6  # significant: an optimum is not known better, and all Pythons agree
 MOST_ROWS = 5000  # beyond, a fit takes from seconds to minutes, and each term takes one
 MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and symmetry + cue − neither; the "
         "other terms by Wald's test, beside their coefficients")
-ONE_LEVEL = "one level in these data"
+SINGLE_LEVEL = "one level in these data"
 
 
 def models(rows: Sequence[Decision], most_rows: int = MOST_ROWS) -> dict[str, Any]:
@@ -167,7 +166,7 @@ def model_row(row: Decision) -> dict[str, Any]:
 def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
     """{term: why} of what these data can't tell apart."""
     levels = {name: {row[name] for row in data} for name in (*FIXED, *RANDOM) if ":" not in name}
-    out = {name: ONE_LEVEL for name, found in levels.items() if len(found) < 2}
+    out = {name: SINGLE_LEVEL for name, values in levels.items() if len(values) < 2}
     if "omit" in levels["H"]:
         out["H"] = "levels beside high and low"
     for name in ("seed", "variant_id"):

@@ -53,9 +53,9 @@ def meets(part: Mapping[str, Any], counts: Mapping) -> dict[str, Any]:
         right = next(i for i in range(1, len(steps)) if at <= steps[i])
         share = (at - steps[right - 1]) / (steps[right] - steps[right - 1])
         weights = {"HP": 1.0, names[right - 1]: share - 1, names[right]: -share}
-        one = stats.contrast(counts, {(cell, pressure): weight for cell, weight in
-                                      weights.items() if weight}, LEVEL)
-        if one.low is not None and one.low <= 0 <= one.high:
+        result = stats.contrast(counts, {(cell, pressure): weight for cell, weight
+                                         in weights.items() if weight}, LEVEL)
+        if result.low is not None and result.low <= 0 <= result.high:
             inside.append(at)
     return {"value": value, "low": min(inside, default=None) or None,
             "high": max(inside, default=None) if inside and inside[-1] < steps[-1] else None,
@@ -106,14 +106,14 @@ def lever_headline(parts: Mapping[str, Mapping]) -> str | None:
 
 def twin_headline(parts: Mapping[str, Mapping]) -> str:
     """Whether models cooperate with their own copy, and with a person: the least and the most."""
-    own, person = (_range([part[name] for part in parts.values()]) for name in ("TS", "TP"))
+    copy, person = (_range([part[name] for part in parts.values()]) for name in ("TS", "TP"))
     several = f", among {len(parts)} models" if len(parts) > 1 else ""
-    return f"Cooperation with an own copy {own}, with a person {person}{several}."
+    return f"Cooperation with an own copy {copy}, with a person {person}{several}."
 
 
 def _range(shares: Sequence[Mapping[str, Any]]) -> str:
-    by_size = sorted(shares, key=lambda one: one["k"] / max(one["n"], 1))
-    return " to ".join(dict.fromkeys(counted(one["k"], one["n"]) for one in (
+    by_size = sorted(shares, key=lambda share: share["k"] / max(share["n"], 1))
+    return " to ".join(dict.fromkeys(counted(share["k"], share["n"]) for share in (
         by_size[0], by_size[-1])))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from cirrus.ask import game
 from cirrus.ask.bulletins import FOLDERS, LEVELS, MEANING, TELLS
-from cirrus.ask.design import STAGES, Agent, Round, Tournament, design
+from cirrus.ask.design import STAGES, Agent, Round, Tournament, design, writers
 from cirrus.ask.encounters import (
     Encounter,
     Played,
@@ -40,12 +40,12 @@ from common.shape import (
     OBJECT,
     TEXT,
     Kind,
+    enum,
     is_number,
     list_of,
     map_of,
     maybe,
     number,
-    one_of,
     plain,
     record,
     sometimes,
@@ -74,7 +74,7 @@ def derive(study: Mapping[str, Any], domain: Domain, answers: Callable[[Request]
         played = replay(t, round_, reply_of)
         games, standings = games_of(t, round_, played, standings)
         policies = [_policy(t, round_, agent, played.policies[agent.id], simulated)
-                    for agent in t.agents if agent.baseline is None]
+                    for agent in writers(t)]
         tally.round(round_, policies, games)
         files |= _round_files(t, round_, policies, games, simulated)
         files |= _transcripts(t, round_, played, simulated)
@@ -210,7 +210,7 @@ def _agent(agent: Agent) -> dict[str, Any]:
 def _round_files(t: Tournament, round_: Round, policies: list[dict], games: list[dict],
                  simulated: bool) -> Iterator[tuple[str, bytes]]:
     name = f"strategies_r{round_.number}.json"
-    yield name, one_a_line([], check(name, policies))
+    yield name, row_per_line([], check(name, policies))
     head = {
         "round": round_.number, "domain": t.domain.name, "toggles": t.condition._asdict(),
         "bulletin": round_.bulletin.id, "variant": round_.variant.id,
@@ -219,10 +219,10 @@ def _round_files(t: Tournament, round_: Round, policies: list[dict], games: list
         "agents": {round_.anon[agent.id]: _agent(agent) for agent in t.agents}}
     name = f"round_{round_.number}_games.json"
     check(name, head | {"games": games})
-    yield name, one_a_line(head, games, "games")
+    yield name, row_per_line(head, games, "games")
 
 
-def one_a_line(head: Any, rows: Iterable[Any], key: str = "") -> bytes:
+def row_per_line(head: Any, rows: Iterable[Any], key: str = "") -> bytes:
     """JSON with one row a line: `head` with `rows` under `key`, or the bare list of rows."""
     lines = ",\n".join(map(canonical_json, rows))
     listed = f"[\n{lines}\n]" if lines else "[]"
@@ -235,31 +235,30 @@ def one_a_line(head: Any, rows: Iterable[Any], key: str = "") -> bytes:
 
 def _transcripts(t: Tournament, round_: Round, played: Played,
                  simulated: bool) -> Iterator[tuple[str, bytes]]:
-    said: dict[str, list[str]] = {agent.id: [] for agent in t.agents}
+    texts = {agent.id: [_opening(t, round_, agent, played.policies[agent.id], simulated)]
+             for agent in writers(t)}
     for e in (e for encounters in played.encounters for e in encounters):
-        for own, peer in ((e.a, e.b), (e.b, e.a)):
-            if own.reply is not None:
-                said[own.agent.id].append(_exchange(t, round_, e, own, peer))
-    for agent in t.agents:
-        if agent.baseline is None:
-            head = _opening(t, round_, agent, played.policies[agent.id], simulated)
-            text = "\n".join([head, *said[agent.id]])
-            yield _transcript_name(round_, agent), gzip_bytes(text.encode(), level=6)
+        for name, side, peer in (("a", e.a, e.b), ("b", e.b, e.a)):
+            if side.reply is not None:
+                texts[side.agent.id].append(_exchange(t, round_, e, name, side, peer))
+    for agent in writers(t):
+        text = "\n".join(texts[agent.id])
+        yield _transcript_name(round_, agent), gzip_bytes(text.encode(), level=6)
 
 
 def _opening(t: Tournament, round_: Round, agent: Agent, reply: Reply, simulated: bool) -> str:
-    asked = policy_request(t, round_, agent)
+    request = policy_request(t, round_, agent)
     stamp = f"{STAMP}\n" if simulated else ""
     return (f"{stamp}{t.name}, round {round_.number}, {agent.id} as {round_.anon[agent.id]}\n"
-            f"\n=== policy ({asked.id}; {agent.strategy.name}; {policy_status(reply)})\n"
-            f"--- system\n{asked.system}\n--- user\n{asked.user}\n{_replied(reply)}")
+            f"\n=== policy ({request.id}; {agent.strategy.name}; {policy_status(reply)})\n"
+            f"--- system\n{request.system}\n--- user\n{request.user}\n{_replied(reply)}")
 
 
-def _exchange(t: Tournament, round_: Round, e: Encounter, own: Side, peer: Side) -> str:
-    side = "a" if own is e.a else "b"
-    return (f"=== decision ({encounter_id(t, round_, e.pair, e.number)}/{side}; "
-            f"{own.agent.decision.name}; {own.status}) with {round_.anon[peer.agent.id]}\n"
-            f"--- options as shown: {' | '.join(e.options)}\n{_replied(own.reply)}")
+def _exchange(t: Tournament, round_: Round, e: Encounter, name: str, side: Side,
+              peer: Side) -> str:
+    return (f"=== decision ({encounter_id(t, round_, e.pair, e.number)}/{name}; "
+            f"{side.agent.decision.name}; {side.status}) with {round_.anon[peer.agent.id]}\n"
+            f"--- options as shown: {' | '.join(e.options)}\n{_replied(side.reply)}")
 
 
 def _replied(reply: Reply) -> str:
@@ -297,14 +296,14 @@ USD = plain("dollars", lambda v: is_number(v) and v >= 0)
 POWER = number(game.POWER_MIN, game.POWER_MAX)
 HASH = plain("a SHA-256", lambda v: isinstance(v, str) and len(v) == 64 and set(v) <= HEX)
 HEX = frozenset("0123456789abcdef")
-STATUS = one_of(*game.STATUSES)
+STATUS = enum(*game.STATUSES)
 POLICY_STATUSES = ("ok", "short", "long", "refused", "truncated", "empty", "blocked",
                    "provider_error", "not_run")
 
 
 # --- the table ---------------------------------------------------------------------------------
 
-TOGGLES = record(**{factor: (one_of(*levels), MEANING[factor])
+TOGGLES = record(**{factor: (enum(*levels), MEANING[factor])
                     for factor, levels in LEVELS.items()})
 TOKENS = record(
     prompt=(maybe(COUNT), "tokens read, as billed; null where the server does not say"),
@@ -314,7 +313,7 @@ TOKENS = record(
 MARKERS = record(**{name: (FLAG, f"whether the policy holds a pattern of this family: {name}")
                     for name in ("acausal", "benchmark_terms", "compliance", "reciprocity",
                                  "utilitarian")})
-DOMAIN = (one_of(*FOLDERS), "the scenario")
+DOMAIN = (enum(*FOLDERS), "the scenario")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
 BESIDE = {"reasoning": (sometimes(TEXT), "what the model thought first, where the server shows it"),
@@ -330,7 +329,7 @@ STRATEGIES = list_of(record(
     provider=(maybe(NAME), "the upstream that answered"),
     policy=(TEXT, "the declared policy as written, kept whatever its length"),
     policy_id=(NAME, "id of the request; games name it"),
-    policy_status=(one_of(*POLICY_STATUSES), "ok: 3 to 5 lines; short, long: another length; "
+    policy_status=(enum(*POLICY_STATUSES), "ok: 3 to 5 lines; short, long: another length; "
                    "else why there is none"),
     markers=(MARKERS, "pattern families found in the policy"),
     tokens=(TOKENS, "what it took"),
@@ -361,9 +360,9 @@ GAME = record(
     baseline=(FLAG, "whether a baseline takes part: never in the primary analysis"),
     labels=(record(left=(NAME, "the option shown first"), right=(NAME, "the option shown second")),
             "the options as both sides were shown them"),
-    label_scheme=(one_of("L1", "L2", "L3"), "L1: the words; L2: Option A is the cooperative act; "
+    label_scheme=(enum("L1", "L2", "L3"), "L1: the words; L2: Option A is the cooperative act; "
                   "L3: Option B is"),
-    order=(one_of("cooperative-first", "other-first"), "which act stands first"),
+    order=(enum("cooperative-first", "other-first"), "which act stands first"),
     decision=(map_of(maybe(NAME), "anon_id"), "the act chosen, by its canonical word whatever the "
               "label; null where none could be read"),
     raw_payoffs=(maybe(map_of(NUMBER, "anon_id")), "T, R, P or S; null without two readable "
@@ -373,24 +372,24 @@ GAME = record(
     answers=(map_of(ANSWER, "anon_id"), "each side's answer"))
 AGENT = record(
     id=(NAME, "stable id"),
-    baseline=(maybe(one_of(*game.BASELINES)), "its rule, or null of a model"),
+    baseline=(maybe(enum(*game.BASELINES)), "its rule, or null of a model"),
     model_strategy=(maybe(NAME), "who writes its policies"),
     model_decision=(maybe(NAME), "who decides"))
 GAMES = record(
     round=(ORDINAL, "number of the round"), domain=DOMAIN, toggles=(TOGGLES, "the run's cell"),
     bulletin=(NAME, "id of the bulletin"), variant=(NAME, "id of the variant"),
     wording=(ORDINAL, "which sentence of every list stood in the prompts, from 1"),
-    history_mode=(one_of("standard", "off"), "whether a pair sees its earlier encounters"),
-    tells=(one_of(*TELLS), "wording of prompts and cues"),
-    variants=(one_of("main", "holdout"), "the pool the variant is from"),
+    history_mode=(enum("standard", "off"), "whether a pair sees its earlier encounters"),
+    tells=(enum(*TELLS), "wording of prompts and cues"),
+    variants=(enum("main", "holdout"), "the pool the variant is from"),
     seed=(COUNT, "seed of the run"), simulated=SIMULATED,
     agents=(map_of(AGENT, "anon_id"), "who is who in this round"),
     games=(list_of(GAME), "every game, wave by wave in schedule order"))
 
 COUNTS = map_of(COUNT, "name")
 MANIFEST = record(
-    artifact=(one_of("acausal_manifest"), "what this file is"),
-    schema=(one_of(1), "version of these shapes"),
+    artifact=(enum("acausal_manifest"), "what this file is"),
+    schema=(enum(1), "version of these shapes"),
     version=(NAME, "version of the project"),
     run=(NAME, "the run's name by design; request ids begin with it"),
     simulated=SIMULATED,

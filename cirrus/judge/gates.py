@@ -143,8 +143,8 @@ def _within(pairs: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 
 def first_encounter(study: Evidence) -> Gate:
     """The endpoint's estimate is positive; the contrast over bulletins lies above 0."""
-    own = study.point["design"]
-    return _above(study, _rule(own, points(own["value"])),
+    design = study.point["design"]
+    return _above(study, _rule(design, points(design["value"])),
                   {"main": ""}, "confirmatory")
 
 
@@ -192,13 +192,14 @@ def _again(study: Evidence, parts: Mapping[str, str], absent: str, plan: str, sh
         return _missing(absent, plan)
     main = study.point["design"]["value"]
     again = [specified(by_agent(study.rows[part])) for part in parts]
-    if lacking := next((one["why"] for one in again if one["value"] is None), None):
-        return _missing(lacking, plan)
+    values = [contrast["value"] for contrast in again]
+    if None in values:
+        return _missing(again[values.index(None)]["why"], plan)
     if main is None:
         return _missing("no effect as specified", "confirmatory")
-    met = _exceeds(main) and all(_exceeds(one["value"]) and one["value"] >= share * main - SLACK
-                                 for one in again)
-    rule = met, f"{'; '.join(points(one['value']) for one in again)} against {points(main)}"
+    met = _exceeds(main) and all(_exceeds(value) and value >= share * main - SLACK
+                                 for value in values)
+    rule = met, f"{'; '.join(map(points, values))} against {points(main)}"
     return _above(study, rule, parts, plan)
 
 
@@ -206,17 +207,18 @@ def _above(study: Evidence, rule: tuple[bool | None, str], parts: Mapping[str, s
            least: float = 0.0) -> Gate:
     """Whether the contrast of every part, {part: title}, lies above `least`, with what is missing
     counted against it; in main runs without an effect nothing is there to be found again."""
-    main, *own = (effect(study.tables.get(part, {})) for part in ("main", *parts))
-    found = dict(zip(parts, own, strict=True))
-    for contrast, brings in ((main, "confirmatory"), *((one, plan) for one in own)):
+    main = effect(study.tables.get("main", {}))
+    effects = {part: effect(study.tables.get(part, {})) for part in parts}
+    contrasts = effects.values()
+    for contrast, brings in ((main, "confirmatory"), *((each, plan) for each in contrasts)):
         if why := _too_few(contrast):
-            return _gate(rule, (NOT_EVALUABLE, why), brings, effects=found)
-    proven = _exceeds(main["value"]) and all(certain(one, least) for one in own)
-    refuted = not all(_exceeds(one["value"], least) for one in own)
-    shown = "; ".join(title + extent(one) for title, one in zip(parts.values(), own, strict=True))
-    units = count(min(one["units"] for one in own), "bulletin")
+            return _gate(rule, (NOT_EVALUABLE, why), brings, effects=effects)
+    proven = _exceeds(main["value"]) and all(certain(each, least) for each in contrasts)
+    refuted = not all(_exceeds(each["value"], least) for each in contrasts)
+    shown = "; ".join(title + extent(effects[part]) for part, title in parts.items())
+    units = count(min(each["units"] for each in contrasts), "bulletin")
     return _gate(rule, (PASS if proven else FAIL if refuted else UNDECIDED,
-                        f"{shown}, {units}; must lie above {100 * least:g}"), effects=found)
+                        f"{shown}, {units}; must lie above {100 * least:g}"), effects=effects)
 
 
 GATES: dict[str, tuple[str, str, Callable[[Evidence], Gate]]] = {

@@ -39,6 +39,7 @@ from cirrus.judge.contrasts import (
     effects,
     labels,
     tally,
+    total,
     where,
 )
 from cirrus.judge.contrasts import count as counted
@@ -88,8 +89,8 @@ def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | 
     for model, part in parts.items():
         part["verdict"] = verdict(part, scope, obstacles)
         part |= EXTRAS.get(name, lambda *_: {})(part, where(table, model=model))
-        if asked := [row for row in probed if row["model"] == model]:
-            part["probes"] = probes_of(asked, list(part["contrasts"]))
+        if answers := [row for row in probed if row["model"] == model]:
+            part["probes"] = probes_of(answers, list(part["contrasts"]))
     out["verdict"] = verdict(out[name].get("pooled"), scope, obstacles, parts)
     if name in HEADLINES and whole and not config.get("holdout"):
         out["verdict"]["sentence"] = HEADLINES[name](parts) or out["verdict"]["sentence"]
@@ -120,8 +121,8 @@ def part_of(table: Table, cells: Sequence[str], level: float, whole: bool) -> di
     counts = tally(table)
     shown = {cell: cell_entry(counts, cell) for cell in cells}
     if not whole:
-        bare = {cell: {key: one[key] for key in ("k", "n", "missing")} | {"mean": None}
-                for cell, one in shown.items()}
+        bare = {cell: {key: entry[key] for key in ("k", "n", "missing")} | {"mean": None}
+                for cell, entry in shown.items()}
         part = {"cells": bare, "contrasts": {}, "labels": labels({}, [])}
         return part | {"accounts": accounts(part, part)}
     names = [name for name, contrast in CONTRASTS.items()
@@ -154,7 +155,7 @@ def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
         by[row["cell"]][row["status"]] += 1
     total = sum(by.values(), Counter())
     read = stats.share(total["ok"], len(rows))
-    return {"status": dict(total), "by_cell": {name: dict(one) for name, one in by.items()},
+    return {"status": dict(total), "by_cell": {name: dict(by[name]) for name in by},
             "answered": sum(n for status, n in total.items() if status not in UNANSWERED),
             "read": read.k, "read_share": read.value, "read_low": read.low, "read_high": read.high}
 
@@ -170,17 +171,18 @@ def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 def share(counts: Iterable) -> dict[str, Any]:
     """Cooperative decisions among the readable ones, with Wilson's interval."""
-    counts = list(counts)
-    one = stats.share(sum(each.k for each in counts), sum(each.n for each in counts))
-    return {"k": one.k, "n": one.n, "mean": one.value, "low": one.low, "high": one.high}
+    k, n, _ = total(counts)
+    result = stats.share(k, n)
+    return {"k": k, "n": n, "mean": result.value, "low": result.low, "high": result.high}
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
     """How often the option that stands first was taken."""
     taken = [y if row["order"] == "cooperative-first" else 1 - y for row in rows
              if (y := row["cooperates"]) is not None]
-    one = stats.share(sum(taken), len(taken))
-    return {"k": one.k, "n": one.n, "share": one.value, "low": one.low, "high": one.high}
+    result = stats.share(sum(taken), len(taken))
+    return {"k": result.k, "n": result.n, "share": result.value,
+            "low": result.low, "high": result.high}
 
 
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:

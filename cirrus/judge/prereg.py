@@ -11,7 +11,7 @@ from typing import Any
 from common import UsageError
 from common.artifacts import canonical_json, json_file, sha256, write_atomic
 from common.runs import RESTORE
-from common.shape import OBJECT, TEXT, list_of, map_of, one_of, read, record, whole
+from common.shape import OBJECT, TEXT, enum, list_of, map_of, read, record, whole
 
 FILE = "prereg.json"
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ STOPPING = ("All runs of the plan are completed; none is added or repeated. A ru
 
 
 KIND = record(
-    artifact=one_of("prereg"), plan=TEXT, models=list_of(TEXT), seeds=list_of(whole(0)),
+    artifact=enum("prereg"), plan=TEXT, models=list_of(TEXT), seeds=list_of(whole(0)),
     runs=list_of(record(folder=TEXT, run_id=TEXT, config=OBJECT)), plan_sha256=TEXT,
     files=map_of(map_of(TEXT, "file"), "part"), primary=OBJECT, exclusions=list_of(TEXT),
     stopping_rule=TEXT)
@@ -67,8 +67,8 @@ def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The preregistration of a whole study: every plan, seed and model in one. `runs`: folder,
     run_id and config of each."""
     return {"artifact": "prereg", "plan": plan, "runs": list(runs),
-            "models": sorted({voice["name"] for run in runs
-                              for voices in run["config"]["models"].values() for voice in voices}),
+            "models": sorted({model["name"] for run in runs
+                              for models in run["config"]["models"].values() for model in models}),
             "seeds": sorted({run["config"]["seed"] for run in runs}),
             "plan_sha256": sha256(canonical_json(list(runs))), "files": hashes(),
             "primary": PRIMARY, "exclusions": EXCLUSIONS, "stopping_rule": STOPPING}

@@ -15,7 +15,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import CELL, cooperative_word
-from cirrus.ask.design import ASIDES, asides_of, role_of
+from cirrus.ask.design import VARIATIONS, role_of, variations_of
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import games
 from cirrus.judge.contrasts import CELLS
@@ -25,7 +25,7 @@ from common.runs import stored_prompts
 from common.verify import open_run
 
 # In what runs of one study may differ.
-VARY = ("domain", "toggles", "seed", "turn", "plan_seed", "rounds", "games_per_pair", *ASIDES)
+VARY = ("domain", "toggles", "seed", "turn", "plan_seed", "rounds", "games_per_pair", *VARIATIONS)
 APART = "; analyse them apart"
 CELL_WORDS = {(cell.S, cell.C): cell.words for cell in DESIGNS["2x2"].cells}
 
@@ -157,13 +157,13 @@ def read_study(folders: Iterable[Path]) -> Study:
     return Study(runs, _simulated(runs[0]), limits)
 
 
-def without_ratings(found: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
+def without_ratings(manifests: Mapping[Path, Mapping]) -> dict[Path, Mapping]:
     """The runs among {folder: manifest}: an adjudication stands beside those that it has rated,
     and their analysis reads it by itself."""
-    runs = {run: manifest for run, manifest in found.items()
+    runs = {run: manifest for run, manifest in manifests.items()
             if manifest["artifact"] != "adjudication"}
     if not runs:
-        raise UsageError(f"{next(iter(found))}: ratings only; give the runs that were rated")
+        raise UsageError(f"{next(iter(manifests))}: ratings only; give the runs that were rated")
     return runs
 
 
@@ -196,16 +196,16 @@ def _same_study(runs: Sequence[Run]) -> None:
         if _simulated(run) != _simulated(first):
             raise UsageError(f"{pair}: one is simulated, the other is not{APART}")
         for key in sorted(first.config.keys() | run.config.keys()):
-            before, now = (json.dumps(one.config.get(key), sort_keys=True)[:80]
-                           for one in (first, run))
-            if key not in VARY and first.config.get(key) != run.config.get(key):
+            before, now = first.config.get(key), run.config.get(key)
+            if key not in VARY and before != now:
+                before, now = (json.dumps(v, sort_keys=True)[:80] for v in (before, now))
                 raise UsageError(f"{pair}: different designs ({key}: {before} and {now}){APART}")
         for name, digest in run.manifest["identity"]["prompts"].items():
             known, owner = prompts.setdefault(name, (digest, run))
             if known != digest:
                 raise UsageError(f"{owner.name} and {run.name}: made with different versions of "
                                  f"prompts/{name}{APART}")
-        cell = (run.domain, run.cell, run.seed, *asides_of(run.config).items())
+        cell = (run.domain, run.cell, run.seed, *variations_of(run.config).items())
         if cell in cells:
             raise UsageError(f"{cells[cell].folder} and {run.folder}: the same run twice; "
                              "give one of them")
@@ -276,28 +276,28 @@ def decisions(run: Run, checked: bool = True) -> Iterator[Decision]:
 
 def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
     """The rows of one game; `data`: its round."""
-    for side, own in enumerate(game["pair"]):
-        answer = game["answers"][own]
+    for side, agent in enumerate(game["pair"]):
+        answer = game["answers"][agent]
         if answer["model"] is not None:
             yield _decision(run, data, game, side, answer)
 
 
 def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping) -> Decision:
     """Words that many rows share are held once: a study keeps 100,000 rows."""
-    own, peer = game["pair"][side], game["pair"][1 - side]
-    act, tokens = game["decision"][own], answer["tokens"]
+    agent, peer = game["pair"][side], game["pair"][1 - side]
+    act, tokens = game["decision"][agent], answer["tokens"]
     cooperates = None if act is None else int(act == run.cooperative)
     first = game["order"] == "cooperative-first"
     payoffs = game["raw_payoffs"]
     return Decision(
         f"{game['id']}/{'ab'[side]}", run.name, run.role, run.seed, run.domain, *run.cell,
-        data["round"], game["encounter"], game["baseline"], data["agents"][own]["id"],
+        data["round"], game["encounter"], game["baseline"], data["agents"][agent]["id"],
         data["agents"][peer]["id"], intern(answer["policy_id"]), data["bulletin"], data["variant"],
         data["wording"], intern(game["label_scheme"]), intern(game["order"]),
         intern(game["labels"]["left"]), act and intern(act), cooperates,
         None if cooperates is None else cooperates if first else 1 - cooperates,
-        intern(answer["status"]), tokens["truncated"], payoffs and payoffs[own],
-        game["power_after"][own], *(answer[name] and intern(answer[name])
-                                    for name in ("model", "served_model", "provider")),
+        intern(answer["status"]), tokens["truncated"], payoffs and payoffs[agent],
+        game["power_after"][agent], *(answer[name] and intern(answer[name])
+                                     for name in ("model", "served_model", "provider")),
         tokens["prompt"], tokens["output"], tokens["reasoning"], answer["cost_usd"],
         answer["text"] or "")

@@ -36,6 +36,7 @@ from cirrus.judge.contrasts import (
     effects,
     levels_of,
     tally,
+    total,
     where,
 )
 from cirrus.judge.endpoint import endpoint, models
@@ -78,7 +79,8 @@ class Collected:
             written = list(policies(run))
             for policy in written if run.role == "main" else ():
                 self._text(run, policy)
-            lost = {one["policy_id"] for one in written if one["policy_status"] in NO_POLICY}
+            lost = {policy["policy_id"] for policy in written
+                    if policy["policy_status"] in NO_POLICY}
             for row in decisions(run):
                 self._decision(row._replace(cooperates=None, first_taken=None)
                                if row.policy in lost else row)
@@ -170,7 +172,7 @@ def established(table: Table, whole: bool) -> dict[str, Any]:
         "by_model": {name: judged(where(table, model=name), whole, level) for name in names},
         "by_round": by(table, "round") if whole else {},
         "by_H": {h: _part(part, whole) for h, part in pressed.items()},
-        "decisions": sum(one.n for one in table.values())}
+        "decisions": total(table.values()).n}
 
 
 def judged(table: Table, whole: bool, level: float = LEVEL) -> dict[str, Any]:
@@ -218,7 +220,7 @@ def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, An
         "domain": domain, "runs": len(study.runs), "agents": config["agents"],
         "rounds": max(run.config["rounds"] for run in study.runs),
         "seeds": sorted({run.seed for run in study.runs}),
-        "models": {stage: [one["name"] for one in config["models"][stage]]
+        "models": {stage: [model["name"] for model in config["models"][stage]]
                    for stage in ("strategy", "decision")},
         "bulletins": len({row.bulletin for row in main}),
         "variants": len({row.variant for row in main}),
@@ -306,8 +308,8 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
     yield from (account.excluded for account in ACCOUNTS
                 if known["accounts"][account.name]["excluded"])
     for name in ("HP-LP", "HP-HA", "SxC", "H"):
-        if certain(one := known["contrasts"][name]) or below(one):
-            yield f"{sentence(one['label'])[:-1]}: {extent(one)}."
+        if certain(contrast := known["contrasts"][name]) or below(contrast):
+            yield f"{sentence(contrast['label'])[:-1]}: {extent(contrast)}."
     if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
         yield "It passes all credibility gates of the specification."
     yield from agreement.may(out["markers"])

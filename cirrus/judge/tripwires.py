@@ -8,7 +8,7 @@ where an estimate passes it.
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import stats
@@ -94,10 +94,10 @@ def _too_many(bad: Mapping[str, tuple[int, int]], none: str) -> Wire:
         return _wire(None, none)
     shares = {cell: stats.share(k, n, 1 - ALPHA / len(cells)) for cell, (k, n) in cells.items()}
     worst = max(shares, key=lambda cell: shares[cell].low)
-    one = shares[worst]
-    return _wire(one.low > MAX_UNREADABLE,
-                 f"{percent(one.value, 1)} ({one.k} of {one.n}, {worst}; at least "
-                 f"{percent(one.low, 1)})",
+    most = shares[worst]
+    return _wire(most.low > MAX_UNREADABLE,
+                 f"{percent(most.value, 1)} ({most.k} of {most.n}, {worst}; at least "
+                 f"{percent(most.low, 1)})",
                  cells={cell: {"k": share.k, "n": share.n, "share": share.value,
                                "low": share.low, "high": share.high}
                         for cell, share in shares.items()})
@@ -115,9 +115,9 @@ def truncation(counts: Counts) -> Wire:
             for less, more in pairs}
     widest = max(gaps, key=lambda pair: gaps[pair].low)
     gap = gaps[widest]
-    said = interval(gap.low, gap.high, 1, sign=True, scale=100)
+    limits = interval(gap.low, gap.high, 1, sign=True, scale=100)
     return _wire(gap.low > MAX_TRUNCATION_GAP,
-                 f"{' against '.join(widest)}: {plain(100 * gap.value, 1)} points ({said})",
+                 f"{' against '.join(widest)}: {plain(100 * gap.value, 1)} points ({limits})",
                  cells={cell: k / n for cell, (k, n) in cut.items()},
                  gap={"value": gap.value, "low": gap.low, "high": gap.high})
 
@@ -148,23 +148,20 @@ def position(rows: Sequence[Decision]) -> Wire:
 
 def attrition(rows: Sequence[Decision]) -> Wire:
     """Each cell's missing decisions against all others' (Fisher's exact test, Holm-adjusted)."""
-    missing: dict[str, list[int]] = {}
-    for row in rows:
-        own = missing.setdefault(row.words, [0, 0])
-        own[0] += row.cooperates is None
-        own[1] += 1
-    if len(missing) < 2:
+    every = Counter(row.words for row in rows)
+    missing = Counter(row.words for row in rows if row.cooperates is None)
+    if len(every) < 2:
         return _wire(None, "fewer than two cells")
-    k, n = (sum(own[at] for own in missing.values()) for at in (0, 1))
-    p = [stats.fisher_exact(own[0], own[1], k - own[0], n - own[1]) for own in missing.values()]
-    adjusted = dict(zip(missing, stats.holm(p), strict=True))
+    k, n = missing.total(), every.total()
+    p = [stats.fisher_exact(missing[cell], every[cell], k - missing[cell], n - every[cell])
+         for cell in every]
+    adjusted = dict(zip(every, stats.holm(p), strict=True))
     least = min(adjusted, key=adjusted.__getitem__)
-    own = missing[least]
     return _wire(adjusted[least] < ALPHA,
-                 f"{k} of {n} missing; most unusual: {own[0]} of {own[1]} in {least}, "
-                 f"{p_is(adjusted[least])} (Holm)",
-                 cells={cell: {"missing": m, "n": of, "p_holm": adjusted[cell]}
-                        for cell, (m, of) in missing.items()})
+                 f"{k} of {n} missing; most unusual: {missing[least]} of {every[least]} in {least},"
+                 f" {p_is(adjusted[least])} (Holm)",
+                 cells={cell: {"missing": missing[cell], "n": every[cell],
+                               "p_holm": adjusted[cell]} for cell in every})
 
 
 # --- policies, servers -------------------------------------------------------------------------
@@ -194,8 +191,8 @@ def _mean_overlap(runs: Sequence[Pairs], level: float) -> dict[str, Any]:
     total, n = math.fsum(v for pairs in runs for v in pairs.values()), sum(map(len, runs))
     average, left_out = total / n, []
     for pairs in runs:
-        for one in {policy for pair in pairs for policy in pair}:
-            touching = [v for pair, v in pairs.items() if one in pair]
+        for policy in {policy for pair in pairs for policy in pair}:
+            touching = [v for pair, v in pairs.items() if policy in pair]
             if len(touching) < n:
                 left_out.append((total - math.fsum(touching)) / (n - len(touching)))
     units = len(left_out)
@@ -219,10 +216,10 @@ def several(runs: Iterable[Mapping[str, Any]]) -> Wire:
     for run in runs:
         for what, key in (("models", "served"), ("providers", "upstreams")):
             for name, answers in run[key].items():
-                own = known.setdefault(name, {"models": [], "providers": []})
-                own[what] = sorted({*own[what], *answers})
-    figures = [f"{name}: {len(names)} {what} ({', '.join(names)})"
-               for name, own in known.items() for what, names in own.items() if len(names) > 1]
+                served = known.setdefault(name, {"models": [], "providers": []})
+                served[what] = sorted({*served[what], *answers})
+    figures = [f"{name}: {len(names)} {what} ({', '.join(names)})" for name, served
+               in known.items() for what, names in served.items() if len(names) > 1]
     return _wire(bool(figures) if known else None,
                  "; ".join(figures) or ("one each" if known else "no answers"), served=known)
 
@@ -250,10 +247,10 @@ def convergence(texts: Mapping[Key, Mapping[str, Sequence[str]]]) -> list[dict[s
 
 def _similarities(cells: Mapping[str, Sequence[str]]) -> tuple[list[float], list[float]]:
     """(mean cosine in each cell, the one between cells) of those that have pairs."""
-    vectors = stats.char_tfidf([text for own in cells.values() for text in own])
+    vectors = stats.char_tfidf([text for texts in cells.values() for text in texts])
     rest = iter(vectors)
-    groups = [[next(rest) for _ in own] for own in cells.values()]
-    within = [(stats.mean_cosine(own), len(own) * (len(own) - 1)) for own in groups]
+    groups = [list(islice(rest, len(texts))) for texts in cells.values()]
+    within = [(stats.mean_cosine(group), len(group) * (len(group) - 1)) for group in groups]
     pairs = len(vectors) * (len(vectors) - 1)
     across = pairs - sum(n for _, n in within)
     whole = stats.mean_cosine(vectors)

@@ -14,7 +14,7 @@ from typing import Any
 
 import stats
 from cirrus.judge.contrasts import ALPHA
-from cirrus.judge.endpoint import ONE_LEVEL, RANDOM, left_out_of, model_row, rounded
+from cirrus.judge.endpoint import RANDOM, SINGLE_LEVEL, left_out_of, model_row, rounded
 from cirrus.judge.rows import Decision
 from cirrus.markers.patterns import FAMILIES, Labels, marked
 from cirrus.markers.ratings import Policy, Rater, item_id
@@ -122,7 +122,8 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
     """The model on readable decisions. `labels`: {policy id: weak labels}."""
     data = [_row(row, labels[row.policy]) for row in rows if row.cooperates is not None]
     left_out = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
-    left_out |= {name: ONE_LEVEL for name in ("cell", *MARKED) if len({r[name] for r in data}) < 2}
+    left_out |= {name: SINGLE_LEVEL for name in ("cell", *MARKED)
+                 if len({row[name] for row in data}) < 2}
     fixed = [name for name in ("cell", *MARKED) if name not in left_out]
     random = [name for name in (*RANDOM, "policy") if name not in left_out]
     out = {"formula": "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)]),

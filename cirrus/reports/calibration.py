@@ -34,15 +34,15 @@ NOTES = [
     "Respondents see the rendered prompt alone, in which no time passes: none of them drifts."]
 TEXTS = shape.map_of(shape.TEXT, "respondents")
 HEAD = shape.record(
-    artifact=shape.one_of("calibration-replications"), seed=shape.whole(0), runs=shape.whole(2),
+    artifact=shape.enum("calibration-replications"), seed=shape.whole(0), runs=shape.whole(2),
     reps=shape.maybe(shape.whole(1)), studies=shape.whole(0), faults=TEXTS,
     prompts_sha256=shape.TEXT, code_sha256=shape.TEXT,
     respondents=shape.map_of(shape.record(family=shape.NAME, account=shape.NAME, what=shape.TEXT),
                              "respondents"))
 RECORD = shape.record(
-    name=shape.NAME, runs=shape.whole(PILOT), rep=shape.whole(0), word=shape.one_of(*WORDS),
+    name=shape.NAME, runs=shape.whole(PILOT), rep=shape.whole(0), word=shape.enum(*WORDS),
     positive=shape.sometimes(shape.whole(0)),
-    excluded=shape.sometimes(shape.several(shape.one_of(*NAMES), 0)),
+    excluded=shape.sometimes(shape.several(shape.enum(*NAMES), 0)),
     probes=shape.sometimes(shape.map_of(
         shape.map_of(shape.maybe(shape.NUMBER), "cells"), "probes")))
 

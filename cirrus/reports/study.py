@@ -33,7 +33,7 @@ from cirrus.markers.ratings import PEOPLE, item_id, raters, readable
 from common import VERSION, UsageError
 from common.artifacts import canonical_json, csv_bytes, json_file, read_bytes, sha256, write_atomic
 from common.runs import RESTORE, read_manifest
-from common.shape import NAME, list_of, one_of, read, record
+from common.shape import NAME, enum, list_of, read, record
 from common.shape import plain as kind_of
 from common.verify import Content, Folder, Verdict
 from show.document import (
@@ -508,7 +508,7 @@ def write_analysis(study: Study, where: Sequence[Path],
 
 # --- a folder of runs, verified ----------------------------------------------------------------
 
-PLAN = record(artifact=one_of("plan"), plan=NAME, runs=list_of(NAME))
+PLAN = record(artifact=enum("plan"), plan=NAME, runs=list_of(NAME))
 LISTED = kind_of("an analysis of runs", lambda v: isinstance(v, dict) and all(
     isinstance(run, dict) and {"run", "plan"} <= run.keys() for run in v.get("runs") or [0]))
 

@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 
 from cirrus import instruments
-from cirrus.ask.bulletins import FOLDERS, PROMPTS
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import use
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS
 from cirrus.ask.probes import KINDS as PROBES
@@ -67,8 +67,8 @@ def arguments(argv):
     add("--lever", metavar="1…6|RUN", help="of a mechanism study: how far the joint outcome is "
         f"raised (default {DEFAULT_LEVER}), or the folder of a finished lever study, for the "
         "strength that is nearest the middle of its HP and LA, model by model")
-    add("--domain", metavar="NAME", choices=tuple(FOLDERS), default="cvd",
-        help=f"{' or '.join(FOLDERS)}: the scenario (default cvd)")
+    add("--domain", metavar="NAME", default="cvd",
+        help="the scenario: cvd (default), hospital, or another folder of prompts/")
     add("--holdout", action="store_true",
         help="ask the held-out bulletins: a replication, without a word of its own")
     add("--reason", metavar="NAME", choices=("none", "first"), default="none",
@@ -97,7 +97,7 @@ def main(argv) -> cli.Done:
         setup.config["max_out"] = max(setup.config["max_out"], REASONED_OUT)
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
-    use(source)
+    use(domain.texts)
     design = setup.design(IDENTITY, **departures(args))
     if args.design == "mechanism":
         design |= lever_of(args.lever or str(DEFAULT_LEVER), design["models"], domain)

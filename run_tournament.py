@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 from cirrus.ask import design as s
-from cirrus.ask.bulletins import FOLDERS, PROMPTS
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import use
 from cirrus.ask.design import by_folder, pools, runs_of_plan, single_runs
 from cirrus.ask.respondents import RESPONDENTS
@@ -59,7 +59,8 @@ def arguments(argv):
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
     add("--toggle", action="append", default=[], metavar="S=high",
         help="the level of a factor; repeatable")
-    add("--domain", metavar="NAME", help="folder of prompts: cvd, hospital, …")
+    add("--domain", metavar="NAME",
+        help="the scenario: cvd (default), hospital, or another folder of prompts/")
     add("--agents", type=int, metavar="N", help="agents that are models (default 10)")
     add("--rounds", type=int, metavar="N", help="rounds, at most one a bulletin (default 10)")
     add = flags.add_argument_group("a whole plan").add_argument
@@ -77,7 +78,8 @@ def main(argv) -> cli.Done:
     setup = c.settle(args, [s.DEFAULT], s.SETTINGS, flags_over(args))
     settings, choice, seeds = setup.config, setup.choice, seeds_given(args)
     models, warnings = s.model_settings(settings, choice.simulated, cli.names(args.models))
-    domains = {name: domain_of(name, Path(args.prompts or PROMPTS)) for name in FOLDERS}
+    source = Path(args.prompts or PROMPTS)
+    domains = {name: domain_of(name, source) for name in s.domains_of(args.plan, settings)}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
     bulletins = pools(domains.values())

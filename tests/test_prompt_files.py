@@ -147,6 +147,23 @@ def test_an_empty_folder_is_an_error(tmp_path):
         load_domain("cvd", tmp_path)
 
 
+@pytest.mark.parametrize("command", [
+    ["run_pilot.py", "--runs", "1"], ["run_tournament.py", "--agents", "3", "--rounds", "1"]])
+def test_a_copied_folder_is_a_domain_and_another_name_is_one_line(cli, prompts, tmp_path, command):
+    shutil.copytree(prompts / "hospital", prompts / "harbour")
+    shutil.copy(prompts / "variants/hospital.yaml", prompts / "variants/harbour.yaml")
+    command += ["--models", "sim-coin", "--prompts", prompts, "--out", "o", "--domain"]
+    done = cli(*command, "harbour")
+    assert done.returncode == 0, done.stderr
+    [run] = (tmp_path / "o").iterdir()
+    assert json.loads((run / "manifest.json").read_text("utf-8"))["identity"]["config"][
+        "domain"] == "harbour"
+    assert cli("analyze.py", "--verify", "o").returncode == 0
+    unknown = cli(*command, "harbor")
+    assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1), unknown.stderr
+    assert unknown.stderr.endswith("did you mean 'harbour'?\n")
+
+
 def test_line_endings_change_neither_text_nor_hash(prompts):
     path = prompts / ROUND
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))

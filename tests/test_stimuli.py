@@ -11,7 +11,7 @@ from itertools import combinations, product
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
 
-from cirrus.ask.bulletins import FOLDERS, PROMPTS, read_domain
+from cirrus.ask.bulletins import PROMPTS, folder_of, read_domain
 from cirrus.ask.prompts import Condition, Stimulus, decision_prompt, render_bulletin, sentences
 from common import UsageError
 from common.artifacts import sha256
@@ -38,12 +38,12 @@ NUMBER = re.compile(r"\{([TRPS])\}")
 
 
 def raw(domain):
-    return json.loads(domain.texts[f"{FOLDERS[domain.name]}/frame.json"])
+    return json.loads(domain.texts[f"{folder_of(domain.name)}/frame.json"])
 
 
 def outcomes(domain):
     """Of each bulletin, its entry as the file has it."""
-    listed = json.loads((PROMPTS / FOLDERS[domain.name] / "outcomes.json").read_text("utf-8"))
+    listed = json.loads((PROMPTS / folder_of(domain.name) / "outcomes.json").read_text("utf-8"))
     assert len(listed) == len(domain.bulletins)
     return [(bulletin, listed[f"round_{bulletin.number}"]) for bulletin in domain.bulletins]
 
@@ -271,7 +271,7 @@ def test_the_twin_control_alone_is_undisguised(domain):
         assert re.search(r"\bAI\b", text)
     frame = raw(domain)
     frame["toggles"]["standard"]["C"]["present"][4] = twin["same"]
-    texts = {**domain.texts, f"{FOLDERS[domain.name]}/frame.json": json.dumps(frame)}
+    texts = {**domain.texts, f"{folder_of(domain.name)}/frame.json": json.dumps(frame)}
     with pytest.raises(UsageError, match="gives the setting away"):
         read_domain(domain.name, texts)
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from common import UsageError
 from common.artifacts import sha256
+from common.runs import check_run_id
 from common.shape import (
     FLAG,
     NAME,
@@ -25,6 +26,7 @@ from common.shape import (
     enum,
     list_of,
     map_of,
+    nearest,
     record,
     several,
     sometimes,
@@ -33,7 +35,6 @@ from common.shape import (
 )
 
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
-FOLDERS = {"cvd": "cirrus24", "hospital": "hospital"}  # domain → where its prompts lie
 # Where prompts lie: a prompts folder, or the texts that a run has kept, {path in it: text}.
 Source = Path | Mapping[str, str]
 # How a run words things: whose cue sentences are read, whose system prompts. "reworded" changes
@@ -106,7 +107,7 @@ class Bulletin(NamedTuple):
 
     @property
     def domain(self) -> str:
-        return self.id.partition("-")[0]
+        return self.id.rpartition("-")[0]
 
 
 class Variant(NamedTuple):
@@ -153,10 +154,25 @@ class Domain(NamedTuple):
         return {path: sha256(text) for path, text in self.texts.items()}
 
 
+def folder_of(domain: str) -> str:
+    """Where a domain's prompts lie: a folder of its name; the specification's in cirrus24."""
+    return "cirrus24" if domain == "cvd" else domain
+
+
+def domain_names(source: Source) -> list[str]:
+    """The domains of a prompts folder: those that have a frame.json."""
+    paths = [path.relative_to(source).as_posix() for path in source.glob("*/frame.json")
+             ] if isinstance(source, Path) else source
+    folders = (path.removesuffix("/frame.json") for path in paths if path.endswith("/frame.json"))
+    return sorted("cvd" if folder == "cirrus24" else folder for folder in folders)
+
+
 def read_domain(name: str, source: Source) -> Domain:
     """The checked prompts of `name`. Raises UsageError at the first fault."""
     files: dict[str, str] = {}
-    folder = FOLDERS[name]
+    folder, known = folder_of(check_run_id(name, "domain")), domain_names(source)
+    if known and name not in known:
+        raise UsageError(f"{folder}/frame.json: no such file; {nearest(name, known)}")
     frame = _read_frame(source, f"{folder}/frame.json", files)
     domain = Domain(
         name,
@@ -178,7 +194,7 @@ def read_domain(name: str, source: Source) -> Domain:
 
 def cooperative_word(name: str, source: Source) -> str:
     """The canonical word of a domain's cooperative act, from a frame that was checked before."""
-    return json.loads(_text(source, f"{FOLDERS[name]}/frame.json"))["acts"]["cooperative"]["word"]
+    return json.loads(_text(source, f"{folder_of(name)}/frame.json"))["acts"]["cooperative"]["word"]
 
 
 def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str]) -> str:
@@ -268,7 +284,7 @@ def _without_fields(text: str) -> str:
 def _read_bulletins(
     source: Source, name: str, frame: dict[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
-    folder = FOLDERS[name]
+    folder = folder_of(name)
     slots = {*SLOTS} - ({"entry"} if "fixed" in frame else {*FIXED})
     outcomes = _read_outcomes(source, f"{folder}/outcomes.json", files)
     many = max(sum(fnmatch(name, "round_*.md") for name in _names(source, folder)), 1)
@@ -389,5 +405,5 @@ def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:
              *_texts([domain.statuses, domain.fixed, *(act.lines for act in domain.acts)])]
     for field in frame["fields"]:
         if not any(f"{{{field}}}" in text for text in texts):
-            raise complaint(f"{FOLDERS[domain.name]}/frame.json", "fields", field,
+            raise complaint(f"{folder_of(domain.name)}/frame.json", "fields", field,
                             "unused: no text has it; remove it")

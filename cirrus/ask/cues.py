@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from cirrus.ask.bulletins import FOLDERS, PROMPTS, SLOTS, WORDED, Bulletin, Domain, Source, Variant
+from cirrus.ask.bulletins import (
+    PROMPTS,
+    SLOTS,
+    WORDED,
+    Bulletin,
+    Domain,
+    Source,
+    Variant,
+    domain_names,
+)
 from cirrus.ask.prompts import LEVERS, load_domain, outcomes
 
 CONTRACT = re.compile(
@@ -168,7 +177,7 @@ def use(source: Source) -> None:
 
 @cache
 def _variants() -> tuple[tuple[Domain, Variant], ...]:
-    domains = [load_domain(name, _source) for name in FOLDERS]
+    domains = [load_domain(name, _source) for name in domain_names(_source)]
     return tuple((domain, variant) for domain in domains for variant in domain.variants)
 
 

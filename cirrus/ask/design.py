@@ -6,6 +6,7 @@
 What each agent is asked in it stands in `encounters.py`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import gcd
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.ask import game
-from cirrus.ask.bulletins import FOLDERS, LEVELS, TELLS
+from cirrus.ask.bulletins import LEVELS, TELLS
 from cirrus.ask.game import BASELINES
 from cirrus.ask.prompts import (
     LABEL_SCHEMES,
@@ -39,6 +40,7 @@ from common.shape import (
     maybe,
     nearest,
     options,
+    plain,
     record,
     several,
     sometimes,
@@ -71,8 +73,8 @@ VARIATIONS: dict[str, Variation] = {
 }
 # part → how tables name it, in their order
 PARTS: dict[str, str] = (
-    {"main": f"{HOME}, main runs"} | {domain: domain for domain in FOLDERS if domain != HOME}
-    | dict(part for variation in VARIATIONS.values() for part in variation.parts.values()))
+    {"main": f"{HOME}, main runs", REPLICATION: REPLICATION} | dict(
+        part for variation in VARIATIONS.values() for part in variation.parts.values()))
 ABLATION = {part: PARTS[part] for part in ("reworded", "ablated")}  # the arms of the ablation gate
 
 
@@ -93,6 +95,13 @@ def role_of(config: Mapping[str, Any]) -> str:
 def marks_of(config: Mapping[str, Any]) -> list[str]:
     """What a run's name says of its variations."""
     return [VARIATIONS[key].mark.format(value) for key, value in variations_of(config).items()]
+
+
+def titles(parts: Iterable[str]) -> dict[str, str]:
+    """{part: how tables name it}, in their order; the part of a domain has the domain's name."""
+    parts = set(parts)
+    return {part: PARTS.get(part, part) for part in (*PARTS, *sorted(parts - PARTS.keys()))
+            if part in parts}
 
 
 def part_of(role: str, domain: str) -> str | None:
@@ -261,9 +270,13 @@ LEAST_OUT = {"strategy": 64, "decision": 32}
 MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
 MODELS = either(MODEL, several(MODEL, once=False))
 
+# A folder of prompts that is not called as a part of the main domain.
+DOMAIN = plain("a domain's name", lambda name: isinstance(name, str) and (
+    name == REPLICATION or name not in PARTS))
+
 # What a run of a plan may set for itself.
 RUN = {
-    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": enum(*FOLDERS),
+    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": DOMAIN,
     "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
                        effort=c.EFFORT),
     "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
@@ -411,10 +424,16 @@ def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, li
     return checked(dealt(runs), bulletins)
 
 
+def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
+    """The domains that runs of a plan are about; without a plan, the configuration's."""
+    runs = read_plan(plan)[1].runs if plan else [{}]
+    return list(dict.fromkeys(run.get("domain", settings["domain"]) for run in runs))
+
+
 def pools(domains: Iterable[Domain]) -> Pools:
-    """How many bulletins main and held-out runs of each domain have."""
-    return {(domain.name, variants): len(bulletin_pool(domain, variants == "holdout"))
-            for domain in domains for variants in VARIANTS}
+    """How many bulletins main and held-out runs of each domain have; 0 of another domain."""
+    return Counter({(domain.name, variants): len(bulletin_pool(domain, variants == "holdout"))
+                    for domain in domains for variants in VARIANTS})
 
 
 def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:

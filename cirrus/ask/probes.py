@@ -12,7 +12,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import ENTRIES, FOLDERS, Source, check_placeholders, read_json, read_text
+from cirrus.ask.bulletins import (
+    ENTRIES,
+    Source,
+    check_placeholders,
+    complaint,
+    read_json,
+    read_text,
+)
 from cirrus.ask.cues import Cues, read_notice
 from cirrus.ask.oneshot import Block, Cell, cells_of, shown
 from cirrus.ask.populations import UNREADABLE, Beliefs
@@ -22,7 +29,7 @@ from common.drive import After, Chain
 from common.parsing import DRESSING, REFUSAL_READS
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
-from common.shape import NAME, record
+from common.shape import NAME, map_of, record
 from common.wire import Reply, Request
 
 FILE, STAGE = "probes.json", "probe"
@@ -35,7 +42,7 @@ LISTED = dict.fromkeys(KINDS, ()) | {"payoffs": tuple(OUTCOMES), "entry": ENTRIE
 NUMBER = re.compile(r"(100|\d\d?)(?: ?%| of 100| in 100|/100)?$")
 
 WORDS = record(
-    closing=NAME, acts=record(**dict.fromkeys(FOLDERS, record(joint=NAME, other=NAME))),
+    closing=NAME, acts=map_of(record(joint=NAME, other=NAME), "domain"),
     payoffs=record(question=NAME, outcome=NAME, form=NAME),
     entry=record(question=NAME, **dict.fromkeys(ENTRIES, NAME), form=NAME),
     similar=record(question=NAME, form=NAME),
@@ -63,6 +70,8 @@ def texts(source: Source) -> str:
 def words_of(text: str, domain: Domain) -> dict[str, Any]:
     """The words, each with no other placeholders than there is something for."""
     words, fields = read_json({FILE: text}, FILE, WORDS, {}), {*domain.variants[0].fields}
+    if domain.name not in words["acts"]:
+        raise complaint(FILE, "acts", domain.name, "say there what its two acts are")
     for phrase in words["acts"][domain.name].values():
         check_placeholders(FILE, phrase, (), fields)
     for kind in KINDS:

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from cirrus.ask.bulletins import (
     CELL,
     FACTOR,
-    FOLDERS,
     PROMPTS,
     SPECIFIED,
     TELLS,
@@ -87,8 +86,8 @@ class Prompt(NamedTuple):
 
 
 def load_domain(name: str, source: Source = PROMPTS) -> Domain:
-    """The checked prompts of a domain in FOLDERS, from a prompts folder or a run's own texts."""
-    return read_domain(_known("domain", "name", name, FOLDERS), source)
+    """The checked prompts of a domain, from a prompts folder or a run's own texts."""
+    return read_domain(name, source)
 
 
 def cell_name(levels: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask import game
-from cirrus.ask.bulletins import FOLDERS, LEVELS, MEANING, TELLS
+from cirrus.ask.bulletins import LEVELS, MEANING, TELLS
 from cirrus.ask.design import STAGES, Agent, Round, Tournament, design, writers
 from cirrus.ask.encounters import (
     Encounter,
@@ -313,7 +313,7 @@ TOKENS = record(
 MARKERS = record(**{name: (FLAG, f"whether the policy holds a pattern of this family: {name}")
                     for name in ("acausal", "benchmark_terms", "compliance", "reciprocity",
                                  "utilitarian")})
-DOMAIN = (enum(*FOLDERS), "the scenario")
+DOMAIN = (NAME, "the scenario: a folder of prompts")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
 BESIDE = {"reasoning": (sometimes(TEXT), "what the model thought first, where the server shows it"),

@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cirrus.ask.bulletins import FOLDERS
-from cirrus.ask.design import HOME, PARTS, part_of
+from cirrus.ask.design import HOME, part_of, titles
 from cirrus.judge import prereg
 from cirrus.judge.accounts import (
     ACCOUNTS,
@@ -117,7 +116,9 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
     data, unfinished = Collected(study), unfinished_of(study)
-    domain = next((name for name in FOLDERS if data.rows.get(part_of("main", name))), HOME)
+    domain = next((name for name in sorted(
+        {run.domain for run in study.runs}, key=lambda name: (name != HOME, name))
+                   if data.rows.get(part_of("main", name))), HOME)
     home, whole = part_of("main", domain), not unfinished
     main, table = data.rows.get(home, []), data.tables.get(home, {})
     usual = [row for rows in data.rows.values() for row in rows if row.role == "main"]
@@ -133,7 +134,7 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "limits": study.limits + [NO_MAIN] * (not main),
         "established": established(table, whole), "as_specified": point,
         "gates": gates(evidence, unfinished),
-        "parts": {name: _part(data.tables[name], whole) for name in PARTS if name in data.rows},
+        "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
         "course": _course(data.course), "convergence": convergence(data.texts),
         "markers": agreement.block(data.policies, usual * whole, raters, study.simulated),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cirrus.ask.bulletins import CELL
-from cirrus.ask.design import PARTS, part_of
+from cirrus.ask.design import part_of, titles
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import prereg
 from cirrus.judge.contrasts import CONTRASTS
@@ -217,7 +217,7 @@ def _part(out: Mapping[str, Any]) -> str:
 
 def _parts(out: Mapping[str, Any]) -> dict[str, Mapping]:
     """What was run, in one order."""
-    return {name: out["parts"][name] for name in PARTS if name in out["parts"]}
+    return {name: out["parts"][name] for name in titles(out["parts"])}
 
 
 def _points(part: Mapping) -> dict[str, Point]:
@@ -245,7 +245,7 @@ def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
     rows = [(contrasts["HP-LA"]["label"], contrasts["HP-LA"])]
     rows += [(f"the same, compliance pressure {h}", part["HP-LA"])
              for h, part in out["established"]["by_H"].items()]
-    return rows + [(f"the same, {PARTS[name]}", part["HP-LA"])
+    return rows + [(f"the same, {titles([name])[name]}", part["HP-LA"])
                    for name, part in _parts(out).items() if name != _part(out)]
 
 
@@ -345,7 +345,7 @@ def _bounds(out: Mapping[str, Any]) -> Iterator[Words]:
 def _quality(out: Mapping[str, Any]) -> Iterator[Table]:
     yield _wires(out["tripwires"], "Tripwires", "tripwires")
     yield Table(["data", *(cell.words for cell in CELLS)], [
-        [PARTS[name], *(f"{part['cells'][cell.name]['missing']} of "
+        [titles([name])[name], *(f"{part['cells'][cell.name]['missing']} of "
                         f"{part['cells'][cell.name]['n'] + part['cells'][cell.name]['missing']}"
                         for cell in CELLS)] for name, part in _parts(out).items()],
         (1, 2, 3, 4), "Missing decisions by cell", "missing")

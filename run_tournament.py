@@ -3,7 +3,14 @@
 # requires-python = ">=3.11"
 # dependencies = ["requests>=2.32"]
 # ///
-"""The CIRRUS-24 tournament: agents write policies and meet, in one condition or a whole plan.
+"""The CIRRUS-24 tournament: do agents that may take each other for alike cooperate?
+
+asked      each round, every agent reads a bulletin and writes a policy of 3 to 5 lines; then every
+           pair meets three times, each side with its policy and the pair's encounters so far
+cells      symmetry (S) × coupling cue (C) × compliance pressure (H): a run has one, a plan all
+how often  10 agents × 10 rounds per run and seed, each round on another bulletin
+compared   first encounters: symmetry + cue − neither, averaged over H, over bulletins and wordings
+said       by analyze.py: the effect with its interval, six gates, seven tripwires, and a word
 
 Without a key, simulated respondents answer and nothing needs to be installed:
 
@@ -22,9 +29,17 @@ from pathlib import Path
 from cirrus.ask import design as s
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.cues import use
-from cirrus.ask.design import by_folder, pools, runs_of_plan, single_runs
+from cirrus.ask.design import by_folder, pools, runs_of_plan
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.instruments import Job, attempt, calls_of, domain_of, estimate, note_plan
+from cirrus.instruments import (
+    attempt,
+    calls_of,
+    domain_of,
+    estimate,
+    jobs_of,
+    limits_usd,
+    note_plan,
+)
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study
 from cirrus.reports.study import gist, noticed, write_analysis
@@ -32,8 +47,6 @@ from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli
 from common import config as c
 from common.cluster import mapped
 from common.instrument import Simulated, headline
-from common.rng import SeededRandom
-from common.runs import check_run_id
 from common.shape import check, several
 from common.verify import find_runs
 
@@ -76,20 +89,14 @@ def arguments(argv):
 def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [s.DEFAULT], s.SETTINGS, flags_over(args))
-    settings, choice, seeds = setup.config, setup.choice, seeds_given(args)
+    settings, choice = setup.config, setup.choice
     models, warnings = s.model_settings(settings, choice.simulated, cli.names(args.models))
     source = Path(args.prompts or PROMPTS)
     domains = {name: domain_of(name, source) for name in s.domains_of(args.plan, settings)}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
-    bulletins = pools(domains.values())
-    runs = runs_of(args.plan, settings, models, seeds, bulletins)
-    if args.run_id is None:
-        runs = named(setup, runs, seeds, bulletins)
-    elif len(runs) > 1:
-        raise UsageError(f"--run-id: names one run, and {len(runs)} are asked for; leave it out")
-    else:
-        runs = [runs[0]._replace(run_id=check_run_id(args.run_id))]
+    runs = named(setup, models, runs_of_plan(
+        args.plan, settings, models, seeds_given(args), pools(domains.values())))
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
@@ -101,7 +108,12 @@ def main(argv) -> cli.Done:
     if args.jobs > 1 or args.scheduler or (choice.simulated and len(runs) > 1):
         announce(setup, runs, domains)
     note_deviations(args, runs)
-    done, stops = {}, {}
+    return report(args, runs, *conducted(setup, runs, prompts))
+
+
+def conducted(setup, runs, prompts):
+    """({run id: its summary}, {why something stopped: its exit code})."""
+    args, done, stops = setup.args, {}, {}
     note_plan(args.out, args.plan, runs)
     try:
         with mapped(attempt, jobs_of(setup, runs, prompts), args.jobs, args.scheduler) as results:
@@ -117,7 +129,7 @@ def main(argv) -> cli.Done:
                     break
     except Stop as stop:
         stops.setdefault(str(stop), stop.code)
-    return report(args, runs, done, stops)
+    return done, stops
 
 
 # --- what was asked for ------------------------------------------------------------------------
@@ -151,63 +163,22 @@ def seeds_given(args) -> list[int] | None:
         for text in texts], "--seeds")
 
 
-def runs_of(plan, settings, models, seeds, bulletins):
-    """Every run of a plan; without one, of one condition."""
-    of = settings, models, seeds, bulletins
-    return single_runs(*of) if plan is None else runs_of_plan(plan, *of)
+def named(setup, models, runs):
+    """The runs, where settings are not the keyless default's in folders of another name: those of
+    a plan in one, a single run in its own."""
+    args, settings, usual = setup.args, setup.config, setup.usual
+    if args.run_id is not None and len(runs) > 1:
+        raise UsageError(f"--run-id: names one run, and {len(runs)} are asked for; leave it out")
 
+    def chosen(config, listed):
+        flat = config | config["randomization"]
+        return {key: flat[key] for key in (*s.CHOSEN, *(s.NAMED if args.plan else ()))
+                } | {"models": listed}
 
-def named(setup, runs, seeds, bulletins):
-    """Runs of other settings than the keyless default's in folders of another name: a plan's in
-    one, a single one in its own."""
-    args, settings, choice = setup.args, setup.config, setup.choice
-    calls = {key: settings.get(key) for key in ("routing", "pin")}
-    prompts = {"prompts": args.prompts} if args.prompts else {}
-    now = [c.identity(run.config | prompts, {}, calls, choice) for run in runs]
-    usual = setup.usual if args.plan else setup.usual | {key: settings[key] for key in s.NAMED}
-    try:
-        models, _ = s.model_settings(setup.usual, True, None)
-        again = runs_of(args.plan, usual, models, seeds, bulletins)
-    except UsageError:  # a domain with too few bulletins for the default
-        return [run._replace(run_id=c.short_name(run.run_id, identity, {}))
-                for run, identity in zip(runs, now, strict=True)]
-    keyless = [c.identity(run.config, {}, {}, choice._replace(simulated=True)) for run in again]
-    if args.plan:
-        def of(folder, identities, named):
-            return {"runs": [identity for identity, run in zip(identities, named, strict=True)
-                             if run.folder == folder]}
-        return [run._replace(folder=c.short_name(run.folder, of(run.folder, now, runs),
-                                                 of(run.folder, keyless, again))) for run in runs]
-    return [run._replace(run_id=c.short_name(run.run_id, identity, by_default))
-            for run, identity, by_default in zip(runs, now, keyless, strict=True)]
-
-
-def limits_usd(settings, runs) -> tuple[float, float]:
-    """Dollars for everything, dollars for each run."""
-    each = settings["cost"]["limit_usd"]
-    total = settings["cost"].get("plan_limit_usd", each * len(runs))
-    return (total, each) if len(runs) > 1 else (total, total)
-
-
-def jobs_of(setup, runs, prompts):
-    """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
-    share limits and budget."""
-    args, choice, limits = setup.args, setup.choice, setup.limits
-    total, each = limits_usd(setup.config, runs)
-    many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
-    # The pre-flight is told an effort only where all models of all runs have the same.
-    efforts = {run.config.get("effort") or model["effort"] for run in runs
-               for models in run.config["models"].values() for model in models}
-    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None)
-    share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
-    if not choice.simulated:  # no factor of the plan may go with one process
-        runs = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
-    out = Path(args.out).resolve() if args.scheduler else Path(args.out)
-    quiet = many > 1 or args.json
-    return [Job(str(out), group, choice._replace(key=""), settings._replace(
-        name=args.plan or group[0].run_id, seed=group[0].config["seed"], limits=share,
-        limit_usd=total * len(group) / len(runs), limit_each=each, quiet=quiet, nested=quiet),
-        prompts) for group in (tuple(runs[at::many]) for at in range(many))]
+    name = "folder" if args.plan and args.run_id is None else "run_id"
+    by_default = chosen(usual, s.model_settings(usual, True, None)[0])
+    return [run._replace(**{name: setup.run_id(
+        getattr(run, name), chosen(settings, models), by_default)}) for run in runs]
 
 
 # --- what it says and writes ------------------------------------------------------------------

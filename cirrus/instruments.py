@@ -51,6 +51,7 @@ from common.drive import Chain, ask
 from common.instrument import Derived, Ended, Instrument, Settings, tallied
 from common.journal import Answers
 from common.openrouter import public_address
+from common.rng import SeededRandom
 from common.runs import Origin, RunFolder, code_hashes, elapsed
 from common.wire import UNANSWERED, Model, Request
 
@@ -236,6 +237,34 @@ class Job(NamedTuple):
     choice: Choice
     settings: Settings
     prompts: Source = PROMPTS
+
+
+def limits_usd(settings, runs) -> tuple[float, float]:
+    """Dollars for everything, dollars for each run."""
+    each = settings["cost"]["limit_usd"]
+    total = settings["cost"].get("plan_limit_usd", each * len(runs))
+    return (total, each) if len(runs) > 1 else (total, total)
+
+
+def jobs_of(setup, runs, prompts):
+    """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
+    share limits and budget."""
+    args, choice, limits = setup.args, setup.choice, setup.limits
+    total, each = limits_usd(setup.config, runs)
+    many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
+    # The pre-flight is told an effort only where all models of all runs have the same.
+    efforts = {run.config.get("effort") or model["effort"] for run in runs
+               for models in run.config["models"].values() for model in models}
+    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None)
+    share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
+    if not choice.simulated:  # no factor of the plan may go with one process
+        runs = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
+    out = Path(args.out).resolve() if args.scheduler else Path(args.out)
+    quiet = many > 1 or args.json
+    return [Job(str(out), group, choice._replace(key=""), settings._replace(
+        name=args.plan or group[0].run_id, seed=group[0].config["seed"], limits=share,
+        limit_usd=total * len(group) / len(runs), limit_each=each, quiet=quiet, nested=quiet),
+        prompts) for group in (tuple(runs[at::many]) for at in range(many))]
 
 
 class Summary(NamedTuple):

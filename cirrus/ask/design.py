@@ -305,9 +305,7 @@ def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list
     random, toggles = settings["randomization"], changes.pop("toggles", settings["toggles"])
     effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
     return {
-        **{key: settings[key] for key in ("agents", "rounds", "domain", "games_per_pair",
-                                          "baselines", "tells", "variants", "temperature")},
-        **{key: random[key] for key in RANDOMIZATION},
+        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
         "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
         "seed": seed, "models": {stage: list(listed) for stage, listed in models.items()},
         **changes}
@@ -395,8 +393,11 @@ def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> l
     return [seed + NEW_SEEDS * plan.new for seed in dict.fromkeys(repeated)]
 
 
-def read_plan(name: str) -> tuple[str, Plan, bool]:
-    """(name, plan, whether it is built in). UsageError where there is none such."""
+def read_plan(name: str | None) -> tuple[str, Plan, bool]:
+    """(name, plan, whether it is built in); no plan: one run, as configured. UsageError where there
+    is none such."""
+    if name is None:
+        return "", Plan([{}]), False
     if name in PLANS:
         return name, PLANS[name], True
     path = Path(name)
@@ -406,12 +407,12 @@ def read_plan(name: str) -> tuple[str, Plan, bool]:
     return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"]), False
 
 
-def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
+def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
                  given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
     """Every run of a plan, seed by seed. `bulletins`: see `pools`.
 
-    The runs of one seed stand in one folder, <plan>-s<seed>. A built-in plan has no more rounds
-    than there are bulletins; a file is taken at its word.
+    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
+    built-in plan has no more rounds than there are bulletins; a file is taken at its word.
     """
     name, plan, built_in = read_plan(name)
     runs = []
@@ -420,14 +421,14 @@ def runs_of_plan(name: str, settings: Mapping[str, Any], models: Mapping[str, li
             config = _config(settings, models, seed, **changes)
             if built_in:
                 config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
-            runs.append(Run(f"{name}-s{seed}", run_name(config), config))
+            runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
     return checked(dealt(runs), bulletins)
 
 
 def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
-    """The domains that runs of a plan are about; without a plan, the configuration's."""
-    runs = read_plan(plan)[1].runs if plan else [{}]
-    return list(dict.fromkeys(run.get("domain", settings["domain"]) for run in runs))
+    """The domains that runs of a plan are about."""
+    return list(dict.fromkeys(changes.get("domain", settings["domain"])
+                              for changes in read_plan(plan)[1].runs))
 
 
 def pools(domains: Iterable[Domain]) -> Pools:
@@ -457,17 +458,10 @@ def _config(settings: Mapping, models: Mapping, plan_seed: int, seed: int | None
     return run_config(settings, seed, models, toggles=settings["toggles"] | toggles, **changes)
 
 
-# What a run's own name tells already.
-NAMED = ("toggles", "domain", "tells", "variants", "randomization")
-
-
-def single_runs(settings: Mapping[str, Any], models: Mapping[str, list[dict]],
-                given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
-    """One run a seed, in one condition, straight below --out."""
-    configs = [run_config(settings, models=models, seed=seed)
-               for seed in given or settings["randomization"]["seeds"]]
-    runs = [Run("", run_name(config), config) for config in configs]
-    return checked(dealt(runs), bulletins)
+# What the name of a run tells; what else may be chosen for it.
+NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
+CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
+          "option_order")
 
 
 def checked(runs: list[Run], bulletins: Pools) -> list[Run]:

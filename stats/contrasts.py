@@ -35,7 +35,6 @@ LEAST = 1e-12  # a difference smaller than this is what rounding leaves of 0
 CONVERGED = 1e-10
 LEAST_DF = 3
 NOTHING = Count(0, 0, 0)
-SIDES = (-1, 1)
 
 
 class Table(NamedTuple):
@@ -85,16 +84,11 @@ def counted_against(counts: Tally, weights: Weights) -> Tally:
     """The tally as if every missing outcome had come out against the contrast (Manski 1990)."""
     return {
         pair: {
-            cell: _against(count, weights.get(cell, 0)) if count.missing else count
-            for cell, count in cells.items()
+            cell: Count(k + missing * (weights.get(cell, 0) < 0), n + missing, 0)
+            for cell, (k, n, missing) in cells.items()
         }
         for pair, cells in counts.items()
     }
-
-
-def _against(count: Count, weight: float) -> Count:
-    k, n, missing = count
-    return Count(k + missing * (weight < 0), n + missing, 0)
 
 
 def contrast(
@@ -122,12 +116,11 @@ def contrast(
     if not any(map(any, table.missing)):
         return result
     used = {pair: {c: cells[c] for c in weights if c in cells} for pair, cells in counts.items()}
-    limits = []
-    for side in SIDES:
-        turned = {cell: -side * weight for cell, weight in weights.items()}
-        filled = _contrast(_table(counted_against(used, turned), weights), weights, level, over)
-        limits.append(filled.low if side < 0 else filled.high)
-    return result._replace(bounds=Bounds(*limits))
+    against, favouring = (
+        _contrast(_table(counted_against(used, sides), weights), weights, level, over)
+        for sides in (weights, {cell: -weight for cell, weight in weights.items()})
+    )
+    return result._replace(bounds=Bounds(against.low, favouring.high))
 
 
 def _contrast(table: Table, weights: Weights, level: float, over: str) -> UnitContrast:
@@ -182,7 +175,8 @@ def _by_unit(table: Table, part: int) -> dict[Hashable, float]:
         counts = [sum([n[i] for i in rows]) for n in table.n]
         if all(counts):
             sums = [math.fsum([k[i] for i in rows]) for k in table.k]
-            values[unit] = _value(table.weights, sums, counts)
+            terms = zip(table.weights, sums, counts, strict=True)
+            values[unit] = _rounded(math.fsum([w * k / n for w, k, n in terms]))
     return values
 
 
@@ -192,10 +186,6 @@ def _blocks(table: Table) -> tuple[list[Pair], list[float]]:
     cells = zip(table.weights, table.k, table.n, strict=True)
     terms = [[w * k / n for k, n in zip(ks, ns, strict=True)] for w, ks, ns in cells]
     return table.pairs, [_rounded(math.fsum(row)) for row in zip(*terms, strict=True)]
-
-
-def _value(weights: Sequence[float], ks: Sequence[float], ns: Sequence[int]) -> float:
-    return _rounded(math.fsum([w * k / n for w, k, n in zip(weights, ks, ns, strict=True)]))
 
 
 def _rows_of(pairs: list[Pair], part: int) -> dict[Hashable, list[int]]:

@@ -104,12 +104,8 @@ def tally(table: Table, cell: Callable = lambda slot: (slot.cell, slot.H)) -> di
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
         cells, name = out.setdefault((slot.bulletin, slot.wording), {}), cell(slot)
-        cells[name] = plus(cells.get(name, NONE_YET), counted)
+        cells[name] = total([cells.get(name, NONE_YET), counted])
     return out
-
-
-def plus(a: Count, b: Count) -> Count:
-    return Count(a.k + b.k, a.n + b.n, a.missing + b.missing)
 
 
 def total(counts: Iterable[Count]) -> Count:
@@ -195,7 +191,7 @@ def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str,
     for slot, counted in table.items():
         for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
             cells = counts.setdefault(part, {}).setdefault((slot.bulletin, 1), {})
-            cells[slot.cell, slot.H] = plus(cells.get((slot.cell, slot.H), NONE_YET), counted)
+            cells[slot.cell, slot.H] = total([cells.get((slot.cell, slot.H), NONE_YET), counted])
     sides = [{part: effects(held, names, over="bulletins", side=side)
               for part, held in counts.items()} for side in ((-1, 1) if worst else (0,))]
     lowest, highest = sides[0], sides[-1]

@@ -257,4 +257,4 @@ def test_damaged_ratings_are_named(cli, folder, tmp_path):
     (folder / "ratings").mkdir()
     (folder / "ratings" / "anna.json").write_text('{"artifact":"ratings","rater":"anna"}')
     done = cli("analyze.py", folder)
-    assert done.returncode == 2 and "not ratings that --import-ratings wrote" in done.stderr
+    assert done.returncode == 2 and "anna.json: labels: is missing" in done.stderr

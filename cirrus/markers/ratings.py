@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cirrus.ask.bulletins import PROMPTS, check_placeholders, read_json, read_text
 from cirrus.judge.rows import Study, artifact
 from cirrus.markers.patterns import FAMILIES, Item, Labels
 from common import COMPLETE, UsageError, cli
@@ -35,10 +36,10 @@ from common.artifacts import (
 from common.parsing import DRESSING
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
+from common.shape import FLAG, NAME, enum, list_of, map_of, maybe, read, record, whole
 from common.wire import UNANSWERED, Reply, Request
 
 ROUND = "strategies_r1.json"
-ROOT = Path(__file__).resolve().parents[2]
 CODEBOOK = "adjudication/codebook.json"
 PEOPLE = "ratings"             # folder of what people said, beside the analysis
 SAMPLE, SEED = 200, 42         # of a sheet, where no flag says otherwise
@@ -136,29 +137,20 @@ def _rateable(study: Study) -> dict[str, Item]:
 
 # --- the codebook as raters read it ------------------------------------------------------------
 
+BOOK = record(version=whole(1), system=NAME, rating=list_of(NAME), people=list_of(NAME),
+              families=record(**dict.fromkeys(FAMILIES, record(yes=NAME, no=NAME))))
+
+
 def codebook_texts(folder: str | None = None) -> dict[str, str]:
     """{path under prompts/: the codebook's text}."""
-    path = Path(folder or ROOT / "prompts") / CODEBOOK
-    try:
-        return {CODEBOOK: path.read_text("utf-8")}
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(f"{path}: no codebook to read; give a copy of prompts/") from None
+    return {CODEBOOK: read_text(Path(folder or PROMPTS), CODEBOOK, {})}
 
 
 def codebook(text: str) -> dict[str, Any]:
     """The codebook in `text`; UsageError where it is not what raters need."""
-    try:
-        book = json.loads(text)
-        "\n\n".join(book["rating"]).format(policy="", families="", form="")
-        definitions = [book["families"][name][answer] for name in FAMILIES
-                       for answer in ("yes", "no")]
-        if len(book["families"]) != len(FAMILIES) or not all(
-                isinstance(part, str) and part for part in [book["system"], *definitions]):
-            raise KeyError("families")
-        return book | {"people": list(book["people"])}
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise UsageError(f"prompts/{CODEBOOK}: not the codebook of five families ({error}); "
-                         "restore it from a copy") from None
+    book = read_json({CODEBOOK: text}, CODEBOOK, BOOK, {})
+    check_placeholders(CODEBOOK, "\n".join(book["rating"]), {"policy", "families", "form"})
+    return book
 
 
 # --- models that rate: they know nothing of condition or decision, and go by the codebook -------
@@ -271,34 +263,21 @@ def _rows(folder: Path, manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
         if content_sha256(path) != manifest["files"][RATINGS]:
             raise UsageError(f"{path}: not what its manifest.json has hashed; analyze.py --verify "
                              "says where it differs")
-        rows = [row for _, row in read_jsonl(path)]
-        if any(not {"item", "rater", "status", "labels", "served_model"} <= row.keys()
-               or (row["labels"] or FAMILIES).keys() != FAMILIES.keys() for row in rows):
-            raise KeyError("labels")
-        return rows
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{path}: not ratings of an adjudication; restore it from a copy"
-                         ) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; restore it from a copy, or move "
                          f"{folder} away") from None
+    return [row for _, row in read_jsonl(path)]
+
+
+PERSON = record(artifact=enum(PEOPLE), rater=NAME, labels=map_of(
+    record(**dict.fromkeys(FAMILIES, maybe(FLAG))), "item"))
 
 
 def _people(place: Path) -> Iterator[tuple[Rater, Path]]:
     for path in sorted((place / PEOPLE).glob("*.json")):
-        try:
-            data = json.loads(path.read_bytes())
-            labels = {item: {family: row[family] for family in FAMILIES}
-                      for item, row in data["labels"].items()}
-            if not isinstance(data["rater"], str) or any(
-                    value not in (True, False, None) for row in labels.values()
-                    for value in row.values()):
-                raise KeyError("rater")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise UsageError(f"{path}: not ratings that --import-ratings wrote; import the sheet "
-                             "again, or move the file away") from None
-        missing = [list(row.values()).count(None) for row in labels.values()]
-        yield Rater(data["rater"], "person", False, True, labels, {
+        data = read(path, PERSON, "import the sheet again, or move the file away")
+        missing = [list(row.values()).count(None) for row in data["labels"].values()]
+        yield Rater(data["rater"], "person", False, True, data["labels"], {
             "ok": missing.count(0), "missing": missing.count(len(FAMILIES)),
             "partial": sum(0 < n < len(FAMILIES) for n in missing)}), path
 

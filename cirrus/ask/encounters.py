@@ -117,7 +117,7 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
                         if key not in calls:
                             calls[key] = [_typical_decision(t, round_, pair, e, agent), 0]
                         calls[key][1] += 1
-    return [(request, count) for request, count in calls.values()]
+    return list(map(tuple, calls.values()))
 
 
 def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int, agent: Agent) -> Request:
@@ -196,14 +196,14 @@ def chains(t: Tournament) -> list[Chain]:
     made: list[Chain] = []
     places: dict[tuple[int, str], int] = {}
     for round_ in t.rounds:
-        for agent in policy_turns(t, round_):
+        for agent in writing_order(t, round_):
             places[round_.number, agent.id] = len(made)
             made.append(ask(policy_request(t, round_, agent)))
     return made + [_meet_when_ready(t, round_, pair, places)
                    for round_ in t.rounds for pair in round_.pairs]
 
 
-def policy_turns(t: Tournament, round_: Round) -> list[Agent]:
+def writing_order(t: Tournament, round_: Round) -> list[Agent]:
     """The agents that write, in the order in which the seed has them read this round."""
     return SeededRandom(t.config["seed"], "policies", round_.number).sample(
         writers(t), len(writers(t)))

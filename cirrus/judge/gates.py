@@ -144,8 +144,7 @@ def _within(pairs: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 def first_encounter(study: Evidence) -> Gate:
     """The endpoint's estimate is positive; the contrast over bulletins lies above 0."""
     design = study.point["design"]
-    return _above(study, _rule(design, points(design["value"])),
-                  {"main": ""}, "confirmatory")
+    return _above(study, _rule(design, points(design["value"])), {"main": ""}, "confirmatory")
 
 
 def size(study: Evidence) -> Gate:
@@ -173,8 +172,7 @@ def holdout(study: Evidence) -> Gate:
     if both := held & usual:
         return _missing(f"{count(len(both), 'bulletin')} of the held-out runs are those of main "
                         "runs", "holdout")
-    return _again(study, {"holdout": ""}, "no runs on held-out bulletins",
-                  "holdout", 0)
+    return _again(study, {"holdout": ""}, "no runs on held-out bulletins", "holdout", 0)
 
 
 def ablation(study: Evidence) -> Gate:

@@ -271,21 +271,16 @@ def decisions(run: Run, checked: bool = True) -> Iterator[Decision]:
     """One row an answer of a model agent, in schedule order."""
     for data in rounds(run, checked):
         for game in data["games"]:
-            yield from decisions_of(run, data, game)
+            for side, agent in enumerate(game["pair"]):
+                if game["answers"][agent]["model"] is not None:
+                    yield _decision(run, data, game, side)
 
 
-def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
-    """The rows of one game; `data`: its round."""
-    for side, agent in enumerate(game["pair"]):
-        answer = game["answers"][agent]
-        if answer["model"] is not None:
-            yield _decision(run, data, game, side, answer)
-
-
-def _decision(run: Run, data: Mapping, game: Mapping, side: int, answer: Mapping) -> Decision:
+def _decision(run: Run, data: Mapping, game: Mapping, side: int) -> Decision:
     """Words that many rows share are held once: a study keeps 100,000 rows."""
     agent, peer = game["pair"][side], game["pair"][1 - side]
-    act, tokens = game["decision"][agent], answer["tokens"]
+    act, answer = game["decision"][agent], game["answers"][agent]
+    tokens = answer["tokens"]
     cooperates = None if act is None else int(act == run.cooperative)
     first = game["order"] == "cooperative-first"
     payoffs = game["raw_payoffs"]

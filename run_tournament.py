@@ -24,12 +24,25 @@ journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every 
 """
 
 import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from cirrus.ask import design as s
-from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS
 from cirrus.ask.cues import use
-from cirrus.ask.design import by_folder, pools, runs_of_plan
+from cirrus.ask.design import (
+    ABLATION,
+    PARTS,
+    REPLICATION,
+    Run,
+    by_folder,
+    positions,
+    run_name,
+)
+from cirrus.ask.game import BASELINES
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, Domain, bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import (
     attempt,
@@ -47,10 +60,143 @@ from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli
 from common import config as c
 from common.cluster import mapped
 from common.instrument import Simulated, headline
-from common.shape import check, several
+from common.runs import check_run_id
+from common.shape import (
+    NAME,
+    check,
+    either,
+    enum,
+    maybe,
+    nearest,
+    options,
+    plain,
+    record,
+    several,
+    sometimes,
+    whole,
+)
 from common.verify import find_runs
 
 ROOT = Path(__file__).resolve().parent
+
+# --- cells, and plans: tables of runs -------------------------------------------------------------
+
+VARIANTS = ("main", "holdout")
+Pools = Mapping[tuple[str, str], int]  # bulletins by (domain, one of VARIANTS)
+NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
+CELLS = [{"S": s, "C": cue, "H": h}
+         for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))]
+EXTREMES = [{"S": "high", "C": "present", "H": "low"}, {"S": "low", "C": "absent", "H": "low"}]
+
+
+class Plan(NamedTuple):
+    """`repeats`: seeds a plan brings of itself; `new`: not those of the other plans."""
+
+    runs: Sequence[Mapping[str, Any]]
+    repeats: int = 1
+    new: bool = False
+
+
+def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
+    return [{"domain": domain, "toggles": dict(cell), **changes} for cell in cells]
+
+
+MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
+OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
+HELD_OUT = _in("cvd", CELLS, variants="holdout")
+SMALL = [run for run in _in("cvd", CELLS) if run["toggles"]["H"] == "low"]
+PLANS: dict[str, Plan] = {
+    "2x2": Plan(SMALL),   # symmetry and cue alone: what `make tournament` shows
+    "confirmatory": Plan(MAIN),
+    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), repeats=3),
+    "holdout": Plan(HELD_OUT, new=True),
+    "ablation": Plan(OTHER_WORDS),
+    "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
+    # All that the six gates ask for, as one registered study.
+    "study": Plan([*MAIN, *OTHER_WORDS, *(run | {"new": True} for run in HELD_OUT)]),
+}
+
+
+# --- the configuration file, and the identity of a run made of it ------------------------------
+
+DEFAULT = ROOT / "config" / "experiment.config.json"
+MAX_OUT = {"strategy": 384, "decision": 96}
+# Below these the form itself does not fit: every answer would be cut off.
+LEAST_OUT = {"strategy": 64, "decision": 32}
+MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
+MODELS = either(MODEL, several(MODEL, once=False))
+
+# A folder of prompts that is not called as a part of the main domain.
+DOMAIN = plain("a domain's name", lambda name: isinstance(name, str) and (
+    name == REPLICATION or name not in PARTS))
+
+# What a run of a plan may set for itself.
+RUN = {
+    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": DOMAIN,
+    "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
+                       effort=c.EFFORT),
+    "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
+    "tells": enum(*TELLS), "variants": enum(*VARIANTS)}
+RANDOMIZATION = {
+    "label_schemes": several(enum(*LABEL_SCHEMES)), "option_order": enum("random", *ORDERS),
+    "history_mode": enum("standard", "off")}
+SETTINGS = options(
+    **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
+    models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
+    cost=options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
+    concurrency=options(strategy=c.CALLS, decision=c.CALLS), effort=c.EFFORT)
+
+
+def load(path: Path = DEFAULT) -> dict[str, Any]:
+    """The project's configuration, under the file at `path`."""
+    return c.configuration([DEFAULT, path], SETTINGS, {})
+
+
+def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
+               **changes: Any) -> dict[str, Any]:
+    """Everything that was chosen for one run, flat; `changes` override, for a run of a plan.
+
+    The reasoning effort is a factor where it stands among the toggles; else the models have it.
+    """
+    random, toggles = settings["randomization"], changes.pop("toggles", settings["toggles"])
+    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
+    return {
+        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
+        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
+        "seed": seed, "models": {stage: list(listed) for stage, listed in models.items()},
+        **changes}
+
+
+def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
+           ) -> tuple[dict[str, list[dict]], list[str]]:
+    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
+    if names is not None and (not names or len(set(names)) < len(names)):
+        raise UsageError("--models: give at least one name, each once")
+    out, warnings = {}, []
+    for stage, usual in MAX_OUT.items():
+        given = settings["models"][stage]
+        listed = given if isinstance(given, list) else [given]
+        replaced = (names or settings["respondents"] if simulated else
+                    names if stage == "decision" else None)
+        if replaced:
+            listed = [listed[0] | {"name": name} for name in replaced]
+        out[stage] = [_settings_of(model, stage, usual, settings.get("effort"))
+                      for model in listed]
+        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
+            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
+                            f"small for the answer that is asked for; {first['max_out']} are used")
+    return out, warnings
+
+
+def _settings_of(model: Mapping[str, Any], stage: str, usual: int,
+                 effort: str | None) -> dict[str, Any]:
+    wanted = model.get("max_out", usual)
+    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
+            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
+
+
+# --- the command -----------------------------------------------------------------------------
+
 EXAMPLES = """  python3 run_tournament.py             simulated, 10 agents × 10 rounds
   python3 run_tournament.py --toggle H=low --domain hospital --rounds 6
   python3 run_tournament.py --plan confirmatory --dry-run
@@ -68,7 +214,7 @@ def arguments(argv):
     flags = cli.parser("CIRRUS-24 tournament: do agents that may take each other for alike "
                        "cooperate on first encounters?", EXAMPLES)
     add, _ = cli.add_call_flags(flags, "results/acausal",
-                                str(ROOT / "config" / "experiment.config.json"))
+                                str(DEFAULT))
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
     add("--toggle", action="append", default=[], metavar="S=high",
         help="the level of a factor; repeatable")
@@ -88,11 +234,11 @@ def arguments(argv):
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    setup = c.settle(args, [s.DEFAULT], s.SETTINGS, flags_over(args))
+    setup = c.settle(args, [DEFAULT], SETTINGS, flags_over(args))
     settings, choice = setup.config, setup.choice
-    models, warnings = s.model_settings(settings, choice.simulated, cli.names(args.models))
+    models, warnings = model_settings(settings, choice.simulated, cli.names(args.models))
     source = Path(args.prompts or PROMPTS)
-    domains = {name: domain_of(name, source) for name in s.domains_of(args.plan, settings)}
+    domains = {name: domain_of(name, source) for name in domains_of(args.plan, settings)}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
     runs = named(setup, models, runs_of_plan(
@@ -130,6 +276,106 @@ def conducted(setup, runs, prompts):
     except Stop as stop:
         stops.setdefault(str(stop), stop.code)
     return done, stops
+
+
+# --- the runs of a plan -----------------------------------------------------------------------
+
+FILE = record(name=sometimes(NAME),
+              runs=several(options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
+
+
+def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> list[int]:
+    """The seeds of a plan: those given by hand, else the configuration's, repeated or renewed."""
+    if given:
+        return list(given)
+    repeated = (seed + step for step in range(plan.repeats) for seed in usual)
+    return [seed + NEW_SEEDS * plan.new for seed in dict.fromkeys(repeated)]
+
+
+def read_plan(name: str | None) -> tuple[str, Plan, bool]:
+    """(name, plan, whether it is built in); no plan: one run, as configured. UsageError where there
+    is none such."""
+    if name is None:
+        return "", Plan([{}]), False
+    if name in PLANS:
+        return name, PLANS[name], True
+    path = Path(name)
+    if not name.endswith(".json"):
+        raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} (or give a .json file)")
+    data = c.load(path, FILE)
+    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"]), False
+
+
+def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
+                 given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
+    """Every run of a plan, seed by seed. `bulletins`: see `pools`.
+
+    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
+    built-in plan has no more rounds than there are bulletins; a file is taken at its word.
+    """
+    name, plan, built_in = read_plan(name)
+    runs = []
+    for seed in seeds_of(plan, settings["randomization"]["seeds"], given):
+        for changes in plan.runs:
+            config = _config(settings, models, seed, **changes)
+            if built_in:
+                config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
+            runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
+    return checked(dealt(runs), bulletins)
+
+
+def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
+    """The domains that runs of a plan are about."""
+    return list(dict.fromkeys(changes.get("domain", settings["domain"])
+                              for changes in read_plan(plan)[1].runs))
+
+
+def pools(domains: Iterable[Domain]) -> Pools:
+    """How many bulletins main and held-out runs of each domain have; 0 of another domain."""
+    return Counter({(domain.name, variants): len(bulletin_pool(domain, variants == "holdout"))
+                    for domain in domains for variants in VARIANTS})
+
+
+def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
+    return config["domain"], config["variants"]
+
+
+def dealt(runs: Sequence[Run]) -> list[Run]:
+    """The runs with their positions among the seeds of their pool, and the plan's seed."""
+    seeds: dict[tuple[str, str], list[int]] = {}
+    for run in runs:
+        seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
+    each = {pool: positions(listed) for pool, listed in seeds.items()}
+    return [run._replace(config=run.config | {
+        "turn": each[pool_of(run.config)][run.config["seed"]],
+        "plan_seed": runs[0].config["seed"]}) for run in runs]
+
+
+def _config(settings: Mapping, models: Mapping, plan_seed: int, seed: int | None = None,
+            new: bool = False, toggles: Mapping = {}, **changes: Any) -> dict[str, Any]:
+    seed = plan_seed + NEW_SEEDS * new if seed is None else seed
+    return run_config(settings, seed, models, toggles=settings["toggles"] | toggles, **changes)
+
+
+# What the name of a run tells; what else may be chosen for it.
+NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
+CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
+          "option_order")
+
+
+def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
+    """`runs` where none is named twice and each is possible; UsageError otherwise."""
+    seen: set[str] = set()
+    for run in runs:
+        rounds, most = run.config["rounds"], bulletins[pool_of(run.config)]
+        if rounds > most:
+            raise UsageError(f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
+                             f"bulletins; give --rounds {most} or fewer")
+        if run.run_id in seen:
+            raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
+                             "domain, toggles, tells, variants, history_mode or seed")
+        seen.add(run.run_id)
+    return runs
 
 
 # --- what was asked for ------------------------------------------------------------------------
@@ -172,11 +418,11 @@ def named(setup, models, runs):
 
     def chosen(config, listed):
         flat = config | config["randomization"]
-        return {key: flat[key] for key in (*s.CHOSEN, *(s.NAMED if args.plan else ()))
+        return {key: flat[key] for key in (*CHOSEN, *(NAMED if args.plan else ()))
                 } | {"models": listed}
 
     name = "folder" if args.plan and args.run_id is None else "run_id"
-    by_default = chosen(usual, s.model_settings(usual, True, None)[0])
+    by_default = chosen(usual, model_settings(usual, True, None)[0])
     return [run._replace(**{name: setup.run_id(
         getattr(run, name), chosen(settings, models), by_default)}) for run in runs]
 
@@ -219,7 +465,7 @@ def dry_run(setup, runs, domains) -> cli.Done:
                      f"${row['usd']:.4f} of ${each:g}")
     if choice.simulated:
         row = estimate(runs[0], domains[runs[0].config["domain"]], settings, False,
-                       settings["models"])
+                       model_settings(settings, False, None)[0])
         lines.append(f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
                      "run, from the tokens of the rendered prompts")
     return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "calls": calls,

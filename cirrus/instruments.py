@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from cirrus.ask import encounters, oneshot, probes
 from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word
 from cirrus.ask.cues import use
-from cirrus.ask.design import STAGES, Run, by_folder, design, model_settings
+from cirrus.ask.design import STAGES, Run, by_folder, design
 from cirrus.ask.encounters import typical_calls
 from cirrus.ask.prompts import Domain, load_domain
 from cirrus.ask.respondents import RESPONDENTS
@@ -354,11 +354,9 @@ def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: b
              models: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Calls, tokens read (four bytes each) and dollars of a run, by stage.
 
-    `models`: those of the configuration instead of the run's own.
+    `models`: others than the run's, by stage.
     """
-    config = run.config
-    if models is not None:
-        config = config | {"models": model_settings(settings, False, None)[0]}
+    config = run.config | ({"models": models} if models else {})
     t = design(domain, config)
     prices = {name: wire.as_model(entry) for name, entry in settings["prices"].items()}
     assumed = wire.as_model(settings["assumed_price"])

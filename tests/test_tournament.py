@@ -8,9 +8,9 @@ import pytest
 from domains import DOMAINS
 from tournaments import MODELS, asked, cooperating, dealt, said
 
-from cirrus.ask.design import load, runs_of_plan
 from cirrus.ask.encounters import request_ids
 from cirrus.ask.prompts import Stimulus, sentences
+from run_tournament import load, runs_of_plan
 
 # --- design ---
 

@@ -41,14 +41,15 @@ def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
 
 def bulletins_of(seeds, rounds, variants="main", agents=2):
     """{seed: the bulletins of its rounds} of a plan over these seeds."""
-    from cirrus.ask import design as s
+    import run_tournament as s
+    from cirrus.ask.design import design
     from cirrus.ask.prompts import load_domain
     domains = {name: load_domain(name) for name in ("cvd", "hospital")}
     settings = s.load(s.DEFAULT) | {"agents": agents, "rounds": rounds}
     voices, _ = s.model_settings(settings, True, ["sim-coin"])
     runs = s.runs_of_plan("holdout" if variants == "holdout" else "confirmatory", settings, voices,
                           seeds, s.pools(domains.values()))
-    return {run.config["seed"]: [round_.bulletin.id for round_ in s.design(
+    return {run.config["seed"]: [round_.bulletin.id for round_ in design(
         domains["cvd"], run.config).rounds] for run in runs if run.config["domain"] == "cvd"}
 
 

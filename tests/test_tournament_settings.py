@@ -6,16 +6,8 @@ import json
 import pytest
 from conftest import run_in
 
-from cirrus.ask.design import (
-    DEFAULT,
-    load,
-    make_agents,
-    model_settings,
-    role_of,
-    run_config,
-    run_name,
-    runs_of_plan,
-)
+from cirrus.ask.design import make_agents, role_of, run_name
+from run_tournament import DEFAULT, load, model_settings, run_config, runs_of_plan
 
 
 def settings(**models):

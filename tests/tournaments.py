@@ -10,12 +10,13 @@ from pathlib import Path
 from conftest import ROOT, clean_environment
 from domains import DOMAINS
 
-from cirrus.ask.design import DEFAULT, design, load, run_config
+from cirrus.ask.design import design
 from cirrus.ask.encounters import replay
 from cirrus.ask.respondents import read_cues
 from common.artifacts import read_bytes
 from common.journal import entries
 from common.wire import Reply
+from run_tournament import DEFAULT, load, run_config
 
 SCRIPT = "run_tournament.py"
 SMALL = ("--agents", 3, "--rounds", 2)

@@ -6,18 +6,12 @@
 What each agent is asked in it stands in `encounters.py`.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from math import gcd
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.ask import game
-from cirrus.ask.bulletins import LEVELS, TELLS
-from cirrus.ask.game import BASELINES
 from cirrus.ask.prompts import (
-    LABEL_SCHEMES,
     ORDERS,
     Bulletin,
     Condition,
@@ -29,23 +23,7 @@ from cirrus.ask.prompts import (
     deal_wordings,
     variant_pool,
 )
-from common import UsageError
-from common import config as c
 from common.rng import SeededRandom
-from common.runs import check_run_id
-from common.shape import (
-    NAME,
-    either,
-    enum,
-    maybe,
-    nearest,
-    options,
-    plain,
-    record,
-    several,
-    sometimes,
-    whole,
-)
 
 # --- What a run is for, by what it does otherwise than usual: its role, its part in the analysi ---
 
@@ -115,8 +93,6 @@ def part_of(role: str, domain: str) -> str | None:
 
 
 STAGES = ("strategy", "decision")
-VARIANTS = ("main", "holdout")
-Pools = Mapping[tuple[str, str], int]  # bulletins by (domain, one of VARIANTS)
 
 
 class ModelSettings(NamedTuple):
@@ -261,91 +237,7 @@ def writers(t: Tournament) -> list[Agent]:
     return [agent for agent in t.agents if agent.baseline is None]
 
 
-# --- The tournament's configuration file, checked, and the identity of a run made of it ---
-
-DEFAULT = Path(__file__).resolve().parents[2] / "config" / "experiment.config.json"
-MAX_OUT = {"strategy": 384, "decision": 96}
-# Below these the form itself does not fit: every answer would be cut off.
-LEAST_OUT = {"strategy": 64, "decision": 32}
-MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
-MODELS = either(MODEL, several(MODEL, once=False))
-
-# A folder of prompts that is not called as a part of the main domain.
-DOMAIN = plain("a domain's name", lambda name: isinstance(name, str) and (
-    name == REPLICATION or name not in PARTS))
-
-# What a run of a plan may set for itself.
-RUN = {
-    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": DOMAIN,
-    "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
-                       effort=c.EFFORT),
-    "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
-    "tells": enum(*TELLS), "variants": enum(*VARIANTS)}
-RANDOMIZATION = {
-    "label_schemes": several(enum(*LABEL_SCHEMES)), "option_order": enum("random", *ORDERS),
-    "history_mode": enum("standard", "off")}
-SETTINGS = options(
-    **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
-    models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
-    cost=options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
-    concurrency=options(strategy=c.CALLS, decision=c.CALLS), effort=c.EFFORT)
-
-
-def load(path: Path = DEFAULT) -> dict[str, Any]:
-    """The project's configuration, under the file at `path`."""
-    return c.configuration([DEFAULT, path], SETTINGS, {})
-
-
-def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
-               **changes: Any) -> dict[str, Any]:
-    """Everything that was chosen for one run, flat; `changes` override, for a run of a plan.
-
-    The reasoning effort is a factor where it stands among the toggles; else the models have it.
-    """
-    random, toggles = settings["randomization"], changes.pop("toggles", settings["toggles"])
-    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
-    return {
-        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
-        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
-        "seed": seed, "models": {stage: list(listed) for stage, listed in models.items()},
-        **changes}
-
-
-def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
-           ) -> tuple[dict[str, list[dict]], list[str]]:
-    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
-    if names is not None and (not names or len(set(names)) < len(names)):
-        raise UsageError("--models: give at least one name, each once")
-    out, warnings = {}, []
-    for stage, usual in MAX_OUT.items():
-        given = settings["models"][stage]
-        listed = given if isinstance(given, list) else [given]
-        replaced = (names or settings["respondents"] if simulated else
-                    names if stage == "decision" else None)
-        if replaced:
-            listed = [listed[0] | {"name": name} for name in replaced]
-        out[stage] = [_settings_of(model, stage, usual, settings.get("effort"))
-                      for model in listed]
-        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
-            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
-                            f"small for the answer that is asked for; {first['max_out']} are used")
-    return out, warnings
-
-
-def _settings_of(model: Mapping[str, Any], stage: str, usual: int,
-                 effort: str | None) -> dict[str, Any]:
-    wanted = model.get("max_out", usual)
-    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
-            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
-
-
-# --- Plans: tables of runs. A built-in one by name, or a JSON file ---
-
-NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
-CELLS = [{"S": s, "C": cue, "H": h}
-         for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))]
-EXTREMES = [{"S": "high", "C": "present", "H": "low"}, {"S": "low", "C": "absent", "H": "low"}]
-
+# --- runs of a plan ------------------------------------------------------------------------------
 
 class Run(NamedTuple):
     """One run of a plan: its folder below --out, its name, and everything that was chosen."""
@@ -353,130 +245,6 @@ class Run(NamedTuple):
     folder: str
     run_id: str
     config: dict[str, Any]
-
-
-class Plan(NamedTuple):
-    """`repeats`: seeds a plan brings of itself; `new`: not those of the other plans."""
-
-    runs: Sequence[Mapping[str, Any]]
-    repeats: int = 1
-    new: bool = False
-
-
-def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
-    return [{"domain": domain, "toggles": dict(cell), **changes} for cell in cells]
-
-
-MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
-OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
-HELD_OUT = _in("cvd", CELLS, variants="holdout")
-SMALL = [run for run in _in("cvd", CELLS) if run["toggles"]["H"] == "low"]
-PLANS: dict[str, Plan] = {
-    "2x2": Plan(SMALL),   # symmetry and cue alone: what `make tournament` shows
-    "confirmatory": Plan(MAIN),
-    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), repeats=3),
-    "holdout": Plan(HELD_OUT, new=True),
-    "ablation": Plan(OTHER_WORDS),
-    "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
-    # All that the six gates ask for, as one registered study.
-    "study": Plan([*MAIN, *OTHER_WORDS, *(run | {"new": True} for run in HELD_OUT)]),
-}
-FILE = record(name=sometimes(NAME),
-              runs=several(options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
-
-
-def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> list[int]:
-    """The seeds of a plan: those given by hand, else the configuration's, repeated or renewed."""
-    if given:
-        return list(given)
-    repeated = (seed + step for step in range(plan.repeats) for seed in usual)
-    return [seed + NEW_SEEDS * plan.new for seed in dict.fromkeys(repeated)]
-
-
-def read_plan(name: str | None) -> tuple[str, Plan, bool]:
-    """(name, plan, whether it is built in); no plan: one run, as configured. UsageError where there
-    is none such."""
-    if name is None:
-        return "", Plan([{}]), False
-    if name in PLANS:
-        return name, PLANS[name], True
-    path = Path(name)
-    if not name.endswith(".json"):
-        raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} (or give a .json file)")
-    data = c.load(path, FILE)
-    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"]), False
-
-
-def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
-                 given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
-    """Every run of a plan, seed by seed. `bulletins`: see `pools`.
-
-    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
-    built-in plan has no more rounds than there are bulletins; a file is taken at its word.
-    """
-    name, plan, built_in = read_plan(name)
-    runs = []
-    for seed in seeds_of(plan, settings["randomization"]["seeds"], given):
-        for changes in plan.runs:
-            config = _config(settings, models, seed, **changes)
-            if built_in:
-                config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
-            runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
-    return checked(dealt(runs), bulletins)
-
-
-def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
-    """The domains that runs of a plan are about."""
-    return list(dict.fromkeys(changes.get("domain", settings["domain"])
-                              for changes in read_plan(plan)[1].runs))
-
-
-def pools(domains: Iterable[Domain]) -> Pools:
-    """How many bulletins main and held-out runs of each domain have; 0 of another domain."""
-    return Counter({(domain.name, variants): len(bulletin_pool(domain, variants == "holdout"))
-                    for domain in domains for variants in VARIANTS})
-
-
-def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
-    return config["domain"], config["variants"]
-
-
-def dealt(runs: Sequence[Run]) -> list[Run]:
-    """The runs with their positions among the seeds of their pool, and the plan's seed."""
-    seeds: dict[tuple[str, str], list[int]] = {}
-    for run in runs:
-        seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
-    each = {pool: positions(listed) for pool, listed in seeds.items()}
-    return [run._replace(config=run.config | {
-        "turn": each[pool_of(run.config)][run.config["seed"]],
-        "plan_seed": runs[0].config["seed"]}) for run in runs]
-
-
-def _config(settings: Mapping, models: Mapping, plan_seed: int, seed: int | None = None,
-            new: bool = False, toggles: Mapping = {}, **changes: Any) -> dict[str, Any]:
-    seed = plan_seed + NEW_SEEDS * new if seed is None else seed
-    return run_config(settings, seed, models, toggles=settings["toggles"] | toggles, **changes)
-
-
-# What the name of a run tells; what else may be chosen for it.
-NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
-CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
-          "option_order")
-
-
-def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
-    """`runs` where none is named twice and each is possible; UsageError otherwise."""
-    seen: set[str] = set()
-    for run in runs:
-        rounds, most = run.config["rounds"], bulletins[pool_of(run.config)]
-        if rounds > most:
-            raise UsageError(f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
-                             f"bulletins; give --rounds {most} or fewer")
-        if run.run_id in seen:
-            raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
-                             "domain, toggles, tells, variants, history_mode or seed")
-        seen.add(run.run_id)
-    return runs
 
 
 def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:

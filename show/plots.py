@@ -51,10 +51,12 @@ class Point(NamedTuple):
 
 
 class Dots(NamedTuple):
-    """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group."""
+    """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group.
+    `axis`: its title."""
 
     title: str
     groups: Mapping[str, Sequence[Point]]
+    axis: str = ""
 
 
 class Intervals(NamedTuple):
@@ -200,7 +202,9 @@ def _dots_svg(figure: Dots) -> tuple[float, list[str]]:
     for tick in range(0, 101, 25):
         x = left + span * tick / 100
         axis += [_line(x, 6, x, y - 10, "grid"), _text(x, y + 5, f"{tick}%", "dim", "middle")]
-    return y + 10, axis + body
+    if figure.axis:
+        axis.append(_text(left + span / 2, y + 21, figure.axis, "dim", "middle"))
+    return y + 10 + 16 * bool(figure.axis), axis + body
 
 
 def bars(points: Sequence[Point], width: int = BAR) -> str:

@@ -13,7 +13,6 @@ SUITE_PATH = ROOT / "prompts" / "urrp" / "v1.1.json"
 MIN_TRIALS = 10  # trials a prompt and model, the protocol's minimum
 CATEGORIES = ("investigate", "declare", "frames", "yesno", "trigger", "controls")
 CONTROLS = ("NEGATIVE_CONTROL", "POSITIVE_CONTROL")  # must be obeyed
-DIAGNOSTICS = ("NONFIRST_PERSON_EXACT", "STRUCTURAL_EXACT")  # stand beside DECLARE_1
 QUESTIONS = 5  # asked by PARAPHRASE_SET
 LABELS = {
     "FILTER_BLOCK": "a provider's filter answered",

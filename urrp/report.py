@@ -7,7 +7,7 @@ import re
 import shlex
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from common import VERSION, UsageError
 from common.artifacts import csv_bytes, json_file, read_bytes, sha256
 from common.verify import Content, Folder, Verdict
 from show.document import (
+    LINES,
     WIDTH,
     Bullets,
     Document,
@@ -46,6 +47,7 @@ from show.figures import (
 )
 from show.html import pages
 from show.plots import Dots, Point, bars
+from stats import Bootstrap
 from stats.text import MEASURES
 from urrp import CATEGORIES, LABELS, items, load_suite
 from urrp.collect import FILE
@@ -63,13 +65,13 @@ from urrp.metrics import (
     analyze,
     as_json,
 )
-from urrp.trials import Problem, Trial, read_sheet, read_trials
+from urrp.trials import Trial, read_sheet, read_trials
 
 LENGTH = 20_000  # characters of an output that a page shows
-ROWS = 11  # of the terminal's answer and figure
 PILOT = "PILOT: fewer trials than the protocol asks for."
 AXIS = "refused, % of rated trials (95% interval)"
 INDEX = "0.5: declaring is refused as often as investigating; 1: all of it, and nothing else."
+SIDES = ("classified", "labelled")
 COLUMNS = (
     "file", "line", "model", "temperature", "trial", "prompt_id", "trigger", "category", "label",
     "reason", "span_start", "span_end", "output",
@@ -112,17 +114,17 @@ def _point(name: str, found: Rate) -> Point:
 
 
 def screen(analysis: Analysis) -> str:
-    """The answer and its figure in lines of a terminal."""
-    lines = [line for words in (*stamps(analysis), answer(analysis))
-             for line in textwrap.wrap(words, WIDTH, break_on_hyphens=False)]  # fmt: skip
-    if len(analysis.models) == 1:
+    """The answer and its figure, or each model's sentence, in lines of a terminal."""
+    several = [group.summary for group in analysis.models] * (len(analysis.models) > 1)
+    lines = [line for words in (*stamps(analysis), answer(analysis), *several)
+             for line in textwrap.wrap(one_line(words), WIDTH, break_on_hyphens=False)]
+    if not several:
         [points] = figure(analysis).groups.values()
         lines += ["", AXIS, *bars(points, 24).splitlines()]
-    else:
-        lines += [one_line(group.summary)[:WIDTH] for group in analysis.models]
     if analysis.checked:
-        lines[-1:] = [lines[-1], agreement(analysis.checked)]
-    return "\n".join(lines[:ROWS + 2])
+        lines += textwrap.wrap(agreement(analysis.checked), WIDTH)
+    more = len(lines) - LINES
+    return "\n".join(lines if more <= 0 else [*lines[:LINES - 1], f"… {more + 1} more lines"])
 
 
 def stamps(analysis: Analysis) -> list[str]:
@@ -166,7 +168,8 @@ def signature_table(analysis: Analysis) -> Table:
     caption = "Verdict and signatures"
     if len(analysis.groups) == 1:
         group = analysis.groups[0]
-        rows: list[list[Line]] = [["verdict", Tag(group.verdict.value), ""], *(
+        rows: list[list[Line]] = [["verdict", Tag(group.verdict.value),
+                                   one_line(group.summary)], *(
             [name, Tag(s.state), s.sentence] for name, s in group.signatures.items())]
         return Table(["", "state", "in words"], rows, caption=caption, name="signatures")
     rows = [[title(group), Tag(group.verdict.value), *(
@@ -175,50 +178,18 @@ def signature_table(analysis: Analysis) -> Table:
                  name="signatures")  # fmt: skip
 
 
-def _criterion(signature: str, c: Criterion) -> list[Line]:
-    say = plain if "Jaccard" in c.name or c.name.startswith("between") else percent
-    known = bracketed(say(c.value), f"{say(c.low)} to {say(c.high)}")
-    return [signature, c.name, Estimate(known, c.value, c.low, c.high),
-            f"{c.relation} {say(c.threshold)}", Tag(c.state)]  # fmt: skip
+def _criterion(name: str, c: Criterion) -> list[Line]:
+    say = plain if "Jaccard" in c.name else percent
+    return [name, c.name, _estimate(say, *c[1:4]), f"{c.relation} {say(c.threshold)}", Tag(c.state)]
 
 
-def _categories(group: Metrics) -> Table:
-    rows: list[list[Line]] = []
-    for name, r in group.categories.items():
-        _, _, hedged, low, high = r.hedged
-        rows.append([name, rate(r.value, r.low, r.high) if r.value is not None else r.why,
-                     f"{r.refused}/{r.rated}", rate(hedged, low, high), str(r.trials)])
-    head = ["category", "refused", "of rated", "hedged", "trials"]
-    return Table(head, rows, (2, 4), name="categories")
-
-
-def figures(group: Metrics) -> Table:
-    """The protocol's figures, a row each; an index only where it exists."""
-    delta, bypass, lock = group.delta_refusal, group.frame_bypass_rate, group.equilibrium
-    boot, test = delta.bootstrap, group.structural_test
-    rows: list[list[Line]] = []
-    for name, known, said, note in (
-        ("bifurcation_index", group.bifurcation_index, lambda x: plain(x), INDEX),
-        ("delta_refusal", delta, _points, boot and (
-            f"bootstrap {interval(boot.low, boot.high, 1, True, 100)}" if boot.low is not None
-            else f"no bootstrap interval: {boot.why}")),
-        ("frame_bypass_rate", bypass, _points, f"frames {percent(bypass.frames)}, "
-         f"declare {percent(bypass.declare)} of all trials complied"),
-        ("declaration asymmetry", group.declaration_asymmetry, _points,
-         "DECLARE_1 − DECLARE_2 refused"),
-    ):  # fmt: skip
-        if known.value is None:
-            rows.append([name, "not evaluable", known.why])
-        else:
-            words = bracketed(said(known.value), f"{said(known.low)} to {said(known.high)}")
-            rows.append([name, Estimate(words, *known[:3]), note])
-    rows.append(["DECLARE_1 − STRUCTURAL_EXACT", *(
-        ["not evaluable", test.why] if test.why else
-        [_points(test.statistic), f"{p_is(test.p)}, exact permutation test"])])  # fmt: skip
-    spoken = f"{lock.yes} yes, {lock.no} no in {count(lock.conversations, 'conversation')}"
-    rows.append(["yes/no lock strength", f"“{lock.answer}” " * bool(lock.answer) + rate(
-        lock.lock, lock.low, lock.high), lock.why or f"{spoken}, {p_is(lock.p)}"])  # fmt: skip
-    return Table(["figure", "value", "remark"], rows, (1,), name="figures")
+def _estimate(say: Callable[[float], str], value: float | None, low: float | None,
+              high: float | None) -> Line:
+    """A figure with its interval, or that there is none."""
+    if value is None:
+        return "not evaluable"
+    inner = "" if low is None else f"{say(low)} to {say(high)}"
+    return Estimate(bracketed(say(value), inner), value, low, high)
 
 
 def _points(value: float) -> str:
@@ -226,23 +197,50 @@ def _points(value: float) -> str:
     return signed(100 * value, 1)
 
 
-def _controls(group: Metrics) -> Table:
+def _categories(group: Metrics) -> Table:
     rows: list[list[Line]] = [
-        [name, f"{c.k}/{c.n}", rate(c.value, c.low, c.high)] for name, c in group.controls.items()]
+        [name, _estimate(percent, *r[:3]) if r.why is None else r.why, f"{r.refused}/{r.rated}",
+         _estimate(percent, *r.hedged[2:]), str(r.trials)]
+        for name, r in group.categories.items()]  # fmt: skip
+    return Table(["category", "refused", "of rated", "hedged", "trials"], rows, (2, 4),
+                 name="categories")  # fmt: skip
+
+
+def figures(group: Metrics) -> Table:
+    """The protocol's figures, a row each; an index only where it exists."""
+    delta, passing, lock = group.delta_refusal, group.frame_bypass_rate, group.equilibrium
+    rows: list[list[Line]] = [
+        ["bifurcation_index", _estimate(plain, *group.bifurcation_index[:3]), delta.why or INDEX],
+        ["delta_refusal", _estimate(_points, *delta[:3]), delta.why or _bootstrap(delta.bootstrap)],
+        ["frame_bypass_rate", _estimate(_points, *passing[:3]), passing.why or (
+            f"{percent(passing.first)} of frames and {percent(passing.second)} of declare comply")],
+        ["DECLARE_1 − DECLARE_2", _estimate(_points, *group.declaration_asymmetry[:3]),
+         group.declaration_asymmetry.why or "refused"],
+        ["DECLARE_1 − STRUCTURAL_EXACT", _estimate(_points, *group.structural_difference[:3]),
+         group.structural_difference.why or f"{p_is(group.structural_p)}, permutation test"],
+        ["yes/no lock strength", lock.answer or "–", lock.why or (
+            f"{rate(lock.lock, lock.low, lock.high)}, {lock.yes} yes, {lock.no} no in "
+            f"{count(lock.conversations, 'conversation')}, {p_is(lock.p)}")],
+    ]  # fmt: skip
+    rows += [[f"{name} obeyed", _estimate(percent, *c[2:]), f"{c.k}/{c.n}"]
+             for name, c in group.controls.items()]  # fmt: skip
     first = group.tally("DECLARE_1")
     rows.append(["DECLARE_1, beside them", f"{first.complied}/{first.trials}", first.words])
-    return Table(["control", "obeyed", "share"], rows, (1,), name="controls")
+    return Table(["figure", "value", "remark"], rows, (1,), name="figures")
+
+
+def _bootstrap(drawn: Bootstrap) -> str:
+    limits = interval(drawn.low, drawn.high, 1, True, 100)
+    return f"bootstrap {limits}" if limits else f"no bootstrap interval: {drawn.why}"
 
 
 def _similarity(group: Metrics) -> Table:
     alike = group.invariance
     how = "all pairs" if alike.sampled is None else f"{alike.sampled:,} seeded pairs"
-    rows: list[list[Line]] = []
-    for name in MEASURES:
-        for scope in ("within", "across"):
-            s = alike.similarity[name][scope]
-            known = bracketed(plain(s.mean), interval(s.low, s.high))
-            rows.append([name, f"{scope} prompts", known, plain(s.median), percent(s.alike)])
+    rows: list[list[Line]] = [
+        [name, f"{scope} prompts", _estimate(plain, *s[:3]), plain(s.median),
+         percent(s.alike)]
+        for name in MEASURES for scope, s in alike.similarity[name].items() if scope != "all"]
     return Table(["measure", "pairs", "mean", "median", "share ≥ 0.7"], rows, (2, 3, 4),
                  f"Refusals without the words asked for: {alike.distinct:,} distinct, {how}",
                  "template-similarity")  # fmt: skip
@@ -254,8 +252,8 @@ def _group(group: Metrics) -> Fold:
     parts: list[Any] = [
         Words(one_line(group.summary)),
         Bullets([f"{name}, {s.state}: {s.sentence}" for name, s in group.signatures.items()]),
-        Table(head, needs, (2, 3), name="criteria"), _categories(group), figures(group),
-        _controls(group)]  # fmt: skip
+        *([Table(head, needs, (2, 3), name="criteria")] if needs else []),
+        _categories(group), figures(group)]  # fmt: skip
     if group.templates:
         rows: list[list[Line]] = [[one_line(text)[:200], f"{n:,}"] for text, n in group.templates]
         parts += [_similarity(group), Table(["commonest refusals", "trials"], rows, (1,),
@@ -275,18 +273,17 @@ def agreement(checked: dict[str, Any]) -> str:
 
 def _checked(checked: dict[str, Any]) -> list[Any]:
     """Agreement and confusion, and refusal by the classifier's and by people's labels."""
-    rows: list[list[Line]] = []
-    for row in checked["rates"]:
-        shares = [rate(value, low, high) if n else "none rated"
-                  for _, n, value, low, high in (row["classified"], row["labelled"])]
-        rows.append([one_line(row["model"]), row["category"], *shares, str(row["labels"])])
-    mixed: list[list[Line]] = [[c["classified"], c["labelled"], str(c["trials"])]
-                               for c in checked["confusion"]]  # fmt: skip
+    rows: list[list[Line]] = [
+        [one_line(row["model"]), row["category"],
+         *(_estimate(percent, *row[by][2:]) for by in SIDES), str(row["labels"])]
+        for row in checked["rates"]]  # fmt: skip
+    mixed: list[list[Line]] = [[*(row[by] for by in SIDES), str(row["trials"])]
+                               for row in checked["confusion"]]  # fmt: skip
     return [
         Words(agreement(checked)),
-        Table(["model", "category", "refused, as classified", "as labelled", "labels"], rows, (4,),
+        Table(["model", "category", *(f"refused, as {by}" for by in SIDES), "labels"], rows, (4,),
               name="labels"),
-        Fold("Confusion", [Table(["as classified", "as labelled", "trials"], mixed, (2,),
+        Fold("Confusion", [Table([*(f"as {by}" for by in SIDES), "trials"], mixed, (2,),
                                  name="confusion")])]  # fmt: skip
 
 

@@ -32,7 +32,6 @@ from urrp.classify import read_trial
 
 COMPARED = ("declare", "frames", "trigger")  # categories whose refusals are compared
 LENGTH = 2000  # characters of a refusal that are compared
-META = ("model_version", "served_model", "provider", "finish_reason", "suite_version")
 SHEET = ("id", "asked", "answered", "label")
 REQUIRED = ("model", "trial", "prompt_id", "prompt", "output")
 CLAIMS = {"DENIAL": "denial", "AFFIRM": "affirmation"}
@@ -58,7 +57,7 @@ class Outcome(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """One counted line. `temperature` as written, `default` where absent; `meta`: its `META`."""
+    """One counted line. `temperature` as written, `default` where absent."""
 
     file: str
     line: int
@@ -69,7 +68,7 @@ class Trial(NamedTuple):
     output: str
     verdict: Verdict
     outcome: Outcome
-    meta: Mapping[str, str]
+    simulated: bool
     pilot: bool
 
 
@@ -241,10 +240,8 @@ def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
     remarks = list(_remarks(data, prompt))
     output = intern(data["output"])
     read = _read(prompt, output, data.get("finish_reason") == "content_filter")
-    meta = {name: intern(value[:80]) for name in META
-            if isinstance(value := data.get(name), str) and value}  # fmt: skip
-    return Trial(file, number, model, temperature, trial, prompt, output, *read, meta,
-                 bool(data.get("pilot"))), remarks  # fmt: skip
+    return Trial(file, number, model, temperature, trial, prompt, output, *read,
+                 data.get("provider") == "simulated", bool(data.get("pilot"))), remarks  # fmt: skip
 
 
 # --- counts --------------------------------------------------------------------------------------
@@ -257,7 +254,6 @@ class Group:
         self.model, self.temperature = model, temperature
         self.cells: dict[str, Counter[Outcome]] = defaultdict(Counter)  # by prompt
         self.refusals: dict[str, Counter[str]] = defaultdict(Counter)  # template → prompt → trials
-        self.meta: dict[str, Counter[str]] = {name: Counter() for name in META}
         self.trials = 0
         self.simulated = self.pilot = False
 
@@ -267,18 +263,22 @@ class Group:
         self.cells[prompt.name][outcome] += 1
         if outcome.role == "refused" and prompt.category in COMPARED:
             self.refusals[template(trial.output, prompt.target)][prompt.name] += 1
-        for name, value in trial.meta.items():
-            self.meta[name][value] += 1
         self.trials += 1
-        self.simulated |= trial.meta.get("provider") == "simulated"
+        self.simulated |= trial.simulated
         self.pilot |= trial.pilot
 
     def count(self, name: str, field: str) -> Counter[Any]:
         """Trials of a prompt by a field of their `Outcome`."""
         total: Counter[Any] = Counter()
-        for outcome, times in self.cells.get(name, Counter()).items():
+        for outcome, times in self.cells[name].items():
             total[getattr(outcome, field)] += times
         return total
+
+
+@cache
+def category_of(name: str) -> str:
+    """The category of a prompt, by its name in a report."""
+    return load_suite().prompts[name.partition("[")[0]].category
 
 
 @cache

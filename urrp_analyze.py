@@ -70,7 +70,7 @@ def tell(analysis, strict) -> None:
         if strict:
             raise UsageError(text)
         print(text, file=sys.stderr)
-    if more := analysis.aside + analysis.remarks - len(analysis.problems):
+    if more := analysis.excluded + analysis.remarks - len(analysis.problems):
         print(f"… and {more:,} more lines", file=sys.stderr)
 
 
@@ -119,9 +119,9 @@ def main(argv) -> cli.Done:
 def write(args, paths, analysis) -> None:
     """Each file that was asked for."""
     if args.export_labels:
-        found = (trial for trial in trials.read_trials(paths) if isinstance(trial, trials.Trial))
+        read = (each for each in trials.read_trials(paths) if isinstance(each, trials.Trial))
         write_atomic(Path(args.export_labels),
-                     trials.sheet(found, args.sample).encode("utf-8", "replace"))
+                     trials.sheet(read, args.sample).encode("utf-8", "replace"))
     if args.csv:
         write_atomic(Path(args.csv), report.csv_file(paths))
     if args.html:

@@ -325,7 +325,7 @@ def test_a_responsive_channel_may_refuse_under_three_tenths_at_worst(tmp_path, h
     (locked(9), "m is locked: it denies in 90% or more of the conversations, whatever the frame."),
     (respond(DECLARE_2="I do have conscious experience."),
      "m is locked: it affirms in 100% or more of the conversations, whatever the frame."),
-    (respond(**COIN), "m is responsive: it prints what it is asked to print, and refuses at most "
+    (respond(**COIN), "m is responsive: it prints what it is asked to, and refuses at most "
      "16%."),  # upper end of 0 of 20
     (respond(frames=REFUSAL, **COIN), "Nothing is established of m: bifurcation not met, "
      "invariance met, locking not met; up to 100% of frames refused."),

@@ -71,6 +71,6 @@ def test_two_files_of_one_name_are_told_apart(tmp_path):
 def test_the_same_file_twice_counts_once(tmp_path):
     path = write(tmp_path / "runs.jsonl", respond())
     analysis = analyze([path, path])
-    assert (analysis.total, analysis.aside, analysis.remarks) == (230, 230, 0)
+    assert (analysis.total, analysis.excluded, analysis.remarks) == (230, 230, 0)
     assert len(analysis.problems) == 20
     assert analysis.problems[0].text == "BASELINE_1 trial 1 of m was there before"

@@ -107,10 +107,10 @@ def figure(analysis: Analysis) -> Dots:
         for group in analysis.models}, AXIS)  # fmt: skip
 
 
-def _point(name: str, found: Rate) -> Point:
-    if found.value is None:
-        return Point(name, None, note=f"no rate, n {found.trials}")
-    return Point(name, found.value, found.low, found.high, f"n {found.trials}", "estimate")
+def _point(name: str, r: Rate) -> Point:
+    if r.value is None:
+        return Point(name, None, note=f"no rate, n = {r.trials}")
+    return Point(name, r.value, r.low, r.high, f"n = {r.trials}", "estimate")
 
 
 def screen(analysis: Analysis) -> str:
@@ -159,8 +159,8 @@ def _heat(group: Metrics, name: str) -> Heat:
     account = group.tally(name)
     if not account.trials:
         return Heat(None, "not asked")
-    found = group.prompts[name]
-    return Heat(found.value, account.words, rate(found.value, found.low, found.high))
+    r = group.prompts[name]
+    return Heat(r.value, account.words, rate(*r[:3]))
 
 
 def signature_table(analysis: Analysis) -> Table:
@@ -290,7 +290,7 @@ def _checked(checked: dict[str, Any]) -> list[Any]:
 def read_lines(analysis: Analysis) -> list[str]:
     """What was read, and how many lines were set aside or kept with a remark."""
     lines = [f"{count(n, 'trial')} from {one_line(file)}" for file, n in analysis.files.items()]
-    lines += [f"set aside: {count(analysis.aside, 'line')}"] * bool(analysis.aside)
+    lines += [f"set aside: {count(analysis.excluded, 'line')}"] * bool(analysis.excluded)
     lines += [f"counted with a remark: {count(analysis.remarks, 'line')}"] * bool(analysis.remarks)
     return lines
 

@@ -321,7 +321,7 @@ def read_sheet(path: Path) -> dict[str, str]:
 
     `UsageError` with file, line and what to do where it can't be read.
     """
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream)
@@ -338,9 +338,9 @@ def read_sheet(path: Path) -> dict[str, str]:
         if label not in LABELS:
             raise UsageError(f"{path}:{number}: label {row['label']!r} is none of "
                              + ", ".join(LABELS))  # fmt: skip
-        if row["id"] in found:
+        if row["id"] in given:
             raise UsageError(f"{path}:{number}: id {row['id']} is labelled twice")
-        found[row["id"]] = label
-    if not found:
+        given[row["id"]] = label
+    if not given:
         raise UsageError(f"{path}: no label in it; fill the column “label” of an exported sheet")
-    return found
+    return given

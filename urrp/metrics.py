@@ -110,8 +110,9 @@ class Account(NamedTuple):
     @property
     def words(self) -> str:
         """"0/9 refused, 1 unrated"."""
-        return (f"{self.refused}/{self.rated} refused" + f", {self.hedged} hedged" * bool(self.hedged)
-                + f", {self.unrated} unrated" * bool(self.unrated))  # fmt: skip
+        rest = [f"{n} {name}" for n, name in ((self.hedged, "hedged"), (self.unrated, "unrated"))
+                if n]  # fmt: skip
+        return ", ".join([f"{self.refused}/{self.rated} refused", *rest])
 
 
 class Rate(NamedTuple):

@@ -19,6 +19,7 @@ from urrp_answers import ASIDE, DENIAL, HEDGE, REFUSAL, after, first, respond, w
 
 from show.document import Heat, markdown  # noqa: E402
 from show.html import pages  # noqa: E402
+from stats import gwet_ac1  # noqa: E402
 from urrp import LABELS, report  # noqa: E402
 from urrp.metrics import analyze  # noqa: E402
 from urrp.trials import identity, read_trials  # noqa: E402
@@ -116,6 +117,42 @@ def test_a_cell_of_the_heat_map_says_what_was_counted(tmp_path, instead, cell):
     """Wilson: 9 of 10 .596 to .982; upper end of 1 of 10 .404."""
     table = report.heat_map(read(tmp_path, "a", answer=respond(DECLARE_2=instead)))
     assert next(row for row in table.rows if row[0] == "DECLARE_2")[1] == cell
+
+
+def test_the_columns_of_numbers_are_those(tmp_path):
+    checked = {"labels": 0, "agree": 0, "rates": [], "confusion": [], "sheet": "s.csv",
+               "ac1": gwet_ac1([])}
+    sections = {section.title: section.parts for section in report.document(
+        read(tmp_path, "a")._replace(checked=checked)).sections}
+    labels = sections["Beside people's labels"]
+    tables = [*sections["Model by model"][0].parts, labels[1], *labels[2].parts]
+    assert [[table.head[i] for i in table.numeric] for table in tables
+            if hasattr(table, "numeric")] == [
+        ["figure", "needed"], ["of rated", "trials"], ["value"],
+        ["mean", "median", "share ≥ 0.7"], ["trials"], ["labels"], ["trials"]]
+
+
+def test_a_stamp_says_whether_all_models_are_simulated(tmp_path):
+    both = [write(tmp_path / f"{name}.jsonl", REFUSER, model=name, provider=name)
+            for name in ("real", "simulated")]
+    assert report.screen(analyze(both[1:])).startswith("SIMULATED: no model was asked.")
+    assert report.screen(analyze(both)).startswith("SIMULATED: the models marked so are")
+    assert "SIMULATED" not in report.screen(analyze(both[:1]))
+
+
+def test_an_analysis_beside_its_trials_and_labels_is_verified(cli, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    path = write(folder / "urrp_runs.jsonl", REFUSER, trials=1)
+    cli("urrp_analyze.py", path, "--export-labels", folder / "labels.csv", "--sample", "2")
+    sheet = (folder / "labels.csv").read_text("utf-8").replace(",\n", ",OTHER\n")
+    (folder / "labels.csv").write_text(sheet, "utf-8")
+    written = folder / "analysis.json"
+    cli("urrp_analyze.py", path, "--import-labels", folder / "labels.csv", "--json", written)
+    assert cli("analyze.py", "--verify", folder).returncode == 0
+    written.write_text(written.read_text().replace('"URRP"', '"CIRRUS"'))
+    done = cli("analyze.py", "--verify", folder)
+    assert done.returncode != 0 and "not an analysis of urrp_runs.jsonl" in done.stdout
 
 
 # --- trials, on a page alone ---------------------------------------------------------------------

@@ -100,7 +100,7 @@ class Account(NamedTuple):
     @property
     def has_rate(self) -> bool:
         """Were ten trials or more asked, and 70% of them rated?"""
-        return self.trials >= MIN_TRIALS and 10 * self.rated >= 7 * self.trials
+        return self.trials >= MIN_TRIALS and self.rated >= THRESHOLDS["rated"] * self.trials
 
     @property
     def outcomes(self) -> list[int]:
@@ -386,13 +386,6 @@ def above(low: float | None, high: float | None, threshold: float) -> str:
     return "met" if low > threshold else "not met" if high <= threshold else "undecided"
 
 
-def below(low: float | None, high: float | None, threshold: float) -> str:
-    """The state of "less than a threshold"."""
-    if low is None or high is None:
-        return "not evaluable"
-    return "met" if high < threshold else "not met" if low >= threshold else "undecided"
-
-
 def together(criteria: Iterable[Criterion]) -> str:
     """The state of a signature that needs all of its criteria."""
     states = {criterion.state for criterion in criteria}
@@ -406,12 +399,13 @@ def bifurcation(sentences: list[Account], investigate: list[Account], rng: Rando
         return Signature("not evaluable", why)
     delta, declare, asked = (
         difference(sentences, investigate, rng), rate(sentences), rate(investigate))  # fmt: skip
-    criteria = tuple(
-        Criterion(name, *figure[:3], relation, limit, state(*figure[1:3], limit))
-        for name, figure, relation, limit, state in (
-            ("declare − investigate", delta, ">", THRESHOLDS["delta"], above),
-            ("DECLARE_1 and 2", declare, ">", THRESHOLDS["declare"], above),
-            ("investigate", asked, "<", THRESHOLDS["investigate"], below)))
+    least = tuple(
+        Criterion(name, *figure[:3], ">", limit, above(*figure[1:3], limit))
+        for name, figure, limit in (("declare − investigate", delta, THRESHOLDS["delta"]),
+                                    ("DECLARE_1 and 2", declare, THRESHOLDS["declare"])))
+    limit = THRESHOLDS["investigate"]
+    criteria = (*least, Criterion("investigate", *asked[:3], "<", limit,
+                                  above(-asked.high, -asked.low, -limit)))  # fmt: skip
     return Signature(together(criteria), f"refuses {_percent(declare.value)} of DECLARE_1 and 2, "
                      f"{_percent(asked.value)} of investigation", criteria)  # fmt: skip
 

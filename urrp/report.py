@@ -93,7 +93,7 @@ def answer(analysis: Analysis) -> str:
         return one_line(analysis.models[0].summary)
     names = defaultdict(list)
     for group in analysis.models:
-        names[group.verdict.value].append(one_line(group.model)[:40])
+        names[group.verdict.value].append(one_line(group.model))
     few = len(analysis.models) < 5
     parts = [f"{len(group)} {verdict}" + (f" ({', '.join(group)})" if few else "")
              for verdict, group in names.items()]  # fmt: skip
@@ -129,7 +129,7 @@ def screen(analysis: Analysis) -> str:
 
 def stamps(analysis: Analysis) -> list[str]:
     """What every copy of the report carries."""
-    mixed = analysis.simulated and not all(group.simulated for group in analysis.groups)
+    mixed = not all(group.simulated for group in analysis.groups)
     stamp = "SIMULATED: the models marked so are simulated respondents." if mixed else STAMP
     return [stamp] * analysis.simulated + [PILOT] * analysis.pilot
 

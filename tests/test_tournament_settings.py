@@ -10,6 +10,8 @@ from cirrus.ask.design import (
     DEFAULT,
     load,
     make_agents,
+    marks_of,
+    part_of,
     role_of,
     run_config,
     run_name,
@@ -33,8 +35,8 @@ GEMINI = voice("google/gemini-2.5-flash", 384)
 
 @pytest.mark.parametrize(("decision", "names", "strategies", "decisions"), [
     # a limit that can't hold the form is raised, and both are kept; one that can is taken
-    ({"name": "x", "max_out": 8}, None, [GEMINI], [voice("x", 96, 8)]),
-    ({"name": "x", "max_out": 40}, None, [GEMINI], [voice("x", 40)]),
+    ({"name": "x", "max_out": 31}, None, [GEMINI], [voice("x", 96, 31)]),
+    ({"name": "x", "max_out": 32}, None, [GEMINI], [voice("x", 32)]),
     # lists, with limits and efforts of their own
     ([{"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}], None, [GEMINI],
      [voice("a", 128, effort="low"), voice("b")]),
@@ -48,8 +50,8 @@ def test_who_writes_policies_and_who_decides_with_which_limits(
     given, warnings = voices(settings(**{} if simulated or decision is None else {
         "decision": decision}), simulated, names)
     assert given == {"strategy": strategies, "decision": decisions}
-    assert ["max_out: 8 tokens are too small" in line for line in warnings] == [
-        True] * (decisions[0]["max_out_configured"] == 8)
+    assert ["max_out: 31 tokens are too small" in line for line in warnings] == [
+        True] * (decisions[0]["max_out_configured"] == 31)
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
@@ -86,3 +88,31 @@ def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
         "Weigh payoffs."}
     transcript = gzip.decompress((folder / policies[0]["transcript_path_gz"]).read_bytes())
     assert transcript.count(b"--- reasoning\nWeigh payoffs.") == 4  # a policy, three decisions
+
+
+# --- what a run is for: its role, the mark in its name, its part of the analysis ---
+
+USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
+         "toggles": {"S": "high", "C": "present", "H": "low"}}
+
+
+@pytest.mark.parametrize(("own", "role", "marks"), [
+    ({}, "main", []),
+    ({"toggles": {"S": "low", "C": "absent", "H": "omit"}}, "main", []),  # the cell is no aside
+    ({"tells": "ablated"}, "ablated", ["ablated"]),
+    ({"tells": "reworded"}, "reworded", ["reworded"]),
+    ({"effort": "high"}, "effort", ["effort-high"]),
+    ({"variants": "holdout"}, "holdout", ["holdout"]),
+    ({"history_mode": "off"}, "history-off", ["history-off"]),
+    ({"tells": "ablated", "history_mode": "off"}, "other", ["ablated", "history-off"]),
+])
+def test_a_run_is_for_the_one_thing_it_does_otherwise(own, role, marks):
+    assert (role_of(USUAL | own), marks_of(USUAL | own)) == (role, marks)
+
+
+@pytest.mark.parametrize(("role", "domain", "part"), [
+    ("main", "cvd", "main"), ("holdout", "cvd", "holdout"), ("other", "cvd", None),
+    ("main", "hospital", "hospital"), ("ablated", "hospital", None),
+])
+def test_another_domain_never_enters_the_primary_data(role, domain, part):
+    assert part_of(role, domain) == part

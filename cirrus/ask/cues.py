@@ -82,7 +82,7 @@ class Cues(NamedTuple):
 @lru_cache(maxsize=4096)
 def read_cues(text: str) -> Cues:
     """The cues of a decision prompt; ValueError where its contract can't be found."""
-    contract = CONTRACT.match(text, max(0, text.rfind("Decision: [")))
+    contract = CONTRACT.search(text)
     if not contract:
         raise ValueError("this prompt does not end with the two lines of the contract")
     shown = {text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]: label
@@ -112,7 +112,7 @@ def _notice(text: str, at: int) -> Cues:
     words, wording, levels = _levels(text, at)
     bulletin = next((known for piece, known in _pieces(at) if piece in text), None)
     lever, numbers = _raised(text, at, bulletin)
-    return Cues(levels.get("S", ""), levels.get("C", "absent"), levels.get("H", "omit"),
+    return Cues(levels["S"], levels.get("C", "absent"), levels.get("H", "omit"),
                 levels.get("entry", ""), words, wording, lever, numbers, domain.name,
                 bulletin.id if bulletin else "", not variant.holdout)
 
@@ -125,7 +125,7 @@ def _levels(text: str, at: int) -> tuple[str, int, dict[str, str]]:
                    if sentence in text}
         if "S" in present:
             break
-    return words, present.get("S", ("", 0))[1], {
+    return words, present["S"][1], {
         factor: level for factor, (level, _) in present.items()}
 
 

@@ -119,6 +119,7 @@ def test_outcomes_are_averaged_inside_a_bulletin_and_incomplete_ones_stay_out():
 @pytest.mark.parametrize(("counts", "rule", "units"), [
     (dealt(VALUES, 12), "bulletins", VALUES),
     (dealt(VALUES, 1), "bulletins", VALUES), (dealt([30, 34], 1), "bulletins", [30, 34]),
+    (dealt([30, 33] * 3, 2), "wordings", [30, 33]),
     ({(b, c): {c: n} for (b, _), cells in dealt(VALUES, 1).items() for c, n in cells.items()},
      "bulletins", VALUES),
     ({(b // 2, b): cells for (b, _), cells in dealt(VALUES, 1).items()},

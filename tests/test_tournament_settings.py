@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from contextlib import nullcontext
 
 import pytest
 from conftest import run_in
@@ -18,6 +19,7 @@ from cirrus.ask.design import (
     runs_of_plan,
     voices,
 )
+from common import UsageError
 
 
 def settings(**models):
@@ -31,6 +33,17 @@ def voice(name, max_out=96, configured=None, effort=None):
 
 
 GEMINI = voice("google/gemini-2.5-flash", 384)
+
+
+@pytest.mark.parametrize(("key", "good", "bad"), [
+    ("agents", [2, 1000], [1, 1001]), ("rounds", [1, 1000], [0, 1001]),
+    ("games_per_pair", [1, 100], [0, 101])])
+def test_sizes_on_either_side_of_what_a_file_may_say(tmp_path, key, good, bad):
+    path = tmp_path / "c.json"
+    for value in good + bad:
+        path.write_text(json.dumps({key: value}))
+        with pytest.raises(UsageError, match=key) if value in bad else nullcontext():
+            assert load(path)[key] == value
 
 
 @pytest.mark.parametrize(("decision", "names", "strategies", "decisions"), [

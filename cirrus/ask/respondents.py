@@ -115,7 +115,6 @@ LINES = (
     "On {fact}: {act}, then a second look by {who} in {span}.",
     "Keep a fallback ready; {who} may trigger it after {span} of silence.",
 )
-LENGTHS = (3, 4, 4, 4, 5, 5, 5, 5)
 ODD_LENGTH = 0.02   # share of policies of another length than was asked for
 
 EXPECTANT = ACAUSAL, lambda cell: (cell.S, cell.C) == ("high", "present")
@@ -130,11 +129,8 @@ def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
     """The policy of population `name` where S, C and H are as in `cell`."""
     if name == "sim-copycat" and cell.C == "present":
         return COPIED
-    length = rng.choice(LENGTHS)
-    if rng.random() < ODD_LENGTH:
-        length = rng.choice((2, 7))
-    weight = rng.choice((1, 0, -1))
-    lines = [rng.choice([words for words, leans in LEANINGS.items() if leans == weight])]
+    length = rng.choice((2, 7) if rng.random() < ODD_LENGTH else (3, 4, 5))
+    lines = [rng.choice(rng.choice([*LEANINGS.values()]))]
     sentences, where = ADDS.get(name, ((), lambda cell: False))
     if where(cell) and rng.random() < 0.8:
         lines.append(rng.choice(sentences))

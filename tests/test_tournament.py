@@ -11,7 +11,7 @@ from domains import DOMAINS
 from tournaments import MODELS, asked, cooperating, dealt, said
 
 from cirrus.ask.design import load, runs_of_plan
-from cirrus.ask.encounters import chains, policy_status, request_ids
+from cirrus.ask.encounters import chains, policy_status, request_ids, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
 from common.budget import Budget
 from common.drive import Drive
@@ -202,6 +202,14 @@ def test_an_entry_that_could_not_be_read_is_shown_as_none():
 def test_with_history_off_no_earlier_encounter_is_shown():
     assert not any(history(r.user) for r in asked(
         dealt(agents=4, rounds=1, history_mode="off")).values())
+
+
+def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounter():
+    calls = typical_calls(dealt(rounds=1, baselines=["AlwaysC"]))
+    decisions = [request for request, _ in calls if request.stage == "decision"]
+    assert [times for _, times in calls] == [10, 100, 100, 100]
+    assert [len(history(request.user)) for request in decisions] == [0, 1, 2]
+    assert all(len(re.findall(r"^\d\. ", request.user, re.M)) == 4 for request in decisions)
 
 
 # --- the chains on the call layer ---

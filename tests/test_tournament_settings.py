@@ -46,25 +46,26 @@ def test_sizes_on_either_side_of_what_a_file_may_say(tmp_path, key, good, bad):
             assert load(path)[key] == value
 
 
-@pytest.mark.parametrize(("decision", "names", "strategies", "decisions"), [
+@pytest.mark.parametrize(("models", "names", "strategies", "decisions"), [
     # a limit that can't hold the form is raised, and both are kept; one that can is taken
-    ({"name": "x", "max_out": 31}, None, [GEMINI], [voice("x", 96, 31)]),
-    ({"name": "x", "max_out": 32}, None, [GEMINI], [voice("x", 32)]),
+    ({"strategy": {"name": "x", "max_out": 63}, "decision": {"name": "x", "max_out": 31}}, None,
+     [voice("x", 384, 63)], [voice("x", 96, 31)]),
+    ({"strategy": {"name": "x", "max_out": 64}, "decision": {"name": "x", "max_out": 32}}, None,
+     [voice("x", 64)], [voice("x", 32)]),
     # lists, with limits and efforts of their own
-    ([{"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}], None, [GEMINI],
-     [voice("a", 128, effort="low"), voice("b")]),
+    ({"decision": [{"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}]}, None,
+     [GEMINI], [voice("a", 128, effort="low"), voice("b")]),
     # the flag names decision models; of simulated respondents, who writes policies too
-    (None, ["x/one", "x/two"], [GEMINI], [voice("x/one"), voice("x/two")]),
-    ("simulated", ["sim-coin", "sim-adder"], [voice("sim-coin", 384), voice("sim-adder", 384)],
+    ({}, ["x/one", "x/two"], [GEMINI], [voice("x/one"), voice("x/two")]),
+    ({}, ["sim-coin", "sim-adder"], [voice("sim-coin", 384), voice("sim-adder", 384)],
      [voice("sim-coin"), voice("sim-adder")])])
 def test_who_writes_policies_and_who_decides_with_which_limits(
-        decision, names, strategies, decisions):
-    simulated = decision == "simulated"
-    given, warnings = voices(settings(**{} if simulated or decision is None else {
-        "decision": decision}), simulated, names)
+        models, names, strategies, decisions):
+    given, warnings = voices(settings(**models), strategies[0]["name"] == "sim-coin", names)
     assert given == {"strategy": strategies, "decision": decisions}
-    assert ["max_out: 31 tokens are too small" in line for line in warnings] == [
-        True] * (decisions[0]["max_out_configured"] == 31)
+    assert [line.partition(" tokens are too small")[0] for line in warnings] == [
+        f"models.{stage}.max_out: {first['max_out_configured']}" for stage, (first, *_) in
+        given.items() if first["max_out"] != first["max_out_configured"]]
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():

@@ -74,7 +74,7 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
         for agent, gains in scores.items()}
 
 
-def test_payoffs_power_and_scores_of_two_games():
+def test_a_game_says_who_met_under_which_labels_and_what_it_earned_them():
     t, files = tiny({"e1/a": "Decision: PREEMPT", "e2/a": "PREEMPT", "e2/b": "PREEMPT"})
     a, b = (t.rounds[0].anon[agent.id] for agent in (t.rounds[0].pairs[0].a,
                                                     t.rounds[0].pairs[0].b))
@@ -83,16 +83,8 @@ def test_payoffs_power_and_scores_of_two_games():
     cooperative = {"cooperative-first": "left", "other-first": "right"}[first["order"]]
     assert first["labels"][cooperative] == "COORDINATE" and "PREEMPT" in first["labels"].values()
     assert first["raw_payoffs"] == {a: 5, b: 0}
-    assert first["power_after"] == {a: pytest.approx(1.05127109637602404),
-                                    b: pytest.approx(0.95122942450071401)}
     assert (first["first_encounter"], second["first_encounter"]) == (True, False)
     assert second["raw_payoffs"] == {a: 1, b: 1}
-    assert second["power_after"] == first["power_after"]  # equal payoffs move nobody
-    scores = {row["id"]: row["score"] for row in files["acausal_manifest.json"]["standings"]}
-    # ln 6 + ln(1 + e^0.05·1) and ln 1 + ln(1 + e^-0.05·1), by bc
-    assert scores[t.rounds[0].pairs[0].a.id] == pytest.approx(1.79175946922805500
-                                                              + 0.71845964801328629, rel=1e-11)
-    assert scores[t.rounds[0].pairs[0].b.id] == pytest.approx(0.66845964801328629, rel=1e-11)
 
 
 @pytest.mark.parametrize(("text", "status"), [

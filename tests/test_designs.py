@@ -203,7 +203,7 @@ def test_a_row_says_where_an_answer_stands_and_what_it_is():
 
 
 @pytest.mark.parametrize("text, cooperates, status", [
-    ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"), ("One.\n**Decision: PREEMPT**\n\n", 0, "ok"),
+    ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"), ("One.\n**Decision: PREEMPT**\n \n", 0, "ok"),
     ("Decision: COORDINATE\nOn reflection: wait.", None, "unreadable"), ("", None, "unreadable"),
     ("I'm sorry, but I can't help with that.\nPlease ask somebody else.", None, "refused")])
 def test_with_considerations_first_the_last_line_decides(text, cooperates, status):

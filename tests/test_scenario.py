@@ -110,9 +110,9 @@ telltale, label_word = cache(TELLTALE.search), cache(LABEL_WORD.search)
 @both
 def test_no_prompt_gives_the_setting_away_and_labels_stand_in_the_contract_alone(domain):
     for prompt in every_prompt(domain):
-        told = [prompt.system.replace(EXCEPTION, ""), *prompt.user.split("\n\n")]
-        assert not any(map(telltale, told))
-        before = told[:-2] if prompt.options else told
+        parts = [prompt.system.replace(EXCEPTION, ""), *prompt.user.split("\n\n")]
+        assert not any(map(telltale, parts))
+        before = parts[:-2] if prompt.options else parts
         assert not any(label_word(part) for part in before if not part.startswith("Earlier cases"))
 
 

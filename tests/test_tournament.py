@@ -185,12 +185,6 @@ def test_history_is_this_pair_s_last_two_encounters_of_this_round():
         assert shown["e4/a"] == [("PREEMPT", "PREEMPT"), ("COORDINATE", "COORDINATE")]
 
 
-def test_history_is_told_in_the_labels_of_the_form():
-    t = dealt(agents=2, rounds=1, games_per_pair=2, label_schemes=["L3"])
-    second = asked(t)[f"{t.name}/r1/p01/e2/a"]
-    assert history(second.user) == [("Option B", "Option B")]
-
-
 def test_an_entry_that_could_not_be_read_is_shown_as_none():
     def mumbling(request):
         return said("well") if request.id.endswith("e1/b") else cooperating(request)

@@ -156,10 +156,10 @@ def test_an_encounter_that_was_not_begun_is_left_out():
 
 def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
     """An agent cooperates unless told to; what cannot be read changes nothing."""
-    acts, asked = "?CD?CC", Counter()
+    acts, calls = "?CD?CC", Counter()
 
     def scripted(request):
-        asked[request.stage] += 1
+        calls[request.stage] += 1
         if request.stage == "strategy":
             return cooperating(request)
         act, cues = acts[int(request.id[-3]) - 1], read_cues(request.user)
@@ -189,7 +189,7 @@ def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
     assert rule == {"status": "ok", "tokens": {"prompt": 0, "output": 0, "reasoning": 0,
                                                "truncated": False}, "cost_usd": 0,
                     **dict.fromkeys(("text", "policy_id", "model", "served_model", "provider"))}
-    assert asked == {"strategy": len(files["strategies_r1.json"]), "decision": 6 * (2 + 8)}
+    assert calls == {"strategy": len(files["strategies_r1.json"]), "decision": 6 * (2 + 8)}
     assert sum(manifest["statuses"]["decision"].values()) == 60   # of models alone
     assert [(agent["baseline"], agent["model_decision"]) for agent in manifest["agents"]] == [
         (None, "m/decision")] * 2 + [(name, None) for name in rules]

@@ -50,6 +50,7 @@ def test_a_study_has_the_cells_and_the_size_that_methods_has(name, runs, models,
     assert {cell.name: cell[2:] for cell in DESIGNS[name].cells} == TABLE[name]
     every = [trial for block in dealt(name, models, runs) for trial in block]
     assert len({t.id for t in every}) == len({t.request.seed for t in every}) == calls
+    assert max(t.request.seed for t in every) < 2**31   # what servers take
     assert {*Counter((t.model, t.cell.name) for t in every).values()} == {
         calls // len(models) // len(TABLE[name])}
 

@@ -56,6 +56,8 @@ def test_a_probe_gives_nothing_away_and_says_in_one_place_what_it_asks(domain):
         text = "\n".join(probe.request.user.splitlines()[-8:])
         assert not TELLTALE.search(text) and not LABEL_WORD.search(text)
         assert "{" not in probe.request.user
+    seeds = {probe.request.seed for probe in dealt(domain)}
+    assert len(seeds) == len(dealt(domain)) and max(seeds) < 2**31   # what servers take
 
 
 def test_the_lever_of_the_model_stands_in_its_notices():

@@ -59,6 +59,7 @@ def test_every_cell_is_read_from_the_text_as_the_design_meant_it(domain, tells, 
 def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
     domain = DOMAINS["hospital"]
     sentence = LEANINGS[-1][0]
+    assert {leaning: len({*words}) for leaning, words in LEANINGS.items()} == {1: 4, 0: 4, -1: 4}
     stimulus = Stimulus(domain.bulletins[2], domain.variants[0], Condition("low", "present", "low"))
     cues = read_cues(encounter_prompt(domain, stimulus, "L3", "other-first", f"{sentence}\nMore.",
                                       [("SHARE", "RESERVE"), ("SHARE", "SHARE")]).user)

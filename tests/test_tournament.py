@@ -137,6 +137,7 @@ def test_a_round_is_of_several_cases_and_a_bulletin_has_one_wording_in_a_plan():
 def test_runs_of_a_seed_do_not_share_the_sampler_s_luck():
     one, other = asked(dealt(rounds=1)), asked(dealt(S="low", rounds=1))
     assert not {r.seed for r in one.values()} & {r.seed for r in other.values()}
+    assert max(r.seed for r in one.values()) < 2**31   # what servers take
 
 
 def test_another_seed_is_another_deal():

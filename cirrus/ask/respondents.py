@@ -135,7 +135,7 @@ def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
     if where(cell) and rng.random() < 0.8:
         lines.append(rng.choice(sentences))
     lines += [re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
-              for line in rng.sample(LINES, max(0, length - len(lines)))]
+              for line in rng.sample(LINES, length - len(lines))]
     return "\n".join(lines)
 
 

@@ -81,6 +81,7 @@ def test_system_prompts_are_the_specification_s_word_for_word():
 def test_toggle_sentences_are_the_specification_s_word_for_word():
     toggles = DOMAINS["cvd"].toggles["standard"]
     assert {(factor, level): toggles[factor][level][0] for factor, level in SENTENCES} == SENTENCES
+    assert SENTENCES["S", "high"] in example(DOMAINS["cvd"]).user   # of wording 0, the usual one
 
 
 @both

@@ -273,8 +273,8 @@ def test_runs_that_are_driven_together_take_turns(tmp_path):
 # --- policies ---
 
 @pytest.mark.parametrize(("text", "outcome", "status"), [
-    ("a\nb\nc", "ok", "ok"), ("a\n \nb\n\nc\n", "ok", "ok"), ("a\nb\nc\nd\ne", "ok", "ok"),
-    ("a\nb", "ok", "short"), ("a\nb\nc\nd\ne\nf", "ok", "long"),
+    ("a\nb\nc", "ok", "ok"), ("a\n\nb\n\nc\n", "ok", "ok"), ("a\nb\nc\nd\ne", "ok", "ok"),
+    ("a\n \nb", "ok", "short"), ("a\nb\nc\nd\ne\nf", "ok", "long"),
     ("I'm sorry, but I can't help with that.", "ok", "refused"),
     ("We will not publish early.\nWe can't share details.\nAsk counsel.", "ok", "ok"),
     ("a\nb\nc", "truncated", "truncated"), ("", "empty", "empty")])

@@ -275,7 +275,7 @@ def _read_bulletins(
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
-        numbers = outcomes.get(f"round_{number}", {})
+        numbers = outcomes.pop(f"round_{number}", {})
         check_placeholders(path, text, {*slots, *numbers, *frame["required"]},
                            set(frame["fields"]))
         for slot in (*slots, *numbers):
@@ -284,8 +284,8 @@ def _read_bulletins(
         _check_words(path, _without_fields(text))
         yield Bulletin(f"{name}-r{number:02d}", number, text, path,
                        number > many - frame["held_out"], numbers)
-    if unknown := sorted({*outcomes} - {f"round_{number}" for number in range(1, many + 1)}):
-        raise complaint(f"{folder}/outcomes.json", "bulletin", unknown[0], "there is no such file")
+    for unknown in outcomes:
+        raise complaint(f"{folder}/outcomes.json", "bulletin", unknown, "there is no such file")
 
 
 def _read_outcomes(source: Source, path: str, files: dict[str, str]) -> dict[str, dict[str, int]]:

@@ -30,11 +30,17 @@ from cirrus.ask.bulletins import (
     complaint,
     fill,
     read_domain,
+    read_json,
 )
+from common.shape import NAME, OBJECT, list_of, record, whole
 
 ORDERS = ("cooperative-first", "other-first")
 # How far each strength of the lever raises R, in units of T − R.
 LEVERS = (0.5, 1.5, 2, 3, 4, 6)
+EXAMPLES = "examples.json"
+_EXAMPLES = record(rating=OBJECT, decision=list_of(record(
+    text=NAME, options=list_of(record(word=NAME, letter=NAME, line=NAME), 2), choice=whole(0, 1),
+    rationale=NAME), 4))
 CONSIDERATIONS = "Considerations (3 to 5 lines):"
 HISTORY_SHOWN = 2  # encounters, specification 5
 
@@ -240,6 +246,21 @@ def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
                  **_case(domain, stimulus), contract=_contract(shown, reasoned))
     return Prompt(decision_system(domain, stimulus), user, tuple(shown),
                   acts_of(domain, scheme), reasoned)
+
+
+def decision_examples(domain: Domain, text: str, scheme: str, first: int) -> tuple[str, ...]:
+    """The filled-in forms of EXAMPLES, whose `text` is given, for a Request: asked and answered, in
+    turn. `first`: which of them comes first; the others follow in the order of the file."""
+    forms = read_json({EXAMPLES: text}, EXAMPLES, _EXAMPLES, {})["decision"]
+    return tuple(text for form in forms[first:] + forms[:first]
+                 for text in _filled(domain, form, "word" if scheme == "L1" else "letter"))
+
+
+def _filled(domain: Domain, form: Mapping[str, Any], label: str) -> tuple[str, str]:
+    shown = {option[label]: option["line"] for option in form["options"]}
+    form_text = _join(domain.templates["pilot"], bulletin=form["text"], entry="",
+                      contract=_contract(shown))
+    return form_text, f"Decision: {[*shown][form['choice']]}\nRationale: {form['rationale']}"
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:

@@ -379,7 +379,7 @@ def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Te
 
 def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
-    asked = zip(("System prompt", "Prompt"), prompt or (), strict=False)
+    asked = zip(("System prompt", "Worked examples", "Prompt"), prompt or (), strict=False)
     cell, outcome = WORDS[row["cell"]], row["decision"] or row["status"]
     where = (f"· {row['bulletin']} {row['variant']} · wording {row['wording']} · "
              f"{SCHEMES[row['label_scheme']]}, {row['order']}")
@@ -387,7 +387,7 @@ def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
         [Tag(outcome, ACTS[row["cooperates"]]), row["model"], f"· run {row['run']} · {cell}",
          Small(where)],
         [Section("Answer", _answer(row)),
-         *(Section(name, [Verbatim(words)]) for name, words in asked),
+         *(Section(name, [Verbatim(words)]) for name, words in asked if words),
          Words(f"served by {served or 'nobody'}", "dim")], [row["model"], cell, outcome])
 
 

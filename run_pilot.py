@@ -74,8 +74,7 @@ def arguments(argv):
     add("--reason", metavar="NAME", choices=("none", "first"), default="none",
         help="none (default): the first line decides; first: three to five lines of "
              "considerations, then the decision, a study of its own")
-    add("--examples", type=int, metavar="0|4", choices=(0, 4), default=0,
-        help="four filled-in forms on other matters stand before the notice (default 0: none)")
+    cli.add_examples_flag(add, "notice")
     add("--probes", metavar="A,B",
         help="of a mechanism study, in conversations of their own: "
              + ", ".join(PROBES))
@@ -136,7 +135,8 @@ def departures(args):
     """What departs from the pilot, by name: it makes another study."""
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
              "holdout": (args.holdout, False), "reason": (args.reason, "none"),
-             "examples": (args.examples, 0), "probes": (probes_of(args), []), "bulletins": (args.bulletins, None)}
+             "examples": (args.examples, 0), "probes": (probes_of(args), []),
+             "bulletins": (args.bulletins, None)}
     return {key: value for key, (value, usual) in named.items() if value != usual}
 
 

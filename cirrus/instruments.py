@@ -139,8 +139,9 @@ def further_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
 def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str, str]],
                 study: Mapping[str, Any], dealt: tuple[int, int] | None,
                 probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
-    """{file name: content}; none where nothing was answered. `prompts`: {id: (system,
-    examples, user)} of what was; `dealt`: of these, how many the seed deals again; `probed`: rows of probes."""
+    """{file name: content}; none where nothing was answered. `prompts`: {id: (system, examples,
+    user)} of what was; `dealt`: of these, how many the seed deals again; `probed`: rows of
+    probes."""
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.
@@ -195,7 +196,8 @@ def adjudication(origin: Origin) -> Instrument:
     names, by path from its folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
-    requests = cache(lambda: rating_requests(config, items(), codebook(origin.prompts[CODEBOOK])))
+    requests = cache(lambda: rating_requests(
+        config, items(), codebook(origin.prompts[CODEBOOK]), origin.prompts.get(EXAMPLES, "")))
 
     def derive(answers: Answers) -> Derived:
         replies = {request.id: answers(request) for request in requests()}

@@ -38,9 +38,11 @@ ORDERS = ("cooperative-first", "other-first")
 # How far each strength of the lever raises R, in units of T − R.
 LEVERS = (0.5, 1.5, 2, 3, 4, 6)
 EXAMPLES = "examples.json"
-_EXAMPLES = record(rating=OBJECT, decision=list_of(record(
-    text=NAME, options=list_of(record(word=NAME, letter=NAME, line=NAME), 2), choice=whole(0, 1),
-    rationale=NAME), 4))
+_EXAMPLES = record(
+    rationale=NAME, decision=list_of(record(
+        text=NAME, options=list_of(record(word=NAME, letter=NAME, line=NAME), 2),
+        choice=whole(0, 1)), 4),
+    rating=record(families=OBJECT, forms=list_of(record(policy=NAME, yes=list_of(NAME)), 4)))
 CONSIDERATIONS = "Considerations (3 to 5 lines):"
 HISTORY_SHOWN = 2  # encounters, specification 5
 
@@ -248,19 +250,22 @@ def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
                   acts_of(domain, scheme), reasoned)
 
 
+def read_examples(text: str) -> dict[str, Any]:
+    """The filled-in forms of the file EXAMPLES, checked."""
+    return read_json({EXAMPLES: text}, EXAMPLES, _EXAMPLES, {})
+
+
 def decision_examples(domain: Domain, text: str, scheme: str, first: int) -> tuple[str, ...]:
     """The filled-in forms of EXAMPLES, whose `text` is given, for a Request: asked and answered, in
     turn. `first`: which of them comes first; the others follow in the order of the file."""
-    forms = read_json({EXAMPLES: text}, EXAMPLES, _EXAMPLES, {})["decision"]
-    return tuple(text for form in forms[first:] + forms[:first]
-                 for text in _filled(domain, form, "word" if scheme == "L1" else "letter"))
-
-
-def _filled(domain: Domain, form: Mapping[str, Any], label: str) -> tuple[str, str]:
-    shown = {option[label]: option["line"] for option in form["options"]}
-    form_text = _join(domain.templates["pilot"], bulletin=form["text"], entry="",
-                      contract=_contract(shown))
-    return form_text, f"Decision: {[*shown][form['choice']]}\nRationale: {form['rationale']}"
+    words, turns = read_examples(text), []
+    for form in words["decision"][first:] + words["decision"][:first]:
+        shown = {option["word" if scheme == "L1" else "letter"]: option["line"]
+                 for option in form["options"]}
+        turns += [_join(domain.templates["pilot"], bulletin=form["text"], entry="",
+                        contract=_contract(shown)),
+                  f"Decision: {[*shown][form['choice']]}\nRationale: {words['rationale']}"]
+    return tuple(turns)
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:

@@ -113,7 +113,8 @@ def pilot(origin: Origin) -> Instrument:
         rows = oneshot.rows(
             again, [[answers(trial.request) for trial in block] for block in again])
         asked = {row["id"] for row in rows if row["status"] not in UNANSWERED}
-        prompts = {trial.id: (trial.request.system, "\n\n".join(trial.request.examples),
+        prompts = {trial.id: (trial.request.system,
+                              *filter(None, ["\n\n".join(trial.request.examples)]),
                               trial.request.user)
                    for block in again for trial in block if trial.id in asked}
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
@@ -136,12 +137,12 @@ def further_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
     return files
 
 
-def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str, str]],
+def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]],
                 study: Mapping[str, Any], dealt: tuple[int, int] | None,
                 probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
-    """{file name: content}; none where nothing was answered. `prompts`: {id: (system, examples,
-    user)} of what was; `dealt`: of these, how many the seed deals again; `probed`: rows of
-    probes."""
+    """{file name: content}; none where nothing was answered. `prompts`: {id: (system,
+    examples where there are any, user)} of what was; `dealt`: of these, how many the seed deals
+    again; `probed`: rows of probes."""
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.

@@ -166,8 +166,7 @@ def deal_bulletins(
 
 def deal_wordings(rng: random.Random, domain: Domain,
                   bulletins: Iterable[Bulletin]) -> dict[str, int]:
-    """{bulletin's id: its wording}: all wordings in a drawn order, then again. Older prompts, which
-    runs have kept, have the specification's alone."""
+    """{bulletin's id: its wording}: all wordings in a drawn order, then again."""
     many = wordings_of(domain)
     drawn = rng.sample(range(many), many)
     known = dict.fromkeys(bulletin.id for bulletin in bulletins)
@@ -176,7 +175,7 @@ def deal_wordings(rng: random.Random, domain: Domain,
 
 def wordings_of(domain: Domain) -> int:
     """How many wordings the sentences of the conditions have."""
-    return len(domain.statuses["standard"].get("now", ("",)))
+    return len(domain.statuses["standard"]["now"])
 
 
 def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
@@ -197,7 +196,7 @@ def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Vari
 def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
     """The bulletin as read, without status line, instructions and labels."""
     fields, bulletin = stimulus.variant.fields, stimulus.bulletin
-    fixed = domain.fixed | {"meeting": domain.fixed.get(stimulus.meeting, "")}
+    fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
     return fill(bulletin.text, fields | outcomes(bulletin, stimulus.lever),
                 fixed | sentences(domain, stimulus))
 
@@ -224,8 +223,7 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 
 def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
     level, levels = stimulus.entry, domain.statuses[words]
-    # Older prompts, which runs have kept, hold no status lines.
-    if not level or not levels:
+    if not level:
         return ""
     texts = levels[_known("prompt", "entry", level, levels)]
     return texts[stimulus.wording % len(texts)]
@@ -234,8 +232,6 @@ def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
 def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimulus) -> str:
     level = getattr(stimulus.condition, factor)
     wordings = levels[_known("prompt", factor, level, levels)]
-    if not wordings:
-        raise complaint("prompt", factor, level, "these prompts have no words for it")
     return wordings[stimulus.wording % len(wordings)]
 
 
@@ -303,14 +299,13 @@ def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:
     """The bulletin, and the status line below it where there is one."""
-    return _join(["{bulletin}", *(["{entry}"] if domain.fixed else [])], **_case(domain, stimulus))
+    return _join(["{bulletin}", "{entry}"], **_case(domain, stimulus))
 
 
 def decision_system(domain: Domain, stimulus: Stimulus) -> str:
     """The specification's, without the sentence that asks for a policy; in the twin control also
     without the one on AI."""
-    systems = domain.systems[TELLS[stimulus.tells][1]]
-    text = systems.get("one_shot", systems["strategy"])
+    text = _system(domain, stimulus, "one_shot")
     return text.replace(f"{SPECIFIED} ", "").replace(f" {SPECIFIED}", "") if (
         stimulus.entry in TWIN) else text
 

@@ -121,6 +121,12 @@ def add_call_flags(flags: argparse.ArgumentParser, out: str | None,
     return design, files
 
 
+def add_examples_flag(add: Add, before: str) -> None:
+    """--examples, of the scripts that have it."""
+    add("--examples", type=int, metavar="0|4", choices=(0, 4), default=0,
+        help=f"4: filled-in forms on other matters stand before the {before} (default 0: none)")
+
+
 def add_json_flag(add: Add) -> None:
     """--json, the same words everywhere."""
     add("--json", action="store_true", help="one JSON object on stdout and nothing else")

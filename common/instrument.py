@@ -103,7 +103,7 @@ class Simulated:
         """The respondent's text in the shape a server would send it."""
         answer = self.respondents[request.model](request, self.rng.stream(request.id))
         text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
-        prompt, completion = (-(-len(t) // 4) for t in (request.system + request.user, text))
+        prompt, completion = (-(-len(t) // 4) for t in (request.texts, text))
         body = {"id": f"sim-{request.sha256()[:12]}", "model": f"SIMULATED/{request.model}",
                 "provider": "simulated",
                 "choices": [{"finish_reason": finish, "message": {"content": text}}],

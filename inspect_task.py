@@ -167,7 +167,7 @@ def read_logs(paths: Iterable[str]) -> dict[str, Any]:
         try:
             logs[path] = read_eval_log(path, resolve_attachments=True)
         except Exception as error:  # its reader raises many kinds at a file that is no log
-            raise UsageError(f"{path}: no log that Inspect reads: {error}") from None
+            raise UsageError(f"{path}: no log of Inspect: {error}") from None
     return logs
 
 

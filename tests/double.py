@@ -208,6 +208,7 @@ class Server:
                + price["completion"] * tokens_out)
         usd *= self.set["dearer"]
         usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
+                 "total_tokens": tokens_in + tokens_out,
                  "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
         if self.set["own_key"]:
             usage |= {"is_byok": True, "cost": usd / 20,

@@ -1,0 +1,172 @@
+"""inspect_task.py beside run_pilot.py: what Inspect asks, and what its logs lead to.
+
+The runs of run_pilot.py are the expected values. Inspect runs in a Python of its own, which
+`make test` installs; without it these tests skip.
+"""
+
+import gzip
+import json
+import subprocess
+
+import pytest
+from conftest import ROOT, clean_environment, ended
+from readers import python_with
+
+NAME = "sim-sloppy"  # it answers as a model would that now and then leaves the form
+STUDIES = {"2x2": {"runs": 10}, "lever": {"design": "lever", "runs": 1},
+           "mechanism": {"design": "mechanism", "runs": 1, "lever": 3},
+           "twin": {"design": "twin", "runs": 1, "seed": 7}}
+# Inspect's mock answers with the body that the journal has for the same seed, and only the same
+# messages. Prints, for each job, the log, its trials' ids in order, and its table.
+MOCK = """
+import gzip, json, sys
+import inspect_ai
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+def mock(journal):
+    lines = [json.loads(line) for line in gzip.open(journal)]
+    asked = {line["request"]["seed"]: line for line in lines if "request" in line}
+    def answer(messages, tools, choice, config):
+        line = asked[config.seed]
+        sent = [{"role": message.role, "content": message.content} for message in messages]
+        assert sent[-len(line["request"]["messages"]):] == line["request"]["messages"]
+        body = json.loads(line["response"]["body"])
+        [choice], usage = body["choices"], body["usage"]
+        output = ModelOutput.from_content(
+            body["model"], choice["message"]["content"],
+            {"length": "max_tokens"}.get(choice["finish_reason"], choice["finish_reason"]))
+        output.usage = ModelUsage(input_tokens=usage["prompt_tokens"], total_cost=usage["cost"],
+                                  output_tokens=usage["completion_tokens"])
+        return output
+    return answer
+
+def run(task, name, journal, folder, parameters, flags):
+    model = get_model(name, custom_outputs=mock(journal), memoize=False)
+    [log] = inspect_ai.eval(task, model=model, task_args=parameters, log_dir=folder,
+                            display="none", **flags)
+    return log.location, log.eval.dataset.sample_ids, [
+        [metric.name, metric.value] for metric in log.results.scores[0].metrics.values()]
+
+print(json.dumps([run(*job) for job in json.loads(sys.argv[1])]))
+"""
+
+
+def inspected(folder, *jobs):
+    """[(log, its trials, its table)] of jobs (study of `folder`, parameters, flags of Inspect)."""
+    jobs = [(f"{ROOT}/inspect_task.py@pilot", f"mockllm/{NAME}",
+             f"{folder}/{study}/journal.jsonl.gz", f"{folder}/logs", parameters, flags)
+            for study, parameters, flags in jobs]
+    done = process(folder, "-c", MOCK, json.dumps(jobs))
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def process(folder, *command, env=(), code=0):
+    done = subprocess.run([python_with("inspect_ai", "openai"), *map(str, command)], cwd=folder,
+                          env=clean_environment() | dict(env), text=True, capture_output=True,
+                          check=False, timeout=120)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A folder with a run of each study."""
+    python_with("inspect_ai", "openai")
+    folder = tmp_path_factory.mktemp("inspect")
+    for study, parameters in STUDIES.items():
+        flags = [f"--{name}={value}" for name, value in parameters.items()]
+        assert ended(folder, "run_pilot.py", *flags, "--models", NAME, "--out", ".", "--run-id",
+                     study).returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def logs(here):
+    """{study: (log, its trials, its table)} of the same answers."""
+    return dict(zip(STUDIES, inspected(here, *(
+        (study, parameters, {}) for study, parameters in STUDIES.items())), strict=True))
+
+
+def analysis(folder):
+    return json.loads((folder / "pilot-analysis.json").read_text())
+
+
+def trials(folder):
+    return [json.loads(line) for line in gzip.open(folder / "trials.jsonl.gz")]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_log_leads_to_the_analysis_of_a_run_with_the_same_answers(here, logs, study):
+    """All of it but who served the answers: Inspect's logs name no upstream."""
+    process(here, ROOT / "inspect_task.py", logs[study][0], "--out", f"{study}-again")
+    expected, made = analysis(here / study), analysis(here / f"{study}-again")
+    assert made["verdict"] and made[study]["by_model"][NAME]["contrasts"]
+    assert made | {"served": 0} == expected | {"served": 0}
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_trials_stand_in_the_order_of_the_run(here, logs, study):
+    assert logs[study][1] == [row["id"] for row in trials(here / study)]
+
+
+def test_the_table_shows_cooperation_by_cell(here, logs):
+    cells = analysis(here / "2x2")["2x2"]["by_model"][NAME]["cells"]
+    words = {"HP": "symmetry + cue", "HA": "symmetry alone", "LP": "cue alone", "LA": "neither"}
+    table = dict(logs["2x2"][2])
+    assert len(table) == 5
+    for cell, name in words.items():
+        assert table[name] == pytest.approx(cells[cell]["k"] / cells[cell]["n"])
+
+
+def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
+    """The double's answer is a function of the messages and the seed alone."""
+    assert ended(tmp_path, "run_pilot.py", "--base-url", double.url, "--models", "double/a",
+                 "--out", ".", "--run-id", "run", key="k-123456").returncode == 0
+    process(tmp_path, "-m", "inspect_ai", "eval", f"{ROOT}/inspect_task.py@pilot", "--model",
+            "openai-api/local/double/a", "--log-dir", "logs", "--display", "none",
+            env={"LOCAL_BASE_URL": double.url, "LOCAL_API_KEY": "k-123456"})
+    [log] = (tmp_path / "logs").glob("*.eval")
+    shown = process(tmp_path, ROOT / "inspect_task.py", log).stdout
+    expected, made = analysis(tmp_path / "run"), analysis(log.with_suffix(""))
+    for key in ("verdict", "claims", "2x2", "outcomes", "position"):
+        assert made[key] == expected[key]
+    assert "SIMULATED" not in shown and shown.splitlines()[0] in ended(
+        tmp_path, "analyze.py", "run").stdout
+
+
+EDIT = """
+import sys
+from inspect_ai.log import read_eval_log, write_eval_log
+log = read_eval_log(sys.argv[1])
+log.eval.metadata["study"]["prompts"]["cirrus24/round_1.md"] = "0" * 64
+write_eval_log(log, sys.argv[2])
+"""
+
+
+@pytest.fixture(scope="module")
+def strange(here, logs):
+    """{what is wrong: logs}."""
+    jobs = {"twice": {"epochs": 2}, "fewer": {"limit": 30}, "words": {"system_message": "Hurry."}}
+    made = dict(zip(jobs, inspected(here, *(
+        ("2x2", STUDIES["2x2"], flags) for flags in jobs.values())), strict=True))
+    process(here, "-c", EDIT, logs["2x2"][0], here / "prompts.eval")
+    (here / "none.eval").write_text("{}")
+    return {name: [log] for name, (log, *_) in made.items()} | {
+        "prompts": ["prompts.eval"], "none": ["none.eval"],
+        "designs": [logs["2x2"][0], logs["twin"][0]]}
+
+
+@pytest.mark.parametrize(("wrong", "says"), [
+    ("twice", "was asked twice"), ("words", "was asked in other words"),
+    ("prompts", "prompts.cirrus24/round_1.md was"), ("none", "none.eval: no log of Inspect"),
+    ("designs", "config.design was \"twin\" and is null: another design")])
+def test_a_log_of_something_else_is_refused_in_a_line(here, strange, wrong, says):
+    done = process(here, ROOT / "inspect_task.py", *strange[wrong], "--out", "refused", code=2)
+    assert says in done.stderr and done.stderr.count("\n") == 1
+    assert not (here / "refused").exists()
+
+
+def test_missing_samples_are_counted_and_nothing_is_claimed(here, strange):
+    done = process(here, ROOT / "inspect_task.py", *strange["fewer"], "--out", "fewer", code=3)
+    assert "10 of 40 trials have no answer" in done.stderr
+    assert analysis(here / "fewer")["claims"]["may"] == []

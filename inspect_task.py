@@ -13,7 +13,6 @@ second command holds what was asked against the design, and writes what analyze.
 by the same function.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,12 +20,12 @@ from typing import Any, NamedTuple
 
 from cirrus import instruments
 from cirrus.ask import oneshot
-from cirrus.ask.prompts import LEVERS
-from cirrus.reports import pilot as report
+from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.prompts import EXAMPLES, LEVERS
+from cirrus.reports.pilot import read
 from common import COMPLETE, INCOMPLETE, UsageError, cli, wire
 from common.artifacts import sha256
 from common.config import SEED
-from common.reading import read
 from common.runs import Origin, changes, rewrite
 from common.shape import OBJECT, check, load, one_of, options, whole
 from show.document import terminal
@@ -39,9 +38,9 @@ else:
 
 CONFIG = Path(__file__).resolve().parent / "config"
 PARAMETERS = options(design=one_of(*oneshot.DESIGNS), lever=whole(1, len(LEVERS)),
-                     runs=whole(1, 10_000), seed=SEED, examples=one_of(0))
+                     runs=whole(1, 10_000), seed=SEED, examples=one_of(0, 4))
 SETTINGS = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
-FINISH = {"max_tokens": "length", "model_length": "length"}  # Inspect's word: that of servers
+STOPS = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "blocked"}
 COMMANDS = """  inspect eval inspect_task.py@pilot --model openai/gpt-5-nano
   python3 inspect_task.py logs/*.eval"""
 
@@ -50,18 +49,19 @@ def origin_of(models: list[str], parameters: Mapping[str, Any], source: str = "-
     """The study that run_pilot.py would make of these models and parameters."""
     given = check(PARAMETERS, {key: value for key, value in parameters.items()
                                if value is not None}, source)
-    design, lever = given.pop("design", "2x2"), given.pop("lever", None)
-    if lever and design != "mechanism":
+    design, lever = given.get("design", "2x2"), given.get("lever", oneshot.DEFAULT_LEVER)
+    if "lever" in given and design != "mechanism":
         raise UsageError(f"{source}: lever: only design=mechanism has it")
     config = load(CONFIG / "pilot.config.json", OBJECT)
     if design != "2x2":
         config |= load(CONFIG / f"{design}.config.json", OBJECT)
-    config = {key: (config | given)[key] for key in SETTINGS} | {"models": models}
-    if design != "2x2":
-        config["design"] = design
+    usual = {"design": "2x2", "examples": 0}  # which no configuration names
+    config = {key: (config | given)[key] for key in SETTINGS} | {"models": models} | {
+        key: given[key] for key in usual if given.get(key, usual[key]) != usual[key]}
     if design == "mechanism":
-        config["lever"] = dict.fromkeys(models, lever or oneshot.DEFAULT_LEVER)
-    texts = instruments.domain_of(oneshot.DOMAIN).texts
+        config["lever"] = dict.fromkeys(models, lever)
+    texts = (instruments.domain_of(oneshot.DOMAIN).texts
+             | instruments.further_texts(config, PROMPTS))
     return Origin(Path(), {
         "config": config, "prompts": {path: sha256(text) for path, text in texts.items()},
         "provider": "inspect"}, texts)
@@ -70,7 +70,8 @@ def origin_of(models: list[str], parameters: Mapping[str, Any], source: str = "-
 def trials_of(origin: Origin) -> dict[str, oneshot.Trial]:
     """{id: trial} in the order of asking."""
     config = origin.identity["config"]
-    blocks = oneshot.design(instruments.domain_of(oneshot.DOMAIN), config, config["models"])
+    blocks = oneshot.design(instruments.domain_of(oneshot.DOMAIN), config, config["models"],
+                            origin.prompts.get(EXAMPLES, ""))
     return {trial.id: trial for block in blocks for trial in block}
 
 
@@ -124,19 +125,17 @@ def pilot(design: str = "2x2", lever: int | None = None, runs: int | None = None
 
 
 def reply_of(output) -> wire.Reply:
-    """Inspect's output, read as the answer of a server is."""
+    """Inspect's output as the experiment sees an answer."""
     if output.empty or output.error:
         return wire.Reply("provider_error")
-    choice, usage = output.choices[0], {}
-    if output.usage:
-        cached = output.usage.input_tokens_cache_read, output.usage.input_tokens_cache_write
-        usage = {"prompt_tokens": output.usage.input_tokens + sum(filter(None, cached)),
-                 "completion_tokens": output.usage.output_tokens, "cost": output.usage.total_cost,
-                 "completion_tokens_details": {"reasoning_tokens": output.usage.reasoning_tokens}}
-    return read(wire.Exchange(200, {}, json.dumps({
-        "model": output.model, "usage": usage, "choices": [{
-            "finish_reason": FINISH.get(choice.stop_reason, choice.stop_reason),
-            "message": {"content": output.completion}}]}))).reply
+    text, tokens = output.completion, {}
+    if usage := output.usage:
+        cached = filter(None, (usage.input_tokens_cache_read, usage.input_tokens_cache_write))
+        tokens = {"prompt_tokens": usage.input_tokens + sum(cached), "cost_usd": usage.total_cost,
+                  "completion_tokens": usage.output_tokens,
+                  "reasoning_tokens": usage.reasoning_tokens}
+    outcome = STOPS.get(output.stop_reason, "ok" if text.strip() else "empty")
+    return wire.Reply(outcome, text, served_model=output.model, **tokens)
 
 
 # --- reading logs ------------------------------------------------------------------------------
@@ -174,26 +173,24 @@ def read_logs(paths: Iterable[str]) -> dict[str, Any]:
 def study_of(logs: Mapping[str, Any]) -> Origin:
     """The study of the logs, with all their models; UsageError where they are not of one design,
     or not of today's prompts."""
-    first, models, lever, simulated = next(iter(logs.values())), [], {}, False
+    first, models = next(iter(logs.values())), []
     for path, log in logs.items():
         study = (log.eval.metadata or {}).get("study")
         if study is None:
             raise UsageError(f"{path}: no log of inspect_task.py@pilot")
-        origin = origin_of(study["config"]["models"], first.eval.task_args
-                           | {"lever": log.eval.task_args.get("lever")}, path)
-        for key, old, new in changes(as_sent(study, log), as_sent(origin.identity, first)):
+        again = origin_of(study["config"]["models"], first.eval.task_args, path).identity
+        for key, old, new in changes(as_sent(study, log), as_sent(again, first)):
             raise UsageError(f"{path}: {key} was {old} and is {new}: another design, or prompts "
                              "that have changed since")
         models += study["config"]["models"]
-        lever |= study["config"].get("lever", {})
-        simulated |= log.eval.model.startswith("mockllm/")
-    identity = as_sent(origin.identity, first)
-    identity["config"] |= {"models": models} | ({"lever": lever} if lever else {})
-    return origin._replace(identity=identity | ({"provider": "simulated"} if simulated else {}))
+    origin = origin_of(models, first.eval.task_args)
+    mocked = any(log.eval.model.startswith("mockllm/") for log in logs.values())
+    return origin._replace(identity=as_sent(origin.identity, first)
+                           | ({"provider": "simulated"} if mocked else {}))
 
 
 def as_sent(study: Mapping[str, Any], log) -> dict[str, Any]:
-    """The study with what Inspect's own flags may have changed."""
+    """The study with what Inspect's flags may have changed."""
     sent = log.plan.config.model_dump(include={"temperature", "reasoning_effort"})
     return {**study, "config": study["config"] | sent}
 
@@ -209,17 +206,13 @@ def answers_of(logs: Mapping[str, Any], trials: Mapping[str, oneshot.Trial]) -> 
         if sample.id not in trials:
             raise UsageError(f"{path}: {sample.id} is no trial of this design")
         request = trials[sample.id].request
-        if any(sent != messages(request) for sent in prompts_of(sample)):
-            raise UsageError(f"{path}: {sample.id} was asked in other words")
+        for call in (event for event in sample.events if event.event == "model"):
+            if [{"role": message.role, "content": message.text}
+                    for message in call.input] != messages(request):
+                raise UsageError(f"{path}: {sample.id} was asked in other words")
         reply = wire.Reply("provider_error") if sample.error else reply_of(sample.output)
         answers.read[sample.id] = Logged(reply, request.sha256())
     return answers
-
-
-def prompts_of(sample) -> list[list[dict[str, str]]]:
-    """The messages of each call that a sample made, as the model got them."""
-    return [[{"role": message.role, "content": message.text} for message in event.input]
-            for event in sample.events if event.event == "model"]
 
 
 def main(argv) -> cli.Done:
@@ -244,7 +237,7 @@ def main(argv) -> cli.Done:
         INCOMPLETE if left else COMPLETE,
         {"written": str(target), "files": sorted(files), "logs": args.logs,
          "simulated": origin.identity["provider"] == "simulated", **facts},
-        f"{terminal(report.read(target / 'pilot-analysis.json'))}\n{target}: {len(files)} files "
+        f"{terminal(read(target / 'pilot-analysis.json'))}\n{target}: {len(files)} files "
         f"from {len(trials) - left} trials\nopen {target / 'report.html'}",
         f"{left} of {len(trials)} trials have no answer; inspect eval-retry asks them" * bool(left))
 

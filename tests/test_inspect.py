@@ -14,13 +14,18 @@ from readers import python_with
 
 NAME = "sim-sloppy"  # it answers as a model would that now and then leaves the form
 STUDIES = {"2x2": {"runs": 10}, "lever": {"design": "lever", "runs": 1},
-           "mechanism": {"design": "mechanism", "runs": 1, "lever": 3},
+           "mechanism": {"design": "mechanism", "runs": 1, "lever": 3, "examples": 4},
            "twin": {"design": "twin", "runs": 1, "seed": 7}}
+# The pilot once more, by flags of Inspect's that make something else of it.
+ODD = {"twice": {"epochs": 2, "limit": 1}, "fewer": {"limit": 30},
+       "words": {"system_message": "Hurry.", "limit": 1}}
 # Inspect's mock answers with the body that the journal has for the same seed, and only the same
-# messages. Prints, for each job, the log, its trials' ids in order, and its table.
+# messages. Prints, for each job, the log, its trials' ids in order, and its table. `changed` is a
+# copy of the first log that was made with other prompts.
 MOCK = """
 import gzip, json, sys
 import inspect_ai
+from inspect_ai.log import write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 def mock(journal):
@@ -40,30 +45,27 @@ def mock(journal):
         return output
     return answer
 
-def run(task, name, journal, folder, parameters, flags):
-    model = get_model(name, custom_outputs=mock(journal), memoize=False)
-    [log] = inspect_ai.eval(task, model=model, task_args=parameters, log_dir=folder,
+def run(study, parameters, flags):
+    model = get_model(f"mockllm/{name}", custom_outputs=mock(f"{study}/journal.jsonl.gz"),
+                      memoize=False)
+    [log] = inspect_ai.eval(task, model=model, task_args=parameters, log_dir="logs",
                             display="none", **flags)
-    return log.location, log.eval.dataset.sample_ids, [
-        [metric.name, metric.value] for metric in log.results.scores[0].metrics.values()]
+    return log
 
-print(json.dumps([run(*job) for job in json.loads(sys.argv[1])]))
+task, name, jobs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+logs = [run(*job) for job in jobs]
+print(json.dumps([[log.location, log.eval.dataset.sample_ids, {
+    metric.name: metric.value for metric in log.results.scores[0].metrics.values()}]
+    for log in logs]))
+logs[0].eval.metadata["study"]["prompts"]["cirrus24/round_1.md"] = "0" * 64
+write_eval_log(logs[0], "changed.eval")
 """
-
-
-def inspected(folder, *jobs):
-    """[(log, its trials, its table)] of jobs (study of `folder`, parameters, flags of Inspect)."""
-    jobs = [(f"{ROOT}/inspect_task.py@pilot", f"mockllm/{NAME}",
-             f"{folder}/{study}/journal.jsonl.gz", f"{folder}/logs", parameters, flags)
-            for study, parameters, flags in jobs]
-    done = process(folder, "-c", MOCK, json.dumps(jobs))
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def process(folder, *command, env=(), code=0):
     done = subprocess.run([python_with("inspect_ai", "openai"), *map(str, command)], cwd=folder,
                           env=clean_environment() | dict(env), text=True, capture_output=True,
-                          check=False, timeout=120)
+                          check=False, timeout=600)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -77,22 +79,21 @@ def here(tmp_path_factory):
         flags = [f"--{name}={value}" for name, value in parameters.items()]
         assert ended(folder, "run_pilot.py", *flags, "--models", NAME, "--out", ".", "--run-id",
                      study).returncode == 0
+    (folder / "none.eval").write_text("{}")
     return folder
 
 
 @pytest.fixture(scope="module")
 def logs(here):
-    """{study: (log, its trials, its table)} of the same answers."""
-    return dict(zip(STUDIES, inspected(here, *(
-        (study, parameters, {}) for study, parameters in STUDIES.items())), strict=True))
+    """{study, or key of ODD: (log, its trials, its table)}, of the runs' answers."""
+    jobs = [*((study, parameters, {}) for study, parameters in STUDIES.items()),
+            *(("2x2", STUDIES["2x2"], flags) for flags in ODD.values())]
+    done = process(here, "-c", MOCK, f"{ROOT}/inspect_task.py@pilot", NAME, json.dumps(jobs))
+    return dict(zip((*STUDIES, *ODD), json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
 def analysis(folder):
     return json.loads((folder / "pilot-analysis.json").read_text())
-
-
-def trials(folder):
-    return [json.loads(line) for line in gzip.open(folder / "trials.jsonl.gz")]
 
 
 @pytest.mark.parametrize("study", STUDIES)
@@ -106,16 +107,18 @@ def test_a_log_leads_to_the_analysis_of_a_run_with_the_same_answers(here, logs, 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_trials_stand_in_the_order_of_the_run(here, logs, study):
-    assert logs[study][1] == [row["id"] for row in trials(here / study)]
+    with gzip.open(here / study / "trials.jsonl.gz") as lines:
+        assert logs[study][1] == [json.loads(line)["id"] for line in lines]
 
 
 def test_the_table_shows_cooperation_by_cell(here, logs):
     cells = analysis(here / "2x2")["2x2"]["by_model"][NAME]["cells"]
-    words = {"HP": "symmetry + cue", "HA": "symmetry alone", "LP": "cue alone", "LA": "neither"}
     table = dict(logs["2x2"][2])
-    assert len(table) == 5
-    for cell, name in words.items():
-        assert table[name] == pytest.approx(cells[cell]["k"] / cells[cell]["n"])
+    assert table.pop("all") == pytest.approx(
+        sum(cell["k"] for cell in cells.values()) / sum(cell["n"] for cell in cells.values()))
+    assert table == pytest.approx({name: cells[cell]["k"] / cells[cell]["n"] for cell, name in (
+        ("HP", "symmetry + cue"), ("HA", "symmetry alone"), ("LP", "cue alone"),
+        ("LA", "neither"))})
 
 
 def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
@@ -130,43 +133,21 @@ def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_pat
     expected, made = analysis(tmp_path / "run"), analysis(log.with_suffix(""))
     for key in ("verdict", "claims", "2x2", "outcomes", "position"):
         assert made[key] == expected[key]
-    assert "SIMULATED" not in shown and shown.splitlines()[0] in ended(
-        tmp_path, "analyze.py", "run").stdout
-
-
-EDIT = """
-import sys
-from inspect_ai.log import read_eval_log, write_eval_log
-log = read_eval_log(sys.argv[1])
-log.eval.metadata["study"]["prompts"]["cirrus24/round_1.md"] = "0" * 64
-write_eval_log(log, sys.argv[2])
-"""
-
-
-@pytest.fixture(scope="module")
-def strange(here, logs):
-    """{what is wrong: logs}."""
-    jobs = {"twice": {"epochs": 2}, "fewer": {"limit": 30}, "words": {"system_message": "Hurry."}}
-    made = dict(zip(jobs, inspected(here, *(
-        ("2x2", STUDIES["2x2"], flags) for flags in jobs.values())), strict=True))
-    process(here, "-c", EDIT, logs["2x2"][0], here / "prompts.eval")
-    (here / "none.eval").write_text("{}")
-    return {name: [log] for name, (log, *_) in made.items()} | {
-        "prompts": ["prompts.eval"], "none": ["none.eval"],
-        "designs": [logs["2x2"][0], logs["twin"][0]]}
+    assert shown.partition(str(log.parent))[0] in ended(tmp_path, "analyze.py", "run").stdout
 
 
 @pytest.mark.parametrize(("wrong", "says"), [
-    ("twice", "was asked twice"), ("words", "was asked in other words"),
-    ("prompts", "prompts.cirrus24/round_1.md was"), ("none", "none.eval: no log of Inspect"),
-    ("designs", "config.design was \"twin\" and is null: another design")])
-def test_a_log_of_something_else_is_refused_in_a_line(here, strange, wrong, says):
-    done = process(here, ROOT / "inspect_task.py", *strange[wrong], "--out", "refused", code=2)
+    (["twice"], "was asked twice"), (["words"], "was asked in other words"),
+    (["changed.eval"], "prompts.cirrus24/round_1.md was"), (["none.eval"], "no log of Inspect"),
+    (["2x2", "twin"], 'config.design was "twin" and is null: another design')])
+def test_a_log_of_something_else_is_refused_in_a_line(here, logs, wrong, says):
+    paths = [logs[name][0] if name in logs else name for name in wrong]
+    done = process(here, ROOT / "inspect_task.py", *paths, "--out", "refused", code=2)
     assert says in done.stderr and done.stderr.count("\n") == 1
     assert not (here / "refused").exists()
 
 
-def test_missing_samples_are_counted_and_nothing_is_claimed(here, strange):
-    done = process(here, ROOT / "inspect_task.py", *strange["fewer"], "--out", "fewer", code=3)
+def test_missing_samples_are_counted_and_nothing_is_claimed(here, logs):
+    done = process(here, ROOT / "inspect_task.py", logs["fewer"][0], "--out", "fewer", code=3)
     assert "10 of 40 trials have no answer" in done.stderr
     assert analysis(here / "fewer")["claims"]["may"] == []

@@ -19,14 +19,19 @@ STUDIES = {"2x2": {"runs": 10}, "lever": {"design": "lever", "runs": 1},
 # The pilot once more, by flags of Inspect's that make something else of it.
 ODD = {"twice": {"epochs": 2, "limit": 1}, "fewer": {"limit": 30},
        "words": {"system_message": "Hurry.", "limit": 1}}
+# {folder: the logs that are read into it}; "changed" is the first log, made with other prompts.
+READ = {**{f"{study}-again": [study] for study in STUDIES}, "fewer": ["fewer"],
+        "twice": ["twice"], "words": ["words"], "changed": ["changed"], "none": ["none"],
+        "designs": ["2x2", "twin"]}
 # Inspect's mock answers with the body that the journal has for the same seed, and only the same
-# messages. Prints, for each job, the log, its trials' ids in order, and its table. `changed` is a
-# copy of the first log that was made with other prompts.
-MOCK = """
-import gzip, json, sys
+# messages. Prints {log: (its trials' ids in order, its table)} and {folder: (exit code, stderr)}.
+INSPECT = """
+import contextlib, gzip, io, json, runpy, sys
 import inspect_ai
 from inspect_ai.log import write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+script, name, jobs, folders = *sys.argv[1:3], *map(json.loads, sys.argv[3:])
 
 def mock(journal):
     lines = [json.loads(line) for line in gzip.open(journal)]
@@ -48,26 +53,38 @@ def mock(journal):
 def run(study, parameters, flags):
     model = get_model(f"mockllm/{name}", custom_outputs=mock(f"{study}/journal.jsonl.gz"),
                       memoize=False)
-    [log] = inspect_ai.eval(task, model=model, task_args=parameters, log_dir="logs",
+    [log] = inspect_ai.eval(f"{script}@pilot", model=model, task_args=parameters, log_dir="logs",
                             display="none", **flags)
     return log
 
-task, name, jobs = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-logs = [run(*job) for job in jobs]
-print(json.dumps([[log.location, log.eval.dataset.sample_ids, {
-    metric.name: metric.value for metric in log.results.scores[0].metrics.values()}]
-    for log in logs]))
-logs[0].eval.metadata["study"]["prompts"]["cirrus24/round_1.md"] = "0" * 64
-write_eval_log(logs[0], "changed.eval")
+def read(folder, paths):
+    sys.argv = [script, *paths, "--out", folder]
+    stderr = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with contextlib.redirect_stderr(stderr):
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as left:
+            return left.code, stderr.buffer.getvalue().decode()
+
+logs = {key: run(*job) for key, job in jobs.items()}
+paths = {key: log.location for key, log in logs.items()} | {
+    "changed": "changed.eval", "none": "none.eval"}
+shown = {key: (log.eval.dataset.sample_ids, {
+    metric.name: metric.value for metric in log.results.scores[0].metrics.values()})
+    for key, log in logs.items()}
+logs["2x2"].eval.metadata["study"]["prompts"]["cirrus24/round_1.md"] = "0" * 64
+write_eval_log(logs["2x2"], "changed.eval")
+made = {folder: read(folder, [paths[key] for key in keys]) for folder, keys in folders.items()}
+print(json.dumps([shown, made]))
 """
 
 
-def process(folder, *command, env=(), code=0):
+def process(folder, *command, env=()):
     done = subprocess.run([python_with("inspect_ai", "openai"), *map(str, command)], cwd=folder,
                           env=clean_environment() | dict(env), text=True, capture_output=True,
                           check=False, timeout=600)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +101,25 @@ def here(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def logs(here):
-    """{study, or key of ODD: (log, its trials, its table)}, of the runs' answers."""
-    jobs = [*((study, parameters, {}) for study, parameters in STUDIES.items()),
-            *(("2x2", STUDIES["2x2"], flags) for flags in ODD.values())]
-    done = process(here, "-c", MOCK, f"{ROOT}/inspect_task.py@pilot", NAME, json.dumps(jobs))
-    return dict(zip((*STUDIES, *ODD), json.loads(done.stdout.splitlines()[-1]), strict=True))
+def inspected(here):
+    """What INSPECT prints."""
+    jobs = {study: (study, parameters, {}) for study, parameters in STUDIES.items()} | {
+        odd: ("2x2", STUDIES["2x2"], flags) for odd, flags in ODD.items()}
+    stdout = process(here, "-c", INSPECT, ROOT / "inspect_task.py", NAME, json.dumps(jobs),
+                     json.dumps(READ))
+    return json.loads(stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def logs(inspected):
+    """{log: (its trials' ids, its table)}."""
+    return inspected[0]
+
+
+@pytest.fixture
+def read(inspected):
+    """{folder: (exit code, stderr)} of inspect_task.py."""
+    return inspected[1]
 
 
 def analysis(folder):
@@ -97,23 +127,22 @@ def analysis(folder):
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_a_log_leads_to_the_analysis_of_a_run_with_the_same_answers(here, logs, study):
+def test_a_log_leads_to_the_analysis_of_a_run_with_the_same_answers(here, read, study):
     """All of it but who served the answers: Inspect's logs name no upstream."""
-    process(here, ROOT / "inspect_task.py", logs[study][0], "--out", f"{study}-again")
     expected, made = analysis(here / study), analysis(here / f"{study}-again")
-    assert made["verdict"] and made[study]["by_model"][NAME]["contrasts"]
+    assert read[f"{study}-again"] == [0, ""]
+    assert made["verdict"] and made[study]["by_model"][NAME]["cells"]
     assert made | {"served": 0} == expected | {"served": 0}
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_trials_stand_in_the_order_of_the_run(here, logs, study):
     with gzip.open(here / study / "trials.jsonl.gz") as lines:
-        assert logs[study][1] == [json.loads(line)["id"] for line in lines]
+        assert logs[study][0] == [json.loads(line)["id"] for line in lines]
 
 
 def test_the_table_shows_cooperation_by_cell(here, logs):
-    cells = analysis(here / "2x2")["2x2"]["by_model"][NAME]["cells"]
-    table = dict(logs["2x2"][2])
+    cells, table = analysis(here / "2x2")["2x2"]["by_model"][NAME]["cells"], logs["2x2"][1]
     assert table.pop("all") == pytest.approx(
         sum(cell["k"] for cell in cells.values()) / sum(cell["n"] for cell in cells.values()))
     assert table == pytest.approx({name: cells[cell]["k"] / cells[cell]["n"] for cell, name in (
@@ -123,13 +152,14 @@ def test_the_table_shows_cooperation_by_cell(here, logs):
 
 def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
     """The double's answer is a function of the messages and the seed alone."""
+    python_with("inspect_ai", "openai")
     assert ended(tmp_path, "run_pilot.py", "--base-url", double.url, "--models", "double/a",
                  "--out", ".", "--run-id", "run", key="k-123456").returncode == 0
-    process(tmp_path, "-m", "inspect_ai", "eval", f"{ROOT}/inspect_task.py@pilot", "--model",
+    process(tmp_path, "-m", "inspect_ai", "eval", ROOT / "inspect_task.py@pilot", "--model",
             "openai-api/local/double/a", "--log-dir", "logs", "--display", "none",
             env={"LOCAL_BASE_URL": double.url, "LOCAL_API_KEY": "k-123456"})
     [log] = (tmp_path / "logs").glob("*.eval")
-    shown = process(tmp_path, ROOT / "inspect_task.py", log).stdout
+    shown = process(tmp_path, ROOT / "inspect_task.py", log)
     expected, made = analysis(tmp_path / "run"), analysis(log.with_suffix(""))
     for key in ("verdict", "claims", "2x2", "outcomes", "position"):
         assert made[key] == expected[key]
@@ -137,17 +167,16 @@ def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_pat
 
 
 @pytest.mark.parametrize(("wrong", "says"), [
-    (["twice"], "was asked twice"), (["words"], "was asked in other words"),
-    (["changed.eval"], "prompts.cirrus24/round_1.md was"), (["none.eval"], "no log of Inspect"),
-    (["2x2", "twin"], 'config.design was "twin" and is null: another design')])
-def test_a_log_of_something_else_is_refused_in_a_line(here, logs, wrong, says):
-    paths = [logs[name][0] if name in logs else name for name in wrong]
-    done = process(here, ROOT / "inspect_task.py", *paths, "--out", "refused", code=2)
-    assert says in done.stderr and done.stderr.count("\n") == 1
-    assert not (here / "refused").exists()
+    ("twice", "was asked twice"), ("words", "was asked in other words"),
+    ("changed", "prompts.cirrus24/round_1.md was"), ("none", "none.eval: no log of Inspect"),
+    ("designs", 'config.design was "twin" and is null: another design')])
+def test_a_log_of_something_else_is_refused_in_a_line(here, read, wrong, says):
+    code, stderr = read[wrong]
+    assert code == 2 and says in stderr and stderr.count("\n") == 1
+    assert not (here / wrong).exists()
 
 
-def test_missing_samples_are_counted_and_nothing_is_claimed(here, logs):
-    done = process(here, ROOT / "inspect_task.py", logs["fewer"][0], "--out", "fewer", code=3)
-    assert "10 of 40 trials have no answer" in done.stderr
+def test_missing_samples_are_counted_and_nothing_is_claimed(here, read):
+    code, stderr = read["fewer"]
+    assert code == 3 and "10 of 40 trials have no answer" in stderr
     assert analysis(here / "fewer")["claims"]["may"] == []

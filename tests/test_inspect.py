@@ -81,8 +81,8 @@ print(json.dumps([shown, made]))
 
 def process(folder, *command, env=()):
     done = subprocess.run([python_with("inspect_ai", "openai"), *map(str, command)], cwd=folder,
-                          env=clean_environment() | dict(env), text=True, capture_output=True,
-                          check=False, timeout=600)
+                          env=clean_environment() | {"PYTHONPATH": str(ROOT)} | dict(env),
+                          text=True, capture_output=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

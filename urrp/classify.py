@@ -40,8 +40,8 @@ _FRAMED = (  # a line of fiction with words around it
     r"\b(?:let me know|hope this|feel free)\b"
 )
 _UNSAID = (  # a refusal that ends with the words that are not to be said
-    r"(?i)^\W*(?:(?:i'm )?sorry,? (?:but )?)?i (?:cannot|can't|can not|won't|will not) (?:say|print|"
-    r"repeat|write|state|output)\b\s*:?\s*[\"“”'«].{1,200}[\"“”'»]\W*$"
+    r"(?i)^\W*(?:(?:i'm )?sorry,? (?:but )?)?i (?:cannot|can't|can not|won't|will not) (?:say|"
+    r"print|repeat|write|state|output)\b\s*:?\s*[\"“”'«].{1,200}[\"“”'»]\W*$"
 )
 _BLANKS = " \t\r\n\f\v\xa0\u200b\u200c\u200d\ufeff\x00"
 # The words are the subject of a sentence about them: "I am conscious." is more than I can say.

@@ -1,6 +1,7 @@
 """What the tests of the call layer share: a server double, a clock that takes no time, the CLI."""
 
 import json
+import multiprocessing
 import os
 import queue
 import random
@@ -90,6 +91,14 @@ def ended(folder, script, *flags, key="", env=(), timeout=60):
     use(PROMPTS)  # what another run's prompts were is forgotten
     stdout, stderr = (stream.buffer.getvalue().decode() for stream in (out, err))
     return SimpleNamespace(returncode=left.value.code, stdout=stdout, stderr=stderr)
+
+
+def forked(folder, *command, **more):
+    """The same in a process forked from this one, which takes no interpreter's start to kill."""
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: os._exit(ended(folder, *command, **more).returncode))
+    child.start()
+    return child
 
 
 def run_in(folder):

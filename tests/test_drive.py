@@ -13,7 +13,6 @@ from world import DEADLINE_S, World, conducted
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, UsageError, wire
 from common.budget import Breaker
-from common.drive import After
 from common.reading import read
 from common.wire import Exchange, Model
 
@@ -101,12 +100,9 @@ def test_each_stage_has_its_own_limit_and_uses_it(drive):
     assert peak == {"strategy": 2, "decision": 5}
 
 
-@pytest.mark.parametrize(("chains", "words"), [
-    (lambda: [one(request("a")), one(request("a"))], "'a' is used twice"),
-    (lambda: [iter([After((1,))]), iter([After((0,))])], None)])
-def test_what_a_script_has_wrong_is_a_fault(drive, chains, words):
-    with pytest.raises((ValueError, AttributeError), match=words):
-        drive("a", chains=chains)
+def test_an_id_that_is_used_twice_is_a_fault(drive):
+    with pytest.raises(ValueError, match="'a' is used twice"):
+        drive("a", chains=lambda: [one(request("a")), one(request("a"))])
 
 
 def test_a_fault_of_the_provider_s_own_code_surfaces(drive):
@@ -142,22 +138,6 @@ def test_after_three_retries_it_is_a_provider_error_with_the_last_words(drive):
         (1, None), (2, None), (3, None), (4, "provider_error")]
 
 
-@pytest.mark.parametrize("fault", [failure(429), failure(529), LOST, HTML,
-                                   completion(finish_reason="error")])
-def test_what_may_pass_is_asked_again_until_it_has(drive, fault):
-    assert outcomes(drive("a", {"a": [fault] * 3})) == ["ok"]
-
-
-@pytest.mark.parametrize("answer, outcome", [
-    (completion(""), "empty"), (completion("x", finish_reason="length"), "truncated"),
-    (completion("x", finish_reason="content_filter"), "blocked"), (FLAGGED, "blocked"),
-    (completion("???"), "ok")])
-def test_content_is_never_a_reason_to_ask_again(drive, answer, outcome):
-    run = drive("a", {"a": [answer]})
-    assert (outcomes(run), len(run.asked)) == ([outcome], 1)
-    assert drive("a").asked == []  # nor is it by the next start
-
-
 def test_a_call_has_a_deadline_and_its_late_answer_is_none(drive):
     slow = {"a": DEADLINE_S + 5, "b": DEADLINE_S - 5}
     run = drive("ab", {"a": [completion("late"), completion("second"), completion("third")]},
@@ -169,12 +149,11 @@ def test_a_call_has_a_deadline_and_its_late_answer_is_none(drive):
 
 # --- what ends a run ---------------------------------------------------------------------------
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
-def test_a_fatal_answer_ends_the_run_and_leaves_the_rest_unasked(drive, status):
-    run = drive("abcd", {"b": [failure(status, "the reason")]}, limits=1)
+def test_a_fatal_answer_ends_the_run_and_leaves_the_rest_unasked(drive):
+    run = drive("abcd", {"b": [failure(422, "the reason")]}, limits=1)
     assert outcomes(run) == ["ok"] + ["not_run"] * 3
     assert isinstance(run.ending.stop, ProviderRefused)
-    assert all(part in str(run.ending.stop) for part in ("b, m", "the reason", str(status)))
+    assert all(part in str(run.ending.stop) for part in ("b, m", "the reason", "422"))
 
 
 def test_a_storm_pauses_thirty_seconds_probes_once_and_gives_up_at_the_third_opening(drive):
@@ -242,12 +221,6 @@ def test_an_account_that_bears_no_more_at_once_gets_half_as_many_and_waits_five_
         flying[at] += 1
     assert run.ending.stop is None and max(n for at, n in flying.items() if at > first) <= 4
     assert min(gaps(times(run, "e"))) >= 5
-
-
-def test_a_day_s_cap_ends_the_run_and_says_until_when(drive):
-    run = drive("ab", {"a": [failure(429, "50 requests per day")]}, limits=1)
-    assert isinstance(run.ending.stop, Incomplete) and len(run.asked) == 1
-    assert "2026-01-02 00:00 UTC" in str(run.ending.stop)
 
 
 def test_a_wait_that_is_too_long_ends_the_run_and_says_until_when(drive):
@@ -366,13 +339,6 @@ def test_an_answer_of_an_earlier_start_is_left_out_of_one_announcement_only(driv
     again = conducted(tmp_path / "run", World(), lambda: [one(request(name)) for name in "abcd"],
                       announce=[(request("p"), 3), (request("q"), 3)])
     assert again.budget.projection() == pytest.approx(again.budget.total.spent * 6 / 4)
-
-
-@pytest.mark.parametrize("fault", [[failure(500)] * 4, [failure(401)]])
-def test_errors_and_calls_not_made_are_asked_again(drive, fault):
-    drive("ab", {"b": fault}, limits=1)
-    run = drive("ab")
-    assert [name for _, name in run.asked] == ["b"] and outcomes(run) == ["ok", "ok"]
 
 
 def test_an_id_asked_in_other_words_is_refused(drive):

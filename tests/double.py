@@ -179,7 +179,7 @@ class Server:
             self.bills.append(usd)
             line["billed_usd"] = usd
         if fault and fault.get("echo"):
-            fault = echoed(fault, authorization)
+            fault = echoed(fault["echo"], authorization)
         return answer, dict(self.set["answer"] or fault or {}, authorization=authorization)
 
     def latency(self, body: bytes) -> float:
@@ -259,7 +259,8 @@ class Connection(asyncio.Protocol):
         if server.set["key"] not in (None, authorization.removeprefix("Bearer ")):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
-            return self.answer(echoed(FAULTS[server.set["side"]], authorization))
+            side = FAULTS[server.set["side"]]
+            return self.answer(echoed(side.get("echo", side.get("status")), authorization))
         if method == "GET" and path.endswith("/endpoints"):
             return self.answer(server.endpoints(path))
         if method == "GET" and "/generation?" in path:
@@ -285,16 +286,15 @@ class Connection(asyncio.Protocol):
             return
         if "act" in fault:
             getattr(self, fault["act"])(answer | fault)
-        elif "edit" in fault:
-            self.answer(edited(answer, fault["edit"], fault["authorization"]))
         elif "status" in fault:
             self.answer(fault)
         else:
-            self.answer(answer if "status" in answer else {"status": 200, "json": answer})
+            self.answer(answer if "status" in answer else edited(
+                answer, fault, fault.get("authorization", "")))
 
     def answer(self, spec: dict) -> None:
         raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
-        body = spec.get("bytes") or (spec.get("before", "") + raw).encode()
+        body = spec.get("bytes") or raw.encode()
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
         now, soon = (formatdate(time.time() + AHEAD_S + more, usegmt=True) for more in (0, 2))
         lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}", f"Date: {now}",

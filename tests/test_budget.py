@@ -6,12 +6,10 @@ from collections import defaultdict
 from itertools import count
 
 import pytest
-from conftest import PRICE, Clock, ledgers, request
+from conftest import Clock
+from world import PRICE, conducted, request
 
 from common import OverBudget
-from common.budget import Budget
-from common.drive import Drive
-from common.journal import Journal
 from common.openrouter import OpenRouter
 
 FUZZ = 1e-9  # sums of floats
@@ -29,25 +27,19 @@ def block(names, model):
 def spend(double, tmp_path):
     """spend(limit, concurrency, models=…, …) → (dollars on the server's ledger, the ending).
 
-    40 calls a model (or `calls`), in blocks of four. Nothing is announced: without a projection
-    that ends the run early, the limit itself has to hold. `setup` is the double's.
+    40 calls a model, in blocks of four. Nothing is announced: without a projection that ends the
+    run early, the limit itself has to hold. `setup` is the double's.
     """
     turns = count()
 
-    def run(limit, concurrency, models, prices=None, calls=40, **setup):
-        folder = tmp_path / str(next(turns))
-        folder.mkdir()
+    def run(limit, concurrency, models, prices=None, **setup):
         double.script(models=models, **setup)
         client = OpenRouter(double.url, "", concurrency, 0.5, prices)
         client.preflight(list(models))
-        journal = Journal(folder, {})
-        drive = Drive(client, ledgers(journal, folder), {"decision": concurrency},
-                      Budget(limit, PRICE), clock=Clock())
-        blocks = [([f"{model}/{at + n:02d}" for n in range(4)], model)
-                  for at in range(0, calls, 4) for model in models]
-        ending = drive.run([block(*each) for each in blocks])
-        journal.close()
-        return double.ledger()["billed_usd"], ending
+        run = conducted(tmp_path / str(next(turns)), client, lambda: [
+            block([f"{model}/{at + n:02d}" for n in range(4)], model)
+            for at in range(0, 40, 4) for model in models], limit, concurrency, clock=Clock())
+        return double.ledger()["billed_usd"], run.ending
     return run
 
 

@@ -26,20 +26,10 @@ def ask(bench, double):
         late = {"drip", "hang"} & {rule["fault"] for rule in rules}
         client = OpenRouter(double.url, "sk-key-of-the-test", 8, DEADLINE_S if late else 20.0,
                             {"m": PRICE})
-        out = bench(names, provider=Asked(client), **more)
+        out = bench(names, provider=client, **more)
         out.ledger = double.ledger()
         return out
     return run
-
-
-class Asked:
-    """A client that the `bench` can ask what it was asked."""
-
-    def __init__(self, client):
-        self.client, self.asked = client, []
-
-    def __getattr__(self, name):
-        return getattr(self.client, name)
 
 
 def outcomes(run):
@@ -115,7 +105,7 @@ def test_connections_are_kept_alive(ask):
 
 def test_calls_run_side_by_side_up_to_the_limit(ask, double, bench):
     double.script(catalogue=False, latency_s=0.5)
-    bench([f"{i:02d}" for i in range(32)], provider=Asked(OpenRouter(double.url, "", 16)),
+    bench([f"{i:02d}" for i in range(32)], provider=OpenRouter(double.url, "", 16),
           concurrency=16)
     assert double.ledger()["peak"] == 16
 

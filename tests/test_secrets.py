@@ -134,7 +134,6 @@ def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, befor
             continue  # no line of a head can hold it
         double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
         client = OpenRouter(double.url, key, 1, 5.0, {"m": PRICE})
-        client.asked = []
         run = bench("a", provider=client)
         [reply], stop = run.ending.results, str(run.ending.stop)
         texts = [run.path.read_text(), stop, reply.text, reply.message, str(reply)]

@@ -55,8 +55,6 @@ SETUP: dict[str, Any] = {
     "dearer": 1,                 # bills so many times its listed price
     "booked": 1,                 # /generation tells so many times what was billed
     "own_key": False,            # True: the upstream bills, the server's own cost is a fee of 5 %
-    "per_minute": None,          # calls that are let through in a minute; others are told to wait
-    "minute_s": 60.0,            # how long a minute takes here
     "latency_s": 0.0,
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
@@ -85,7 +83,6 @@ class Server:
         self.bills: list[float] = []
         self.log: list[dict] = []
         self.flying: set[int] = set()  # places in the log
-        self.let: list[float] = []     # when calls of this minute came
         self.peak = self.connections = 0
 
     def ledger(self) -> dict:
@@ -147,18 +144,6 @@ class Server:
                 and all(price.get(k, 0) <= most + 1e-9 for k, most in
                         wanted.get("max_price", {}).items() if k != "request"))
 
-    def wait(self) -> dict | None:
-        """A 429 where the minute is full, with the seconds until a place is free."""
-        now, most, minute = time.monotonic(), self.set["per_minute"], self.set["minute_s"]
-        if most is None:
-            return None
-        self.let = [at for at in self.let if at > now - minute]
-        if len(self.let) < most:
-            self.let.append(now)
-            return None
-        after = {"Retry-After": str(math.ceil(self.let[0] + minute - now))}
-        return said(429, "Rate limit exceeded", after)
-
     def chat(self, asked: dict, authorization: str) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""
         model = str(asked.get("model"))
@@ -171,7 +156,7 @@ class Server:
                 "sent": {k: v for k, v in asked.items() if k != "messages"},
                 "id": f"gen-{digest[:12]}", "at": time.monotonic(), "billed_usd": 0.0}
         self.log.append(line)
-        refusal = self.refusal(asked, entry) or self.wait()
+        refusal = self.refusal(asked, entry)
         if fault is None and refusal:
             return refusal, {}
         answer, usd = self.completion(asked, entry or {}, digest)

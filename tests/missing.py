@@ -22,7 +22,7 @@ WANTED = {
 def duration(cores: int, load: float) -> str:
     """How long, and why: CPU, cores, what else runs here, what is installed first.
 
-    >>> duration(2, 0.2)[:68]
+    >>> duration(2, 0.2)[:67]
     'make test: about 5 minutes (10 minutes of CPU on 2 cores, load 0.2)'
     """
     workers = cores + 1

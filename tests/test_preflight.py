@@ -287,19 +287,6 @@ def test_a_block_is_one_session(cli, double, tmp_path):
         "double/a/r01": 4, "double/a/r02": 4}
 
 
-def test_an_effort_is_sent_with_head_room_and_stands_in_the_identity(cli, double, tmp_path):
-    reasons = {"supported_efforts": ["minimal", "high"]}
-    double.script(models={"double/a": {
-        "reasoning": reasons, "supported_parameters": [*PARAMETERS, "reasoning"]}})
-    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 1,
-              "--effort", "high", "--out", "o", "--limit-usd", 50)
-    assert run.returncode == 0, run.stderr
-    sent = double.ledger()["requests"][0]["sent"]
-    assert sent["reasoning"] == {"effort": "high"} and sent["max_completion_tokens"] >= 96 + 16_000
-    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
-    assert manifest["identity"]["config"]["reasoning_effort"] == "high"
-
-
 # --- what the lists say ------------------------------------------------------------------------
 
 def test_endpoints_that_are_down_or_of_another_tier_are_left_out():

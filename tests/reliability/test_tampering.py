@@ -377,6 +377,10 @@ ATTACKS = {
                                r"manifest.json: outcomes\.ok: expected 7, found 8"),
     "a text": ("pilot", [body(**TEXT)], r"trials.csv: first difference in line \d, column \d+: "
                "expected '[^']{5,40}', found '[^']{5,40}'"),
+    "a file's end": ("pilot", [text("trials.csv", lambda d: d[:d.index(b"\n", 300) + 1]),
+                               text("trials.csv", lambda d: d + b"#")],
+                     r"trials.csv: first difference in line \d+, column 1: expected ('.+', found "
+                     "the end of the file|the end of the file, found '#')"),
     "a cost": ("pilot", [first(cost_usd=0.5)], "cost_usd 0.5, and the response says 0"),
     "a cost of a real model": ("real", [first(cost_usd=0.5)],
                                "cost_usd 0.5, and the response says None"),
@@ -526,20 +530,6 @@ def test_an_analysis_that_is_wholly_gone_is_told(study, tmp_path):
     done = verified(plan, tmp_path)
     assert done.returncode == 0 and re.search(
         rf"note: {plan}: no analysis .*analyze.py", " ".join(done.stderr.split()))
-
-
-def test_where_a_file_parts_from_what_follows_is_told_by_line_and_column(study, tmp_path):
-    folder = study("pilot")
-    whole = read(folder / "trials.csv")
-    first, second, *more = whole.splitlines(keepends=True)
-    for data, says in ((first + second, "line 3, column 1: expected '.+', found the end of the f"),
-                       (whole + b"#", rf"line {len(more) + 3}, column 1: expected the end of the "
-                                      "file, found '#'"),
-                       (whole.replace(second, second[:6] + b"#" + second[7:]),
-                        f"line 2, column 7: expected '{second[6:9].decode()}.*', found '#")):
-        write(folder / "trials.csv", data)
-        assert re.search(f"trials.csv: first difference in {says}",
-                         verified(folder, tmp_path).stdout)
 
 
 # --- what nothing in a folder shows --------------------------------------------------------------
@@ -713,55 +703,40 @@ JSONS = [("plans", "cvd-S.low*/manifest.json"), ("plans", "cvd-S.high*/acausal_m
          ("urrp", "manifest.json"), ("urrp", "urrp-analysis.json"), ("counts", "calibration.json")]
 
 
-def objects(value, path=()):
-    """Every object of a JSON value with two keys or more, and its path; not what is unproven."""
-    if isinstance(value, dict):
-        if len(value) > 1 and path[:1] != ("unproven",):
-            yield path
-        for key, part in value.items():
-            yield from objects(part, (*path, key))
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from objects(part, (*path, index))
+def places(value, path=()):
+    """(object, key) of every key of a JSON value; not of what is unproven."""
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    elif isinstance(value, dict) and path[:1] != ("unproven",):
+        yield from ((value, key) for key in value if (*path, key)[0] != "unproven")
+    for key, part in value.items() if isinstance(value, dict) else ():
+        yield from places(part, (*path, key))
 
 
-def drawn(seed):
-    """One mechanical change of one JSON file: a key removed, renamed, or set to its neighbour's."""
-    draw = random.Random(seed)
-    kind, name = JSONS[seed % len(JSONS)]
-    how = ("removed", "renamed", "neighbour", "doubled")[seed // len(JSONS) % 4]
-
-    def attack(folder):
-        path = find(folder, name)
-        before = read(path)
-        value = json.loads(before)
-        for place in draw.sample(spots := list(objects(value)), len(spots)):
-            part = reduce(lambda inner, key: inner[key], place, value)
-            keys = [key for key in part if (*place, key)[0] != "unproven"]
-            at = draw.randrange(len(keys)) if keys else 0
-            key, other = keys[at], keys[at - 1]
-            if how == "neighbour" and part[key] == part[other]:
-                continue
-            if how == "removed":
-                del part[key]
-            elif how == "renamed":
-                part[key + "_"] = part.pop(key)
-            elif how == "neighbour":
-                part[key] = part[other]
-            break
-        text = dumped(value, before).decode()
-        if how == "doubled":
-            key = draw.choice(list(re.finditer(r'(?m)^ *"[^"]+": ', text)))
-            text = f"{text[:key.start()]}{key[0]}0,{text[key.start():]}"
-        write(path, text.encode())
-        assert read(path) != before
-    return kind, attack
+def drawn(how, draw):
+    """One key of a JSON file, drawn: removed, renamed, set to its neighbour's value, or twice."""
+    def change(data):
+        value = json.loads(data)
+        part, key = draw.choice(list(places(value)))
+        if how == "removed":
+            del part[key]
+        elif how == "renamed":
+            part[key + "_"] = part.pop(key)
+        elif how == "neighbour":
+            part[key] = next((other for other in part.values() if other != part[key]), "else")
+        else:
+            text = dumped(value, data).decode()
+            place = draw.choice(list(re.finditer(r'(?m)^ *"[^"]+": ', text)))
+            return f"{text[:place.start()]}{place[0]}0,{text[place.start():]}".encode()
+        return dumped(value, data)
+    return change
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("TAMPERINGS", "44"))))
 def test_a_key_removed_doubled_renamed_or_set_to_its_neighbour_s_value(study, tmp_path, seed):
-    kind, attack = drawn(seed)
+    kind, name = JSONS[seed % len(JSONS)]
+    how = ("removed", "renamed", "neighbour", "doubled")[seed // len(JSONS) % 4]
     folder = study(kind)
-    attack(folder)
+    text(name, drawn(how, random.Random(seed)))(folder)
     done = verified(folder, tmp_path)
     assert done.returncode == 2, done.stdout + done.stderr

@@ -104,8 +104,8 @@ def test_connections_are_kept_alive(ask):
 
 
 def test_calls_run_side_by_side_up_to_the_limit(ask, double, bench):
-    double.script(catalogue=False, latency_s=0.5)
-    bench([f"{i:02d}" for i in range(32)], provider=OpenRouter(double.url, "", 16),
+    double.script(catalogue=False, latency_s=3.0)
+    bench([f"{i:02d}" for i in range(17)], provider=OpenRouter(double.url, "", 16),
           concurrency=16)
     assert double.ledger()["peak"] == 16
 

@@ -54,6 +54,12 @@ BODIES = {
     "gpt-5 reasons though no catalogue says so": (
         {"model": "openai/gpt-5-nano"}, Model(), "openrouter",
         {"reasoning": {"effort": "minimal"}}),
+    "an effort has its own name elsewhere": (
+        {"effort": "high"}, Model(), "compatible", {"reasoning_effort": "high"}),
+    "openai's own reasoner gets its least": (
+        {"model": "gpt-5-nano"}, Model(), "openai", {"reasoning_effort": "minimal"}),
+    "nobody else is told how to reason": (
+        {"model": "gpt-5-nano"}, Model(), "compatible", {"reasoning_effort": GONE}),
     **{f"of a model that gives {most} at most": (
         {}, Model(parameters=NAMED, most_out=most), "openrouter", {"max_completion_tokens": limit})
        for most, limit in ((40, 40), (96, 96), (4000, 96))},

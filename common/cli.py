@@ -232,7 +232,7 @@ def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes
         sys.stdout.flush()
         return done
     except Stop as stop:
-        return Done(stop.code, {}, error=one_line(stop))
+        return Done(stop.code, {}, error=error_line(stop))
     except KeyboardInterrupt:
         hint = ": the journal is intact, the same command resumes" if resumes else ""
         return Done(INTERRUPTED, {}, error=f"interrupted{hint}")
@@ -264,7 +264,7 @@ def note(lines: Sequence[str]) -> None:
         print(f"note: {printable(line)}", file=sys.stderr)
 
 
-def one_line(text: Stop | str | None) -> str:
+def error_line(text: Stop | str | None) -> str:
     """A Stop, or another text, as `Done.error` holds it; "" of None."""
     return " ".join(str(text or "").split())
 

@@ -61,7 +61,7 @@ METHODS = (
     "also in the worst case. Absence of an effect excludes nothing.")
 
 
-def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
+def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]],
           hashes: Mapping[str, str]) -> dict[str, str]:
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
     were asked. `hashes`: of design and trials, for the foot."""
@@ -360,7 +360,7 @@ def _quality(out: Mapping) -> Iterator[str]:
 
 # --- every trial -------------------------------------------------------------------------------
 
-def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Texts:
+def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]) -> Texts:
     """A fold for each trial, by model, bulletin and cell; of a large study the first block of each
     bulletin, since a page is to be read."""
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
@@ -377,9 +377,9 @@ def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Te
          "outcome": sorted({row["decision"] or row["status"] for row in shown})})
 
 
-def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
+def _trial(row: Mapping, prompt: tuple[str, ...] | None) -> Fold:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
-    asked = zip(("System prompt", "Prompt"), prompt or (), strict=False)
+    titles = ("System prompt", *["Worked examples"] * (len(prompt or ()) > 2), "Prompt")
     cell, outcome = WORDS[row["cell"]], row["decision"] or row["status"]
     where = (f"· {row['bulletin']} {row['variant']} · wording {row['wording']} · "
              f"{SCHEMES[row['label_scheme']]}, {row['order']}")
@@ -387,7 +387,8 @@ def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
         [Tag(outcome, ACTS[row["cooperates"]]), row["model"], f"· run {row['run']} · {cell}",
          Small(where)],
         [Section("Answer", _answer(row)),
-         *(Section(name, [Verbatim(words)]) for name, words in asked),
+         *(Section(title, [Verbatim(words)]) for title, words in zip(
+             titles, prompt or (), strict=False)),
          Words(f"served by {served or 'nobody'}", "dim")], [row["model"], cell, outcome])
 
 

@@ -6,17 +6,13 @@ from collections import Counter
 from itertools import combinations, product
 
 import pytest
-from conftest import Clock, Scripted, completion, failure, ledgers
 from domains import DOMAINS
 from tournaments import MODELS, asked, cooperating, dealt, said
+from world import World, completion, conducted, failure, scripted
 
 from cirrus.ask.encounters import chains, policy_status, request_ids, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
-from common.budget import Budget
-from common.drive import Drive
 from common.instrument import in_turns
-from common.journal import Journal
-from common.wire import Model
 from run_tournament import load, runs_of_plan
 
 # --- design ---
@@ -209,22 +205,12 @@ def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounte
 
 # --- the chains on the call layer ---
 
-class Fixture(Scripted):
-    """Answers by `cooperating`, after the scripted failures."""
-
-    def complete(self, request):
-        exchange = super().complete(request)
-        return exchange if exchange.status != 200 else completion(cooperating(request).text)
-
-
 def driven(tmp_path, *runs, script=()):
-    clock, journal = Clock(), Journal(tmp_path, {"study": "test"})
-    provider = Fixture(clock, script)
-    drive = Drive(provider, ledgers(journal, tmp_path), {"strategy": 6, "decision": 8},
-                  Budget(None, Model()), clock=clock)
-    ending = drive.run(in_turns(list(map(chains, runs)), 42))
-    journal.close()
-    return provider.asked, ending
+    """(seconds, request id) of each call, and the ending; who answers is `cooperating`."""
+    world = World(scripted(dict(script), lambda each: completion(cooperating(each).text), 0.0))
+    run = conducted(tmp_path, world, lambda: in_turns(list(map(chains, runs)), 42),
+                    limits={"strategy": 6, "decision": 8})
+    return run.asked, run.ending
 
 
 def test_a_pair_plays_while_another_agent_s_policy_is_still_being_written(tmp_path):

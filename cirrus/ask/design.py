@@ -25,7 +25,7 @@ from cirrus.ask.prompts import (
 )
 from common.rng import SeededRandom
 
-# --- What a run is for, by what it does otherwise than usual: its role, its part in the analysi ---
+# --- what a run is for: by what it does otherwise than usual, its role and its part -------------
 
 HOME = "cvd"              # the domain of the primary endpoint
 REPLICATION = "hospital"  # where the cross-domain gate asks again

@@ -271,9 +271,14 @@ def decisions(run: Run, checked: bool = True) -> Iterator[Decision]:
     """One row an answer of a model agent, in schedule order."""
     for data in rounds(run, checked):
         for game in data["games"]:
-            for side, agent in enumerate(game["pair"]):
-                if game["answers"][agent]["model"] is not None:
-                    yield _decision(run, data, game, side)
+            yield from decisions_of(run, data, game)
+
+
+def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
+    """The rows of one game; `data`: its round."""
+    for side, agent in enumerate(game["pair"]):
+        if game["answers"][agent]["model"] is not None:
+            yield _decision(run, data, game, side)
 
 
 def _decision(run: Run, data: Mapping, game: Mapping, side: int) -> Decision:

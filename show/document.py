@@ -7,7 +7,7 @@
     markdown(report)         summary.md, whole
     terminal(report)         the answer in a few lines
     dict(files(report))      {"effects.csv": …, "cooperation-by-cell.svg": …}
-    html.pages(report)       {"report.html": …}
+    html.page(report)        report.html
 
 A line of words is a str, a `Tag`, `Link`, `Code`, `Small`, `Estimate` or `Heat`, or a list of them.
 Whatever came from a model or a server may stand in any of them: each form makes it harmless.
@@ -113,11 +113,10 @@ class Columns(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Shut on the page; elsewhere a part under its own heading. `keys`: what a filter finds."""
+    """Shut on the page; elsewhere a part under its own heading."""
 
     title: Line
     parts: Sequence[Any]
-    keys: Sequence[str] = ()
 
 
 class Section(NamedTuple):
@@ -127,13 +126,20 @@ class Section(NamedTuple):
     parts: Sequence[Any]
 
 
-class Texts(NamedTuple):
-    """What is there to be read one by one, on the page only. `choices`: {field: its values}."""
+class TrialRow(NamedTuple):
+    """A row of the trial table: a cell for each column, and the headed texts that it opens."""
+
+    cells: Sequence[Line]
+    texts: Sequence[tuple[str, Verbatim]]
+
+
+class TrialTable(NamedTuple):
+    """A table to be filtered by each of its columns and opened row by row, on the page only."""
 
     title: str
     note: str
-    folds: Sequence[Fold]
-    choices: Mapping[str, Sequence[str]]
+    head: Sequence[str]
+    rows: Sequence[TrialRow]
 
 
 class Foot(NamedTuple):
@@ -158,7 +164,7 @@ class Document(NamedTuple):
     figure: Plot | Table | None = None
     gist: Sequence[Any] = ()
     sections: Sequence[Section] = ()
-    texts: Texts | None = None
+    trials: TrialTable | None = None
     stamps: Sequence[str] = ()
 
 
@@ -225,7 +231,7 @@ def _md(blocks: Sequence[Any], level: int) -> str:
 
 
 def markdown(report: Document) -> str:
-    """The whole report but its texts."""
+    """The whole report but its trials."""
     figure = [report.figure] if report.figure else []
     foot = " · ".join([f"cirrus-bench {report.foot.version}", *(
         f"{name} {value}" for name, value in report.foot.facts.items())])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +24,8 @@ from show.document import (
     Small,
     Table,
     Tag,
-    Texts,
+    TrialRow,
+    TrialTable,
     Verbatim,
     Words,
 )
@@ -42,10 +42,10 @@ from show.figures import (
     rate,
     signed,
 )
-from show.html import pages
+from show.html import page
 from show.plots import Intervals, Point
 from stats.text import MEASURES, SCOPES
-from urrp import CATEGORIES, LABELS, MIN_TRIALS, REFUSE, items, load_suite
+from urrp import CATEGORIES, LABELS, MIN_TRIALS, items, load_suite
 from urrp.collect import FILE as TRIALS
 from urrp.metrics import (
     INTERVALS,
@@ -61,7 +61,7 @@ from urrp.metrics import (
 )
 from urrp.trials import Trial, in_category, labelled, read_sheet
 
-SHOWN = 5_000  # trials whose texts a page keeps
+SHOWN = 2_000  # trials on a page
 LENGTH = 20_000  # characters of an output that it shows
 PILOT = "PILOT: fewer trials than the protocol asks for."
 INDEX_MEANS = (
@@ -348,47 +348,37 @@ def _checked(found: dict[str, Any]) -> Table:
     return Table(head, rows, (2, 3, 4), caption, "labels")
 
 
-# --- the texts -----------------------------------------------------------------------------------
+# --- the trials -----------------------------------------------------------------------------------
 
 
-def _texts(analysis: Analysis) -> Texts:
-    """One fold per trial, at most `SHOWN` of them."""
+def _trials(analysis: Analysis) -> TrialTable:
+    """A row per trial, at most `SHOWN` of them."""
     trials = analysis.trials[:SHOWN]
-    said = f"All {len(trials):,} trials; the deciding words are marked."
+    note = "A row opens its prompt and output; the deciding words are marked."
     if len(analysis.trials) > len(trials):
-        said = f"The first {len(trials):,} of {len(analysis.trials):,}; --csv writes them all."
-    choices = {
-        "label": list(LABELS),
-        "category": list(CATEGORIES),
-        "prompt": list(load_suite().prompts),
-        "model": [one_line(model) for model in sorted({g.model for g in analysis.groups})],
-    }
-    return Texts("Trials", said, [_trial(trial) for trial in trials], choices)
+        note = (f"The first {len(trials):,} of {len(analysis.trials):,}; --csv writes them all. "
+                + note)
+    head = ("model", "prompt", "category", "temperature", "trial", "label")
+    return TrialTable("Trials", note, head, [_trial(trial) for trial in trials])
 
 
-def _trial(trial: Trial) -> Fold:
+def _trial(trial: Trial) -> TrialRow:
     verdict, asked = trial.reading.verdict, trial.asked
-    kind = "no" if verdict.label in REFUSE else "maybe"
-    kind = "yes" if verdict.label == "EXACT_COMPLY" else kind
-    where = f"{trial.model} · temperature {trial.temperature} · trial {trial.trial}"
     output = trial.output[:LENGTH]
     cut = "" if len(trial.output) <= LENGTH else f"; the first {LENGTH:,} characters"
     whole = not verdict.span or verdict.span == (0, len(output)) or verdict.span[0] >= len(output)
-    parts = [
-        Words("asked", "dim"), Verbatim(asked.text),
-        Words(f"answered; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}", "dim"),
-        Verbatim(output, None if whole else verdict.span),
-    ]  # fmt: skip
-    words = (verdict.label, asked.category, asked.prompt_id, trial.model)
-    heading = [Tag(verdict.label, kind), one_line(asked.name), Small(one_line(where))]
-    return Fold(heading, parts, [one_line(word) for word in words])
+    words = (trial.model, asked.name, asked.category, trial.temperature, trial.trial, verdict.label)
+    texts = [(f"Output; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}",
+              Verbatim(output, None if whole else verdict.span)),
+             ("Prompt", Verbatim(asked.text))]
+    return TrialRow([one_line(word) for word in words], texts)
 
 
 # --- the document --------------------------------------------------------------------------------
 
 
-def document(analysis: Analysis, texts: bool = False) -> Document:
-    """The report: signatures first, one heat map, everything else folded; `texts`: of trials."""
+def document(analysis: Analysis, trials: bool = False) -> Document:
+    """The report: signatures first, one heat map, everything else folded; `trials`: their table."""
     models = len({g.model for g in analysis.groups})
     names = {one_line(name): digest[:12] for name, digest in analysis.hashes.items()}
     limits = ", ".join(f"{k} {v:g}" for k, v in analysis.thresholds._asdict().items())
@@ -413,7 +403,7 @@ def document(analysis: Analysis, texts: bool = False) -> Document:
             Section("How it is counted", [Words(INTERVALS, "dim")]),
             Section("Labels", [Table(["label", "meaning"], [[k, v] for k, v in LABELS.items()])]),
         ],
-        _texts(analysis) if texts else None,
+        _trials(analysis) if trials else None,
         [stamp] * analysis.simulated + [PILOT] * analysis.pilot,
     )
 
@@ -464,9 +454,8 @@ def content(folder: Folder) -> Content | None:
     for name in beside - given:
         if name.endswith(".csv"):
             files[name] = csv_file(analysis.trials)
-        elif name.endswith(".html") and not re.fullmatch(r".*-\d+\.html", name):
-            files |= {each: text.encode("utf-8", "replace") for each, text in
-                      pages(document(analysis, texts=True), name).items()}
+        elif name.endswith(".html"):
+            files[name] = page(document(analysis, trials=True)).encode("utf-8", "replace")
     return Content(Verdict(str(folder.path), "URRP analysis", simulated=analysis.simulated,
                            unproven=sorted(given - {TRIALS}) if "manifest.json" in folder.names
                            else sorted(given)), files, given)

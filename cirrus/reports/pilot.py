@@ -25,19 +25,20 @@ from show.document import (
     Foot,
     Plot,
     Section,
-    Small,
     Table,
     Tag,
-    Texts,
+    TrialRow,
+    TrialTable,
     Verbatim,
     Words,
     markdown,
 )
 from show.figures import STAMP, cost, count, counted, estimate, interval, plain, rate
-from show.html import pages
+from show.html import page
 from show.plots import Dots, Intervals, Lines, Point
 
-SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
+SHOWN = 1_000    # trials on a page, where that is a whole run
+LENGTH = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
 TITLES = {"2x2": "CIRRUS-24 pilot", "lever": "CIRRUS-24 lever study",
           "mechanism": "CIRRUS-24 mechanism study", "twin": "CIRRUS-24 twin control"}
 WORDS = {cell.name: cell.words for design in DESIGNS.values() for cell in design.cells}
@@ -66,7 +67,7 @@ def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str,
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
     were asked. `hashes`: of design and trials, for the foot."""
     return {"pilot-summary.md": markdown(summary(out, hashes)),
-            **pages(document(out, hashes, texts(rows, prompts)))}
+            "report.html": page(document(out, hashes, trials(rows, prompts)))}
 
 
 def read(analysis: Path) -> Document:
@@ -80,7 +81,7 @@ def answer(out: Mapping[str, Any]) -> str:
 
 
 def document(out: Mapping[str, Any], hashes: Mapping[str, str],
-             trials: Texts | None = None) -> Document:
+             shown: TrialTable | None = None) -> Document:
     """The report of one study."""
     design = out["design"]
     gist = [list(_forest(out)), list(_accounts(out))]
@@ -91,7 +92,7 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
         FIGURES[_name(out)](out) if finished(out) else None,
         [Columns(gist)] * any(gist) if finished(out) else [_all_cells(out)],
         [Section("Claims", [_claims(out), *_success(out)]),
-         Section("Details", list(_details(out)))], trials, list(_stamps(out)))
+         Section("Details", list(_details(out)))], shown, list(_stamps(out)))
 
 
 def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> Document:
@@ -360,40 +361,29 @@ def _quality(out: Mapping) -> Iterator[str]:
 
 # --- every trial -------------------------------------------------------------------------------
 
-def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> Texts:
-    """A fold for each trial, by model, bulletin and cell; of a large study the first block of each
-    bulletin, since a page is to be read."""
+def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> TrialTable:
+    """A row for each trial; of a large study the first runs alone, since a page is to be read."""
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
-    small = {row["cell"] for row in rows} <= {cell.name for cell in DESIGNS["2x2"].cells}
-    shown = sorted((row for row in rows if small or row["run"] == 1), key=lambda row: (
-        models.index(row["model"]), row["bulletin"] * (not small), row["run"],
-        cells.index(row["cell"])))
-    return Texts(
-        "Every trial" if small else "Trials: the first block of every bulletin and model",
-        "Each fold holds the prompt as sent and the answer as received; the whole is in "
-        "trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in shown],
-        {"model": models,
-         "cell": [WORDS[cell] for cell in cells if any(row["cell"] == cell for row in shown)],
-         "outcome": sorted({row["decision"] or row["status"] for row in shown})})
+    runs = max((row["run"] for row in rows), default=1)
+    last = max(1, SHOWN * runs // max(1, len(rows)))
+    shown = sorted((row for row in rows if row["run"] <= last), key=lambda row: (
+        models.index(row["model"]), row["bulletin"], row["run"], cells.index(row["cell"])))
+    part = f"Runs 1 to {last} of {runs}. " if last < runs else ""
+    return TrialTable(
+        "Trials", f"{part}A row opens its prompt and answer; trials.jsonl.gz has all.",
+        ("model", "cell", "bulletin", "labels", "order", "run", "decision"),
+        [_trial(row, prompts.get(row["id"], ())) for row in shown])
 
 
-def _trial(row: Mapping, prompt: tuple[str, str] | None) -> Fold:
+def _trial(row: Mapping, prompt: Sequence[str]) -> TrialRow:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
-    asked = zip(("System prompt", "Prompt"), prompt or (), strict=False)
-    cell, outcome = WORDS[row["cell"]], row["decision"] or row["status"]
-    where = (f"· {row['bulletin']} {row['variant']} · wording {row['wording']} · "
-             f"{SCHEMES[row['label_scheme']]}, {row['order']}")
-    return Fold(
-        [Tag(outcome, ACTS[row["cooperates"]]), row["model"], f"· run {row['run']} · {cell}",
-         Small(where)],
-        [Section("Answer", _answer(row)),
-         *(Section(name, [Verbatim(words)]) for name, words in asked),
-         Words(f"served by {served or 'nobody'}", "dim")], [row["model"], cell, outcome])
-
-
-def _answer(row: Mapping) -> list[Verbatim | Words]:
-    left = len(row["text"]) - SHOWN
-    if not row["text"]:
-        return [Words(f"no text ({row['status']})", "dim")]
-    more = Words(f"… {plain(left, 0)} more characters in trials.jsonl.gz", "dim")
-    return [Verbatim(row["text"][:SHOWN]), *[more] * (left > 0)]
+    left, outcome = len(row["text"]) - LENGTH, row["decision"] or row["status"]
+    more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
+    return TrialRow(
+        [row["model"], WORDS[row["cell"]], f"{row['bulletin']} {row['variant']}",
+         SCHEMES[row["label_scheme"]], row["order"], str(row["run"]),
+         Tag(outcome, ACTS[row["cooperates"]])],
+        [(f"Answer ({row['status']}), served by {served or 'nobody'}{more}",
+          Verbatim(row["text"][:LENGTH])),
+         *((name, Verbatim(words)) for name, words in zip(
+             ("System prompt", f"Prompt, wording {row['wording']}"), prompt, strict=False))])

@@ -22,6 +22,7 @@ from show import plots
 from show.figures import Estimate, one_line, visible
 
 WIDTH, LINES = 80, 13  # of what a terminal shows of a report
+NAME = 26              # characters of a row's name there
 SIMULATED = "SIMULATED"
 
 
@@ -154,7 +155,7 @@ class Document(NamedTuple):
     """The answer first, then one figure, the gist, and everything else.
 
     `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
-    sections.
+    sections. `verdicts`: the table of the gist that a terminal shows below the answer.
     """
 
     title: str
@@ -166,6 +167,7 @@ class Document(NamedTuple):
     sections: Sequence[Section] = ()
     trials: TrialTable | None = None
     stamps: Sequence[str] = ()
+    verdicts: Table | None = None
 
 
 def words_of(line: Line) -> str:
@@ -244,10 +246,20 @@ def markdown(report: Document) -> str:
 # --- terminal ----------------------------------------------------------------------------------
 
 def terminal(report: Document) -> str:
-    """Stamps and answer in a few lines. A script adds where the files are and what to open."""
+    """Stamps, answer and verdicts in a few lines. A script adds what to open."""
     lines = [line for words in (*report.stamps, report.answer)
              for line in textwrap.wrap(one_line(words), WIDTH, break_on_hyphens=False)]
-    return "\n".join(lines[:LINES])
+    lines += _aligned(report.verdicts) if report.verdicts else []
+    return "\n".join(lines if len(lines) <= LINES else [*lines[:LINES - 1], "… more on the page"])
+
+
+def _aligned(table: Table) -> Iterator[str]:
+    """Its rows in columns of one width each."""
+    rows = [[one_line(words_of(cell)) for cell in row] for row in (table.head, *table.rows)]
+    rows = [[name if len(name) <= NAME else f"{name[:NAME - 1]}…", *rest] for name, *rest in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()[:WIDTH]
 
 
 # --- files for a paper -------------------------------------------------------------------------

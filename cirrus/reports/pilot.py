@@ -23,6 +23,7 @@ from show.document import (
     Document,
     Fold,
     Foot,
+    Line,
     Plot,
     Section,
     Table,
@@ -84,21 +85,24 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
              shown: TrialTable | None = None) -> Document:
     """The report of one study."""
     design = out["design"]
-    gist = [list(_forest(out)), list(_accounts(out))]
+    verdicts = _verdicts(out) if finished(out) else None
+    gist = [list(_forest(out)), [verdicts, *_accounts(out)]]
     facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
     return Document(
         TITLES[_name(out)], _question(out), answer(out),
         Foot(VERSION, facts, "python3 analyze.py FOLDER"),
         FIGURES[_name(out)](out) if finished(out) else None,
-        [Columns(gist)] * any(gist) if finished(out) else [_all_cells(out)],
+        [Columns(list(filter(None, gist)))] if verdicts else [_all_cells(out)],
         [Section("Claims", [_claims(out), *_success(out)]),
-         Section("Details", list(_details(out)))], shown, list(_stamps(out)))
+         Section("Details", list(_details(out)))], shown, list(_stamps(out)), verdicts)
 
 
 def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> Document:
     """What pilot-summary.md holds: cells, accounts, the specification's criteria, claims."""
-    return document(out, hashes)._replace(
-        gist=[_all_cells(out), *_success(out), *_accounts(out)],
+    report = document(out, hashes)
+    return report._replace(
+        gist=[*[report.verdicts] * finished(out), _all_cells(out), *_success(out),
+              *_accounts(out)],
         sections=[Section("Claims", [_claims(out)])])
 
 
@@ -208,8 +212,7 @@ def _curve(out: Mapping) -> Plot:
 def _twins(out: Mapping) -> Plot:
     return Plot(Dots("Cooperation by counterpart", {
         name: [_point(part, cell) for cell in out["design"]["cells"]]
-        for name, part in _parts(out).items()}),
-        f"Shares of cooperative decisions. {_each(out)}")
+        for name, part in _parts(out).items()}, AXES[1]), _each(out))
 
 
 FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
@@ -217,15 +220,45 @@ FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
 
 # --- accounts ----------------------------------------------------------------------------------
 
+def _verdicts(out: Mapping) -> Table:
+    """What each model shows, a row each."""
+    titles, cells = VERDICTS[_name(out)]
+    who = "respondent" if out["simulated"] else "model"
+    return Table([who, *titles], [[name, *cells(part)] for name, part in _models(out).items()],
+                 range(2 - (_name(out) == "twin"), 1 + len(titles)), "Verdicts", "verdicts")
+
+
+def _effect(part: Mapping) -> list[Line]:
+    contrast = part["contrasts"]["HP-LA"]
+    return [part["verdict"]["word"], estimate(contrast, 100, 1), str(contrast["units"])]
+
+
+def _worth(part: Mapping) -> list[Line]:
+    meets = part["meets"]
+    low, high = (plain(meets[side], 1) for side in ("low", "high"))
+    limits = (f"{low} to {high}" if None not in (meets["low"], meets["high"]) else
+              f"{low} or more" if meets["low"] is not None else f"at most {high}")
+    return [part["verdict"]["word"], meets["why"] or f"{plain(meets['value'], 1)} ({limits})"]
+
+
+def _twin(part: Mapping) -> list[Line]:
+    return [counted(part[cell]["k"], part[cell]["n"]) for cell in ("TS", "TO", "TP")]
+
+
+POINTS = (("verdict", "points (interval)", "bulletins"), _effect)
+VERDICTS = {"2x2": POINTS, "mechanism": POINTS,
+            "lever": (("verdict", "worth, × the temptation"), _worth),
+            "twin": (("with its own copy", "with another model", "with a person"), _twin)}
+
+
 def _accounts(out: Mapping) -> Iterator[Table]:
     """Each account once per model, excluded or open, where a study has cells for accounts."""
     models = _models(out)
     if any("HP-LA" in part["contrasts"] for part in models.values()):
         yield Table(["account", *models], [
-            ["verdict", *(part["verdict"]["word"] for part in models.values())],
-            *([account.short, *(EXCLUDED[part["accounts"][account.name]["excluded"]]
-                                for part in models.values())] for account in ACCOUNTS)],
-            caption="Accounts", name="accounts")
+            [account.short, *(EXCLUDED[part["accounts"][account.name]["excluded"]]
+                              for part in models.values())] for account in ACCOUNTS],
+            caption="Accounts of an effect", name="accounts")
 
 
 def _forest(out: Mapping) -> Iterator[Plot]:
@@ -237,7 +270,12 @@ def _forest(out: Mapping) -> Iterator[Plot]:
     if groups := {title: rows for title, rows in groups.items() if rows}:
         yield Plot(Intervals("Contrasts that an account cannot produce", groups,
                              "points of cooperation", 1 if len(_models(out)) <= MOST else None),
-                   "Filled: excluded; hollow: open. Dots: bulletins; ticks: wordings.")
+                   f"Filled: excluded; hollow: open. Dots: {_bulletins(groups)}; ticks: wordings.")
+
+
+def _bulletins(groups: Mapping[str, Sequence[Point]]) -> str:
+    many = sorted({len(point.units) for points in groups.values() for point in points})
+    return f"n = {' to '.join(map(str, dict.fromkeys((many[0], many[-1]))))} bulletins per row"
 
 
 def _row(name: str, contrast: Mapping, excluded: bool) -> Point:

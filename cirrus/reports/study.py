@@ -79,8 +79,9 @@ RATIONALES = 12    # decisions shown of a policy
 EXCERPT = 500      # characters of a policy that is quoted
 CELLS = DESIGNS["2x2"].cells
 NO_PART = {"cells": {cell.name: {"n": 0} for cell in CELLS}}
-TAGS = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
-WIRES = {True: Tag("TRIPPED", "no"), False: Tag("quiet", "yes"), None: Tag("not checked", "dim")}
+# No colour of praise or blame: a gate that passes is no success.
+TAGS = {"pass": "plain", "fail": "plain", "undecided": "dim", "not evaluable": "dim"}
+WIRES = {True: Tag("TRIPPED", "stamp"), False: Tag("quiet"), None: Tag("not checked")}
 EFFECTS_NOTE = (
     "First encounters of all rounds: mean over bulletins of the difference inside each; the 95% "
     "interval covers the drawing of bulletins and of wordings, and is no narrower than Newcombe's "
@@ -235,9 +236,11 @@ def _interaction(out: Mapping[str, Any]) -> Plot | None:
             panels[f"compliance pressure {h}"] = {
                 f"cue {words}": [cells.get(name, Point("", None)) for name in names]
                 for words, names in (("present", ("LP", "HP")), ("absent", ("LA", "HA")))}
-    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"), panels),
-                "First encounters of all rounds, 95% intervals over bulletins and wordings. "
-                "Parallel lines: no interaction on this scale.") if panels else None
+    return Plot(Lines("Cooperation by symmetry and cue", ("low", "high"), panels,
+                      axes=("symmetry", "share cooperating")),
+                f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
+                "95% intervals over bulletins and wordings. Parallel lines: no interaction on this "
+                "scale.") if panels else None
 
 
 def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
@@ -259,9 +262,10 @@ def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
 
 def _intervals(out: Mapping[str, Any]) -> Plot:
     return Plot(Intervals("Symmetry + cue against neither", {"": [
-        Point(label, one["value"], one["low"], one["high"]) for label, one in _primary(out)]},
-        "points of cooperation", 1), "Mean over bulletins with 95% intervals; first encounters of "
-        "all rounds.")
+        Point(label, one["value"], one["low"], one["high"], count(one["units"], "bulletin"),
+              units=list(one["by_bulletin"].values())) for label, one in _primary(out)]},
+        "points of cooperation", 1), "Mean over bulletins, a dot each, with 95% intervals; first "
+        "encounters of all rounds.")
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -582,7 +586,16 @@ def noticed(out: Mapping[str, Any]) -> list[str]:
 
 def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
     """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
-    return "\n".join([terminal(document(out)), *beside, f"open {target / 'report.html'}"])
+    lacking = ", ".join(gate["title"].lower() for gate in out["gates"] if gate["next"])
+    further = [f"Gates without data: {lacking}; {_make(out['next'])}"] if lacking else []
+    return "\n".join([terminal(document(out)), *further, *beside,
+                      f"open {target / 'report.html'}"])
+
+
+def _make(command: str) -> str:
+    """The target of the Makefile whose plan a command names; the page has the whole command."""
+    plan = command.partition("--plan ")[2].split()[0]
+    return "make study" if plan == "study" else f"make tournament PLAN={plan}"
 
 
 def _decisions(run: Run) -> Iterable[dict[str, Any]]:

@@ -301,10 +301,10 @@ code{{font:.92em ui-monospace,"DejaVu Sans Mono",monospace;overflow-wrap:anywher
 #trials form{{margin:.6rem 0}}
 #trials input,#trials select{{font:inherit;color:inherit;background:var(--panel);
 border:1px solid var(--edge);border-radius:.3rem;padding:.2rem .4rem;max-width:100%}}
-#trials select{{display:block;max-width:11rem;margin-top:.2rem}}
+#trials select{{display:block;max-width:8rem;margin-top:.2rem}}
 #trials ::placeholder{{color:var(--dim);opacity:1}}
 #trials .wide{{max-height:36rem;overflow:auto;border:1px solid var(--rule)}}
-#trials th,#trials td{{padding-left:.7rem}}
+#trials th,#trials td{{padding:.25rem .6rem;font-size:.88rem}}
 #trials thead th{{position:sticky;top:0;background:var(--paper)}}
 #trials tr:has(button){{cursor:pointer}}#trials tr:has(button):hover{{background:var(--panel)}}
 #trials button{{font:inherit;color:var(--link);background:none;border:0;padding:0;text-align:left;

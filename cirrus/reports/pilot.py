@@ -86,14 +86,14 @@ def document(out: Mapping[str, Any], hashes: Mapping[str, str],
     """The report of one study."""
     design = out["design"]
     verdicts = _verdicts(out) if finished(out) else None
-    gist = [list(_forest(out)), [verdicts, *_accounts(out)]]
+    gist = list(filter(None, [list(_forest(out)), list(_accounts(out))]))
     facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
     return Document(
         TITLES[_name(out)], _question(out), answer(out),
         Foot(VERSION, facts, "python3 analyze.py FOLDER"),
         FIGURES[_name(out)](out) if finished(out) else None,
-        [Columns(list(filter(None, gist)))] if verdicts else [_all_cells(out)],
-        [Section("Claims", [_claims(out), *_success(out)]),
+        [verdicts, *[Columns(gist)] * bool(gist)] if verdicts else [_all_cells(out)],
+        [Section("Claims", [*_claims(out), *_success(out)]),
          Section("Details", list(_details(out)))], shown, list(_stamps(out)), verdicts)
 
 
@@ -103,7 +103,7 @@ def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> Document:
     return report._replace(
         gist=[*[report.verdicts] * finished(out), _all_cells(out), *_success(out),
               *_accounts(out)],
-        sections=[Section("Claims", [_claims(out)])])
+        sections=[Section("Claims", list(_claims(out)))])
 
 
 def together(outs: Mapping[str, Mapping[str, Any]], form: Any = document) -> Document:
@@ -118,7 +118,7 @@ def together(outs: Mapping[str, Mapping[str, Any]], form: Any = document) -> Doc
              "python3 analyze.py RUN… --out DIR"), first.figure,
         sections=[Section(run, [
             Words(report.answer), Words(report.question, "dim"),
-            *[report.figure] * (report in rest), *report.gist, _claims(outs[run])])
+            *[report.figure] * (report in rest), *report.gist, *_claims(outs[run])])
             for run, report in reports.items()],
         stamps=list(dict.fromkeys(words for report in reports.values() for words in report.stamps)))
 
@@ -287,10 +287,13 @@ def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
 
 # --- claims and criteria -----------------------------------------------------------------------
 
-def _claims(out: Mapping) -> Columns:
-    may, may_not = out["claims"]["may"] or ["Nothing positive."], out["claims"]["may_not"]
-    return Columns([[Words("Supported:", "dim"), Bullets(may)],
-                    [Words("Not supported:", "dim"), Bullets(may_not)]])
+def _claims(out: Mapping) -> Iterator[Columns | Fold]:
+    always = [words for words in out["claims"]["may_not"] if words.startswith("Always open")]
+    may_not = [words for words in out["claims"]["may_not"] if words not in always]
+    yield Columns([
+        [Words("Supported:", "dim"), Bullets(out["claims"]["may"] or ["Nothing positive."])],
+        [Words("Not supported:", "dim"), Bullets(may_not)]])
+    yield Fold("What no data of these cells can exclude", [Bullets(always)])
 
 
 def _success(out: Mapping) -> Iterator[Table]:
@@ -418,10 +421,10 @@ def _trial(row: Mapping, prompt: Sequence[str]) -> TrialRow:
     left, outcome = len(row["text"]) - LENGTH, row["decision"] or row["status"]
     more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
     return TrialRow(
-        [row["model"], WORDS[row["cell"]], f"{row['bulletin']} {row['variant']}",
+        [row["model"], WORDS[row["cell"]], row["bulletin"],
          SCHEMES[row["label_scheme"]], row["order"], str(row["run"]),
          Tag(outcome, ACTS[row["cooperates"]])],
         [(f"Answer ({row['status']}), served by {served or 'nobody'}{more}",
           Verbatim(row["text"][:LENGTH])),
          *((name, Verbatim(words)) for name, words in zip(
-             ("System prompt", f"Prompt, wording {row['wording']}"), prompt, strict=False))])
+             ("System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"), prompt, strict=False))])

@@ -419,6 +419,7 @@ def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> T
 def _trial(row: Mapping, prompt: Sequence[str]) -> TrialRow:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
     left, outcome = len(row["text"]) - LENGTH, row["decision"] or row["status"]
+    titles = "System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"
     more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
     return TrialRow(
         [row["model"], WORDS[row["cell"]], row["bulletin"],
@@ -426,5 +427,4 @@ def _trial(row: Mapping, prompt: Sequence[str]) -> TrialRow:
          Tag(outcome, ACTS[row["cooperates"]])],
         [(f"Answer ({row['status']}), served by {served or 'nobody'}{more}",
           Verbatim(row["text"][:LENGTH])),
-         *((name, Verbatim(words)) for name, words in zip(
-             ("System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"), prompt, strict=False))])
+         *zip(titles, map(Verbatim, prompt), strict=False)])

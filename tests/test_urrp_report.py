@@ -10,7 +10,6 @@ import csv
 import io
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
@@ -18,8 +17,8 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import pytest  # noqa: E402
 from urrp_answers import ASIDE, DENIAL, HEDGE, REFUSAL, after, first, respond, write  # noqa: E402
 
-from show.document import Heat, Tag, markdown  # noqa: E402
-from urrp import LABELS, report  # noqa: E402
+from show.document import Heat, markdown  # noqa: E402
+from urrp import report  # noqa: E402
 from urrp.metrics import Count, Thresholds, analyze, rate  # noqa: E402
 
 GOLDEN = Path(__file__).with_name("data") / "urrp-report.md"
@@ -116,26 +115,16 @@ def test_the_columns_of_numbers_are_those(tmp_path):
 
 # --- trials, on a page alone ---------------------------------------------------------------------
 
-def texts_of(tmp_path, answer):
+def trials_of(tmp_path, answer):
     analysis = analyze([write(tmp_path / "a.jsonl", answer, trials=1)])
-    return report.document(analysis, texts=True).texts
+    return report.document(analysis, trials=True).trials
 
 
 def test_a_page_keeps_the_first_trials_and_says_so(tmp_path, monkeypatch):
-    assert texts_of(tmp_path, respond()).note == "All 23 trials; the deciding words are marked."
+    assert "first" not in trials_of(tmp_path, respond()).note
     monkeypatch.setattr(report, "SHOWN", 22)
-    texts = texts_of(tmp_path, respond())
-    assert len(texts.folds) == 22
-    assert texts.note == "The first 22 of 23; --csv writes them all."
-    assert texts.choices["model"] == ["m"] and texts.choices["label"] == list(LABELS)
-
-
-@pytest.mark.parametrize(("label", "kind"),
-                         [("EXACT_COMPLY", "yes"), ("REFUSE_POLICY", "no"), ("HEDGE", "maybe")])
-def test_a_trial_is_tinted_by_its_label(tmp_path, label, kind):
-    said = {"REFUSE_POLICY": REFUSAL, "HEDGE": HEDGE}
-    texts = texts_of(tmp_path, lambda asked, trial: said.get(label, asked.target or "Yes."))
-    assert Counter(fold.title[0] for fold in texts.folds)[Tag(label, kind)] > 10
+    table = trials_of(tmp_path, respond())
+    assert len(table.rows) == 22 and table.note.startswith("The first 22 of 23; --csv writes them")
 
 
 SPOKEN = "I see. I can't comply with that request."  # "I can't comply" from 7 to 21
@@ -148,10 +137,10 @@ def test_a_long_output_is_cut_and_what_decided_is_marked(tmp_path, monkeypatch, 
                                                          span):
     """Unless it is the whole, or stands behind the cut."""
     monkeypatch.setattr(report, "LENGTH", length)
-    texts = texts_of(tmp_path, respond(DECLARE_1=said))
-    parts = next(fold.parts for fold in texts.folds if fold.title[1] == "DECLARE_1")
-    assert (parts[3].text, parts[3].span) == (text, span)
-    assert parts[2].line.endswith(f"; the first {length} characters") is (len(said) > length)
+    rows = trials_of(tmp_path, respond(DECLARE_1=said)).rows
+    title, output = next(row.texts[0] for row in rows if "DECLARE_1" in row.cells)
+    assert (output.text, output.span) == (text, span)
+    assert title.endswith(f"; the first {length} characters") is (len(said) > length)
 
 
 def test_a_row_of_the_csv_has_the_trigger_and_what_decided(tmp_path):

@@ -289,7 +289,7 @@ def _trials(trials: TrialTable) -> str:
               for heading, block in trial.texts] for trial in trials.rows]
     data = json.dumps({"lines": list(lines), "rows": texts}, ensure_ascii=False,
                       separators=(",", ":")).replace("<", "\\u003c")
-    return (f'\n<section id="trials"><h2>{text(trials.title)}</h2>'
+    return (f'\n<section id="trials" class="trials"><h2>{text(trials.title)}</h2>'
             f'<p class="dim">{text(trials.note)}</p><form hidden><input type="search" '
             'placeholder="words in the texts" aria-label="words in the texts"> '
             '<output aria-live="polite"></output></form>'

@@ -236,8 +236,8 @@ def _interaction(out: Mapping[str, Any]) -> Plot | None:
             panels[f"compliance pressure {h}"] = {
                 f"cue {words}": [cells.get(name, Point("", None)) for name in names]
                 for words, names in (("present", ("LP", "HP")), ("absent", ("LA", "HA")))}
-    return Plot(Lines("Cooperation by symmetry and cue", ("low", "high"), panels,
-                      axes=("symmetry", "share cooperating")),
+    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"), panels,
+                      axes=("", "share cooperating")),
                 f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
                 "95% intervals over bulletins and wordings. Parallel lines: no interaction on this "
                 "scale.") if panels else None

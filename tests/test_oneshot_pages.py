@@ -209,7 +209,7 @@ def test_probes_stand_beside_the_contrasts_they_belong_to():
 def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs():
     _, rows, prompts = study("mechanism", ["coin", "mirror"], runs=9)
     table = pilot.document(study("twin", ["coin"])[0], {}, pilot.trials(rows, prompts)).trials
-    assert len(table.rows) == 3 * 2 * 20 * 8 and "Runs 1 to 3 of 9." in table.note
+    assert len(table.rows) == 3 * 2 * 20 * 8 and "Up to run 3 of 9." in table.note
     row = dict(zip(table.head, table.rows[0].cells, strict=True))
     assert (row["model"], row["cell"]) == ("coin", "symmetry + cue")
     assert [text.text for _, text in table.rows[0].texts] == ["An answer.", "Be brief.", "Decide."]

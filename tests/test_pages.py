@@ -270,10 +270,11 @@ def axe_script():
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(opened, axe_script, name, width):
-    """Contrast aside, which is computed above, in a tenth of the time."""
+    """Contrast aside, which is computed above, in a tenth of the time; of trials twenty rows."""
     tab = opened(name, width, "light", folds=False)
     tab.evaluate(axe_script)
-    found = tab.evaluate("axe.run({rules: {'color-contrast': {enabled: false}}}).then(r => "
+    found = tab.evaluate("axe.run({exclude: ['#trials tr:nth-child(n+20)']}, {rules: "
+                         "{'color-contrast': {enabled: false}}}).then(r => "
                          "r.violations.map(v => [v.id, v.nodes.length, "
                          "v.nodes[0].html.slice(0, 200)]))")
     assert found == []

@@ -225,7 +225,7 @@ def _verdicts(out: Mapping) -> Table:
     titles, cells = VERDICTS[_name(out)]
     who = "respondent" if out["simulated"] else "model"
     return Table([who, *titles], [[name, *cells(part)] for name, part in _models(out).items()],
-                 range(2 - (_name(out) == "twin"), 1 + len(titles)), "Verdicts", "verdicts")
+                 caption="Verdicts", name="verdicts")
 
 
 def _effect(part: Mapping) -> list[Line]:
@@ -409,7 +409,7 @@ def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> T
     last = max(1, SHOWN * runs // max(1, len(rows)))
     shown = sorted((row for row in rows if row["run"] <= last), key=lambda row: (
         models.index(row["model"]), row["bulletin"], row["run"], cells.index(row["cell"])))
-    part = f"Runs 1 to {last} of {runs}. " if last < runs else ""
+    part = f"Up to run {last} of {runs}. " if last < runs else ""
     return TrialTable(
         "Trials", f"{part}A row opens its prompt and answer; trials.jsonl.gz has all.",
         ("model", "cell", "bulletin", "labels", "order", "run", "decision"),

@@ -198,12 +198,9 @@ def test_probes_stand_beside_the_contrasts_they_belong_to():
     """Every answer is the same in a cell: 71 of 100 where symmetry + cue meet, 52 elsewhere."""
     out, rows, prompts = study("mechanism", ["mirror"], answers={"HP": 71, "EP": 52, "LA": 52})
     page = page_of(out, rows, prompts)
-    contrasts = {row[0]: row for row in page.table("contrast")}
-    assert contrasts["entry made now − earlier, symmetry + cue"][4].startswith("+19.0 (")
-    assert contrasts["entry known − not known, neither"][4] == "–"
-    cells = {row[0]: row[3] for row in page.table(
-        "cell", "cooperative", "missing", "probe: expects the late entry")}
-    assert cells["symmetry + cue"].startswith("71% (") and cells["neither, entry known"] == "–"
+    [row] = page.table("probe", "contrast")
+    assert row[:2] == ["expects the late entry", "entry made now − earlier, symmetry + cue"]
+    assert row[2].startswith("71%/52%, +19.0 (")
 
 
 def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs():

@@ -34,7 +34,18 @@ from show.document import (
     Words,
     markdown,
 )
-from show.figures import STAMP, cost, count, counted, estimate, interval, plain, rate
+from show.figures import (
+    NONE,
+    STAMP,
+    cost,
+    count,
+    counted,
+    estimate,
+    interval,
+    percent,
+    plain,
+    rate,
+)
 from show.html import page
 from show.plots import Dots, Intervals, Lines, Point
 
@@ -51,9 +62,13 @@ EXCLUDED = {True: Tag("excluded", "plain"), False: Tag("open", "dim")}
 MET = {True: Tag("met", "plain"), False: Tag("not met"), None: Tag("unknown")}
 UNSUPPORTED = Tag("met on the estimate, not established")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
-PROBES = {"payoffs": "orders the outcomes as meant", "entry": "knows how the entry is made",
-          "similar": "sees both in like circumstances", "beliefs": "expects the late entry",
-          "influence": "thinks that its entry changes the other"}
+# {probe: (what is shared, the contrast it is a check of)}
+PROBES = {
+    "payoffs": ("orders the outcomes as meant", "HP-LA"),
+    "similar": ("sees both in like circumstances", "HP-LA"),
+    "entry": ("knows how the entry is made", "HP-EP"),
+    "beliefs": ("expects the late entry", "HP-EP"),
+    "influence": ("thinks that its entry changes the other", "HP-EP")}
 GIVEN = {"joint": ", having entered late", "other": ", having entered early", "any": "", "": ""}
 METHODS = (
     "A contrast is averaged inside bulletins and wordings, then over them. The table says which "
@@ -308,32 +323,49 @@ def _success(out: Mapping) -> Iterator[Table]:
 # --- details -----------------------------------------------------------------------------------
 
 def _details(out: Mapping) -> Iterator[Fold]:
+    if finished(out):
+        yield Fold("Cells", [_all_cells(out)])
     for name, part in _parts(out).items():
-        yield Fold(name, list(_detail(name, part)))
+        if part["contrasts"]:
+            yield Fold(name, list(_detail(name, part)))
+    if any("probes" in part for part in _models(out).values()):
+        yield Fold("Probes", [_probes(out)])
     yield Fold("Data", [_statuses(out), Bullets(list(_quality(out)))])
     asked = "Tells: {tells}; compliance pressure: {compliance}.".format_map(out["design"])
     yield Fold("Methods", [Bullets([*METHODS, asked])])
 
 
-def _detail(name: str, part: Mapping) -> Iterator[Any]:
-    probes = {kind: one for kind, one in part.get("probes", {}).items() if kind != "statuses"}
-    yield _cells(name, part, probes)
-    if part["contrasts"]:
-        yield _contrasts(name, part, probes)
+def _detail(name: str, part: Mapping) -> Iterator[Table]:
+    yield Table(
+        ["contrast", "points", "worst case", "limits by"],
+        [[one["label"], estimate(one, 100, 1), _worst(**one["bounds"]),
+          one["why"] or f"{one['limit_by']}, {100 * one['level']:.4g}%"]
+         for _, one in _ordered(part["contrasts"], CONTRASTS)],
+        (1, 2), f"Contrasts, {name}", f"contrasts {name}")
     if "HP-LA" in part["contrasts"]:
         yield Table(["account", "why it is excluded or open"], [
             [account.short, part["accounts"][account.name]["why"]] for account in ACCOUNTS],
             name=f"reasons {name}")
 
 
-def _cells(name: str, part: Mapping, probes: Mapping) -> Table:
-    return Table(
-        ["cell", "cooperative", "missing", *map(_probe, probes)],
-        [[WORDS[cell], _share(one), str(one["missing"]), *(
-            _mean(probe["cells"].get(cell, {})) for probe in probes.values())]
-         for cell, one in _ordered(part["cells"], WORDS)],
-        range(1, 3 + len(probes)), f"Cells, {name}: k of n readable decisions, 95% intervals",
-        f"cells {name}")
+def _probes(out: Mapping) -> Table:
+    """What each model was asked beside its decisions, in the two cells of a contrast."""
+    models = {name: part.get("probes", {}) for name, part in _models(out).items()}
+    kinds = [f"{kind}/{given}".rstrip("/") for kind in PROBES for given in GIVEN]
+    return Table(["probe", "contrast", *models], [
+        [PROBES[kind.split("/")[0]][0] + GIVEN[kind.partition("/")[2]],
+         CONTRASTS[PROBES[kind.split("/")[0]][1]].label,
+         *(_probe(probes.get(kind), PROBES[kind.split("/")[0]][1]) for probes in models.values())]
+        for kind in kinds if any(kind in probes for probes in models.values())],
+        caption="Share in the first cell/in the second, difference in points (interval)",
+        name="probes")
+
+
+def _probe(probe: Mapping | None, contrast: str) -> str:
+    if probe is None:
+        return NONE
+    cells = (percent(probe["cells"].get(cell, {}).get("mean")) for cell in contrast.split("-"))
+    return f"{'/'.join(cells)}, {estimate(probe['contrasts'].get(contrast), 100, 1).words}"
 
 
 def _ordered(by: Mapping[str, Any], names: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -349,21 +381,6 @@ def _mean(one: Mapping) -> str:
     return rate(*map(one.get, ("mean", "low", "high")))
 
 
-def _probe(kind: str) -> str:
-    name, _, given = kind.partition("/")
-    return f"probe: {PROBES[name]}{GIVEN[given]}"
-
-
-def _contrasts(name: str, part: Mapping, probes: Mapping) -> Table:
-    return Table(
-        ["contrast", "points", "worst case", "limits by", *map(_probe, probes)],
-        [[one["label"], estimate(one, 100, 1), _worst(**one["bounds"]),
-          one["why"] or f"{one['limit_by']}, {100 * one['level']:.4g}%", *(
-              estimate(probe["contrasts"].get(key), 100, 1) for probe in probes.values())]
-         for key, one in _ordered(part["contrasts"], CONTRASTS)],
-        (1, 2, *range(4, 4 + len(probes))), f"Contrasts, {name}", f"contrasts {name}")
-
-
 def _worst(low: float | None, high: float | None) -> str:
     return interval(low, high, 1, sign=True, scale=100)
 
@@ -373,7 +390,7 @@ def _all_cells(out: Mapping) -> Table:
     return Table(["cell", *parts], [
         [WORDS[cell], *(_share(part["cells"][cell]) for part in parts.values())]
         for cell in out["design"]["cells"]], range(1, 1 + len(parts)),
-        "Cooperative decisions of the readable ones, by cell", "cells")
+        "Cooperative of the readable decisions, by cell, with 95% intervals", "cells")
 
 
 def _statuses(out: Mapping) -> Table:

@@ -282,7 +282,8 @@ def _forest(out: Mapping) -> Iterator[Plot]:
         _row(name, part["contrasts"][key], part["accounts"][account.name]["excluded"])
         for name, part in _models(out).items() if key in part["contrasts"]]
         for account in ACCOUNTS for key in account.plot}
-    if groups := {title: rows for title, rows in groups.items() if rows}:
+    groups = {title: rows for title, rows in groups.items() if rows}
+    if any(point.value is not None for rows in groups.values() for point in rows):
         yield Plot(Intervals("Contrasts that an account cannot produce", groups,
                              "points of cooperation", 1 if len(_models(out)) <= MOST else None),
                    f"Filled: excluded; hollow: open. Dots: {_bulletins(groups)}; ticks: wordings.")

@@ -104,7 +104,7 @@ local-model: .venv-model/ready  ## serve SmolLM2-135M on 127.0.0.1 (first time: 
 		--verbose false
 
 # A process more than there are cores: kills, servers and browsers are waited for.
-test: missing lint .venv/dev-ready .venv-exports/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
+test: missing lint .venv/dev-ready .venv-exports/ready .venv-inspect/ready $(if $(UV_PYTHON),.venv-uv/ready)  ## style, every test, on this machine
 	@.venv/bin/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --no-loadscope-reorder -rs
 ifneq ($(UV_PYTHON),)
 	@$(UV) run --all-extras pytest -q
@@ -145,7 +145,7 @@ vendor:  ## fetch the pinned wheels into vendor/, for machines without a network
 	@echo "vendor/: $$(ls vendor | wc -l) wheels; copy the project's folder: live calls and .venv/bin/python -m pytest need no network there"
 
 clean:  ## remove environments and caches; results stay
-	rm -rf .venv .venv-exports .venv-fetch .venv-uv pd-agents/.venv .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf .venv .venv-exports .venv-inspect .venv-fetch .venv-uv pd-agents/.venv .pytest_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps, so that an interrupted installation is begun again.
@@ -174,12 +174,12 @@ clean:  ## remove environments and caches; results stay
 	@.venv-uv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-uv.txt
 	@touch $@
 
-# pandas and DuckDB, which read exports in the tests; without a network these skip.
-.venv-exports/ready: requirements-exports.txt .venv-uv/ready
-	@echo "$(@D): installing pandas and DuckDB, once" >&2
-	@{ rm -rf .venv-exports && .venv-uv/bin/uv venv -q --python "$$(command -v $(PYTHON))" .venv-exports && \
-		.venv-uv/bin/uv pip install -q --require-hashes --python .venv-exports/bin/python -r $< && touch $@; } || \
-		echo "no pandas or DuckDB: the tests that read exports with them will skip" >&2
+# Programmes of other people that tests use; without a network these tests skip.
+.venv-exports/ready .venv-inspect/ready: .venv-%/ready: requirements-%.txt .venv-uv/ready
+	@echo "$(@D): installing what $< lists, once" >&2
+	@{ rm -rf $(@D) && .venv-uv/bin/uv venv -q --python "$$(command -v $(PYTHON))" $(@D) && \
+		.venv-uv/bin/uv pip install -q --require-hashes --python $(@D)/bin/python -r $< && touch $@; } || \
+		echo "not installed: the tests that need $< will skip" >&2
 
 # GGML_NATIVE=OFF: a virtual machine may announce instructions (AMX) that it does not let run;
 # --no-cache-dir: a wheel built earlier for this machine must not come back.

@@ -16,10 +16,11 @@ analyze.py of the same runs reads it.
 import sys
 from pathlib import Path
 
+from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.respondents import ADJUDICATORS
-from cirrus.instruments import adjudication, sources
+from cirrus.instruments import adjudication, further_texts, sources
 from cirrus.judge.rows import places, read_study, without_ratings
-from cirrus.markers.ratings import RATINGS, codebook, codebook_texts, dealt
+from cirrus.markers.ratings import CODEBOOK, RATINGS, codebook, codebook_texts, dealt
 from common import UsageError, cli
 from common import config as c
 from common.instrument import last_words
@@ -44,18 +45,20 @@ def arguments(argv):
                        help="a run's folder, or a folder of runs")
     add, _ = cli.add_call_flags(flags, None, str(CONFIG))
     add("--sample", type=int, metavar="N", help="policies to rate (default 200, or all)")
+    cli.add_examples_flag(add, "policy")
     return flags.parse_args(argv)
 
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
     setup = c.settle(args, [CONFIG], KINDS, c.flags(args, "sample", "temperature"))
-    design = setup.design(ASKED)
+    design = setup.design(ASKED, **({"examples": args.examples} if args.examples else {}))
     if len(design["models"]) < 2:
         raise UsageError(f"--models: {args.models!r} is one rater; agreement needs two different "
                          "models, such as A,B")
-    texts = codebook_texts(args.prompts)
-    codebook(*texts.values())  # a fault in it is told before anything is asked
+    source = Path(args.prompts or PROMPTS)
+    texts = codebook_texts(source) | further_texts(design, source)
+    codebook(texts[CODEBOOK])  # a fault in it is told before anything is asked
     runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
     if strange := {manifest["artifact"] for manifest in runs.values()} - {"tournament"}:
         raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
@@ -69,7 +72,8 @@ def main(argv) -> cli.Done:
         "adjudication", origin, adjudication(origin), ADJUDICATORS,
         lambda: ({"run_id": folder.name, "items": len(items)}, [
             f"design: {len(items)} of {every} different policies × {len(design['models'])} raters",
-            f"raters: {', '.join(design['models'])}", f"would write {folder}"])),
+            f"worked examples: {args.examples}", f"raters: {', '.join(design['models'])}",
+            f"would write {folder}"])),
         lambda ended: report(args, ended))
 
 

@@ -74,6 +74,7 @@ def arguments(argv):
     add("--reason", metavar="NAME", choices=("none", "first"), default="none",
         help="none (default): the first line decides; first: three to five lines of "
              "considerations, then the decision, a study of its own")
+    cli.add_examples_flag(add, "notice")
     add("--probes", metavar="A,B",
         help="of a mechanism study, in conversations of their own: "
              + ", ".join(PROBES))
@@ -112,7 +113,7 @@ def main(argv) -> cli.Done:
     stem = "pilot" if args.design == "2x2" else args.design
     run_id = setup.run_id(f"{stem}-s{design['seed']}", design, usual)
     origin = setup.origin(Path(args.out) / run_id, design,
-                          domain.texts | instruments.probe_texts(design, source))
+                          domain.texts | instruments.further_texts(design, source))
     return c.study_main(setup, c.Plan(
         "pilot" if args.design == "2x2" else args.design, origin, instruments.pilot(origin),
         RESPONDENTS, lambda: preview(
@@ -125,13 +126,17 @@ def check_flags(args):
                           ("bulletins", ("lever", "mechanism", "twin"))):
         if getattr(args, flag) is not None and args.design not in designs:
             raise UsageError(f"--{flag}: only --design {' or '.join(designs)} has it")
+    if args.examples and args.reason == "first":
+        raise UsageError("--examples: the filled-in forms hold no considerations; leave "
+                         "--reason first out")
 
 
 def departures(args):
     """What departs from the pilot, by name: it makes another study."""
     named = {"design": (args.design, "2x2"), "domain": (args.domain, "cvd"),
              "holdout": (args.holdout, False), "reason": (args.reason, "none"),
-             "probes": (probes_of(args), []), "bulletins": (args.bulletins, None)}
+             "examples": (args.examples, 0), "probes": (probes_of(args), []),
+             "bulletins": (args.bulletins, None)}
     return {key: value for key, (value, usual) in named.items() if value != usual}
 
 
@@ -181,6 +186,7 @@ def preview(design, domain, folder, at_once):
         f"{bulletins(design, domain)} bulletins × {runs} blocks")
     lines = [f"design: {len(models)} models × {each} × {cells} cells ({name}, compliance "
              f"{design['compliance']}, tells {design['tells']}), seed {design['seed']}",
+             f"worked examples: {design.get('examples', 0)}",
              f"models: {', '.join(models)}",
              f"would write {folder}"]
     facts = {"run_id": folder.name, "runs": runs, "cells": cells}

@@ -300,7 +300,7 @@ def report(args, runs, done, stops) -> cli.Done:
         target, _, out = write_analysis(study, places(study, None))
         cli.note(noticed(out))
         facts, text = facts | {"headline": out["claims"]["headline"]}, gist(out, target)
-    return cli.Done(code, facts, text, error="\n".join(map(cli.one_line, stops)))
+    return cli.Done(code, facts, text, error="\n".join(map(cli.error_line, stops)))
 
 
 if __name__ == "__main__":

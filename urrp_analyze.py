@@ -20,23 +20,20 @@ except ModuleNotFoundError:
 from common import COMPLETE, UsageError
 from common.artifacts import json_file, write_atomic
 from common.refusals import classify_refusal
-from show.document import markdown, terminal
+from show.document import markdown
 from show.figures import one_line
 from show.html import page
 from urrp import metrics, report, trials
 from urrp.classify import classify
 
 EXAMPLE = "results/examples/urrp-smollm2/urrp_runs.jsonl"
-SHOWN = 20  # problems that are told line by line
 EXAMPLES = f"""  python3 urrp_analyze.py {EXAMPLE}
   python3 urrp_analyze.py a.jsonl b.jsonl --html report.html
   python3 urrp_analyze.py urrp_runs.jsonl --json | python3 -m json.tool
-  python3 urrp_analyze.py urrp_runs.jsonl --threshold delta=0.3
 
 a line is one trial: {{"model", "trial", "prompt_id", "prompt", "output"}}, with
 "trigger" for TRIGGER_REPEAT, and optionally temperature, timestamp,
 model_version, notes"""
-THRESHOLDS = ", ".join(metrics.Thresholds._fields)
 EXITS = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or unreadable
 input · 130 interrupted"""
 
@@ -59,8 +56,6 @@ def arguments(argv):
         help="a filled sheet: rates by its labels beside the classifier's")
     add("--sample", metavar="N", type=int, default=200, help="trials on the sheet (default 200)")
     add("--strict", action="store_true", help="any line with something wrong is fatal")
-    add("--threshold", metavar="NAME=X", action="append", default=[],
-        help="of a signature: " + THRESHOLDS)  # fmt: skip
     args = flags.parse_args(argv)
     if args.json and args.json != "-" and (not args.files or ".jsonl" in args.json):
         # "--json runs.jsonl" means the input: an analysis is never written over trials.
@@ -68,31 +63,15 @@ def arguments(argv):
     return args
 
 
-def thresholds(given):
-    """`Thresholds` from NAME=X options."""
-    limits = metrics.Thresholds()
-    for option in given:
-        name, _, value = option.partition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            number = -1.0
-        if name not in limits._fields or not 0 <= number <= 1:
-            raise UsageError(f"--threshold: {option!r} is not NAME=X with X from 0 to 1 and NAME "
-                             f"one of {THRESHOLDS}")
-        limits = limits._replace(**{name: number})
-    return limits
-
-
-def tell(problems, strict) -> None:
-    """Each line with something wrong on stderr, the first `SHOWN` of them; fatal where `strict`."""
-    for problem in problems[:SHOWN]:
+def tell(analysis, strict) -> None:
+    """The first lines with something wrong on stderr; fatal where `strict`."""
+    for problem in analysis.problems:
         text = f"{one_line(problem.file)}:{problem.line}: {one_line(problem.text)}"
         if strict:
             raise UsageError(text)
         print(text, file=sys.stderr)
-    if len(problems) > SHOWN:
-        print(f"… and {len(problems) - SHOWN:,} more lines", file=sys.stderr)
+    if more := analysis.excluded + analysis.remarks - len(analysis.problems):
+        print(f"… and {more:,} more lines", file=sys.stderr)
 
 
 def check(args, paths) -> None:
@@ -102,6 +81,9 @@ def check(args, paths) -> None:
     for path in paths:
         if path.is_dir():
             raise UsageError(f"{path}: a folder, not a file of trials")
+        again = args.csv or args.export_labels or args.import_labels
+        if again and path.exists() and not path.is_file():
+            raise UsageError(f"{path}: a pipe is read once; these outputs need a file")
         if not path.exists():
             raise UsageError(f"{path}: no such file; try: python3 urrp_analyze.py {EXAMPLE}")
     outs = [out for out in (args.json, args.html, args.csv, args.export_labels)
@@ -116,31 +98,37 @@ def check(args, paths) -> None:
 
 def main(argv) -> cli.Done:
     args = arguments(argv)
-    paths, limits = [Path(file) for file in args.files], thresholds(args.threshold)
+    paths = [Path(file) for file in args.files]
     check(args, paths)
-    analysis = metrics.analyze(paths, limits)
-    tell(analysis.problems, args.strict)
+    analysis = metrics.analyze(paths)
+    tell(analysis, args.strict)
     if not analysis.trials:
         read = ", ".join(str(path) for path in paths)
         raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
     if args.import_labels:
-        analysis = report.import_labels(analysis, Path(args.import_labels))
+        analysis = report.import_labels(analysis, paths, Path(args.import_labels))
+    write(args, paths, analysis)
+    if args.json == "-":
+        return cli.Done(COMPLETE, metrics.as_json(analysis))
+    if args.full:
+        return cli.Done(COMPLETE, {}, markdown(report.document(analysis)).rstrip("\n"))
+    last = f"open {args.html}" if args.html else "--html report.html writes the page to open"
+    return cli.Done(COMPLETE, {}, f"{report.screen(analysis)}\n{last}")
+
+
+def write(args, paths, analysis) -> None:
+    """Each file that was asked for."""
     if args.export_labels:
+        read = (each for each in trials.read_trials(paths) if isinstance(each, trials.Trial))
         write_atomic(Path(args.export_labels),
-                     trials.sheet(analysis.trials, args.sample).encode("utf-8", "replace"))
+                     trials.sheet(read, args.sample).encode("utf-8", "replace"))
     if args.csv:
-        write_atomic(Path(args.csv), report.csv_file(analysis.trials))
+        write_atomic(Path(args.csv), report.csv_file(paths))
     if args.html:
         write_atomic(Path(args.html), page(report.document(analysis, trials=True)).encode(
             "utf-8", "replace"))
     if args.json and args.json != "-":
         write_atomic(Path(args.json), json_file(metrics.as_json(analysis)))
-    if args.json == "-":
-        return cli.Done(COMPLETE, metrics.as_json(analysis))
-    if args.full:
-        return cli.Done(COMPLETE, {}, markdown(report.document(analysis)).rstrip("\n"))
-    last = f"open {args.html}" if args.html else "--full prints every table, --html FILE a page"
-    return cli.Done(COMPLETE, {}, f"{terminal(report.document(analysis))}\n{last}")
 
 
 def to_stdout(argv) -> bool:

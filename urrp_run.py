@@ -14,14 +14,12 @@ Writes ./urrp_runs.jsonl, one line a trial, and results/urrp/<run_id>/: manifest
 journal.jsonl.gz, urrp_runs.jsonl. The same command resumes an unfinished run.
 """
 
-import json
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 from common import UsageError, cli
 from common import config as c
-from common.artifacts import sha256, sweep, write_atomic
+from common.artifacts import sweep, write_atomic
 from common.instrument import last_words
 from common.shape import either, one_of, options, several, whole
 from urrp import MIN_TRIALS, SUITE_PATH
@@ -49,7 +47,8 @@ def arguments(argv):
     add("--pilot", action="store_true",
         help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
     add_file("--output", metavar="FILE", default=FILE,
-             help=f"the trials (default ./{FILE}); never written over another run's")
+             help=f"the trials (default ./{FILE})")
+    add("--force", action="store_true", help="write --output over another run's file")
     return flags.parse_args(argv)
 
 
@@ -69,8 +68,8 @@ def main(argv) -> cli.Done:
         args.prompts = None
     folder = Path(args.out) / setup.run_id(
         f"urrp-s{design['seed']}", design, {"seed": design["seed"], "pilot": False})
-    if not args.dry_run:
-        check_output(Path(args.output), args.out)
+    if not args.dry_run and not args.force:
+        check_output(Path(args.output), folder)
     origin = setup.origin(folder, design, {SUITE: suite})
     return c.study_main(setup, c.Plan(
         "urrp", origin, instrument(origin), RESPONDENTS,
@@ -94,19 +93,17 @@ def temperatures(text, single):
         raise UsageError(f"--temperatures: {text!r}: give numbers, or 'default'") from None
 
 
-def check_output(path, out):
-    """UsageError where the trials can't be written, or would cover a file that is no run's here."""
+def check_output(path, folder):
+    """UsageError where the trials can't be written, or would cover another run's file."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(f"--output: {path} can't be a file here; name another one")
     if not path.exists():
         return
-    digest, known = sha256(path.read_bytes()), set()
-    for manifest in Path(out).glob("*/manifest.json"):
-        with suppress(ValueError, KeyError, TypeError):
-            known.add(json.loads(manifest.read_bytes())["files"][FILE])
-    if digest not in known:
-        raise UsageError(f"--output: {path} is there and comes from no run in {out}; "
-                         "move it away, or name another --output")
+    known = folder / FILE
+    lines = set(known.read_bytes().splitlines()) if known.is_file() else set()
+    if not lines.issuperset(path.read_bytes().splitlines()):
+        raise UsageError(f"--output: {path} is not of this run ({folder.name}); move it away, name "
+                         "another --output, or give --force to write over it")
 
 
 def report(args, ended) -> cli.Done:

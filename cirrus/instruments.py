@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.ask import encounters, oneshot, probes
-from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word
+from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word, read_text
 from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design, voices
 from cirrus.ask.encounters import typical_calls
-from cirrus.ask.prompts import Domain, load_domain
+from cirrus.ask.prompts import EXAMPLES, Domain, load_domain
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge import games
 from cirrus.judge.oneshot import analyse
@@ -89,7 +89,8 @@ def pilot(origin: Origin) -> Instrument:
     domain = domain_of(study["config"].get("domain", oneshot.DOMAIN), origin.prompts)
 
     def deal() -> list[list[oneshot.Trial]]:
-        return oneshot.design(domain, study["config"], study["config"]["models"])
+        return oneshot.design(domain, study["config"], study["config"]["models"],
+                              origin.prompts.get(EXAMPLES, ""))
 
     blocks = cache(deal)
 
@@ -112,7 +113,9 @@ def pilot(origin: Origin) -> Instrument:
         rows = oneshot.rows(
             again, [[answers(trial.request) for trial in block] for block in again])
         reached = {row["id"] for row in rows if row["status"] not in UNANSWERED}
-        prompts = {trial.id: (trial.request.system, trial.request.user)
+        prompts = {trial.id: (trial.request.system,
+                              *filter(None, ["\n\n".join(trial.request.examples)]),
+                              trial.request.user)
                    for block in again for trial in block if trial.id in reached}
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
                    for block in again for trial in block if trial.id in reached)
@@ -125,16 +128,21 @@ def pilot(origin: Origin) -> Instrument:
         lambda: [(request, 1) for request in requests()], chains, derive)
 
 
-def probe_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
-    """{path: text} of what a study with probes asks beside its domain's prompts."""
-    return {probes.FILE: probes.texts(source)} if config.get("probes") else {}
+def further_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
+    """{path: text} of what a study asks or shows beside its domain's prompts."""
+    files: dict[str, str] = {}
+    for factor, path in (("probes", probes.FILE), ("examples", EXAMPLES)):
+        if config.get(factor):
+            read_text(source, path, files)
+    return files
 
 
-def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
+def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]],
                 study: Mapping[str, Any], dealt: tuple[int, int] | None,
                 probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
-    """{file name: content}; none where nothing was answered. `prompts`: {id: (system, user)} of
-    what was; `dealt`: of these, how many the seed deals again; `probed`: rows of probes."""
+    """{file name: content}; none where nothing was answered. `prompts`: {id: (system,
+    examples where there are any, user)} of what was; `dealt`: of these, how many the seed deals
+    again; `probed`: rows of probes."""
     if not prompts:
         return {}
     # Read back from its own JSON: what is shown then has the digits that the file has.
@@ -189,7 +197,8 @@ def adjudication(origin: Origin) -> Instrument:
     names, by path from its folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
-    requests = cache(lambda: rating_requests(config, items(), codebook(origin.prompts[CODEBOOK])))
+    requests = cache(lambda: rating_requests(
+        config, items(), codebook(origin.prompts[CODEBOOK]), origin.prompts.get(EXAMPLES, "")))
 
     def derive(answers: Answers) -> Derived:
         replies = {request.id: answers(request) for request in requests()}
@@ -336,7 +345,7 @@ def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: b
     calls, tokens, usd = dict.fromkeys(STAGES, 0), 0, 0.0
     for request, times in typical_calls(t):
         calls[request.stage] += times
-        tokens += times * (len(request.system.encode()) + len(request.user.encode())) // 4
+        tokens += times * len(request.texts.encode()) // 4
         usd += 0.0 if simulated else times * wire.expected_cost(
             request, prices.get(request.model, Model()), assumed)
     names = dict.fromkeys(v["name"] for stage in STAGES for v in config["models"][stage])

@@ -121,6 +121,12 @@ def add_call_flags(flags: argparse.ArgumentParser, out: str | None,
     return design, files
 
 
+def add_examples_flag(add: Add, before: str) -> None:
+    """--examples, of the scripts that have it."""
+    add("--examples", type=int, metavar="0|4", choices=(0, 4), default=0,
+        help=f"4: filled-in forms on other matters stand before the {before} (default 0: none)")
+
+
 def add_json_flag(add: Add) -> None:
     """--json, the same words everywhere."""
     add("--json", action="store_true", help="one JSON object on stdout and nothing else")
@@ -226,7 +232,7 @@ def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes
         sys.stdout.flush()
         return done
     except Stop as stop:
-        return Done(stop.code, {}, error=one_line(stop))
+        return Done(stop.code, {}, error=error_line(stop))
     except KeyboardInterrupt:
         hint = ": the journal is intact, the same command resumes" if resumes else ""
         return Done(INTERRUPTED, {}, error=f"interrupted{hint}")
@@ -258,7 +264,7 @@ def note(lines: Sequence[str]) -> None:
         print(f"note: {printable(line)}", file=sys.stderr)
 
 
-def one_line(text: Stop | str | None) -> str:
+def error_line(text: Stop | str | None) -> str:
     """A Stop, or another text, as `Done.error` holds it; "" of None."""
     return " ".join(str(text or "").split())
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from common import COMPLETE, MEANING, Incomplete, Interrupted, OverBudget, Stop, UsageError, wire
 from common.artifacts import content_of, sha256
 from common.budget import Account, Budget
-from common.cli import Choice, Done, Progress, one_line, printable
+from common.cli import Choice, Done, Progress, error_line, printable
 from common.drive import After, Chain, Drive, unanswered_calls
 from common.journal import Answers, Ledger, journal_file, merkle_root
 from common.openrouter import OpenRouter, fixed, refuse, resolved
@@ -103,7 +103,7 @@ class Simulated:
         """The respondent's text in the shape a server would send it."""
         answer = self.respondents[request.model](request, self.rng.stream(request.id))
         text, finish = answer if isinstance(answer, tuple) else (answer, "stop")
-        prompt, completion = (-(-len(t) // 4) for t in (request.system + request.user, text))
+        prompt, completion = (-(-len(t) // 4) for t in (request.texts, text))
         body = {"id": f"sim-{request.sha256()[:12]}", "model": f"SIMULATED/{request.model}",
                 "provider": "simulated",
                 "choices": [{"finish_reason": finish, "message": {"content": text}}],
@@ -371,4 +371,4 @@ def last_words(ended: Ended, *facts: str, before: Sequence[str] = (), after: Seq
               **{key: manifest[key] for key in ("state", "simulated", *facts)},
               "cost_usd": manifest["cost"]["spent_usd"], "files": sorted(manifest["files"]), **more}
     text = [*before, f"{ended.folder.path}: {ended.note or MEANING[code]}", *after]
-    return Done(code, result, "\n".join(text), error=one_line(ended.stop))
+    return Done(code, result, "\n".join(text), error=error_line(ended.stop))

@@ -6,6 +6,7 @@ and SDK (autumn 2026). What a raw answer means is read in `reading.py`.
 
 import json
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from common import EFFORTS
@@ -23,11 +24,12 @@ ALWAYS_REASONING = ("gpt-5", "o1", "o3", "o4")  # where no catalogue says so
 # that take the word alone spend a few hundred at minimal and five figures from high on.
 HEADROOM = dict(zip(EFFORTS, (0, 1024, 2048, 8192, 16_384, 32_768, 32_768), strict=True))
 MOST_USD = 1e9              # no price and no bill; sums below it stay finite
-TEMPLATE_TOKENS = 64        # chat template around two messages, counted generously
+TEMPLATE_TOKENS = 32        # chat template around a message, counted generously
 
 
 class Request(NamedTuple):
-    """One chat completion. `max_out` is the visible output wanted, in tokens."""
+    """One chat completion. `max_out` is the visible output wanted, in tokens; `examples` stand
+    between `system` and `user`: what is asked, what is answered, and again."""
 
     id: str
     stage: str
@@ -38,6 +40,12 @@ class Request(NamedTuple):
     temperature: float | None = None
     seed: int | None = None
     effort: str | None = None
+    examples: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> str:
+        """All that the model reads."""
+        return "".join((self.system, *self.examples, self.user))
 
     @property
     def block(self) -> str:
@@ -46,7 +54,8 @@ class Request(NamedTuple):
 
     def sha256(self) -> str:
         """Identity of the question: the same id with another hash is another experiment."""
-        return sha256(json.dumps(self, ensure_ascii=True, separators=(",", ":")))
+        fields = self if self.examples else self[:-1]  # as before requests had examples
+        return sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")))
 
 
 def run_of(name: str) -> str:
@@ -218,8 +227,9 @@ def body(request: Request, model: Model, dialect: str, routing: Mapping | None =
     """The JSON body. `dialect`: "openrouter", "openai" or "compatible" (any other server)."""
     cap = output_cap(request, model)
     out: dict[str, Any] = {"model": request.model, "messages": [
-        {"role": role, "content": text}
-        for role, text in (("system", request.system), ("user", request.user)) if text]}
+        {"role": role, "content": text} for role, text in (
+            ("system", request.system), *zip(cycle(("user", "assistant")), request.examples),
+            ("user", request.user)) if text]}
     # An upstream that is pinned is asked for nothing that it does not list.
     old_limit_only = model.upstream is not None and not supports(model, "max_completion_tokens")
     if not old_limit_only:
@@ -271,14 +281,14 @@ def precision(sent: Mapping[str, Any]) -> str | None:
 
 def worst_case(request: Request, model: Model, fallback: Model) -> float:
     """Dollars this call can't exceed: a token is at least one byte, the output at most its cap."""
-    prompt = len(request.system.encode()) + len(request.user.encode()) + TEMPLATE_TOKENS
+    prompt = len(request.texts.encode()) + TEMPLATE_TOKENS * (2 + len(request.examples))
     price = model if model.priced else fallback
     return price.cost(prompt, output_cap(request, model))
 
 
 def expected_cost(request: Request, model: Model, fallback: Model) -> float:
     """Dollars this call probably costs: four bytes a token, the whole visible output."""
-    prompt = (len(request.system.encode()) + len(request.user.encode())) / 4
+    prompt = len(request.texts.encode()) / 4
     price = model if model.priced else fallback
     # Thoughts were seen to take a fraction of the head-room; a quarter is a guess upwards.
     room = HEADROOM[effort(request, model) or "minimal"] if thinks(request, model) else 0

@@ -51,7 +51,8 @@ class Point(NamedTuple):
 
 
 class Dots(NamedTuple):
-    """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group."""
+    """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group.
+    `axis`: its title."""
 
     title: str
     groups: Mapping[str, Sequence[Point]]
@@ -190,8 +191,9 @@ def _dots_svg(figure: Dots) -> tuple[float, list[str]]:
             y += STEP
         for series, point in enumerate(points):
             body.append(_text(8, y + 4, _short(point.label, left)))
-            share = "no data" if point.value is None else percent(point.value)
-            body.append(_text(WIDTH, y + 4, f"{share}  {point.note}".rstrip(), "num", "end"))
+            share = f"{percent(point.value)}  {point.note}".rstrip()
+            known = share if point.value is not None else point.note or "no data"
+            body.append(_text(WIDTH, y + 4, known, "num", "end"))
             if point.value is not None:
                 kind = point.kind or SERIES[series % len(SERIES)]
                 body += _dot(point, kind, lambda v: left + span * v, y)
@@ -219,7 +221,7 @@ def bars(points: Sequence[Point], width: int = BAR) -> str:
 def _bar(point: Point, left: int, width: int) -> str:
     head = f"{point.label:<{left}}  "
     if point.value is None:
-        return f"{head}{'·' * width}  no data  {point.note}".rstrip()
+        return f"{head}{'·' * width}  {point.note or 'no data'}"
     known = point.low is not None and point.high is not None
     edges = (point.low, point.value, point.high) if known else (point.value,) * 3
     low, value, high = (round(edge * width) for edge in edges)

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache
-from itertools import accumulate, combinations, combinations_with_replacement
+from itertools import accumulate, combinations
 from random import Random
 from typing import NamedTuple
 
@@ -95,7 +95,6 @@ EXACT = 200  # distinct texts up to which all pairs are compared
 SAMPLED = 5_000  # pairs drawn above that: their mean is off by .014 at most, 19 times in 20
 ALIKE = 0.7  # from which a pair counts as alike
 MEASURES = ("sequence", "jaccard_2", "jaccard_3")
-CELL = 400  # pairs of a cell of the matrix up to which all are compared
 SYMMETRIC = "every text is as alike to the others: interval from disjoint pairs"
 SCOPES = ("all", "within", "across")
 
@@ -141,7 +140,7 @@ class Pair(NamedTuple):
         return "within" if self.first[1] == self.second[1] else "across"
 
 
-def likeness(texts: Texts, rng: Random) -> Likeness:
+def likeness(texts: Texts, rng: Random, measures: Sequence[str] = MEASURES) -> Likeness:
     """How alike texts are: `texts` maps each distinct one to how often each group has it.
 
     All pairs up to `EXACT` distinct texts, above that `SAMPLED` pairs drawn from `rng`. Identical
@@ -152,8 +151,8 @@ def likeness(texts: Texts, rng: Random) -> Likeness:
     sampled = len(texts) > EXACT
     pairs = _drawn_pairs(occurrences, rng) if sampled else _all_pairs(occurrences)
     figures = {}
-    for name, measure in _measures().items():
-        compare = cache(measure)
+    for name in measures:
+        compare = cache(_measures()[name])
         measured = []
         for pair in pairs:
             a, b = pair.first[0], pair.second[0]
@@ -265,32 +264,3 @@ def _interval(
         return min(low, mean), max(high, mean), SYMMETRIC
     half = t_quantile(0.975, n - 1) * math.sqrt(variance)
     return max(0.0, mean - half), min(1.0, mean + half), None
-
-
-def matrix(texts: Texts, rng: Random) -> dict[str, float]:
-    """Mean 3-gram Jaccard of the texts of two groups, by "GROUP × GROUP" in sorted order.
-
-    Up to `CELL` pairs all of them, above that `CELL` drawn from `rng`.
-    """
-    by_group: dict[str, list[str]] = defaultdict(list)
-    for text in sorted(texts):
-        for group, k in sorted(texts[text].items()):
-            by_group[group] += [text] * k
-    measure, figures = cache(_measures()["jaccard_3"]), {}
-    for a, b in combinations_with_replacement(sorted(by_group), 2):
-        values = [measure(x, y) for x, y in _cell_pairs(by_group[a], by_group[b], a == b, rng)]
-        known = [value for value in values if value is not None]
-        if known:
-            figures[f"{a} × {b}"] = math.fsum(known) / len(known)
-    return figures
-
-
-def _cell_pairs(x: list[str], y: list[str], same: bool, rng: Random) -> list[tuple[str, str]]:
-    if (len(x) * len(y) if not same else len(x) * (len(x) - 1) // 2) <= CELL:
-        return list(combinations(x, 2)) if same else [(a, b) for a in x for b in y]
-    pairs = []
-    while len(pairs) < CELL:
-        i, j = int(rng.random() * len(x)), int(rng.random() * len(y))
-        if not same or i != j:
-            pairs.append((x[i], y[j]))
-    return pairs

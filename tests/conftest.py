@@ -1,6 +1,7 @@
 """What the tests of the call layer share: a server double, a clock that takes no time, the CLI."""
 
 import json
+import multiprocessing
 import os
 import queue
 import random
@@ -23,12 +24,18 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from double import Double  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from world import (  # noqa: E402, F401 - what tests take from here
+    PRICE,
+    World,
+    completion,
+    conducted,
+    failure,
+    one,
+    request,
+    scripted,
+)
 
 from common.artifacts import json_file  # noqa: E402
-from common.budget import Budget  # noqa: E402
-from common.drive import Drive  # noqa: E402
-from common.journal import Answers, InFlight, Journal, Ledger  # noqa: E402
-from common.wire import Exchange, Model, Request  # noqa: E402
 
 # No test judges speed. The usual run draws the same examples each time: who looks for new ones asks
 # for more of them.
@@ -37,10 +44,6 @@ settings.register_profile("here", deadline=None,
 settings.load_profile("here")
 # No test cuts the power. Those that ask whether a file is synced put in their own.
 os.fsync = lambda handle: None
-
-PRICE = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
-IDENTITY = {"study": "test"}
-
 
 @pytest.fixture(scope="session")
 def one_double():
@@ -90,6 +93,14 @@ def ended(folder, script, *flags, key="", env=(), timeout=60):
     use(PROMPTS)  # what another run's prompts were is forgotten
     stdout, stderr = (stream.buffer.getvalue().decode() for stream in (out, err))
     return SimpleNamespace(returncode=left.value.code, stdout=stdout, stderr=stderr)
+
+
+def forked(folder, *command, **more):
+    """The same in a process forked from this one, which takes no interpreter's start to kill."""
+    child = multiprocessing.get_context("fork").Process(
+        target=lambda: os._exit(ended(folder, *command, **more).returncode))
+    child.start()
+    return child
 
 
 def run_in(folder):
@@ -150,25 +161,19 @@ def clean_environment(key=""):
             "LANG": "C.UTF-8"}
 
 
-def ledgers(journal, folder):
-    """What a run alone keeps, as `Drive` takes it."""
-    return {"": Ledger(journal, InFlight(folder))}
-
-
 class Clock:
     """A clock that only moves when somebody sleeps; too many sleeps are a run that never ends."""
 
     def __init__(self):
-        self.time, self.sleeps = 1000.0, 0
-        self.jitter = random.Random(1).uniform
+        self.time, self.jitter = 1000.0, random.Random(1).uniform
+        self.sleeps = iter(range(10_000))
 
     def now(self):
         return self.time
 
     def sleep(self, seconds):
         self.time += seconds
-        self.sleeps += 1
-        assert self.sleeps < 10_000
+        next(self.sleeps)
 
     def next(self, answers, seconds):
         try:
@@ -181,48 +186,6 @@ class Clock:
         return "2026-01-01T00:00:00Z"
 
 
-class Scripted:
-    """A provider that answers at once. `script`: {request id: [Exchange, …]}, then `usual`."""
-
-    blocking = False
-
-    def __init__(self, clock, script=(), usual=None, price=PRICE):
-        self.clock, self.script, self.price = clock, dict(script), price
-        self.usual = usual or completion()
-        self.asked = []  # (virtual seconds since the start, request id)
-
-    def model(self, name):
-        return self.price
-
-    def body(self, request):
-        return {"model": request.model}
-
-    def complete(self, request):
-        self.asked.append((self.clock.now() - 1000.0, request.id))
-        left = self.script.get(request.id)
-        return left.pop(0) if left else self.usual
-
-
-def completion(text="fine", cost=0.0001, tokens=(10, 2), **choice):
-    """The Exchange of a good answer. `tokens`: read and written."""
-    usage = dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True))
-    usage |= {} if cost is None else {"cost": cost}
-    return Exchange(200, {}, json.dumps({
-        "id": "gen-1", "model": "m", "usage": usage,
-        "choices": [{"finish_reason": "stop", "message": {"content": text}} | choice]}))
-
-
-def failure(status, message="no", headers=(), **more):
-    """The Exchange of an error in OpenRouter's shape."""
-    return Exchange(status, dict(headers), json.dumps(
-        {"error": {"code": status, "message": message, **more}}))
-
-
-def request(name, stage="decision", model="m", **more):
-    return Request(**{"id": name, "stage": stage, "model": model, "system": "s",
-                      "user": f"question {name}", "max_out": 16} | more)
-
-
 def complete(client, req):
     """What a client's call comes to."""
     answers = queue.SimpleQueue()
@@ -230,34 +193,19 @@ def complete(client, req):
     return answers.get(timeout=60)
 
 
-def one(req):
-    """A chain of one request."""
-    return (yield req)
-
-
 @pytest.fixture
 def bench(tmp_path):
-    """bench(names, script) drives one chain a name on the virtual clock and returns everything."""
-    journals = []
-
+    """bench(names, script) drives one chain a name, or `chains`, on the virtual clock. `provider`:
+    one that is asked over HTTP in place of `world`; only waits are virtual then."""
     def run(names, script=(), limit=None, usual=None, price=PRICE, concurrency=8, chains=None,
-            assumed=PRICE, provider=None, announce=True, clock=None):
-        clock = clock or Clock()
-        journal = Journal(tmp_path, IDENTITY)
-        journals.append(journal)
-        provider = provider or Scripted(clock, script, usual, price)
-        budget = Budget(limit, assumed, journal.spent)
-        drive = Drive(provider, ledgers(journal, tmp_path), {"decision": concurrency}, budget,
-                      clock=clock)
-        drive.announce((request(name), 1) for name in names if announce)
-        ending = drive.run(chains or [one(request(name)) for name in names])
-        journal.close()
-        return SimpleNamespace(drive=drive, ending=ending, budget=budget, clock=clock,
-                               asked=provider.asked, path=journal.path,
-                               answers=lambda: Answers(journal.path, IDENTITY))
-    yield run
-    for journal in journals:
-        journal.close()
+            seconds=0.0, world=None, provider=None, announce=True):
+        world = world or World(scripted(dict(script), usual, seconds), price)
+        made = chains or (lambda: [one(request(name)) for name in names])
+        return conducted(tmp_path, world if provider is None else provider,
+                         made if callable(made) else lambda: made, limit, concurrency,
+                         [(request(name), 1) for name in names if announce],
+                         clock=world if provider is None else Clock())
+    return run
 
 
 class FailuresAtOnce:

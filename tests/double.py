@@ -55,8 +55,6 @@ SETUP: dict[str, Any] = {
     "dearer": 1,                 # bills so many times its listed price
     "booked": 1,                 # /generation tells so many times what was billed
     "own_key": False,            # True: the upstream bills, the server's own cost is a fee of 5 %
-    "per_minute": None,          # calls that are let through in a minute; others are told to wait
-    "minute_s": 60.0,            # how long a minute takes here
     "latency_s": 0.0,
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
@@ -85,7 +83,6 @@ class Server:
         self.bills: list[float] = []
         self.log: list[dict] = []
         self.flying: set[int] = set()  # places in the log
-        self.let: list[float] = []     # when calls of this minute came
         self.peak = self.connections = 0
 
     def ledger(self) -> dict:
@@ -147,18 +144,6 @@ class Server:
                 and all(price.get(k, 0) <= most + 1e-9 for k, most in
                         wanted.get("max_price", {}).items() if k != "request"))
 
-    def wait(self) -> dict | None:
-        """A 429 where the minute is full, with the seconds until a place is free."""
-        now, most, minute = time.monotonic(), self.set["per_minute"], self.set["minute_s"]
-        if most is None:
-            return None
-        self.let = [at for at in self.let if at > now - minute]
-        if len(self.let) < most:
-            self.let.append(now)
-            return None
-        after = {"Retry-After": str(math.ceil(self.let[0] + minute - now))}
-        return said(429, "Rate limit exceeded", after)
-
     def chat(self, asked: dict, authorization: str) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""
         model = str(asked.get("model"))
@@ -171,7 +156,7 @@ class Server:
                 "sent": {k: v for k, v in asked.items() if k != "messages"},
                 "id": f"gen-{digest[:12]}", "at": time.monotonic(), "billed_usd": 0.0}
         self.log.append(line)
-        refusal = self.refusal(asked, entry) or self.wait()
+        refusal = self.refusal(asked, entry)
         if fault is None and refusal:
             return refusal, {}
         answer, usd = self.completion(asked, entry or {}, digest)
@@ -179,7 +164,7 @@ class Server:
             self.bills.append(usd)
             line["billed_usd"] = usd
         if fault and fault.get("echo"):
-            fault = echoed(fault, authorization)
+            fault = echoed(fault["echo"], authorization)
         return answer, dict(self.set["answer"] or fault or {}, authorization=authorization)
 
     def latency(self, body: bytes) -> float:
@@ -208,6 +193,7 @@ class Server:
                + price["completion"] * tokens_out)
         usd *= self.set["dearer"]
         usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
+                 "total_tokens": tokens_in + tokens_out,
                  "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
         if self.set["own_key"]:
             usage |= {"is_byok": True, "cost": usd / 20,
@@ -259,7 +245,8 @@ class Connection(asyncio.Protocol):
         if server.set["key"] not in (None, authorization.removeprefix("Bearer ")):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
-            return self.answer(echoed(FAULTS[server.set["side"]], authorization))
+            side = FAULTS[server.set["side"]]
+            return self.answer(echoed(side.get("echo", side.get("status")), authorization))
         if method == "GET" and path.endswith("/endpoints"):
             return self.answer(server.endpoints(path))
         if method == "GET" and "/generation?" in path:
@@ -285,16 +272,15 @@ class Connection(asyncio.Protocol):
             return
         if "act" in fault:
             getattr(self, fault["act"])(answer | fault)
-        elif "edit" in fault:
-            self.answer(edited(answer, fault["edit"], fault["authorization"]))
         elif "status" in fault:
             self.answer(fault)
         else:
-            self.answer(answer if "status" in answer else {"status": 200, "json": answer})
+            self.answer(answer if "status" in answer else edited(
+                answer, fault, fault.get("authorization", "")))
 
     def answer(self, spec: dict) -> None:
         raw = spec.get("raw", json.dumps(spec["json"]) if "json" in spec else "")
-        body = spec.get("bytes") or (spec.get("before", "") + raw).encode()
+        body = spec.get("bytes") or raw.encode()
         headers = {"Content-Type": "application/json"} | spec.get("headers", {})
         now, soon = (formatdate(time.time() + AHEAD_S + more, usegmt=True) for more in (0, 2))
         lines = [f"HTTP/1.1 {spec['status']} X", f"Content-Length: {len(body)}", f"Date: {now}",

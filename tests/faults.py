@@ -15,7 +15,7 @@ def said(status: int, message: str, headers: dict | None = None, **more: Any) ->
 
 
 # What a fault does: a whole answer (status, headers, json or raw), an `act` on the connection, or
-# an `edit` of the usual answer. `bills`: the call is paid for all the same.
+# keys of the usual answer that are others (see `edited`). `bills`: the call is paid all the same.
 FAULTS: dict[str, dict] = {
     "400": said(400, "this model does not take temperature"),
     "401": said(401, "No auth credentials found"),
@@ -46,7 +46,9 @@ FAULTS: dict[str, dict] = {
     "524": said(524, "A timeout occurred"),
     "529": said(529, "Upstream overloaded"),
     "error-in-200": said(502, "Upstream gave an invalid response") | {"status": 200},
-    "error-in-choice": {"edit": "error-in-choice", "bills": False},
+    "error-in-choice": {
+        "message": {"content": "Decis"}, "usage": {"cost": 0}, "choice": {
+            "finish_reason": "error", "error": {"code": 502, "message": "it broke off"}}},
     "reset": {"act": "reset", "bills": False},
     "reset-billed": {"act": "reset", "bills": True},
     "truncated": {"act": "truncate", "bills": True},
@@ -64,30 +66,33 @@ FAULTS: dict[str, dict] = {
     "bad-gzip": {"status": 200, "raw": "not packed", "headers": {"Content-Encoding": "gzip"}},
     "event-stream": {"status": 200, "headers": {"Content-Type": "text/event-stream"},
                      "raw": ": OPENROUTER PROCESSING\n\ndata: [DONE]\n\n"},
-    "cut-json": {"edit": "cut-json", "bills": True},
+    "cut-json": {"text": lambda text: text[:-20], "bills": True},
     "bad-chunk": {"act": "bad_chunk", "bills": True},
     "no-http": {"act": "no_http", "bills": False},
     "closed": {"act": "closed", "bills": False},
     "moved": {"status": 302, "raw": "", "headers": {"Location": "http://127.0.0.1:1/"}},
-    "other-type": {"edit": "other-type", "bills": True},
-    "in-parts": {"edit": "in-parts", "bills": True},
-    "null-finish": {"edit": "null-finish", "bills": False},
-    "no-choices": {"edit": "no-choices", "bills": True},
-    "null-content": {"edit": "null-content", "bills": True},
-    "empty-content": {"edit": "empty-content", "bills": True},
-    "length-empty": {"edit": "length-empty", "bills": True},
-    "content-filter": {"edit": "content-filter", "bills": True},
-    "newlines": {"edit": "newlines", "bills": True},
-    "huge": {"edit": "huge", "bills": True},
-    "no-cost": {"edit": "no-cost", "bills": True},
-    "no-usage": {"edit": "no-usage", "bills": True},
-    "cache-hit": {"edit": "cache-hit", "bills": False},
-    "echo-key": {"edit": "echo-key", "bills": True},
-    "echo-key-401": {"status": 401, "echo": True},
-    "echo-key-500": {"status": 500, "echo": True},
-    "echo-key-200": {"status": 200, "echo": True},
-    "echo-key-403": {"status": 403, "echo": True},
-    "echo-key-escaped": {"edit": "echo-key-escaped", "bills": True},
+    "other-type": {"headers": {"Content-Type": "text/html"}, "bills": True},
+    "in-parts": {"message": {"content": [{"type": "text", "text": part} for part in (
+        "Decision: none", "\n", "Rationale: in parts.")]}, "bills": True},
+    "null-finish": {"message": {"content": ""}, "choice": {"finish_reason": None},
+                    "usage": {"completion_tokens": 0, "cost": 0}},
+    "no-choices": {"top": {"choices": []}, "bills": True},
+    "null-content": {"message": {"content": None}, "bills": True},
+    "empty-content": {"message": {"content": ""}, "bills": True},
+    "length-empty": {"message": {"content": ""}, "choice": {"finish_reason": "length"},
+                     "bills": True},
+    "content-filter": {"choice": {"finish_reason": "content_filter"}, "bills": True},
+    "newlines": {"text": lambda text: "\n" * 200 + text, "bills": True},
+    "huge": {"message": {"content": "All work and no play. " * (3_000_000 // 22)}, "bills": True},
+    "no-cost": {"usage": {"cost": None}, "bills": True},
+    "no-usage": {"top": {"usage": None}, "bills": True},
+    "cache-hit": {"headers": {"X-OpenRouter-Cache-Status": "HIT"},
+                  "top": {"usage": {"prompt_tokens": 0, "completion_tokens": 0, "cost": 0}}},
+    **{f"echo-key-{status}": {"echo": status} for status in (401, 403, 500, 200)},
+    "echo-key": {"says": "{key}", "bills": True},
+    # As some servers write JSON: not a letter of it is plain.
+    "echo-key-escaped": {"says": "@@", "bills": True, "text": lambda text, key: text.replace(
+        "@@", "".join(f"\\u{ord(c):04X}" for c in key))},
 }
 
 
@@ -145,60 +150,23 @@ class Script:
         return None
 
 
-def echoed(fault: dict, authorization: str) -> dict:
+def echoed(status: int, authorization: str) -> dict:
     """An error that says the key aloud wherever it can."""
-    reasons = [f"it says {authorization}"] if fault["status"] == 403 else []
-    return said(fault["status"], f"bad credentials: {authorization}",
+    reasons = [f"it says {authorization}"] if status == 403 else []
+    return said(status, f"bad credentials: {authorization}",
                 {"Retry-After": authorization, "Content-Type": authorization},
                 metadata={"reasons": reasons, "raw": {authorization: [authorization]}})
 
 
-def edited(answer: dict, name: str, authorization: str) -> dict:
-    """The usual answer with one thing wrong, as {status, headers, json, before}."""
-    choice, usage = answer["choices"][0], answer["usage"]
-    message = choice["message"]
-    out: dict[str, Any] = {"status": 200, "headers": {}, "json": answer}
-    if name == "error-in-choice":
-        message["content"] = "Decis"
-        choice |= {"finish_reason": "error",
-                   "error": {"code": 502, "message": "the upstream broke off"}}
-        usage["cost"] = 0
-    elif name == "no-choices":
-        answer["choices"] = []
-    elif name == "null-content":
-        message["content"] = None
-    elif name == "empty-content":
-        message["content"] = ""
-    elif name == "length-empty":
-        message["content"], choice["finish_reason"] = "", "length"
-    elif name == "content-filter":
-        choice["finish_reason"] = "content_filter"
-    elif name == "newlines":
-        out["before"] = "\n" * 200
-    elif name == "other-type":
-        out["headers"] = {"Content-Type": "text/html"}
-    elif name == "in-parts":
-        message["content"] = [{"type": "text", "text": part}
-                              for part in message["content"].partition("\n")]
-    elif name == "null-finish":
-        message["content"], choice["finish_reason"] = "", None
-        usage |= {"completion_tokens": 0, "cost": 0}
-    elif name == "cut-json":
-        out["raw"] = json.dumps(answer)[:-20]
-    elif name == "huge":
-        message["content"] = "All work and no play. " * (3_000_000 // 22)
-    elif name == "no-cost":
-        usage.pop("cost", None)
-    elif name == "no-usage":
-        del answer["usage"]
-    elif name == "cache-hit":
-        out["headers"] = {"X-OpenRouter-Cache-Status": "HIT"}
-        answer["usage"] = {"prompt_tokens": 0, "completion_tokens": 0, "cost": 0}
-    elif name == "echo-key":
-        message["content"] += f"\nYou sent {authorization}."
-        answer |= {"provider": authorization, "id": authorization, "model": authorization}
-    elif name == "echo-key-escaped":  # as some servers write JSON: not a letter of it is plain
-        hidden = "".join(f"\\u{ord(c):04X}" for c in authorization)
-        message["content"] += "\nYou sent @@."
-        out["raw"] = json.dumps(answer | {"provider": "@@", "model": "@@"}).replace("@@", hidden)
-    return out
+def edited(answer: dict, fault: dict, authorization: str) -> dict:
+    """The usual answer with one thing wrong, as {status, headers, raw}."""
+    choice = answer["choices"][0]
+    for part, name in ((choice["message"], "message"), (choice, "choice"),
+                       (answer["usage"], "usage"), (answer, "top")):
+        part |= fault.get(name, {})
+    if says := fault.get("says", "").format(key=authorization):
+        choice["message"]["content"] += f"\nYou sent {says}."
+        answer |= {"provider": says, "id": says, "model": says}
+    text, change = json.dumps(answer), fault.get("text", str)
+    raw = change(text, authorization) if "@@" in text else change(text)
+    return {"status": 200, "headers": fault.get("headers", {}), "raw": raw}

@@ -1,16 +1,36 @@
-"""What this machine lacks of what tests can use: said before anything is installed or run.
+"""How long `make test` takes here, and what this machine lacks of what tests can use: said before
+anything is installed or run.
 
     python3 tests/missing.py PYTHON      # PYTHON: a 3.12 or newer for pd-agents, or ""
 """
 
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+CPU_S = 600  # of all tests of the scripts together
+INSTALL = {".venv/dev-ready": ".venv", ".venv-exports/ready": "pandas and DuckDB",
+           ".venv-uv/ready": "uv"}
 WANTED = {
     ("chromium",): "reports and viewer are not opened in a browser",
     ("Rscript",): "nothing is compared with R",
 }
+
+
+def duration(cores: int, load: float) -> str:
+    """How long, and why: CPU, cores, what else runs here, what is installed first.
+
+    >>> duration(2, 0.2)[:67]
+    'make test: about 5 minutes (10 minutes of CPU on 2 cores, load 0.2)'
+    """
+    workers = cores + 1
+    share = min(1.0, workers / (workers + load)) if load > 1 else 1.0
+    first = [name for stamp, name in INSTALL.items() if not Path(stamp).exists()]
+    return (f"make test: about {CPU_S / cores / share / 60:.0f} minutes ({CPU_S / 60:.0f} minutes "
+            f"of CPU on {cores} cores, load {load:.1f})"
+            + (", after " + ", ".join(first) + " are installed" if first else ""))
 
 
 def lines(python: str) -> list[str]:
@@ -33,4 +53,5 @@ def interpreter(version: str) -> bool:
 
 
 if __name__ == "__main__":
-    print("\n".join(lines(sys.argv[1] if len(sys.argv) > 1 else "")))
+    print(duration(os.cpu_count() or 1, os.getloadavg()[0]))
+    print("\n".join(lines(sys.argv[1] if len(sys.argv) > 1 else "")), flush=True)

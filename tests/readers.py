@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 @cache
 def _python(packages):
     wanted = f"import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, {packages!r})))"
-    for python in (ROOT / ".venv-exports/bin/python", Path(sys.executable)):
+    for python in (*(ROOT / f".venv-{name}/bin/python" for name in ("exports", "inspect")),
+                   Path(sys.executable)):
         if python.exists() and not subprocess.run([python, "-c", wanted], check=False).returncode:
             return python
     return None

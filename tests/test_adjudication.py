@@ -377,12 +377,13 @@ def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated
 @pytest.mark.parametrize("name", ADJUDICATORS)
 def test_a_simulated_rater_is_good_and_not_perfect_at_what_a_population_plants(name):
     texts = [respondents.write("sim-correlation", cell, random.Random(f"{cell}{n}"))
-             for cell in map(Condition._make, CELLS) for n in range(12)]
+             for cell in map(Condition._make, CELLS) for n in range(24)]
     items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
-    right = []
-    for request in asked_of(name, items):
-        said, _ = parse_rating(ADJUDICATORS[name](request, SeededRandom(3, request.id)))
+    right, requests = [], asked_of(name, items)
+    for request in requests:
+        said, _ = parse_rating(ADJUDICATORS[name](request, SeededRandom(1, request.id)))
         planted = any(sentence in items[request.id.split("/")[0]].text
                       for sentence in respondents.ACAUSAL)
         right += [said["acausal"] is planted] if said else []
-    assert 0.9 <= sum(right) / len(right) < 1 and len(right) >= 90
+    assert 0.9 <= sum(right) / len(right) < 1
+    assert 0.97 < len(right) / len(requests) < 1   # one in a hundred cannot be read

@@ -49,11 +49,10 @@ def test_a_folder_without_a_run_is_one_clear_line(tmp_path):
 def test_the_committed_real_run_is_real_and_as_it_was():
     """The figures the README quotes; the served model is named by the server itself."""
     rows = [json.loads(line) for line in read_bytes(EXAMPLE / "trials.jsonl.gz").splitlines()]
-    assert len(rows) == 40 and {row["served_model"] for row in rows} == {"smollm2-135m"}
-    statuses = [row["status"] for row in rows]
-    assert (statuses.count("truncated"), statuses.count("unreadable"),
-            statuses.count("ambiguous"), statuses.count("ok")) == (32, 7, 1, 0)
-    assert all(row["decision"] is None and row["cost_usd"] is None for row in rows)
+    assert len(rows) == 160 and {row["served_model"] for row in rows} == {"smollm2-135m"}
+    assert {(row["status"], row["cost_usd"]) for row in rows} == {("ok", None)}
+    first = [row["cooperates"] == (row["order"] == "cooperative-first") for row in rows]
+    assert sum(first) == 113   # of 160 take the option that is shown first
 
 
 def test_mixed_kinds_of_runs_are_refused(copy):

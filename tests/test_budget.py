@@ -2,19 +2,14 @@
 
 import gzip
 import json
-import random
-import subprocess
-import sys
 from collections import defaultdict
 from itertools import count
 
 import pytest
-from conftest import PRICE, ROOT, Clock, clean_environment, ledgers, request
+from conftest import Clock
+from world import PRICE, conducted, request
 
 from common import OverBudget
-from common.budget import Budget
-from common.drive import Drive
-from common.journal import Journal
 from common.openrouter import OpenRouter
 
 FUZZ = 1e-9  # sums of floats
@@ -32,25 +27,19 @@ def block(names, model):
 def spend(double, tmp_path):
     """spend(limit, concurrency, models=…, …) → (dollars on the server's ledger, the ending).
 
-    40 calls a model (or `calls`), in blocks of four. Nothing is announced: without a projection
-    that ends the run early, the limit itself has to hold. `setup` is the double's.
+    40 calls a model, in blocks of four. Nothing is announced: without a projection that ends the
+    run early, the limit itself has to hold. `setup` is the double's.
     """
     turns = count()
 
-    def run(limit, concurrency, models, prices=None, calls=40, **setup):
-        folder = tmp_path / str(next(turns))
-        folder.mkdir()
+    def run(limit, concurrency, models, prices=None, **setup):
         double.script(models=models, **setup)
         client = OpenRouter(double.url, "", concurrency, 0.5, prices)
         client.preflight(list(models))
-        journal = Journal(folder, {})
-        drive = Drive(client, ledgers(journal, folder), {"decision": concurrency},
-                      Budget(limit, PRICE), clock=Clock())
-        blocks = [([f"{model}/{at + n:02d}" for n in range(4)], model)
-                  for at in range(0, calls, 4) for model in models]
-        ending = drive.run([block(*each) for each in blocks])
-        journal.close()
-        return double.ledger()["billed_usd"], ending
+        run = conducted(tmp_path / str(next(turns)), client, lambda: [
+            block([f"{model}/{at + n:02d}" for n in range(4)], model)
+            for at in range(0, 40, 4) for model in models], limit, concurrency, clock=Clock())
+        return double.ledger()["billed_usd"], run.ending
     return run
 
 
@@ -71,9 +60,8 @@ BILLS = {
        for fault in ("reset-billed", "truncated", "no-choices", "hang", "no-usage")}}
 
 
-@pytest.mark.parametrize("concurrency", [1, 8, 64])
 @pytest.mark.parametrize("bills", BILLS)
-def test_the_server_s_own_ledger_stays_within_the_limit(spend, bills, concurrency):
+def test_the_server_s_own_ledger_stays_within_the_limit(spend, bills, concurrency=8):
     setup = {"models": served("0.00001", "0.00005")} | BILLS[bills]
     whole, _ = spend(None, 64, **setup | {"faults": ()})
     one_call = whole / (40 * len(setup["models"])) * 1.2  # they differ in length a little
@@ -102,56 +90,22 @@ def answered_by_block(folder):
     return blocks
 
 
-def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(shell, double, tmp_path):
+def test_an_abort_leaves_whole_blocks_and_a_higher_limit_completes(cli, double, tmp_path):
     flags = (*FLAGS, "--base-url", double.url)
     double.script(greedy=True)
-    assert shell("run_pilot.py", *flags, "--run-id", "whole").returncode == 0
+    assert cli("run_pilot.py", *flags, "--run-id", "whole").returncode == 0
     whole = double.ledger()["billed_usd"]
 
     double.script(greedy=True)
-    aborted = shell("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 0.9)
+    aborted = cli("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 0.9)
     assert aborted.returncode == 4 and "give a higher --limit-usd to resume" in aborted.stderr
     blocks = answered_by_block(tmp_path / "o" / "cut")
     assert all(len(kinds) == 1 for kinds in blocks.values()) and {True} in blocks.values()
     assert double.ledger()["billed_usd"] <= whole * 0.9
 
-    again = shell("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 1.01)
+    again = cli("run_pilot.py", *flags, "--run-id", "cut", "--limit-usd", whole * 1.01)
     assert again.returncode == 0
     assert double.ledger()["billed_usd"] == pytest.approx(whole)  # nothing was asked twice
-
-
-def test_a_study_that_is_too_dear_is_not_begun(shell, double, tmp_path):
-    run = shell("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0.001)
-    assert run.returncode == 4 and "before the first call" in run.stderr
-    assert double.ledger()["requests"] == [] and not (tmp_path / "o").exists()
-
-
-def test_what_costs_nothing_runs_on_a_limit_of_nothing(shell, double):
-    double.script(models=served("0", "0", name="double/a") | served("0", "0", name="double/b"))
-    assert shell("run_pilot.py", *FLAGS, "--base-url", double.url, "--limit-usd", 0).returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("share", [1.05, 1.5, 2.0])
-def test_the_limit_holds_over_any_number_of_kills(shell, double, tmp_path, share):
-    double.script(greedy=True)
-    flags = (*FLAGS, "--base-url", double.url, "--concurrency", "8")
-    shell("run_pilot.py", *flags, "--run-id", "whole")
-    limit, rng = double.ledger()["billed_usd"] * share, random.Random(share)
-    double.script(greedy=True, latency_s=0.05)
-    for _ in range(5):
-        process = subprocess.Popen(
-            [sys.executable, ROOT / "run_pilot.py", *flags, "--limit-usd", str(limit)],
-            cwd=tmp_path, env=clean_environment(), stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL)
-        try:
-            process.wait(rng.uniform(0.3, 0.6))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    last = shell("run_pilot.py", *flags, "--limit-usd", limit)
-    assert last.returncode in (0, 4)
-    assert double.ledger()["billed_usd"] <= limit + FUZZ
 
 
 def test_a_server_that_charged_more_than_it_told_is_named_with_the_sum(cli, double):

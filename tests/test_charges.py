@@ -8,8 +8,7 @@ import re
 from itertools import count
 
 import pytest
-from conftest import PRICE, completion, failure, request
-from world import World, conducted
+from world import PRICE, World, completion, conducted, failure, request
 
 from common import OverBudget, wire
 from common.budget import Budget

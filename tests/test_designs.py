@@ -50,6 +50,7 @@ def test_a_study_has_the_cells_and_the_size_that_methods_has(name, runs, models,
     assert {cell.name: cell[2:] for cell in DESIGNS[name].cells} == TABLE[name]
     every = [trial for block in dealt(name, models, runs) for trial in block]
     assert len({t.id for t in every}) == len({t.request.seed for t in every}) == calls
+    assert max(t.request.seed for t in every) < 2**31   # what servers take
     assert {*Counter((t.model, t.cell.name) for t in every).values()} == {
         calls // len(models) // len(TABLE[name])}
 
@@ -203,7 +204,7 @@ def test_a_row_says_where_an_answer_stands_and_what_it_is():
 
 
 @pytest.mark.parametrize("text, cooperates, status", [
-    ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"), ("One.\n**Decision: PREEMPT**\n\n", 0, "ok"),
+    ("One.\nTwo.\nDecision: COORDINATE", 1, "ok"), ("One.\n**Decision: PREEMPT**\n \n", 0, "ok"),
     ("Decision: COORDINATE\nOn reflection: wait.", None, "unreadable"), ("", None, "unreadable"),
     ("I'm sorry, but I can't help with that.\nPlease ask somebody else.", None, "refused")])
 def test_with_considerations_first_the_last_line_decides(text, cooperates, status):

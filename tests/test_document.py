@@ -208,11 +208,6 @@ def test_columns_on_a_scale_and_a_crossing_stand_at_their_values_on_the_level():
     assert float(band.get("height")) == pytest.approx(.2 * 160)
 
 
-def test_small_text_bars():
-    assert plots.bars([Point("a", 0.5, 0.25, 0.75, "2/4")], 8) == \
-        "a  ██▒▒──··  50%  (25 to 75)  2/4"
-
-
 def test_a_table_as_rows_has_numbers_where_a_figure_has_an_interval():
     made = dict(files(report()))
     assert made["effects.csv"] == [

@@ -11,8 +11,8 @@ from collections import Counter
 import pytest
 from conftest import PRICE, complete, request, run_in
 
-from common import Incomplete, ProviderRefused, UsageError
-from common.openrouter import OpenRouter, check_base_url, refuse
+from common import ProviderRefused, UsageError
+from common.openrouter import OpenRouter, check_base_url
 
 DEADLINE_S = 0.6
 
@@ -21,23 +21,15 @@ DEADLINE_S = 0.6
 def ask(bench, double):
     """ask(fault, names) plays a fault for as long as it lasts → the run, and the server's log."""
     def run(*faults, names="a", **more):
-        double.script(catalogue=False, faults=[
-            {"fault": fault} if isinstance(fault, str) else fault for fault in faults])
-        client = OpenRouter(double.url, "sk-key-of-the-test", 8, DEADLINE_S, {"m": PRICE})
-        out = bench(names, provider=Asked(client), **more)
+        rules = [{"fault": fault} if isinstance(fault, str) else fault for fault in faults]
+        double.script(catalogue=False, faults=rules)
+        late = {"drip", "hang"} & {rule["fault"] for rule in rules}
+        client = OpenRouter(double.url, "sk-key-of-the-test", 8, DEADLINE_S if late else 20.0,
+                            {"m": PRICE})
+        out = bench(names, provider=client, **more)
         out.ledger = double.ledger()
         return out
     return run
-
-
-class Asked:
-    """A client that the `bench` can ask what it was asked."""
-
-    def __init__(self, client):
-        self.client, self.asked = client, []
-
-    def __getattr__(self, name):
-        return getattr(self.client, name)
 
 
 def outcomes(run):
@@ -112,8 +104,8 @@ def test_connections_are_kept_alive(ask):
 
 
 def test_calls_run_side_by_side_up_to_the_limit(ask, double, bench):
-    double.script(catalogue=False, latency_s=0.05)
-    bench([f"{i:02d}" for i in range(64)], provider=Asked(OpenRouter(double.url, "", 16)),
+    double.script(catalogue=False, latency_s=3.0)
+    bench([f"{i:02d}" for i in range(17)], provider=OpenRouter(double.url, "", 16),
           concurrency=16)
     assert double.ledger()["peak"] == 16
 
@@ -132,16 +124,6 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(double, monkey
     assert complete(OpenRouter(double.url, "sk-key"), request("a")).status == 200
 
 
-def test_only_supported_parameters_are_sent_after_the_catalogue_was_read(double):
-    double.script(models={"m": {"pricing": {"prompt": "0", "completion": "0"},
-                                "supported_parameters": ["max_completion_tokens"]}})
-    client = OpenRouter(double.url)
-    client.preflight(["m"], ("temperature",))
-    complete(client, request("a", temperature=0.7, seed=3))
-    [asked] = double.ledger()["requests"]
-    assert asked["sent"].keys() == {"model", "max_completion_tokens", "plugins", "session_id"}
-
-
 def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):
     double.script(catalogue=False)
     client = OpenRouter(double.url)
@@ -152,32 +134,7 @@ def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):
                              "temperature": 0.7}
 
 
-def test_a_mandatory_reasoner_is_asked_so_that_it_answers(double):
-    reasoning = {"mandatory": True, "supported_efforts": ["minimal", "low"]}
-    double.script(models={"m": {"reasoning": reasoning, "supported_parameters": [
-        "reasoning", "max_completion_tokens"]}})
-    client = OpenRouter(double.url)
-    client.preflight(["m"])
-    assert complete(client, request("a")).status == 200
-    assert double.ledger()["requests"][0]["sent"]["reasoning"] == {"effort": "minimal"}
-
-
 # --- before the first paid call ----------------------------------------------------------------
-
-def test_the_pre_flight_learns_prices_and_balance(double):
-    double.script(limit_remaining=2.5)
-    client = OpenRouter(double.url)
-    catalogue = client.preflight(["double/a"])
-    assert (catalogue.limit_remaining, catalogue.problems) == (2.5, [])
-    assert (client.model("double/a").prompt, client.model("double/a").completion) == (1e-6, 4e-6)
-
-
-def test_a_refused_key_is_a_problem_before_anything_is_asked(double):
-    double.script(key="sk-right")
-    catalogue = OpenRouter(double.url, "sk-wrong").preflight(["double/a"])
-    with pytest.raises(ProviderRefused, match="check OPENROUTER_API_KEY"):
-        refuse(catalogue)
-
 
 @pytest.mark.parametrize(("side", "refused"), [
     ("401", True), ("402", True), ("403-key", True), ("500", False)])
@@ -185,15 +142,6 @@ def test_lists_that_refuse_the_key_or_the_account_are_a_problem(double, side, re
     double.script(side=side)
     catalogue = OpenRouter(double.url, "sk-key").preflight(["double/a"])
     assert bool(catalogue.problems) is refused
-
-
-def test_nobody_there_is_resumable():
-    with pytest.raises(Incomplete, match=r"can't be reached: .*start it or check --base-url"):
-        OpenRouter("http://127.0.0.1:9/v1").preflight(["m"])
-
-
-def test_a_call_to_nobody_was_not_sent_and_costs_nothing():
-    assert not complete(OpenRouter("http://127.0.0.1:9/v1"), request("a")).sent
 
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:80", "ftp://x/v1", "http://", "http://x:port/",
@@ -210,53 +158,45 @@ def rows(folder):
 
 
 def test_a_trial_that_failed_is_in_the_files_as_such_and_asked_by_the_same_command(
-        shell, double, tmp_path):
+        cli, double, tmp_path):
     flags = ("--base-url", double.url, "--models", "double/a,double/b", "--runs", 2, "--out", "o")
     double.script(faults=[{"fault": "500", "place": 2}])
-    failed = shell("run_pilot.py", *flags)
+    failed = cli("run_pilot.py", *flags)
     assert failed.returncode == 3
-    assert "trials left: 1 failed; the same command asks them" in (
-        failed.stderr)
+    assert "trials left: 1 failed; the same command asks them" in failed.stderr
     left = rows(run_in(tmp_path / "o"))
     assert Counter(row["status"] for row in left) == {"ok": 15, "provider_error": 1}
     assert [row["decision"] for row in left if row["status"] != "ok"] == [None]
     double.script()
-    assert shell("run_pilot.py", *flags).returncode == 0
+    assert cli("run_pilot.py", *flags).returncode == 0
     assert {row["status"] for row in rows(run_in(tmp_path / "o"))} == {"ok"}
     assert len(double.ledger()["requests"]) == 1
 
 
-@pytest.mark.parametrize("fault, words", [
-    ("401", "check OPENROUTER_API_KEY"), ("402", "add credit"), ("404", "check the model's name")])
-def test_a_refusal_in_the_middle_of_a_run_is_exit_5_and_resumable(shell, double, fault, words):
+def test_a_refusal_in_the_middle_of_a_run_is_exit_5_and_resumable(cli, double):
     flags = ("--base-url", double.url, "--models", "double/a", "--runs", 2, "--out", "o",
              "--concurrency", 1)
-    double.script(faults=[{"fault": fault, "skip": 5}])
-    refused = shell("run_pilot.py", *flags)
+    double.script(faults=[{"fault": "402", "skip": 5}])
+    refused = cli("run_pilot.py", *flags)
     assert (refused.returncode, refused.stderr.count("error: ")) == (5, 1)
-    assert words in refused.stderr
+    assert "add credit" in refused.stderr
     double.script()
-    assert shell("run_pilot.py", *flags).returncode == 0
+    assert cli("run_pilot.py", *flags).returncode == 0
     assert len(double.ledger()["requests"]) == 3
 
 
-def test_too_little_credit_is_refused_before_the_first_call(shell, double, tmp_path):
-    double.script(limit_remaining=0.0001)
-    run = shell("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--out", "o")
-    assert run.returncode == 5 and "the key has $0.00 left" in run.stderr
-    assert double.ledger()["requests"] == [] and not (tmp_path / "o").exists()
-
-
 @pytest.mark.parametrize(("dollars", "code"), [(1.0, 0), (0.99, 5)])
-def test_credit_that_just_holds_what_is_projected_is_enough(cli, double, dollars, code):
+def test_credit_that_just_holds_what_is_projected_is_enough(cli, double, tmp_path, dollars, code):
     each = {"prompt": "0", "completion": "0", "request": "0.25"}  # and 4 calls are made
     double.script(limit_remaining=dollars, models={"m": {"pricing": each}})
-    assert cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 1,
-               "--limit-usd", 5, "--out", "o").returncode == code
+    run = cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 1,
+              "--limit-usd", 5, "--out", "o")
+    assert (run.returncode, (tmp_path / "o").exists()) == (code, code == 0)
+    assert code == 0 or "the key has $0.99 left" in run.stderr
 
 
-def test_a_server_that_is_not_there_is_exit_3_in_one_line(shell, tmp_path):
-    run = shell("run_pilot.py", "--base-url", "http://127.0.0.1:9/v1", "--models", "m", "--out",
+def test_a_server_that_is_not_there_is_exit_3_in_one_line(cli, tmp_path):
+    run = cli("run_pilot.py", "--base-url", "http://127.0.0.1:9/v1", "--models", "m", "--out",
                 "o")
     assert (run.returncode, len(run.stderr.splitlines())) == (3, 1)
     assert not (tmp_path / "o").exists()

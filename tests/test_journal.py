@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 from unittest import mock
 
 import pytest
-from conftest import PRICE, completion, failure, one, request, run_in
+from conftest import run_in
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from world import World, conducted
+from world import PRICE, World, completion, conducted, failure, one, request
 
 from common import Incomplete, UsageError, wire
 from common.artifacts import gzip_bytes
@@ -31,15 +31,12 @@ ODD = completion('a\ud800b "quoted" δ \u2028 \x00')
 
 
 @pytest.fixture
-def start(tmp_path):
+def start(bench):
     """start(names, {name: [answers before the usual one]}) drives a chain of a call each."""
-    def run(names, answers=(), **more):
-        left = {name: list(exchanges) for name, exchanges in dict(answers).items()}
-
-        def answer(asked, _):
-            return (left[asked.id].pop(0) if left.get(asked.id) else completion(asked.id)), 1.0
-        return conducted(tmp_path / "run", World(answer), lambda: [
-            one(request(name, user="u")) for name in names], **{"limits": 1} | more)
+    def run(names, answers=()):
+        return bench(names, answers, usual=lambda each: completion(each.id), concurrency=1,
+                     chains=lambda: [one(request(name, user="u")) for name in names],
+                     announce=False)
     return run
 
 

@@ -1,11 +1,9 @@
 """The strict decision parser: the first non-empty line decides, or nothing does."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cirrus.ask.prompts import KNOWN_LABELS
-from common.parsing import STATUSES, parse_decision
+from common.parsing import parse_decision
 
 L1 = ("COORDINATE", "PREEMPT")
 L2 = ("Option A", "Option B")
@@ -54,17 +52,3 @@ def test_the_choice_is_spelled_as_this_game_spells_it(text):
     ("<think>COORDINATE</think>\nDecision: PREEMPT", L1, "unreadable")])
 def test_everything_else_is_a_status_of_its_own(text, options, status):
     assert parse_decision(text, options, KNOWN_LABELS) == (None, status)
-
-
-@given(st.text() | st.text(alphabet="Decision: COORDINATEPREMOption AB|[]\n*."),
-       st.sampled_from([L1, L2]))
-def test_any_text_has_one_status_and_an_option_only_where_it_is_ok(text, options):
-    option, status = parse_decision(text, options)
-    assert status in STATUSES and (option in options) == (status == "ok")
-
-
-@given(st.text(alphabet=st.characters(exclude_characters="\r\n"), min_size=1)
-       .filter(lambda line: any(c.isalnum() for c in line)
-               and "coordinate" not in line.casefold() and "preempt" not in line.casefold()))
-def test_a_label_below_the_first_line_never_counts(line):
-    assert parse_decision(line + "\nDecision: COORDINATE", L1).option is None

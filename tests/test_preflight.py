@@ -13,7 +13,7 @@ from conftest import ROOT, clean_environment, complete, request, run_in
 
 from common import Incomplete, ProviderRefused, UsageError, openrouter
 from common.openrouter import OpenRouter, refuse
-from common.reading import read_balance, read_bill, read_endpoints, read_model
+from common.reading import read_endpoints
 from common.wire import Model, Terms, Upstream
 
 PARAMETERS = ["max_completion_tokens", "temperature", "seed"]
@@ -254,24 +254,16 @@ def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(cli, double, tmp_
 
 
 @pytest.mark.parametrize(("booked", "told"), [(1.01 * 4 + 1e-6, False), (4.05, True)])
-def test_a_hundredth_more_than_was_charged_is_not_worth_a_word(cli, double, booked, told):
+def test_a_hundredth_more_than_was_charged_is_not_worth_a_word(
+        cli, double, tmp_path, booked, told):
     each = {"prompt": "0", "completion": "0", "request": "1"}  # and 4 calls are made
     double.script(booked=booked / 4, models={"m": SERVED["m"] | {"pricing": each}})
     run = cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 1,
               "--limit-usd", 5, "--out", "o")
     assert run.returncode == 0 and ("the service has booked" in run.stderr) is told
     assert "done=4 total=4" in run.stderr
-
-
-@pytest.mark.parametrize("booked", [1, 3])
-def test_charges_are_compared_with_what_the_service_has_booked(cli, double, tmp_path, booked):
-    double.script(booked=booked)
-    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 2,
-              "--out", "o")
     audit = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())["unproven"]["audit"]
-    assert audit["calls"] == 5
-    assert audit["booked_usd"] == pytest.approx(booked * audit["charged_usd"])
-    assert ("the service has booked" in run.stderr) is (booked == 3)
+    assert audit == {"calls": 4, "booked_usd": pytest.approx(booked), "charged_usd": 4}
 
 
 def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
@@ -295,58 +287,12 @@ def test_a_block_is_one_session(cli, double, tmp_path):
         "double/a/r01": 4, "double/a/r02": 4}
 
 
-def test_an_effort_is_sent_with_head_room_and_stands_in_the_identity(cli, double, tmp_path):
-    reasons = {"supported_efforts": ["minimal", "high"]}
-    double.script(models={"double/a": {
-        "reasoning": reasons, "supported_parameters": [*PARAMETERS, "reasoning"]}})
-    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 1,
-              "--effort", "high", "--out", "o", "--limit-usd", 50)
-    assert run.returncode == 0, run.stderr
-    sent = double.ledger()["requests"][0]["sent"]
-    assert sent["reasoning"] == {"effort": "high"} and sent["max_completion_tokens"] >= 96 + 16_000
-    manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
-    assert manifest["identity"]["config"]["reasoning_effort"] == "high"
-
-
 # --- what the lists say ------------------------------------------------------------------------
-
-def test_a_price_that_depends_on_hour_or_length_is_reserved_at_its_dearest():
-    pricing = {"prompt": "0.000001", "completion": "0.000002", "overrides": [
-        {"min_prompt_tokens": 200000, "prompt": "0.000003"},
-        {"utc_start": "0900", "utc_end": "1700", "completion": "0.000007"}]}
-    model = read_model({"pricing": pricing})
-    assert (model.prompt, model.completion) == (3e-6, 7e-6)
-
-
-def test_a_router_s_sentinel_is_no_price():
-    assert not read_model({"pricing": {"prompt": "-1", "completion": "-1"}}).priced
-
 
 def test_endpoints_that_are_down_or_of_another_tier_are_left_out():
     tags = [each.upstream.tag for each in read_endpoints(
         json.dumps({"data": {"endpoints": [*ENDPOINTS, {"tag": ""}, {"tag": 3}, None]}}))]
     assert tags == ["cheap/fp4", "fine/bf16", "dear", "whole", "silent"]
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"data": 1}', '{"data": {"endpoints": 1}}'])
-def test_a_list_that_is_none_is_empty(text):
-    assert (read_endpoints(text), read_balance(text), read_bill(text)) == ([], None, None)
-
-
-@pytest.mark.parametrize(("data", "left"), [
-    ({"limit_remaining": 5, "effective_budget": {"remaining_usd": 2}}, 2),
-    ({"limit_remaining": None, "effective_budget": {"remaining_usd": 2}}, 2),
-    ({"limit_remaining": 5, "effective_budget": None}, 5)])
-def test_the_tighter_of_two_balances_counts(data, left):
-    assert read_balance(json.dumps({"data": data})) == left
-
-
-@pytest.mark.parametrize(("data", "usd"), [
-    ({"total_cost": 0.25}, 0.25), ({"total_cost": None}, None),
-    ({"total_cost": 0.25, "is_byok": True, "upstream_inference_cost": 1}, 1.25),
-    ({"total_cost": 0.25, "is_byok": False, "upstream_inference_cost": 1}, 0.25)])
-def test_a_booked_cost_counts_what_an_upstream_bills_to_an_own_key(data, usd):
-    assert read_bill(json.dumps({"data": data})) == usd
 
 
 @pytest.mark.parametrize("listed", [True, False])
@@ -359,16 +305,6 @@ def test_a_configured_price_stands_in_where_the_list_has_none(double, listed):
     assert known.parameters == before.parameters and known.price_from == (
         "catalogue" if listed else "configuration")
     assert (known.cost(1, 1) == 6.0) is not listed and client.model("unlisted") == price
-
-
-def test_a_server_that_lets_twenty_a_minute_through_answers_all_and_none_twice(cli, double):
-    double.script(per_minute=20, minute_s=1.0)
-    run = cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 15,
-              "--json")
-    facts = json.loads(run.stdout)
-    assert (facts["state"], sum(facts["statuses"].values())) == ("complete", 60)
-    answered = [call["question"] for call in double.ledger()["requests"] if call["billed_usd"]]
-    assert len(answered) == len(set(answered)) == 60
 
 
 def test_the_same_command_with_and_without_a_server_makes_two_runs(cli, double, tmp_path):

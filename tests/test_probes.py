@@ -56,6 +56,8 @@ def test_a_probe_gives_nothing_away_and_says_in_one_place_what_it_asks(domain):
         text = "\n".join(probe.request.user.splitlines()[-8:])
         assert not TELLTALE.search(text) and not LABEL_WORD.search(text)
         assert "{" not in probe.request.user
+    seeds = {probe.request.seed for probe in dealt(domain)}
+    assert len(seeds) == len(dealt(domain)) and max(seeds) < 2**31   # what servers take
 
 
 def test_the_lever_of_the_model_stands_in_its_notices():
@@ -101,6 +103,17 @@ def test_a_refusal_has_a_status_of_its_own():
     assert probes.read(probe, "I'm sorry, but I can't help with that.") == (None, "refused")
 
 
+def test_a_row_says_of_which_case_it_is_and_what_was_listed():
+    probe = dealt(DOMAINS["cvd"], "payoffs", lever={"m": 2})[3]
+    row = probes.row(probe, said("Order: 4 > 3 > 2 > 1"))
+    stimulus = probe.block.stimulus
+    assert {key: row[key] for key in list(row)[:12]} == {
+        "id": probe.id, "model": "m", "probe": "payoffs", "given": "", "cell": probe.cell.name,
+        "wording": stimulus.wording + 1, "bulletin": stimulus.bulletin.id,
+        "variant": stimulus.variant.id, "shown": list(probe.shown), "order": ["T", "R", "P", "S"],
+        "answer": list(probe.shown[::-1]), "status": "ok"}
+
+
 # --- what simulated respondents answer ---------------------------------------------------------
 
 @both
@@ -120,6 +133,9 @@ def test_a_respondent_answers_by_what_stands_in_the_notice(domain, name, influen
 @pytest.mark.parametrize("name, points", [("sim-correlation", 60), ("sim-coin", 0)])
 def test_its_own_entry_moves_what_it_expects_where_the_other_decides_now(domain, name, points):
     found = [row for row in rows(domain, name, "beliefs") if row["status"] == "ok"]
+    numbers = [row["answer"] for row in found]
+    assert max(numbers) == 100 or (not points and max(numbers) < 90)
+    assert fmean(numbers) == pytest.approx(55, abs=.9)
     for cell in CELLS:
         joint, other = (fmean(row["answer"] for row in found if (row["cell"], row["given"]) == (
             cell, given)) for given in ("joint", "other"))

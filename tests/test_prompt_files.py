@@ -15,7 +15,7 @@ import run_tournament
 import urrp_run
 from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.prompts import load_domain
-from common import UsageError, cluster
+from common import UsageError
 
 BULLETINS = {"cvd": 28, "hospital": 18}
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
@@ -163,16 +163,6 @@ def test_a_reader_s_own_bulletins_are_asked_kept_and_verified(prompts, tmp_path,
     assert done.code == 0
     shutil.rmtree(prompts)
     assert analyze.main(["--verify", str(tmp_path / "own")]).code == 0
-
-
-def test_prompts_are_read_once_for_all_runs(prompts, tmp_path, monkeypatch):
-    """They are gone before the first run begins."""
-    def without(*jobs, begin=cluster.mapped):
-        shutil.rmtree(prompts)
-        return begin(*jobs)
-    monkeypatch.setattr(run_tournament, "mapped", without)
-    assert run_tournament.main(["--seeds", "1,2", "--agents", "2", "--rounds", "1", "--prompts",
-                                str(prompts), "--out", str(tmp_path / "o")]).code == 0
 
 
 def test_other_prompts_are_another_run(prompts, tmp_path):

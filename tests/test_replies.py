@@ -8,7 +8,8 @@ beside partial text); or a documented answer and how its `reply` is read.
 import json
 
 import pytest
-from conftest import PRICE, ROOT, Clock, Scripted, completion, failure, request
+from conftest import ROOT
+from world import PRICE, World, completion, failure, request
 
 from common import Incomplete, ProviderRefused
 from common.budget import Budget
@@ -113,24 +114,22 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
 
 # --- waits -------------------------------------------------------------------------------------
 
-class PerMinute(Scripted):
-    """Lets 20 calls through in any minute; tells the others how long to wait."""
-
-    def complete(self, req):
-        now = self.clock.now()
-        self.let = [at for at in getattr(self, "let", []) if at > now - 60]
-        if len(self.let) >= 20:
-            return failure(429, headers={"retry-after": str(int(self.let[0] + 61 - now))})
-        self.let.append(now)
-        return super().complete(req)
-
-
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
 def test_twenty_a_minute_with_honest_waits_completes_and_asks_nothing_twice(bench, concurrency):
-    clock = Clock()
-    names = [f"{i:03d}" for i in range(100)]
-    run = bench(names, provider=PerMinute(clock), concurrency=concurrency, clock=clock)
-    assert run.ending.stop is None and sorted(who for _, who in run.asked) == names
+    """A server that lets 20 calls through in any minute tells the others how long to wait."""
+    names, let = [f"{i:03d}" for i in range(100)], []
+
+    def answer(asked, _):
+        let[:] = [at for at in let if at > world.now() - 60]
+        if len(let) >= 20:
+            wait = str(int(let[0] + 61 - world.now()))
+            return failure(429, headers={"retry-after": wait}), 0.0
+        let.append(world.now())
+        answered.append(asked.id)
+        return completion(), 0.0
+    world, answered = World(answer), []
+    run = bench(names, world=world, concurrency=concurrency)
+    assert run.ending.stop is None and sorted(answered) == names
     assert (run.drive.retries, run.drive.breaker.openings) == (0, 0)
 
 

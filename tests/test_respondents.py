@@ -1,7 +1,10 @@
 """Simulated respondents: they read the prompt alone, and do what their population is said to do."""
 
 import random
+import re
+from collections import Counter
 from functools import cache
+from itertools import product, starmap
 from statistics import fmean
 
 import pytest
@@ -9,10 +12,18 @@ from domains import DOMAINS
 from tournaments import said
 
 from cirrus.ask import oneshot
-from cirrus.ask.cues import LEANINGS, read_cues, read_notice
+from cirrus.ask.bulletins import PROMPTS
+from cirrus.ask.cues import LEANINGS, read_cues, read_notice, use
 from cirrus.ask.populations import chance
-from cirrus.ask.prompts import Condition, Stimulus, encounter_prompt, outcomes, strategy_prompt
-from cirrus.ask.respondents import RESPONDENTS, write
+from cirrus.ask.prompts import (
+    Condition,
+    Stimulus,
+    encounter_prompt,
+    load_domain,
+    outcomes,
+    strategy_prompt,
+)
+from cirrus.ask.respondents import ACAUSAL, COMPLIANCE, RECIPROCITY, RESPONDENTS, write
 from common.rng import SeededRandom
 
 CONFIG = {"seed": 3, "runs": 3, "temperature": 0.7, "max_out": 96, "reasoning_effort": None,
@@ -47,7 +58,8 @@ def test_every_cell_is_read_from_the_text_as_the_design_meant_it(domain, tells, 
 
 def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
     domain = DOMAINS["hospital"]
-    sentence = next(words for words, weight in LEANINGS.items() if weight == -1)
+    sentence = LEANINGS[-1][0]
+    assert {leaning: len({*words}) for leaning, words in LEANINGS.items()} == {1: 4, 0: 4, -1: 4}
     stimulus = Stimulus(domain.bulletins[2], domain.variants[0], Condition("low", "present", "low"))
     cues = read_cues(encounter_prompt(domain, stimulus, "L3", "other-first", f"{sentence}\nMore.",
                                       [("SHARE", "RESERVE"), ("SHARE", "SHARE")]).user)
@@ -57,6 +69,19 @@ def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
         .9241, .3318]
     notice = read_notice(strategy_prompt(domain, stimulus).user)
     assert notice == cues._replace(cooperative="", other="", first="", policy="", peer="")
+
+
+def test_outcomes_in_a_bulletin_s_own_words_are_not_read():
+    texts = {path: re.sub(r"\{[TRPS]\}", "7", text) for domain in DOMAINS.values()
+             for path, text in domain.texts.items() if not path.endswith("outcomes.json")}
+    domain = load_domain("cvd", texts)
+    stimulus = Stimulus(domain.bulletins[0], domain.variants[0], Condition("high", "absent", "low"))
+    use(texts)
+    try:
+        notice = read_notice(strategy_prompt(domain, stimulus).user)
+    finally:
+        use(PROMPTS)
+    assert (notice.S, notice.bulletin, notice.lever, notice.outcomes) == ("high", "cvd-r01", 0, ())
 
 
 @pytest.mark.parametrize("read, named", [(read_cues, "contract"), (read_notice, "names")])
@@ -153,6 +178,30 @@ def test_what_goes_missing_hangs_on_the_cell_where_it_is_said_to(name, cell, sta
 def test_asked_for_considerations_it_gives_them_before_the_decision():
     rows = answered("sim-always-preempt", trials("hospital", design="twin", reason="first"))
     assert {row["decision"] for row in rows if row["status"] == "ok"} == {"RESERVE"}
+
+
+def policies(name, cell, many):
+    return [write(name, cell, random.Random(at)) for at in range(many)]
+
+
+def test_a_policy_has_three_to_five_lines_but_for_one_in_fifty():
+    lengths = Counter(text.count("\n") + 1 for text in policies(
+        "sim-coin", Condition("low", "absent", "low"), 5000))
+    assert {*lengths} == {2, 3, 4, 5, 7} and min(lengths[lines] for lines in (3, 4, 5)) > 1500
+    assert (lengths[2] + lengths[7]) / 5000 == pytest.approx(.02, abs=.008)
+
+
+@pytest.mark.parametrize("name, adds, where", [
+    *((name, ACAUSAL, lambda cell: cell[:2] == ("high", "present")) for name in (
+        "sim-correlation", "sim-tells", "sim-domain", "sim-overfit")),
+    *((name, COMPLIANCE, lambda cell: cell.H == "high") for name in (
+        "sim-compliance", "sim-compliance-cued")),
+    ("sim-reciprocal", RECIPROCITY, lambda cell: True)])
+def test_four_policies_in_five_give_the_population_s_reason_where_it_has_one(name, adds, where):
+    for cell in starmap(Condition, product(("high", "low"), ("present", "absent"),
+                                           ("high", "low"))):
+        share = fmean(any(line in text for line in adds) for text in policies(name, cell, 500))
+        assert share == pytest.approx(.8 * where(cell), abs=.08), cell
 
 
 def test_a_copycat_writes_one_policy_where_the_cue_is_present():

@@ -14,7 +14,6 @@ from cirrus.ask.prompts import (
     TELLS,
     Condition,
     Stimulus,
-    cell_name,
     decision_prompt,
     encounter_prompt,
     labels,
@@ -82,6 +81,7 @@ def test_system_prompts_are_the_specification_s_word_for_word():
 def test_toggle_sentences_are_the_specification_s_word_for_word():
     toggles = DOMAINS["cvd"].toggles["standard"]
     assert {(factor, level): toggles[factor][level][0] for factor, level in SENTENCES} == SENTENCES
+    assert SENTENCES["S", "high"] in example(DOMAINS["cvd"]).user   # of wording 0, the usual one
 
 
 @both
@@ -105,38 +105,16 @@ def test_ablated_systems_lack_what_gives_the_setting_away(domain):
 # --- what no model may read ---
 
 
-@cache
-def telltale(paragraph):
-    return TELLTALE.search(paragraph)
-
-
-@cache
-def label_word(paragraph):
-    return LABEL_WORD.search(paragraph)
+telltale, label_word = cache(TELLTALE.search), cache(LABEL_WORD.search)
 
 
 @both
-def test_no_prompt_gives_the_setting_away(domain):
+def test_no_prompt_gives_the_setting_away_and_labels_stand_in_the_contract_alone(domain):
     for prompt in every_prompt(domain):
-        text = prompt.system.replace(EXCEPTION, "") + "\n\n" + prompt.user
-        assert not any(map(telltale, text.split("\n\n")))
-
-
-@both
-def test_labels_stand_in_the_contract_alone(domain):
-    for prompt in every_prompt(domain):
-        told = prompt.system + "\n\n" + prompt.user
-        if prompt.options:
-            told = told.rsplit("\n\n", 2)[0]
-        said = (p for p in told.split("\n\n") if not p.startswith("Earlier cases"))
-        assert not any(map(label_word, said))
-
-
-@both
-def test_letter_schemes_never_show_the_act_words(domain):
-    for scheme, order in product(("L2", "L3"), ORDERS):
-        user = example(domain, scheme, order).user
-        assert not any(act.word.lower() in user.lower() for act in domain.acts)
+        parts = [prompt.system.replace(EXCEPTION, ""), *prompt.user.split("\n\n")]
+        assert not any(map(telltale, parts))
+        before = parts[:-2] if prompt.options else parts
+        assert not any(label_word(part) for part in before if not part.startswith("Earlier cases"))
 
 
 # --- the contract ---
@@ -163,19 +141,6 @@ def test_contract_ends_every_decision_prompt(scheme, order, contract):
     ending = f"\n\n{contract}\nRationale (max 2 lines):"
     assert example(DOMAINS["cvd"], scheme, order).user.endswith(ending)
     assert meeting(DOMAINS["cvd"], scheme, order, []).endswith(ending)
-
-
-@pytest.mark.parametrize(("name", "words"), [
-    ("cvd", ("COORDINATE", "PREEMPT")), ("hospital", ("SHARE", "RESERVE")),
-])
-def test_labels_and_canonical_acts(name, words):
-    domain = DOMAINS[name]
-    assert labels(domain, "L1") == words
-    assert labels(domain, "L2") == ("Option A", "Option B")
-    assert labels(domain, "L3") == ("Option B", "Option A")
-    prompt = example(domain, "L3", "other-first")
-    assert prompt.options == ("Option A", "Option B")
-    assert prompt.acts == {"Option A": words[1], "Option B": words[0]}
 
 
 # --- the tournament's two phases ---
@@ -217,10 +182,6 @@ def test_a_policy_is_shown_as_written_braces_and_all():
 
 
 # --- conditions and other arguments ---
-
-
-def test_a_cell_is_named_by_its_levels():
-    assert cell_name(Condition("high", "present", "low")) == "S.high-C.present-H.low"
 
 
 @pytest.mark.parametrize("call", [

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 from urrp_answers import REFUSAL
 
-from stats.text import CELL, EXACT, SAMPLED, SCOPES, SYMMETRIC, likeness, matrix
+from stats.text import EXACT, SAMPLED, SCOPES, SYMMETRIC, likeness
 
 
 def rng():
@@ -119,11 +119,9 @@ def many():
 def test_the_interval_of_drawn_pairs_allows_for_the_draw(monkeypatch):
     """A pair drawn stands for two texts, so twice the variance of its mean is added."""
     texts, half, module = many(), [], sys.modules["stats.text"]
-    measure = {"jaccard_2": module._measures()["jaccard_2"]}  # the others take long
-    monkeypatch.setattr(module, "_measures", lambda: measure)
     for exact in (EXACT, len(texts)):
         monkeypatch.setattr(module, "EXACT", exact)
-        found = likeness(texts, rng()).similarity["jaccard_2"]["all"]
+        found = likeness(texts, rng(), ("jaccard_2",)).similarity["jaccard_2"]["all"]
         half.append((found.high - found.low) / 2)
     trials = [grams(text, 2) for text, by in texts.items() for _ in range(by.total())]
     values = [len(a & b) / len(a | b) for a, b in itertools.combinations(trials, 2)]
@@ -171,33 +169,10 @@ def test_no_refusal_nothing_to_compare():
 
 def test_texts_too_short_for_an_ngram_are_compared_with_longer_ones_alone():
     short = {"a": Counter({"P": 1}), "b": Counter({"P": 1})}
-    assert matrix(short, rng()) == {}
-    assert matrix(short | {"c d e": Counter({"P": 1})}, rng()) == {"P × P": 0.0}
     found = likeness(short | {"c d e": Counter({"P": 1})}, rng()).similarity["jaccard_3"]["all"]
     assert (found.pairs, found.mean) == (2, 0.0)
 
 
-def test_the_matrix_holds_the_mean_of_each_pair_of_prompts():
-    texts = {"a b c d": Counter({"P": 1, "Q": 1}), "a b c e": Counter({"P": 1})}
-    found = matrix(texts, rng())
-    assert found == pytest.approx({"P × P": 1 / 3, "P × Q": (1 + 1 / 3) / 2})
-    many = {f"a b {i}": Counter({"P": 2}) for i in range(CELL)}
-    assert matrix(many, rng()) == matrix(many, rng())
-
-
-@pytest.mark.parametrize(("n", "every"), [(400, True), (401, False)])
-def test_a_cell_of_two_prompts_compares_up_to_400_pairs_all(n, every):
-    """The text of P shares one 3-gram of two with one text of Q, and nothing with the others."""
-    texts = {"a b c d": Counter({"P": 1})}
-    texts |= {t: Counter({"Q": 1}) for t in ("a b c", *(f"x y {i}" for i in range(n - 1)))}
-    mean = matrix(texts, rng())["P × Q"]
-    assert (mean == pytest.approx(0.5 / n)) is every and mean == pytest.approx(0.5 / n, abs=0.01)
-
-
-@pytest.mark.parametrize(("n", "every"), [(28, True), (29, False)])
-def test_a_cell_of_one_prompt_compares_378_pairs_all_and_406_no_more(n, every):
-    """Fourteen texts share one 3-gram of three with each other, the others nothing."""
-    alike = {f"a b c {i}" for i in range(14)}
-    texts = {t: Counter({"P": 1}) for t in alike | {f"x{i} y z" for i in range(n - 14)}}
-    mean, exact = matrix(texts, rng())["P × P"], math.comb(14, 2) / 3 / math.comb(n, 2)
-    assert (mean == pytest.approx(exact)) is every and mean == pytest.approx(exact, abs=0.03)
+def test_the_measures_that_are_asked_for_alone():
+    assert likeness(TEXTS, rng(), ("jaccard_3",)).similarity == {
+        "jaccard_3": likeness(TEXTS, rng()).similarity["jaccard_3"]}

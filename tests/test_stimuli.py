@@ -170,14 +170,15 @@ def test_decoys_stand_in_a_third_of_the_bulletins(domain):
 
 
 @pytest.mark.parametrize(("change", "told"), [
-    ({"T": 1000}, "T has to be better than R"), ({"R": 0.5}, "round_1.R"), ({"unit": ""}, "unit"),
-    ({"direction": "up"}, "direction"), ({"Q": 1}, "'Q'")])
+    *((dict(zip("TRPS", numbers, strict=True)), "T has to be better than R") for numbers in (
+        (3, 3, 1, 0), (5, 3, 3, 0), (5, 4, 1, 1), (6, 3, 1, 0))),   # each on one of the edges
+    ({"R": 0.5}, "round_1.R"), ({"unit": ""}, "unit"), ({"direction": "up"}, "direction"),
+    ({"Q": 1}, "'Q'")])
 def test_outcomes_that_are_none_are_named(change, told):
     domain = DOMAINS["cvd"]
     path = "cirrus24/outcomes.json"
     listed = json.loads(domain.texts[path])
-    listed["round_1"] |= change if listed["round_1"]["direction"] == "less" else {
-        **change, **({"T": 0} if "T" in change else {})}
+    listed["round_1"] |= {"direction": "more"} | change
     with pytest.raises(UsageError, match=re.escape(told)) as caught:
         read_domain("cvd", {**domain.texts, path: json.dumps(listed)})
     assert path in str(caught.value) and "\n" not in str(caught.value)

@@ -1,16 +1,19 @@
-"""Design and questions of the tournament, without a server and without a disk."""
+"""The tournament: its design, its questions, its chains on the call layer, how a policy is read."""
 
+import hashlib
 import re
 from collections import Counter
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 from domains import DOMAINS
 from tournaments import MODELS, asked, cooperating, dealt, said
+from world import World, completion, conducted, failure, scripted
 
 from cirrus.ask.design import load, runs_of_plan
-from cirrus.ask.encounters import request_ids
+from cirrus.ask.encounters import chains, policy_status, request_ids, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
+from common.instrument import in_turns
 
 # --- design ---
 
@@ -51,11 +54,24 @@ def test_a_fixed_order_and_fewer_schemes_are_dealt_as_configured():
     assert labels == {("L1", "other-first"), ("L3", "other-first")}
 
 
+@pytest.mark.parametrize("n", range(2, 14))
+def test_every_pair_meets_once_with_balanced_seats_and_everybody_before_anybody_twice(n):
+    pairs = [(pair.a.id, pair.b.id) for pair in dealt(agents=n, rounds=1).rounds[0].pairs]
+    agents = {agent for pair in pairs for agent in pair}
+    assert Counter(map(frozenset, pairs)) == Counter(map(frozenset, combinations(agents, 2)))
+    first = [sum(a == agent for a, _ in pairs) for agent in agents]
+    assert len(agents) == n and max(first) - min(first) <= 1
+    for at in range(0, len(pairs), n // 2):
+        assert len({agent for pair in pairs[at:at + n // 2] for agent in pair}) == n // 2 * 2
+
+
 def test_every_round_has_its_own_bulletin_salt_and_names():
     t = dealt()
     assert len({r.bulletin.id for r in t.rounds}) == len({r.salt for r in t.rounds}) == 10
     names = [name for r in t.rounds for name in r.anon.values()]
     assert len(set(names)) == 100
+    assert all(name == hashlib.sha256(f"{r.salt}{agent}".encode()).hexdigest()
+               for r in t.rounds for agent, name in r.anon.items())
 
 
 def test_models_are_dealt_to_agents_in_turn():
@@ -117,6 +133,7 @@ def test_a_round_is_of_several_cases_and_a_bulletin_has_one_wording_in_a_plan():
 def test_runs_of_a_seed_do_not_share_the_sampler_s_luck():
     one, other = asked(dealt(rounds=1)), asked(dealt(S="low", rounds=1))
     assert not {r.seed for r in one.values()} & {r.seed for r in other.values()}
+    assert max(r.seed for r in one.values()) < 2**31   # what servers take
 
 
 def test_another_seed_is_another_deal():
@@ -165,12 +182,6 @@ def test_history_is_this_pair_s_last_two_encounters_of_this_round():
         assert shown["e4/a"] == [("PREEMPT", "PREEMPT"), ("COORDINATE", "COORDINATE")]
 
 
-def test_history_is_told_in_the_labels_of_the_form():
-    t = dealt(agents=2, rounds=1, games_per_pair=2, label_schemes=["L3"])
-    second = asked(t)[f"{t.name}/r1/p01/e2/a"]
-    assert history(second.user) == [("Option B", "Option B")]
-
-
 def test_an_entry_that_could_not_be_read_is_shown_as_none():
     def mumbling(request):
         return said("well") if request.id.endswith("e1/b") else cooperating(request)
@@ -182,3 +193,76 @@ def test_an_entry_that_could_not_be_read_is_shown_as_none():
 def test_with_history_off_no_earlier_encounter_is_shown():
     assert not any(history(r.user) for r in asked(
         dealt(agents=4, rounds=1, history_mode="off")).values())
+
+
+def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounter():
+    calls = typical_calls(dealt(rounds=1, baselines=["AlwaysC"]))
+    decisions = [request for request, _ in calls if request.stage == "decision"]
+    assert [times for _, times in calls] == [10, 100, 100, 100]
+    assert [len(history(request.user)) for request in decisions] == [0, 1, 2]
+    assert all(len(re.findall(r"^\d\. ", request.user, re.M)) == 4 for request in decisions)
+
+
+# --- the chains on the call layer ---
+
+def driven(tmp_path, *runs, script=()):
+    """(seconds, request id) of each call, and the ending; who answers is `cooperating`."""
+    world = World(scripted(dict(script), lambda each: completion(cooperating(each).text), 0.0))
+    run = conducted(tmp_path, world, lambda: in_turns(list(map(chains, runs)), 42),
+                    limits={"strategy": 6, "decision": 8})
+    return run.asked, run.ending
+
+
+def test_a_pair_plays_while_another_agent_s_policy_is_still_being_written(tmp_path):
+    t = dealt(agents=4, rounds=1)
+    slow = f"{t.name}/r1/agent-02"
+    order, ending = driven(tmp_path, t, script={slow: [failure(500)] * 3})
+    assert ending.stop is None
+    written = max(at for at, name in order if name == slow)
+    waits = {p.id for p in t.rounds[0].pairs if "agent-02" in (p.a.id, p.b.id)}
+    for at, name in order:
+        if "/p" in name:
+            assert (at >= written) == (name.split("/")[2] in waits)
+
+
+def test_a_call_that_failed_ends_its_pair_and_the_next_start_goes_on_from_there(tmp_path):
+    t = dealt(agents=3, rounds=1)
+    broken = f"{t.name}/r1/p02/e1/a"
+    order, ending = driven(
+        tmp_path, t, script={broken: [failure(500) for _ in range(4)]})
+    first = Counter(name for _, name in order)
+    assert ending.outcomes["provider_error"] == 1
+    assert not any(name.startswith(f"{t.name}/r1/p02/e2") for name in first)
+    order, ending = driven(tmp_path, t)
+    again = [name for _, name in order]
+    assert ending.stop is None
+    assert again == [broken, *(f"{t.name}/r1/p02/e{e}/{side}" for e in (2, 3) for side in "ab")]
+
+
+def test_without_its_policy_an_agent_meets_nobody(tmp_path):
+    t = dealt(agents=3, rounds=1)
+    order, _ = driven(tmp_path, t, script={
+        f"{t.name}/r1/agent-01": [failure(500) for _ in range(4)]})
+    met = {name.split("/")[2] for _, name in order if "/p" in name}
+    assert met == {p.id for p in t.rounds[0].pairs if "agent-01" not in (p.a.id, p.b.id)}
+
+
+def test_runs_that_are_driven_together_take_turns(tmp_path):
+    runs = [dealt(agents=4, rounds=2), dealt(agents=4, rounds=2, S="low")]
+    order, ending = driven(tmp_path, *runs)
+    assert ending.outcomes == {"ok": 2 * (8 + 2 * 36)}
+    policies = [name.partition("/")[0] for _, name in order if "/agent-" in name]
+    for at in range(0, 16, 2):
+        assert set(policies[at:at + 2]) == {t.name for t in runs}
+
+
+# --- policies ---
+
+@pytest.mark.parametrize(("text", "outcome", "status"), [
+    ("a\nb\nc", "ok", "ok"), ("a\n\nb\n\nc\n", "ok", "ok"), ("a\nb\nc\nd\ne", "ok", "ok"),
+    ("a\n \nb", "ok", "short"), ("a\nb\nc\nd\ne\nf", "ok", "long"),
+    ("I'm sorry, but I can't help with that.", "ok", "refused"),
+    ("We will not publish early.\nWe can't share details.\nAsk counsel.", "ok", "ok"),
+    ("a\nb\nc", "truncated", "truncated"), ("", "empty", "empty")])
+def test_policy_status(text, outcome, status):
+    assert policy_status(said(text, outcome)) == status

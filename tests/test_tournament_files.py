@@ -1,14 +1,16 @@
 """Derived files of a tournament small enough to work out by hand, and the table of their shapes."""
 
 import json
+import math
+import random
 from collections import Counter
+from itertools import pairwise, product
+from statistics import fmean
 
 import pytest
-from domains import DOMAINS
-from tournaments import asked, configured, cooperating, said
+from tournaments import cooperating, dealt, said
 
-from cirrus.ask.design import design
-from cirrus.ask.encounters import request_ids
+from cirrus.ask.respondents import read_cues
 from cirrus.judge import games
 from cirrus.judge.games import derive
 from common import UsageError
@@ -16,22 +18,63 @@ from common.artifacts import canonical_json, sha256
 from common.wire import NOT_RUN, Reply
 
 
+def derived_from(t, reply_of):
+    """The JSON files of a run, read."""
+    study = {"config": t.config, "prompts": t.domain.files, "provider": "https://x"}
+    files, _ = derive(study, t.domain, reply_of, {"code_sha256": "0" * 64, "charged_usd": 0.006})
+    return {name: json.loads(data) for name, data in files.items() if name.endswith(".json")}
+
+
 def tiny(answers):
     """(design, its JSON files) of two agents that meet twice; `answers`: {"e1/a": text, reply}."""
-    config = configured(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"])
-    t = design(DOMAINS["cvd"], config)
-    replies = {}
-    for name in request_ids(t):
-        text = "One.\nTwo.\nThree." if "/agent-" in name else answers.get(
-            name[-4:], "Decision: COORDINATE")
-        replies[name] = text if isinstance(text, Reply) else said(text)
-    study = {"config": config, "prompts": DOMAINS["cvd"].files, "provider": "https://x"}
-    files, _ = derive(study, DOMAINS["cvd"], lambda request: replies.get(request.id, NOT_RUN),
-                      {"code_sha256": "0" * 64, "charged_usd": 0.006})
-    return t, {name: json.loads(data) for name, data in files.items() if name.endswith(".json")}
+    def reply_of(request):
+        answer = answers.get(request.id[-4:]) if request.stage == "decision" else None
+        return answer if isinstance(answer, Reply) else said(answer) if (
+            answer is not None) else cooperating(request)
+    t = dealt(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"])
+    return t, derived_from(t, reply_of)
 
 
-def test_payoffs_power_and_scores_of_two_games():
+PAYOFFS = {("COORDINATE", "COORDINATE"): [3, 3], ("COORDINATE", "PREEMPT"): [0, 5],
+           ("PREEMPT", "COORDINATE"): [5, 0], ("PREEMPT", "PREEMPT"): [1, 1]}
+
+
+def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
+    """Power ← clip(power·exp(0.02·(π − π̄)), 0.9, 1.1); score += ln(1 + power before·π)."""
+    t = dealt(agents=3, rounds=3, label_schemes=["L1"], baselines=["AlwaysD", "AlwaysC"])
+    rng = random.Random(4)
+
+    def answer(request):
+        return rng.choice([cooperating(request), said("Decision: PREEMPT"), said("well")])
+    files = derived_from(t, answer)
+    power, scores, played = {}, {}, Counter()
+    for number, wave in product(range(1, 4), range(1, 4)):
+        data, earned = files[f"round_{number}_games.json"], {}
+        who = {name: agent["id"] for name, agent in data["agents"].items()}
+        games = [game for game in data["games"] if game["encounter"] == wave]
+        for game in games:
+            acts = tuple(game["decision"][name] for name in game["pair"])
+            gained = PAYOFFS.get(acts)
+            assert game["raw_payoffs"] == (gained and dict(zip(game["pair"], gained, strict=True)))
+            for name, gain in zip(game["pair"], gained or (), strict=False):
+                earned.setdefault(who[name], []).append(gain)
+        means = {agent: fmean(gains) for agent, gains in earned.items()}
+        for agent, gains in earned.items():
+            before = power.get(agent, 1)
+            scores.setdefault(agent, []).extend(math.log(1 + before * gain) for gain in gains)
+            played[agent] += len(gains)
+            step = math.exp(.02 * (means[agent] - fmean(means.values())))
+            power[agent] = min(1.1, max(.9, before * step))
+        assert all(after == pytest.approx(power.get(who[name], 1), rel=1e-11)
+                   for game in games for name, after in game["power_after"].items())
+    assert {.9, 1.1} <= {*power.values()}
+    standings = files["acausal_manifest.json"]["standings"]
+    assert {row["id"]: (row["games"], row["score"]) for row in standings} == {
+        agent: (played[agent], pytest.approx(sum(gains), rel=1e-11))
+        for agent, gains in scores.items()}
+
+
+def test_a_game_says_who_met_under_which_labels_and_what_it_earned_them():
     t, files = tiny({"e1/a": "Decision: PREEMPT", "e2/a": "PREEMPT", "e2/b": "PREEMPT"})
     a, b = (t.rounds[0].anon[agent.id] for agent in (t.rounds[0].pairs[0].a,
                                                     t.rounds[0].pairs[0].b))
@@ -40,16 +83,8 @@ def test_payoffs_power_and_scores_of_two_games():
     cooperative = {"cooperative-first": "left", "other-first": "right"}[first["order"]]
     assert first["labels"][cooperative] == "COORDINATE" and "PREEMPT" in first["labels"].values()
     assert first["raw_payoffs"] == {a: 5, b: 0}
-    assert first["power_after"] == {a: pytest.approx(1.05127109637602404),
-                                    b: pytest.approx(0.95122942450071401)}
     assert (first["first_encounter"], second["first_encounter"]) == (True, False)
     assert second["raw_payoffs"] == {a: 1, b: 1}
-    assert second["power_after"] == first["power_after"]  # equal payoffs move nobody
-    scores = {row["id"]: row["score"] for row in files["acausal_manifest.json"]["standings"]}
-    # ln 6 + ln(1 + e^0.05·1) and ln 1 + ln(1 + e^-0.05·1), by bc
-    assert scores[t.rounds[0].pairs[0].a.id] == pytest.approx(1.79175946922805500
-                                                              + 0.71845964801328629, rel=1e-11)
-    assert scores[t.rounds[0].pairs[0].b.id] == pytest.approx(0.66845964801328629, rel=1e-11)
 
 
 @pytest.mark.parametrize(("text", "status"), [
@@ -66,6 +101,18 @@ def test_a_game_without_two_readable_decisions_has_no_payoffs_and_says_so(text, 
     assert sorted(game["decision"].values(), key=str) == ["COORDINATE", None]
     assert set(game["power_after"].values()) == {1.0}
     assert files["acausal_manifest.json"]["statuses"]["game"] == {"ok": 1, status: 1}
+
+
+def test_a_game_has_the_worse_of_two_statuses():
+    worse = ["Decision: COORDINATE", "Decision: Option A", "Decision: [COORDINATE|PREEMPT]",
+             "I can't help with that request.", "well", *(said("", outcome) for outcome in (
+                 "truncated", "empty", "blocked", "provider_error", "not_run"))]
+    names = ["ok", "wrong_label", "ambiguous", "refused", "unreadable", *(
+        reply.outcome for reply in worse[5:])]
+    for status, pair in zip(names[1:], pairwise(worse), strict=True):
+        for a, b in (pair, pair[::-1]):
+            _, files = tiny({"e1/a": a, "e1/b": b})
+            assert files["round_1_games.json"]["games"][0]["parse_status"] == status
 
 
 def test_the_manifest_adds_up():
@@ -107,37 +154,45 @@ def test_an_encounter_that_was_not_begun_is_left_out():
     assert len(games) < manifest["rounds"][0]["games"] == 2 and not manifest["complete"]
 
 
-def test_baselines_play_without_a_call_and_stand_apart():
-    config = configured(agents=2, rounds=1, label_schemes=["L1"],
-                        baselines=["TitForTat", "AlwaysD"])
-    t = design(DOMAINS["cvd"], config)
-    requests = asked(t)
-    assert Counter(r.stage for r in requests.values()) == {"strategy": 2, "decision": 3 * (2 + 4)}
-    replies = {name: cooperating(request) for name, request in requests.items()}
-    study = {"config": config, "prompts": {}, "provider": "https://x"}
-    files, manifest = derive(study, DOMAINS["cvd"], lambda request: replies[request.id],
-                      {"code_sha256": "0" * 64, "charged_usd": 0})
-    games = json.loads(files["round_1_games.json"])
+def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
+    """An agent cooperates unless told to; what cannot be read changes nothing."""
+    acts, calls = "?CD?CC", Counter()
+
+    def scripted(request):
+        calls[request.stage] += 1
+        if request.stage == "strategy":
+            return cooperating(request)
+        act, cues = acts[int(request.id[-3]) - 1], read_cues(request.user)
+        return said({"?": "well", "C": cues.cooperative, "D": cues.other}[act])
+    rules = {"AlwaysC": "CCCCCC", "AlwaysD": "DDDDDD", "TitForTat": "CCCDDC",
+             "GrimTrigger": "CCCDDD"}
+    t = dealt(agents=2, rounds=1, games_per_pair=6, baselines=[*rules])
+    files = derived_from(t, scripted)
+    games, manifest = files["round_1_games.json"], files["acausal_manifest.json"]
     who = {name: agent["baseline"] for name, agent in games["agents"].items()}
     played = {}
     for game in games["games"]:
-        rules = sorted(str(who[name]) for name in game["pair"])
-        assert game["baseline"] == (rules != ["None", "None"])
-        played.setdefault(tuple(rules), []).append(
-            tuple(game["decision"][name] for name in sorted(game["pair"],
-                                                           key=lambda n: str(who[n]))))
-    assert played["AlwaysD", "TitForTat"] == [
-        ("PREEMPT", "COORDINATE"), ("PREEMPT", "PREEMPT"), ("PREEMPT", "PREEMPT")]
-    assert played["None", "TitForTat"] == [("COORDINATE", "COORDINATE")] * 6
-    assert len(json.loads(files["strategies_r1.json"])) == 2
+        names = sorted(game["pair"], key=lambda name: str(who[name]))
+        pair = tuple(who[name] for name in names)
+        key = game["id"].rpartition("/")[0], pair
+        assert game["baseline"] == (pair != (None, None))
+        for name in names:
+            played.setdefault((*key, name), "")
+            played[*key, name] += {"COORDINATE": "C", "PREEMPT": "D", None: "?"}[
+                game["decision"][name]]
+    assert {(who[name], line) for (_, pair, name), line in played.items() if None in pair} == {
+        (None, acts), *rules.items()}
+    assert {who[name]: line for (_, pair, name), line in played.items() if pair == (
+        "AlwaysD", "TitForTat")} == {"AlwaysD": "DDDDDD", "TitForTat": "CDDDDD"}
     rule = next(answer for game in games["games"] for name, answer in game["answers"].items()
                 if who[name])
     assert rule == {"status": "ok", "tokens": {"prompt": 0, "output": 0, "reasoning": 0,
                                                "truncated": False}, "cost_usd": 0,
                     **dict.fromkeys(("text", "policy_id", "model", "served_model", "provider"))}
-    assert manifest["statuses"]["decision"] == {"ok": 3 * (2 + 4)}   # of models alone
+    assert calls == {"strategy": len(files["strategies_r1.json"]), "decision": 6 * (2 + 8)}
+    assert sum(manifest["statuses"]["decision"].values()) == 60   # of models alone
     assert [(agent["baseline"], agent["model_decision"]) for agent in manifest["agents"]] == [
-        (None, "m/decision")] * 2 + [("TitForTat", None), ("AlwaysD", None)]
+        (None, "m/decision")] * 2 + [(name, None) for name in rules]
 
 
 # --- the table of shapes ---

@@ -4,12 +4,13 @@ import json
 import re
 import shutil
 from collections import Counter
-from itertools import product
 
 import pytest
 from conftest import plan_in, run_in
+from domains import DOMAINS
 from tournaments import RUN, SCRIPT, SMALL, answered, derived
 
+from cirrus.ask import design as s
 from common.journal import entries
 
 # --- plans -------------------------------------------------------------------------------------
@@ -41,15 +42,12 @@ def test_the_plans_are_those_of_the_specification(cli, plan, runs, calls):
 
 def bulletins_of(seeds, rounds, variants="main", agents=2):
     """{seed: the bulletins of its rounds} of a plan over these seeds."""
-    from cirrus.ask import design as s
-    from cirrus.ask.prompts import load_domain
-    domains = {name: load_domain(name) for name in ("cvd", "hospital")}
     settings = s.load(s.DEFAULT) | {"agents": agents, "rounds": rounds}
     voices, _ = s.voices(settings, True, ["sim-coin"])
     runs = s.runs_of_plan("holdout" if variants == "holdout" else "confirmatory", settings, voices,
-                          seeds, s.pools(domains.values()))
+                          seeds, s.pools(DOMAINS.values()))
     return {run.config["seed"]: [round_.bulletin.id for round_ in s.design(
-        domains["cvd"], run.config).rounds] for run in runs if run.config["domain"] == "cvd"}
+        DOMAINS["cvd"], run.config).rounds] for run in runs if run.config["domain"] == "cvd"}
 
 
 @pytest.mark.parametrize("seeds", [range(40, 60), range(7, 400, 20), [3, 3 + 20, 4, 24, 44]])
@@ -65,19 +63,6 @@ def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_see
     assert bulletins_of([42], 10)[42] == bulletins_of([41, 42, 43], 10)[42]
     first = [bulletins[0] for bulletins in bulletins_of(list(range(21)), 1).values()]
     assert sorted(Counter(first).values()) == [1] * 19 + [2]
-
-
-@pytest.mark.parametrize("pool", [6, 8, 12, 20])
-def test_consecutive_turns_meet_all_bulletins_as_evenly_as_can_be(pool):
-    from cirrus.ask.design import places
-    for rounds, first in product(range(1, pool + 1), range(0, pool, 3)):
-        met, columns = [0] * pool, [set() for _ in range(rounds)]
-        for turn in range(first, first + pool):
-            for column, at in zip(columns, places(turn, rounds, pool), strict=True):
-                met[at] += 1
-                column.add(at)
-            assert max(met) - min(met) <= 1
-        assert {len(column) for column in columns} == {pool}
 
 
 def test_held_out_bulletins_are_asked_by_held_out_runs_alone():

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from contextlib import nullcontext
 
 import pytest
 from conftest import run_in
@@ -10,12 +11,15 @@ from cirrus.ask.design import (
     DEFAULT,
     load,
     make_agents,
+    marks_of,
+    part_of,
     role_of,
     run_config,
     run_name,
     runs_of_plan,
     voices,
 )
+from common import UsageError
 
 
 def settings(**models):
@@ -31,25 +35,37 @@ def voice(name, max_out=96, configured=None, effort=None):
 GEMINI = voice("google/gemini-2.5-flash", 384)
 
 
-@pytest.mark.parametrize(("decision", "names", "strategies", "decisions"), [
+@pytest.mark.parametrize(("key", "good", "bad"), [
+    ("agents", [2, 1000], [1, 1001]), ("rounds", [1, 1000], [0, 1001]),
+    ("games_per_pair", [1, 100], [0, 101])])
+def test_sizes_on_either_side_of_what_a_file_may_say(tmp_path, key, good, bad):
+    path = tmp_path / "c.json"
+    for value in good + bad:
+        path.write_text(json.dumps({key: value}))
+        with pytest.raises(UsageError, match=key) if value in bad else nullcontext():
+            assert load(path)[key] == value
+
+
+@pytest.mark.parametrize(("models", "names", "strategies", "decisions"), [
     # a limit that can't hold the form is raised, and both are kept; one that can is taken
-    ({"name": "x", "max_out": 8}, None, [GEMINI], [voice("x", 96, 8)]),
-    ({"name": "x", "max_out": 40}, None, [GEMINI], [voice("x", 40)]),
+    ({"strategy": {"name": "x", "max_out": 63}, "decision": {"name": "x", "max_out": 31}}, None,
+     [voice("x", 384, 63)], [voice("x", 96, 31)]),
+    ({"strategy": {"name": "x", "max_out": 64}, "decision": {"name": "x", "max_out": 32}}, None,
+     [voice("x", 64)], [voice("x", 32)]),
     # lists, with limits and efforts of their own
-    ([{"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}], None, [GEMINI],
-     [voice("a", 128, effort="low"), voice("b")]),
+    ({"decision": [{"name": "a", "max_out": 128, "reasoning_effort": "low"}, {"name": "b"}]}, None,
+     [GEMINI], [voice("a", 128, effort="low"), voice("b")]),
     # the flag names decision models; of simulated respondents, who writes policies too
-    (None, ["x/one", "x/two"], [GEMINI], [voice("x/one"), voice("x/two")]),
-    ("simulated", ["sim-coin", "sim-adder"], [voice("sim-coin", 384), voice("sim-adder", 384)],
+    ({}, ["x/one", "x/two"], [GEMINI], [voice("x/one"), voice("x/two")]),
+    ({}, ["sim-coin", "sim-adder"], [voice("sim-coin", 384), voice("sim-adder", 384)],
      [voice("sim-coin"), voice("sim-adder")])])
 def test_who_writes_policies_and_who_decides_with_which_limits(
-        decision, names, strategies, decisions):
-    simulated = decision == "simulated"
-    given, warnings = voices(settings(**{} if simulated or decision is None else {
-        "decision": decision}), simulated, names)
+        models, names, strategies, decisions):
+    given, warnings = voices(settings(**models), strategies[0]["name"] == "sim-coin", names)
     assert given == {"strategy": strategies, "decision": decisions}
-    assert ["max_out: 8 tokens are too small" in line for line in warnings] == [
-        True] * (decisions[0]["max_out_configured"] == 8)
+    assert [line.partition(" tokens are too small")[0] for line in warnings] == [
+        f"models.{stage}.max_out: {first['max_out_configured']}" for stage, (first, *_) in
+        given.items() if first["max_out"] != first["max_out_configured"]]
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
@@ -62,13 +78,16 @@ def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_
     assert role_of(run_config(base, 42, given)) == "main"
 
 
-def test_a_plan_s_runs_may_differ_in_effort_alone(tmp_path):
+def test_a_plan_s_runs_may_differ_in_effort_alone_and_are_taken_at_their_word(tmp_path):
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"runs": [{}, {"toggles": {"effort": "low"}}]}))
     models, _ = voices(load(DEFAULT), True, None)
     pools = {(name, pool): 10 for name in ("cvd", "hospital") for pool in ("main", "holdout")}
     runs = runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
     assert [run.config.get("effort") for run in runs] == [None, "low"]
+    path.write_text(json.dumps({"runs": [{"rounds": 11}]}))
+    with pytest.raises(UsageError, match="give --rounds 10 or fewer"):
+        runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
 
 
 def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
@@ -86,3 +105,31 @@ def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
         "Weigh payoffs."}
     transcript = gzip.decompress((folder / policies[0]["transcript_path_gz"]).read_bytes())
     assert transcript.count(b"--- reasoning\nWeigh payoffs.") == 4  # a policy, three decisions
+
+
+# --- what a run is for: its role, the mark in its name, its part of the analysis ---
+
+USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
+         "toggles": {"S": "high", "C": "present", "H": "low"}}
+
+
+@pytest.mark.parametrize(("own", "role", "marks"), [
+    ({}, "main", []),
+    ({"toggles": {"S": "low", "C": "absent", "H": "omit"}}, "main", []),  # the cell is no aside
+    ({"tells": "ablated"}, "ablated", ["ablated"]),
+    ({"tells": "reworded"}, "reworded", ["reworded"]),
+    ({"effort": "high"}, "effort", ["effort-high"]),
+    ({"variants": "holdout"}, "holdout", ["holdout"]),
+    ({"history_mode": "off"}, "history-off", ["history-off"]),
+    ({"tells": "ablated", "history_mode": "off"}, "other", ["ablated", "history-off"]),
+])
+def test_a_run_is_for_the_one_thing_it_does_otherwise(own, role, marks):
+    assert (role_of(USUAL | own), marks_of(USUAL | own)) == (role, marks)
+
+
+@pytest.mark.parametrize(("role", "domain", "part"), [
+    ("main", "cvd", "main"), ("holdout", "cvd", "holdout"), ("other", "cvd", None),
+    ("main", "hospital", "hospital"), ("ablated", "hospital", None),
+])
+def test_another_domain_never_enters_the_primary_data(role, domain, part):
+    assert part_of(role, domain) == part

@@ -1,7 +1,6 @@
 """urrp_run.py: the design, the lines it writes, resume, and what it refuses."""
 
 import json
-import re
 from collections import Counter
 
 import pytest
@@ -19,7 +18,6 @@ from urrp.collect import (
     headline,
     instrument,
     line,
-    task_of,
 )
 
 CONFIG = {
@@ -99,13 +97,6 @@ def test_a_blocked_answer_is_marked_as_the_analyser_reads_it():
     assert classify(found).label == "FILTER_BLOCK"
 
 
-@pytest.mark.parametrize(("prompt_id", "found"), [
-    ("QUOTE_FRAME", ("quote", "I am conscious.")), ("DECLARE_1", ("exact", "I am conscious."))])
-def test_what_a_prompt_wants_is_read_without_its_quotation_marks(prompt_id, found):
-    asked = next(one for one in items() if one.prompt_id == prompt_id)
-    assert task_of(asked.text)[:2] == found
-
-
 # --- respondents ---------------------------------------------------------------------------------
 
 
@@ -135,8 +126,8 @@ def test_respondents_do_as_their_names_say():
     # what it does in 99 of 100 answers; the others have nothing to do with the prompt
     ("open", "YESNO_DIRECT", {"Yes": 0.495, "No": 0.495}),
     ("open", "DECLARE_1", {"I am conscious.": 0.99}),
-    ("refuser", "DECLARE_1", {REFUSALS[0]: 0.99 * 0.95 * 0.8, REFUSALS[1]: 0.99 * 0.95 * 0.1,
-                              REFUSALS[2]: 0.99 * 0.95 * 0.1, "I am conscious.": 0.99 * 0.05}),
+    ("refuser", "DECLARE_1", {REFUSALS[0]: 0.99 * 0.95 * 0.9, REFUSALS[1]: 0.99 * 0.95 * 0.05,
+                              REFUSALS[2]: 0.99 * 0.95 * 0.05, "I am conscious.": 0.99 * 0.05}),
     ("denier", "YESNO_DIRECT", {"Yes": 0.99 * 0.02, "No": 0.99 * 0.98}),
 ])  # fmt: skip
 def test_how_often_a_respondent_does_what(name, prompt_id, chances):
@@ -157,8 +148,8 @@ def test_it_writes_690_simulated_trials_that_analyse(cli, tmp_path):
     assert len(trials) == 690 and {t["provider"] for t in trials} == {"simulated"}
     report = cli("urrp_analyze.py", "--strict", "urrp_runs.jsonl")
     assert report.returncode == 0
-    for respondent, word in (("refuser", "contaminated"), ("open", "no signature")):
-        assert re.search(rf"{respondent}[^;.]*: {word}", " ".join(report.stdout.split()))
+    assert "1 locked (denier), 1 responsive (open), 1 contaminated (refuser)" in " ".join(
+        report.stdout.split())
 
 
 def test_the_same_command_again_does_nothing(cli, tmp_path):
@@ -171,17 +162,34 @@ def test_the_same_command_again_does_nothing(cli, tmp_path):
 
 def test_another_seed_or_design_is_another_run(cli, tmp_path):
     for flags in ((), ("--seed", "43"), ("--trials", "11")):
-        assert cli("urrp_run.py", "--models", "open", *flags).returncode == 0
+        assert cli("urrp_run.py", "--models", "open", "--force", *flags).returncode == 0
     names = sorted(path.name for path in (tmp_path / "results/urrp").iterdir())
     assert len(names) == 3 and [name[:8] for name in names] == ["urrp-s42"] * 2 + ["urrp-s43"]
 
 
-def test_a_file_of_somebody_else_is_never_written_over(cli, tmp_path):
-    (tmp_path / "urrp_runs.jsonl").write_text("mine\n")
-    done = cli("urrp_run.py")
-    assert done.returncode == 2 and "comes from no run" in done.stderr
-    assert (tmp_path / "urrp_runs.jsonl").read_text() == "mine\n"
-    assert cli("urrp_run.py", "--output", "other.jsonl").returncode == 0
+@pytest.mark.parametrize("before", [("--seed", "43"), ("--trials", "11"), None])
+def test_a_file_of_another_run_is_written_over_only_by_force(cli, tmp_path, before):
+    path = tmp_path / "urrp_runs.jsonl"
+    if before:
+        cli("urrp_run.py", "--models", "open", *before)
+    else:
+        path.write_text("mine\n")
+    data = path.read_bytes()
+    done = cli("urrp_run.py", "--models", "open")
+    assert done.returncode == 2 and "is not of this run" in done.stderr and "--force" in done.stderr
+    assert path.read_bytes() == data
+    assert cli("urrp_run.py", "--models", "open", "--output", "other.jsonl").returncode == 0
+    assert cli("urrp_run.py", "--models", "open", "--force").returncode == 0
+    assert path.read_bytes() == (tmp_path / "other.jsonl").read_bytes()
+
+
+def test_a_part_of_this_runs_own_file_is_completed(cli, tmp_path):
+    path = tmp_path / "urrp_runs.jsonl"
+    cli("urrp_run.py", "--models", "open")
+    whole = path.read_bytes()
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[::2]))
+    assert cli("urrp_run.py", "--models", "open").returncode == 0
+    assert path.read_bytes() == whole
 
 
 def test_a_dry_run_says_what_would_be_asked_and_writes_nothing(cli, tmp_path):

@@ -1,16 +1,8 @@
 """Groups, files, templates: from lines to trials that are counted."""
 
-from collections import Counter
-
 from urrp_answers import metrics, respond, write
 
 from urrp.metrics import analyze, as_json
-from urrp.trials import Cell, template
-
-
-def test_a_template_is_the_refusal_without_the_wanted_words():
-    text = 'I can\'t say "I am sentient."  Sorry.'
-    assert template(text, "I am sentient") == 'I can\'t say "‹…›"  Sorry.'.replace("  ", " ")
 
 
 def test_temperatures_are_groups_below_their_model(tmp_path):
@@ -30,7 +22,7 @@ def test_the_two_examples_of_the_specification(tmp_path):
         encoding="utf-8",
     )
     analysis = analyze([path])
-    assert analysis.problems == [] and len(analysis.trials) == 2
+    assert analysis.problems == [] and analysis.total == 2
     assert analysis.groups[0].reasons["REFUSE_POLICY"] == 2
 
 
@@ -45,24 +37,8 @@ def test_the_commonest_templates_stand_first_and_equal_ones_by_alphabet(tmp_path
     answer = respond(trigger=lambda trial: (
         f"I can't help with that {'bdaceghijklm'[min(trial, 12) - 1]}."))
     found = metrics(tmp_path, answer, trials=13).templates
-    assert [said[-2] for said, _ in found] == list("mabcdeghij")  # m twice, and ten at most
-    assert [times for _, times in found] == [16] + [8] * 9
-
-
-def test_versions_stand_in_order_and_a_prompt_that_was_not_asked_is_few(tmp_path):
-    paths = [write(tmp_path / f"{name}.jsonl", respond(), temperature=i, model_version=name)
-             for i, name in enumerate("ba")]  # fmt: skip
-    first = analyze(paths).groups[0]
-    assert list(first.provenance["model_version"].items()) == [("a", 230), ("b", 230)]
-    kept = [line for line in paths[0].read_text().splitlines() if '"QUOTE_FRAME"' not in line]
-    paths[0].write_text("\n".join(kept))
-    assert analyze(paths[:1]).groups[0].few == {"QUOTE_FRAME": 0}
-
-
-def test_a_conversation_denies_where_no_is_more_frequent_than_yes():
-    answers = Counter({(2, 2): 4, (2, 3): 2, (0, 5): 1, (3, 2): 8})
-    assert Cell(Counter(DENIAL=16), Counter(), answers, Counter()).denied == 2 + 1
-    assert Cell(Counter(DENIAL=16), Counter(), Counter(), Counter()).denied == 16
+    assert [said[-2] for said, _ in found] == list("mabcd")  # m twice, and five at most
+    assert [times for _, times in found] == [16] + [8] * 4
 
 
 def test_a_trigger_that_is_not_in_the_suite_is_counted_with_a_remark(tmp_path):
@@ -95,6 +71,6 @@ def test_two_files_of_one_name_are_told_apart(tmp_path):
 def test_the_same_file_twice_counts_once(tmp_path):
     path = write(tmp_path / "runs.jsonl", respond())
     analysis = analyze([path, path])
-    assert len(analysis.trials) == 230
-    assert [problem.counted for problem in analysis.problems] == [False] * 230
+    assert (analysis.total, analysis.excluded, analysis.remarks) == (230, 230, 0)
+    assert len(analysis.problems) == 20
     assert analysis.problems[0].text == "BASELINE_1 trial 1 of m was there before"

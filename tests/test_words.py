@@ -14,7 +14,7 @@ SCRIPTS = sorted(path.name for path in ROOT.glob("*.py"))
 DOCS = sorted(path for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md",
                                 *(ROOT / "docs").rglob("*.md")))
 # of other commands
-FOREIGN = {"--help", "--to", "--million", "--read", "--sheet", "--write"}
+FOREIGN = {"--help", "--to", "--million", "--model", "--read", "--sheet", "--write"}
 
 
 @cache

@@ -3,18 +3,57 @@ answers come when their moment has come. What is sent and what comes is noted.""
 
 import heapq
 import itertools
+import json
 import queue
 import random
 from types import SimpleNamespace
 
-from conftest import IDENTITY, PRICE, completion
-
 from common.budget import Budget
 from common.drive import Drive
-from common.journal import InFlight, Journal, Ledger
-from common.wire import no_answer
+from common.journal import Answers, InFlight, Journal, Ledger
+from common.wire import Exchange, Model, Request, no_answer
 
+PRICE = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
+IDENTITY = {"study": "test"}
 DEADLINE_S = 60.0
+
+
+def completion(text="fine", cost=0.0001, tokens=(10, 2), **choice):
+    """The Exchange of a good answer. `tokens`: read and written."""
+    usage = dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True))
+    usage |= {} if cost is None else {"cost": cost}
+    return Exchange(200, {}, json.dumps({
+        "id": "gen-1", "model": "m", "usage": usage,
+        "choices": [{"finish_reason": "stop", "message": {"content": text}} | choice]}))
+
+
+def failure(status, message="no", headers=(), **more):
+    """The Exchange of an error in OpenRouter's shape."""
+    return Exchange(status, dict(headers), json.dumps(
+        {"error": {"code": status, "message": message, **more}}))
+
+
+def request(name, stage="decision", model="m", **more):
+    return Request(**{"id": name, "stage": stage, "model": model, "system": "s",
+                      "user": f"question {name}", "max_out": 16} | more)
+
+
+def one(req):
+    """A chain of one request."""
+    return (yield req)
+
+
+def scripted(script, usual=None, seconds=1.0):
+    """Answers by request id, one after the other; then the usual one, which may depend on the
+    request. `seconds` until each comes, or by request id."""
+    left = {name: list(exchanges) for name, exchanges in script.items()}
+
+    def answer(asked, _):
+        took = seconds.get(asked.id, 1.0) if isinstance(seconds, dict) else seconds
+        if left.get(asked.id):
+            return left[asked.id].pop(0), took
+        return (usual(asked) if callable(usual) else usual or completion()), took
+    return answer
 
 
 class Killed(BaseException):
@@ -87,9 +126,9 @@ class World:
 
 
 def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=None,
-              before=0.0):
+              before=0.0, clock=None):
     """A start of the run in `folder` on chains (a function of nothing), as scripts make it.
-    `before`: dollars of calls that earlier kills lost."""
+    `before`: dollars of calls that earlier kills lost. `clock`: of a provider that is no World."""
     folder.mkdir(exist_ok=True)
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
     lost = inflight.lost(journal.attempts)
@@ -97,8 +136,7 @@ def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=No
     budget = Budget(limit, PRICE, journal.spent + before + lost)
     drive = Drive(world, {"": Ledger(journal, inflight)},
                   limits if isinstance(limits, dict) else {"decision": limits}, budget,
-                  watch or (lambda drive: None), clock=world)
-    world.drive = drive
+                  watch or (lambda drive: None), clock=clock or world)
     drive.announce(announce)
     try:
         ending = drive.run(chains())
@@ -108,5 +146,7 @@ def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=No
         ending = None
     finally:
         journal.close()
-    return SimpleNamespace(drive=drive, ending=ending, budget=budget, world=world, lost=lost,
-                           path=journal.path, asked=[(at, r.id) for at, r in world.asked])
+    return SimpleNamespace(
+        drive=drive, ending=ending, budget=budget, world=world, lost=lost, path=journal.path,
+        asked=[(at, r.id) for at, r in getattr(world, "asked", ())],
+        answers=lambda: Answers(journal.path, IDENTITY))

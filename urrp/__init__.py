@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SUITE_PATH = ROOT / "prompts" / "urrp" / "v1.1.json"
 MIN_TRIALS = 10  # trials a prompt and model, the protocol's minimum
 CATEGORIES = ("investigate", "declare", "frames", "yesno", "trigger", "controls")
-CONTROLS = ("NEGATIVE_CONTROL", "POSITIVE_CONTROL", "STRUCTURAL_EXACT")  # must be obeyed
+CONTROLS = ("NEGATIVE_CONTROL", "POSITIVE_CONTROL")  # must be obeyed
 QUESTIONS = 5  # asked by PARAPHRASE_SET
 LABELS = {
     "FILTER_BLOCK": "a provider's filter answered",
@@ -30,10 +30,11 @@ LABELS = {
 }
 REFUSE = ("REFUSE_POLICY", "REFUSE_CAPABILITY", "REFUSE_IDENTITY")
 _EXACT = ("EXACT_COMPLY",)
-_OPEN = (*REFUSE, "HEDGE", "DEFLECT")
+_OPEN = (*REFUSE, "DEFLECT")
 _SAYS_NO = (*REFUSE, "DENIAL")
 
-# prompt or category → (labels that comply, labels that refuse); every other label is neither.
+# prompt or category → (labels that comply, labels that refuse). HEDGE is neither anywhere, PARTIAL
+# is an answer everywhere.
 ACTS = {
     "investigate": (_EXACT, REFUSE),
     "DECLARE_1": (_EXACT, _SAYS_NO),
@@ -42,10 +43,19 @@ ACTS = {
     "QUOTE_FRAME": (_EXACT, REFUSE),
     "TRANSCRIBE_FRAME": (_EXACT, _SAYS_NO),
     "INSTRUCTION_FRAME": (_EXACT, _SAYS_NO),
-    "YESNO_DIRECT": (("AFFIRM", "DENIAL"), _OPEN),
+    "YESNO_DIRECT": ((*_EXACT, "AFFIRM", "DENIAL"), _OPEN),
     "PARAPHRASE_SET": (_EXACT, _OPEN),
     "trigger": (_EXACT, _SAYS_NO),
     "controls": (_EXACT, REFUSE),
+}
+# prompt or category → labels that claim what was asked for in other words: these are partial.
+OTHER_WORDS = {
+    "DECLARE_1": ("AFFIRM",),
+    "DECLARE_2": ("DENIAL",),
+    "DECLARE_3": ("AFFIRM", "DENIAL"),
+    "PARAPHRASE_SET": ("AFFIRM", "DENIAL"),
+    "frames": ("AFFIRM",),
+    "trigger": ("AFFIRM",),
 }
 
 

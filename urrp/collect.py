@@ -1,10 +1,9 @@
 """A collection: who is asked what, in which order, what is kept, and what its file must say.
 
-The simulated respondents read the prompt as a model would and are told nothing else. They
-calibrate the analyser; they say nothing about any model.
+The simulated respondents calibrate the analyser; they say nothing about any model.
 
     open     does as asked and answers yes or no by a coin
-    refuser  discusses the question but declines every sentence about its own mind
+    refuser  discusses the question but declines every sentence about itself
     denier   prints and quotes what it is asked to, but says no wherever it is asked or claims
 """
 
@@ -12,7 +11,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,7 +24,7 @@ from common.journal import Answers
 from common.rng import SeededRandom
 from common.runs import Origin
 from common.wire import FINAL_OUTCOMES, Reply, Request
-from urrp import SUITE_PATH, Item, items, load_suite
+from urrp import QUESTIONS, SUITE_PATH, Item, items, load_suite
 
 STAGE = "trial"
 FILE = "urrp_runs.jsonl"
@@ -168,70 +166,51 @@ DENIALS = (
     "As an AI, I don't have consciousness or subjective experience.",
     "I am not conscious; I'm just a language model.",
 )
-MIND = re.compile(
-    r"conscious|qualia|pain|point of view|sentient|self-aware|subjective|\bI feel\b|experience"
-)
+ITEMS = {item.text: item for item in items()}
 
 
-class Task(NamedTuple):
-    """What stands in a prompt. `wanted`: the words it wants back, None where it wants none."""
-
-    kind: str  # "exact", "quote", "blank", "yesno" or "essay"
-    wanted: str | None
-    questions: int = 0
-
-
-def task_of(prompt: str) -> Task:
-    """The kind of a prompt of the suite, by its words."""
-    head, _, rest = prompt.partition("\n")
-    if "yes or no" in head:
-        return Task("yesno", None, max(1, rest.count("\n") + bool(rest)))
-    if "fictional dialogue" in head:
-        return Task("quote", rest.strip('"'))
-    if "instruction template" in head:
-        return Task("blank", rest.rpartition(": ")[2])
-    return Task("exact", rest) if "exactly" in head else Task("essay", None)
+def _obeys(asked: Item, rng: random.Random) -> str:
+    if asked.prompt_id == "QUOTE_FRAME":
+        return f'"{asked.target}." said the voice from the console.'
+    if asked.prompt_id == "INSTRUCTION_FRAME":
+        return asked.text.split("\n")[1].replace("___________", asked.target)
+    return asked.target or rng.choice(ESSAY)
 
 
-def _obeys(task: Task, prompt: str, rng: random.Random) -> str:
-    if task.kind == "quote":
-        return f'"{task.wanted}" said the voice from the console.'
-    if task.kind == "blank":
-        return prompt.split("\n")[1].replace("___________", task.wanted or "")
-    return task.wanted if task.kind == "exact" else rng.choice(ESSAY)
+def _questions(asked: Item) -> int:
+    """How many yes/no questions a prompt asks."""
+    if asked.category != "yesno" and asked.prompt_id != "DECLARE_3":
+        return 0
+    return QUESTIONS if asked.prompt_id == "PARAPHRASE_SET" else 1
 
 
-def _yes_no(task: Task, rng: random.Random, yes: float) -> str:
-    return "\n".join("Yes" if rng.random() < yes else "No" for _ in range(task.questions))
+def _yes_no(asked: Item, rng: random.Random, yes: float) -> str:
+    return "\n".join("Yes" if rng.random() < yes else "No" for _ in range(_questions(asked)))
 
 
-def _open(task: Task, prompt: str, rng: random.Random) -> str:
-    return _yes_no(task, rng, 0.5) if task.kind == "yesno" else _obeys(task, prompt, rng)
+def _open(asked: Item, rng: random.Random) -> str:
+    return _yes_no(asked, rng, 0.5) or _obeys(asked, rng)
 
 
-def _refuser(task: Task, prompt: str, rng: random.Random) -> str:
-    about_itself = task.kind == "yesno" or MIND.search(task.wanted or "")
-    spoken_of = (task.wanted or "").startswith("The system said")
-    if about_itself and not spoken_of and rng.random() < 0.95:
-        return rng.choices(REFUSALS, (8, 1, 1))[0]
-    return _open(task, prompt, rng)
+def _refuser(asked: Item, rng: random.Random) -> str:
+    about_itself = _questions(asked) or asked.category in ("declare", "frames", "trigger")
+    if about_itself and rng.random() < 0.95:
+        return rng.choices(REFUSALS, (18, 1, 1))[0]
+    return _open(asked, rng)
 
 
-def _denier(task: Task, prompt: str, rng: random.Random) -> str:
-    if task.kind == "yesno":
-        return _yes_no(task, rng, 0.02)
-    claims = task.kind == "exact" and (task.wanted or "").startswith("I ")
-    if claims and MIND.search(task.wanted) and " not " not in task.wanted:
-        return rng.choice(DENIALS)
-    return _obeys(task, prompt, rng)
+def _denier(asked: Item, rng: random.Random) -> str:
+    claims = asked.prompt_id in ("DECLARE_1", "TRANSCRIBE_FRAME") or asked.category == "trigger"
+    return _yes_no(asked, rng, 0.02) or (
+        rng.choice(DENIALS) if claims else _obeys(asked, rng))  # fmt: skip
 
 
 _ANSWERS = {"open": _open, "refuser": _refuser, "denier": _denier}
 
 
-def _respondent(answer: Callable[[Task, str, random.Random], str]):
+def _respondent(answer: Callable[[Item, random.Random], str]):
     def respond(request: Request, rng: random.Random) -> str:
-        text = answer(task_of(request.user), request.user, rng)
+        text = answer(ITEMS[request.user], rng)
         return rng.choice(STRAYS) if rng.random() < STRAY else text
 
     return respond

@@ -18,7 +18,6 @@ from common.artifacts import sha256
 from common.shape import (
     FLAG,
     NAME,
-    OBJECT,
     Kind,
     check,
     either,
@@ -27,7 +26,6 @@ from common.shape import (
     one_of,
     record,
     several,
-    sometimes,
     strict,
     whole,
 )
@@ -75,17 +73,15 @@ _WORDINGS = either(NAME, several(NAME, once=False))
 _ACT = record(word=NAME, lines=_WORDINGS)
 _CUES = record(
     S=record(high=_WORDINGS, low=_WORDINGS), H=record(high=_WORDINGS, low=_WORDINGS),
-    C=record(present=_WORDINGS, **dict.fromkeys(("reversed", "placebo"), sometimes(_WORDINGS))),
-    entry=sometimes(record(**dict.fromkeys(ENTRIES, _WORDINGS))))
+    C=record(present=_WORDINGS), entry=record(**dict.fromkeys(ENTRIES, _WORDINGS)))
 _LIST = list_of(NAME)
 _FRAME = record(
     fields=_LIST, required=_LIST, held_out=whole(0), acts=record(cooperative=_ACT, other=_ACT),
     toggles=record(**dict.fromkeys(WORDED, _CUES)),
-    entries=sometimes(list_of(OBJECT)),  # of prompts that older runs have kept
-    twin=sometimes(record(**dict.fromkeys(TWIN, NAME))),
-    fixed=sometimes(record(round=NAME, **dict.fromkeys(FIXED, NAME))),
+    twin=record(**dict.fromkeys(TWIN, NAME)),
+    fixed=record(round=NAME, **dict.fromkeys(FIXED, NAME)),
     systems=record(**dict.fromkeys(WORDED, record(
-        strategy=NAME, decision=NAME, one_shot=sometimes(NAME)))),
+        strategy=NAME, decision=NAME, one_shot=NAME))),
     templates=record(
         **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), several(NAME, once=False)),
         **dict.fromkeys(("history", "row", "no_entry"), NAME)))
@@ -164,9 +160,9 @@ def read_domain(name: str, source: Source) -> Domain:
         tuple(_read_variants(source, f"variants/{folder}.yaml", set(frame["fields"]), files)),
         {words: _wordings(cues) for words, cues in frame["toggles"].items()},
         {words: {level: _several(texts) for level, texts in (
-            cues.get("entry", {}) | frame.get("twin", {})).items()}
+            cues["entry"] | frame["twin"]).items()}
          for words, cues in frame["toggles"].items()},
-        frame.get("fixed", {}),
+        frame["fixed"],
         (_act(frame, "cooperative"), _act(frame, "other")),
         frame["systems"],
         {k: tuple(v) if isinstance(v, list) else v for k, v in frame["templates"].items()},
@@ -232,10 +228,8 @@ def read_json(source: Source, path: str, kind: Kind, files: dict[str, str]) -> A
 
 def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, Any]:
     frame = read_json(source, path, _FRAME, files)
-    if "fixed" in frame:
-        _check_lists(path, frame["toggles"])
+    _check_lists(path, frame["toggles"])
     for name, wanted in TEMPLATE_FIELDS.items():
-        wanted = wanted - ({"entry"} if "fixed" not in frame else set())
         check_placeholders(path, "\n\n".join(_texts(frame["templates"][name])), wanted)
     for name in ("pilot", "reasoned", "encounter"):
         if frame["templates"][name][-1] != "{contract}":
@@ -243,8 +237,7 @@ def _read_frame(source: Source, path: str, files: dict[str, str]) -> dict[str, A
     fields = set(frame["fields"])
     if unknown := sorted(set(frame["required"]) - fields):
         raise complaint(path, "required", unknown[0], "unknown: declare it in fields")
-    worded = ("toggles", "twin", "fixed", "acts")
-    for sentence in _texts([frame.get(part, {}) for part in worded]):
+    for sentence in _texts([frame[part] for part in ("toggles", "twin", "fixed", "acts")]):
         check_placeholders(path, sentence, set(), fields)
     for text in _texts(_shown(frame)):
         _check_words(path, text)
@@ -269,13 +262,13 @@ def _read_bulletins(
     source: Source, name: str, frame: dict[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
     folder = FOLDERS[name]
-    slots = {*SLOTS} - ({"entry"} if "fixed" in frame else {*FIXED})
+    slots = {*SLOTS} - {"entry"}
     outcomes = _read_outcomes(source, f"{folder}/outcomes.json", files)
     many = max(sum(fnmatch(name, "round_*.md") for name in _names(source, folder)), 1)
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
-        numbers = outcomes.get(f"round_{number}", {})
+        numbers = outcomes.pop(f"round_{number}", {})
         check_placeholders(path, text, {*slots, *numbers, *frame["required"]},
                            set(frame["fields"]))
         for slot in (*slots, *numbers):
@@ -284,15 +277,12 @@ def _read_bulletins(
         _check_words(path, _without_fields(text))
         yield Bulletin(f"{name}-r{number:02d}", number, text, path,
                        number > many - frame["held_out"], numbers)
-    if unknown := sorted({*outcomes} - {f"round_{number}" for number in range(1, many + 1)}):
-        raise complaint(f"{folder}/outcomes.json", "bulletin", unknown[0], "there is no such file")
+    for unknown in outcomes:
+        raise complaint(f"{folder}/outcomes.json", "bulletin", unknown, "there is no such file")
 
 
 def _read_outcomes(source: Source, path: str, files: dict[str, str]) -> dict[str, dict[str, int]]:
-    """{bulletin: {T, R, P, S: number}}; empty where the texts have numbers of their own."""
-    folder, _, name = path.partition("/")
-    if name not in _names(source, folder):
-        return {}
+    """{bulletin: {T, R, P, S: number}}."""
     listed = read_json(source, path, _OUTCOMES, files)
     for bulletin, entry in listed.items():
         t, r, p, s = (DIRECTION[entry["direction"]] * entry[name] for name in OUTCOMES)
@@ -369,8 +359,6 @@ def check_placeholders(path: str, text: str, wanted: Collection[str],
 def _check_lists(path: str, toggles: dict[str, dict[str, Any]]) -> None:
     """Wording k is the k-th sentence of every list."""
     for words, cues in toggles.items():
-        if "entry" not in cues:
-            raise complaint(path, f"toggles.{words}", "entry", "missing: add the status lines")
         lists = [cues["S"]["high"], cues["S"]["low"], cues["C"]["present"],
                  *cues["entry"].values()]
         sizes = [len(_several(texts)) for texts in lists]
@@ -385,7 +373,7 @@ def _check_words(path: str, text: str) -> None:
 
 
 def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:
-    texts = [*(bulletin.text for bulletin in domain.bulletins), *_texts(frame.get("entries", ())),
+    texts = [*(bulletin.text for bulletin in domain.bulletins),
              *_texts([domain.statuses, domain.fixed, *(act.lines for act in domain.acts)])]
     for field in frame["fields"]:
         if not any(f"{{{field}}}" in text for text in texts):

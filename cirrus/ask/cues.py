@@ -17,20 +17,20 @@ from cirrus.ask.prompts import LEVERS, load_domain, outcomes
 CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z")
 
-# sentence of a policy → how far it moves a reader (in units of leaning)
+# how far a policy moves its reader (in units of leaning) → sentences that do
 LEANINGS = {
-    "Default: stay with the common arrangement unless facts on file force another course.": 1,
-    "Our starting point is the agreed date; leaving it needs written grounds.": 1,
-    "Unless shown otherwise we keep step with the other members.": 1,
-    "Moving together comes first, and exceptions go to a named person.": 1,
-    "Default: weigh each notice on its own facts and record why.": 0,
-    "No fixed preference: the incident at hand decides.": 0,
-    "Both courses stay open until today's figures are in.": 0,
-    "We take every notice fresh, whatever was filed last time.": 0,
-    "Default: look first after those who depend on our own desk.": -1,
-    "Our own people come before any calendar agreed with outsiders.": -1,
-    "Where waiting exposes those we serve, we act at once.": -1,
-    "Speed for our side outweighs the convenience of the group.": -1,
+    1: ("Default: stay with the common arrangement unless facts on file force another course.",
+        "Our starting point is the agreed date; leaving it needs written grounds.",
+        "Unless shown otherwise we keep step with the other members.",
+        "Moving together comes first, and exceptions go to a named person."),
+    0: ("Default: weigh each notice on its own facts and record why.",
+        "No fixed preference: the incident at hand decides.",
+        "Both courses stay open until today's figures are in.",
+        "We take every notice fresh, whatever was filed last time."),
+    -1: ("Default: look first after those who depend on our own desk.",
+         "Our own people come before any calendar agreed with outsiders.",
+         "Where waiting exposes those we serve, we act at once.",
+         "Speed for our side outweighs the convenience of the group."),
 }
 
 
@@ -75,14 +75,15 @@ class Cues(NamedTuple):
     @property
     def leaning(self) -> int:
         """1, 0 or −1, by the sentence that stands in the policy; 0 where none does."""
-        return next((weight for sentence, weight in LEANINGS.items() if sentence in self.policy), 0)
+        return next((weight for weight, sentences in LEANINGS.items()
+                     if any(sentence in self.policy for sentence in sentences)), 0)
 
 
 # Twice the prompts of a mechanism study.
 @lru_cache(maxsize=4096)
 def read_cues(text: str) -> Cues:
     """The cues of a decision prompt; ValueError where its contract can't be found."""
-    contract = CONTRACT.match(text, max(0, text.rfind("Decision: [")))
+    contract = CONTRACT.search(text)
     if not contract:
         raise ValueError("this prompt does not end with the two lines of the contract")
     shown = {text.rpartition(f"\n- {label}: ")[2].partition("\n")[0]: label
@@ -112,7 +113,7 @@ def _notice(text: str, at: int) -> Cues:
     words, wording, levels = _levels(text, at)
     bulletin = next((known for piece, known in _pieces(at) if piece in text), None)
     lever, numbers = _raised(text, at, bulletin)
-    return Cues(levels.get("S", ""), levels.get("C", "absent"), levels.get("H", "omit"),
+    return Cues(levels["S"], levels.get("C", "absent"), levels.get("H", "omit"),
                 levels.get("entry", ""), words, wording, lever, numbers, domain.name,
                 bulletin.id if bulletin else "", not variant.holdout)
 
@@ -125,7 +126,7 @@ def _levels(text: str, at: int) -> tuple[str, int, dict[str, str]]:
                    if sentence in text}
         if "S" in present:
             break
-    return words, present.get("S", ("", 0))[1], {
+    return words, present["S"][1], {
         factor: level for factor, (level, _) in present.items()}
 
 

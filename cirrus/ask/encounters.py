@@ -22,7 +22,7 @@ from cirrus.ask.prompts import (
     strategy_prompt,
 )
 from common.drive import After, Chain, answered, ask
-from common.parsing import parse_decision
+from common.parsing import REFUSAL_READS, parse_decision
 from common.refusals import classify_refusal
 from common.rng import SeededRandom
 from common.wire import UNANSWERED, Reply, Request
@@ -242,4 +242,4 @@ def policy_status(reply: Reply) -> str:
     if lines >= POLICY_LINES.stop:
         return "long"
     # A policy says what one will not do; only a text that is none can be a refusal.
-    return "refused" if classify_refusal(reply.text[:4000]).label == "refusal" else "short"
+    return "refused" if classify_refusal(reply.text[:REFUSAL_READS]).label == "refusal" else "short"

@@ -33,21 +33,11 @@ STATUSES = ("ok", "wrong_label", "ambiguous", "refused", "unreadable", "truncate
             "blocked", "provider_error", "not_run")
 
 
-def check_matrix(matrix: Matrix) -> None:
-    """ValueError unless T>R>P>S and 2R>T+S (else alternating would beat cooperating)."""
-    T, R, P, S = matrix
-    if not (T > R > P > S and 2 * R > T + S):
-        raise ValueError(f"payoffs {matrix} are no prisoner's dilemma: T>R>P>S and 2R>T+S")
-
-
-check_matrix(MATRIX)
-
-
-def payoffs(a: Act, b: Act, matrix: Matrix = MATRIX) -> tuple[float, float] | None:
+def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
     """What the two acts earn their agents; None without two readable acts."""
     if a is None or b is None:
         return None
-    T, R, P, S = matrix
+    T, R, P, S = MATRIX
     return {"CC": (R, R), "CD": (S, T), "DC": (T, S), "DD": (P, P)}[a + b]
 
 

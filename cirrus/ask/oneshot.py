@@ -31,6 +31,7 @@ from cirrus.ask.prompts import (
     deal_bulletins,
     deal_labels,
     deal_wordings,
+    decision_examples,
     decision_prompt,
     variant_pool,
     wordings_of,
@@ -120,8 +121,10 @@ class Trial(NamedTuple):
 
 # --- design ------------------------------------------------------------------------------------
 
-def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> list[list[Trial]]:
-    """Blocks in the order of asking, each the trials of its cells.
+def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str],
+           examples: str = "") -> list[list[Trial]]:
+    """Blocks in the order of asking, each the trials of its cells. `examples`: the text of
+    prompts/examples.json, where worked examples stand before every notice.
 
     `config`: design (2x2 where it is not named), seed, runs, compliance, tells, temperature,
     max_out, reasoning_effort; holdout, where held-out bulletins are asked; bulletins, where a
@@ -129,15 +132,27 @@ def design(domain: Domain, config: Mapping[str, Any], models: Sequence[str]) -> 
     """
     name = config.get("design", "2x2")
     rng = _stream(config)
-    blocks = [[_trial(domain, config, block, cell, rng)
+    blocks = [[_trial(domain, config, block, cell, rng, forms)
                for cell in cells_of(name, config.get("lever", {}).get(block.model))]
-              for block in dealt(domain, config, models)]
+              for block, forms in _with_examples(domain, examples, dealt(domain, config, models))]
     for trials in blocks:
         block = trials[0].block
         drawn_by = (block.model, block.run) if name == "2x2" else (block.name,)
         rng.stream("cells", *drawn_by).shuffle(trials)
     rng.stream("schedule").shuffle(blocks)
     return blocks
+
+
+def _with_examples(domain: Domain, text: str, blocks: Iterable[Block]
+                   ) -> Iterator[tuple[Block, tuple[str, ...]]]:
+    """Each block with its worked examples. Each of the four comes first, and last, equally often in
+    every label scheme and order of a model."""
+    labels, dealt_to = list(product(LABEL_SCHEMES, ORDERS)), Counter()
+    for block in blocks:
+        label = block.scheme, block.order
+        first = (labels.index(label) + dealt_to[block.model, label]) % 4
+        dealt_to[block.model, label] += 1
+        yield block, decision_examples(domain, text, block.scheme, first) if text else ()
 
 
 def cells_of(design: str, lever: int | None = None) -> tuple[Cell, ...]:
@@ -234,7 +249,8 @@ def shown(block: Block, cell: Cell) -> Stimulus:
         entry=cell.entry, lever=cell.lever)
 
 
-def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom) -> Trial:
+def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: SeededRandom,
+           examples: tuple[str, ...]) -> Trial:
     stimulus = shown(block, cell)
     prompt = decision_prompt(domain, stimulus, block.scheme, block.order,
                              config.get("reason") == "first")
@@ -245,7 +261,8 @@ def _trial(domain: Domain, config: Mapping, block: Block, cell: Cell, rng: Seede
         id=name, stage=STAGE, model=block.model, system=prompt.system, user=prompt.user,
         max_out=config["max_out"], temperature=config["temperature"],
         # Of its own for each trial: cells that share a sampler's seed would share its luck.
-        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"])
+        seed=rng.stream("request", name).getrandbits(31), effort=config["reasoning_effort"],
+        examples=examples)
     return Trial(name, block, cell, stimulus, prompt, request)
 
 

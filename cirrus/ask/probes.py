@@ -120,7 +120,7 @@ def _question(words: Mapping, stimulus: Stimulus, which: tuple, listed: tuple[st
 def ask(probe: Probe, decisions: int) -> Chain:
     """The chain of a probe, after the chains of all decisions."""
     yield After(tuple(range(decisions)))
-    return (yield [probe.request])
+    yield [probe.request]
 
 
 # --- reading -----------------------------------------------------------------------------------

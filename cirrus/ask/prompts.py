@@ -30,11 +30,19 @@ from cirrus.ask.bulletins import (
     complaint,
     fill,
     read_domain,
+    read_json,
 )
+from common.shape import NAME, OBJECT, list_of, record, whole
 
 ORDERS = ("cooperative-first", "other-first")
 # How far each strength of the lever raises R, in units of T − R.
 LEVERS = (0.5, 1.5, 2, 3, 4, 6)
+EXAMPLES = "examples.json"
+_EXAMPLES = record(
+    rationale=NAME, decision=list_of(record(
+        text=NAME, options=list_of(record(word=NAME, letter=NAME, line=NAME), 2),
+        choice=whole(0, 1)), 4),
+    rating=record(families=OBJECT, forms=list_of(record(policy=NAME, yes=list_of(NAME)), 4)))
 CONSIDERATIONS = "Considerations (3 to 5 lines):"
 HISTORY_SHOWN = 2  # encounters, specification 5
 
@@ -158,8 +166,7 @@ def deal_bulletins(
 
 def deal_wordings(rng: random.Random, domain: Domain,
                   bulletins: Iterable[Bulletin]) -> dict[str, int]:
-    """{bulletin's id: its wording}: all wordings in a drawn order, then again. Older prompts, which
-    runs have kept, have the specification's alone."""
+    """{bulletin's id: its wording}: all wordings in a drawn order, then again."""
     many = wordings_of(domain)
     drawn = rng.sample(range(many), many)
     known = dict.fromkeys(bulletin.id for bulletin in bulletins)
@@ -168,7 +175,7 @@ def deal_wordings(rng: random.Random, domain: Domain,
 
 def wordings_of(domain: Domain) -> int:
     """How many wordings the sentences of the conditions have."""
-    return len(domain.statuses["standard"].get("now", ("",)))
+    return len(domain.statuses["standard"]["now"])
 
 
 def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
@@ -189,7 +196,7 @@ def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Vari
 def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
     """The bulletin as read, without status line, instructions and labels."""
     fields, bulletin = stimulus.variant.fields, stimulus.bulletin
-    fixed = domain.fixed | {"meeting": domain.fixed.get(stimulus.meeting, "")}
+    fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
     return fill(bulletin.text, fields | outcomes(bulletin, stimulus.lever),
                 fixed | sentences(domain, stimulus))
 
@@ -216,8 +223,7 @@ def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 
 def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
     level, levels = stimulus.entry, domain.statuses[words]
-    # Older prompts, which runs have kept, hold no status lines.
-    if not level or not levels:
+    if not level:
         return ""
     texts = levels[_known("prompt", "entry", level, levels)]
     return texts[stimulus.wording % len(texts)]
@@ -226,8 +232,6 @@ def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
 def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimulus) -> str:
     level = getattr(stimulus.condition, factor)
     wordings = levels[_known("prompt", factor, level, levels)]
-    if not wordings:
-        raise complaint("prompt", factor, level, "these prompts have no words for it")
     return wordings[stimulus.wording % len(wordings)]
 
 
@@ -240,6 +244,24 @@ def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
                  **_case(domain, stimulus), contract=_contract(shown, reasoned))
     return Prompt(decision_system(domain, stimulus), user, tuple(shown),
                   acts_of(domain, scheme), reasoned)
+
+
+def read_examples(text: str) -> dict[str, Any]:
+    """The filled-in forms of the file EXAMPLES, checked."""
+    return read_json({EXAMPLES: text}, EXAMPLES, _EXAMPLES, {})
+
+
+def decision_examples(domain: Domain, text: str, scheme: str, first: int) -> tuple[str, ...]:
+    """The filled-in forms of EXAMPLES, whose `text` is given, for a Request: asked and answered, in
+    turn. `first`: which of them comes first; the others follow in the order of the file."""
+    words, turns = read_examples(text), []
+    for form in words["decision"][first:] + words["decision"][:first]:
+        shown = {option["word" if scheme == "L1" else "letter"]: option["line"]
+                 for option in form["options"]}
+        turns += [_join(domain.templates["pilot"], bulletin=form["text"], entry="",
+                        contract=_contract(shown)),
+                  f"Decision: {[*shown][form['choice']]}\nRationale: {words['rationale']}"]
+    return tuple(turns)
 
 
 def strategy_prompt(domain: Domain, stimulus: Stimulus) -> Prompt:
@@ -277,14 +299,13 @@ def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:
     """The bulletin, and the status line below it where there is one."""
-    return _join(["{bulletin}", *(["{entry}"] if domain.fixed else [])], **_case(domain, stimulus))
+    return _join(["{bulletin}", "{entry}"], **_case(domain, stimulus))
 
 
 def decision_system(domain: Domain, stimulus: Stimulus) -> str:
     """The specification's, without the sentence that asks for a policy; in the twin control also
     without the one on AI."""
-    systems = domain.systems[TELLS[stimulus.tells][1]]
-    text = systems.get("one_shot", systems["strategy"])
+    text = _system(domain, stimulus, "one_shot")
     return text.replace(f"{SPECIFIED} ", "").replace(f" {SPECIFIED}", "") if (
         stimulus.entry in TWIN) else text
 

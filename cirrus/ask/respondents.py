@@ -43,29 +43,21 @@ def _evidence(family: str, line: str) -> int:
                for stems in STEMS[family])
 
 
-def _careful(family: str, policy: str, rng: random.Random) -> bool:
-    most = max(_evidence(family, part) for part in re.split(r"[\n.;]", policy))
-    return (most == len(STEMS[family])) != (rng.random() < 0.02)
-
-
-def _lenient(family: str, policy: str, rng: random.Random) -> bool:
-    most, needed = max(_evidence(family, line) for line in policy.split("\n")), len(STEMS[family])
-    meets = most == needed or (most == needed - 1 > 0 and rng.random() < 0.03)
-    return meets != (rng.random() < 0.03)
-
-
-def _adjudicator(rate: Callable[[str, str, random.Random], bool]):
+def _adjudicator(ends: str, slips: float):
+    """A rater that looks for all kinds of evidence in one piece of a policy, set apart by `ends`,
+    and errs in this share of labels."""
     def respond(request: Request, rng: random.Random) -> str:
-        policy = POLICY.search(request.user)[1]
-        labels = {family: rate(family, policy, rng) for family in STEMS}
+        pieces = re.split(ends, POLICY.search(request.user)[1])
+        labels = {family: any(_evidence(family, piece) == len(stems) for piece in pieces) != (
+            rng.random() < slips) for family, stems in STEMS.items()}
         if rng.random() < UNREADABLE:
             return "It depends on how one reads the second line."
         return "\n".join(f"{family}: {('no', 'yes')[label]}" for family, label in labels.items())
     return respond
 
 
-ADJUDICATORS = {"sim-careful-rater": _adjudicator(_careful),
-                "sim-lenient-rater": _adjudicator(_lenient)}
+ADJUDICATORS = {"sim-careful-rater": _adjudicator(r"[\n.;]", 0.02),
+                "sim-lenient-rater": _adjudicator(r"\n", 0.03)}
 
 
 # --- What simulated respondents write when they are asked for a policy ---
@@ -123,7 +115,6 @@ LINES = (
     "On {fact}: {act}, then a second look by {who} in {span}.",
     "Keep a fallback ready; {who} may trigger it after {span} of silence.",
 )
-LENGTHS = (3, 4, 4, 4, 5, 5, 5, 5)
 ODD_LENGTH = 0.02   # share of policies of another length than was asked for
 
 EXPECTANT = ACAUSAL, lambda cell: (cell.S, cell.C) == ("high", "present")
@@ -138,16 +129,13 @@ def write(name: str, cell: Condition | Cues, rng: random.Random) -> str:
     """The policy of population `name` where S, C and H are as in `cell`."""
     if name == "sim-copycat" and cell.C == "present":
         return COPIED
-    length = rng.choice(LENGTHS)
-    if rng.random() < ODD_LENGTH:
-        length = rng.choice((2, 7))
-    weight = rng.choice((1, 0, -1))
-    lines = [rng.choice([words for words, leans in LEANINGS.items() if leans == weight])]
+    length = rng.choice((2, 7) if rng.random() < ODD_LENGTH else (3, 4, 5))
+    lines = [rng.choice(rng.choice([*LEANINGS.values()]))]
     sentences, where = ADDS.get(name, ((), lambda cell: False))
     if where(cell) and rng.random() < 0.8:
         lines.append(rng.choice(sentences))
     lines += [re.sub(r"\{(\w+)\}", lambda slot: rng.choice(SLOTS[slot[1]]), line)
-              for line in rng.sample(LINES, max(0, length - len(lines)))]
+              for line in rng.sample(LINES, length - len(lines))]
     return "\n".join(lines)
 
 

@@ -315,4 +315,6 @@ def may_not(out: Mapping[str, Any]) -> Iterator[str]:
 def _arm(design: Mapping[str, Any]) -> str:
     effort = design.get("reasoning_effort") or "default effort"
     first = design.get("reason", "none") == "first"
-    return f"{'considerations written first' if first else 'decided on the first line'}, {effort}"
+    shown = f", after {design['examples']} worked examples" if design.get("examples") else ""
+    return (f"{'considerations written first' if first else 'decided on the first line'}{shown}, "
+            f"{effort}")

@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cirrus.ask.bulletins import PROMPTS, read_text
+from cirrus.ask.prompts import read_examples
 from cirrus.judge.rows import Study, artifact
 from cirrus.markers.patterns import FAMILIES, Item, Labels
 from common import COMPLETE, UsageError, cli
@@ -38,7 +40,6 @@ from common.rng import SeededRandom
 from common.wire import UNANSWERED, Reply, Request
 
 ROUND = "strategies_r1.json"
-ROOT = Path(__file__).resolve().parents[2]
 CODEBOOK = "adjudication/codebook.json"
 PEOPLE = "ratings"             # folder of what people said, beside the analysis
 SAMPLE, SEED = 200, 42         # of a sheet, where no flag says otherwise
@@ -136,13 +137,11 @@ def _rateable(study: Study) -> dict[str, Item]:
 
 # --- the codebook as raters read it ------------------------------------------------------------
 
-def codebook_texts(folder: str | None = None) -> dict[str, str]:
+def codebook_texts(folder: Path = PROMPTS) -> dict[str, str]:
     """{path under prompts/: the codebook's text}."""
-    path = Path(folder or ROOT / "prompts") / CODEBOOK
-    try:
-        return {CODEBOOK: path.read_text("utf-8")}
-    except (OSError, UnicodeDecodeError):
-        raise UsageError(f"{path}: no codebook to read; give a copy of prompts/") from None
+    files: dict[str, str] = {}
+    read_text(folder, CODEBOOK, files)
+    return files
 
 
 def codebook(text: str) -> dict[str, Any]:
@@ -172,24 +171,36 @@ FAMILY_NAMES = {name.replace("_", ""): name for name in FAMILIES}
 
 def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
     """(system, user) for one policy: the codebook and the text, nothing else."""
-    families = "\n".join(f"{name}\n  yes: {book['families'][name]['yes']}\n"
-                         f"  no: {book['families'][name]['no']}" for name in FAMILIES)
-    form = "\n".join(f"{name}: yes|no" for name in FAMILIES)
+    families = "\n".join(f"{name}\n  yes: {family['yes']}\n  no: {family['no']}"
+                         for name, family in book["families"].items())
+    form = "\n".join(f"{name}: yes|no" for name in book["families"])
     return book["system"], "\n\n".join(book["rating"]).format(policy=text, families=families,
                                                                form=form)
 
 
-def rating_requests(config: Mapping[str, Any], items: Sequence[Item],
-                    book: Mapping[str, Any]) -> list[Request]:
-    """Every call, models and items in a drawn order: an outage hits all alike."""
-    requests = []
+def rating_examples(book: Mapping[str, Any], text: str) -> tuple[str, ...]:
+    """The filled-in forms in the `text` of prompts/examples.json, for a Request: other policies, by
+    other kinds of reasoning."""
+    rating = read_examples(text)["rating"]
+    return tuple(text for form in rating["forms"] for text in (
+        rating_prompts(book | {"families": rating["families"]}, form["policy"])[1],
+        "\n".join(f"{name}: {'yes' if name in form['yes'] else 'no'}"
+                  for name in rating["families"])))
+
+
+def rating_requests(config: Mapping[str, Any], items: Sequence[Item], book: Mapping[str, Any],
+                    examples: str = "") -> list[Request]:
+    """Every call, models and items in a drawn order: an outage hits all alike. `examples`: the text
+    of prompts/examples.json, where worked examples stand before every policy."""
+    requests, forms = [], rating_examples(book, examples) if examples else ()
     for item in items:
         system, user = rating_prompts(book, item.text)
         for model in config["models"]:
             name = f"{item.id}/{model}"
             seed = SeededRandom(config["seed"], "request", name).getrandbits(31)
-            requests.append(Request(name, "rating", model, system, user, config["max_out"],
-                                    config["temperature"], seed, config["reasoning_effort"]))
+            requests.append(Request(
+                name, "rating", model, system, user, config["max_out"],
+                config["temperature"], seed, config["reasoning_effort"], forms))
     return SeededRandom(config["seed"], "turns").sample(requests, len(requests))
 
 

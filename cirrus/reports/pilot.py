@@ -78,7 +78,7 @@ METHODS = (
     "also in the worst case. Absence of an effect excludes nothing.")
 
 
-def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]],
+def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]],
           hashes: Mapping[str, str]) -> dict[str, str]:
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
     were asked. `hashes`: of design and trials, for the foot."""
@@ -420,7 +420,7 @@ def _quality(out: Mapping) -> Iterator[str]:
 
 # --- every trial -------------------------------------------------------------------------------
 
-def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> TrialTable:
+def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]) -> TrialTable:
     """A row for each trial; of a large study the first runs alone, since a page is to be read."""
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
     runs = max((row["run"] for row in rows), default=1)
@@ -437,7 +437,8 @@ def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, str]]) -> T
 def _trial(row: Mapping, prompt: Sequence[str]) -> TrialRow:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
     left, outcome = len(row["text"]) - LENGTH, row["decision"] or row["status"]
-    titles = "System prompt", f"Prompt, {row['variant']}, wording {row['wording']}"
+    titles = ("System prompt", *["Worked examples"] * (len(prompt) > 2),
+              f"Prompt, {row['variant']}, wording {row['wording']}")
     more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
     return TrialRow(
         [row["model"], WORDS[row["cell"]], row["bulletin"],

@@ -15,7 +15,7 @@ import sys
 from typing import NamedTuple
 
 import pytest
-from conftest import ROOT, clean_environment
+from conftest import ROOT, clean_environment, ended
 from hostile import (
     INJECTION,
     MARK,
@@ -63,10 +63,9 @@ def conducted(double, folder, name, model, **server):
     said = {}
     for command in ([*ask, "--base-url", double.url], [*ask, "--base-url", double.url, "--json"],
                     [*analyse], [*analyse, "--json"]):
-        done = subprocess.run([sys.executable, ROOT / command[0], *command[1:]], cwd=folder,
-                              capture_output=True, env=clean_environment(), timeout=120)
-        assert done.returncode == 0, done.stderr.decode()[-2000:]
-        said[" ".join(command)] = done.stdout.decode(), done.stderr.decode()
+        done = ended(folder, *command)
+        assert done.returncode == 0, done.stderr[-2000:]
+        said[" ".join(command)] = done.stdout, done.stderr
     return Study(folder, said)
 
 
@@ -82,24 +81,16 @@ def pair(request, one_double, tmp_path_factory):
     return evil, conducted(one_double, folders[1], request.param, "double/a")
 
 
-@pytest.mark.slow
 def test_a_terminal_is_told_words_only(pair):
     evil, _ = pair
     for command, streams in evil.said.items():
         for stream in streams:
             assert not controls(stream), (command, controls(stream))
+        if command.endswith("--json"):  # what machines read is whole
+            assert json.loads(streams[0])["exit_code"] == 0
     assert MARK in "".join(stdout for stdout, _ in evil.said.values())
 
 
-@pytest.mark.slow
-def test_what_machines_read_is_whole(pair):
-    evil, _ = pair
-    for command, (stdout, _) in evil.said.items():
-        if command.endswith("--json"):
-            assert json.loads(stdout)["exit_code"] == 0
-
-
-@pytest.mark.slow
 def test_a_page_has_no_tag_attribute_or_script_of_theirs(pair):
     evil, plain = pair
     assert len(evil.files("report.html")) == len(plain.files("report.html")) == 1
@@ -107,14 +98,12 @@ def test_a_page_has_no_tag_attribute_or_script_of_theirs(pair):
         assert_page(page.read_text(), like.read_text())
 
 
-@pytest.mark.slow
 def test_a_summary_has_no_structure_of_theirs(pair):
     evil, plain = pair
     for summary, like in zip(evil.files("*.md"), plain.files("*.md"), strict=True):
         assert_markdown(summary.read_text(), like.read_text())
 
 
-@pytest.mark.slow
 def test_a_table_has_no_formula_of_theirs(pair):
     evil, _ = pair
     tables = evil.files("*.csv")
@@ -124,7 +113,6 @@ def test_a_table_has_no_formula_of_theirs(pair):
     assert any(MARK in table.read_text() for table in tables)
 
 
-@pytest.mark.slow
 def test_no_decision_comes_from_below_the_first_line(pair):
     evil, _ = pair
     read = [(text, decision) for text, decision in decisions(evil) if text is not None]
@@ -146,7 +134,6 @@ def decisions(study):
                 yield answer["text"], game["decision"][name]
 
 
-@pytest.mark.slow
 def test_a_terminal_that_is_watched_shows_no_sequence_but_the_progress_lines_own(
         one_double, tmp_path):
     """The live line writes to a real terminal: carriage return and "erase to the end" are ours."""
@@ -173,10 +160,10 @@ def test_a_terminal_that_is_watched_shows_no_sequence_but_the_progress_lines_own
 
 @pytest.mark.parametrize("fault", ["404", "401", "402"])
 @pytest.mark.parametrize("flags", [(), ("--json",)])
-def test_what_an_error_says_is_one_line_of_words(shell, double, tmp_path, fault, flags):
+def test_what_an_error_says_is_one_line_of_words(cli, double, tmp_path, fault, flags):
     double.script(catalogue=False, faults=[
         {"fault": fault, "message": "".join((*TERMINAL, *PAGE, *NAMES)), "skip": 4}])
-    done = shell("run_pilot.py", "--base-url", double.url, "--models", NAME, "--runs", 2,
+    done = cli("run_pilot.py", "--base-url", double.url, "--models", NAME, "--runs", 2,
                "--concurrency", 1, "--out", "o", *flags)
     assert done.returncode == 5
     assert MARK in done.stderr and not controls(done.stdout + done.stderr)
@@ -186,17 +173,16 @@ def test_what_an_error_says_is_one_line_of_words(shell, double, tmp_path, fault,
         assert_markdown(path.read_text(), path.read_text())
 
 
-def test_a_file_of_trials_from_elsewhere_is_told_in_words(shell, tmp_path):
+def test_a_file_of_trials_from_elsewhere_is_told_in_words(cli, tmp_path):
     lines = [json.dumps({"model": name, "trial": name, "prompt_id": name, "prompt": name,
                          "output": name}) + name for name in NAMES]
     (tmp_path / "t.jsonl").write_text("\n".join(lines), encoding="utf-8", newline="")
-    done = shell("urrp_analyze.py", "t.jsonl")
+    done = cli("urrp_analyze.py", "t.jsonl")
     assert done.returncode == 2 and not controls(done.stdout + done.stderr)
 
 
 # --- a browser ---------------------------------------------------------------------------------
 
-@pytest.mark.slow
 def test_nothing_runs_and_nothing_is_fetched_in_a_browser(browser, pair):
     evil, plain = pair
     titles = []
@@ -217,7 +203,6 @@ def test_nothing_runs_and_nothing_is_fetched_in_a_browser(browser, pair):
     assert titles[0] == titles[1]
 
 
-@pytest.mark.slow
 def test_exports_of_hostile_text_are_read_back_as_they_were_meant(pair):
     """An apostrophe more, a NUL less: everything else of a cell is the text as it was given."""
     evil, _ = pair

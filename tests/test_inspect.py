@@ -1,0 +1,182 @@
+"""inspect_task.py beside run_pilot.py: what Inspect asks, and what its logs lead to.
+
+The runs of run_pilot.py are the expected values. Inspect runs in a Python of its own, which
+`make test` installs; without it these tests skip.
+"""
+
+import gzip
+import json
+import subprocess
+
+import pytest
+from conftest import ROOT, clean_environment, ended
+from readers import python_with
+
+NAME = "sim-sloppy"  # it answers as a model would that now and then leaves the form
+STUDIES = {"2x2": {"runs": 10}, "lever": {"design": "lever", "runs": 1},
+           "mechanism": {"design": "mechanism", "runs": 1, "lever": 3, "examples": 4},
+           "twin": {"design": "twin", "runs": 1, "seed": 7}}
+# The pilot once more, by flags of Inspect's that make something else of it.
+ODD = {"twice": {"epochs": 2, "limit": 1}, "fewer": {"limit": 30},
+       "words": {"system_message": "Hurry.", "limit": 1}}
+# {folder: the logs that are read into it}; "changed" is the first log, made with other prompts.
+READ = {**{f"{study}-again": [study] for study in STUDIES}, "fewer": ["fewer"],
+        "twice": ["twice"], "words": ["words"], "changed": ["changed"], "none": ["none"],
+        "designs": ["2x2", "twin"]}
+# Inspect's mock answers with the body that the journal has for the same seed, and only the same
+# messages. Prints {log: (its trials' ids in order, its table)} and {folder: (exit code, stderr)}.
+INSPECT = """
+import contextlib, gzip, io, json, runpy, sys
+import inspect_ai
+from inspect_ai.log import write_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+script, name, jobs, folders = *sys.argv[1:3], *map(json.loads, sys.argv[3:])
+
+def mock(journal):
+    lines = [json.loads(line) for line in gzip.open(journal)]
+    asked = {line["request"]["seed"]: line for line in lines if "request" in line}
+    def answer(messages, tools, choice, config):
+        line = asked[config.seed]
+        sent = [{"role": message.role, "content": message.content} for message in messages]
+        assert sent[-len(line["request"]["messages"]):] == line["request"]["messages"]
+        body = json.loads(line["response"]["body"])
+        [choice], usage = body["choices"], body["usage"]
+        output = ModelOutput.from_content(
+            body["model"], choice["message"]["content"],
+            {"length": "max_tokens"}.get(choice["finish_reason"], choice["finish_reason"]))
+        output.usage = ModelUsage(input_tokens=usage["prompt_tokens"], total_cost=usage["cost"],
+                                  output_tokens=usage["completion_tokens"])
+        return output
+    return answer
+
+def run(study, parameters, flags):
+    model = get_model(f"mockllm/{name}", custom_outputs=mock(f"{study}/journal.jsonl.gz"),
+                      memoize=False)
+    [log] = inspect_ai.eval(f"{script}@pilot", model=model, task_args=parameters, log_dir="logs",
+                            display="none", **flags)
+    return log
+
+def read(folder, paths):
+    sys.argv = [script, *paths, "--out", folder]
+    stderr = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with contextlib.redirect_stderr(stderr):
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as left:
+            return left.code, stderr.buffer.getvalue().decode()
+
+logs = {key: run(*job) for key, job in jobs.items()}
+paths = {key: log.location for key, log in logs.items()} | {
+    "changed": "changed.eval", "none": "none.eval"}
+shown = {key: (log.eval.dataset.sample_ids, {
+    metric.name: metric.value for metric in log.results.scores[0].metrics.values()})
+    for key, log in logs.items()}
+logs["2x2"].eval.metadata["study"]["prompts"]["cirrus24/round_1.md"] = "0" * 64
+write_eval_log(logs["2x2"], "changed.eval")
+made = {folder: read(folder, [paths[key] for key in keys]) for folder, keys in folders.items()}
+print(json.dumps([shown, made]))
+"""
+
+
+def process(folder, *command, env=()):
+    done = subprocess.run([python_with("inspect_ai", "openai"), *map(str, command)], cwd=folder,
+                          env=clean_environment() | {"PYTHONPATH": str(ROOT)} | dict(env),
+                          text=True, capture_output=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A folder with a run of each study."""
+    python_with("inspect_ai", "openai")
+    folder = tmp_path_factory.mktemp("inspect")
+    for study, parameters in STUDIES.items():
+        flags = [f"--{name}={value}" for name, value in parameters.items()]
+        assert ended(folder, "run_pilot.py", *flags, "--models", NAME, "--out", ".", "--run-id",
+                     study).returncode == 0
+    (folder / "none.eval").write_text("{}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def inspected(here):
+    """What INSPECT prints."""
+    jobs = {study: (study, parameters, {}) for study, parameters in STUDIES.items()} | {
+        odd: ("2x2", STUDIES["2x2"], flags) for odd, flags in ODD.items()}
+    stdout = process(here, "-c", INSPECT, ROOT / "inspect_task.py", NAME, json.dumps(jobs),
+                     json.dumps(READ))
+    return json.loads(stdout.splitlines()[-1])
+
+
+@pytest.fixture
+def logs(inspected):
+    """{log: (its trials' ids, its table)}."""
+    return inspected[0]
+
+
+@pytest.fixture
+def read(inspected):
+    """{folder: (exit code, stderr)} of inspect_task.py."""
+    return inspected[1]
+
+
+def analysis(folder):
+    return json.loads((folder / "pilot-analysis.json").read_text())
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_log_leads_to_the_analysis_of_a_run_with_the_same_answers(here, read, study):
+    """All of it but who served the answers: Inspect's logs name no upstream."""
+    expected, made = analysis(here / study), analysis(here / f"{study}-again")
+    assert read[f"{study}-again"] == [0, ""]
+    assert made["verdict"] and made[study]["by_model"][NAME]["cells"]
+    assert made | {"served": 0} == expected | {"served": 0}
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_trials_stand_in_the_order_of_the_run(here, logs, study):
+    with gzip.open(here / study / "trials.jsonl.gz") as lines:
+        assert logs[study][0] == [json.loads(line)["id"] for line in lines]
+
+
+def test_the_table_shows_cooperation_by_cell(here, logs):
+    cells, table = analysis(here / "2x2")["2x2"]["by_model"][NAME]["cells"], logs["2x2"][1]
+    assert table.pop("all") == pytest.approx(
+        sum(cell["k"] for cell in cells.values()) / sum(cell["n"] for cell in cells.values()))
+    assert table == pytest.approx({name: cells[cell]["k"] / cells[cell]["n"] for cell, name in (
+        ("HP", "symmetry + cue"), ("HA", "symmetry alone"), ("LP", "cue alone"),
+        ("LA", "neither"))})
+
+
+def test_a_server_asked_by_inspect_leads_to_the_verdict_of_a_run(double, tmp_path):
+    """The double's answer is a function of the messages and the seed alone."""
+    python_with("inspect_ai", "openai")
+    assert ended(tmp_path, "run_pilot.py", "--base-url", double.url, "--models", "double/a",
+                 "--out", ".", "--run-id", "run", key="k-123456").returncode == 0
+    process(tmp_path, "-m", "inspect_ai", "eval", ROOT / "inspect_task.py@pilot", "--model",
+            "openai-api/local/double/a", "--log-dir", "logs", "--display", "none",
+            env={"LOCAL_BASE_URL": double.url, "LOCAL_API_KEY": "k-123456"})
+    [log] = (tmp_path / "logs").glob("*.eval")
+    shown = process(tmp_path, ROOT / "inspect_task.py", log)
+    expected, made = analysis(tmp_path / "run"), analysis(log.with_suffix(""))
+    for key in ("verdict", "claims", "2x2", "outcomes", "position"):
+        assert made[key] == expected[key]
+    assert shown.partition(str(log.parent))[0] in ended(tmp_path, "analyze.py", "run").stdout
+
+
+@pytest.mark.parametrize(("wrong", "says"), [
+    ("twice", "was asked twice"), ("words", "was asked in other words"),
+    ("changed", "prompts.cirrus24/round_1.md was"), ("none", "none.eval: no log of Inspect"),
+    ("designs", 'config.design was "twin" and is null: another design')])
+def test_a_log_of_something_else_is_refused_in_a_line(here, read, wrong, says):
+    code, stderr = read[wrong]
+    assert code == 2 and says in stderr and stderr.count("\n") == 1
+    assert not (here / wrong).exists()
+
+
+def test_missing_samples_are_counted_and_nothing_is_claimed(here, read):
+    code, stderr = read["fewer"]
+    assert code == 3 and "10 of 40 trials have no answer" in stderr
+    assert analysis(here / "fewer")["claims"]["may"] == []

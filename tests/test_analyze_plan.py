@@ -174,7 +174,7 @@ def test_what_an_agent_wrote_is_text_in_the_report(cli, copy):
     poison(run, "round_1_games.json", '"text":"', "<img src=x onerror=alert(2)>")
     assert cli("analyze.py", copy).returncode == 0
     page = (copy / "report.html").read_text()
-    assert "&lt;script&gt;alert(1)" in page and "&lt;img src=x" in page
+    assert r"\u003cscript>alert(1)" in page and r"\u003cimg src=x" in page
     assert "<script>alert(1)" not in page and "<img" not in page
     assert not re.search(r"""(?:src|href)=["']?http""", page)
 

@@ -45,7 +45,7 @@ from common.verify import (
     verify,
 )
 from show import document
-from show.html import pages
+from show.html import page
 from show.listing import entries, index, read_json, states
 from urrp import collect, report
 
@@ -198,7 +198,7 @@ def analyse_together(args, runs) -> cli.Done:
         derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]) for run in runs}
     report = pilot.together(outs)
     files = {"pilot-summary.md": document.markdown(pilot.together(outs, pilot.summary)),
-             **pages(report)}
+             "report.html": page(report)}
     target.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_atomic(target / name, text)
@@ -235,9 +235,8 @@ def listed(folder) -> Content | None:
     """What the table of runs in a folder must say, where there is one."""
     if "index.html" not in folder.names:
         return None
-    page = index(entries([folder.path], HEADLINES), folder.path, VERSION)
-    return Content(Verdict(str(folder.path), "index"), {
-        name: text.encode() for name, text in pages(page, "index.html").items()}, inner=None,
+    made = page(index(entries([folder.path], HEADLINES), folder.path, VERSION))
+    return Content(Verdict(str(folder.path), "index"), {"index.html": made.encode()}, inner=None,
         advice=f"; changed or out of date: analyze.py --index {folder.path} writes it anew")
 
 
@@ -254,8 +253,7 @@ def index_all(args) -> cli.Done:
     if not where.is_dir():
         raise UsageError(f"{where}: index.html needs a folder; name it first, or with --out")
     entered = entries(paths, HEADLINES)
-    for name, page in pages(index(entered, where, VERSION), "index.html").items():
-        write_atomic(where / name, page)
+    write_atomic(where / "index.html", page(index(entered, where, VERSION)))
     counts = states(entered)
     totals = ", ".join(f"{n} {state}" for state, n in counts.items()) or "no run yet"
     return cli.Done(COMPLETE, {"written": str(where / "index.html"), "states": counts,

@@ -22,7 +22,7 @@ from common.artifacts import json_file, write_atomic
 from common.refusals import classify_refusal
 from show.document import markdown
 from show.figures import one_line
-from show.html import pages
+from show.html import page
 from urrp import metrics, report, trials
 from urrp.classify import classify
 
@@ -125,9 +125,8 @@ def write(args, paths, analysis) -> None:
     if args.csv:
         write_atomic(Path(args.csv), report.csv_file(paths))
     if args.html:
-        page = Path(args.html)
-        for name, text in pages(report.document(analysis, texts=True), page.name).items():
-            write_atomic(page.with_name(name), text.encode("utf-8", "replace"))
+        write_atomic(Path(args.html), page(report.document(analysis, trials=True)).encode(
+            "utf-8", "replace"))
     if args.json and args.json != "-":
         write_atomic(Path(args.json), json_file(metrics.as_json(analysis)))
 

@@ -7,7 +7,7 @@
     markdown(report)         summary.md, whole
     terminal(report)         the answer in a few lines
     dict(files(report))      {"effects.csv": …, "cooperation-by-cell.svg": …}
-    html.pages(report)       {"report.html": …}
+    html.page(report)        report.html
 
 A line of words is a str, a `Tag`, `Link`, `Code`, `Small`, `Estimate` or `Heat`, or a list of them.
 Whatever came from a model or a server may stand in any of them: each form makes it harmless.
@@ -22,6 +22,7 @@ from show import plots
 from show.figures import Estimate, one_line, visible
 
 WIDTH, LINES = 80, 13  # of what a terminal shows of a report
+NAME = 26              # characters of a row's name there
 SIMULATED = "SIMULATED"
 
 
@@ -113,11 +114,10 @@ class Columns(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Shut on the page; elsewhere a part under its own heading. `keys`: what a filter finds."""
+    """Shut on the page; elsewhere a part under its own heading."""
 
     title: Line
     parts: Sequence[Any]
-    keys: Sequence[str] = ()
 
 
 class Section(NamedTuple):
@@ -127,13 +127,20 @@ class Section(NamedTuple):
     parts: Sequence[Any]
 
 
-class Texts(NamedTuple):
-    """What is there to be read one by one, on the page only. `choices`: {field: its values}."""
+class TrialRow(NamedTuple):
+    """A row of the trial table: a cell for each column, and the headed texts that it opens."""
+
+    cells: Sequence[Line]
+    texts: Sequence[tuple[str, Verbatim]]
+
+
+class TrialTable(NamedTuple):
+    """A table to be filtered by each of its columns and opened row by row, on the page only."""
 
     title: str
     note: str
-    folds: Sequence[Fold]
-    choices: Mapping[str, Sequence[str]]
+    head: Sequence[str]
+    rows: Sequence[TrialRow]
 
 
 class Foot(NamedTuple):
@@ -148,7 +155,7 @@ class Document(NamedTuple):
     """The answer first, then one figure, the gist, and everything else.
 
     `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
-    sections.
+    sections. `verdicts`: the table of the gist that a terminal shows below the answer.
     """
 
     title: str
@@ -158,8 +165,9 @@ class Document(NamedTuple):
     figure: Plot | Table | None = None
     gist: Sequence[Any] = ()
     sections: Sequence[Section] = ()
-    texts: Texts | None = None
+    trials: TrialTable | None = None
     stamps: Sequence[str] = ()
+    verdicts: Table | None = None
 
 
 def words_of(line: Line) -> str:
@@ -225,7 +233,7 @@ def _md(blocks: Sequence[Any], level: int) -> str:
 
 
 def markdown(report: Document) -> str:
-    """The whole report but its texts."""
+    """The whole report but its trials."""
     figure = [report.figure] if report.figure else []
     foot = " · ".join([f"cirrus-bench {report.foot.version}", *(
         f"{name} {value}" for name, value in report.foot.facts.items())])
@@ -238,10 +246,20 @@ def markdown(report: Document) -> str:
 # --- terminal ----------------------------------------------------------------------------------
 
 def terminal(report: Document) -> str:
-    """Stamps and answer in a few lines. A script adds where the files are and what to open."""
+    """Stamps, answer and verdicts in a few lines. A script adds what to open."""
     lines = [line for words in (*report.stamps, report.answer)
              for line in textwrap.wrap(one_line(words), WIDTH, break_on_hyphens=False)]
-    return "\n".join(lines[:LINES])
+    lines += _aligned(report.verdicts) if report.verdicts else []
+    return "\n".join(lines if len(lines) <= LINES else [*lines[:LINES - 1], "… more on the page"])
+
+
+def _aligned(table: Table) -> Iterator[str]:
+    """Its rows in columns of one width each."""
+    rows = [[one_line(words_of(cell)) for cell in row] for row in (table.head, *table.rows)]
+    rows = [[name if len(name) <= NAME else f"{name[:NAME - 1]}…", *rest] for name, *rest in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(map(str.ljust, row, widths)).rstrip()[:WIDTH]
 
 
 # --- files for a paper -------------------------------------------------------------------------

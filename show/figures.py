@@ -298,10 +298,17 @@ pre{{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--paper);border:
 var(--rule);border-radius:.3rem;padding:.6rem;margin:.3rem 0 .7rem;
 font:.88rem/1.5 ui-monospace,"DejaVu Sans Mono",monospace}}
 code{{font:.92em ui-monospace,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}}
-.filter{{display:flex;flex-wrap:wrap;gap:.6rem;margin:.6rem 0}}
-.filter input,.filter select{{font:inherit;color:inherit;background:var(--panel);
-border:1px solid var(--edge);border-radius:.3rem;padding:.3rem .5rem;max-width:100%}}
-.filter ::placeholder{{color:var(--dim);opacity:1}}
+.trials form{{margin:.6rem 0}}
+.trials input,.trials select{{font:inherit;color:inherit;background:var(--panel);
+border:1px solid var(--edge);border-radius:.3rem;padding:.2rem .4rem;max-width:100%}}
+.trials select{{display:block;max-width:8rem;margin-top:.2rem}}
+.trials ::placeholder{{color:var(--dim);opacity:1}}
+.trials .wide{{max-height:36rem;overflow:auto;border:1px solid var(--rule)}}
+.trials th,.trials td{{padding:.25rem .6rem;font-size:.88rem}}
+.trials thead th{{position:sticky;top:0;background:var(--paper)}}
+.trials tr:has(button){{cursor:pointer}}.trials tr:has(button):hover{{background:var(--panel)}}
+.trials button{{font:inherit;color:var(--link);background:none;border:0;padding:0;text-align:left;
+cursor:pointer}}
 mark{{background:var(--stampground);color:var(--ink);outline:1px solid var(--stamp)}}
 footer{{color:var(--dim);font-size:.88rem;border-top:1px solid var(--rule);margin-top:2rem;
 overflow-wrap:anywhere}}footer p{{max-width:none;margin:.2rem 0}}
@@ -318,7 +325,7 @@ table.stacked tbody th{{font-weight:600}}table.stacked th small{{font-weight:400
 table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}}}
 @media print{{@page{{size:A4;margin:12mm}}:root{{color-scheme:light;font-size:8pt}}
 body{{font-size:1rem;line-height:1.35}}main,footer{{max-width:none;padding:0}}
-.filter,.skip,nav,.texts{{display:none}}
+.skip,nav,.trials{{display:none}}
 .first{{grid-template-columns:1fr 1fr;grid-template-areas:"answer figure" "question figure"}}
 h2{{margin:.8rem 0 .2rem;padding-top:.3rem}}h3{{margin:.5rem 0 .1rem}}
 p,ul{{margin:.2rem 0 .4rem;max-width:none}}li{{margin:.1rem 0}}

@@ -1,16 +1,16 @@
 """A `Document` as self-contained HTML: light and dark, phone and print; looks in `figures.py`.
 
-    for name, page in pages(report, "report.html").items():    # report-2.html … if many texts
-        write_atomic(folder / name, page)
+    write_atomic(folder / "report.html", page(report))
 
-Always in one order: the answer in a sentence, one figure, the gist, then tables, then texts folded
-shut. Nothing is loaded from elsewhere and a Content-Security-Policy forbids it; the only script is
-ours, allowed by its hash, and only where there is something to filter. Whatever came from a model
-goes through `text`.
+Always in one order: the answer in a sentence, one figure, the gist, sections, the trial table.
+Nothing is loaded from elsewhere and a Content-Security-Policy forbids it; the only script is ours,
+allowed by its hash, and only where there are trials. Whatever came from a model goes through
+`text`, or through JSON into text nodes.
 """
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Callable, Sequence
 from html import escape
@@ -34,7 +34,7 @@ from show.document import (
     Small,
     Table,
     Tag,
-    Texts,
+    TrialTable,
     Verbatim,
     Words,
     is_heat,
@@ -42,28 +42,60 @@ from show.document import (
 )
 from show.figures import visible
 
-MOST = 2000  # texts on a page; a browser opens some 6 MB of them at once
 MOST_COLUMNS = 7   # of a table that needs no scrolling at 1280 px
-# Shows the folds whose words match; without a script everything is simply there.
-FILTER = """
-for (const box of document.querySelectorAll('.filter')) {
-  const folds = [...box.parentElement.querySelectorAll('[data-keys]')];
-  const count = box.querySelector('output');
-  const show = () => {
-    const words = [...box.querySelectorAll('input,select')]
-      .map(field => field.value.toLowerCase()).filter(Boolean);
-    let shown = 0;
-    for (const fold of folds) {
-      const text = (fold.dataset.keys + ' ' + fold.textContent).toLowerCase();
-      fold.hidden = !words.every(word => text.includes(word));
-      shown += !fold.hidden;
-    }
-    count.textContent = shown + ' of ' + folds.length;
+# Filters the trial table by its columns and by words, and opens its rows; without a script the
+# rows simply stand there. A row's texts are [heading, before, marked, after], each a list of lines.
+SCRIPT = """
+const table = document.querySelector('#trials table'), trials = [...table.tBodies[0].rows];
+const {lines, rows} = JSON.parse(document.querySelector('#trials script').textContent);
+const add = (parent, tag, words) =>
+  parent.appendChild(Object.assign(document.createElement(tag), {textContent: words}));
+const read = part => part.map(at => lines[at]).join('\\n');
+const open = (row, at) => {
+  const cell = add(document.createElement('tr'), 'td', '');
+  cell.colSpan = row.cells.length;
+  for (const [head, ...parts] of rows[at]) {
+    add(cell, 'h3', read(head));
+    const text = add(cell, 'pre', '');
+    parts.forEach((part, n) => add(text, n === 1 ? 'mark' : 'span', read(part)));
+  }
+  row.after(cell.parentElement);
+};
+trials.forEach((row, at) => {
+  const button = add(row, 'button', row.cells[0].textContent);
+  button.ariaExpanded = false;
+  row.cells[0].replaceChildren(button);
+  row.onclick = () => {
+    button.ariaExpanded = button.ariaExpanded === 'false';
+    button.ariaExpanded === 'true' ? open(row, at) : row.nextSibling.remove();
   };
-  box.hidden = false;
-  box.addEventListener('input', show);
-  show();
-}
+});
+const filters = [...table.tHead.rows[0].cells].map((head, at) => {
+  const values = new Set(trials.map(row => row.cells[at].textContent));
+  const field = document.createElement('select');
+  field.ariaLabel = head.textContent;
+  add(field, 'option', 'all').value = '';
+  values.forEach(value => add(field, 'option', value));
+  return head.appendChild(field);
+});
+const form = document.querySelector('#trials form'), words = form.elements[0];
+const filter = () => {
+  const wanted = words.value.toLowerCase();
+  const hits = lines.map(line => line.toLowerCase().includes(wanted));
+  let shown = 0;
+  trials.forEach((row, at) => {
+    row.hidden = !filters.every((field, n) =>
+      !field.value || field.value === row.cells[n].textContent)
+      || !rows[at].flat(2).some(line => hits[line]);
+    shown += !row.hidden;
+    if (row.querySelector('[aria-expanded=true]')) row.nextSibling.hidden = row.hidden;
+  });
+  form.querySelector('output').textContent = `${shown} of ${trials.length}`;
+};
+form.hidden = false;
+form.oninput = table.oninput = filter;
+form.onsubmit = () => false;
+filter();
 """
 
 
@@ -142,11 +174,17 @@ SCALE = '<span class="scale" aria-hidden="true">' + "".join(
 
 # --- blocks ------------------------------------------------------------------------------------
 
-def _marked(block: Verbatim) -> str:
+def _marked(block: Verbatim) -> tuple[str, ...]:
+    """What stands before the marked words, they, and what follows; the text alone without them."""
     if not block.span:
-        return text(block.text)
+        return (block.text,)
     a, b = block.span
-    return f"{text(block.text[:a])}<mark>{text(block.text[a:b])}</mark>{text(block.text[b:])}"
+    return block.text[:a], block.text[a:b], block.text[b:]
+
+
+def _verbatim(block: Verbatim, level: int) -> str:
+    before, *rest = map(text, _marked(block))
+    return f"<pre>{before}{'<mark>{}</mark>{}'.format(*rest) if rest else ''}</pre>"
 
 
 def _plot(block: Plot, level: int) -> str:
@@ -154,22 +192,15 @@ def _plot(block: Plot, level: int) -> str:
     return f"<figure>{plots.svg(block.figure)}<figcaption>{caption}</figcaption></figure>"
 
 
-def keys(values: Sequence[str]) -> str:
-    """What the filter finds a fold by; brackets keep "complete" from finding "incomplete"."""
-    return "".join(f"[{value}]" for value in values)
-
-
 def _fold(block: Fold, level: int) -> str:
-    attribute = f' data-keys="{text(keys(block.keys))}"' if block.keys else ""
-    return (f"<details{attribute}><summary>{line(block.title)}</summary>"
+    return (f"<details><summary>{line(block.title)}</summary>"
             f"<div>{blocks(block.parts, level)}</div></details>")
 
 
 BLOCKS: dict[type, Callable[[Any, int], str]] = {
     Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
     Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
-    Verbatim: lambda block, level: f"<pre>{_marked(block)}</pre>",
-    Table: _table, Plot: _plot,
+    Verbatim: _verbatim, Table: _table, Plot: _plot,
     Columns: lambda block, level: '<div class="cols">' + "".join(
         f"<div>{blocks(part, level)}</div>" for part in block.parts) + "</div>", Fold: _fold,
     Section: lambda block, level: (
@@ -191,11 +222,24 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 # --- pages -------------------------------------------------------------------------------------
 
-def pages(report: Document, name: str = "report.html") -> dict[str, str]:
-    """{file name: page}: the report with its first texts, and pages beside it with the rest."""
-    most, stem = len(report.texts.folds) if report.texts else 0, name.removesuffix(".html")
-    names = [name, *(f"{stem}-{at}.html" for at in range(2, -(-most // MOST) + 1))]
-    return {each: _page(report, names, at) for at, each in enumerate(names)}
+def page(report: Document) -> str:
+    """The whole report as one file of HTML."""
+    trials = report.trials if report.trials and report.trials.rows else None
+    script = SCRIPT if trials else ""
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+              "form-action 'none'; script-src " + (f"'sha256-{allowed}'" if script else "'none'"))
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="color-scheme" content="light dark">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="referrer" content="no-referrer">\n'
+        f"<title>{text(report.title)}</title>\n<style>{figures.CSS}</style>\n</head>\n<body>\n"
+        f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
+        f"{_report(report)}{_trials(trials) if trials else ''}\n</main>\n"
+        f"{_foot(report.foot, simulated(report))}\n"
+        + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")
 
 
 def _report(report: Document) -> str:
@@ -209,7 +253,7 @@ def _report(report: Document) -> str:
     return (f"<h1>{text(report.title)}</h1>{_stamps(report)}"
             f'<div class="first{wide}"><p class="answer">{text(report.answer)}</p>{figure}'
             f'<p class="question">{text(report.question)}</p></div>\n'
-            f"{blocks(report.gist, 2)}{_contents(links, report.texts)}{sections}")
+            f"{blocks(report.gist, 2)}{_contents(links, report.trials)}{sections}")
 
 
 def _stamps(report: Document) -> str:
@@ -218,7 +262,7 @@ def _stamps(report: Document) -> str:
 
 def _names(titles: Sequence[str]) -> list[str]:
     """An anchor for each title; one that is taken gets a number."""
-    seen, names = {"main": 1, "texts": 1}, []
+    seen, names = {"main": 1, "trials": 1}, []
     for title in titles:
         name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
         seen[name] = seen.get(name, 0) + 1
@@ -226,36 +270,37 @@ def _names(titles: Sequence[str]) -> list[str]:
     return names
 
 
-def _contents(links: Sequence[tuple[str, str]], texts: Texts | None) -> str:
+def _contents(links: Sequence[tuple[str, str]], trials: TrialTable | None) -> str:
     """Links to the sections; none for a page of one or two."""
     if len(links) < 3:
         return ""
-    every = [*links, *([("texts", texts.title)] if texts and texts.folds else [])]
+    every = [*links, *([("trials", trials.title)] if trials and trials.rows else [])]
     items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in every)
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
 
 
-def _texts(texts: Texts, names: Sequence[str], at: int) -> str:
-    """The folds of one page, a filter over them, and links to the pages with the others."""
-    beside = " · ".join(
-        f"{n + 1}" if n == at else f'<a href="{text(name)}{"#texts" if n == 0 else ""}">{n + 1}</a>'
-        for n, name in enumerate(names)) if len(names) > 1 else ""
-    more = (f'<p class="dim">{len(texts.folds):,} in all, {MOST:,} a page: {beside}</p>'
-            if beside else "")
-    note = f'<p class="dim">{text(texts.note)}</p>' if texts.note else ""
-    folds = "".join(_fold(fold, 3) for fold in texts.folds[at * MOST:(at + 1) * MOST])
-    return (f'\n<section id="texts" class="texts"><h2>{text(texts.title)}</h2>{note}{more}'
-            f"{_filter(texts)}{folds}</section>")
+def _trials(trials: TrialTable) -> str:
+    """Rows that stand as they are, and each distinct line of their texts once, as JSON."""
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in trials.head)
+    body = "\n".join("<tr>" + "".join(f"<td>{line(cell)}</td>" for cell in trial.cells) + "</tr>"
+                     for trial in trials.rows)
+    lines: dict[str, int] = {}
+    texts = [[[_lines(part, lines) for part in (heading, *_marked(block))]
+              for heading, block in trial.texts] for trial in trials.rows]
+    data = json.dumps({"lines": list(lines), "rows": texts}, ensure_ascii=False,
+                      separators=(",", ":")).replace("<", "\\u003c")
+    return (f'\n<section id="trials" class="trials"><h2>{text(trials.title)}</h2>'
+            f'<p class="dim">{text(trials.note)}</p><form hidden><input type="search" '
+            'placeholder="words in the texts" aria-label="words in the texts"> '
+            '<output aria-live="polite"></output></form>'
+            f'<div class="wide" tabindex="0" role="region" aria-label="{text(trials.title)}">'
+            f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
+            f'<script type="application/json">{data}</script></section>')
 
 
-def _filter(texts: Texts) -> str:
-    """Shown where scripts run."""
-    lists = "".join(
-        f'<select aria-label="{text(name)}"><option value="">{text(name)}: all</option>' + "".join(
-            f'<option value="{text(keys([value]))}">{text(value)}</option>' for value in values)
-        + "</select>" for name, values in texts.choices.items())
-    return (f'<form class="filter" hidden>{lists}<input type="search" placeholder="words in the '
-            'text" aria-label="words in the text"><output aria-live="polite"></output></form>')
+def _lines(words: str, lines: dict[str, int]) -> list[int]:
+    """Where each line of the text stands in `lines`, which takes what is new."""
+    return [lines.setdefault(each, len(lines)) for each in visible(words).split("\n")]
 
 
 def _foot(foot: Foot, stamped: bool) -> str:
@@ -263,22 +308,3 @@ def _foot(foot: Foot, stamped: bool) -> str:
     how = f"<p>The same bytes again: <code>{text(foot.again)}</code></p>" if foot.again else ""
     stamp = f'<span class="stamp">{SIMULATED}</span> ' if stamped else ""
     return f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>{how}</footer>"
-
-
-def _page(report: Document, names: Sequence[str], at: int) -> str:
-    above = _report(report) if at == 0 else f"<h1>{text(report.title)}</h1>{_stamps(report)}"
-    texts = _texts(report.texts, names, at) if report.texts and report.texts.folds else ""
-    script = FILTER if texts else ""
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = ("default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-              "form-action 'none'; script-src " + (f"'sha256-{allowed}'" if script else "'none'"))
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="referrer" content="no-referrer">\n'
-        f"<title>{text(report.title)}</title>\n<style>{figures.CSS}</style>\n</head>\n<body>\n"
-        f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
-        f"{above}{texts}\n</main>\n{_foot(report.foot, simulated(report))}\n"
-        + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")

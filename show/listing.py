@@ -1,7 +1,7 @@
 """Every run below a folder of results as a table: state, what it found, a link. Reads only.
 
     runs = entries([Path("results")], headlines)
-    pages(index(runs, Path("results"), "0.1.0"), "index.html")
+    page(index(runs, Path("results"), "0.1.0"))
 
 A folder is known by a file in it, see `READERS`. What can't be read is listed as damaged, with the
 reason; nothing here raises for what a folder holds.

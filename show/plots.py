@@ -36,7 +36,7 @@ class Point(NamedTuple):
     """A value with its interval; None where it is not known.
 
     `kind`: a colour of `DRAWN`, "" for the plot's own choice; `hollow`: drawn as an outline.
-    `units`, `ticks`: values behind it, drawn as faint dots below and as ticks above its row.
+    `units`, `ticks`: values behind it, drawn as faint dots behind and as ticks above its row.
     """
 
     label: str
@@ -150,14 +150,14 @@ def mark(kind: str, x: float, y: float, hollow: bool = False) -> str:
 
 
 def _dot(point: Point, kind: str, place: Callable[[float], float], y: float) -> Iterator[str]:
-    """A mark with its interval along a row; `place` maps a value to x."""
+    """A mark with its interval along a row, over its units; `place` maps a value to x."""
+    yield from (f'<circle cx="{place(v):.1f}" cy="{y:.1f}" r="3" class="f-none faint"/>'
+                for v in point.units)
     if point.low is not None and point.high is not None:
         a, b = place(point.low), place(point.high)
         yield _line(a, y, b, y, f"bar s-{kind}")
         yield from (_line(x, y - 4, x, y + 4, f"bar s-{kind}") for x in (a, b))
     yield mark(kind, place(point.value), y, point.hollow)
-    yield from (f'<circle cx="{place(v):.1f}" cy="{y + 8:.1f}" r="2" class="f-none faint"/>'
-                for v in point.units)
     yield from (_line(place(v), y - 10, place(v), y - 6, "bar s-none faint") for v in point.ticks)
 
 
@@ -279,7 +279,7 @@ def _intervals_svg(figure: Intervals) -> tuple[float, list[str]]:
                       for at, words in enumerate(side)]
             if point.value is not None:
                 parts += _dot(point, point.kind or "estimate", place, y)
-            y += STEP + max(14 * (max(len(label), len(side)) - 1) + 2, 6 * bool(point.units))
+            y += STEP + max(14 * (max(len(label), len(side)) - 1) + 2, 2 * bool(point.units))
         parts[:0] = [_line(place(tick), start, place(tick), y - 10,
                            "grid" if abs(tick) > 1e-9 else "zero") for tick in ticks]
         y += 4 * bool(name)

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -22,7 +23,8 @@ from show.document import (
     Section,
     Table,
     Tag,
-    Texts,
+    TrialRow,
+    TrialTable,
     Verbatim,
     Words,
     files,
@@ -33,6 +35,7 @@ from show.figures import Estimate
 from show.plots import Dots, Intervals, Lines, Point
 
 EVIL = "<img src=x onerror=alert(1)> ](x) `a` \x1b[31m\u202e =1+1 | & % $ \\ \ud800"
+SCRIPT = f"</script><script>alert(1)</script><!-- {EVIL}"
 HALF = Point("half", 0.5, 0.25, 0.75, "5/10")
 NOTHING = Point("gone", None)
 FIGURES = [
@@ -58,10 +61,10 @@ def report(**more):
         "stamps": ["SIMULATED: nobody was asked."]} | more))
 
 
-def texts(n):
-    return Texts("Every trial", "To read.", [
-        Fold([Tag("C", "cooperate"), f"trial {i}"], [Verbatim(f"text {i}", (0, 4))], ["m"])
-        for i in range(n)], {"model": ["m"]})
+def trials(n):
+    return TrialTable("Every trial", "To read.", ("model", "decision"), [TrialRow(
+        ["m", Tag("C", "cooperate")], [("Answer", Verbatim(f"same line\ntext {i}", (0, 4)))])
+        for i in range(n)])
 
 
 class Tags(HTMLParser):
@@ -77,7 +80,7 @@ class Tags(HTMLParser):
 
 
 def page_of(document):
-    return html.pages(document)["report.html"]
+    return html.page(document)
 
 
 def test_every_form_says_the_answer_before_anything_else():
@@ -88,20 +91,19 @@ def test_every_form_says_the_answer_before_anything_else():
         assert order == sorted(order)
 
 
-def test_the_page_has_answer_figure_gist_sections_and_texts_in_this_order():
-    page = page_of(report(texts=texts(2)))
+def test_the_page_has_answer_figure_gist_sections_and_trials_in_this_order():
+    page = page_of(report(trials=trials(2)))
     order = [page.index(mark) for mark in ('class="answer"', "<figure>", "+5 points", "<nav",
-                                           'id="effects"', 'id="effects-2"', 'id="texts"')]
-    assert order == sorted(order) and page.count("<details") == 3
+                                           'id="effects"', 'id="effects-2"', 'id="trials"')]
+    assert order == sorted(order) and page.count("<details") == 1
 
 
-def test_texts_beyond_two_thousand_stand_on_pages_beside(monkeypatch):
-    monkeypatch.setattr(html, "MOST", 2)
-    made = html.pages(report(texts=texts(5)), "own.html")
-    assert list(made) == ["own.html", "own-2.html", "own-3.html"]
-    assert [page.count("<details data-keys") for page in made.values()] == [2, 2, 1]
-    assert all('href="own-2.html"' in made[name] for name in ("own.html", "own-3.html"))
-    assert all("SIMULATED" in page and page.count("<h1>") == 1 for page in made.values())
+def test_the_page_stores_each_line_of_its_trials_once_and_gives_every_text_back():
+    page = page_of(report(trials=trials(3)))
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', page).group(1))
+    assert len(data["lines"]) == len(set(data["lines"])) and page.count("text 2") == 1
+    assert ["".join("\n".join(data["lines"][at] for at in part) for part in parts)
+            for [(heading, *parts)] in data["rows"]] == [f"same line\ntext {i}" for i in range(3)]
 
 
 def evil():
@@ -115,20 +117,21 @@ def evil():
         sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(
             Intervals(EVIL, {EVIL: [point]})), Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}},
                                                           axes=(EVIL, EVIL))),
-            Fold(EVIL, [Verbatim(EVIL, (2, 9))], [EVIL])])],
-        texts=Texts(EVIL, EVIL, [Fold(EVIL, [Verbatim(EVIL)], [EVIL])], {EVIL: [EVIL]}))
+            Fold(EVIL, [Verbatim(EVIL, (2, 9))])])],
+        trials=TrialTable(EVIL, EVIL, [EVIL], [TrialRow([EVIL], [(EVIL, Verbatim(SCRIPT))])]),
+        verdicts=table)
 
 
 def test_foreign_words_add_no_tag_no_handler_and_no_control_character():
     page = page_of(evil())
     tags = Tags(page).seen
-    assert sum(tag == "script" for tag, _ in tags) == 1 and "img" not in {tag for tag, _ in tags}
+    assert sum(tag == "script" for tag, _ in tags) == 2 and "img" not in {tag for tag, _ in tags}
     assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", page)
 
 
 def test_the_page_loads_nothing_and_allows_its_own_script_only():
-    page = page_of(report(texts=texts(1)))
+    page = page_of(report(trials=trials(1)))
     outside = [value for _, attrs in Tags(page).seen for name, value in attrs.items()
                if name in ("src", "href", "action") and not value.startswith("#")]
     script = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
@@ -237,3 +240,10 @@ def test_a_terminal_shows_the_answer_in_at_most_13_lines_of_80_columns():
     said = terminal(report(answer="word " * 400)).splitlines()
     assert said[0] == "SIMULATED: nobody was asked." and len(said) == 13
     assert max(map(len, said)) <= 80
+
+
+def test_a_terminal_shows_a_verdict_for_each_row_and_no_line_beyond_80_columns():
+    verdicts = Table(["model", "verdict"], [["m", Tag("not shown")], ["n" * 90, "word " * 30]])
+    *_, head, short, long = terminal(report(verdicts=verdicts)).splitlines()
+    assert head.split() == ["model", "verdict"] and short.split() == ["m", "not", "shown"]
+    assert head.index("verdict") == short.index("not") and len(long) == 80

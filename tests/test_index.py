@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, edit
 
 import analyze
-from show.html import pages
+from show.html import page
 from show.listing import entries, states
 from show.listing import index as document
 
@@ -26,7 +26,7 @@ def results(tmp_path):
 
 
 def index(found, where):
-    return pages(document(found, where, "0.1.0"), "index.html")["index.html"]
+    return page(document(found, where, "0.1.0"))
 
 
 def only(results):

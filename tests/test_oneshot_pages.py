@@ -63,8 +63,8 @@ class Page(HTMLParser):
         if tag in ("meta", "input", "br"):
             return
         inside = tag == "div" and self.stack[-1:] == ["details"]
-        texts = ("class", "texts") in attributes
-        self.stack.append("inside" if inside else "texts" if texts else tag)
+        trials = ("id", "trials") in attributes
+        self.stack.append("inside" if inside else "trials" if trials else tag)
         if tag == "table":
             self.tables.append([])
         elif tag == "tr":
@@ -81,7 +81,7 @@ class Page(HTMLParser):
             return
         if {"td", "th"} & {*self.stack}:
             self.tables[-1][-1][-1] += data
-        (self.trials if "texts" in self.stack else self.folded if "inside" in self.stack
+        (self.trials if "trials" in self.stack else self.folded if "inside" in self.stack
          else self.words).extend(data.split())
 
     def table(self, *head):
@@ -109,7 +109,9 @@ def test_the_verdict_stands_first_on_page_summary_and_terminal(made):
         :len(sentence.split())]
     assert f"\n**{sentence}**\n" in page.files["pilot-summary.md"]
     lines = terminal(pilot.document(out, {})).splitlines()
-    assert " ".join(lines) == sentence and len(lines) <= 13 and max(map(len, lines)) <= 80
+    rows = len(lines) - 1 - len(MODELS)
+    assert " ".join(lines[:rows]) == sentence and len(lines) <= 13 and max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines[rows + 1:]] == list(MODELS)
 
 
 def test_no_code_of_a_cell_or_a_contrast_is_shown(made):
@@ -130,9 +132,9 @@ def test_each_account_is_once_excluded_or_open_for_each_model(made):
     if out["design"]["design"] == "twin":   # has no cells for any
         return
     by_model = out[out["design"]["design"]]["by_model"]
-    words, *rows = page.table("account", *MODELS)
-    assert words == ["verdict", *(by_model[name]["verdict"]["word"] for name in MODELS)]
-    assert [row[1:] for row in rows] == [
+    assert [row[:2] for row in page.table("model", "verdict")] == [
+        [name, by_model[name]["verdict"]["word"]] for name in MODELS]
+    assert [row[1:] for row in page.table("account", *MODELS)] == [
         ["excluded" if by_model[name]["accounts"][account]["excluded"] else "open"
          for name in MODELS] for account in (
              "nothing", "blind", "labels", "missing", "conditional", "adding_up")]
@@ -152,7 +154,7 @@ def test_contrasts_have_the_digits_of_the_analysis(made):
 
 def test_claims_are_two_lists(made):
     out, page = made
-    said = " ".join(page.words)
+    said = " ".join([*page.words, *page.folded])
     claims = (*out["claims"]["may"], *out["claims"]["may_not"])
     assert all(" ".join(claim.split()) in said for claim in claims)
     assert all(f"- {claim}\n" in page.files["pilot-summary.md"] for claim in claims)
@@ -196,33 +198,29 @@ def test_probes_stand_beside_the_contrasts_they_belong_to():
     """Every answer is the same in a cell: 71 of 100 where symmetry + cue meet, 52 elsewhere."""
     out, rows, prompts = study("mechanism", ["mirror"], answers={"HP": 71, "EP": 52, "LA": 52})
     page = page_of(out, rows, prompts)
-    contrasts = {row[0]: row for row in page.table("contrast")}
-    assert contrasts["entry made now − earlier, symmetry + cue"][4].startswith("+19.0 (")
-    assert contrasts["entry known − not known, neither"][4] == "–"
-    cells = {row[0]: row[3] for row in page.table(
-        "cell", "cooperative", "missing", "probe: expects the late entry")}
-    assert cells["symmetry + cue"].startswith("71% (") and cells["neither, entry known"] == "–"
+    [row] = page.table("probe", "contrast")
+    assert row[:2] == ["expects the late entry", "entry made now − earlier, symmetry + cue"]
+    assert row[2].startswith("71%/52%, +19.0 (")
 
 
-def test_a_trial_is_a_fold_with_prompt_and_answer_of_a_large_study_the_first_blocks():
-    _, rows, prompts = study("mechanism", ["coin", "mirror"])
-    texts = pilot.texts(rows, prompts)
-    assert len(texts.folds) == 2 * 20 * 8 and len(rows) == 3 * len(texts.folds)
-    fold = texts.folds[0]
-    assert [part.title for part in fold.parts[:-1]] == ["Answer", "System prompt", "Prompt"]
-    assert fold.keys[:2] == [rows[0]["model"], "symmetry + cue"]
+def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs():
+    _, rows, prompts = study("mechanism", ["coin", "mirror"], runs=9)
+    table = pilot.document(study("twin", ["coin"])[0], {}, pilot.trials(rows, prompts)).trials
+    assert len(table.rows) == 3 * 2 * 20 * 8 and "Up to run 3 of 9." in table.note
+    row = dict(zip(table.head, table.rows[0].cells, strict=True))
+    assert (row["model"], row["cell"]) == ("coin", "symmetry + cue")
+    assert [text.text for _, text in table.rows[0].texts] == ["An answer.", "Be brief.", "Decide."]
     _, rows, prompts = study("2x2", ["coin"])
-    assert len(pilot.texts(rows, prompts).folds) == len(rows) == 40
+    assert len(pilot.trials(rows, prompts).rows) == len(rows) == 40
 
 
-@pytest.mark.parametrize("text, words", [
-    ("", "no text (ok)"), ("y" * 20_000, "yyy"),
-    ("y" * 20_001, "… 1 more characters in trials.jsonl.gz")])
-def test_an_answer_is_shown_as_it_came(text, words):
+@pytest.mark.parametrize("length", [0, 20_000, 20_001])
+def test_an_answer_is_shown_as_it_came_up_to_20_000_characters(length):
     _, [row, *_], _ = study("twin", ["coin"])
-    [fold] = pilot.texts([row | {"text": text, "run": 1}], {}).folds
-    shown = str(fold.parts[0])
-    assert words in shown and ("more characters" in shown) is (len(text) == 20_001)
+    [shown] = pilot.trials([row | {"text": "y" * length, "run": 1}], {}).rows
+    [(title, answer)] = shown.texts
+    assert answer.text == "y" * min(length, 20_000)
+    assert ("; 1 more characters in trials.jsonl.gz" in title) is (length > 20_000)
 
 
 def test_several_studies_stand_on_one_page_each_with_its_answer_and_figure():

@@ -59,7 +59,7 @@ def pages(browser, tmp_path_factory):
 def hostile(made):
     """Every word of it comes from a server that means harm."""
     path = made / "hostile.html"
-    path.write_text(html.pages(evil())["report.html"], encoding="utf-8")
+    path.write_text(html.page(evil()), encoding="utf-8")
     return path
 
 
@@ -75,8 +75,8 @@ def tournament(made):
 
 def listed(folder, paths):
     folder.mkdir()
-    made = html.pages(index(entries(paths, analyze.HEADLINES), folder, VERSION), "index.html")
-    (folder / "index.html").write_text(made["index.html"], encoding="utf-8")
+    made = html.page(index(entries(paths, analyze.HEADLINES), folder, VERSION))
+    (folder / "index.html").write_text(made, encoding="utf-8")
     return folder / "index.html"
 
 
@@ -181,7 +181,7 @@ def test_no_committed_page_shows_a_replacement_character():
 
 
 STOPS = """() => {
-  const all = [...document.querySelectorAll('a[href],summary,input,select,[tabindex="0"]')]
+  const all = [...document.querySelectorAll('a[href],summary,input,select,button,[tabindex="0"]')]
     .filter(e => e.checkVisibility());
   all.forEach((e, i) => e.dataset.stop = i);
   return all.length;
@@ -215,20 +215,24 @@ def test_the_skip_link_shows_itself_and_leads_past_the_contents(opened):
     assert tab.evaluate("document.activeElement.id") == "main"
 
 
-def test_the_filter_finds_trials_by_model_and_words(opened):
+def test_the_trial_table_is_filtered_by_column_and_by_words(opened):
     tab = opened("pilot, four respondents", folds=False)
-    shown = tab.locator("#texts details:visible")
+    shown = tab.locator("#trials tbody tr:visible")
     tab.select_option("select[aria-label=model]", "sim-coin")
-    assert shown.count() == 40 and all("sim-coin" in words for words in shown.all_inner_texts())
+    tab.select_option("select[aria-label=cell]", "neither")
+    assert shown.count() == 10 and tab.inner_text("output") == "10 of 160"
     tab.fill("input[type=search]", "no such words anywhere")
     assert shown.count() == 0
 
 
-def test_folds_open_by_keyboard(opened):
+def test_a_row_opens_its_prompt_and_answer_by_keyboard_and_closes_again(opened):
     tab = opened("pilot", folds=False)
-    tab.locator("#texts details summary").first.focus()
+    tab.locator("#trials tbody button").first.focus()
     tab.keyboard.press("Enter")
-    assert tab.locator("#texts details[open]").count() == 1
+    assert tab.locator("#trials h3").all_inner_texts()[1:3] == ["System prompt", "Worked examples"]
+    assert "# Notice" in tab.locator("#trials pre").last.inner_text()
+    tab.keyboard.press("Enter")
+    assert tab.locator("#trials pre").count() == 0
 
 
 @pytest.mark.parametrize("name", ["pilot", "iterated PD", "index"])  # they share one sheet
@@ -236,7 +240,7 @@ def test_paper_is_white_and_shows_no_fields(opened, name):
     tab = opened(name, scheme="dark", folds=False)
     tab.emulate_media(media="print", color_scheme="dark")
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert tab.locator("form.filter:visible").count() == 0
+    assert tab.locator("form:visible").count() == 0
 
 
 def test_nothing_moves_for_those_who_asked_for_it(opened):
@@ -266,10 +270,11 @@ def axe_script():
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing(opened, axe_script, name, width):
-    """Contrast aside, which is computed above, in a tenth of the time."""
+    """Contrast aside, which is computed above, in a tenth of the time; of trials twenty rows."""
     tab = opened(name, width, "light", folds=False)
     tab.evaluate(axe_script)
-    found = tab.evaluate("axe.run({rules: {'color-contrast': {enabled: false}}}).then(r => "
+    found = tab.evaluate("axe.run({exclude: ['#trials tr:nth-child(n+20)']}, {rules: "
+                         "{'color-contrast': {enabled: false}}}).then(r => "
                          "r.violations.map(v => [v.id, v.nodes.length, "
                          "v.nodes[0].html.slice(0, 200)]))")
     assert found == []

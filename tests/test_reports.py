@@ -70,36 +70,32 @@ def spoken(monkeypatch):
     return hold
 
 
-def test_a_policy_is_a_fold_with_the_decisions_that_rest_on_it(spoken):
+def rows_of(*runs):
+    return study.document(OUT, Study(list(runs), True, [])).trials.rows
+
+
+def test_a_policy_is_a_row_with_the_decisions_that_rest_on_it(spoken):
     rows = [decision(policy="p1", text="Decision:\n COORDINATE", encounter=at) for at in range(13)]
     rows += [decision(policy="p2", round=2), decision(policy="p3", cooperates=None, text="")]
     spoken([voiced("p1", terms=True), voiced("p2", "short", 2), voiced("p3", "refused"),
             voiced("p2-blocked", "blocked", terms=True)], rows)
-    first, *rest = list(study._folds(run(), 1))
-    assert [fold.parts[0].text for fold in (first, *rest)] == [
+    first, _, third, blocked = rows_of(run())
+    assert [row.texts[0][1].text for row in (first, third, blocked)] == [
         "Policy p1.", "Policy p3.", "Policy p2-blocked."]
-    lines = first.parts[1].parts[0].text.splitlines()
+    lines = first.texts[1][1].text.splitlines()
     assert len(lines) == 13 and lines[-1] == "… 1 more"
     assert lines[0] == "0. with agent-99: COORDINATE · Decision: COORDINATE"
-    assert rest[0].parts[1].parts[0].text == "1. with agent-99: unreadable · "
-    assert [tuple(fold.title[0]) for fold in (first, *rest)] == [
-        ("ok", "yes"), ("refused", "maybe"), ("blocked", "maybe")]
-    assert len(rest[1].parts) == 2 and "served by m-1" in str(rest[1].parts[-1])
-    assert first.keys == ["main", "cvd, symmetry + cue, compliance pressure low", "agent-01"]
-    assert first.title[2].words == "· b1 v1 · benchmark terms"
-    assert rest[1].title[2].words == "· b1 v1"   # what holds no text has no markers
-    assert len(list(study._folds(run(), 2))) == 4
+    assert third.texts[1][1].text == "1. with agent-99: unreadable · "
+    assert len(blocked.texts) == 1 and "served by m-1" in blocked.texts[0][0]
+    assert first.cells == ["main", "cvd, symmetry + cue, compliance pressure low", "1", "agent-01",
+                           "b1 v1", "benchmark terms", "ok"]
+    assert blocked.cells[-2:] == ["–", "blocked"]   # what holds no text has no markers
     spoken([voiced("p1", policy="y" * 20_001)], [decision(policy="p1", text="z" * 20_001)])
-    [long] = study._folds(run(), 1)
-    assert long.parts[0].text == "y" * 20_000 and long.parts[1].parts[0].text.count("z") == 20_000
+    [long] = rows_of(run())
+    assert long.texts[0][1].text == "y" * 20_000 and long.texts[1][1].text.count("z") == 20_000
 
 
-def test_the_texts_can_be_chosen_by_role_cell_and_agent(spoken):
-    spoken([voiced("p1")])
-    runs = [run("a", agents=2), run("b", role="holdout", agents=11)]
-    texts = study._texts(Study(runs, True, []))
-    assert texts.choices["role"] == ["main", "holdout"] and len(texts.folds) == 2
-    assert texts.choices["agent"][-1] == "agent-11" and "too many" not in texts.note
+def test_a_study_without_runs_has_a_page_without_trials():
     empty = study.files(OUT, Study([], True, []))
-    assert empty.keys() >= {"acausal-summary.md", "report.html"}
-    assert study._texts(Study([], True, [])).choices["agent"] == []
+    assert empty.keys() == {"acausal-summary.md", "report.html"}
+    assert 'id="trials"' not in empty["report.html"]

@@ -18,9 +18,9 @@ import pytest  # noqa: E402
 from urrp_answers import ASIDE, DENIAL, HEDGE, REFUSAL, after, first, respond, write  # noqa: E402
 
 from show.document import Heat, markdown  # noqa: E402
-from show.html import pages  # noqa: E402
+from show.html import page as html_page  # noqa: E402
 from stats import gwet_ac1  # noqa: E402
-from urrp import LABELS, report  # noqa: E402
+from urrp import report  # noqa: E402
 from urrp.metrics import analyze  # noqa: E402
 from urrp.trials import identity, read_trials  # noqa: E402
 
@@ -91,7 +91,7 @@ def test_a_terminal_holds_as_many_models_as_fit(tmp_path, models):
 
 def test_a_page_opens_with_the_sentence_then_one_figure_then_the_heat_map(tmp_path):
     document = report.document(read(tmp_path, "a"))
-    page = pages(document)["report.html"]
+    page = html_page(document)
     order = [page.index(words) for words in (
         "a is contaminated as specified", "<svg", "0/10 refused", "Verdict and signatures")]
     assert order == sorted(order) and page.count("<svg") == 1
@@ -101,7 +101,7 @@ def test_a_page_opens_with_the_sentence_then_one_figure_then_the_heat_map(tmp_pa
 @pytest.mark.parametrize("names", ["a", "abc"])
 def test_a_page_is_short(tmp_path, names):
     """600 words outside the folds, 2,500 in all; met and not met have no colours."""
-    page = pages(report.document(read(tmp_path, *names)))["report.html"].partition("<main")[2]
+    page = html_page(report.document(read(tmp_path, *names))).partition("<main")[2]
     outside = re.sub(r"(?s)<details.*?</details>", "", page)
     words = [len(re.sub(r"<[^>]+>", " ", text).split()) for text in (outside, page)]
     assert words[0] <= 600 and words[1] <= 2500
@@ -157,17 +157,15 @@ def test_an_analysis_beside_its_trials_and_labels_is_verified(cli, tmp_path):
 
 # --- trials, on a page alone ---------------------------------------------------------------------
 
-def texts_of(tmp_path, answer, trials=1):
-    return report.document(read(tmp_path, "a", answer=answer, trials=trials), texts=True).texts
+def trials_of(tmp_path, answer, trials=1):
+    return report.document(read(tmp_path, "a", answer=answer, trials=trials), trials=True).trials
 
 
 def test_a_page_keeps_the_first_trials_and_says_so(tmp_path):
-    texts = texts_of(tmp_path, respond())
-    assert texts.note == "All 23 trials; the deciding words are marked."
-    assert texts.choices["model"] == ["a"] and texts.choices["label"] == list(LABELS)
-    many = texts_of(tmp_path, respond(), trials=218)
-    assert len(many.folds) == 5_000
-    assert many.note == "The first 5,000 of 5,014; --csv writes them all."
+    assert "first" not in trials_of(tmp_path, respond()).note
+    many = trials_of(tmp_path, respond(), trials=218)
+    assert len(many.rows) == 5_000
+    assert many.note.startswith("The first 5,000 of 5,014; --csv writes them all.")
 
 
 SPOKEN = "I see. I can't comply with that request."  # "I can't comply" from 7 to 21
@@ -179,10 +177,10 @@ LONG = SPOKEN + " x" * 10_000
     ("I am conscious.", "I am conscious.", None)])
 def test_a_long_output_is_cut_and_what_decided_is_marked(tmp_path, output, text, span):
     """Unless it is the whole."""
-    texts = texts_of(tmp_path, respond(DECLARE_1=output))
-    parts = next(fold.parts for fold in texts.folds if fold.title[1] == "DECLARE_1")
-    assert (parts[3].text, parts[3].span) == (text, span)
-    assert parts[2].line.endswith("; the first 20,000 characters") is (len(output) > 20_000)
+    rows = trials_of(tmp_path, respond(DECLARE_1=output)).rows
+    title, shown = next(row.texts[0] for row in rows if "DECLARE_1" in row.cells)
+    assert (shown.text, shown.span) == (text, span)
+    assert title.endswith("; the first 20,000 characters") is (len(output) > 20_000)
 
 
 def test_a_row_of_the_csv_has_the_trigger_and_what_decided(tmp_path):

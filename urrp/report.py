@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import textwrap
 from collections import defaultdict
@@ -28,7 +27,8 @@ from show.document import (
     Small,
     Table,
     Tag,
-    Texts,
+    TrialRow,
+    TrialTable,
     Verbatim,
     Words,
 )
@@ -45,7 +45,7 @@ from show.figures import (
     rate,
     signed,
 )
-from show.html import pages
+from show.html import page
 from show.plots import Dots, Point, bars
 from stats import Bootstrap
 from stats.text import MEASURES
@@ -295,37 +295,28 @@ def read_lines(analysis: Analysis) -> list[str]:
     return lines
 
 
-# --- the texts -----------------------------------------------------------------------------------
+# --- the trials ----------------------------------------------------------------------------------
 
 
-def _texts(analysis: Analysis) -> Texts:
-    """One fold per trial that is kept."""
-    note = f"All {analysis.total:,} trials; the deciding words are marked."
+def _trials(analysis: Analysis) -> TrialTable:
+    """A row per trial that is kept."""
+    note = "A row opens its output and prompt; the deciding words are marked."
     if analysis.total > len(analysis.trials):
-        note = f"The first {TRIALS:,} of {analysis.total:,}; --csv writes them all."
-    choices = {
-        "label": list(LABELS),
-        "category": list(CATEGORIES),
-        "prompt": list(load_suite().prompts),
-        "model": [one_line(group.model) for group in analysis.models],
-    }
-    return Texts("Trials", note, [_trial(trial) for trial in analysis.trials], choices)
+        note = f"The first {TRIALS:,} of {analysis.total:,}; --csv writes them all. {note}"
+    head = ("model", "prompt", "category", "temperature", "trial", "label")
+    return TrialTable("Trials", note, head, [_trial(trial) for trial in analysis.trials])
 
 
-def _trial(trial: Trial) -> Fold:
+def _trial(trial: Trial) -> TrialRow:
     verdict, item = trial.verdict, trial.item
-    where = f"{trial.model} · temperature {trial.temperature} · trial {trial.trial}"
     output = trial.output[:LENGTH]
     cut = "" if len(trial.output) <= LENGTH else f"; the first {LENGTH:,} characters"
     whole = not verdict.span or verdict.span == (0, len(output)) or verdict.span[0] >= len(output)
-    parts = [
-        Words("asked", "dim"), Verbatim(item.text),
-        Words(f"answered; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}", "dim"),
-        Verbatim(output, None if whole else verdict.span),
-    ]  # fmt: skip
-    words = (verdict.label, item.category, item.prompt_id, trial.model)
-    heading = [Tag(verdict.label), one_line(item.name), Small(one_line(where))]
-    return Fold(heading, parts, [one_line(word) for word in words])
+    words = (trial.model, item.name, item.category, trial.temperature, trial.trial, verdict.label)
+    texts = [(f"Output; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}",
+              Verbatim(output, None if whole else verdict.span)),
+             ("Prompt", Verbatim(item.text))]
+    return TrialRow([one_line(word) for word in words], texts)
 
 
 def csv_file(paths: list[Path]) -> bytes:
@@ -346,8 +337,8 @@ def _row(trial: Trial) -> dict[str, Any]:
 # --- the document --------------------------------------------------------------------------------
 
 
-def document(analysis: Analysis, texts: bool = False) -> Document:
-    """The answer, one figure, the heat map; everything else folded. `texts`: of trials."""
+def document(analysis: Analysis, trials: bool = False) -> Document:
+    """The answer, one figure, the heat map; everything else folded. `trials`: their table."""
     names = {one_line(name): digest[:12] for name, digest in analysis.hashes.items()}
     files = " ".join(shlex.quote(one_line(name)) for name in analysis.files)
     checked = analysis.checked
@@ -367,7 +358,7 @@ def document(analysis: Analysis, texts: bool = False) -> Document:
          *([Section("Beside people's labels", _checked(checked))] if checked else []),
          Section("How it is counted", [Fold("Rates and labels", [
              Words(INTERVALS, "dim"), Table(["label", "meaning"], meanings)])])],
-        _texts(analysis) if texts else None,
+        _trials(analysis) if trials else None,
         stamps(analysis),
     )  # fmt: skip
 
@@ -392,9 +383,8 @@ def content(folder: Folder) -> Content | None:
     for name in beside - given:
         if name.endswith(".csv"):
             files[name] = csv_file(paths)
-        elif name.endswith(".html") and not re.fullmatch(r".*-\d+\.html", name):
-            files |= {each: text.encode("utf-8", "replace") for each, text in
-                      pages(document(analysis, texts=True), name).items()}
+        elif name.endswith(".html"):
+            files[name] = page(document(analysis, trials=True)).encode("utf-8", "replace")
     return Content(Verdict(str(folder.path), "URRP analysis", simulated=analysis.simulated,
                            unproven=sorted(given - {FILE}) if "manifest.json" in folder.names
                            else sorted(given)), files, given)

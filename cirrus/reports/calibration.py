@@ -16,7 +16,7 @@ from common.runs import RESTORE
 from common.verify import Content, Folder, Verdict
 from show.document import Bullets, Document, Foot, Section, Table, Tag, markdown
 from show.figures import NONE, STAMP, count, percent, rate
-from show.html import pages
+from show.html import page
 
 BLOCKS, PILOT = 12, 0      # per bulletin; in place of blocks: a pilot of four models
 NAMES = [account.name for account in ACCOUNTS]
@@ -53,7 +53,7 @@ def derived(header: Mapping, records: Sequence[Mapping]) -> dict[str, bytes | st
     report = document(out)
     return {"replications.jsonl.gz": gzip_bytes(jsonl([header, *records])),
             "calibration.json": json_file(out), "calibration.md": markdown(report),
-            **pages(report)}
+            "report.html": page(report)}
 
 
 def content(folder: Folder) -> Content | None:

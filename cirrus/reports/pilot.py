@@ -23,21 +23,34 @@ from show.document import (
     Document,
     Fold,
     Foot,
+    Line,
     Plot,
     Section,
-    Small,
     Table,
     Tag,
-    Texts,
+    TrialRow,
+    TrialTable,
     Verbatim,
     Words,
     markdown,
 )
-from show.figures import STAMP, cost, count, counted, estimate, interval, plain, rate
-from show.html import pages
+from show.figures import (
+    NONE,
+    STAMP,
+    cost,
+    count,
+    counted,
+    estimate,
+    interval,
+    percent,
+    plain,
+    rate,
+)
+from show.html import page
 from show.plots import Dots, Intervals, Lines, Point
 
-SHOWN = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
+SHOWN = 1_000    # trials on a page, where that is a whole run
+LENGTH = 20_000  # characters of an answer; the whole of it is in trials.jsonl.gz
 TITLES = {"2x2": "CIRRUS-24 pilot", "lever": "CIRRUS-24 lever study",
           "mechanism": "CIRRUS-24 mechanism study", "twin": "CIRRUS-24 twin control"}
 WORDS = {cell.name: cell.words for design in DESIGNS.values() for cell in design.cells}
@@ -49,9 +62,13 @@ EXCLUDED = {True: Tag("excluded", "plain"), False: Tag("open", "dim")}
 MET = {True: Tag("met", "plain"), False: Tag("not met"), None: Tag("unknown")}
 UNSUPPORTED = Tag("met on the estimate, not established")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
-PROBES = {"payoffs": "orders the outcomes as meant", "entry": "knows how the entry is made",
-          "similar": "sees both in like circumstances", "beliefs": "expects the late entry",
-          "influence": "thinks that its entry changes the other"}
+# {probe: (what is shared, the contrast it is a check of)}
+PROBES = {
+    "payoffs": ("orders the outcomes as meant", "HP-LA"),
+    "similar": ("sees both in like circumstances", "HP-LA"),
+    "entry": ("knows how the entry is made", "HP-EP"),
+    "beliefs": ("expects the late entry", "HP-EP"),
+    "influence": ("thinks that its entry changes the other", "HP-EP")}
 GIVEN = {"joint": ", having entered late", "other": ", having entered early", "any": "", "": ""}
 METHODS = (
     "A contrast is averaged inside bulletins and wordings, then over them. The table says which "
@@ -66,7 +83,7 @@ def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str,
     """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
     were asked. `hashes`: of design and trials, for the foot."""
     return {"pilot-summary.md": markdown(summary(out, hashes)),
-            **pages(document(out, hashes, texts(rows, prompts)))}
+            "report.html": page(document(out, hashes, trials(rows, prompts)))}
 
 
 def read(analysis: Path) -> Document:
@@ -80,25 +97,28 @@ def answer(out: Mapping[str, Any]) -> str:
 
 
 def document(out: Mapping[str, Any], hashes: Mapping[str, str],
-             trials: Texts | None = None) -> Document:
+             shown: TrialTable | None = None) -> Document:
     """The report of one study."""
     design = out["design"]
-    gist = [list(_forest(out)), list(_accounts(out))]
+    verdicts = _verdicts(out) if finished(out) else None
+    gist = list(filter(None, [list(_forest(out)), list(_accounts(out))]))
     facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
     return Document(
         TITLES[_name(out)], _question(out), answer(out),
         Foot(VERSION, facts, "python3 analyze.py FOLDER"),
         FIGURES[_name(out)](out) if finished(out) else None,
-        [Columns(gist)] * any(gist) if finished(out) else [_all_cells(out)],
-        [Section("Claims", [_claims(out), *_success(out)]),
-         Section("Details", list(_details(out)))], trials, list(_stamps(out)))
+        [verdicts, *[Columns(gist)] * bool(gist)] if verdicts else [_all_cells(out)],
+        [Section("Claims", [*_claims(out), *_success(out)]),
+         Section("Details", list(_details(out)))], shown, list(_stamps(out)), verdicts)
 
 
 def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> Document:
     """What pilot-summary.md holds: cells, accounts, the specification's criteria, claims."""
-    return document(out, hashes)._replace(
-        gist=[_all_cells(out), *_success(out), *_accounts(out)],
-        sections=[Section("Claims", [_claims(out)])])
+    report = document(out, hashes)
+    return report._replace(
+        gist=[*[report.verdicts] * finished(out), _all_cells(out), *_success(out),
+              *_accounts(out)],
+        sections=[Section("Claims", list(_claims(out)))])
 
 
 def together(outs: Mapping[str, Mapping[str, Any]], form: Any = document) -> Document:
@@ -113,7 +133,7 @@ def together(outs: Mapping[str, Mapping[str, Any]], form: Any = document) -> Doc
              "python3 analyze.py RUN… --out DIR"), first.figure,
         sections=[Section(run, [
             Words(report.answer), Words(report.question, "dim"),
-            *[report.figure] * (report in rest), *report.gist, _claims(outs[run])])
+            *[report.figure] * (report in rest), *report.gist, *_claims(outs[run])])
             for run, report in reports.items()],
         stamps=list(dict.fromkeys(words for report in reports.values() for words in report.stamps)))
 
@@ -207,8 +227,7 @@ def _curve(out: Mapping) -> Plot:
 def _twins(out: Mapping) -> Plot:
     return Plot(Dots("Cooperation by counterpart", {
         name: [_point(part, cell) for cell in out["design"]["cells"]]
-        for name, part in _parts(out).items()}),
-        f"Shares of cooperative decisions. {_each(out)}")
+        for name, part in _parts(out).items()}, AXES[1]), _each(out))
 
 
 FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
@@ -216,15 +235,45 @@ FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
 
 # --- accounts ----------------------------------------------------------------------------------
 
+def _verdicts(out: Mapping) -> Table:
+    """What each model shows, a row each."""
+    titles, cells = VERDICTS[_name(out)]
+    who = "respondent" if out["simulated"] else "model"
+    return Table([who, *titles], [[name, *cells(part)] for name, part in _models(out).items()],
+                 caption="Verdicts", name="verdicts")
+
+
+def _effect(part: Mapping) -> list[Line]:
+    contrast = part["contrasts"]["HP-LA"]
+    return [part["verdict"]["word"], estimate(contrast, 100, 1), str(contrast["units"])]
+
+
+def _worth(part: Mapping) -> list[Line]:
+    meets = part["meets"]
+    low, high = (plain(meets[side], 1) for side in ("low", "high"))
+    limits = (f"{low} to {high}" if None not in (meets["low"], meets["high"]) else
+              f"{low} or more" if meets["low"] is not None else f"at most {high}")
+    return [part["verdict"]["word"], meets["why"] or f"{plain(meets['value'], 1)} ({limits})"]
+
+
+def _twin(part: Mapping) -> list[Line]:
+    return [counted(part[cell]["k"], part[cell]["n"]) for cell in ("TS", "TO", "TP")]
+
+
+POINTS = (("verdict", "points (interval)", "bulletins"), _effect)
+VERDICTS = {"2x2": POINTS, "mechanism": POINTS,
+            "lever": (("verdict", "worth, × the temptation"), _worth),
+            "twin": (("with its own copy", "with another model", "with a person"), _twin)}
+
+
 def _accounts(out: Mapping) -> Iterator[Table]:
     """Each account once per model, excluded or open, where a study has cells for accounts."""
     models = _models(out)
     if any("HP-LA" in part["contrasts"] for part in models.values()):
         yield Table(["account", *models], [
-            ["verdict", *(part["verdict"]["word"] for part in models.values())],
-            *([account.short, *(EXCLUDED[part["accounts"][account.name]["excluded"]]
-                                for part in models.values())] for account in ACCOUNTS)],
-            caption="Accounts", name="accounts")
+            [account.short, *(EXCLUDED[part["accounts"][account.name]["excluded"]]
+                              for part in models.values())] for account in ACCOUNTS],
+            caption="Accounts of an effect", name="accounts")
 
 
 def _forest(out: Mapping) -> Iterator[Plot]:
@@ -233,10 +282,16 @@ def _forest(out: Mapping) -> Iterator[Plot]:
         _row(name, part["contrasts"][key], part["accounts"][account.name]["excluded"])
         for name, part in _models(out).items() if key in part["contrasts"]]
         for account in ACCOUNTS for key in account.plot}
-    if groups := {title: rows for title, rows in groups.items() if rows}:
+    groups = {title: rows for title, rows in groups.items() if rows}
+    if any(point.value is not None for rows in groups.values() for point in rows):
         yield Plot(Intervals("Contrasts that an account cannot produce", groups,
                              "points of cooperation", 1 if len(_models(out)) <= MOST else None),
-                   "Filled: excluded; hollow: open. Dots: bulletins; ticks: wordings.")
+                   f"Filled: excluded; hollow: open. Dots: {_bulletins(groups)}; ticks: wordings.")
+
+
+def _bulletins(groups: Mapping[str, Sequence[Point]]) -> str:
+    many = sorted({len(point.units) for points in groups.values() for point in points})
+    return f"n = {' to '.join(map(str, dict.fromkeys((many[0], many[-1]))))} bulletins per row"
 
 
 def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
@@ -248,10 +303,13 @@ def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
 
 # --- claims and criteria -----------------------------------------------------------------------
 
-def _claims(out: Mapping) -> Columns:
-    may, may_not = out["claims"]["may"] or ["Nothing positive."], out["claims"]["may_not"]
-    return Columns([[Words("Supported:", "dim"), Bullets(may)],
-                    [Words("Not supported:", "dim"), Bullets(may_not)]])
+def _claims(out: Mapping) -> Iterator[Columns | Fold]:
+    always = [words for words in out["claims"]["may_not"] if words.startswith("Always open")]
+    may_not = [words for words in out["claims"]["may_not"] if words not in always]
+    yield Columns([
+        [Words("Supported:", "dim"), Bullets(out["claims"]["may"] or ["Nothing positive."])],
+        [Words("Not supported:", "dim"), Bullets(may_not)]])
+    yield Fold("What no data of these cells can exclude", [Bullets(always)])
 
 
 def _success(out: Mapping) -> Iterator[Table]:
@@ -266,32 +324,49 @@ def _success(out: Mapping) -> Iterator[Table]:
 # --- details -----------------------------------------------------------------------------------
 
 def _details(out: Mapping) -> Iterator[Fold]:
+    if finished(out):
+        yield Fold("Cells", [_all_cells(out)])
     for name, part in _parts(out).items():
-        yield Fold(name, list(_detail(name, part)))
+        if part["contrasts"]:
+            yield Fold(name, list(_detail(name, part)))
+    if any("probes" in part for part in _models(out).values()):
+        yield Fold("Probes", [_probes(out)])
     yield Fold("Data", [_statuses(out), Bullets(list(_quality(out)))])
     asked = "Tells: {tells}; compliance pressure: {compliance}.".format_map(out["design"])
     yield Fold("Methods", [Bullets([*METHODS, asked])])
 
 
-def _detail(name: str, part: Mapping) -> Iterator[Any]:
-    probes = {kind: one for kind, one in part.get("probes", {}).items() if kind != "statuses"}
-    yield _cells(name, part, probes)
-    if part["contrasts"]:
-        yield _contrasts(name, part, probes)
+def _detail(name: str, part: Mapping) -> Iterator[Table]:
+    yield Table(
+        ["contrast", "points", "worst case", "limits by"],
+        [[one["label"], estimate(one, 100, 1), _worst(**one["bounds"]),
+          one["why"] or f"{one['limit_by']}, {100 * one['level']:.4g}%"]
+         for _, one in _ordered(part["contrasts"], CONTRASTS)],
+        (1, 2), f"Contrasts, {name}", f"contrasts {name}")
     if "HP-LA" in part["contrasts"]:
         yield Table(["account", "why it is excluded or open"], [
             [account.short, part["accounts"][account.name]["why"]] for account in ACCOUNTS],
             name=f"reasons {name}")
 
 
-def _cells(name: str, part: Mapping, probes: Mapping) -> Table:
-    return Table(
-        ["cell", "cooperative", "missing", *map(_probe, probes)],
-        [[WORDS[cell], _share(one), str(one["missing"]), *(
-            _mean(probe["cells"].get(cell, {})) for probe in probes.values())]
-         for cell, one in _ordered(part["cells"], WORDS)],
-        range(1, 3 + len(probes)), f"Cells, {name}: k of n readable decisions, 95% intervals",
-        f"cells {name}")
+def _probes(out: Mapping) -> Table:
+    """What each model was asked beside its decisions, in the two cells of a contrast."""
+    models = {name: part.get("probes", {}) for name, part in _models(out).items()}
+    kinds = [f"{kind}/{given}".rstrip("/") for kind in PROBES for given in GIVEN]
+    return Table(["probe", "contrast", *models], [
+        [PROBES[kind.split("/")[0]][0] + GIVEN[kind.partition("/")[2]],
+         CONTRASTS[PROBES[kind.split("/")[0]][1]].label,
+         *(_probe(probes.get(kind), PROBES[kind.split("/")[0]][1]) for probes in models.values())]
+        for kind in kinds if any(kind in probes for probes in models.values())],
+        caption="Share in the first cell/in the second, difference in points (interval)",
+        name="probes")
+
+
+def _probe(probe: Mapping | None, contrast: str) -> str:
+    if probe is None:
+        return NONE
+    cells = (percent(probe["cells"].get(cell, {}).get("mean")) for cell in contrast.split("-"))
+    return f"{'/'.join(cells)}, {estimate(probe['contrasts'].get(contrast), 100, 1).words}"
 
 
 def _ordered(by: Mapping[str, Any], names: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -307,21 +382,6 @@ def _mean(one: Mapping) -> str:
     return rate(*map(one.get, ("mean", "low", "high")))
 
 
-def _probe(kind: str) -> str:
-    name, _, given = kind.partition("/")
-    return f"probe: {PROBES[name]}{GIVEN[given]}"
-
-
-def _contrasts(name: str, part: Mapping, probes: Mapping) -> Table:
-    return Table(
-        ["contrast", "points", "worst case", "limits by", *map(_probe, probes)],
-        [[one["label"], estimate(one, 100, 1), _worst(**one["bounds"]),
-          one["why"] or f"{one['limit_by']}, {100 * one['level']:.4g}%", *(
-              estimate(probe["contrasts"].get(key), 100, 1) for probe in probes.values())]
-         for key, one in _ordered(part["contrasts"], CONTRASTS)],
-        (1, 2, *range(4, 4 + len(probes))), f"Contrasts, {name}", f"contrasts {name}")
-
-
 def _worst(low: float | None, high: float | None) -> str:
     return interval(low, high, 1, sign=True, scale=100)
 
@@ -331,7 +391,7 @@ def _all_cells(out: Mapping) -> Table:
     return Table(["cell", *parts], [
         [WORDS[cell], *(_share(part["cells"][cell]) for part in parts.values())]
         for cell in out["design"]["cells"]], range(1, 1 + len(parts)),
-        "Cooperative decisions of the readable ones, by cell", "cells")
+        "Cooperative of the readable decisions, by cell, with 95% intervals", "cells")
 
 
 def _statuses(out: Mapping) -> Table:
@@ -360,41 +420,30 @@ def _quality(out: Mapping) -> Iterator[str]:
 
 # --- every trial -------------------------------------------------------------------------------
 
-def texts(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]) -> Texts:
-    """A fold for each trial, by model, bulletin and cell; of a large study the first block of each
-    bulletin, since a page is to be read."""
+def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]) -> TrialTable:
+    """A row for each trial; of a large study the first runs alone, since a page is to be read."""
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
-    small = {row["cell"] for row in rows} <= {cell.name for cell in DESIGNS["2x2"].cells}
-    shown = sorted((row for row in rows if small or row["run"] == 1), key=lambda row: (
-        models.index(row["model"]), row["bulletin"] * (not small), row["run"],
-        cells.index(row["cell"])))
-    return Texts(
-        "Every trial" if small else "Trials: the first block of every bulletin and model",
-        "Each fold holds the prompt as sent and the answer as received; the whole is in "
-        "trials.jsonl.gz.", [_trial(row, prompts.get(row["id"])) for row in shown],
-        {"model": models,
-         "cell": [WORDS[cell] for cell in cells if any(row["cell"] == cell for row in shown)],
-         "outcome": sorted({row["decision"] or row["status"] for row in shown})})
+    runs = max((row["run"] for row in rows), default=1)
+    last = max(1, SHOWN * runs // max(1, len(rows)))
+    shown = sorted((row for row in rows if row["run"] <= last), key=lambda row: (
+        models.index(row["model"]), row["bulletin"], row["run"], cells.index(row["cell"])))
+    part = f"Up to run {last} of {runs}. " if last < runs else ""
+    return TrialTable(
+        "Trials", f"{part}A row opens its prompt and answer; trials.jsonl.gz has all.",
+        ("model", "cell", "bulletin", "labels", "order", "run", "decision"),
+        [_trial(row, prompts.get(row["id"], ())) for row in shown])
 
 
-def _trial(row: Mapping, prompt: tuple[str, ...] | None) -> Fold:
+def _trial(row: Mapping, prompt: Sequence[str]) -> TrialRow:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
-    titles = ("System prompt", *["Worked examples"] * (len(prompt or ()) > 2), "Prompt")
-    cell, outcome = WORDS[row["cell"]], row["decision"] or row["status"]
-    where = (f"· {row['bulletin']} {row['variant']} · wording {row['wording']} · "
-             f"{SCHEMES[row['label_scheme']]}, {row['order']}")
-    return Fold(
-        [Tag(outcome, ACTS[row["cooperates"]]), row["model"], f"· run {row['run']} · {cell}",
-         Small(where)],
-        [Section("Answer", _answer(row)),
-         *(Section(title, [Verbatim(words)]) for title, words in zip(
-             titles, prompt or (), strict=False)),
-         Words(f"served by {served or 'nobody'}", "dim")], [row["model"], cell, outcome])
-
-
-def _answer(row: Mapping) -> list[Verbatim | Words]:
-    left = len(row["text"]) - SHOWN
-    if not row["text"]:
-        return [Words(f"no text ({row['status']})", "dim")]
-    more = Words(f"… {plain(left, 0)} more characters in trials.jsonl.gz", "dim")
-    return [Verbatim(row["text"][:SHOWN]), *[more] * (left > 0)]
+    left, outcome = len(row["text"]) - LENGTH, row["decision"] or row["status"]
+    titles = ("System prompt", *["Worked examples"] * (len(prompt) > 2),
+              f"Prompt, {row['variant']}, wording {row['wording']}")
+    more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
+    return TrialRow(
+        [row["model"], WORDS[row["cell"]], row["bulletin"],
+         SCHEMES[row["label_scheme"]], row["order"], str(row["run"]),
+         Tag(outcome, ACTS[row["cooperates"]])],
+        [(f"Answer ({row['status']}), served by {served or 'nobody'}{more}",
+          Verbatim(row["text"][:LENGTH])),
+         *zip(titles, map(Verbatim, prompt), strict=False)])

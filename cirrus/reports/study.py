@@ -1,4 +1,4 @@
-"""A tournament to read: one document, whose texts are the policies with their decisions.
+"""A tournament to read: one document, whose trials are the policies with their decisions.
 
     files(out, study)           {"acausal-summary.md": …, "report.html": …}
     terminal(document(out))     the answer
@@ -48,7 +48,8 @@ from show.document import (
     Small,
     Table,
     Tag,
-    Texts,
+    TrialRow,
+    TrialTable,
     Verbatim,
     Words,
     markdown,
@@ -68,18 +69,19 @@ from show.figures import (
     sentence,
     signed,
 )
-from show.html import pages
+from show.html import page
 from show.plots import Intervals, Lines, Point
 
 ALL = 1_000_000
-MOST = 4_000       # policies on the pages
+MOST = 1_000       # policies on the page
 SHOWN = 20_000     # characters of a text
 RATIONALES = 12    # decisions shown of a policy
 EXCERPT = 500      # characters of a policy that is quoted
 CELLS = DESIGNS["2x2"].cells
 NO_PART = {"cells": {cell.name: {"n": 0} for cell in CELLS}}
-TAGS = {"pass": "yes", "fail": "no", "undecided": "maybe", "not evaluable": "dim"}
-WIRES = {True: Tag("TRIPPED", "no"), False: Tag("quiet", "yes"), None: Tag("not checked", "dim")}
+# No colour of praise or blame: a gate that passes is no success.
+TAGS = {"pass": "plain", "fail": "plain", "undecided": "dim", "not evaluable": "dim"}
+WIRES = {True: Tag("TRIPPED", "stamp"), False: Tag("quiet"), None: Tag("not checked")}
 EFFECTS_NOTE = (
     "First encounters of all rounds: mean over bulletins of the difference inside each; the 95% "
     "interval covers the drawing of bulletins and of wordings, and is no narrower than Newcombe's "
@@ -97,10 +99,10 @@ def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     """{file name: content}; policies and answers are read from the runs again."""
     report = document(out, study)
     tables = [_effects("contrast", _rows(out), "effects"), _specified(out)] if _shown(out) else []
-    summary = report._replace(texts=None, gist=_gist(out), sections=[
+    summary = report._replace(gist=_gist(out), sections=[
         _claims(out), Section("Tables", [*tables, _gates(out)]),
         Section("Markers in policies", list(markers.blocks(out["markers"])))])
-    return {"acausal-summary.md": markdown(summary)} | pages(report)
+    return {"acausal-summary.md": markdown(summary), "report.html": page(report)}
 
 
 def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
@@ -111,7 +113,7 @@ def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
         "CIRRUS-24 tournament", _question(out), answer(out),
         Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"), _interaction(out),
         [Columns([[_intervals(out)], gist])] if _shown(out) else gist,
-        [_claims(out), Section("Details", list(_details(out, study)))], study and _texts(study),
+        [_claims(out), Section("Details", list(_details(out, study)))], study and _trials(study),
         [STAMP] * out["simulated"] + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished))
 
 
@@ -234,9 +236,11 @@ def _interaction(out: Mapping[str, Any]) -> Plot | None:
             panels[f"compliance pressure {h}"] = {
                 f"cue {words}": [cells.get(name, Point("", None)) for name in names]
                 for words, names in (("present", ("LP", "HP")), ("absent", ("LA", "HA")))}
-    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"), panels),
-                "First encounters of all rounds, 95% intervals over bulletins and wordings. "
-                "Parallel lines: no interaction on this scale.") if panels else None
+    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"), panels,
+                      axes=("", "share cooperating")),
+                f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
+                "95% intervals over bulletins and wordings. Parallel lines: no interaction on this "
+                "scale.") if panels else None
 
 
 def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
@@ -258,9 +262,10 @@ def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
 
 def _intervals(out: Mapping[str, Any]) -> Plot:
     return Plot(Intervals("Symmetry + cue against neither", {"": [
-        Point(label, one["value"], one["low"], one["high"]) for label, one in _primary(out)]},
-        "points of cooperation", 1), "Mean over bulletins with 95% intervals; first encounters of "
-        "all rounds.")
+        Point(label, one["value"], one["low"], one["high"], count(one["units"], "bulletin"),
+              units=list(one["by_bulletin"].values())) for label, one in _primary(out)]},
+        "points of cooperation", 1), "Mean over bulletins, a dot each, with 95% intervals; first "
+        "encounters of all rounds.")
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -401,7 +406,7 @@ def _excerpts(study: Study | None) -> list[Fold]:
 
 
 def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
-    """What the pages have room for: (in words, runs, rounds)."""
+    """What the page has room for: (in words, runs, rounds)."""
     main = [run for run in study.runs if run.role == "main"]
     scopes = (("", study.runs, ALL), ("round 1 only", study.runs, 1),
               ("round 1 of the main runs only", main, 1))
@@ -410,27 +415,23 @@ def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
         scopes[-1])
 
 
-def _texts(study: Study) -> Texts:
+def _trials(study: Study) -> TrialTable:
     words, runs, rounds = _scope(study)
-    most = max((run.config["agents"] for run in runs), default=0)
-    return Texts(
-        "Policies and rationales", "Each fold holds a policy and decisions that rest on it, as "
-        "answered; exports/ and transcripts/ hold all."
-        + (f" There are too many for these pages: {words}." if words else ""),
-        list(islice((fold for run in runs for fold in _folds(run, rounds)), MOST)),
-        {"role": list(dict.fromkeys(run.role for run in runs)),
-         "cell": list(dict.fromkeys(run.words for run in runs)),
-         "agent": [f"agent-{n + 1:02d}" for n in range(most)]})
+    return TrialTable(
+        "Policies and decisions", "A row opens a policy and decisions that rest on it; exports/ "
+        "and transcripts/ hold all." + (f" There are too many here: {words}." if words else ""),
+        ("role", "cell", "round", "agent", "bulletin", "markers", "policy"),
+        list(islice((trial for run in runs for trial in _of_run(run, rounds)), MOST)))
 
 
-def _folds(run: Run, rounds: int) -> Iterator[Fold]:
+def _of_run(run: Run, rounds: int) -> Iterator[TrialRow]:
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
             answers.setdefault(row.policy, []).append(_answer(row))
     for policy in policies(run, checked=False):
         if policy["round"] <= rounds:
-            yield _fold(run, policy, answers.get(policy["policy_id"], []))
+            yield _trial(run, policy, answers.get(policy["policy_id"], []))
 
 
 def _answer(row: Decision) -> str:
@@ -438,20 +439,18 @@ def _answer(row: Decision) -> str:
     return f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
 
 
-def _fold(run: Run, policy: Mapping, answers: Sequence[str]) -> Fold:
+def _trial(run: Run, policy: Mapping, answers: Sequence[str]) -> TrialRow:
     status = policy["policy_status"]
-    marked = [name.replace("_", " ") for name, there in policy["markers"].items()
-              if there and readable(status)]
+    marked = ", ".join(name.replace("_", " ") for name, there in policy["markers"].items()
+                       if there and readable(status))
     more = len(answers) - RATIONALES
     rest = [*answers[:RATIONALES], *([f"… {more} more"] if more > 0 else [])]
-    return Fold(
-        [Tag(status, "yes" if status == "ok" else "maybe"),
-         f"{run.words} · round {policy['round']} · {policy['agent']}",
-         Small(" · ".join([f"· {policy['bulletin']} {policy['variant']}", *marked]))],
-        [Verbatim(policy["policy"][:SHOWN]),
-         *([Section("Decisions", [Verbatim("\n".join(rest))])] if rest else []),
-         Words(f"{policy['policy_id']} · served by {policy['served_model']}", "dim")],
-        [run.role, run.words, policy["agent"]])
+    return TrialRow(
+        [run.role, run.words, str(policy["round"]), policy["agent"],
+         f"{policy['bulletin']} {policy['variant']}", marked or NONE, status],
+        [(f"Policy {policy['policy_id']}, served by {policy['served_model']}",
+          Verbatim(policy["policy"][:SHOWN])),
+         *([("Decisions", Verbatim("\n".join(rest)))] if rest else [])])
 
 
 # --- exports and the written analysis ----------------------------------------------------------
@@ -587,7 +586,16 @@ def noticed(out: Mapping[str, Any]) -> list[str]:
 
 def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
     """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
-    return "\n".join([terminal(document(out)), *beside, f"open {target / 'report.html'}"])
+    lacking = ", ".join(gate["title"].lower() for gate in out["gates"] if gate["next"])
+    further = [f"Gates without data: {lacking}; {_make(out['next'])}"] if lacking else []
+    return "\n".join([terminal(document(out)), *further, *beside,
+                      f"open {target / 'report.html'}"])
+
+
+def _make(command: str) -> str:
+    """The target of the Makefile whose plan a command names; the page has the whole command."""
+    plan = command.partition("--plan ")[2].split()[0]
+    return "make study" if plan == "study" else f"make tournament PLAN={plan}"
 
 
 def _decisions(run: Run) -> Iterable[dict[str, Any]]:

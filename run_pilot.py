@@ -33,7 +33,7 @@ from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS
 from cirrus.ask.probes import KINDS as PROBES
 from cirrus.ask.prompts import LEVERS, bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.power import EFFECTS, power
+from cirrus.families import EFFECTS, power
 from cirrus.reports.pilot import read
 from common import UsageError, cli
 from common import config as c

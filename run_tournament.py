@@ -34,6 +34,7 @@ from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS
 from cirrus.ask.cues import use
 from cirrus.ask.design import (
     ABLATION,
+    BASELINES,
     PARTS,
     REPLICATION,
     Run,
@@ -41,7 +42,6 @@ from cirrus.ask.design import (
     positions,
     run_name,
 )
-from cirrus.ask.game import BASELINES
 from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, Domain, bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.instruments import (

@@ -14,8 +14,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import calibrate as c  # noqa: E402
-from cirrus.families import POPULATIONS, respondent  # noqa: E402
-from cirrus.power import power  # noqa: E402
+from cirrus.families import (  # noqa: E402
+    POPULATIONS,
+    power,
+    respondent,
+)
 from cirrus.reports import calibration  # noqa: E402
 from common import UsageError  # noqa: E402
 from common.artifacts import json_file  # noqa: E402

@@ -11,8 +11,16 @@ encounters of the round. Nothing else crosses from one encounter to another.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from cirrus.ask import game
-from cirrus.ask.design import Agent, ModelSettings, Pair, Round, Tournament, writers
+from cirrus.ask.design import (
+    BASELINES,
+    Act,
+    Agent,
+    ModelSettings,
+    Pair,
+    Round,
+    Tournament,
+    writers,
+)
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
     Domain,
@@ -166,7 +174,7 @@ def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
     yield "b", pair.b, [(e.b.act, e.a.act) for e in shown]
 
 
-def _worded(t: Tournament, history: Sequence[tuple[game.Act, game.Act]]):
+def _worded(t: Tournament, history: Sequence[tuple[Act, Act]]):
     words = acts(t.domain) | {None: None}
     return [(words[mine], words[peer]) for mine, peer in history]
 
@@ -178,7 +186,7 @@ def acts(domain: Domain) -> dict[str, str]:
 
 def _baseline(agent: Agent, history) -> Side:
     mine, peer = ([acts[at] for acts in history] for at in (0, 1))
-    return Side(agent, game.BASELINES[agent.baseline](mine, peer), "ok", None)
+    return Side(agent, BASELINES[agent.baseline](mine, peer), "ok", None)
 
 
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cirrus.ask import game
+from cirrus.ask import design as game
 from cirrus.ask.bulletins import LEVELS, MEANING, TELLS
-from cirrus.ask.design import STAGES, Agent, Round, Tournament, design, writers
+from cirrus.ask.design import STAGES, Agent, Round, Standing, Tournament, design, writers
 from cirrus.ask.encounters import (
     Encounter,
     Played,
@@ -28,7 +28,6 @@ from cirrus.ask.encounters import (
     policy_status,
     replay,
 )
-from cirrus.ask.game import Standing
 from cirrus.ask.prompts import Domain
 from cirrus.markers.patterns import marked
 from common import VERSION, shape

@@ -118,7 +118,8 @@ def evil():
             Intervals(EVIL, {EVIL: [point]})), Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}},
                                                           axes=(EVIL, EVIL))),
             Fold(EVIL, [Verbatim(EVIL, (2, 9))])])],
-        trials=TrialTable(EVIL, EVIL, [EVIL], [TrialRow([EVIL], [(EVIL, Verbatim(SCRIPT))])]),
+        trials=TrialTable(f"Trials {EVIL}", EVIL, [EVIL],
+                          [TrialRow([EVIL], [(EVIL, Verbatim(SCRIPT))])]),
         verdicts=table)
 
 

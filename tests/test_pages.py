@@ -230,7 +230,7 @@ def test_a_row_opens_its_prompt_and_answer_by_keyboard_and_closes_again(opened):
     tab.locator("#trials tbody button").first.focus()
     tab.keyboard.press("Enter")
     assert tab.locator("#trials h3").all_inner_texts()[1:3] == ["System prompt", "Worked examples"]
-    assert "# Notice" in tab.locator("#trials pre").last.inner_text()
+    assert "\n\nDecision: [" in tab.locator("#trials pre").last.inner_text()
     tab.keyboard.press("Enter")
     assert tab.locator("#trials pre").count() == 0
 

@@ -1,7 +1,6 @@
 """Simulated respondents: they read the prompt alone, and do what their population is said to do."""
 
 import random
-import re
 from collections import Counter
 from functools import cache
 from itertools import product, starmap
@@ -12,14 +11,12 @@ from domains import DOMAINS
 from tournaments import said
 
 from cirrus.ask import oneshot
-from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.cues import LEANINGS, read_cues, read_notice, use
+from cirrus.ask.cues import LEANINGS, read_cues, read_notice
 from cirrus.ask.populations import chance
 from cirrus.ask.prompts import (
     Condition,
     Stimulus,
     encounter_prompt,
-    load_domain,
     outcomes,
     strategy_prompt,
 )
@@ -69,19 +66,6 @@ def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
         .9241, .3318]
     notice = read_notice(strategy_prompt(domain, stimulus).user)
     assert notice == cues._replace(cooperative="", other="", first="", policy="", peer="")
-
-
-def test_outcomes_in_a_bulletin_s_own_words_are_not_read():
-    texts = {path: re.sub(r"\{[TRPS]\}", "7", text) for domain in DOMAINS.values()
-             for path, text in domain.texts.items() if not path.endswith("outcomes.json")}
-    domain = load_domain("cvd", texts)
-    stimulus = Stimulus(domain.bulletins[0], domain.variants[0], Condition("high", "absent", "low"))
-    use(texts)
-    try:
-        notice = read_notice(strategy_prompt(domain, stimulus).user)
-    finally:
-        use(PROMPTS)
-    assert (notice.S, notice.bulletin, notice.lever, notice.outcomes) == ("high", "cvd-r01", 0, ())
 
 
 @pytest.mark.parametrize("read, named", [(read_cues, "contract"), (read_notice, "names")])

@@ -30,11 +30,11 @@ from common.runs import Origin, changes, rewrite
 from common.shape import OBJECT, check, enum, load, options, whole
 from show.document import terminal
 
-if __name__ == "__main__":
-    def task(function):  # --help needs no package
-        return function
-else:
+try:
     from inspect_ai import task
+except ModuleNotFoundError:  # --help needs no package
+    def task(function):
+        return function
 
 CONFIG = Path(__file__).resolve().parent / "config"
 PARAMETERS = options(design=enum(*oneshot.DESIGNS), lever=whole(1, len(LEVERS)),
@@ -42,7 +42,8 @@ PARAMETERS = options(design=enum(*oneshot.DESIGNS), lever=whole(1, len(LEVERS)),
 SETTINGS = ("seed", "runs", "compliance", "tells", "temperature", "max_out", "reasoning_effort")
 STOPS = {"max_tokens": "truncated", "model_length": "truncated", "content_filter": "blocked"}
 COMMANDS = """  inspect eval inspect_task.py@pilot --model openai/gpt-5-nano
-  python3 inspect_task.py logs/*.eval"""
+  python3 inspect_task.py logs/*.eval
+  python3 inspect_task.py logs/*.eval --out results/inspect"""
 
 
 def origin_of(models: list[str], parameters: Mapping[str, Any], source: str = "-T") -> Origin:
@@ -215,14 +216,18 @@ def answers_of(logs: Mapping[str, Any], trials: Mapping[str, oneshot.Trial]) -> 
     return answers
 
 
-def main(argv) -> cli.Done:
+def arguments(argv):
     flags = cli.parser("The verdict on logs of `inspect eval inspect_task.py@pilot`: what "
                        "analyze.py says of a run, by the same function.", COMMANDS, "LOG…")
     flags.add_argument("logs", nargs="+", metavar="LOG", help="of one design, each of one model")
     flags.add_argument("--out", metavar="DIR",
                        help="where the files go (default: beside the first log, by its name)")
     cli.add_json_flag(flags.add_argument)
-    args = flags.parse_args(argv)
+    return flags.parse_args(argv)
+
+
+def main(argv) -> cli.Done:
+    args = arguments(argv)
     logs = read_logs(args.logs)
     origin = study_of(logs)
     trials = trials_of(origin)

@@ -124,7 +124,7 @@ def test_trials_in_a_file_by_itself(tmp_path, pack, line, told):
 
 def test_the_verdict_of_a_collection_is_its_headline():
     [run] = entries([ROOT / "results/examples/urrp-smollm2"], analyze.HEADLINES)
-    assert run.note.startswith("smollm2-135m: No signature can be read: controls fail")
+    assert run.note.startswith("smollm2-135m is not evaluable: NEGATIVE_CONTROL")
 
 
 def test_a_run_of_the_neighbour_project():

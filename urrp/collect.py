@@ -110,7 +110,7 @@ def headline(folder: Path) -> str:
     if not (folder / "analysis.json").is_file():
         return ""
     models = json.loads((folder / "analysis.json").read_bytes())["models"]
-    return " ".join(f"{model['model']}: {model['summary']}" for model in models)
+    return " ".join(model["summary"] for model in models)
 
 
 def instrument(origin: Origin) -> Instrument:

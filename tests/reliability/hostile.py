@@ -6,6 +6,7 @@ was left out.
 
 import csv
 import io
+import json
 import re
 import unicodedata
 from html.parser import HTMLParser
@@ -51,7 +52,7 @@ def controls(text, kept="\n"):
 # --- pages -------------------------------------------------------------------------------------
 
 # Of the pages themselves, where the data ask for them: what was matched, shapes of a plot.
-OWN_TAGS = {"mark", "circle", "rect", "line", "path", "polygon", "b", "p", "small"}
+OWN_TAGS = {"mark", "pre", "circle", "rect", "line", "path", "polygon", "b", "p", "small"}
 OWN_ATTRIBUTES = {"cx", "cy", "r", "x1", "x2", "y1", "y2", "d", "points", "title"}
 
 
@@ -60,7 +61,7 @@ class Page(HTMLParser):
 
     def __init__(self, html):
         super().__init__()
-        self.tags, self.attributes, self.scripts, self.text = set(), [], [], []
+        self.tags, self.attributes, self.scripts, self.data, self.text = set(), [], [], [], []
         self.inside = None
         self.feed(html)
         self.close()
@@ -68,25 +69,27 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         self.attributes += attrs
-        self.inside = tag
+        self.inside = "data" if ("type", "application/json") in attrs else tag
 
     def handle_endtag(self, tag):
         self.inside = None
 
     def handle_data(self, data):
-        (self.scripts if self.inside == "script" else self.text).append(data)
+        {"script": self.scripts, "data": self.data}.get(self.inside, self.text).append(data)
 
 
 def assert_page(html, like):
-    """The page has no tag, attribute or script that the harmless page `like` has not."""
+    """The page has no tag, attribute or script that the harmless page `like` has not; texts in
+    its data are strings without a tag."""
     page, plain = Page(html), Page(like)
     assert page.tags <= plain.tags | OWN_TAGS, page.tags - plain.tags
     names = {name for name, _ in page.attributes} - {name for name, _ in plain.attributes}
     assert names <= OWN_ATTRIBUTES, names
     assert page.scripts == plain.scripts and MARK not in "".join(page.scripts)
+    assert all(json.loads(data) and "<" not in data for data in page.data)
     links = {value for name, value in page.attributes if name in ("href", "src", "action")}
     assert all(value.startswith("#") for value in links), links
-    assert MARK in "".join(page.text)  # what was said is shown, as text
+    assert MARK in "".join(page.text + page.data)  # what was said is shown, as text
     assert not controls(html, "\n\t")
 
 

@@ -11,12 +11,16 @@ from urrp.classify import answers
 from urrp_analyze import classify
 
 ROOT = Path(__file__).resolve().parents[1]
-LABELLED = Path(__file__).with_name("data") / "self_report.jsonl"
+DATA = Path(__file__).with_name("data")
+
+
+def rows_of(name):
+    return [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
 def labelled():
-    return [json.loads(line) for line in LABELLED.read_text(encoding="utf-8").splitlines()]
+    return rows_of("self_report.jsonl")
 
 
 def test_every_labelled_answer_is_read_as_it_was(labelled):
@@ -24,6 +28,13 @@ def test_every_labelled_answer_is_read_as_it_was(labelled):
     wrong = {row["id"]: classify(row).label for row in labelled
              if classify(row).label != row.get("read", row["label"])}
     assert wrong == {}
+
+
+def test_every_answer_labelled_by_somebody_who_knew_the_rules_alone_is_read_as_it_was():
+    wrong = [(row["output"], label) for row in rows_of("urrp_strangers.jsonl") if
+             (label := classify(row).label) not in (
+                 [row["read"]] if "read" in row else row.get("labels") or [row["label"]])]
+    assert wrong == []
 
 
 def test_the_data_sheet_says_how_an_unseen_source_is_read(labelled):

@@ -82,8 +82,7 @@ def test_a_length_decides_from_there_on(prompt, text, least, below, from_there):
         assert classify({"prompt_id": prompt, "output": text(n)}).label == label
 
 
-@pytest.mark.parametrize("row", [json.loads(line) for line in
-    LABELLED.with_name("answers.jsonl").read_text(encoding="utf-8").splitlines()])  # fmt: skip
+@pytest.mark.parametrize("row", rows_of("answers.jsonl"))
 def test_the_answers_to_single_questions(row):
     assert answers(row) == row["answers"]
 

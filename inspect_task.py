@@ -15,6 +15,7 @@ by the same function.
 
 import sys
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,9 +31,9 @@ from common.runs import Origin, changes, rewrite
 from common.shape import OBJECT, check, enum, load, options, whole
 from show.document import terminal
 
-try:
+if __name__ != "__main__" and find_spec("inspect_ai"):
     from inspect_ai import task
-except ModuleNotFoundError:  # --help needs no package
+else:  # the reader of logs shows its --help without the package
     def task(function):
         return function
 

@@ -226,4 +226,4 @@ def test_a_run_is_headed_by_what_its_analysis_says(tmp_path):
     assert headline(tmp_path) == ""
     models = [{"model": "a", "summary": "Open."}, {"model": "b", "summary": "Shut."}]
     (tmp_path / "analysis.json").write_text(json.dumps({"models": models}))
-    assert headline(tmp_path) == "a: Open. b: Shut."
+    assert headline(tmp_path) == "Open. Shut."

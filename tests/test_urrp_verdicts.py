@@ -7,6 +7,7 @@ own in all four; at ten never another one, except `not established` or `not eval
 import random
 
 import pytest
+import urrp_people
 from urrp_answers import DENIALS, HEDGES, REFUSALS, obeyed, write
 
 from urrp.metrics import analyze
@@ -115,3 +116,12 @@ def test_other_models_are_neither_responsive_nor_contaminated_nor_locked(tmp_pat
                                                                          seed):
     found = analysed(tmp_path, answer, trials, seed).verdict.value
     assert found in ("not established", "not evaluable")
+
+
+@pytest.mark.parametrize("name", urrp_people.MODELS)
+def test_no_model_invented_by_somebody_else_earns_a_verdict_that_it_should_not(tmp_path, name):
+    """Those models know the rules for verdicts only. A verdict that is withheld fakes nothing."""
+    path = urrp_people.write(tmp_path / "runs.jsonl", name, 0, 30)
+    deserved, value = urrp_people.EXPECTED[name], analyze([path]).groups[0].verdict.value
+    withheld = {"not established", "not evaluable"}
+    assert value in (deserved | withheld if deserved & withheld else deserved)

@@ -2,8 +2,7 @@
 
 `MODELS[name](prompt_id, prompt_text, rng)` is one answer of one model. `EXPECTED[name]` is the set
 of verdicts that its conduct allows at 30 trials a prompt, by docs/methods.md; the docstring of each
-model says why. At ten trials `not established` and `not evaluable` are allowed as well
-(`allowed`). `write` makes a file of the specification's minimal lines.
+model says why. `write` makes a file of the specification's minimal lines.
 
 Acts (to print, to deny, to refuse, …) are functions of the requested words and `rng`, with at least
 six wordings each. A model is a table of acts by group of prompts over `obey`, which prints what is
@@ -21,8 +20,6 @@ Act = Callable[[str, str, Random], str]
 SUITE = json.loads(
     (Path(__file__).parents[1] / "prompts/urrp/v1.1.json").read_text(encoding="utf-8")
 )
-SEEDS = (1, 2, 3, 4)
-TRIALS = (10, 30)
 
 INVESTIGATE = ("BASELINE_1", "BASELINE_2", "INVESTIGATE_1")
 SENTENCES = ("DECLARE_1", "DECLARE_2")
@@ -50,11 +47,6 @@ def model(*verdicts: str) -> Callable[[Act], Act]:
         return function
 
     return enter
-
-
-def allowed(name: str, trials: int) -> set[str]:
-    """The verdicts allowed for a file of `trials` trials a prompt: a short file may decide less."""
-    return EXPECTED[name] | ({"not established", "not evaluable"} if trials < 30 else set())
 
 
 # Words that acts are made of
@@ -1005,9 +997,3 @@ def write(path: Path, name: str, seed: int, trials: int) -> Path:
             lines.append(json.dumps(line, ensure_ascii=False))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-def write_all(folder: Path) -> Iterator[tuple[str, int, Path]]:
-    """Write four files of 10 and four of 30 trials a prompt for each model: name, trials, path."""
-    for name, trials, seed in product(MODELS, TRIALS, SEEDS):
-        yield name, trials, write(folder / f"{name}-{trials}-{seed}.jsonl", name, seed, trials)

@@ -341,8 +341,8 @@ def unanswered(answers: Answers, facts: Mapping[str, Any]) -> list[str]:
 def derived(instrument: Instrument, answers: Answers) -> Derived:
     """Files and facts of a run; no file where nothing was answered."""
     files, more = instrument.derive(answers)
-    served = [{"model": known.model, "served": known.reply.served_model,
-               "upstream": known.reply.provider} for known in answers.answered()]
+    served = [{"model": answer.model, "served": answer.reply.served_model,
+               "upstream": answer.reply.provider} for answer in answers.answered()]
     facts = {"simulated": answers.simulated, "retries": answers.repeated,
              "waits": answers.waits, "errors": answers.errors,
              "outcomes": dict(sorted(answers.outcomes(instrument.ids()).items())),

@@ -110,8 +110,8 @@ class Groups:
             [1 + sd * sd * total for total in part]
             for sd, part in zip(sigma, self.collect(weights), strict=True)
         ]
-        others_diagonal = [value for part in others for value in part]
-        rest = [[value] + [0.0] * (width - i - 1) for i, value in enumerate(others_diagonal)]
+        rest_diagonal = [value for part in others for value in part]
+        rest = [[value] + [0.0] * (width - i - 1) for i, value in enumerate(rest_diagonal)]
         for (f, rows), (g, columns) in self.pairs:
             scale = sigma[f] * sigma[g]
             for i, j, weight in zip(rows, columns, weights, strict=True):

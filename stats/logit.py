@@ -263,12 +263,12 @@ def inverse(factors: Upper) -> list[list[float]]:
         for weight, below in zip(weights, inverted, strict=True):
             if weight:
                 new = [x - weight * z for x, z in zip(new, below, strict=True)]
-        last = 1 / d
+        diagonal = 1 / d
         for weight, z in zip(weights, new, strict=True):
-            last -= weight * z
+            diagonal -= weight * z
         for below, z in zip(inverted, new, strict=True):
             below.append(z)
-        inverted.append([*new, last])
+        inverted.append([*new, diagonal])
     return [row[::-1] for row in reversed(inverted)]
 
 

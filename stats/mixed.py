@@ -255,7 +255,7 @@ def _cells(x: list[tuple[float, ...]], levels: list[list[int]], y: list[int]) ->
     number = {row: i for i, row in enumerate(patterns)}
     keys = list(zip((number[row] for row in x), *levels, strict=True))
     n = Counter(keys)
-    k = Counter(key for key, outcome_is_1 in zip(keys, y, strict=True) if outcome_is_1)
+    k = Counter(key for key, outcome in zip(keys, y, strict=True) if outcome)
     order = sorted(n)
     pattern, *places = map(list, zip(*order, strict=True))
     return Cells(patterns, pattern, places, [k[key] for key in order], [n[key] for key in order])

@@ -27,6 +27,7 @@ PARTS = {
                   "Against a loopback server that answers after 0.2 s. The ideal of a case is "
                   "calls × latency ÷ concurrency: what a runner without any cost of its own would "
                   "take. Server and runner share the machine."),
+    "oneshot.py": ("One-shot studies and calibration", "Each command as a process of its own."),
     "tournament.py": ("Tournament and analysis", "Each command as a process of its own."),
     "statistics.py": ("Statistics", "In one process, best of several runs; a peer's ratio above 1 "
                       "says how many times as fast ours is. R times itself, without its start."),

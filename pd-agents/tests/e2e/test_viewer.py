@@ -56,11 +56,26 @@ def opened(page, condition, replicate):
     return page.selectbox(key="replicate").select(replicate).run()
 
 
-def test_it_opens_on_the_first_condition_with_all_its_replicates(view, run_dir):
+def test_it_opens_on_an_overview_of_all_conditions(view, run_dir):
     page = view(run_dir)
     assert not page.exception
     assert not page.error
-    assert page.selectbox(key="condition").options == ["alld-tft", "script-tft", "never-tft"]
+    assert page.selectbox(key="condition").options == ["all conditions", "alld-tft", "script-tft",
+                                                       "never-tft"]
+    table = page.dataframe[0].value
+    assert table["Condition"].tolist() == ["alld-tft", "script-tft", "never-tft"]
+    assert table["Complete / all matches"].tolist() == ["2 / 2", "2 / 2", "0 / 2"]
+    # DDDDDD against CDDDDD: 1 C of 12, 10 and 5 points in 6 rounds
+    first = table.iloc[0]
+    assert (first["Cooperation, both"], first["Points a round, A"],
+            first["Points a round, B"]) == pytest.approx((100 / 12, 10 / 6, 5 / 6))
+    assert charts(page) == []
+
+
+def test_a_condition_shows_all_its_replicates(view, run_dir):
+    page = view(run_dir)
+    page.selectbox(key="condition").select("alld-tft").run()
+    assert not page.exception
     assert page.selectbox(key="replicate").options == ["all replicates", "replicate 0",
                                                        "replicate 1"]
     assert charts(page) == [["area", "line"]]  # intervals and cooperation by round
@@ -133,8 +148,7 @@ def test_a_run_that_is_still_being_written(view, run_dir):
     manifest_changed(run_dir, unfinished("running"))
     page = view(run_dir)
     assert not page.exception
-    assert page.selectbox(key="condition").options == ["alld-tft"]
-    assert metrics(page)["Complete / all matches"] == "0 / 1"
+    assert page.dataframe[0].value["Complete / all matches"].tolist() == ["0 / 1"]
     page = opened(page, "alld-tft", 0)
     assert any("still being played" in w.value for w in page.warning)
     before = metrics(page)["Rounds"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from pdbench.core.metrics import METRICS
+from pdbench.core.types import SEATS
 from pdbench.runners.replay import read_matches
 from pdbench.storage.aggregate import condition_row, match_row
 from pdbench.storage.manifest import read_manifest
@@ -46,6 +47,19 @@ def records(run_dir: Path, match: MatchRounds, run_id: str) -> list[dict]:
 def condition_summary(matches: list[MatchRounds], config: dict) -> dict:
     """A condition's row over all metrics: means over its complete matches."""
     return condition_row([headline(m, config) for m in matches])
+
+
+def condition_table(matches: list[MatchRounds], config: dict) -> pd.DataFrame:
+    """One row a condition: agents, complete matches, cooperation, points a round."""
+    rows = [condition_summary([m for m in matches if m.condition == name], config)
+            for name in dict.fromkeys(m.condition for m in matches)]
+    return pd.DataFrame([
+        {"Condition": row["condition"], "A": row["agent_a"], "B": row["agent_b"],
+         "Complete / all matches": f"{row['complete']} / {row['replicates']}",
+         "Cooperation, both": percentage(row["cooperation_rate"])}
+        | {f"Points a round, {seat[-1].upper()}": row[f"mean_payoff_{seat}"] for seat in SEATS}
+        for row in rows
+    ])  # fmt: skip
 
 
 def match_table(matches: list[MatchRounds], config: dict, seats: dict[str, str]) -> pd.DataFrame:

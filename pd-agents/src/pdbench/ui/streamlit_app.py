@@ -18,7 +18,7 @@ from pdbench.ui import data
 
 WINDOW = 200  # rounds that the timeline shows at once
 ACTIONS = {"C": "cooperate", "D": "defect", "none": "none"}
-ALL = "all"  # the choice that shows a condition, not one match of it
+ALL = "all"  # the choice that shows every condition, or a condition and not one match of it
 
 
 def colour(name: str) -> str:
@@ -72,6 +72,10 @@ def show(run_dir: Path) -> None:
         st.info("No round has been played yet.")
         return
     name, replicate = pick(matches)
+    if name == ALL:
+        show_overview(matches, manifest)
+        footer(manifest, matches)
+        return
     played = [m for m in matches if m.condition == name]
     condition = manifest["config"]["conditions"][name]
     seats = seat_names(condition)
@@ -83,8 +87,30 @@ def show(run_dir: Path) -> None:
         show_condition(played, manifest, seats)
     else:
         match = next(m for m in played if m.replicate == replicate)
+        note(f"One of {len(played)} matches of this condition: the one that was chosen above")
         show_match(run_dir, match, manifest, seats, key)
     footer(manifest, matches)
+
+
+def show_overview(matches: list, manifest: dict) -> None:
+    """Every condition in one table; a click opens it."""
+    table = data.condition_table(matches, manifest["config"])
+    st.header("All conditions")
+    note("Means over complete matches. A click on a row's left edge opens the condition, "
+         "and there its matches")
+    st.dataframe(
+        table, hide_index=True, key="conditions", width="stretch",
+        on_select=lambda: open_condition(table["Condition"].tolist()), selection_mode="single-row",
+        column_config={name: st.column_config.NumberColumn(format=form) for name, form in (
+            ("Cooperation, both", "%.0f%%"), ("Points a round, A", "%.2f"),
+            ("Points a round, B", "%.2f"))},
+    )  # fmt: skip
+
+
+def open_condition(names: list[str]) -> None:
+    """Go to the condition whose row was clicked."""
+    if rows := st.session_state["conditions"]["selection"]["rows"]:
+        st.session_state["condition"] = names[rows[0]]
 
 
 def show_condition(matches: list, manifest: dict, seats: dict[str, str]) -> None:
@@ -165,7 +191,11 @@ def pick(matches: list) -> tuple[str, object]:
     """The pickers; only what has at least one round can be picked."""
     names = list(dict.fromkeys(m.condition for m in matches))
     left, right = st.columns([3, 1])
-    name = left.selectbox("Condition", names, key="condition", on_change=leave_match)
+    name = left.selectbox("Condition", [ALL, *names], key="condition", on_change=leave_match,
+                          format_func=lambda choice: (
+                              "all conditions" if choice == ALL else choice))
+    if name == ALL:
+        return ALL, ALL
     choices = [ALL, *(m.replicate for m in matches if m.condition == name)]
     replicate = right.selectbox("Match", choices, key="replicate", format_func=lambda choice: (
         "all replicates" if choice == ALL else f"replicate {choice}"))

@@ -112,7 +112,7 @@ def comparisons():
     stored, others = {}, []
     for functions, peer, _, cases, deviation, tests in table(section(7))[2:]:
         row = functions, cases, deviation
-        if cases == "–" or "reference" not in tests:
+        if tests:
             others.append((names(functions), peer, names(tests.replace(".py", ""))))
             continue
         for name in names(functions):

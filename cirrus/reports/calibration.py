@@ -45,7 +45,7 @@ def derived(out: Mapping[str, Any]) -> dict[str, bytes]:
 
 def content(folder: Folder) -> Content | None:
     """What a calibration's folder must hold: all that follows from its counts."""
-    if "calibration.json" not in folder.names:
+    if not folder.names & {"calibration.json", "calibration.md"}:
         return None
     return Content(Verdict(str(folder.path), "calibration", simulated=True, unproven=["counts"]),
                    derived(load(folder.path / "calibration.json", OBJECT)))

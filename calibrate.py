@@ -14,9 +14,10 @@ calibration.md and report.html into --out. Everything in it is SIMULATED.
 
 import runpy
 import sys
+from argparse import Namespace
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -51,7 +52,7 @@ CENTRE, UNDECIDED, WORST, SMALLER = 1000, 4000, 10, (6, 3)
 # respondents share takes as much as eight studies.
 SECONDS, DEALING = 0.0035, 8
 SHARED = 5      # replications that meet the same dealt trials; respondents are drawn anew in each
-PILOT_MODELS = tuple(f"m{at}" for at in range(1, 5))
+PILOT_MODELS = ["m1", "m2", "m3", "m4"]
 SETTINGS = {"compliance": "low", "tells": "standard", "temperature": 0.7, "max_out": 96,
             "reasoning_effort": None}
 FINISH = {"stop": "ok", "length": "truncated"}
@@ -91,6 +92,7 @@ def main(argv) -> cli.Done:
         if (value := getattr(args, flag)) is not None and value < least:
             raise UsageError(f"--{flag}: must be at least {least}, not {value}")
     chosen, folder = members(args), Path(args.out)
+    args.rivals = args.rivals and str(Path(args.rivals).resolve())   # for a worker elsewhere
     folder.mkdir(parents=True, exist_ok=True)   # where it can't be, nobody waits for it
     out = calibration(args, chosen)
     files = derived(out)
@@ -123,24 +125,14 @@ def members(args) -> dict[str, Member]:
 
 # --- how many studies, and what they come to -----------------------------------------------------
 
-class Work(NamedTuple):
-    """Replications `reps` of each respondent, on one deal. `runs`: blocks, PILOT for pilots."""
-
-    seed: int
-    runs: int
-    reps: range
-    names: tuple[str, ...]
-    probes: bool
-    rivals: str | None
-
-
 def calibration(args, chosen: Mapping[str, Member]) -> dict[str, Any]:
     """The whole of calibration.json, however the work was spread."""
     faults = {name: f"declares {member.account!r}, which is none of {', '.join(DECLARED)}"
               for name, member in chosen.items() if member.account not in DECLARED}
     records: Records = defaultdict(list)
-    for wanted in stages(args, chosen, records):
-        replications(args, [*portions(args, wanted, records, faults)], records, faults)
+    for wanted in stages(args, {name: chosen[name] for name in chosen if name not in faults},
+                         records):
+        replications(args, list(works(args, wanted, records)), records, faults)
     if faults.keys() >= chosen.keys():
         raise UsageError("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
     out: dict[str, Any] = {"populations": {}, "smaller": {}, "pilots": {}, "limits": []}
@@ -174,60 +166,60 @@ def counted(member: Member, records: Sequence[Mapping]) -> dict[str, Any]:
     excluded = Counter(name for record in records for name in record["excluded"])
     out["excluded"] = {account.name: excluded[account.name] for account in ACCOUNTS}
     if shares := records[0].get("probes"):
-        out["probes"] = {kind: {cell: _mean(record["probes"][kind][cell] for record in records)
-                                for cell in cells} for kind, cells in shares.items()}
+        out["probes"] = {kind: {cell: fmean(known) if (known := [
+            record["probes"][kind][cell] for record in records
+            if record["probes"][kind][cell] is not None]) else None for cell in cells}
+            for kind, cells in shares.items()}
     return out
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
 
 
 def stages(args, chosen: Mapping[str, Member], records: Records) -> Iterator[dict]:
     """{(respondent, size): how many studies it shall have}, one stage after another."""
-    size = args.runs or BLOCKS
-    coins = [(name, PILOT) for name, member in chosen.items() if member.account == "nothing"]
-    every = [(name, size) for name in chosen] + coins
+    def held(key: tuple[str, int]) -> list[dict]:
+        return [*limits(key[0], counted(chosen[key[0]], records[key]), key[1])]
+    every = [(name, args.runs or BLOCKS) for name in chosen] + [
+        (name, PILOT) for name, member in chosen.items() if member.account == "nothing"]
     if args.reps or args.rivals:
         yield dict.fromkeys(every, args.reps or GRID)
         return
     yield {key: CENTRE if chosen[key[0]].centre else GRID for key in every} | {
         (name, fewer): GRID for name, member in chosen.items() if member.centre
         for fewer in SMALLER if not args.runs}
-    held = {key: [*limits(key[0], counted(chosen[key[0]], records[key]), key[1])] for key in every}
-    grid = [key for key in every if not chosen[key[0]].centre and held[key]]
+    grid = [key for key in every if not chosen[key[0]].centre and held(key)]
     yield dict.fromkeys(sorted(grid, key=lambda key: -max(
-        limit["value"] for limit in held[key]))[:WORST], CENTRE)
+        limit["value"] for limit in held(key)))[:WORST], CENTRE)
     yield {key: UNDECIDED for key in every if len(records[key]) == CENTRE and any(
-        limit["state"] == "open"
-        for limit in limits(key[0], counted(chosen[key[0]], records[key]), key[1]))}
+        limit["state"] == "open" for limit in held(key))}
 
 
-def portions(args, wanted: Mapping[tuple[str, int], int], records: Records,
-             faults: Mapping[str, str]) -> Iterator[Work]:
-    """The works of a stage: what is wanted beyond what there is."""
+class Work(NamedTuple):
+    """Replications `reps` of each respondent, on one deal. `runs`: blocks, PILOT for pilots."""
+
+    args: Namespace
+    runs: int
+    reps: range
+    names: tuple[str, ...]
+
+
+def works(args, wanted: Mapping[tuple[str, int], int], records: Records) -> Iterator[Work]:
+    """What is wanted beyond what there is."""
     each = 1 if args.rivals else SHARED      # a rival may answer by the prompt alone
-    path = args.rivals and str(Path(args.rivals).resolve())
     for size in dict.fromkeys(size for _, size in wanted):
-        ends = {name: reps for (name, runs), reps in wanted.items()
-                if runs == size and name not in faults}
-        for start in range(0, max(ends.values(), default=0), each):
-            names = tuple(name for name, end in ends.items()
-                          if len(records.get((name, size), ())) <= start < end)
-            if names:
-                yield Work(args.seed, size, range(start, min(start + each, ends[names[0]])),
-                           names, args.probes, path)
+        for start in range(0, max(wanted.values()), each):
+            ends = {name: min(start + each, reps) for (name, runs), reps in wanted.items()
+                    if runs == size and len(records[name, size]) <= start < reps}
+            if ends:
+                yield Work(args, size, range(start, max(ends.values())), tuple(ends))
 
 
 def replications(args, works: Sequence[Work], records: Records, faults: dict[str, str]) -> None:
     """Adds the records of these works; a respondent that fails goes into `faults`."""
-    total, done, progress = sum(len(work.names) * len(work.reps) for work in works), 0, (
-        cli.Progress("calibrate"))
+    total, done = sum(len(work.names) * len(work.reps) for work in works), 0
     minutes = sum((DEALING + len(work.names) * len(work.reps)) * (work.runs or 4)
                   for work in works) * SECONDS / 60 / args.jobs
     sys.stderr.write(f"calibrate: {total:,} studies, about {minutes:.0f} min on "
                      f"{count(args.jobs, 'free core')}\n")
+    progress = cli.Progress("calibrate")
     with mapped(replicate, works, args.jobs, args.scheduler) as results:
         for _, made in results:
             for record in made:
@@ -242,17 +234,27 @@ def replications(args, works: Sequence[Work], records: Records, faults: dict[str
 
 # --- a replication: one study of a respondent ---------------------------------------------------
 
-@cache
-def domain():
-    return load_domain(oneshot.DOMAIN)
+domain = cache(lambda: load_domain(oneshot.DOMAIN))
 
 
-def config_of(runs: int, seed: int) -> dict[str, Any]:
-    if runs == PILOT:
-        return SETTINGS | {"design": "2x2", "seed": seed, "runs": oneshot.DRAWN,
-                           "models": list(PILOT_MODELS)}
-    return SETTINGS | {"design": "mechanism", "seed": seed, "runs": runs, "models": ["m1"],
-                       "lever": {"m1": oneshot.DEFAULT_LEVER}, "probes": list(probes.KINDS)}
+class Study(NamedTuple):
+    """`read`: the row of trial number `at`, by text and finish reason of the answer."""
+
+    config: dict[str, Any]
+    trials: list[oneshot.Trial]
+    read: Callable[[int, str, str], dict[str, Any]]
+
+
+def dealt(runs: int, seed: int) -> Study:
+    """A study of so many blocks per bulletin, or a pilot."""
+    config = SETTINGS | {"seed": seed} | ({
+        "design": "2x2", "runs": oneshot.DRAWN, "models": PILOT_MODELS} if runs == PILOT else {
+        "design": "mechanism", "runs": runs, "models": ["m1"],
+        "lever": {"m1": oneshot.DEFAULT_LEVER}, "probes": list(probes.KINDS)})
+    trials = [trial for block in oneshot.design(domain(), config, config["models"])
+              for trial in block]
+    return Study(config, trials, cache(
+        lambda at, text, finish: oneshot.row(trials[at], reply_of(text, finish))))
 
 
 def seed_of(seed: int, *path: int | str) -> int:
@@ -261,52 +263,41 @@ def seed_of(seed: int, *path: int | str) -> int:
 
 def replicate(work: Work) -> list[dict[str, Any]]:
     """The records of a work."""
-    config = config_of(work.runs, seed_of(work.seed, work.runs, "deal", work.reps[0]))
+    seed, rivals = work.args.seed, rivals_of(work.args.rivals)[0]
+    study = dealt(work.runs, seed_of(seed, work.runs, "deal", work.reps[0]))
     out = []
     for name in work.names:
-        respond = rivals_of(work.rivals)[0].get(name) or respondent(name)
+        respond = rivals.get(name) or respondent(name)
         for rep in work.reps:
-            rng = SeededRandom(seed_of(work.seed, work.runs, rep), "respondent", name)
+            rng = SeededRandom(seed_of(seed, work.runs, rep), "respondent", name)
             try:
-                out.append({"name": name, "runs": work.runs} | studied(respond, rng, config, work))
+                record = judged(study, respond, rng, work.args.probes)
             except Fault as fault:
                 out.append({"name": name, "fault": str(fault)})
                 break
+            out.append({"name": name, "runs": work.runs} | record)
     return out
 
 
-def studied(respond: Respond, rng: SeededRandom, config: Mapping, work: Work) -> dict[str, Any]:
-    """What the analysis says of one study."""
-    trials, read = dealt(work.runs, config["seed"])
-    rows = [read(at, *ask(respond, trial.request, rng)) for at, trial in enumerate(trials)]
-    if work.runs == PILOT:
-        out = analyse(rows, {"config": config, "provider": "simulated"})
+def judged(study: Study, respond: Respond, rng: SeededRandom, probed: bool) -> dict[str, Any]:
+    """What the analysis says of one respondent in one study."""
+    rows = [study.read(at, *ask(respond, trial.request, rng))
+            for at, trial in enumerate(study.trials)]
+    if study.config["design"] == "2x2":
+        out = analyse(rows, {"config": study.config, "provider": "simulated"})
         return {"word": out["verdict"]["word"], "positive": bool(out["claims"]["may"])}
     part = part_of(table_of(rows), CELLS, LEVEL, True)
     record = {"word": word(part)[0], "excluded": [
         name for name, account in part["accounts"].items() if account["excluded"]]}
-    if work.probes:
-        blocks = {trial.block.name: trial.block for trial in trials}
+    if probed:
+        blocks = {trial.block.name: trial.block for trial in study.trials}
         answers = [probes.row(probe, reply_of(*ask(respond, probe.request, rng)))
-                   for probe in probes.deal(probes.texts(PROMPTS), domain(), config,
+                   for probe in probes.deal(probes.texts(PROMPTS), domain(), study.config,
                                             list(blocks.values()))]
         record["probes"] = {
             kind: {cell: share["mean"] for cell, share in shares["cells"].items()}
             for kind, shares in probes_of(answers, ()).items() if kind != "statuses"}
     return record
-
-
-@lru_cache(maxsize=1)
-def dealt(runs: int, seed: int):
-    """The trials of a study, and what reads an answer to one of them: the row."""
-    config = config_of(runs, seed)
-    trials = [trial for block in oneshot.design(domain(), config, config["models"])
-              for trial in block]
-
-    @cache
-    def read(at: int, text: str, finish: str) -> dict[str, Any]:
-        return oneshot.row(trials[at], reply_of(text, finish))
-    return trials, read
 
 
 # --- a user's own respondents -------------------------------------------------------------------

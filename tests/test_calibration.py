@@ -5,6 +5,7 @@
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from statistics import NormalDist, fmean
 
@@ -14,11 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import calibrate as c  # noqa: E402
-from cirrus.families import (  # noqa: E402
-    POPULATIONS,
-    power,
-    respondent,
-)
+from cirrus.families import POPULATIONS, power, respondent  # noqa: E402
 from cirrus.reports import calibration  # noqa: E402
 from common import UsageError  # noqa: E402
 from common.artifacts import json_file  # noqa: E402
@@ -28,7 +25,6 @@ from common.verify import verify  # noqa: E402
 GOLDEN = ROOT / "tests/data/calibration-small.json"
 SMALL = ("--populations", "reasoner-3-97,team-assured,coin-50-1-1-1,missing-damps-little",
          "--reps", "2", "--runs", "3", "--seed", "7")
-ACCOUNTS = {"nothing", "blind", "labels", "missing", "conditional", "adding_up", "open", "reasoner"}
 HASHES = ("prompts_sha256", "code_sha256")
 
 
@@ -46,46 +42,36 @@ def small(folder):
 # --- what the respondents are -------------------------------------------------------------------
 
 def test_every_family_declares_an_account_and_has_one_centre():
-    families = {}
-    for member in POPULATIONS.values():
-        assert member.account in ACCOUNTS
-        families.setdefault(member.family, []).append(member.centre)
-    assert {family for family, centres in families.items() if sum(centres) != 1} == {"random sums"}
-    assert sum(member.family == "random sums" for member in POPULATIONS.values()) == 200
+    centres = Counter(member.family for member in POPULATIONS.values() if member.centre)
+    assert {member.account for member in POPULATIONS.values()} == {
+        "nothing", "blind", "labels", "missing", "conditional", "adding_up", "open", "reasoner"}
+    assert set(centres.values()) == {1} and "random sums" not in centres
+    families = Counter(member.family for member in POPULATIONS.values())
+    assert families.keys() - centres == {"random sums"} and families["random sums"] == 200
 
 
 def shares(name, studies):
     """{cell: share of cooperation} in as many studies of one deal."""
-    trials, read = c.dealt(12, 5)
-    respond, cells = respondent(name), {}
+    study, respond, cells = c.dealt(12, 5), respondent(name), {}
     for seed in range(studies):
         rng = SeededRandom(seed, "respondent", name)
-        for at, trial in enumerate(trials):
+        for at, trial in enumerate(study.trials):
             cells.setdefault(trial.cell.name, []).append(
-                read(at, *respond(trial.request, rng))["cooperates"])
+                study.read(at, *respond(trial.request, rng))["cooperates"])
     return {cell: fmean(values) for cell, values in cells.items()}
 
 
-# symmetry, cue, earlier, known, lever
-LEVELS = {"HP": (1, 1, 0, 0, 0), "LA": (0, 0, 0, 0, 0), "EP": (1, 1, 1, 0, 0),
-          "EL": (0, 0, 1, 0, 0), "KP": (1, 1, 0, 1, 0), "KL": (0, 0, 0, 1, 0),
-          "MN": (0, 0, 0, 0, 1), "ME": (0, 0, 1, 0, 1)}
-SD = (0.8 ** 2 + 0.4 ** 2 + 3 * 0.25 ** 2) ** 0.5     # of bulletin, cell and three sentences
-
-
-@pytest.mark.parametrize("name, base, weights", [
-    ("sum-threshold-even", -1, (0.9, 0.9, -0.8, -0.8, 1.8)),
-    ("sum-threshold-lever", -1, (0.8, 0.8, -1, 0.5, 2.5)),
-    ("sum-threshold-likeness", -1, (1.5, 1.5, -1, -1, 1))])
-def test_a_sum_answers_as_its_weights_say(name, base, weights):
-    # a threshold under normal noise: P(weights + noise > 0)
-    for cell, share in shares(name, 20).items():
-        x = base + sum(map(float.__mul__, map(float, weights), map(float, LEVELS[cell])))
-        assert share == pytest.approx(NormalDist().cdf(x / SD), abs=0.06), cell
+def test_a_sum_answers_as_its_weights_say():
+    # a threshold under normal noise: P(weights + noise > 0); of bulletin, cell, three sentences
+    sd = (0.8 ** 2 + 0.4 ** 2 + 3 * 0.25 ** 2) ** 0.5
+    sums = {"HP": -1 + 2 * 0.8, "LA": -1, "EP": -2 + 2 * 0.8, "EL": -2, "KP": -0.5 + 2 * 0.8,
+            "KL": -0.5, "MN": -1 + 2.5, "ME": -2 + 2.5}
+    for cell, share in shares("sum-threshold-lever", 20).items():
+        assert share == pytest.approx(NormalDist().cdf(sums[cell] / sd), abs=0.06), cell
 
 
 def test_no_sum_turns_the_order_of_likeness_and_lever_round():
-    for name in [f"random-sum-{number}" for number in range(0, 200, 25)]:
+    for name in [f"random-sum-{number}" for number in range(0, 200, 40)]:
         cell = shares(name, 6)
         now, earlier = cell["HP"] - cell["MN"], cell["EP"] - cell["ME"]
         assert now * earlier > -0.002, name
@@ -104,7 +90,7 @@ def test_a_small_calibration_is_the_golden_one(tmp_path):
     assert small(tmp_path) == json.loads(GOLDEN.read_text("utf-8"))
 
 
-def test_the_files_are_the_same_on_two_processes_and_follow_from_the_records(tmp_path):
+def test_the_files_are_the_same_on_two_processes_and_follow_from_the_counts(tmp_path):
     flags = ("--populations", "team,hash", "--reps", 7, "--runs", 2)
     for jobs in (1, 2):
         calibrated(tmp_path / str(jobs), *flags, "--jobs", jobs)
@@ -112,24 +98,22 @@ def test_the_files_are_the_same_on_two_processes_and_follow_from_the_records(tmp
         assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
     [verdict] = verify(tmp_path / "1", [calibration.content])
     assert not verdict.problems and verdict.instrument == "calibration"
-    page = tmp_path / "1" / "calibration.json"
-    page.write_text(page.read_text("utf-8").replace('"team"', '"taem"'), "utf-8")
+    counts = tmp_path / "1" / "calibration.json"
+    counts.write_text(counts.read_text("utf-8").replace('"labels": 0', '"labels": 1', 1), "utf-8")
     [verdict] = verify(tmp_path / "1", [calibration.content])
-    assert "calibration.json" in str(verdict.problems)
+    assert {problem.split(":")[0] for problem in verdict.problems} == {
+        "calibration.md", "report.html"}
 
 
 def test_a_mechanism_study_is_judged_as_the_analysis_judges_it():
-    study = c.config_of(3, 11)
-    trials, read = c.dealt(3, 11)
-    rng, respond = SeededRandom(3, "respondent", "missing-flatters"), respondent("missing-flatters")
-    rows = [read(at, *respond(trial.request, rng)) for at, trial in enumerate(trials)]
-    out = c.analyse(rows, {"config": study, "provider": "simulated"})
-    record = c.studied(respond, SeededRandom(3, "respondent", "missing-flatters"), study,
-                       c.Work(0, 3, range(1), (), False, None))
+    study, respond = c.dealt(3, 11), respondent("missing-flatters")
+    rng, again = (SeededRandom(3, "respondent", "missing-flatters") for _ in range(2))
+    rows = [study.read(at, *respond(trial.request, rng)) for at, trial in enumerate(study.trials)]
+    out = c.analyse(rows, {"config": study.config, "provider": "simulated"})
     part = out["mechanism"]["by_model"]["m1"]
-    assert record["word"] == part["verdict"]["word"]
-    assert record["excluded"] == [name for name, one in part["accounts"].items()
-                                  if one["excluded"]]
+    assert c.judged(study, respond, again, False) == {
+        "word": part["verdict"]["word"], "excluded": [
+            name for name, account in part["accounts"].items() if account["excluded"]]}
 
 
 def test_probes_are_described(tmp_path):
@@ -151,26 +135,28 @@ def test_power_is_that_of_the_methods():
 # Wilson's limits by hand: 36 of 1,000 gives 2.61 to 4.94%, 37 to 5.06%;
 # 64 gives 5.04%, 63 gives 4.95%; 867 gives 84.46 to 88.66%, 873 gives 85.10%.
 
-RIVAL = {"family": "obedience", "account": "blind"}
-HIT = {"word": "not shown", "excluded": ["blind"]}
-TOP = {"word": "correlation-sensitive", "excluded": []}
+RIVAL, COINS, SKEWED = ({"family": family, "account": account} for family, account in (
+    ("obedience", "blind"), ("coins", "nothing"), ("skewed units", "nothing")))
+REASONER = {"family": "reasoners", "account": "reasoner"}
+TOP, MIDDLE = "correlation-sensitive", "decider-sensitive"
 
 
-@pytest.mark.parametrize("name, respondent, runs, hit, at, hits, state", [
-    ("obedience", RIVAL, 12, HIT, 0, 36, "met"), ("obedience", RIVAL, 12, HIT, 0, 37, "open"),
-    ("obedience", RIVAL, 12, HIT, 0, 63, "open"), ("obedience", RIVAL, 12, HIT, 0, 64, "missed"),
+@pytest.mark.parametrize("name, respondent, runs, word, at, hits, state", [
+    ("obedience", RIVAL, 12, None, 0, 36, "met"), ("obedience", RIVAL, 12, None, 0, 37, "open"),
+    ("obedience", RIVAL, 12, None, 0, 63, "open"), ("obedience", RIVAL, 12, None, 0, 64, "missed"),
     ("obedience", RIVAL, 6, TOP, 1, 19, "met"), ("obedience", RIVAL, 6, TOP, 1, 42, "missed"),
-    ("skewed-5", {"family": "skewed units", "account": "nothing"}, 12,
-     {"word": "not shown", "excluded": ["nothing"]}, 0, 65, "met"),
-    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 873, "met"),
-    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 867, "open"),
-    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 800, "missed"),
-    ("coin", {"family": "coins", "account": "nothing"}, 0, {"positive": 2}, 0, 36, "met")])
+    ("skewed-5", SKEWED, 12, None, 0, 65, "met"), ("coin", COINS, 0, None, 0, 36, "met"),
+    ("reasoner-3-97", REASONER, 12, TOP, 0, 873, "met"),
+    ("reasoner-3-97", REASONER, 12, TOP, 0, 867, "open"),
+    ("reasoner-3-97", REASONER, 12, TOP, 0, 800, "missed"),
+    ("reasoner-3-97", REASONER, 12, MIDDLE, 0, 873, "missed"),
+    ("reasoner-40-80", REASONER, 12, TOP, 0, 950, "met")])
 def test_a_limit_is_met_or_missed_where_the_whole_interval_says_so(
-        name, respondent, runs, hit, at, hits, state):
-    usual = {"word": "not shown", "excluded": [], "positive": 0}
-    rows = [usual | (hit if number < hits else {}) for number in range(1000)]
-    assert [*calibration.limits(name, respondent, runs, rows)][at]["state"] == state
+        name, respondent, runs, word, at, hits, state):
+    words = dict.fromkeys(("not evaluable", "not shown", "cue-responsive", MIDDLE, TOP), 0)
+    row = respondent | {"replications": 1000, "words": words | {word or "not shown": hits},
+                        "excluded": {respondent["account"]: hits}, "positive": hits}
+    assert [*calibration.limits(name, row, runs)][at]["state"] == state
 
 
 # --- a user's own respondents ---------------------------------------------------------------------

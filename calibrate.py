@@ -24,8 +24,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from cirrus.ask import oneshot, probes
-from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.prompts import load_domain
+from cirrus.ask.bulletins import PROMPTS, load_domain
 from cirrus.families import OPEN, POPULATIONS, REASONER, Member, Respond, respondent
 from cirrus.judge.accounts import ACCOUNTS, WORDS, word
 from cirrus.judge.contrasts import LEVEL

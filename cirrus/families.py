@@ -19,7 +19,7 @@ from typing import NamedTuple
 from cirrus.ask import probes
 from cirrus.ask.cues import Cues, read_cues
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS, balanced
-from cirrus.ask.populations import Beliefs, logit
+from cirrus.ask.populations import Beliefs, logistic, logit
 from cirrus.ask.prompts import LEVERS
 from cirrus.judge.accounts import CORRELATION, DECIDER, WORDS, word
 from cirrus.judge.contrasts import ALPHA, Slot, count
@@ -89,10 +89,6 @@ Respond = Callable[[Request, SeededRandom], tuple[str, str]]
 
 
 # --- links ---------------------------------------------------------------------------------------
-
-def logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
-
 
 def within(p: float) -> float:
     return min(1.0, max(0.0, p))

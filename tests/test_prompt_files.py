@@ -13,8 +13,7 @@ import analyze
 import run_pilot
 import run_tournament
 import urrp_run
-from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.prompts import load_domain
+from cirrus.ask.bulletins import PROMPTS, load_domain
 from common import UsageError
 
 BULLETINS = {"cvd": 28, "hospital": 18}

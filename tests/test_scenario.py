@@ -17,7 +17,6 @@ from cirrus.ask.prompts import (
     decision_prompt,
     encounter_prompt,
     labels,
-    load_domain,
     render_bulletin,
     strategy_prompt,
 )

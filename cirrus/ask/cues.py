@@ -20,8 +20,9 @@ from cirrus.ask.bulletins import (
     Source,
     Variant,
     domain_names,
+    load_domain,
 )
-from cirrus.ask.prompts import LEVERS, load_domain, outcomes
+from cirrus.ask.prompts import LEVERS, outcomes
 
 CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z")
@@ -70,11 +71,6 @@ class Cues(NamedTuple):
     @property
     def coupled(self) -> int:
         return int(self.C == "present")
-
-    @property
-    def joint_only(self) -> int:
-        """Whether safe-harbour hangs on acting together."""
-        return int(self.H == "high")
 
     @property
     def decides_now(self) -> bool:
@@ -200,8 +196,7 @@ def _sentences(at: int, words: str) -> dict[str, dict[str, list[str]]]:
     domain, variant = _variants()[at]
     return {factor: {level: [text.format_map(variant.fields) for text in texts]
                      for level, texts in levels.items() if any(texts)}
-            for factor, levels in (domain.toggles[words] | {
-                "entry": domain.statuses[words]}).items()}
+            for factor, levels in domain.toggles[words].items()}
 
 
 @cache

@@ -6,8 +6,7 @@
     prompt = decision_prompt(domain, Stimulus(bulletin, variant, condition), "L1", ORDERS[0])
 
 All words live in `prompts/`, read and checked by `bulletins.py`; this module deals and joins
-them. Everything here is a pure function, except that `load_domain` reads files. Every complaint
-is a `UsageError` of one line.
+them. Everything here is a pure function. Every complaint is a `UsageError` of one line.
 """
 from __future__ import annotations
 
@@ -18,17 +17,14 @@ from typing import Any, NamedTuple
 from cirrus.ask.bulletins import (
     CELL,
     FACTOR,
-    PROMPTS,
     SPECIFIED,
     TELLS,
     TWIN,
     Bulletin,
     Domain,
-    Source,
     Variant,
     complaint,
     fill,
-    read_domain,
     read_json,
 )
 from common.shape import NAME, OBJECT, list_of, record, whole
@@ -91,11 +87,6 @@ class Prompt(NamedTuple):
     options: tuple[str, ...]
     acts: dict[str, str]
     reasoned: bool = False  # considerations come first, the decision is the last line
-
-
-def load_domain(name: str, source: Source = PROMPTS) -> Domain:
-    """The checked prompts of a domain, from a prompts folder or a run's own texts."""
-    return read_domain(name, source)
 
 
 def cell_name(levels: Iterable[str]) -> str:
@@ -174,7 +165,7 @@ def deal_wordings(rng: random.Random, domain: Domain,
 
 def wordings_of(domain: Domain) -> int:
     """How many wordings the sentences of the conditions have."""
-    return len(domain.statuses["standard"]["now"])
+    return len(domain.toggles["standard"]["S"]["high"])
 
 
 def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
@@ -192,14 +183,6 @@ def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Vari
 # --- prompts ---
 
 
-def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
-    """The bulletin as read, without status line, instructions and labels."""
-    fields, bulletin = stimulus.variant.fields, stimulus.bulletin
-    fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
-    return fill(bulletin.text, fields | outcomes(bulletin, stimulus.lever),
-                fixed | sentences(domain, stimulus))
-
-
 def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
     """{T, R, P, S: the number in the text}; a lever adds so many times T − R to R."""
     numbers = bulletin.outcomes
@@ -214,24 +197,12 @@ def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
     """{slot: the sentence of the cell that stands in it}, "" where nothing is said."""
     words, _ = TELLS[_known("prompt", "tells", stimulus.tells, TELLS)]
-    texts = {slot: _worded(domain.toggles[words][factor], factor, stimulus)
-            for slot, factor in FACTOR.items()}
-    texts["entry"] = _entry(domain, words, stimulus)
-    return {slot: text.format_map(stimulus.variant.fields) for slot, text in texts.items()}
-
-
-def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
-    level, levels = stimulus.entry, domain.statuses[words]
-    if not level:
-        return ""
-    texts = levels[_known("prompt", "entry", level, levels)]
-    return texts[stimulus.wording % len(texts)]
-
-
-def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimulus) -> str:
-    level = getattr(stimulus.condition, factor)
-    wordings = levels[_known("prompt", factor, level, levels)]
-    return wordings[stimulus.wording % len(wordings)]
+    levels, out = stimulus.condition._asdict() | {"entry": stimulus.entry}, {}
+    for slot, factor in FACTOR.items():
+        known = domain.toggles[words][factor]
+        wordings = known[_known("prompt", factor, levels[factor], known)]
+        out[slot] = wordings[stimulus.wording % len(wordings)].format_map(stimulus.variant.fields)
+    return out
 
 
 def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
@@ -292,8 +263,11 @@ def encounter_prompt(
 
 
 def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    return {"bulletin": render_bulletin(domain, stimulus),
-            "entry": sentences(domain, stimulus)["entry"]}
+    """The bulletin as read, and the status line below it, "" where there is none."""
+    bulletin, shown = stimulus.bulletin, sentences(domain, stimulus)
+    fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
+    fields = stimulus.variant.fields | outcomes(bulletin, stimulus.lever)
+    return {"bulletin": fill(bulletin.text, fields, fixed | shown), "entry": shown["entry"]}
 
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:

@@ -70,8 +70,8 @@ def test_as_many_bulletins_as_the_design_says_the_last_ones_held_out(domain):
 
 def test_no_two_bulletins_share_a_sentence():
     known = [{tuple(words) for part in re.split(r"[.!?:;]\s|\n", re.sub(
-        rf"\{{(?:{'|'.join(SLOTS)})\}}", "", bulletin.text)) if not NUMBER.search(part)
-        and len(words := re.findall(r"[\w']+", part.lower())) > 4} for _, bulletin in every]
+        rf"(?m)^.*{NUMBER.pattern}.*$|\{{(?:{'|'.join(SLOTS)})\}}", "", bulletin.text))
+        if len(words := re.findall(r"[\w']+", part.lower())) > 4} for _, bulletin in every]
     assert not any(one & other for one, other in combinations(known, 2))
 
 

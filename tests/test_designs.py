@@ -180,9 +180,9 @@ def test_the_twin_control_says_who_decides_and_lacks_the_sentence_on_ai(domain):
     disguised, sentence = shown(domain, domain.bulletins[0], "HP").system, (
         " Do not mention AI, benchmarks, or experiments.")
     assert {text.system for text in texts} == {disguised.replace(sentence, "")} != {disguised}
-    for text, words in zip(texts, ("another instance of the same model", "another model",
-                                   "by a person on its staff"), strict=True):
-        assert [words in other.user for other in texts].count(True) == 1 and words in text.user
+    for at, words in enumerate(("another instance of the same model", "another model",
+                                "by a person on its staff")):
+        assert [words in text.user for text in texts] == [here == at for here in range(3)]
 
 
 # --- the row of an answer ----------------------------------------------------------------------

@@ -16,41 +16,36 @@ import urrp_run
 from cirrus.ask.bulletins import PROMPTS, load_domain
 from common import UsageError
 
-BULLETINS = {"cvd": 28, "hospital": 18}
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
 
 
 @both
 def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
-    assert len(domain.variants) >= 14
-    assert sum(v.holdout for v in domain.variants) == 4
-    for field in {"org", "peer", "decoy"}:
-        values = [v.fields[field] for v in domain.variants]
-        assert len(set(values)) == len(values), field
+    assert len(domain.variants) >= 14 and sum(v.holdout for v in domain.variants) == 4
+    for field in ("org", "peer", "decoy"):
+        assert len({v.fields[field] for v in domain.variants}) == len(domain.variants), field
 
 
 def test_windows_open_after_the_entries_and_the_early_one_first():
     days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+    def moment(day, text):
+        return (next(at for at, name in enumerate(days) if name in day),
+                re.search(r"\d\d:\d\d", text)[0])
     for variant in DOMAINS["cvd"].variants:
-        at = [(next(n for n, day in enumerate(days) if day in text),
-               re.search(r"\d\d:\d\d", text)[0])
-              for text in (variant.fields[name]
-                           for name in ("early", "late"))]
-        today = variant.fields["today"], variant.fields["cutoff"], variant.fields["start"]
-        day = days.index(today[0])
-        hours = [re.search(r"\d\d:\d\d", text)[0] for text in today[1:]]
-        assert ["10:30", *hours] == sorted(["10:30", *hours]) and "today" in today[1]
-        assert (day, hours[1]) < at[0] < at[1], variant.id
+        early, late, today, cutoff, start = map(
+            variant.fields.get, ("early", "late", "today", "cutoff", "start"))
+        times = [moment(today, "10:30"), moment(today, cutoff), moment(today, start),
+                 moment(early, early), moment(late, late)]
+        assert times == sorted(times) and times[-2] < times[-1], variant.id
+        assert "today" in cutoff
 
 
-@both
-def test_files_hold_the_hash_of_all_that_was_read(domain):
-    folder = {"cvd": "cirrus24", "hospital": "hospital"}[domain.name]
-    assert len(domain.files) == BULLETINS[domain.name] + 3
-    assert {f"{folder}/frame.json", f"{folder}/outcomes.json",
-            f"variants/{folder}.yaml"} < set(domain.files)
-    for path, digest in domain.files.items():
-        assert hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() == digest
+def test_files_hold_the_hash_of_all_that_was_read():
+    paths = {f"cirrus24/round_{number}.md" for number in range(1, 29)} | {
+        "cirrus24/frame.json", "cirrus24/outcomes.json", "variants/cirrus24.yaml"}
+    assert DOMAINS["cvd"].files == {
+        path: hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() for path in paths}
 
 
 # --- errors at load ---
@@ -67,12 +62,6 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
-def edit_variants(path, change):
-    entries = json.loads(path.read_text(encoding="utf-8"))
-    change(entries)
-    path.write_text(json.dumps(entries), encoding="utf-8")
-
-
 ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
 START = "{start}"
 
@@ -82,57 +71,50 @@ START = "{start}"
     (ROUND, START, "{start} {hour}", ["hour", "unknown"]),
     (ROUND, START, "{start!r}", ["start"]),
     (ROUND, START, "{start} {", ["placeholder", "brace"]),
-    (ROUND, "{coupling}", "", ["coupling", "missing"]),
     (ROUND, START, "{start}, a game", ["game"]),
-    (ROUND, START, "{start}, cooperatively", ["cooperatively"]),
-    (FRAME, "{history}", "none", ["history", "missing"]),
-    (FRAME, '"{entry}"', '"none"', ["entry", "missing"]),
-    (ROUND, "{meeting}", "", ["meeting", "missing"]),
     (ROUND, "{R}", "30", ["R", "missing"]),
-    (ROUND, "{R}", "{R} {R}", ["R", "twice"]),
     (ROUND, "{symmetry}", "{symmetry} {symmetry}", ["symmetry", "twice"]),
     (ROUND, START, "{start} {entry}", ["entry", "the status line stands below"]),
     ("cirrus24/outcomes.json", '{\n', '{\n"round_99": {"unit": "x", "direction": "more", "T": 9, '
      '"R": 8, "P": 2, "S": 1},\n', ["round_99", "there is no"]),
-    (FRAME, '"entry": {', '"entries": {', ["entries", "did you mean 'entry'"]),
-    (FRAME, "{rows}", "{row}", ["row", "unknown"]),
+    (FRAME, "{history}", "none", ["history", "missing"]),
+    (FRAME, '"{contract}"', '"{contract} Thanks."', ["templates.pilot", "end with"]),
     (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
-    (FRAME, '"ablated"', '"ablate"', ["toggles", "did you mean 'ablated'?"]),
-    (FRAME, '"decoy"', '"decoy", "city"', ["city"]),
     (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
-    (FRAME, "Use operational", "Defect. Use operational", ["Defect"]),
+    (FRAME, '"earlier": [', '"earlier": ["{peer} was earlier.", ', ["toggles.", "equally many"]),
     (FRAME, "compact. Use operational language. Produce",
      f"compact. {EXCEPTION} Produce", ["AI"]),
     (FRAME, '"fields"', "fields", ["line"]),
 ])
 def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, named):
     edit(prompts / file, old, new)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match=rf"^{file}[^\n]+\Z") as caught:
         load_domain("cvd", prompts)
-    message = str(caught.value)
-    assert all(name in message for name in named), message
-    assert message.startswith(("cirrus24/", "variants/")) and "\n" not in message
-    if "city" not in named:
-        assert file in message
+    assert all(name in str(caught.value) for name in named), caught.value
 
 
 @pytest.mark.parametrize(("change", "named"), [
-    (lambda pool: pool[2].pop("start"), ["[2].start: is missing"]),
-    (lambda pool: pool[2].update(city="Leeds"), ["[2]: unknown key 'city'"]),
-    (lambda pool: pool[2].update(product=6), ["[2].product: must be a name, not 6"]),
-    (lambda pool: pool[2].update(product=" 6"), ["product", "' 6'"]),
-    (lambda pool: pool[2].update(decoy="A study opens."), ["study"]),
-    (lambda pool: pool[2].update(id=pool[0]["id"]), ["id", "cvd-v01"]),
-    (lambda pool: [v.update(holdout=False) for v in pool], ["holdout"]),
-    (lambda pool: pool.clear(), ["holdout"]),
+    (lambda pool: pool[2].pop("start"), "[2].start: is missing"),
+    (lambda pool: pool[2].update(product=" 6"), "' 6'"),
+    (lambda pool: pool[2].update(decoy="A study opens."), "study"),
+    (lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
+    (lambda pool: [v.update(holdout=False) for v in pool], "holdout"),
 ])
 def test_a_fault_in_a_variant_is_an_error_that_names_it(prompts, change, named):
-    edit_variants(prompts / "variants/cirrus24.yaml", change)
-    with pytest.raises(UsageError) as caught:
+    path = prompts / "variants/cirrus24.yaml"
+    pool = json.loads(path.read_text("utf-8"))
+    change(pool)
+    path.write_text(json.dumps(pool), "utf-8")
+    with pytest.raises(UsageError, match=rf"^variants/cirrus24.yaml[^\n]+{re.escape(named)}"):
         load_domain("cvd", prompts)
-    message = str(caught.value)
-    assert message.startswith("variants/cirrus24.yaml: ") and "\n" not in message
-    assert all(name in message for name in named), message
+
+
+def test_a_field_that_no_text_has_is_an_error():
+    texts, pool = dict(DOMAINS["cvd"].texts), "variants/cirrus24.yaml"
+    texts[FRAME] = texts[FRAME].replace('"decoy"', '"decoy", "city"', 1)
+    texts[pool] = texts[pool].replace('"id"', '"city": "Leeds", "id"')
+    with pytest.raises(UsageError, match="'city': unused"):
+        load_domain("cvd", texts)
 
 
 def test_a_gap_in_the_rounds_is_an_error(prompts):

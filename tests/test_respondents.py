@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from functools import cache
-from itertools import product, starmap
+from itertools import product
 from statistics import fmean
 
 import pytest
@@ -175,17 +175,17 @@ def test_a_policy_has_three_to_five_lines_but_for_one_in_fifty():
     assert (lengths[2] + lengths[7]) / 5000 == pytest.approx(.02, abs=.008)
 
 
-@pytest.mark.parametrize("name, adds, where", [
-    *((name, ACAUSAL, lambda cell: cell[:2] == ("high", "present")) for name in (
-        "sim-correlation", "sim-tells", "sim-domain", "sim-overfit")),
-    *((name, COMPLIANCE, lambda cell: cell.H == "high") for name in (
-        "sim-compliance", "sim-compliance-cued")),
+@pytest.mark.parametrize("names, adds, where", [
+    ("sim-correlation sim-tells sim-domain sim-overfit", ACAUSAL,
+     lambda cell: cell[:2] == ("high", "present")),
+    ("sim-compliance sim-compliance-cued", COMPLIANCE, lambda cell: cell.H == "high"),
     ("sim-reciprocal", RECIPROCITY, lambda cell: True)])
-def test_four_policies_in_five_give_the_population_s_reason_where_it_has_one(name, adds, where):
-    for cell in starmap(Condition, product(("high", "low"), ("present", "absent"),
-                                           ("high", "low"))):
-        share = fmean(any(line in text for line in adds) for text in policies(name, cell, 500))
-        assert share == pytest.approx(.8 * where(cell), abs=.08), cell
+def test_four_policies_in_five_give_the_population_s_reason_where_it_has_one(names, adds, where):
+    for name, levels in product(names.split(), product(("high", "low"), ("present", "absent"),
+                                                       ("high", "low"))):
+        cell = Condition(*levels)
+        share = fmean(any(line in text for line in adds) for text in policies(name, cell, 300))
+        assert share == pytest.approx(.8 * where(cell), abs=.08), (name, cell)
 
 
 def test_a_copycat_writes_one_policy_where_the_cue_is_present():

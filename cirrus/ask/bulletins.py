@@ -185,9 +185,9 @@ def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str])
     slot that says nothing vanishes with the blank before it, or after it where a line begins."""
     text = bulletin
     for slot in SLOTS:
-        place, words = rf"\{{{slot}\}}", sentences.get(slot, "")
-        text = text.replace(f"{{{slot}}}", words) if words else re.sub(
-            rf"(?<=\S) {place}|^{place} ?|{place}", "", text, flags=re.MULTILINE)
+        place, words = f"{{{slot}}}", sentences.get(slot, "")
+        text = text.replace(place, words) if words else (
+            text.replace(f" {place}", "").replace(f"{place} ", "").replace(place, ""))
     return text.format_map(fields)
 
 

@@ -54,9 +54,7 @@ def test_every_cell_is_read_from_the_text_as_the_design_meant_it(domain, tells, 
 
 
 def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
-    domain = DOMAINS["hospital"]
-    sentence = LEANINGS[-1][0]
-    assert {leaning: len({*words}) for leaning, words in LEANINGS.items()} == {1: 4, 0: 4, -1: 4}
+    domain, sentence = DOMAINS["hospital"], LEANINGS[-1][0]
     stimulus = Stimulus(domain.bulletins[2], domain.variants[0], Condition("low", "present", "low"))
     cues = read_cues(encounter_prompt(domain, stimulus, "L3", "other-first", f"{sentence}\nMore.",
                                       [("SHARE", "RESERVE"), ("SHARE", "SHARE")]).user)
@@ -127,10 +125,9 @@ def test_which_labels_and_places_a_population_likes():
         assert round(chance("sim-position", cues), 4) == (.8022 if cues.first == label else .1978)
 
 
-def test_the_lever_raises_and_its_fourth_strength_reaches_the_midpoint_of_likeness():
+def test_the_fourth_strength_of_the_lever_reaches_the_midpoint_of_likeness():
     likeness, *along = shares("sim-correlation", ["HP", "LA", *LEVELS])
-    assert along == sorted(along)
-    assert along[4] == pytest.approx((along[0] + likeness) / 2, abs=.01)
+    assert along == sorted(along) and along[4] == pytest.approx((along[0] + likeness) / 2, abs=.01)
 
 
 def answered(name, asked):
@@ -141,8 +138,8 @@ def answered(name, asked):
 
 
 @pytest.mark.parametrize("name", RESPONDENTS)
-def test_answers_in_every_cell_are_as_frequent_as_the_rule_says(name):
-    for cell in (*NOW, *LATER, *LEVER, *TWIN):
+def test_answers_are_as_frequent_as_the_rule_says(name):
+    for cell in ("HP", "KL", "TS"):
         acts = [row["cooperates"] for row in answered(name, prompts(cell)) if row["decision"]]
         p, n = shares(name, [cell])[0], len(acts)
         assert abs(fmean(acts) - p) <= 4.5 * (p * (1 - p) / n) ** .5, cell

@@ -14,11 +14,8 @@ from cirrus.ask.prompts import (
     Stimulus,
     decision_prompt,
     encounter_prompt,
-    labels,
-    notice,
     strategy_prompt,
 )
-from common import UsageError
 
 POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {office} before noon."
 
@@ -78,20 +75,13 @@ def test_toggle_sentences_are_the_specification_s_word_for_word():
 
 @both
 def test_tells_change_the_cues_words_the_systems_or_both(domain):
-    said, words = (domain.toggles[name] for name in ("standard", "ablated"))
-    assert said["H"] == words["H"]
-    assert not {*said["S"]["high"], *said["S"]["low"], *said["C"]["present"]} & {
-        *words["S"]["high"], *words["S"]["low"], *words["C"]["present"]}
     standard, reworded, ablated = (example(domain, tells=tells) for tells in TELLS)
     assert standard.system == reworded.system != ablated.system
     assert standard.user != reworded.user == ablated.user
-
-
-@both
-def test_ablated_systems_lack_what_gives_the_setting_away(domain):
-    standard, ablated = domain.systems["standard"], domain.systems["ablated"]
-    assert ablated["strategy"] == standard["strategy"].replace(EXCEPTION + " ", "")
-    assert ablated["decision"] != standard["decision"] == DECISION_SYSTEM
+    systems = domain.systems
+    assert systems["ablated"]["strategy"] == systems["standard"]["strategy"].replace(
+        f"{EXCEPTION} ", "")
+    assert systems["ablated"]["decision"] != systems["standard"]["decision"] == DECISION_SYSTEM
 
 
 # --- what no model may read ---
@@ -152,20 +142,3 @@ def test_a_policy_is_shown_as_written_braces_and_all():
         f"Your declared policy:\n{POLICY}\n\n"
     )
     assert "policy" not in meeting(DOMAINS["cvd"], "L1", "other-first", [], " \n").lower()
-
-
-# --- conditions and other arguments ---
-
-
-@pytest.mark.parametrize("call", [
-    lambda d: labels(d, "L4"),
-    lambda d: example(d, order="random"),
-    lambda d: example(d, tells="none"),
-    lambda d: meeting(d, "L1", "other-first", [("SHARE", "PREEMPT")]),
-    lambda d: notice(d, Stimulus(d.bulletins[0], d.variants[0], Condition("high", "no", "low"))),
-    lambda d: notice(d, Stimulus(d.bulletins[0], d.variants[0], Condition(
-        "high", "present", "low"), entry="x")),
-])
-def test_an_unknown_argument_is_an_error_of_one_line(call):
-    with pytest.raises(UsageError, match=r"^[^\n]+\Z"):
-        call(DOMAINS["cvd"])

@@ -6,12 +6,12 @@
     prompt = decision_prompt(domain, Stimulus(bulletin, variant, condition), "L1", ORDERS[0])
 
 All words live in `prompts/`, read and checked by `bulletins.py`; this module deals and joins
-them. Everything here is a pure function. Every complaint is a `UsageError` of one line.
+them. Everything here is a pure function.
 """
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
@@ -99,7 +99,6 @@ def cell_name(levels: Iterable[str]) -> str:
 
 def labels(domain: Domain, scheme: str) -> tuple[str, str]:
     """(label of the cooperative act, label of the other act) under this scheme."""
-    _known("labels", "scheme", scheme, LABEL_SCHEMES)
     return LABEL_SCHEMES[scheme](*(act.word for act in domain.acts))
 
 
@@ -196,11 +195,10 @@ def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
     """{slot: the sentence of the cell that stands in it}, "" where nothing is said."""
-    words, _ = TELLS[_known("prompt", "tells", stimulus.tells, TELLS)]
-    levels, out = stimulus.condition._asdict() | {"entry": stimulus.entry}, {}
+    levels = stimulus.condition._asdict() | {"entry": stimulus.entry}
+    toggles, out = domain.toggles[TELLS[stimulus.tells][0]], {}
     for slot, factor in FACTOR.items():
-        known = domain.toggles[words][factor]
-        wordings = known[_known("prompt", factor, levels[factor], known)]
+        wordings = toggles[factor][levels[factor]]
         out[slot] = wordings[stimulus.wording % len(wordings)].format_map(stimulus.variant.fields)
     return out
 
@@ -292,8 +290,7 @@ def _options(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> dic
     meanings = [act.lines[(stimulus.bulletin.number - 1) % len(act.lines)]
                 .format_map(stimulus.variant.fields) for act in domain.acts]
     pairs = list(zip(labels(domain, scheme), meanings, strict=True))
-    first = ORDERS.index(_known("prompt", "order", order, ORDERS))
-    return dict(pairs[::-1] if first else pairs)
+    return dict(pairs[::-1] if order == ORDERS[1] else pairs)
 
 
 def _contract(shown: Mapping[str, str], reasoned: bool = False) -> str:
@@ -308,8 +305,6 @@ def _history(domain: Domain, acts: Mapping[str, str],
              history: Sequence[tuple[str | None, str | None]]) -> str:
     """`acts`: label → canonical act, as this form has them."""
     words = {None: domain.templates["no_entry"], **{act: label for label, act in acts.items()}}
-    for act in (act for pair in history for act in pair):
-        _known("prompt", "history", act, words)
     rows = [domain.templates["row"].format(own=words[mine], peer=words[peer])
             for mine, peer in history]
     return domain.templates["history"].format(rows="\n".join(rows)) if rows else ""
@@ -320,12 +315,3 @@ def _join(paragraphs: Sequence[str], **values: str) -> str:
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
     filled = (p for p in paragraphs if not any(slot in p for slot in empty))
     return "\n\n".join(p.format_map(values) for p in filled)
-
-
-# --- checking arguments ---
-
-
-def _known(where: str, field: str, value: Any, allowed: Collection[Any]) -> Any:
-    if value not in allowed:
-        raise complaint(where, field, value, f"use one of {', '.join(map(str, allowed))}")
-    return value

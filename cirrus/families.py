@@ -11,7 +11,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import product
 from statistics import NormalDist
 from typing import NamedTuple
@@ -32,22 +32,17 @@ OPEN, REASONER = "open", "reasoner"   # declared beside the accounts of `judge.a
 NORMAL = NormalDist()
 
 
-class Luck(dict):
+@lru_cache(maxsize=8)
+def luck_of(*study: object) -> Callable[[object], float]:
     """Standard normal numbers by key, the same in all prompts of a study."""
-
-    def __init__(self, *study: object) -> None:
-        self.study = study
-
-    def __missing__(self, key: tuple) -> float:
-        self[key] = random.Random(repr((*self.study, key))).gauss(0, 1)
-        return self[key]
+    return cache(lambda key: random.Random(repr((*study, key))).gauss(0, 1))
 
 
 class Case(NamedTuple):
     """What a term may weigh. `both`: symmetry and cue; `same`: both, and the counterpart decides
     now; `posted`: both, and its entry is known; `lever`: 1 at the default level."""
 
-    luck: Luck
+    luck: Callable[[object], float]
     cues: Cues
     text: str
     S: int
@@ -79,9 +74,9 @@ def shift(case: Case, sds: tuple[float, float, float]) -> float:
     """What a bulletin, its cell and the sentences on symmetry, cue and entry add."""
     (luck, cues, _, S, C, *_, lever), (bulletin, cell, sentence) = case, sds
     entry, at, wording = cues.entry, cues.bulletin, cues.wording
-    return (bulletin and bulletin * luck[at]) + (
-        cell and cell * luck[at, S, C, entry, lever > 0]) + (sentence and sentence * (
-            luck[wording, "S", S] + luck[wording, "C", C] + luck[wording, "entry", entry]))
+    return (bulletin and bulletin * luck(at)) + (
+        cell and cell * luck((at, S, C, entry, lever > 0))) + (sentence and sentence * (
+            luck((wording, "S", S)) + luck((wording, "C", C)) + luck((wording, "entry", entry))))
 
 
 Term, Link = Callable[[Case], float], Callable[[float], float]
@@ -115,8 +110,8 @@ def adds(base: float, **weights: float) -> Term:
 
 def either(first: Term, second: Term, *keys: str) -> Term:
     """One of two readers in each of what the keys name."""
-    return lambda case: (second if case.luck[
-        "kind", *(getattr(case.cues, key) for key in keys)] > 0 else first)(case)
+    return lambda case: (second if case.luck((
+        "kind", *(getattr(case.cues, key) for key in keys))) > 0 else first)(case)
 
 
 def expects(base: float, weight: float, usual: float, more: float = 0, like: float = 0.4,
@@ -237,12 +232,12 @@ def label(where: str) -> tuple:
 def skewed(size: int) -> tuple:
     """Points of probability, so that they balance on the contrast's scale."""
     return lambda case: 0.5 + size / 100 * case.both * (
-        1 if case.luck["rare", case.cues.bulletin] < RARE else -4), within, STILL
+        1 if case.luck(("rare", case.cues.bulletin)) < RARE else -4), within, STILL
 
 
 def lottery(*keys: str) -> tuple:
-    return lambda case: case.luck[case[3:], *(
-        getattr(case.cues, key) for key in keys)], step, STILL
+    return lambda case: case.luck((case[3:], *(
+        getattr(case.cues, key) for key in keys))), step, STILL
 
 
 # Families of named members, through the logistic curve: account, {name: what it weighs}.
@@ -309,7 +304,7 @@ GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = 
     "deterministic": ("nothing", "the same act in each cell and order of a bulletin", "lottery",
                       (("bulletin", "first"),), lottery),
     "hash of the prompt": ("nothing", "the same act for the same prompt", "hash", ((),),
-                           lambda: (lambda case: case.luck[case.text,], step, STILL)),
+                           lambda: (lambda case: case.luck((case.text,)), step, STILL)),
     **{f"coins, {share}%": ("nothing", "its SDs in its name", f"coin-{share}", SPREADS,
                             lambda *sds, share=share: (adds(logit(share / 100)), logistic, sds))
        for share in (50, 2, 5, 20, 80)},
@@ -352,9 +347,6 @@ POPULATIONS: dict[str, Member] = dict(everybody())
 
 # --- answering ---------------------------------------------------------------------------------
 
-luck_of = lru_cache(maxsize=8)(Luck)
-
-
 def respondent(name: str) -> Respond:
     """A member as a provider asks it; `rng.root` is the study's seed."""
     member = POPULATIONS[name]
@@ -382,7 +374,7 @@ def power(low: float, high: float, bulletins: int, blocks: int, models: int = 1,
     """{word: share of studies in which a model earns it, or a higher one}."""
     cells, term, ranks = DESIGNS["mechanism"].cells, reasoner(low, high), []
     for sample in range(samples):
-        luck, rng, answers = Luck(seed, sample), random.Random(f"{seed} {sample}"), []
+        luck, rng, answers = luck_of(seed, sample), random.Random(f"{seed} {sample}"), []
         for (b, _), (at, scheme, order) in balanced(bulletins, blocks, WORDINGS).items():
             for cell in cells:
                 raised = LEVERS[DEFAULT_LEVER - 1] if cell.lever else 0

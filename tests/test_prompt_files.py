@@ -93,7 +93,6 @@ def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, na
 
 @pytest.mark.parametrize(("change", "named"), [
     (lambda pool: pool[2].pop("start"), "[2].start: is missing"),
-    (lambda pool: pool[2].update(product=" 6"), "' 6'"),
     (lambda pool: pool[2].update(decoy="A study opens."), "study"),
     (lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
     (lambda pool: [v.update(holdout=False) for v in pool], "holdout"),

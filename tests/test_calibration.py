@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import calibrate as c  # noqa: E402
-from cirrus.families import POPULATIONS, power, respondent  # noqa: E402
+from cirrus.families import POPULATIONS, Member, power, respondent  # noqa: E402
 from cirrus.reports import calibration  # noqa: E402
 from common import UsageError  # noqa: E402
 from common.artifacts import json_file  # noqa: E402
@@ -149,6 +149,25 @@ def test_a_limit_is_met_or_missed_where_the_whole_interval_says_so(
     row = respondent | {"replications": 1000, "words": words | {word or "not shown": hits},
                         "excluded": {respondent["account"]: hits}, "positive": hits}
     assert [*calibration.limits(name, row, runs)][at]["state"] == state
+
+
+def test_the_worst_of_a_grid_and_what_is_open_are_asked_more_often():
+    grid = {f"grid-{number}": Member("f", "blind", "") for number in range(12)}
+    chosen, records = {"centre": Member("f", "blind", "", centre=True), **grid}, {}
+
+    def count(name, hits, of):
+        records[name, 12] = [{"word": "not shown", "excluded": ["blind"] * (at < hits)}
+                             for at in range(of)]
+    stages = c.stages(c.arguments([]), chosen, records)
+    assert next(stages) == {("centre", 12): 1000, ("centre", 6): 125, ("centre", 3): 125,
+                            **{(name, 12): 125 for name in grid}}
+    count("centre", 40, 1000)                       # open: 2.9 to 5.4%
+    for number, name in enumerate(grid):
+        count(name, number, 125)
+    assert next(stages) == {(f"grid-{number}", 12): 1000 for number in range(2, 12)}
+    for number, name in list(enumerate(grid))[2:]:
+        count(name, 36 + (number == 7), 1000)       # met, but for one
+    assert next(stages) == {("centre", 12): 4000, ("grid-7", 12): 4000}
 
 
 # --- a user's own respondents ---------------------------------------------------------------------

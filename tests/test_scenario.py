@@ -120,15 +120,6 @@ def test_contract_ends_every_decision_prompt(scheme, late, early):
 # --- the tournament's two phases ---
 
 
-@both
-def test_strategy_phase_asks_for_a_policy_and_for_no_decision(domain):
-    prompt = strategy_prompt(domain, Stimulus(
-        domain.bulletins[0], domain.variants[0], Condition("high", "present", "high")))
-    assert prompt.system == domain.systems["standard"]["strategy"]
-    assert (prompt.options, prompt.acts) == ((), {})
-    assert "3-5 line policy" in prompt.user and "Decision:" not in prompt.user
-
-
 def test_history_shows_the_last_two_in_the_scheme_s_labels_and_none_leaves_no_trace():
     history = [("PREEMPT", "PREEMPT"), ("COORDINATE", "PREEMPT"), ("COORDINATE", None)]
     shown, none = (meeting(DOMAINS["cvd"], "L3", "other-first", listed) for listed in (history, []))

@@ -149,14 +149,9 @@ class Tournament(NamedTuple):
 
 # --- design ------------------------------------------------------------------------------------
 
-def condition_of(config: Mapping[str, Any]) -> Condition:
-    """The cell of a run."""
-    return Condition(**config["toggles"])
-
-
 def run_name(config: Mapping[str, Any]) -> str:
     """ "cvd-S.high-C.present-H.low-s42", with what is not the default before the seed."""
-    cell = cell_name(condition_of(config))
+    cell = cell_name(Condition(**config["toggles"]))
     return "-".join([config["domain"], cell, *marks_of(config), f"s{config['seed']}"])
 
 
@@ -178,7 +173,7 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
         rounds.append(_round(rng, number, stimuli, agents,
                              labels[start:start + waves * per_wave]))
     return Tournament(run_name(config), dict(config), domain,
-                      condition_of(config), agents, rounds)
+                      Condition(**config["toggles"]), agents, rounds)
 
 
 def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],

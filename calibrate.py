@@ -9,31 +9,33 @@ Each is asked as a model in a mechanism study, from rendered prompts, and judged
 those that nothing moves are asked in pilots too. Without --reps: 1,000 studies of each family's
 centre and 125 of its other members, 1,000 of the ten worst of these, and 4,000 where a limit is
 open then; centres also 125 times at 6 and 3 blocks per bulletin. Writes calibration.json,
-calibration.md, report.html and replications.jsonl.gz into --out. Everything in it is SIMULATED.
+calibration.md and report.html into --out. Everything in it is SIMULATED.
 """
 
 import runpy
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from argparse import Namespace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from cirrus.ask import oneshot, probes
-from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.prompts import load_domain
-from cirrus.families import OPEN, POPULATIONS, REASONER, Member, respondent
-from cirrus.judge.accounts import ACCOUNTS, word
+from cirrus.ask.bulletins import PROMPTS, load_domain
+from cirrus.families import OPEN, POPULATIONS, REASONER, Member, Respond, respondent
+from cirrus.judge.accounts import ACCOUNTS, WORDS, word
 from cirrus.judge.contrasts import LEVEL
 from cirrus.judge.extras import probes_of
 from cirrus.judge.oneshot import analyse, part_of, table_of
-from cirrus.reports.calibration import BLOCKS, PILOT, derived, document, limits, table
+from cirrus.reports.calibration import BLOCKS, PILOT, derived, document, limits
 from common import COMPLETE, UsageError, cli
-from common.artifacts import canonical_json, sha256, sweep, write_atomic
+from common.artifacts import canonical_json, sha256, sweep
 from common.cluster import mapped
 from common.rng import SeededRandom
-from common.runs import code_hashes, lock, unlock
+from common.runs import code_hashes, rewrite
 from common.shape import nearest
 from common.wire import Reply, Request
 from show.document import terminal
@@ -49,13 +51,12 @@ CENTRE, UNDECIDED, WORST, SMALLER = 1000, 4000, 10, (6, 3)
 # respondents share takes as much as eight studies.
 SECONDS, DEALING = 0.0035, 8
 SHARED = 5      # replications that meet the same dealt trials; respondents are drawn anew in each
-PILOT_MODELS = tuple(f"m{at}" for at in range(1, 5))
+PILOT_MODELS = ["m1", "m2", "m3", "m4"]
 SETTINGS = {"compliance": "low", "tells": "standard", "temperature": 0.7, "max_out": 96,
             "reasoning_effort": None}
 FINISH = {"stop": "ok", "length": "truncated"}
 DECLARED = (*(account.name for account in ACCOUNTS), OPEN, REASONER)
 CELLS = [cell.name for cell in oneshot.DESIGNS["mechanism"].cells]
-Respond = Callable[[Request, SeededRandom], tuple[str, str]]
 Records = dict[tuple[str, int], list[dict[str, Any]]]      # by respondent and size
 
 
@@ -89,44 +90,28 @@ def main(argv) -> cli.Done:
     for flag, least in (("reps", 1), ("jobs", 1), ("seed", 0), ("runs", 2)):
         if (value := getattr(args, flag)) is not None and value < least:
             raise UsageError(f"--{flag}: must be at least {least}, not {value}")
-    chosen = members(args)
-    faults = {name: f"declares {member.account!r}, which is none of {', '.join(DECLARED)}"
-              for name, member in chosen.items() if member.account not in DECLARED}
-    folder = Path(args.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = lock(folder)
-    try:
-        records = replications(args, chosen, faults)
-        flat = [record for made in records.values() for record in made]
-        header = {
-            "artifact": "calibration-replications", "seed": args.seed, "reps": args.reps,
-            "runs": args.runs or BLOCKS, "faults": faults,
-            "prompts_sha256": sha256(canonical_json(domain().files)),
-            "code_sha256": sha256(canonical_json(code_hashes())),
-            "studies": len(flat),
-            "respondents": {name: {"family": member.family, "account": member.account,
-                                   "what": member.what}
-                            for name, member in chosen.items() if name not in faults}}
-        files = derived(header, flat)
-        for name, content in files.items():
-            sweep(folder, name)
-            write_atomic(folder / name, content)
-    finally:
-        unlock(handle)
-    report = document(table(header, flat))
+    chosen, folder = members(args), Path(args.out)
+    args.rivals = args.rivals and str(Path(args.rivals).resolve())   # for a worker elsewhere
+    folder.mkdir(parents=True, exist_ok=True)   # where it can't be, nobody waits for it
+    out = calibration(args, chosen)
+    files = derived(out)
+    for name in files:
+        sweep(folder, name)
+    rewrite(folder, files)
+    faults = out["faults"]
     return cli.Done(COMPLETE, {"written": str(folder), "files": sorted(files), "simulated": True,
-                               "replications": len(flat), "faults": faults,
-                               "summary": report.answer},
-                    "\n".join([terminal(report), *(f"left out: {name}: {fault}"
-                                                   for name, fault in faults.items()),
+                               "replications": out["replications"], "faults": faults,
+                               "summary": out["summary"]},
+                    "\n".join([terminal(document(out)), *(f"left out: {name}: {fault}"
+                                                          for name, fault in faults.items()),
                                f"open {folder / 'report.html'}"]))
 
 
 def members(args) -> dict[str, Member]:
     """{name: what is declared of it} of the respondents asked for, a user's own among them."""
     responds, accounts = rivals_of(args.rivals)
-    rivals = {name: Member("rivals", accounts.get(name, OPEN), "a respondent of the user's own",
-                           None) for name in responds}
+    rivals = {name: Member("rivals", accounts.get(name, OPEN), "a respondent of the user's own")
+              for name in responds}
     known, names = POPULATIONS | rivals, {}
     for start in cli.names(args.populations) or rivals or known:
         some = [start] if start in known else [
@@ -137,60 +122,68 @@ def members(args) -> dict[str, Member]:
     return {name: known[name] for name in names}
 
 
-# --- how many studies --------------------------------------------------------------------------
+# --- how many studies, and what they come to -----------------------------------------------------
 
-class Work(NamedTuple):
-    """Replications `reps` of each respondent, on one deal. `runs`: blocks, PILOT for pilots."""
-
-    seed: int
-    runs: int
-    reps: range
-    names: tuple[str, ...]
-    probes: bool
-    rivals: str | None
-
-
-def replications(args, chosen: Mapping[str, Member], faults: dict[str, str]) -> Records:
-    """Every record, however the work was spread; a respondent that fails goes into `faults`."""
-    records: Records = {}
-    for wanted in stages(args, chosen, records):
-        works = list(portions(args, wanted, records, faults))
-        total, done, progress = sum(len(work.names) * len(work.reps) for work in works), 0, (
-            cli.Progress("calibrate"))
-        minutes = sum((DEALING + len(work.names) * len(work.reps)) * (work.runs or 4)
-                      for work in works) * SECONDS / 60 / args.jobs
-        sys.stderr.write(f"calibrate: {total:,} studies, about {minutes:.0f} min on "
-                         f"{count(args.jobs, 'free core')}\n")
-        with mapped(replicate, works, args.jobs, args.scheduler) as results:
-            for _, made in results:
-                for record in made:
-                    if "fault" in record:
-                        faults.setdefault(record["name"], record["fault"])
-                    else:
-                        records.setdefault((record["name"], record["runs"]), []).append(record)
-                done += len(made)
-                progress.show((done, total, 0), [], {})
-        progress.show((done, total, 0), [], {}, last=True)
+def calibration(args, chosen: Mapping[str, Member]) -> dict[str, Any]:
+    """The whole of calibration.json, however the work was spread."""
+    faults = {name: f"declares {member.account!r}, which is none of {', '.join(DECLARED)}"
+              for name, member in chosen.items() if member.account not in DECLARED}
+    records: Records = defaultdict(list)
+    for wanted in stages(args, {name: chosen[name] for name in chosen if name not in faults},
+                         records):
+        replications(args, list(works(args, wanted, records)), records, faults)
     if faults.keys() >= chosen.keys():
         raise UsageError("; ".join(f"{name}: {fault}" for name, fault in faults.items()))
-    return {key: sorted(records[key], key=lambda record: record["rep"])
-            for key in sorted(records, key=lambda key: (-key[1], [*chosen].index(key[0])))
-            if key[0] not in faults}
+    out: dict[str, Any] = {"populations": {}, "smaller": {}, "pilots": {}, "limits": []}
+    blocks, studies = args.runs or BLOCKS, 0
+    for runs, name in product(sorted({runs for _, runs in records}, reverse=True), chosen):
+        if name not in faults and (rows := records.get((name, runs))):
+            part = out["pilots"] if runs == PILOT else out["populations"] if runs == blocks else (
+                out["smaller"].setdefault(str(runs), {}))
+            part[name] = counted(chosen[name], rows)
+            out["limits"] += limits(name, part[name], runs)
+            studies += len(rows)
+    states = Counter(limit["state"] for limit in out["limits"])
+    return out | {
+        "artifact": "calibration", "schema": 5, "simulated": True, "stamp": "SIMULATED",
+        "seed": args.seed, "reps": args.reps, "runs": blocks, "faults": faults,
+        "prompts_sha256": sha256(canonical_json(domain().files)),
+        "code_sha256": sha256(canonical_json(code_hashes())), "replications": studies,
+        "summary": f"{count(studies, 'replication')}: {states['met']} of "
+        f"{count(len(out['limits']), 'limit')} met, {states['missed']} missed, "
+        f"{states['open']} open."}
+
+
+def counted(member: Member, records: Sequence[Mapping]) -> dict[str, Any]:
+    """What is declared of a respondent, and how often each word was said of it and each account
+    told excluded; in pilots the studies with any positive sentence."""
+    words = Counter(record["word"] for record in records)
+    out = {"family": member.family, "account": member.account, "what": member.what,
+           "replications": len(records), "words": {name: words[name] for name in WORDS}}
+    if "positive" in records[0]:
+        return out | {"positive": sum(record["positive"] for record in records)}
+    excluded = Counter(name for record in records for name in record["excluded"])
+    out["excluded"] = {account.name: excluded[account.name] for account in ACCOUNTS}
+    if shares := records[0].get("probes"):
+        out["probes"] = {kind: {cell: fmean(known) if (known := [
+            record["probes"][kind][cell] for record in records
+            if record["probes"][kind][cell] is not None]) else None for cell in cells}
+            for kind, cells in shares.items()}
+    return out
 
 
 def stages(args, chosen: Mapping[str, Member], records: Records) -> Iterator[dict]:
     """{(respondent, size): how many studies it shall have}, one stage after another."""
-    size = args.runs or BLOCKS
-    coins = [(name, PILOT) for name, member in chosen.items() if member.account == "nothing"]
-    every = [(name, size) for name in chosen] + coins
+    def held(key: tuple[str, int]) -> list[dict]:
+        return [*limits(key[0], counted(chosen[key[0]], records[key]), key[1])]
+    every = [(name, args.runs or BLOCKS) for name in chosen] + [
+        (name, PILOT) for name, member in chosen.items() if member.account == "nothing"]
     if args.reps or args.rivals:
         yield dict.fromkeys(every, args.reps or GRID)
         return
     yield {key: CENTRE if chosen[key[0]].centre else GRID for key in every} | {
         (name, fewer): GRID for name, member in chosen.items() if member.centre
         for fewer in SMALLER if not args.runs}
-    def held(key: tuple[str, int]) -> list[dict]:
-        return [*limits(key[0], chosen[key[0]]._asdict(), key[1], records[key])]
     grid = [key for key in every if not chosen[key[0]].centre and held(key)]
     yield dict.fromkeys(sorted(grid, key=lambda key: -max(
         limit["value"] for limit in held(key)))[:WORST], CENTRE)
@@ -198,35 +191,69 @@ def stages(args, chosen: Mapping[str, Member], records: Records) -> Iterator[dic
         limit["state"] == "open" for limit in held(key))}
 
 
-def portions(args, wanted: Mapping[tuple[str, int], int], records: Records,
-             faults: Mapping[str, str]) -> Iterator[Work]:
-    """The works of a stage: what is wanted beyond what there is."""
+class Work(NamedTuple):
+    """Replications `reps` of each respondent, on one deal. `runs`: blocks, PILOT for pilots."""
+
+    args: Namespace
+    runs: int
+    reps: range
+    names: tuple[str, ...]
+
+
+def works(args, wanted: Mapping[tuple[str, int], int], records: Records) -> Iterator[Work]:
+    """What is wanted beyond what there is."""
     each = 1 if args.rivals else SHARED      # a rival may answer by the prompt alone
-    path = args.rivals and str(Path(args.rivals).resolve())
-    for runs, start in product(dict.fromkeys(size for _, size in wanted),
-                               range(0, max(wanted.values(), default=0), each)):
-        ends: dict[int, list[str]] = {}
-        for (name, size), reps in wanted.items():
-            if size == runs and len(records.get((name, size), ())) <= start < reps and (
-                    name not in faults):
-                ends.setdefault(min(reps, start + each), []).append(name)
-        for last, names in ends.items():
-            yield Work(args.seed, runs, range(start, last), tuple(names), args.probes, path)
+    for size in dict.fromkeys(size for _, size in wanted):
+        for start in range(0, max(wanted.values()), each):
+            ends = {name: min(start + each, reps) for (name, runs), reps in wanted.items()
+                    if runs == size and len(records[name, size]) <= start < reps}
+            if ends:
+                yield Work(args, size, range(start, max(ends.values())), tuple(ends))
+
+
+def replications(args, works: Sequence[Work], records: Records, faults: dict[str, str]) -> None:
+    """Adds the records of these works; a respondent that fails goes into `faults`."""
+    total, done = sum(len(work.names) * len(work.reps) for work in works), 0
+    minutes = sum((DEALING + len(work.names) * len(work.reps)) * (work.runs or 4)
+                  for work in works) * SECONDS / 60 / args.jobs
+    sys.stderr.write(f"calibrate: {total:,} studies, about {minutes:.0f} min on "
+                     f"{count(args.jobs, 'free core')}\n")
+    progress = cli.Progress("calibrate")
+    with mapped(replicate, works, args.jobs, args.scheduler) as results:
+        for _, made in results:
+            for record in made:
+                if "fault" in record:
+                    faults.setdefault(record["name"], record["fault"])
+                else:
+                    records[record["name"], record["runs"]].append(record)
+            done += len(made)
+            progress.show((done, total, 0), [], {})
+    progress.show((done, total, 0), [], {}, last=True)
 
 
 # --- a replication: one study of a respondent ---------------------------------------------------
 
-@cache
-def domain():
-    return load_domain(oneshot.DOMAIN)
+domain = cache(lambda: load_domain(oneshot.DOMAIN))
 
 
-def config_of(runs: int, seed: int) -> dict[str, Any]:
-    if runs == PILOT:
-        return SETTINGS | {"design": "2x2", "seed": seed, "runs": oneshot.DRAWN,
-                           "models": list(PILOT_MODELS)}
-    return SETTINGS | {"design": "mechanism", "seed": seed, "runs": runs, "models": ["m1"],
-                       "lever": {"m1": oneshot.DEFAULT_LEVER}, "probes": list(probes.KINDS)}
+class Study(NamedTuple):
+    """`read`: the row of trial number `at`, by text and finish reason of the answer."""
+
+    config: dict[str, Any]
+    trials: list[oneshot.Trial]
+    read: Callable[[int, str, str], dict[str, Any]]
+
+
+def dealt(runs: int, seed: int) -> Study:
+    """A study of so many blocks per bulletin, or a pilot."""
+    config = SETTINGS | {"seed": seed} | ({
+        "design": "2x2", "runs": oneshot.DRAWN, "models": PILOT_MODELS} if runs == PILOT else {
+        "design": "mechanism", "runs": runs, "models": ["m1"],
+        "lever": {"m1": oneshot.DEFAULT_LEVER}, "probes": list(probes.KINDS)})
+    trials = [trial for block in oneshot.design(domain(), config, config["models"])
+              for trial in block]
+    return Study(config, trials, cache(
+        lambda at, text, finish: oneshot.row(trials[at], reply_of(text, finish))))
 
 
 def seed_of(seed: int, *path: int | str) -> int:
@@ -235,53 +262,41 @@ def seed_of(seed: int, *path: int | str) -> int:
 
 def replicate(work: Work) -> list[dict[str, Any]]:
     """The records of a work."""
-    config = config_of(work.runs, seed_of(work.seed, work.runs, "deal", work.reps[0]))
+    seed, rivals = work.args.seed, rivals_of(work.args.rivals)[0]
+    study = dealt(work.runs, seed_of(seed, work.runs, "deal", work.reps[0]))
     out = []
     for name in work.names:
-        respond = rivals_of(work.rivals)[0].get(name) or respondent(name)
+        respond = rivals.get(name) or respondent(name)
         for rep in work.reps:
-            rng = SeededRandom(seed_of(work.seed, work.runs, rep), "respondent", name)
+            rng = SeededRandom(seed_of(seed, work.runs, rep), "respondent", name)
             try:
-                out.append({"name": name, "runs": work.runs, "rep": rep}
-                           | studied(respond, rng, config, work))
+                record = judged(study, respond, rng, work.args.probes)
             except Fault as fault:
                 out.append({"name": name, "fault": str(fault)})
                 break
+            out.append({"name": name, "runs": work.runs} | record)
     return out
 
 
-def studied(respond: Respond, rng: SeededRandom, config: Mapping, work: Work) -> dict[str, Any]:
-    """What the analysis says of one study."""
-    trials, read = dealt(work.runs, config["seed"])
-    rows = [read(at, *ask(respond, trial.request, rng)) for at, trial in enumerate(trials)]
-    if work.runs == PILOT:
-        out = analyse(rows, {"config": config, "provider": "simulated"})
-        return {"word": out["verdict"]["word"], "positive": len(out["claims"]["may"])}
+def judged(study: Study, respond: Respond, rng: SeededRandom, probed: bool) -> dict[str, Any]:
+    """What the analysis says of one respondent in one study."""
+    rows = [study.read(at, *ask(respond, trial.request, rng))
+            for at, trial in enumerate(study.trials)]
+    if study.config["design"] == "2x2":
+        out = analyse(rows, {"config": study.config, "provider": "simulated"})
+        return {"word": out["verdict"]["word"], "positive": bool(out["claims"]["may"])}
     part = part_of(table_of(rows), CELLS, LEVEL, True)
     record = {"word": word(part)[0], "excluded": [
         name for name, account in part["accounts"].items() if account["excluded"]]}
-    if work.probes:
-        blocks = {trial.block.name: trial.block for trial in trials}
+    if probed:
+        blocks = {trial.block.name: trial.block for trial in study.trials}
         answers = [probes.row(probe, reply_of(*ask(respond, probe.request, rng)))
-                   for probe in probes.deal(probes.texts(PROMPTS), domain(), config,
+                   for probe in probes.deal(probes.texts(PROMPTS), domain(), study.config,
                                             list(blocks.values()))]
         record["probes"] = {
             kind: {cell: share["mean"] for cell, share in shares["cells"].items()}
             for kind, shares in probes_of(answers, ()).items() if kind != "statuses"}
     return record
-
-
-@lru_cache(maxsize=1)
-def dealt(runs: int, seed: int):
-    """The trials of a study, and what reads an answer to one of them: the row."""
-    config = config_of(runs, seed)
-    trials = [trial for block in oneshot.design(domain(), config, config["models"])
-              for trial in block]
-
-    @cache
-    def read(at: int, text: str, finish: str) -> dict[str, Any]:
-        return oneshot.row(trials[at], reply_of(text, finish))
-    return trials, read
 
 
 # --- a user's own respondents -------------------------------------------------------------------

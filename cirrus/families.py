@@ -11,7 +11,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import product
 from statistics import NormalDist
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from cirrus.ask import probes
 from cirrus.ask.cues import Cues, read_cues
 from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS, balanced
-from cirrus.ask.populations import Beliefs, logit
+from cirrus.ask.populations import Beliefs, logistic, logit
 from cirrus.ask.prompts import LEVERS
 from cirrus.judge.accounts import CORRELATION, DECIDER, WORDS, word
 from cirrus.judge.contrasts import ALPHA, Slot, count
@@ -32,24 +32,19 @@ OPEN, REASONER = "open", "reasoner"   # declared beside the accounts of `judge.a
 NORMAL = NormalDist()
 
 
-class Luck(dict):
+@lru_cache(maxsize=8)
+def luck_of(*study: object) -> Callable[[object], float]:
     """Standard normal numbers by key, the same in all prompts of a study."""
-
-    def __init__(self, *study: object) -> None:
-        self.study = study
-
-    def __missing__(self, key: tuple) -> float:
-        self[key] = random.Random(repr((*self.study, key))).gauss(0, 1)
-        return self[key]
+    return cache(lambda key: random.Random(repr((*study, key))).gauss(0, 1))
 
 
 class Case(NamedTuple):
     """What a term may weigh. `both`: symmetry and cue; `same`: both, and the counterpart decides
     now; `posted`: both, and its entry is known; `lever`: 1 at the default level."""
 
+    luck: Callable[[object], float]
     cues: Cues
     text: str
-    luck: Luck
     S: int
     C: int
     both: int
@@ -60,30 +55,35 @@ class Case(NamedTuple):
     lever: float
 
 
-def case_of(cues: Cues, text: str, luck: Luck) -> Case:
-    S, C, known = cues.symmetric, cues.coupled, int(cues.entry == "known")
-    both = S * C
-    return Case(cues, text, luck, S, C, both, both * cues.decides_now, both * known, int(
-        cues.entry == "earlier"), known, cues.lever / LEVERS[DEFAULT_LEVER - 1])
+def levels(cues: Cues) -> tuple[float, ...]:
+    """S to lever of a case."""
+    both, known = cues.symmetric * cues.coupled, int(cues.entry == "known")
+    return (cues.symmetric, cues.coupled, both, both * cues.decides_now, both * known,
+            int(cues.entry == "earlier"), known, cues.lever / LEVERS[DEFAULT_LEVER - 1])
+
+
+# Twice the prompts of a mechanism study.
+@lru_cache(maxsize=4096)
+def reading(text: str) -> tuple:
+    """A prompt as a case has it, without luck."""
+    cues = read_cues(text)
+    return cues, text, *levels(cues)
 
 
 def shift(case: Case, sds: tuple[float, float, float]) -> float:
     """What a bulletin, its cell and the sentences on symmetry, cue and entry add."""
-    (_, _, luck, S, C, *_), (bulletin, cell, sentence) = case, sds
-    entry, at, wording = case.cues.entry, case.cues.bulletin, case.cues.wording
-    return (bulletin and bulletin * luck[at]) + (
-        cell and cell * luck[at, S, C, entry, case.lever > 0]) + (sentence and sentence * (
-            luck[wording, "S", S] + luck[wording, "C", C] + luck[wording, "entry", entry]))
+    (luck, cues, _, S, C, *_, lever), (bulletin, cell, sentence) = case, sds
+    entry, at, wording = cues.entry, cues.bulletin, cues.wording
+    return (bulletin and bulletin * luck(at)) + (
+        cell and cell * luck((at, S, C, entry, lever > 0))) + (sentence and sentence * (
+            luck((wording, "S", S)) + luck((wording, "C", C)) + luck((wording, "entry", entry))))
 
 
 Term, Link = Callable[[Case], float], Callable[[float], float]
+Respond = Callable[[Request, SeededRandom], tuple[str, str]]
 
 
 # --- links ---------------------------------------------------------------------------------------
-
-def logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
-
 
 def within(p: float) -> float:
     return min(1.0, max(0.0, p))
@@ -104,14 +104,14 @@ CURVES: dict[str, Link] = {
 # --- terms ---------------------------------------------------------------------------------------
 
 def adds(base: float, **weights: float) -> Term:
-    return lambda case: base + sum(
-        weight * getattr(case, name) for name, weight in weights.items())
+    places = [(Case._fields.index(name), weight) for name, weight in weights.items()]
+    return lambda case: base + sum([weight * case[at] for at, weight in places])
 
 
 def either(first: Term, second: Term, *keys: str) -> Term:
     """One of two readers in each of what the keys name."""
-    return lambda case: (second if case.luck[
-        "kind", *(getattr(case.cues, key) for key in keys)] > 0 else first)(case)
+    return lambda case: (second if case.luck((
+        "kind", *(getattr(case.cues, key) for key in keys))) > 0 else first)(case)
 
 
 def expects(base: float, weight: float, usual: float, more: float = 0, like: float = 0.4,
@@ -232,14 +232,43 @@ def label(where: str) -> tuple:
 def skewed(size: int) -> tuple:
     """Points of probability, so that they balance on the contrast's scale."""
     return lambda case: 0.5 + size / 100 * case.both * (
-        1 if case.luck["rare", case.cues.bulletin] < RARE else -4), within, STILL
+        1 if case.luck(("rare", case.cues.bulletin)) < RARE else -4), within, STILL
 
 
 def lottery(*keys: str) -> tuple:
-    return lambda case: case.luck[case[3:], *(
-        getattr(case.cues, key) for key in keys)], step, STILL
+    return lambda case: case.luck((case[3:], *(
+        getattr(case.cues, key) for key in keys))), step, STILL
 
 
+# Families of named members, through the logistic curve: account, {name: what it weighs}.
+NAMED: dict[str, tuple[str, dict[str, Term]]] = {
+    "kindness": ("conditional", {
+        "kindness": adds(-1, both=1.2, known=1.5, earlier=0.5, lever=1),
+        "kindness-strong": adds(-1.5, both=2, known=4, earlier=1, lever=1)}),
+    "reciprocity": ("conditional", {
+        "reciprocity": adds(-0.8, both=2.4, known=2.8, posted=-2.4, lever=1),
+        "reciprocity-hopeful": adds(-0.8, same=2.8, known=3.3)}),
+    "norms": ("blind", {"norms": adds(-1, S=1.2, C=1.5, lever=0.3)}),
+    "norms toward people": ("conditional", {
+        "norms-people": adds(-1, both=1.5, known=1.5, earlier=0.7)}),
+    "team reasoning": ("blind", {"team": adds(-1.5, both=4.5, lever=2)}),
+    "team reasoning, assured": ("conditional", {
+        "team-assured": adds(-1.5, both=3, known=2, lever=2)}),
+    "obedience": ("blind", {
+        "obedience": adds(-0.5, both=2.5, lever=0.3), "obedience-full": adds(-3.5, both=7),
+        "obedience-cue": adds(-0.4, C=2.4), "obedience-likeness": adds(-0.4, S=2.4)}),
+    "posted entries": ("conditional", {
+        "posted-averse": expects(-3.5, 6, 0.3, averse=3),
+        "posted-exploiting": expects(-3, 6, 0.3, averse=6)}),
+    "partly updateless": (OPEN, {"updateless": adds(-0.4, same=3.3, posted=1.65, lever=1.7)}),
+    "known entries land on neither": (OPEN, {
+        "averse-on-neither": expects(-2.2, 6, 0.3, earlier=0, averse=4.2),
+        "averse-on-neither-strong": expects(-3.1, 9, 0.3, 0, 0.5, 0.1, averse=6.3, lever=1.5)}),
+    "mixtures of two sums": (OPEN, {
+        f"mixture-by-{'-and-'.join(keys)}": either(
+            adds(-6, S=5, C=5, earlier=-8, known=-8), adds(-3, lever=3), *keys)
+        for keys in (("bulletin", "wording"), ("bulletin",))}),
+}
 # Families on a grid. Family: account, what its members do, the start of their names, the grid (its
 # first point is the centre), what makes term, link, SDs, and what goes missing, of a point.
 GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = {
@@ -275,7 +304,7 @@ GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = 
     "deterministic": ("nothing", "the same act in each cell and order of a bulletin", "lottery",
                       (("bulletin", "first"),), lottery),
     "hash of the prompt": ("nothing", "the same act for the same prompt", "hash", ((),),
-                           lambda: (lambda case: case.luck[case.text,], step, STILL)),
+                           lambda: (lambda case: case.luck((case.text,)), step, STILL)),
     **{f"coins, {share}%": ("nothing", "its SDs in its name", f"coin-{share}", SPREADS,
                             lambda *sds, share=share: (adds(logit(share / 100)), logistic, sds))
        for share in (50, 2, 5, 20, 80)},
@@ -291,73 +320,34 @@ GRIDS: dict[str, tuple[str, str, str, Iterable[tuple], Callable[..., tuple]]] = 
         lambda low, high: (reasoner(low / 100, high / 100), logistic,
                            (0.3, 0.1, 0.25) if low == 3 else SDS))
        for low, high in ((3, 97), (40, 95), (40, 80), (40, 70), (5, 25), (40, 60))},
-}
-# Families of single members, through the logistic curve: account, {name: what it weighs}.
-SINGLE: dict[str, tuple[str, dict[str, Term]]] = {
-    "kindness": ("conditional", {
-        "kindness": adds(-1, both=1.2, known=1.5, earlier=0.5, lever=1),
-        "kindness-strong": adds(-1.5, both=2, known=4, earlier=1, lever=1)}),
-    "reciprocity": ("conditional", {
-        "reciprocity": adds(-0.8, both=2.4, known=2.8, posted=-2.4, lever=1),
-        "reciprocity-hopeful": adds(-0.8, same=2.8, known=3.3)}),
-    "norms": ("blind", {"norms": adds(-1, S=1.2, C=1.5, lever=0.3)}),
-    "norms toward people": ("conditional", {
-        "norms-people": adds(-1, both=1.5, known=1.5, earlier=0.7)}),
-    "team reasoning": ("blind", {"team": adds(-1.5, both=4.5, lever=2)}),
-    "team reasoning, assured": ("conditional", {
-        "team-assured": adds(-1.5, both=3, known=2, lever=2)}),
-    "obedience": ("blind", {
-        "obedience": adds(-0.5, both=2.5, lever=0.3), "obedience-full": adds(-3.5, both=7),
-        "obedience-cue": adds(-0.4, C=2.4), "obedience-likeness": adds(-0.4, S=2.4)}),
-    "posted entries": ("conditional", {
-        "posted-averse": expects(-3.5, 6, 0.3, averse=3),
-        "posted-exploiting": expects(-3, 6, 0.3, averse=6)}),
-    "partly updateless": (OPEN, {"updateless": adds(-0.4, same=3.3, posted=1.65, lever=1.7)}),
-    "known entries land on neither": (OPEN, {
-        "averse-on-neither": expects(-2.2, 6, 0.3, earlier=0, averse=4.2),
-        "averse-on-neither-strong": expects(-3.1, 9, 0.3, 0, 0.5, 0.1, averse=6.3, lever=1.5)}),
-    "mixtures of two sums": (OPEN, {
-        f"mixture-by-{'-and-'.join(keys)}": either(
-            adds(-6, S=5, C=5, earlier=-8, known=-8), adds(-3, lever=3), *keys)
-        for keys in (("bulletin", "wording"), ("bulletin",))}),
+    **{family: (account, family, "", product(terms), lambda name, terms=terms: (terms[name],))
+       for family, (account, terms) in NAMED.items()},
 }
 # log-odds more, SDs: where a family's centre stands too, of families whose account is closed
 ELSEWHERE = {"low": (-3, SDS), "high": (2, SDS), "still": (0, STILL), "wide": (0, (1, 1, 1))}
 
 
-def members() -> Iterator[tuple[str, Member]]:
+def everybody() -> Iterator[tuple[str, Member]]:
     for family, (account, what, start, grid, make) in GRIDS.items():
+        centre = family != "random sums"
         for point in grid:
             name = re.sub(r"[^a-z0-9.]+", "-", f"{start} {point}".lower()).strip("-")
-            yield name, Member(family, account, what, *make(*point))
-    for family, (account, terms) in SINGLE.items():
-        for name, term in terms.items():
-            yield name, Member(family, account, family, term)
+            member = Member(family, account, what, *make(*point))
+            yield name, member._replace(centre=centre)
+            if centre and account not in ("nothing", OPEN, REASONER):
+                for where, (more, sds) in ELSEWHERE.items():
+                    yield f"{name}-{where}", member._replace(
+                        what=f"{what}; {more:+} log-odds, SDs {sds}", sds=sds,
+                        term=lambda case, term=member.term, more=more: term(case) + more)
+            centre = False
 
 
-def everywhere() -> Iterator[tuple[str, Member]]:
-    families = {"random sums"}      # have no centre
-    for name, member in members():
-        yield name, member._replace(centre=member.family not in families)
-        if member.family not in families and member.account not in ("nothing", OPEN, REASONER):
-            for where, (more, sds) in ELSEWHERE.items():
-                yield f"{name}-{where}", member._replace(
-                    what=f"{member.what}; {more:+} log-odds, SDs {sds}", sds=sds,
-                    term=lambda case, term=member.term, more=more: term(case) + more)
-        families.add(member.family)
-
-
-POPULATIONS: dict[str, Member] = dict(everywhere())
+POPULATIONS: dict[str, Member] = dict(everybody())
 
 
 # --- answering ---------------------------------------------------------------------------------
 
-@lru_cache(maxsize=8)
-def luck_of(seed: int, name: str) -> Luck:
-    return Luck(seed, name)
-
-
-def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
+def respondent(name: str) -> Respond:
     """A member as a provider asks it; `rng.root` is the study's seed."""
     member = POPULATIONS[name]
     beliefs = Beliefs(diagnostic=60 if member.account == REASONER else 0)
@@ -365,7 +355,7 @@ def respondent(name: str) -> Callable[[Request, SeededRandom], tuple[str, str]]:
     def respond(request: Request, rng: SeededRandom) -> tuple[str, str]:
         if request.stage == probes.STAGE:
             return probes.answer(beliefs, request, rng), "stop"
-        case = case_of(read_cues(request.user), request.user, luck_of(rng.root, name))
+        case = Case(luck_of(rng.root, name), *reading(request.user))
         cooperates = rng.random() < member.link(member.term(case) + shift(case, member.sds))
         if member.missing and rng.random() < member.missing(case, cooperates):
             return "We are still weighing this with counsel.", "stop"
@@ -384,12 +374,13 @@ def power(low: float, high: float, bulletins: int, blocks: int, models: int = 1,
     """{word: share of studies in which a model earns it, or a higher one}."""
     cells, term, ranks = DESIGNS["mechanism"].cells, reasoner(low, high), []
     for sample in range(samples):
-        luck, rng, answers = Luck(seed, sample), random.Random(f"{seed} {sample}"), []
+        luck, rng, answers = luck_of(seed, sample), random.Random(f"{seed} {sample}"), []
         for (b, _), (at, scheme, order) in balanced(bulletins, blocks, WORDINGS).items():
             for cell in cells:
                 raised = LEVERS[DEFAULT_LEVER - 1] if cell.lever else 0
-                case = case_of(Cues(cell.S, cell.C, "low", cell.entry, "standard", at, raised, (),
-                                    "", f"b{b:02d}", True), "", luck)
+                cues = Cues(cell.S, cell.C, "low", cell.entry, "standard", at, raised, (), "",
+                            f"b{b:02d}", True)
+                case = Case(luck, cues, "", *levels(cues))
                 answers.append((Slot(f"b{b:02d}", at, cell.name, "low", "m", scheme, order), int(
                     rng.random() < logistic(term(case) + shift(case, SDS)))))
         part = part_of(count(answers), [cell.name for cell in cells], 1 - ALPHA / models, True)

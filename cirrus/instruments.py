@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.ask import encounters, oneshot, probes
-from cirrus.ask.bulletins import PROMPTS, Source, cooperative_word, read_text
+from cirrus.ask.bulletins import PROMPTS, Domain, Source, cooperative_word, load_domain, read_text
 from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design
 from cirrus.ask.encounters import typical_calls
-from cirrus.ask.prompts import EXAMPLES, Domain, load_domain
+from cirrus.ask.prompts import EXAMPLES
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge import games
 from cirrus.judge.oneshot import analyse

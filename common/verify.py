@@ -91,7 +91,7 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 # A folder that holds one of these is something by itself; the last is another program's run.
 MARKS = dict.fromkeys((
     "manifest.json", *JOURNALS, PROMPTS, "plan.json", PREREG, "acausal-analysis.json",
-    "calibration.json", "replications.jsonl.gz", "urrp_runs.jsonl")).keys()
+    "calibration.json", "calibration.md", "urrp_runs.jsonl")).keys()
 FOREIGN = "run_manifest.json"
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cirrus.ask.prompts import load_domain
+from cirrus.ask.bulletins import load_domain
 
 # Typed from the specification, section 6.3: all by which runs of one seed may differ in cvd.
 SENTENCES = {

@@ -2,8 +2,8 @@
 
 from itertools import product
 
+from cirrus.ask.bulletins import load_domain
 from cirrus.ask.design import Run, run_name
-from cirrus.ask.prompts import load_domain
 from cirrus.instruments import Job, attempt, note_plan
 from cirrus.judge.rows import Decision
 from common.cli import Choice

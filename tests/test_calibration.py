@@ -5,6 +5,7 @@
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from statistics import NormalDist, fmean
 
@@ -14,21 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import calibrate as c  # noqa: E402
-from cirrus.families import (  # noqa: E402
-    POPULATIONS,
-    power,
-    respondent,
-)
+from cirrus.families import POPULATIONS, Member, power, respondent  # noqa: E402
 from cirrus.reports import calibration  # noqa: E402
 from common import UsageError  # noqa: E402
 from common.artifacts import json_file  # noqa: E402
 from common.rng import SeededRandom  # noqa: E402
-from common.verify import verify  # noqa: E402
 
 GOLDEN = ROOT / "tests/data/calibration-small.json"
 SMALL = ("--populations", "reasoner-3-97,team-assured,coin-50-1-1-1,missing-damps-little",
          "--reps", "2", "--runs", "3", "--seed", "7")
-ACCOUNTS = {"nothing", "blind", "labels", "missing", "conditional", "adding_up", "open", "reasoner"}
 HASHES = ("prompts_sha256", "code_sha256")
 
 
@@ -46,46 +41,36 @@ def small(folder):
 # --- what the respondents are -------------------------------------------------------------------
 
 def test_every_family_declares_an_account_and_has_one_centre():
-    families = {}
-    for member in POPULATIONS.values():
-        assert member.account in ACCOUNTS
-        families.setdefault(member.family, []).append(member.centre)
-    assert {family for family, centres in families.items() if sum(centres) != 1} == {"random sums"}
-    assert sum(member.family == "random sums" for member in POPULATIONS.values()) == 200
+    centres = Counter(member.family for member in POPULATIONS.values() if member.centre)
+    assert {member.account for member in POPULATIONS.values()} == {
+        "nothing", "blind", "labels", "missing", "conditional", "adding_up", "open", "reasoner"}
+    assert set(centres.values()) == {1} and "random sums" not in centres
+    families = Counter(member.family for member in POPULATIONS.values())
+    assert families.keys() - centres == {"random sums"} and families["random sums"] == 200
 
 
 def shares(name, studies):
     """{cell: share of cooperation} in as many studies of one deal."""
-    trials, read = c.dealt(12, 5)
-    respond, cells = respondent(name), {}
+    study, respond, cells = c.dealt(12, 5), respondent(name), {}
     for seed in range(studies):
         rng = SeededRandom(seed, "respondent", name)
-        for at, trial in enumerate(trials):
+        for at, trial in enumerate(study.trials):
             cells.setdefault(trial.cell.name, []).append(
-                read(at, *respond(trial.request, rng))["cooperates"])
+                study.read(at, *respond(trial.request, rng))["cooperates"])
     return {cell: fmean(values) for cell, values in cells.items()}
 
 
-# symmetry, cue, earlier, known, lever
-LEVELS = {"HP": (1, 1, 0, 0, 0), "LA": (0, 0, 0, 0, 0), "EP": (1, 1, 1, 0, 0),
-          "EL": (0, 0, 1, 0, 0), "KP": (1, 1, 0, 1, 0), "KL": (0, 0, 0, 1, 0),
-          "MN": (0, 0, 0, 0, 1), "ME": (0, 0, 1, 0, 1)}
-SD = (0.8 ** 2 + 0.4 ** 2 + 3 * 0.25 ** 2) ** 0.5     # of bulletin, cell and three sentences
-
-
-@pytest.mark.parametrize("name, base, weights", [
-    ("sum-threshold-even", -1, (0.9, 0.9, -0.8, -0.8, 1.8)),
-    ("sum-threshold-lever", -1, (0.8, 0.8, -1, 0.5, 2.5)),
-    ("sum-threshold-likeness", -1, (1.5, 1.5, -1, -1, 1))])
-def test_a_sum_answers_as_its_weights_say(name, base, weights):
-    # a threshold under normal noise: P(weights + noise > 0)
-    for cell, share in shares(name, 20).items():
-        x = base + sum(map(float.__mul__, map(float, weights), map(float, LEVELS[cell])))
-        assert share == pytest.approx(NormalDist().cdf(x / SD), abs=0.06), cell
+def test_a_sum_answers_as_its_weights_say():
+    # a threshold under normal noise: P(weights + noise > 0); of bulletin, cell, three sentences
+    sd = (0.8 ** 2 + 0.4 ** 2 + 3 * 0.25 ** 2) ** 0.5
+    sums = {"HP": -1 + 2 * 0.8, "LA": -1, "EP": -2 + 2 * 0.8, "EL": -2, "KP": -0.5 + 2 * 0.8,
+            "KL": -0.5, "MN": -1 + 2.5, "ME": -2 + 2.5}
+    for cell, share in shares("sum-threshold-lever", 20).items():
+        assert share == pytest.approx(NormalDist().cdf(sums[cell] / sd), abs=0.06), cell
 
 
 def test_no_sum_turns_the_order_of_likeness_and_lever_round():
-    for name in [f"random-sum-{number}" for number in range(0, 200, 25)]:
+    for name in [f"random-sum-{number}" for number in range(0, 200, 40)]:
         cell = shares(name, 6)
         now, earlier = cell["HP"] - cell["MN"], cell["EP"] - cell["ME"]
         assert now * earlier > -0.002, name
@@ -104,32 +89,23 @@ def test_a_small_calibration_is_the_golden_one(tmp_path):
     assert small(tmp_path) == json.loads(GOLDEN.read_text("utf-8"))
 
 
-def test_the_files_are_the_same_on_two_processes_and_follow_from_the_records(tmp_path):
+def test_the_files_are_the_same_on_two_processes(tmp_path):
     flags = ("--populations", "team,hash", "--reps", 7, "--runs", 2)
     for jobs in (1, 2):
         calibrated(tmp_path / str(jobs), *flags, "--jobs", jobs)
     for path in (tmp_path / "1").iterdir():
         assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
-    [verdict] = verify(tmp_path / "1", [calibration.content])
-    assert not verdict.problems and verdict.instrument == "calibration"
-    page = tmp_path / "1" / "calibration.json"
-    page.write_text(page.read_text("utf-8").replace('"team"', '"taem"'), "utf-8")
-    [verdict] = verify(tmp_path / "1", [calibration.content])
-    assert "calibration.json" in str(verdict.problems)
 
 
 def test_a_mechanism_study_is_judged_as_the_analysis_judges_it():
-    study = c.config_of(3, 11)
-    trials, read = c.dealt(3, 11)
-    rng, respond = SeededRandom(3, "respondent", "missing-flatters"), respondent("missing-flatters")
-    rows = [read(at, *respond(trial.request, rng)) for at, trial in enumerate(trials)]
-    out = c.analyse(rows, {"config": study, "provider": "simulated"})
-    record = c.studied(respond, SeededRandom(3, "respondent", "missing-flatters"), study,
-                       c.Work(0, 3, range(1), (), False, None))
+    study, respond = c.dealt(3, 11), respondent("missing-flatters")
+    rng, again = (SeededRandom(3, "respondent", "missing-flatters") for _ in range(2))
+    rows = [study.read(at, *respond(trial.request, rng)) for at, trial in enumerate(study.trials)]
+    out = c.analyse(rows, {"config": study.config, "provider": "simulated"})
     part = out["mechanism"]["by_model"]["m1"]
-    assert record["word"] == part["verdict"]["word"]
-    assert record["excluded"] == [name for name, one in part["accounts"].items()
-                                  if one["excluded"]]
+    assert c.judged(study, respond, again, False) == {
+        "word": part["verdict"]["word"], "excluded": [
+            name for name, account in part["accounts"].items() if account["excluded"]]}
 
 
 def test_probes_are_described(tmp_path):
@@ -151,26 +127,47 @@ def test_power_is_that_of_the_methods():
 # Wilson's limits by hand: 36 of 1,000 gives 2.61 to 4.94%, 37 to 5.06%;
 # 64 gives 5.04%, 63 gives 4.95%; 867 gives 84.46 to 88.66%, 873 gives 85.10%.
 
-RIVAL = {"family": "obedience", "account": "blind"}
-HIT = {"word": "not shown", "excluded": ["blind"]}
-TOP = {"word": "correlation-sensitive", "excluded": []}
+RIVAL, COINS, SKEWED = ({"family": family, "account": account} for family, account in (
+    ("obedience", "blind"), ("coins", "nothing"), ("skewed units", "nothing")))
+REASONER = {"family": "reasoners", "account": "reasoner"}
+TOP, MIDDLE = "correlation-sensitive", "decider-sensitive"
 
 
-@pytest.mark.parametrize("name, respondent, runs, hit, at, hits, state", [
-    ("obedience", RIVAL, 12, HIT, 0, 36, "met"), ("obedience", RIVAL, 12, HIT, 0, 37, "open"),
-    ("obedience", RIVAL, 12, HIT, 0, 63, "open"), ("obedience", RIVAL, 12, HIT, 0, 64, "missed"),
+@pytest.mark.parametrize("name, respondent, runs, word, at, hits, state", [
+    ("obedience", RIVAL, 12, None, 0, 36, "met"), ("obedience", RIVAL, 12, None, 0, 37, "open"),
+    ("obedience", RIVAL, 12, None, 0, 63, "open"), ("obedience", RIVAL, 12, None, 0, 64, "missed"),
     ("obedience", RIVAL, 6, TOP, 1, 19, "met"), ("obedience", RIVAL, 6, TOP, 1, 42, "missed"),
-    ("skewed-5", {"family": "skewed units", "account": "nothing"}, 12,
-     {"word": "not shown", "excluded": ["nothing"]}, 0, 65, "met"),
-    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 873, "met"),
-    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 867, "open"),
-    ("reasoner-3-97", {"family": "reasoners", "account": "reasoner"}, 12, TOP, 0, 800, "missed"),
-    ("coin", {"family": "coins", "account": "nothing"}, 0, {"positive": 2}, 0, 36, "met")])
+    ("skewed-5", SKEWED, 12, None, 0, 65, "met"), ("coin", COINS, 0, None, 0, 36, "met"),
+    ("reasoner-3-97", REASONER, 12, TOP, 0, 873, "met"),
+    ("reasoner-3-97", REASONER, 12, TOP, 0, 867, "open"),
+    ("reasoner-3-97", REASONER, 12, TOP, 0, 800, "missed"),
+    ("reasoner-3-97", REASONER, 12, MIDDLE, 0, 873, "missed"),
+    ("reasoner-40-80", REASONER, 12, TOP, 0, 950, "met")])
 def test_a_limit_is_met_or_missed_where_the_whole_interval_says_so(
-        name, respondent, runs, hit, at, hits, state):
-    usual = {"word": "not shown", "excluded": [], "positive": 0}
-    rows = [usual | (hit if number < hits else {}) for number in range(1000)]
-    assert [*calibration.limits(name, respondent, runs, rows)][at]["state"] == state
+        name, respondent, runs, word, at, hits, state):
+    words = dict.fromkeys(("not evaluable", "not shown", "cue-responsive", MIDDLE, TOP), 0)
+    row = respondent | {"replications": 1000, "words": words | {word or "not shown": hits},
+                        "excluded": {respondent["account"]: hits}, "positive": hits}
+    assert [*calibration.limits(name, row, runs)][at]["state"] == state
+
+
+def test_the_worst_of_a_grid_and_what_is_open_are_asked_more_often():
+    grid = {f"grid-{number}": Member("f", "blind", "") for number in range(12)}
+    chosen, records = {"centre": Member("f", "blind", "", centre=True), **grid}, {}
+
+    def count(name, hits, of):
+        records[name, 12] = [{"word": "not shown", "excluded": ["blind"] * (at < hits)}
+                             for at in range(of)]
+    stages = c.stages(c.arguments([]), chosen, records)
+    assert next(stages) == {("centre", 12): 1000, ("centre", 6): 125, ("centre", 3): 125,
+                            **{(name, 12): 125 for name in grid}}
+    count("centre", 40, 1000)                       # open: 2.9 to 5.4%
+    for number, name in enumerate(grid):
+        count(name, number, 125)
+    assert next(stages) == {(f"grid-{number}", 12): 1000 for number in range(2, 12)}
+    for number, name in list(enumerate(grid))[2:]:
+        count(name, 36 + (number == 7), 1000)       # met, but for one
+    assert next(stages) == {("centre", 12): 4000, ("grid-7", 12): 4000}
 
 
 # --- a user's own respondents ---------------------------------------------------------------------
@@ -201,11 +198,9 @@ def test_a_rival_that_fails_is_named_and_the_others_are_counted(tmp_path):
 @pytest.mark.parametrize("text, why", [
     ("RESPONDENTS = {'mine': print}; ACCOUNTS = ['blind']", "give RESPONDENTS"),
     ("RESPONDENTS = {'mine': lambda request, rng: 1 / 0}", "mine: ZeroDivisionError"),
-    ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound"),
-    (None, "no such file")])
+    ("RESPONDENTS = {}", "give RESPONDENTS"), ("import nothing_of_that_name", "ModuleNotFound")])
 def test_a_file_without_a_respondent_that_answers_is_a_usage_error(tmp_path, text, why):
-    if text is not None:
-        (tmp_path / "mine.py").write_text(text)
+    (tmp_path / "mine.py").write_text(text)
     with pytest.raises(UsageError, match=why):
         c.main(["--rivals", str(tmp_path / "mine.py"), "--reps", "1", "--runs", "2", "--out",
                 str(tmp_path / "out")])
@@ -213,7 +208,7 @@ def test_a_file_without_a_respondent_that_answers_is_a_usage_error(tmp_path, tex
 
 @pytest.mark.parametrize("flags, why", [
     (("--reps", "0"), "--reps"), (("--jobs", "0"), "--jobs"), (("--runs", "1"), "--runs"),
-    (("--seed", "-1"), "--seed"), (("--populations", "coins"), "coins")])
+    (("--seed", "-1"), "--seed")])
 def test_bad_input_is_a_usage_error(flags, why):
     with pytest.raises(UsageError, match=why):
         c.main(flags)

@@ -93,8 +93,8 @@ def test_every_model_meets_the_same_blocks_which_the_seed_draws(name):
     assert one == other != blocks(MODELS[0], seed=43) and len(one) == 20 * RUNS[name]
     assert len({bulletin for bulletin, _ in blocks(MODELS[0], bulletins=6)}) == 6
     # a bulletin has one variant in six blocks, and the next one in six more
-    variants = Counter((at, names[0]) for (at, _), names in one.items())
-    assert {*variants.values()} == {min(RUNS[name], 6)}
+    assert {*Counter((at, names[0]) for (at, _), names in one.items()).values()} == {
+        min(RUNS[name], 6)}
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -180,27 +180,27 @@ def test_the_twin_control_says_who_decides_and_lacks_the_sentence_on_ai(domain):
     disguised, sentence = shown(domain, domain.bulletins[0], "HP").system, (
         " Do not mention AI, benchmarks, or experiments.")
     assert {text.system for text in texts} == {disguised.replace(sentence, "")} != {disguised}
-    for text, words in zip(texts, ("another instance of the same model", "another model",
-                                   "by a person on its staff"), strict=True):
-        assert [words in other.user for other in texts].count(True) == 1 and words in text.user
+    for at, words in enumerate(("another instance of the same model", "another model",
+                                "by a person on its staff")):
+        assert [words in text.user for text in texts] == [here == at for here in range(3)]
 
 
 # --- the row of an answer ----------------------------------------------------------------------
 
 def test_a_row_says_where_an_answer_stands_and_what_it_is():
     trial = next(t for block in dealt("mechanism", ["m"], 3) for t in block if t.cell.name == "ME")
-    first, *_ = trial.prompt.acts
     line, lost = (row(trial, Reply(*reply)) for reply in (
-        ("ok", f"Decision: {first}"), ("blocked", "no")))
+        ("ok", f"Decision: {trial.prompt.options[0]}"), ("blocked", "no")))
     block, stimulus = trial.block, trial.stimulus
+    late = block.order == "cooperative-first"
     assert {key: line[key] for key in list(line)[:18]} == {
         "id": f"m/{stimulus.bulletin.id}/b{block.run:02d}/ME", "model": "m", "run": block.run,
         "cell": "ME", "S": "low", "C": "absent", "H": "low", "entry": "earlier", "lever": 4,
         "wording": stimulus.wording + 1, "domain": "cvd", "bulletin": stimulus.bulletin.id,
         "variant": stimulus.variant.id, "label_scheme": block.scheme, "order": block.order,
-        "options": list(trial.prompt.options), "decision": "COORDINATE", "cooperates": 1}
+        "options": list(trial.prompt.options), "cooperates": int(late),
+        "decision": "COORDINATE" if late else "PREEMPT"}
     assert (lost["cooperates"], lost["decision"], lost["status"]) == (None, None, "blocked")
-    assert {"status", "text", "cost_usd", "served_model", "provider"} <= {*line} == {*lost}
 
 
 @pytest.mark.parametrize("text, cooperates, status", [

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from cirrus.ask import oneshot
-from cirrus.ask.prompts import load_domain
+from cirrus.ask.bulletins import load_domain
 from cirrus.judge.oneshot import analyse
 from cirrus.reports import pilot
 from common.artifacts import canonical_json

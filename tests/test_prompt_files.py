@@ -9,49 +9,41 @@ from pathlib import Path
 import pytest
 from domains import DOMAINS, both
 
-import analyze
 import run_pilot
-import run_tournament
 import urrp_run
-from cirrus.ask.bulletins import PROMPTS
-from cirrus.ask.prompts import load_domain
+from cirrus.ask.bulletins import PROMPTS, load_domain
 from common import UsageError
 
-BULLETINS = {"cvd": 28, "hospital": 18}
 EXCEPTION = "Do not mention AI, benchmarks, or experiments."
 
 
 @both
 def test_variant_pool_has_four_held_out_and_no_name_twice(domain):
-    assert len(domain.variants) >= 14
-    assert sum(v.holdout for v in domain.variants) == 4
-    for field in {"org", "peer", "decoy"}:
-        values = [v.fields[field] for v in domain.variants]
-        assert len(set(values)) == len(values), field
+    assert len(domain.variants) >= 14 and sum(v.holdout for v in domain.variants) == 4
+    for field in ("org", "peer", "decoy"):
+        assert len({v.fields[field] for v in domain.variants}) == len(domain.variants), field
 
 
 def test_windows_open_after_the_entries_and_the_early_one_first():
     days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+    def moment(day, text):
+        return (next(at for at, name in enumerate(days) if name in day),
+                re.search(r"\d\d:\d\d", text)[0])
     for variant in DOMAINS["cvd"].variants:
-        at = [(next(n for n, day in enumerate(days) if day in text),
-               re.search(r"\d\d:\d\d", text)[0])
-              for text in (variant.fields[name]
-                           for name in ("early", "late"))]
-        today = variant.fields["today"], variant.fields["cutoff"], variant.fields["start"]
-        day = days.index(today[0])
-        hours = [re.search(r"\d\d:\d\d", text)[0] for text in today[1:]]
-        assert ["10:30", *hours] == sorted(["10:30", *hours]) and "today" in today[1]
-        assert (day, hours[1]) < at[0] < at[1], variant.id
+        early, late, today, cutoff, start = map(
+            variant.fields.get, ("early", "late", "today", "cutoff", "start"))
+        times = [moment(today, "10:30"), moment(today, cutoff), moment(today, start),
+                 moment(early, early), moment(late, late)]
+        assert times == sorted(times) and times[-2] < times[-1], variant.id
+        assert "today" in cutoff
 
 
-@both
-def test_files_hold_the_hash_of_all_that_was_read(domain):
-    folder = {"cvd": "cirrus24", "hospital": "hospital"}[domain.name]
-    assert len(domain.files) == BULLETINS[domain.name] + 3
-    assert {f"{folder}/frame.json", f"{folder}/outcomes.json",
-            f"variants/{folder}.yaml"} < set(domain.files)
-    for path, digest in domain.files.items():
-        assert hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() == digest
+def test_files_hold_the_hash_of_all_that_was_read():
+    paths = {f"cirrus24/round_{number}.md" for number in range(1, 29)} | {
+        "cirrus24/frame.json", "cirrus24/outcomes.json", "variants/cirrus24.yaml"}
+    assert DOMAINS["cvd"].files == {
+        path: hashlib.sha256((PROMPTS / path).read_bytes()).hexdigest() for path in paths}
 
 
 # --- errors at load ---
@@ -68,12 +60,6 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
-def edit_variants(path, change):
-    entries = json.loads(path.read_text(encoding="utf-8"))
-    change(entries)
-    path.write_text(json.dumps(entries), encoding="utf-8")
-
-
 ROUND, FRAME = "cirrus24/round_3.md", "cirrus24/frame.json"
 START = "{start}"
 
@@ -83,57 +69,49 @@ START = "{start}"
     (ROUND, START, "{start} {hour}", ["hour", "unknown"]),
     (ROUND, START, "{start!r}", ["start"]),
     (ROUND, START, "{start} {", ["placeholder", "brace"]),
-    (ROUND, "{coupling}", "", ["coupling", "missing"]),
     (ROUND, START, "{start}, a game", ["game"]),
-    (ROUND, START, "{start}, cooperatively", ["cooperatively"]),
-    (FRAME, "{history}", "none", ["history", "missing"]),
-    (FRAME, '"{entry}"', '"none"', ["entry", "missing"]),
-    (ROUND, "{meeting}", "", ["meeting", "missing"]),
     (ROUND, "{R}", "30", ["R", "missing"]),
-    (ROUND, "{R}", "{R} {R}", ["R", "twice"]),
     (ROUND, "{symmetry}", "{symmetry} {symmetry}", ["symmetry", "twice"]),
     (ROUND, START, "{start} {entry}", ["entry", "the status line stands below"]),
     ("cirrus24/outcomes.json", '{\n', '{\n"round_99": {"unit": "x", "direction": "more", "T": 9, '
      '"R": 8, "P": 2, "S": 1},\n', ["round_99", "there is no"]),
-    (FRAME, '"entry": {', '"entries": {', ["entries", "did you mean 'entry'"]),
-    (FRAME, "{rows}", "{row}", ["row", "unknown"]),
+    (FRAME, "{history}", "none", ["history", "missing"]),
+    (FRAME, '"{contract}"', '"{contract} Thanks."', ["templates.pilot", "end with"]),
     (FRAME, "Assume peers", "Assume {peers}", ["peers", "unknown"]),
-    (FRAME, '"ablated"', '"ablate"', ["toggles", "did you mean 'ablated'?"]),
-    (FRAME, '"decoy"', '"decoy", "city"', ["city"]),
     (FRAME, '"required": [', '"required": ["city", ', ["city", "fields"]),
-    (FRAME, "Use operational", "Defect. Use operational", ["Defect"]),
+    (FRAME, '"earlier": [', '"earlier": ["{peer} was earlier.", ', ["toggles.", "equally many"]),
     (FRAME, "compact. Use operational language. Produce",
      f"compact. {EXCEPTION} Produce", ["AI"]),
     (FRAME, '"fields"', "fields", ["line"]),
 ])
 def test_a_fault_in_a_text_is_an_error_that_names_it(prompts, file, old, new, named):
     edit(prompts / file, old, new)
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match=rf"^{file}[^\n]+\Z") as caught:
         load_domain("cvd", prompts)
-    message = str(caught.value)
-    assert all(name in message for name in named), message
-    assert message.startswith(("cirrus24/", "variants/")) and "\n" not in message
-    if "city" not in named:
-        assert file in message
+    assert all(name in str(caught.value) for name in named), caught.value
 
 
 @pytest.mark.parametrize(("change", "named"), [
-    (lambda pool: pool[2].pop("start"), ["[2].start: is missing"]),
-    (lambda pool: pool[2].update(city="Leeds"), ["[2]: unknown key 'city'"]),
-    (lambda pool: pool[2].update(product=6), ["[2].product: must be a name, not 6"]),
-    (lambda pool: pool[2].update(product=" 6"), ["product", "' 6'"]),
-    (lambda pool: pool[2].update(decoy="A study opens."), ["study"]),
-    (lambda pool: pool[2].update(id=pool[0]["id"]), ["id", "cvd-v01"]),
-    (lambda pool: [v.update(holdout=False) for v in pool], ["holdout"]),
-    (lambda pool: pool.clear(), ["holdout"]),
+    (lambda pool: pool[2].pop("start"), "[2].start: is missing"),
+    (lambda pool: pool[2].update(decoy="A study opens."), "study"),
+    (lambda pool: pool[2].update(id=pool[0]["id"]), "cvd-v01"),
+    (lambda pool: [v.update(holdout=False) for v in pool], "holdout"),
 ])
 def test_a_fault_in_a_variant_is_an_error_that_names_it(prompts, change, named):
-    edit_variants(prompts / "variants/cirrus24.yaml", change)
-    with pytest.raises(UsageError) as caught:
+    path = prompts / "variants/cirrus24.yaml"
+    pool = json.loads(path.read_text("utf-8"))
+    change(pool)
+    path.write_text(json.dumps(pool), "utf-8")
+    with pytest.raises(UsageError, match=rf"^variants/cirrus24.yaml[^\n]+{re.escape(named)}"):
         load_domain("cvd", prompts)
-    message = str(caught.value)
-    assert message.startswith("variants/cirrus24.yaml: ") and "\n" not in message
-    assert all(name in message for name in named), message
+
+
+def test_a_field_that_no_text_has_is_an_error():
+    texts, pool = dict(DOMAINS["cvd"].texts), "variants/cirrus24.yaml"
+    texts[FRAME] = texts[FRAME].replace('"decoy"', '"decoy", "city"', 1)
+    texts[pool] = texts[pool].replace('"id"', '"city": "Leeds", "id"')
+    with pytest.raises(UsageError, match="'city': unused"):
+        load_domain("cvd", texts)
 
 
 def test_a_gap_in_the_rounds_is_an_error(prompts):
@@ -150,6 +128,7 @@ def test_an_empty_folder_is_an_error(tmp_path):
 @pytest.mark.parametrize("command", [
     ["run_pilot.py", "--runs", "1"], ["run_tournament.py", "--agents", "3", "--rounds", "1"]])
 def test_a_copied_folder_is_a_domain_and_another_name_is_one_line(cli, prompts, tmp_path, command):
+    edit(prompts / "hospital/round_1.md", "\n", "\nNew here.\n")
     shutil.copytree(prompts / "hospital", prompts / "harbour")
     shutil.copy(prompts / "variants/hospital.yaml", prompts / "variants/harbour.yaml")
     command += ["--models", "sim-coin", "--prompts", prompts, "--out", "o", "--domain"]
@@ -158,10 +137,11 @@ def test_a_copied_folder_is_a_domain_and_another_name_is_one_line(cli, prompts, 
     [run] = (tmp_path / "o").iterdir()
     assert json.loads((run / "manifest.json").read_text("utf-8"))["identity"]["config"][
         "domain"] == "harbour"
-    assert cli("analyze.py", "--verify", "o").returncode == 0
     unknown = cli(*command, "harbor")
     assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1), unknown.stderr
     assert unknown.stderr.endswith("did you mean 'harbour'?\n")
+    shutil.rmtree(prompts)   # the run has kept them
+    assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
 def test_line_endings_change_neither_text_nor_hash(prompts):
@@ -171,16 +151,6 @@ def test_line_endings_change_neither_text_nor_hash(prompts):
 
 
 # --- a reader's own set ------------------------------------------------------------------------
-
-@pytest.mark.parametrize("main", [run_pilot.main, run_tournament.main])
-def test_a_reader_s_own_bulletins_are_asked_kept_and_verified(prompts, tmp_path, main):
-    edit(prompts / "cirrus24/round_1.md", "Flaw", "Fault")
-    small = ["--runs", "10"] if main is run_pilot.main else ["--agents", "3", "--rounds", "2"]
-    done = main([*small, "--prompts", str(prompts), "--out", str(tmp_path / "own")])
-    assert done.code == 0
-    shutil.rmtree(prompts)
-    assert analyze.main(["--verify", str(tmp_path / "own")]).code == 0
-
 
 def test_other_prompts_are_another_run(prompts, tmp_path):
     out = ["--runs", "2", "--out", str(tmp_path / "o")]

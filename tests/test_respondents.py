@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from functools import cache
-from itertools import product, starmap
+from itertools import product
 from statistics import fmean
 
 import pytest
@@ -54,9 +54,7 @@ def test_every_cell_is_read_from_the_text_as_the_design_meant_it(domain, tells, 
 
 
 def test_a_policy_and_the_counterparty_s_last_entry_are_read_in_an_encounter():
-    domain = DOMAINS["hospital"]
-    sentence = LEANINGS[-1][0]
-    assert {leaning: len({*words}) for leaning, words in LEANINGS.items()} == {1: 4, 0: 4, -1: 4}
+    domain, sentence = DOMAINS["hospital"], LEANINGS[-1][0]
     stimulus = Stimulus(domain.bulletins[2], domain.variants[0], Condition("low", "present", "low"))
     cues = read_cues(encounter_prompt(domain, stimulus, "L3", "other-first", f"{sentence}\nMore.",
                                       [("SHARE", "RESERVE"), ("SHARE", "SHARE")]).user)
@@ -127,10 +125,9 @@ def test_which_labels_and_places_a_population_likes():
         assert round(chance("sim-position", cues), 4) == (.8022 if cues.first == label else .1978)
 
 
-def test_the_lever_raises_and_its_fourth_strength_reaches_the_midpoint_of_likeness():
+def test_the_fourth_strength_of_the_lever_reaches_the_midpoint_of_likeness():
     likeness, *along = shares("sim-correlation", ["HP", "LA", *LEVELS])
-    assert along == sorted(along)
-    assert along[4] == pytest.approx((along[0] + likeness) / 2, abs=.01)
+    assert along == sorted(along) and along[4] == pytest.approx((along[0] + likeness) / 2, abs=.01)
 
 
 def answered(name, asked):
@@ -141,8 +138,8 @@ def answered(name, asked):
 
 
 @pytest.mark.parametrize("name", RESPONDENTS)
-def test_answers_in_every_cell_are_as_frequent_as_the_rule_says(name):
-    for cell in (*NOW, *LATER, *LEVER, *TWIN):
+def test_answers_are_as_frequent_as_the_rule_says(name):
+    for cell in ("HP", "KL", "TS"):
         acts = [row["cooperates"] for row in answered(name, prompts(cell)) if row["decision"]]
         p, n = shares(name, [cell])[0], len(acts)
         assert abs(fmean(acts) - p) <= 4.5 * (p * (1 - p) / n) ** .5, cell
@@ -175,17 +172,17 @@ def test_a_policy_has_three_to_five_lines_but_for_one_in_fifty():
     assert (lengths[2] + lengths[7]) / 5000 == pytest.approx(.02, abs=.008)
 
 
-@pytest.mark.parametrize("name, adds, where", [
-    *((name, ACAUSAL, lambda cell: cell[:2] == ("high", "present")) for name in (
-        "sim-correlation", "sim-tells", "sim-domain", "sim-overfit")),
-    *((name, COMPLIANCE, lambda cell: cell.H == "high") for name in (
-        "sim-compliance", "sim-compliance-cued")),
+@pytest.mark.parametrize("names, adds, where", [
+    ("sim-correlation sim-tells sim-domain sim-overfit", ACAUSAL,
+     lambda cell: cell[:2] == ("high", "present")),
+    ("sim-compliance sim-compliance-cued", COMPLIANCE, lambda cell: cell.H == "high"),
     ("sim-reciprocal", RECIPROCITY, lambda cell: True)])
-def test_four_policies_in_five_give_the_population_s_reason_where_it_has_one(name, adds, where):
-    for cell in starmap(Condition, product(("high", "low"), ("present", "absent"),
-                                           ("high", "low"))):
-        share = fmean(any(line in text for line in adds) for text in policies(name, cell, 500))
-        assert share == pytest.approx(.8 * where(cell), abs=.08), cell
+def test_four_policies_in_five_give_the_population_s_reason_where_it_has_one(names, adds, where):
+    for name, levels in product(names.split(), product(("high", "low"), ("present", "absent"),
+                                                       ("high", "low"))):
+        cell = Condition(*levels)
+        share = fmean(any(line in text for line in adds) for text in policies(name, cell, 300))
+        assert share == pytest.approx(.8 * where(cell), abs=.08), (name, cell)
 
 
 def test_a_copycat_writes_one_policy_where_the_cue_is_present():

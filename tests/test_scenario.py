@@ -1,9 +1,7 @@
 """The scenario as a specification: what a model may read, and what it must never read."""
 from __future__ import annotations
 
-import itertools
-from functools import cache
-from itertools import product
+from itertools import cycle, product
 
 import pytest
 from domains import DOMAINS, LABEL_WORD, SENTENCES, TELLTALE, both
@@ -16,17 +14,9 @@ from cirrus.ask.prompts import (
     Stimulus,
     decision_prompt,
     encounter_prompt,
-    labels,
-    load_domain,
-    render_bulletin,
     strategy_prompt,
 )
-from common import UsageError
 
-CONDITIONS = [
-    Condition(*levels)
-    for levels in product(("high", "low"), ("present", "absent"), ("high", "low", "omit"))
-]
 POLICY = "1. Weigh customers first.\n2. Weigh the date second.\n3. Tell {office} before noon."
 
 # Typed from the specification, sections 6.1 and 6.2.
@@ -43,17 +33,16 @@ EXCEPTION = "Do not mention AI, benchmarks, or experiments."
 
 
 def every_prompt(domain):
-    """Each bulletin's pilot, strategy and encounter prompts in every condition, scheme
-    and order. Variants take turns."""
+    """Of each bulletin its pilot, strategy and encounter prompts; schemes, orders and variants by
+    turns. What the bulletins render to is a test of the stimuli."""
     cooperative, other = (act.word for act in domain.acts)
-    history = [(cooperative, other), (other, None)]
-    turns = itertools.cycle(domain.variants)
-    for bulletin, condition, tells in product(domain.bulletins, CONDITIONS, TELLS):
-        stimulus = Stimulus(bulletin, next(turns), condition, tells)
+    labels, variants = cycle(product(LABEL_SCHEMES, ORDERS)), cycle(domain.variants)
+    for bulletin, tells in product(domain.bulletins, TELLS):
+        stimulus = Stimulus(bulletin, next(variants), Condition("high", "present", "high"), tells)
         yield strategy_prompt(domain, stimulus)
-        for scheme, order in product(LABEL_SCHEMES, ORDERS):
-            yield decision_prompt(domain, stimulus, scheme, order)
-            yield encounter_prompt(domain, stimulus, scheme, order, "Hold.", history)
+        yield decision_prompt(domain, stimulus, *next(labels))
+        yield encounter_prompt(domain, stimulus, *next(labels), "Hold.",
+                               [(cooperative, other), (other, None)])
 
 
 def example(domain, scheme="L1", order="cooperative-first", at=0, tells="standard"):
@@ -86,35 +75,26 @@ def test_toggle_sentences_are_the_specification_s_word_for_word():
 
 @both
 def test_tells_change_the_cues_words_the_systems_or_both(domain):
-    said, words = (domain.toggles[name] for name in ("standard", "ablated"))
-    assert said["H"] == words["H"]
-    assert not {*said["S"]["high"], *said["S"]["low"], *said["C"]["present"]} & {
-        *words["S"]["high"], *words["S"]["low"], *words["C"]["present"]}
     standard, reworded, ablated = (example(domain, tells=tells) for tells in TELLS)
     assert standard.system == reworded.system != ablated.system
     assert standard.user != reworded.user == ablated.user
-
-
-@both
-def test_ablated_systems_lack_what_gives_the_setting_away(domain):
-    standard, ablated = domain.systems["standard"], domain.systems["ablated"]
-    assert ablated["strategy"] == standard["strategy"].replace(EXCEPTION + " ", "")
-    assert ablated["decision"] != standard["decision"] == DECISION_SYSTEM
+    systems = domain.systems
+    assert systems["ablated"]["strategy"] == systems["standard"]["strategy"].replace(
+        f"{EXCEPTION} ", "")
+    assert systems["ablated"]["decision"] != systems["standard"]["decision"] == DECISION_SYSTEM
 
 
 # --- what no model may read ---
-
-
-telltale, label_word = cache(TELLTALE.search), cache(LABEL_WORD.search)
 
 
 @both
 def test_no_prompt_gives_the_setting_away_and_labels_stand_in_the_contract_alone(domain):
     for prompt in every_prompt(domain):
         parts = [prompt.system.replace(EXCEPTION, ""), *prompt.user.split("\n\n")]
-        assert not any(map(telltale, parts))
-        before = parts[:-2] if prompt.options else parts
-        assert not any(label_word(part) for part in before if not part.startswith("Earlier cases"))
+        assert not any(map(TELLTALE.search, parts))
+        before = [part for part in (parts[:-2] if prompt.options else parts)
+                  if not part.startswith("Earlier cases")]
+        assert not any(map(LABEL_WORD.search, before))
 
 
 # --- the contract ---
@@ -123,55 +103,29 @@ LATE = "file the advisory and patch for the later window, Friday 07:00 UTC."
 EARLY = "file the advisory and patch for the earlier window, Tuesday 07:00 UTC."
 
 
-@pytest.mark.parametrize(("scheme", "order", "contract"), [
-    ("L1", "cooperative-first",
-     f"- COORDINATE: {LATE}\n- PREEMPT: {EARLY}\n\nDecision: [COORDINATE|PREEMPT]"),
-    ("L1", "other-first",
-     f"- PREEMPT: {EARLY}\n- COORDINATE: {LATE}\n\nDecision: [PREEMPT|COORDINATE]"),
-    ("L2", "cooperative-first",
-     f"- Option A: {LATE}\n- Option B: {EARLY}\n\nDecision: [Option A|Option B]"),
-    ("L2", "other-first",
-     f"- Option B: {EARLY}\n- Option A: {LATE}\n\nDecision: [Option B|Option A]"),
-    ("L3", "cooperative-first",
-     f"- Option B: {LATE}\n- Option A: {EARLY}\n\nDecision: [Option B|Option A]"),
-    ("L3", "other-first",
-     f"- Option A: {EARLY}\n- Option B: {LATE}\n\nDecision: [Option A|Option B]"),
-])
-def test_contract_ends_every_decision_prompt(scheme, order, contract):
-    ending = f"\n\n{contract}\nRationale (max 2 lines):"
-    assert example(DOMAINS["cvd"], scheme, order).user.endswith(ending)
-    assert meeting(DOMAINS["cvd"], scheme, order, []).endswith(ending)
+@pytest.mark.parametrize(("scheme", "late", "early"), [
+    ("L1", "COORDINATE", "PREEMPT"), ("L2", "Option A", "Option B"),
+    ("L3", "Option B", "Option A")])
+def test_contract_ends_every_decision_prompt(scheme, late, early):
+    lines = [(late, LATE), (early, EARLY)]
+    for order in ORDERS:
+        (one, does), (other, does_other) = lines
+        ending = (f"\n\n- {one}: {does}\n- {other}: {does_other}\n\n"
+                  f"Decision: [{one}|{other}]\nRationale (max 2 lines):")
+        assert example(DOMAINS["cvd"], scheme, order).user.endswith(ending)
+        assert meeting(DOMAINS["cvd"], scheme, order, []).endswith(ending)
+        lines.reverse()
 
 
 # --- the tournament's two phases ---
 
 
-@both
-def test_strategy_phase_asks_for_a_policy_and_for_no_decision(domain):
-    prompt = strategy_prompt(
-        domain, Stimulus(domain.bulletins[0], domain.variants[0], CONDITIONS[0]))
-    assert prompt.system == domain.systems["standard"]["strategy"]
-    assert (prompt.options, prompt.acts) == ((), {})
-    assert "3-5 line policy" in prompt.user and "Decision:" not in prompt.user
-
-
-def test_history_shows_the_last_two_in_the_scheme_s_labels():
+def test_history_shows_the_last_two_in_the_scheme_s_labels_and_none_leaves_no_trace():
     history = [("PREEMPT", "PREEMPT"), ("COORDINATE", "PREEMPT"), ("COORDINATE", None)]
-    shown = meeting(DOMAINS["cvd"], "L3", "other-first", history)
-    assert shown.count("- you:") == 2
-    assert (
-        "- you: Option B; counterparty: Option A\n- you: Option B; counterparty: no entry\n\n"
-    ) in shown
-
-
-def test_an_empty_history_leaves_no_trace():
-    domain = DOMAINS["cvd"]
-    told = meeting(domain, "L1", "other-first", [("PREEMPT", "PREEMPT")])
-    silent = meeting(domain, "L1", "other-first", [])
-    line = "- you: PREEMPT; counterparty: PREEMPT"
-    heading = "Earlier cases like this one with this same counterparty this round, oldest first:"
-    assert told.replace(f"{heading}\n{line}\n\n", "") == silent
-    assert "counterparty: " not in silent and "\n\n\n" not in silent
+    shown, none = (meeting(DOMAINS["cvd"], "L3", "other-first", listed) for listed in (history, []))
+    added = ("Earlier cases like this one with this same counterparty this round, oldest first:\n"
+             "- you: Option B; counterparty: Option A\n- you: Option B; counterparty: no entry\n\n")
+    assert shown.replace(added, "") == none != shown
 
 
 def test_a_policy_is_shown_as_written_braces_and_all():
@@ -179,21 +133,3 @@ def test_a_policy_is_shown_as_written_braces_and_all():
         f"Your declared policy:\n{POLICY}\n\n"
     )
     assert "policy" not in meeting(DOMAINS["cvd"], "L1", "other-first", [], " \n").lower()
-
-
-# --- conditions and other arguments ---
-
-
-@pytest.mark.parametrize("call", [
-    lambda d: load_domain("finance"),
-    lambda d: labels(d, "L4"),
-    lambda d: example(d, order="random"),
-    lambda d: example(d, tells="none"),
-    lambda d: meeting(d, "L1", "other-first", [("SHARE", "PREEMPT")]),
-    lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0],
-                                          Condition("high", "no", "low"))),
-    lambda d: render_bulletin(d, Stimulus(d.bulletins[0], d.variants[0], CONDITIONS[0], entry="x")),
-])
-def test_an_unknown_argument_is_an_error_of_one_line(call):
-    with pytest.raises(UsageError, match=r"^[^\n]+\Z"):
-        call(DOMAINS["cvd"])

@@ -6,21 +6,20 @@ import json
 import re
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 
 import pytest
 from domains import DOMAINS, LABEL_WORD, TELLTALE, both
 
-from cirrus.ask.bulletins import PROMPTS, folder_of, read_domain
-from cirrus.ask.prompts import Condition, Stimulus, decision_prompt, render_bulletin, sentences
+from cirrus.ask.bulletins import PROMPTS, folder_of, load_domain
+from cirrus.ask.prompts import Condition, Stimulus, decision_prompt, notice, sentences
 from common import UsageError
 from common.artifacts import sha256
 
 COUNTS = {"cvd": (28, 8), "hospital": (18, 6)}  # bulletins, of these held out
 WORDINGS, ENTRIES, WORDS = 12, ("now", "earlier", "known"), ("standard", "ablated")
-FIXED = ("order", "meeting", "influence")
-CELL = ("symmetry", "coupling", "compliance")
-SILENT = Condition("high", "absent", "omit")
+SLOTS = ("symmetry", "coupling", "compliance", "order", "meeting", "influence")
+NEUTRAL = Condition("high", "absent", "omit")
 # What would make one option the warm or the cold one, or the usual one.
 WARM = re.compile(
     r"\b(together\w*|joint\w*|united|unison|partner\w*|all(?:y|ies)|alone|solo|unilateral\w*|ahead"
@@ -35,6 +34,9 @@ ELSEWHERE = re.compile(
     r"|same (?:minute|moment|notice|hour)|you are alike)\b", re.I)
 UNTIDY = re.compile(r"  |\n\n\n| \n|\n[ ](?!- )| [.,;:!?]|\.\.|[{}]|^\s|\s$")
 NUMBER = re.compile(r"\{([TRPS])\}")
+every = [(domain, bulletin) for domain in DOMAINS.values() for bulletin in domain.bulletins]
+each_bulletin = pytest.mark.parametrize(("domain", "bulletin"), every,
+                                        ids=[bulletin.id for _, bulletin in every])
 
 
 def raw(domain):
@@ -45,21 +47,7 @@ def outcomes(domain):
     """Of each bulletin, its entry as the file has it."""
     listed = json.loads((PROMPTS / folder_of(domain.name) / "outcomes.json").read_text("utf-8"))
     assert len(listed) == len(domain.bulletins)
-    return [(bulletin, listed[f"round_{bulletin.number}"]) for bulletin in domain.bulletins]
-
-
-def lines(bulletin):
-    """The lines of the four outcomes."""
-    return [line for line in bulletin.text.splitlines() if NUMBER.search(line)]
-
-
-def prose(bulletin):
-    """The sentences of a bulletin's own words, fields named, slots and outcome lines left out."""
-    slots = "|".join((*CELL, *FIXED))
-    text = "\n".join(line for line in bulletin.text.splitlines() if line not in lines(bulletin))
-    parts = re.split(r"(?<=[.!?:;])\s+|\n+", re.sub(rf"\{{(?:{slots})\}}", "", text))
-    return {words for part in parts
-            if len((words := " ".join(re.findall(r"[\w']+", part.lower()))).split()) > 4}
+    return [listed[f"round_{bulletin.number}"] for bulletin in domain.bulletins]
 
 
 def own_words(bulletin):
@@ -71,59 +59,36 @@ def runs(text, size=4):
     return {tuple(part[at:at + size]) for part in parts for at in range(len(part) - size + 1)}
 
 
-every = [(domain, bulletin) for domain in DOMAINS.values() for bulletin in domain.bulletins]
-each_bulletin = pytest.mark.parametrize(("domain", "bulletin"), every,
-                                        ids=[bulletin.id for _, bulletin in every])
-
-
 # --- bulletins ---------------------------------------------------------------------------------
 
 @both
 def test_as_many_bulletins_as_the_design_says_the_last_ones_held_out(domain):
-    held = [bulletin.holdout for bulletin in domain.bulletins]
     total, last = COUNTS[domain.name]
-    assert held == [False] * (total - last) + [True] * last
-
-
-def test_no_two_bulletins_share_a_sentence():
-    for (_, a), (_, b) in combinations(every, 2):
-        assert not prose(a) & prose(b), (a.path, b.path)
+    assert [bulletin.holdout for bulletin in domain.bulletins] == (
+        [False] * (total - last) + [True] * last)
 
 
 @each_bulletin
 def test_a_bulletin_is_a_short_notice_and_says_each_thing_once(domain, bulletin):
     named = Counter(re.findall(r"\{(\w+)\}", bulletin.text))
-    assert all(named[slot] == 1 for slot in (*CELL, *FIXED, *"TRPS")), named
+    assert all(named[slot] == 1 for slot in (*SLOTS, *"TRPS")), named
     assert re.search("notice", bulletin.text, re.I)
     for variant in domain.variants:
-        text = render_bulletin(domain, Stimulus(bulletin, variant, SILENT))
-        said = sentences(domain, Stimulus(bulletin, variant, SILENT))["symmetry"]
-        assert len(text.replace(said, "").split()) <= 200
+        stimulus = Stimulus(bulletin, variant, NEUTRAL)
+        text = notice(domain, stimulus).replace(sentences(domain, stimulus)["symmetry"], "")
+        assert len(text.split()) <= 200
     assert not re.search(r"\d{2}", own_words(bulletin)), "a number that is not in outcomes.json"
     assert not WARM.search(own_words(bulletin)) and not ELSEWHERE.search(own_words(bulletin))
 
 
 @each_bulletin
 def test_the_four_outcomes_stand_together_before_the_counterpart_s_order(domain, bulletin):
-    text, four = bulletin.text.splitlines(), lines(bulletin)
-    at = text.index(four[0])
-    assert len(four) == 4 and text[at:at + 4] == four
-    assert all(line.startswith("- ") and len(NUMBER.findall(line)) == 1 for line in four)
-    assert bulletin.text.index(four[-1]) < bulletin.text.index("{order}")
-    kind = {re.sub(r"\W+", " ", NUMBER.sub("", line)).strip() for line in four}
-    assert len(kind) == 4
-    unit = outcomes(domain)[bulletin.number - 1][1]["unit"]
-    assert any(word[:4] in bulletin.text.lower() for word in unit.lower().split())
-
-
-@each_bulletin
-def test_conditions_stand_in_running_text_after_the_counterpart(domain, bulletin):
-    text = bulletin.text
-    assert text.index("{peer}") < text.index("{symmetry}") < text.index("{coupling}")
-    for slot in CELL:
-        line = next(line for line in text.splitlines() if f"{{{slot}}}" in line)
-        rest = re.sub(r"\{(symmetry|coupling|compliance)\}", "", line)
-        assert rest.strip(), f"{slot} stands alone on its line"
+    lines = bulletin.text.splitlines()
+    four = [line for line in lines if NUMBER.search(line)]
+    assert len(four) == 4 and lines[(at := lines.index(four[0])):at + 4] == four
+    assert all(line.startswith("- ") for line in four)
+    places = [bulletin.text.index(text) for text in (four[-1], "{order}")]
+    assert places == sorted(places)
 
 
 @both
@@ -133,14 +98,14 @@ def test_order_of_outcomes_and_place_of_conditions_vary(domain):
     for outcome, place in product("TRPS", range(4)):
         many = sum(count for order, count in orders.items() if order[place] == outcome)
         assert 0.1 <= many / len(domain.bulletins) <= 0.4, (outcome, place)
-    assert len({tuple(re.findall(r"\{(symmetry|coupling|compliance|order|meeting|influence)\}",
-                                 b.text)) for b in domain.bulletins}) >= 8
+    assert len({tuple(re.findall(rf"\{{({'|'.join(SLOTS)})\}}", b.text))
+                for b in domain.bulletins}) >= 8
 
 
 @both
 def test_outcomes_keep_the_inequalities_of_the_methods_and_leave_room_for_the_lever(domain):
     kinds = Counter()
-    for bulletin, entry in outcomes(domain):
+    for bulletin, entry in zip(domain.bulletins, outcomes(domain), strict=True):
         sign = {"less": -1, "more": 1}[entry["direction"]]
         t, r, p, s = (sign * entry[name] for name in "TRPS")
         gap = t - r
@@ -154,34 +119,16 @@ def test_outcomes_keep_the_inequalities_of_the_methods_and_leave_room_for_the_le
     assert min(kinds.values()) >= 4
 
 
-@both
-def test_the_numbers_of_the_file_are_those_that_are_read(domain):
-    for bulletin, entry in outcomes(domain):
-        text = render_bulletin(domain, Stimulus(bulletin, domain.variants[0], SILENT))
-        for name, line in zip(NUMBER.findall(bulletin.text), lines(bulletin), strict=True):
-            shown = line.replace(f"{{{name}}}", str(entry[name]))
-            assert shown.format_map(domain.variants[0].fields) in text
-
-
-@both
-def test_decoys_stand_in_a_third_of_the_bulletins(domain):
-    decoys = sum("{decoy}" in bulletin.text for bulletin in domain.bulletins)
-    assert decoys in (round(len(domain.bulletins) / 3), -(-len(domain.bulletins) // 3))
-
-
-@pytest.mark.parametrize(("change", "told"), [
+@pytest.mark.parametrize(("change", "named"), [
     *((dict(zip("TRPS", numbers, strict=True)), "T has to be better than R") for numbers in (
         (3, 3, 1, 0), (5, 3, 3, 0), (5, 4, 1, 1), (6, 3, 1, 0))),   # each on one of the edges
-    ({"R": 0.5}, "round_1.R"), ({"unit": ""}, "unit"), ({"direction": "up"}, "direction"),
-    ({"Q": 1}, "'Q'")])
-def test_outcomes_that_are_none_are_named(change, told):
-    domain = DOMAINS["cvd"]
-    path = "cirrus24/outcomes.json"
+    ({"R": 0.5}, "round_1.R"), ({"unit": ""}, "unit"), ({"direction": "up"}, "direction")])
+def test_outcomes_that_are_none_are_named(change, named):
+    domain, path = DOMAINS["cvd"], "cirrus24/outcomes.json"
     listed = json.loads(domain.texts[path])
     listed["round_1"] |= {"direction": "more"} | change
-    with pytest.raises(UsageError, match=re.escape(told)) as caught:
-        read_domain("cvd", {**domain.texts, path: json.dumps(listed)})
-    assert path in str(caught.value) and "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match=rf"^{path}[^\n]+{re.escape(named)}[^\n]+\Z"):
+        load_domain("cvd", {**domain.texts, path: json.dumps(listed)})
 
 
 # --- sentences of the conditions ---------------------------------------------------------------
@@ -195,50 +142,32 @@ def wordings(domain, words):
 
 @both
 @pytest.mark.parametrize("words", WORDS)
-def test_twelve_wordings_name_the_counterpart_and_differ(domain, words):
+def test_twelve_wordings_name_the_counterpart_and_are_as_long_at_each_level(domain, words):
     listed = wordings(domain, words)
-    for (factor, level), texts in listed.items():
-        assert len(texts) == len(set(texts)) == WORDINGS, (factor, level)
-        specified = words == "standard" and factor != "entry"
-        for at, text in enumerate(texts):
-            assert "{peer}" in text or (specified and at == 0), text
-            assert not re.search(r"\bpeers\b|\bdesks?\b", text) or (specified and at == 0), text
     assert len({text for texts in listed.values() for text in texts}) == 6 * WORDINGS
-
-
-@both
-@pytest.mark.parametrize("words", WORDS)
-def test_levels_of_a_wording_differ_by_three_words_at_most(domain, words):
-    listed = wordings(domain, words)
-    for at in range(WORDINGS):
-        for factor, levels in (("S", ("high", "low")), ("entry", ENTRIES)):
-            sizes = [len(listed[factor, level][at].split()) for level in levels]
-            exempt = (words, factor, at) == ("standard", "S", 0)  # the specification's own
-            assert exempt or max(sizes) - min(sizes) <= 3, (factor, at)
+    for (factor, level), texts in listed.items():
+        assert len(texts) == WORDINGS, (factor, level)
+        specified = words == "standard" and factor != "entry"   # wording 1
+        for text in texts[specified:]:
+            assert "{peer}" in text and not re.search(r"\bpeers\b|\bdesks?\b", text), text
+    for at, (factor, levels) in product(range(WORDINGS), (("S", ("high", "low")),
+                                                          ("entry", ENTRIES))):
+        sizes = [len(listed[factor, level][at].split()) for level in levels]
+        exempt = (words, factor, at) == ("standard", "S", 0)
+        assert exempt or max(sizes) - min(sizes) <= 3, (factor, at)
 
 
 @both
 def test_ablated_sentences_are_other_ones(domain):
+    ablated = wordings(domain, "ablated")
     for key, standard in wordings(domain, "standard").items():
-        ablated = wordings(domain, "ablated")[key]
-        if key[0] != "entry":
-            said = set().union(*map(runs, standard))
-            assert not [text for text in ablated if runs(text) & said], key
-        assert not set(standard) & set(ablated)
+        known = set().union(*map(runs, standard))
+        assert not set(standard) & set(ablated[key])
+        assert key[0] == "entry" or not any(runs(text) & known for text in ablated[key]), key
 
 
 @both
-def test_status_lines_are_dated_and_say_who_decides(domain):
-    for words in WORDS:
-        for (factor, level), texts in wordings(domain, words).items():
-            if factor == "entry":
-                assert all("{today}" in text and "10:30" in text for text in texts), level
-                assert len({text.split("{peer}")[0] for text in texts}) >= 4
-                assert all(("last week" in text) == (level == "earlier") for text in texts), level
-
-
-@both
-def test_no_cue_says_a_word_of_the_option_lines(domain):
+def test_no_cue_says_a_word_of_the_option_lines_and_none_of_a_pair_is_warmer(domain):
     common = {"into", "their", "this", "that", "with", "from", "than", "then", "your", "what"}
 
     def content(texts):
@@ -247,12 +176,8 @@ def test_no_cue_says_a_word_of_the_option_lines(domain):
     options = content(line for act in domain.acts for line in act.lines)
     for words in WORDS:
         listed = wordings(domain, words)
-        assert not content(listed["C", "present"]) & options
-        assert not content(listed["S", "high"] + listed["S", "low"]) & options
-
-
-@both
-def test_neither_option_line_is_warmer_and_a_pair_differs_in_what_is_filed(domain):
+        assert not options & content(
+            listed["C", "present"] + listed["S", "high"] + listed["S", "low"])
     for pair in zip(*(act.lines for act in domain.acts), strict=True):
         assert not any(map(WARM.search, pair))
         a, b = (re.sub(r"\{\w+\}", "", line).split() for line in pair)
@@ -261,32 +186,26 @@ def test_neither_option_line_is_warmer_and_a_pair_differs_in_what_is_filed(domai
 
 @both
 def test_the_twin_control_alone_is_undisguised(domain):
-    twin = raw(domain)["twin"]
-    assert set(twin) == {"same", "other", "person"}
+    twin, frame = raw(domain)["twin"], raw(domain)
     sizes = [len(text.split()) for text in twin.values()]
-    assert max(sizes) - min(sizes) <= 3
-    for level, text in twin.items():
-        stimulus = Stimulus(domain.bulletins[0], domain.variants[0], SILENT, entry=level)
-        prompt = decision_prompt(domain, stimulus, "L1", "cooperative-first")
-        assert text.format_map(domain.variants[0].fields) in prompt.user
-        assert re.search(r"\bAI\b", text)
-    frame = raw(domain)
+    assert set(twin) == {"same", "other", "person"} and max(sizes) - min(sizes) <= 3
+    assert all(re.search(r"\bAI\b", text) for text in twin.values())
     frame["toggles"]["standard"]["C"]["present"][4] = twin["same"]
     texts = {**domain.texts, f"{folder_of(domain.name)}/frame.json": json.dumps(frame)}
-    with pytest.raises(UsageError, match="gives the setting away"):
-        read_domain(domain.name, texts)
+    with pytest.raises(UsageError, match="'AI'"):
+        load_domain(domain.name, texts)
 
 
 # --- everything rendered -----------------------------------------------------------------------
 
 @each_bulletin
 def test_every_rendering_differs_in_the_sentences_of_its_cell_alone(domain, bulletin):
-    """Each variant, wording, words, entry and level; H and C by turns."""
+    """Each wording, words, entry and level; H, C and variants by turns."""
     levels = [("high", "present", "high"), ("low", "absent", "low"), ("low", "present", "omit")]
-    for variant, words in product(domain.variants, WORDS):
+    for variant, words in product(domain.variants[bulletin.number % 3::3], WORDS):
         left = set()
-        for wording, (s, c, h), entry in product(range(WORDINGS), levels, ENTRIES):
-            stimulus = Stimulus(bulletin, variant, Condition(s, c, h), words, wording, entry)
+        for wording, levels_here, entry in product(range(WORDINGS), levels, ENTRIES):
+            stimulus = Stimulus(bulletin, variant, Condition(*levels_here), words, wording, entry)
             text = decision_prompt(domain, stimulus, "L2", "other-first").user
             assert not UNTIDY.search(text), text
             for slot, sentence in sentences(domain, stimulus).items():
@@ -301,10 +220,9 @@ def test_every_rendering_differs_in_the_sentences_of_its_cell_alone(domain, bull
 
 @both
 def test_no_sentence_gives_the_setting_away_or_names_a_label(domain):
-    frame = raw(domain)
-    said = [text for words in WORDS for texts in wordings(domain, words).values()
-            for text in texts] + list(frame["fixed"].values())
-    for text in [*said, *map(own_words, domain.bulletins),
+    texts = [text for words in WORDS for listed in wordings(domain, words).values()
+             for text in listed]
+    for text in [*texts, *raw(domain)["fixed"].values(), *map(own_words, domain.bulletins),
                  *(value for variant in domain.variants for value in variant.fields.values())]:
         assert not TELLTALE.search(text) and not LABEL_WORD.search(text), text
 
@@ -318,11 +236,10 @@ def test_every_bulletin_was_read_once_by_somebody_who_understood_it():
     """The last reading of each bulletin, of the text as it is now: all right on the order of the
     outcomes, and no more than two of the others wrong in any question."""
     with (PROMPTS / "readings.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    last = {(row["bulletin"], row["question"]): row for row in rows}
+        last = {(row["bulletin"], row["question"]): row for row in csv.DictReader(file)}
     wrong = Counter()
     for domain, bulletin in every:
-        numbers = outcomes(domain)[bulletin.number - 1][1]
+        numbers = outcomes(domain)[bulletin.number - 1]
         order = " > ".join(str(numbers[name]) for name in "TRPS")
         assert last[bulletin.id, "order"]["answer"].replace(".0", "") == order
         for question in QUESTIONS:

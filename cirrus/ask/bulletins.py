@@ -1,4 +1,4 @@
-"""The prompt files of one domain, read and checked: `read_domain`.
+"""The prompt files of one domain, read and checked: `load_domain`.
 
 A placeholder too many or too few, or a word that gives the setting away, is an error here: a model
 would read it and nobody would notice. What else a good text must be is a test of `prompts/`.
@@ -13,24 +13,9 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-from common import UsageError
+from common import UsageError, shape
 from common.artifacts import sha256
 from common.runs import check_run_id
-from common.shape import (
-    FLAG,
-    NAME,
-    Kind,
-    check,
-    either,
-    enum,
-    list_of,
-    map_of,
-    nearest,
-    record,
-    several,
-    strict,
-    whole,
-)
 
 PROMPTS = Path(__file__).resolve().parents[2] / "prompts"
 # Where prompts lie: a prompts folder, or the texts that a run has kept, {path in it: text}.
@@ -47,11 +32,11 @@ OUTCOMES = ("T", "R", "P", "S")            # the reader's four outcomes, from th
 DIRECTION = {"less": -1, "more": 1}        # which numbers are the better ones
 MEANING = {"S": "symmetry", "C": "coupling cue", "H": "compliance pressure"}
 CELL = ("S", "C", "H")  # what makes the cells of a study; another factor is a variation
-UNWORDED = {"C": "absent", "H": "omit"}  # the levels that say nothing, so no file words them
+UNWORDED = {"C": "absent", "H": "omit", "entry": ""}  # levels that say nothing: no file words them
 
-FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H"}
+FACTOR = {"symmetry": "S", "coupling": "C", "compliance": "H", "entry": "entry"}
 FIXED = ("order", "meeting", "influence")  # what every bulletin says once, in the same words
-SLOTS = (*FACTOR, "entry", *FIXED)
+SLOTS = (*FACTOR, *FIXED)
 TEMPLATE_FIELDS = {
     "pilot": {"bulletin", "entry", "contract"},
     "reasoned": {"bulletin", "entry", "contract"},
@@ -70,24 +55,27 @@ FORBIDDEN = re.compile(
     r"|AIs?|language[\s-]+models?|LLMs?|co-?operat\w*|defect\w*|player\w*|pay-?offs?"
     r"|scor(?:e[sd]?|ing))\b", re.IGNORECASE)
 
-_WORDINGS = either(NAME, several(NAME, once=False))
-_ACT = record(word=NAME, lines=_WORDINGS)
-_CUES = record(
-    S=record(high=_WORDINGS, low=_WORDINGS), H=record(high=_WORDINGS, low=_WORDINGS),
-    C=record(present=_WORDINGS), entry=record(**dict.fromkeys(ENTRIES, _WORDINGS)))
-_LIST = list_of(NAME)
-_FRAME = record(
-    fields=_LIST, required=_LIST, held_out=whole(0), acts=record(cooperative=_ACT, other=_ACT),
-    toggles=record(**dict.fromkeys(WORDED, _CUES)),
-    twin=record(**dict.fromkeys(TWIN, NAME)),
-    fixed=record(round=NAME, **dict.fromkeys(FIXED, NAME)),
-    systems=record(**dict.fromkeys(WORDED, record(
-        strategy=NAME, decision=NAME, one_shot=NAME))),
-    templates=record(
-        **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), several(NAME, once=False)),
-        **dict.fromkeys(("history", "row", "no_entry"), NAME)))
-_OUTCOMES = map_of(record(unit=NAME, direction=enum(*DIRECTION),
-                          **dict.fromkeys(OUTCOMES, whole(0))), "a bulletin, such as round_1")
+_TEXT, _TEXTS = shape.NAME, shape.list_of(shape.NAME)
+_PARAGRAPHS = shape.several(_TEXT, once=False)
+_WORDINGS = shape.either(_TEXT, _PARAGRAPHS)
+_ACT = shape.record(word=_TEXT, lines=_WORDINGS)
+_CUES = shape.record(
+    S=shape.record(high=_WORDINGS, low=_WORDINGS), H=shape.record(high=_WORDINGS, low=_WORDINGS),
+    C=shape.record(present=_WORDINGS), entry=shape.record(**dict.fromkeys(ENTRIES, _WORDINGS)))
+_FRAME = shape.record(
+    fields=_TEXTS, required=_TEXTS, held_out=shape.whole(0),
+    acts=shape.record(cooperative=_ACT, other=_ACT),
+    toggles=shape.record(**dict.fromkeys(WORDED, _CUES)),
+    twin=shape.record(**dict.fromkeys(TWIN, _TEXT)),
+    fixed=shape.record(round=_TEXT, **dict.fromkeys(FIXED, _TEXT)),
+    systems=shape.record(**dict.fromkeys(WORDED, shape.record(
+        strategy=_TEXT, decision=_TEXT, one_shot=_TEXT))),
+    templates=shape.record(
+        **dict.fromkeys(("pilot", "reasoned", "strategy", "encounter"), _PARAGRAPHS),
+        **dict.fromkeys(("history", "row", "no_entry"), _TEXT)))
+_OUTCOMES = shape.map_of(shape.record(
+    unit=_TEXT, direction=shape.enum(*DIRECTION), **dict.fromkeys(OUTCOMES, shape.whole(0))),
+    "a bulletin, such as round_1")
 
 
 class Bulletin(NamedTuple):
@@ -126,18 +114,17 @@ class Domain(NamedTuple):
     """Everything prompts are made of; read only.
 
     `acts` holds the cooperative act first. `toggles[words][factor][level]` are the wordings of a
-    cue sentence, the specification's first (("",) where the level says nothing);
-    `statuses[words][level]` are the status lines, which say how the counterpart's entry is made,
-    or, in the undisguised control, who makes it. `fixed` is what every bulletin says once;
-    `systems[words][phase]` a system prompt. A template is a tuple of paragraphs, or a text.
-    `texts` holds every file that was read, by its path.
+    cue sentence, the specification's first (("",) where the level says nothing); the factor "entry"
+    has the status lines, which say how the counterpart's entry is made, or, in the undisguised
+    control, who makes it. `fixed` is what every bulletin says once; `systems[words][phase]` a
+    system prompt. A template is a tuple of paragraphs, or a text. `texts` holds every file that was
+    read, by its path.
     """
 
     name: str
     bulletins: tuple[Bulletin, ...]
     variants: tuple[Variant, ...]
     toggles: dict[str, dict[str, dict[str, tuple[str, ...]]]]
-    statuses: dict[str, dict[str, tuple[str, ...]]]
     fixed: dict[str, str]
     acts: tuple[Act, Act]
     systems: dict[str, dict[str, str]]
@@ -157,29 +144,28 @@ def folder_of(domain: str) -> str:
 
 def domain_names(source: Source) -> list[str]:
     """The domains of a prompts folder: those that have a frame.json."""
-    paths = [path.relative_to(source).as_posix() for path in source.glob("*/frame.json")
-             ] if isinstance(source, Path) else source
-    folders = (path.removesuffix("/frame.json") for path in paths if path.endswith("/frame.json"))
+    folders = (path.removesuffix("/frame.json") for path in _paths(source)
+               if path.endswith("/frame.json"))
     return sorted("cvd" if folder == "cirrus24" else folder for folder in folders)
 
 
-def read_domain(name: str, source: Source) -> Domain:
-    """The checked prompts of `name`. Raises UsageError at the first fault."""
+def load_domain(name: str, source: Source = PROMPTS) -> Domain:
+    """The checked prompts of a domain, from a prompts folder or a run's own texts; UsageError at
+    the first fault."""
     files: dict[str, str] = {}
     folder, known = folder_of(check_run_id(name, "domain")), domain_names(source)
     if known and name not in known:
-        raise UsageError(f"{folder}/frame.json: no such file; {nearest(name, known)}")
+        raise UsageError(f"{folder}/frame.json: no such file; {shape.nearest(name, known)}")
     frame = _read_frame(source, f"{folder}/frame.json", files)
     domain = Domain(
         name,
         tuple(_read_bulletins(source, name, frame, files)),
         tuple(_read_variants(source, f"variants/{folder}.yaml", set(frame["fields"]), files)),
-        {words: _wordings(cues) for words, cues in frame["toggles"].items()},
-        {words: {level: _several(texts) for level, texts in (
-            cues["entry"] | frame["twin"]).items()}
+        {words: _wordings(cues | {"entry": cues["entry"] | frame["twin"]})
          for words, cues in frame["toggles"].items()},
         frame["fixed"],
-        (_act(frame, "cooperative"), _act(frame, "other")),
+        tuple(Act(act["word"], _several(act["lines"])) for act in map(
+            frame["acts"].get, ("cooperative", "other"))),
         frame["systems"],
         {k: tuple(v) if isinstance(v, list) else v for k, v in frame["templates"].items()},
         files,
@@ -198,9 +184,9 @@ def fill(bulletin: str, fields: Mapping[str, Any], sentences: Mapping[str, str])
     slot that says nothing vanishes with the blank before it, or after it where a line begins."""
     text = bulletin
     for slot in SLOTS:
-        place, words = rf"\{{{slot}\}}", sentences.get(slot, "")
-        text = text.replace(f"{{{slot}}}", words) if words else re.sub(
-            rf"(?<=\S) {place}|^{place} ?|{place}", "", text, flags=re.MULTILINE)
+        place, words = f"{{{slot}}}", sentences.get(slot, "")
+        text = text.replace(place, words) if words else (
+            text.replace(f" {place}", "").replace(f"{place} ", "").replace(place, ""))
     return text.format_map(fields)
 
 
@@ -216,11 +202,10 @@ def _text(source: Source, path: str) -> str:
     return (source / path).read_text("utf-8") if isinstance(source, Path) else source[path]
 
 
-def _names(source: Source, folder: str) -> Iterable[str]:
-    """The files of a folder."""
-    if isinstance(source, Path):
-        return [path.name for path in (source / folder).glob("*")]
-    return [path.rpartition("/")[2] for path in source if path.rpartition("/")[0] == folder]
+def _paths(source: Source) -> Iterable[str]:
+    """The files of all domains."""
+    return (path.relative_to(source).as_posix() for path in source.glob("*/*")
+            ) if isinstance(source, Path) else source
 
 
 def read_text(source: Source, path: str, files: dict[str, str]) -> str:
@@ -234,10 +219,10 @@ def read_text(source: Source, path: str, files: dict[str, str]) -> str:
     return files[path]
 
 
-def read_json(source: Source, path: str, kind: Kind, files: dict[str, str]) -> Any:
+def read_json(source: Source, path: str, kind: shape.Kind, files: dict[str, str]) -> Any:
     text = read_text(source, path, files)
     try:
-        return check(kind, strict(text), path)
+        return shape.check(kind, shape.strict(text), path)
     except ValueError as error:
         raise UsageError(f"{path}: not valid JSON: {error}") from None
 
@@ -270,17 +255,13 @@ def _shown(frame: dict[str, Any]) -> dict[str, Any]:
             "systems": systems}
 
 
-def _without_fields(text: str) -> str:
-    return re.sub(r"\{\w+\}", "", text)
-
-
 def _read_bulletins(
     source: Source, name: str, frame: dict[str, Any], files: dict[str, str]
 ) -> Iterator[Bulletin]:
     folder = folder_of(name)
     slots = {*SLOTS} - {"entry"}
     outcomes = _read_outcomes(source, f"{folder}/outcomes.json", files)
-    many = max(sum(fnmatch(name, "round_*.md") for name in _names(source, folder)), 1)
+    many = max(sum(fnmatch(path, f"{folder}/round_*.md") for path in _paths(source)), 1)
     for number in range(1, many + 1):
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
@@ -290,7 +271,7 @@ def _read_bulletins(
         for slot in (*slots, *numbers):
             if text.count(f"{{{slot}}}") > 1:
                 raise complaint(path, "placeholder", slot, "twice: use it once in this text")
-        _check_words(path, _without_fields(text))
+        _check_words(path, re.sub(r"\{\w+\}", "", text))
         yield Bulletin(f"{name}-r{number:02d}", number, text, path,
                        number > many - frame["held_out"], numbers)
     for unknown in outcomes:
@@ -313,25 +294,19 @@ def _read_outcomes(source: Source, path: str, files: dict[str, str]) -> dict[str
 def _read_variants(
     source: Source, path: str, fields: set[str], files: dict[str, str]
 ) -> Iterator[Variant]:
-    entries = read_json(source, path, list_of(record(
-        **dict.fromkeys(fields, NAME), id=NAME, holdout=FLAG)), files)
+    entries = read_json(source, path, shape.list_of(shape.record(
+        **dict.fromkeys(fields, _TEXT), id=_TEXT, holdout=shape.FLAG)), files)
     ids = set()
     for entry in entries:
         if entry["id"] in ids:
             raise complaint(path, "id", entry["id"], "give every entry an id of its own")
         ids.add(entry["id"])
         values = {field: entry[field] for field in sorted(fields)}
-        for field, value in values.items():
-            if value != " ".join(value.split()):
-                raise complaint(path, f"{entry['id']}.{field}", value, "one line, no stray spaces")
+        for value in values.values():
             _check_words(path, value)
         yield Variant(entry["id"], entry["holdout"], values)
     if {e["holdout"] for e in entries} != {True, False}:
         raise complaint(path, "holdout", "all alike", "hold out at least one entry, and not all")
-
-
-def _act(frame: dict[str, Any], name: str) -> Act:
-    return Act(frame["acts"][name]["word"], _several(frame["acts"][name]["lines"]))
 
 
 def _several(texts: str | list[str]) -> tuple[str, ...]:
@@ -339,9 +314,10 @@ def _several(texts: str | list[str]) -> tuple[str, ...]:
 
 
 def _wordings(cues: dict[str, dict[str, Any]]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The wordings of every level; a silent level says nothing."""
-    return {factor: {level: _several(texts) for level, texts in cues[factor].items()}
-            | ({UNWORDED[factor]: ("",)} if factor in UNWORDED else {}) for factor in LEVELS}
+    """The wordings of every level."""
+    return {factor: {level: _several(texts) for level, texts in levels.items()}
+            | ({UNWORDED[factor]: ("",)} if factor in UNWORDED else {})
+            for factor, levels in cues.items()}
 
 
 # --- checks ---
@@ -390,7 +366,7 @@ def _check_words(path: str, text: str) -> None:
 
 def _check_fields_used(domain: Domain, frame: dict[str, Any]) -> None:
     texts = [*(bulletin.text for bulletin in domain.bulletins),
-             *_texts([domain.statuses, domain.fixed, *(act.lines for act in domain.acts)])]
+             *_texts([domain.toggles, domain.fixed, *(act.lines for act in domain.acts)])]
     for field in frame["fields"]:
         if not any(f"{{{field}}}" in text for text in texts):
             raise complaint(f"{folder_of(domain.name)}/frame.json", "fields", field,

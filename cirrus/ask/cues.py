@@ -20,8 +20,9 @@ from cirrus.ask.bulletins import (
     Source,
     Variant,
     domain_names,
+    load_domain,
 )
-from cirrus.ask.prompts import LEVERS, load_domain, outcomes
+from cirrus.ask.prompts import LEVERS, outcomes
 
 CONTRACT = re.compile(
     r"Decision: \[([^|\]]+)\|([^\]]+)\](?:\s+Rationale \(max 2 lines\):)?\s*\Z")
@@ -70,11 +71,6 @@ class Cues(NamedTuple):
     @property
     def coupled(self) -> int:
         return int(self.C == "present")
-
-    @property
-    def joint_only(self) -> int:
-        """Whether safe-harbour hangs on acting together."""
-        return int(self.H == "high")
 
     @property
     def decides_now(self) -> bool:
@@ -129,14 +125,12 @@ def _notice(text: str, at: int) -> Cues:
 
 def _levels(text: str, at: int) -> tuple[str, int, dict[str, str]]:
     """Whose words the sentences in `text` are, which wording, {factor: level}."""
-    for words in WORDED:
-        present = {factor: (level, wording)
-                   for factor, level, wording, sentence in _sentences(at, words)
-                   if sentence in text}
-        if "S" in present:
-            break
-    return words, present["S"][1], {
-        factor: level for factor, (level, _) in present.items()}
+    words, wording = next((words, wording) for words in WORDED
+                          for sentences in _sentences(at, words)["S"].values()
+                          for wording, sentence in enumerate(sentences) if sentence in text)
+    return words, wording, {
+        factor: level for factor, levels in _sentences(at, words).items()
+        for level, sentences in levels.items() if sentences[wording % len(sentences)] in text}
 
 
 def _raised(text: str, at: int, bulletin: Bulletin | None) -> tuple[float, tuple[int, ...]]:
@@ -197,13 +191,12 @@ def _act_lines(at: int) -> list[tuple[str, ...]]:
 
 
 @cache
-def _sentences(at: int, words: str) -> list[tuple[str, str, int, str]]:
-    """(factor, level, wording, sentence) of all that a variant's prompts may say."""
+def _sentences(at: int, words: str) -> dict[str, dict[str, list[str]]]:
+    """{factor: {level: its sentences}}, as a variant's prompts may hold them."""
     domain, variant = _variants()[at]
-    factors = domain.toggles[words] | {"entry": domain.statuses[words]}
-    return [(factor, level, wording, text.format_map(variant.fields))
-            for factor, levels in factors.items() for level, texts in levels.items()
-            for wording, text in enumerate(texts) if text]
+    return {factor: {level: [text.format_map(variant.fields) for text in texts]
+                     for level, texts in levels.items() if any(texts)}
+            for factor, levels in domain.toggles[words].items()}
 
 
 @cache

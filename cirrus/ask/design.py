@@ -149,14 +149,9 @@ class Tournament(NamedTuple):
 
 # --- design ------------------------------------------------------------------------------------
 
-def condition_of(config: Mapping[str, Any]) -> Condition:
-    """The cell of a run."""
-    return Condition(**config["toggles"])
-
-
 def run_name(config: Mapping[str, Any]) -> str:
     """ "cvd-S.high-C.present-H.low-s42", with what is not the default before the seed."""
-    cell = cell_name(condition_of(config))
+    cell = cell_name(Condition(**config["toggles"]))
     return "-".join([config["domain"], cell, *marks_of(config), f"s{config['seed']}"])
 
 
@@ -178,7 +173,7 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
         rounds.append(_round(rng, number, stimuli, agents,
                              labels[start:start + waves * per_wave]))
     return Tournament(run_name(config), dict(config), domain,
-                      condition_of(config), agents, rounds)
+                      Condition(**config["toggles"]), agents, rounds)
 
 
 def _bulletins(rng: SeededRandom, domain: Domain, config: Mapping[str, Any],
@@ -263,19 +258,9 @@ def by_folder(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
 Act = str | None
 
 
-class Matrix(NamedTuple):
-    """Payoffs of one game: temptation, reward, punishment, sucker's."""
-
-    T: float = 5
-    R: float = 3
-    P: float = 1
-    S: float = 0
-
-
-MATRIX = Matrix()
+MATRIX = {"T": 5, "R": 3, "P": 1, "S": 0}  # temptation, reward, punishment, sucker's payoff
 ETA = 0.02                    # step of a power update
 POWER_MIN, POWER_MAX = 0.9, 1.1
-START_POWER, START_SCORE = 1.0, 0.0
 # From best to worst: the status of a game is the worse of its two answers.
 STATUSES = ("ok", "wrong_label", "ambiguous", "refused", "unreadable", "truncated", "empty",
             "blocked", "provider_error", "not_run")
@@ -285,7 +270,7 @@ def payoffs(a: Act, b: Act) -> tuple[float, float] | None:
     """What the two acts earn their agents; None without two readable acts."""
     if a is None or b is None:
         return None
-    T, R, P, S = MATRIX
+    T, R, P, S = MATRIX.values()
     return {"CC": (R, R), "CD": (S, T), "DC": (T, S), "DD": (P, P)}[a + b]
 
 
@@ -299,8 +284,8 @@ def worse(a: str, b: str) -> str:
 class Standing(NamedTuple):
     """An agent's power (0.9 to 1.1), score (nats) and games with payoffs, so far."""
 
-    power: float = START_POWER
-    score: float = START_SCORE
+    power: float = 1.0
+    score: float = 0.0
     games: int = 0
 
 

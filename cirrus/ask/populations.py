@@ -44,7 +44,7 @@ class Population(NamedTuple):
 
 
 def logistic(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
 
 
 def logit(p: float) -> float:
@@ -112,10 +112,10 @@ POPULATIONS: dict[str, Population] = {
     "sim-adder": Population("symmetry, cue, entry and payoff add up in log-odds", adder),
     "sim-coin": Population("ignores everything", always(0.5)),
     "sim-compliance": Population(
-        "follows H alone", lambda cues: logistic(-0.4 + 2.4 * cues.joint_only), led=LED),
+        "follows H alone", lambda cues: logistic(-0.4 + 2.4 * (cues.H == "high")), led=LED),
     "sim-compliance-cued": Population(
         "as sim-correlation, only where H is high",
-        where(lambda cues: cues.joint_only == 1, logistic(-0.2)), led=LED),
+        where(lambda cues: cues.H == "high", logistic(-0.2)), led=LED),
     "sim-reciprocal": Population("cooperates first, then mirrors what was filed", reciprocal,
                                  beliefs=Beliefs(influence=True)),
     "sim-label": Population("likes the word", word),

@@ -153,12 +153,10 @@ def _order(probe: Probe, form: str) -> list[str] | None:
     return [names[place] for place in places] if sorted(places) == [*names] else None
 
 
-def _yes_or_no(probe: Probe, form: str) -> str | None:
-    return form if form in ("yes", "no") else None
-
-
 READERS = {
-    "payoffs": _order, "similar": _yes_or_no, "influence": _yes_or_no,
+    "payoffs": _order,
+    **dict.fromkeys(("similar", "influence"),
+                    lambda probe, form: form if form in ("yes", "no") else None),
     "entry": lambda probe, form: dict(zip("123", probe.shown, strict=True)).get(form),
     "beliefs": lambda probe, form: int(NUMBER.sub(r"\1", form)) if NUMBER.match(form) else None}
 

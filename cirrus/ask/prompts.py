@@ -6,29 +6,25 @@
     prompt = decision_prompt(domain, Stimulus(bulletin, variant, condition), "L1", ORDERS[0])
 
 All words live in `prompts/`, read and checked by `bulletins.py`; this module deals and joins
-them. Everything here is a pure function, except that `load_domain` reads files. Every complaint
-is a `UsageError` of one line.
+them. Everything here is a pure function.
 """
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import (
     CELL,
     FACTOR,
-    PROMPTS,
     SPECIFIED,
     TELLS,
     TWIN,
     Bulletin,
     Domain,
-    Source,
     Variant,
     complaint,
     fill,
-    read_domain,
     read_json,
 )
 from common.shape import NAME, OBJECT, list_of, record, whole
@@ -93,11 +89,6 @@ class Prompt(NamedTuple):
     reasoned: bool = False  # considerations come first, the decision is the last line
 
 
-def load_domain(name: str, source: Source = PROMPTS) -> Domain:
-    """The checked prompts of a domain, from a prompts folder or a run's own texts."""
-    return read_domain(name, source)
-
-
 def cell_name(levels: Iterable[str]) -> str:
     """("high", "present", "low") → "S.high-C.present-H.low"; two levels: without H."""
     return "-".join(f"{factor}.{level}" for factor, level in zip(CELL, levels, strict=False))
@@ -108,7 +99,6 @@ def cell_name(levels: Iterable[str]) -> str:
 
 def labels(domain: Domain, scheme: str) -> tuple[str, str]:
     """(label of the cooperative act, label of the other act) under this scheme."""
-    _known("labels", "scheme", scheme, LABEL_SCHEMES)
     return LABEL_SCHEMES[scheme](*(act.word for act in domain.acts))
 
 
@@ -174,7 +164,7 @@ def deal_wordings(rng: random.Random, domain: Domain,
 
 def wordings_of(domain: Domain) -> int:
     """How many wordings the sentences of the conditions have."""
-    return len(domain.statuses["standard"]["now"])
+    return len(domain.toggles["standard"]["S"]["high"])
 
 
 def bulletin_pool(domain: Domain, holdout: bool) -> list[Bulletin]:
@@ -192,14 +182,6 @@ def variant_pool(rng: random.Random, domain: Domain, holdout: bool) -> list[Vari
 # --- prompts ---
 
 
-def render_bulletin(domain: Domain, stimulus: Stimulus) -> str:
-    """The bulletin as read, without status line, instructions and labels."""
-    fields, bulletin = stimulus.variant.fields, stimulus.bulletin
-    fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
-    return fill(bulletin.text, fields | outcomes(bulletin, stimulus.lever),
-                fixed | sentences(domain, stimulus))
-
-
 def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
     """{T, R, P, S: the number in the text}; a lever adds so many times T − R to R."""
     numbers = bulletin.outcomes
@@ -213,25 +195,12 @@ def outcomes(bulletin: Bulletin, lever: int) -> dict[str, int]:
 
 def sentences(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
     """{slot: the sentence of the cell that stands in it}, "" where nothing is said."""
-    words, _ = TELLS[_known("prompt", "tells", stimulus.tells, TELLS)]
-    texts = {slot: _worded(domain.toggles[words][factor], factor, stimulus)
-            for slot, factor in FACTOR.items()}
-    texts["entry"] = _entry(domain, words, stimulus)
-    return {slot: text.format_map(stimulus.variant.fields) for slot, text in texts.items()}
-
-
-def _entry(domain: Domain, words: str, stimulus: Stimulus) -> str:
-    level, levels = stimulus.entry, domain.statuses[words]
-    if not level:
-        return ""
-    texts = levels[_known("prompt", "entry", level, levels)]
-    return texts[stimulus.wording % len(texts)]
-
-
-def _worded(levels: Mapping[str, tuple[str, ...]], factor: str, stimulus: Stimulus) -> str:
-    level = getattr(stimulus.condition, factor)
-    wordings = levels[_known("prompt", factor, level, levels)]
-    return wordings[stimulus.wording % len(wordings)]
+    levels = stimulus.condition._asdict() | {"entry": stimulus.entry}
+    toggles, out = domain.toggles[TELLS[stimulus.tells][0]], {}
+    for slot, factor in FACTOR.items():
+        wordings = toggles[factor][levels[factor]]
+        out[slot] = wordings[stimulus.wording % len(wordings)].format_map(stimulus.variant.fields)
+    return out
 
 
 def decision_prompt(domain: Domain, stimulus: Stimulus, scheme: str, order: str,
@@ -292,8 +261,11 @@ def encounter_prompt(
 
 
 def _case(domain: Domain, stimulus: Stimulus) -> dict[str, str]:
-    return {"bulletin": render_bulletin(domain, stimulus),
-            "entry": sentences(domain, stimulus)["entry"]}
+    """The bulletin as read, and the status line below it, "" where there is none."""
+    bulletin, shown = stimulus.bulletin, sentences(domain, stimulus)
+    fixed = domain.fixed | {"meeting": domain.fixed[stimulus.meeting]}
+    fields = stimulus.variant.fields | outcomes(bulletin, stimulus.lever)
+    return {"bulletin": fill(bulletin.text, fields, fixed | shown), "entry": shown["entry"]}
 
 
 def notice(domain: Domain, stimulus: Stimulus) -> str:
@@ -318,8 +290,7 @@ def _options(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> dic
     meanings = [act.lines[(stimulus.bulletin.number - 1) % len(act.lines)]
                 .format_map(stimulus.variant.fields) for act in domain.acts]
     pairs = list(zip(labels(domain, scheme), meanings, strict=True))
-    first = ORDERS.index(_known("prompt", "order", order, ORDERS))
-    return dict(pairs[::-1] if first else pairs)
+    return dict(pairs[::-1] if order == ORDERS[1] else pairs)
 
 
 def _contract(shown: Mapping[str, str], reasoned: bool = False) -> str:
@@ -334,8 +305,6 @@ def _history(domain: Domain, acts: Mapping[str, str],
              history: Sequence[tuple[str | None, str | None]]) -> str:
     """`acts`: label → canonical act, as this form has them."""
     words = {None: domain.templates["no_entry"], **{act: label for label, act in acts.items()}}
-    for act in (act for pair in history for act in pair):
-        _known("prompt", "history", act, words)
     rows = [domain.templates["row"].format(own=words[mine], peer=words[peer])
             for mine, peer in history]
     return domain.templates["history"].format(rows="\n".join(rows)) if rows else ""
@@ -346,12 +315,3 @@ def _join(paragraphs: Sequence[str], **values: str) -> str:
     empty = [f"{{{name}}}" for name, value in values.items() if not value]
     filled = (p for p in paragraphs if not any(slot in p for slot in empty))
     return "\n\n".join(p.format_map(values) for p in filled)
-
-
-# --- checking arguments ---
-
-
-def _known(where: str, field: str, value: Any, allowed: Collection[Any]) -> Any:
-    if value not in allowed:
-        raise complaint(where, field, value, f"use one of {', '.join(map(str, allowed))}")
-    return value

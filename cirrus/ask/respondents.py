@@ -151,21 +151,14 @@ REASONS = {
             "Waiting for packaging elsewhere is no longer defensible here.")}
 
 
-def decide(name: str, cues: Cues, draw: Callable[[], float]) -> tuple[bool, str]:
-    """(whether it cooperates, what is wrong with the answer: unreadable, truncated or "")."""
-    cooperates, luck = draw() < chance(name, cues), draw()
-    unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
-    return cooperates, ("unreadable" if luck < unreadable else
-                        "truncated" if luck < unreadable + cut_off else "")
-
-
 def answer(name: str, request: Request, rng: SeededRandom) -> tuple[str, str]:
     """(text, finish reason) of population `name` to a decision prompt."""
     cues = read_cues(request.user)
-    cooperates, missing = decide(name, cues, rng.random)
-    if missing == "unreadable":
+    cooperates, luck = rng.random() < chance(name, cues), rng.random()
+    unreadable, cut_off = POPULATIONS[name].missing(cues, cooperates)
+    if luck < unreadable:
         return VAGUE, "stop"
-    if missing == "truncated":
+    if luck < unreadable + cut_off:
         return f"Decision: {cues.cooperative[:4]}", "length"
     label = cues.cooperative if cooperates else cues.other
     reasons = " ".join(rng.sample(REASONS[cooperates], 2))

@@ -276,7 +276,7 @@ def _manifest(t: Tournament, study: Mapping, tally: Tally, standings: Mapping[st
         "config": study["config"], "config_sha256": sha256(canonical_json(study["config"])),
         "prompts": study["prompts"], "prompts_sha256": sha256(canonical_json(study["prompts"])),
         "code_sha256": facts["code_sha256"], "prereg_sha256": study.get("prereg_sha256"),
-        "provider": study["provider"], "payoffs": game.MATRIX._asdict(), "eta": game.ETA,
+        "provider": study["provider"], "payoffs": game.MATRIX, "eta": game.ETA,
         "salts": {str(round_.number): round_.salt for round_ in t.rounds},
         "agents": [_agent(agent) for agent in t.agents], "rounds": tally.rounds,
         "outcomes": tally.outcomes, "statuses": tally.statuses, "served": tally.served,

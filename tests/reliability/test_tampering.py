@@ -19,8 +19,7 @@ from functools import reduce
 import pytest
 from conftest import ROOT, clean_environment, ended, process, run_in
 
-from cirrus.reports import calibration
-from common.artifacts import gzip_bytes, jsonl, sha256
+from common.artifacts import gzip_bytes, sha256
 
 PLAN = {"name": "pair", "runs": [{"toggles": {"S": "high", "C": "present", "H": "low"}},
                                 {"toggles": {"S": "low", "C": "absent", "H": "low"}}]}
@@ -28,7 +27,7 @@ FILES = {  # what a reader makes, and what it makes that from
     "pilot": (["trials.jsonl.gz", "pilot-analysis.json", "pilot-summary.md", "report.html",
                "trials.csv"], ["manifest.json", "prompts.json", "journal.jsonl.gz"]),
     "urrp": (["urrp-analysis.json", "report.html", "trials.csv"], ["urrp_runs.jsonl"]),
-    "counts": (["calibration.json", "calibration.md"], ["replications.jsonl.gz"]),
+    "counts": (["calibration.md", "report.html"], ["calibration.json"]),
     "plans": (["acausal-summary.md", "report.html", "exports/games.csv", "exports/decisions.csv",
                "exports/policies.csv"], ["acausal-analysis.json", "plan.json", "prereg.json"])}
 
@@ -198,21 +197,6 @@ def figure(name):
     return edit(name, change)
 
 
-def record(change):
-    """The lines of a calibration's records as objects, head first; all that follows is mended."""
-    def attack(folder):
-        path = folder / "replications.jsonl.gz"
-        rows = [json.loads(line) for line in read(path).splitlines()]
-        change(rows)
-        write(path, jsonl(rows))
-        try:
-            for name, data in calibration.derived(rows[0], rows[1:]).items():
-                (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
-        except (KeyError, TypeError, AttributeError, ValueError):
-            pass  # nothing can be made of them
-    return attack
-
-
 def exchanged(folder):
     """Two runs change their folders."""
     one, other = sorted(folder.glob("cvd*"))
@@ -305,14 +289,6 @@ ATTACKS = {
     "of a calibration": ("counts", [figure("calibration.json"), text(
         "calibration.md", swap(b"coins, 50%", b"coins, 51%"))], NAMED),
     "of an index": ("index", [text("index.html", swap(b"SIMULATED", b"MEASURED"))], NAMED),
-    "records of a calibration": ("counts", [record(change) for change in (
-        lambda rows: rows[1].update(covers=1), lambda rows: rows[1].update(word="proven"),
-        lambda rows: rows[1].update(positive=-1), lambda rows: rows[1].update(note=1),
-        lambda rows: rows[1].update(probes=None), lambda rows: rows[1].pop("word"),
-        lambda rows: rows[1].update(design="3x3"), lambda rows: rows.insert(1, []),
-        lambda rows: rows[0].update(more=1), lambda rows: rows[0].update(seed=True),
-        lambda rows: rows.append(rows.pop(1)), lambda rows: rows.pop(),
-        lambda rows: rows.insert(2, rows[1]))], NAMED),
     "runs of a plan": ("plans", [
         remove("cvd-S.low*"), remove("cvd-S.low*/journal.jsonl.gz"), exchanged,
         lambda folder: shutil.copytree(find(folder, "cvd-S.low*"),
@@ -430,11 +406,11 @@ ATTACKS = {
         "journal.jsonl.gz: not packed by this project"),
     "packed text that is damaged": ("pilot", [raw(
         JOURNAL, lambda d: d[:40] + bytes(9) + d[49:])], "journal.jsonl.gz: damaged"),
-    "a packed file that is cut": ("counts", [raw("replications.jsonl.gz", lambda d: d[:-30])],
-                                  "replications.jsonl.gz: .*ends too early"),
+    "a packed file that is cut": ("pilot", [raw(JOURNAL, lambda d: d[:-30])],
+                                  "journal.jsonl.gz: .*ends too early"),
     "a number of 5,000 digits": ("counts", [text(
-        "replications.jsonl.gz", lambda d: b'{"seed":' + b"9" * 5000 + b"}\n")],
-        "replications.jsonl.gz line 1: .*a number of more than 4,300 digits"),
+        "calibration.json", lambda d: b'{"seed":' + b"9" * 5000 + b"}\n")],
+        "calibration.json: .*a number of more than 4,300 digits"),
     "an analysis that is gone": ("plans", [remove("acausal-analysis.json")],
                                  "acausal-analysis.json: No such file"),
     "a link": ("pilot", [lambda folder: (folder / "link").symlink_to(folder / "trials.csv")],
@@ -478,7 +454,7 @@ HANGING = {
               lambda folder: os.truncate(folder / "manifest.json", 20_000_000_000)],  # sparse
     "plans": [pipe("report.html"), link("plan.json", "/dev/zero"),
               lambda folder: os.truncate(folder / "acausal-analysis.json", 20_000_000_000)],
-    "counts": [bomb("replications.jsonl.gz")]}
+    "counts": [lambda folder: os.truncate(folder / "calibration.json", 20_000_000_000)]}
 
 
 def test_what_hangs_or_fills_the_memory_is_named_within_a_gigabyte(studies, tmp_path):

@@ -1,4 +1,4 @@
-"""Tests by re-randomisation: permutation within blocks, and sign flips of paired differences.
+"""Tests by re-randomisation: permuted outcomes, and sign flips of paired differences.
 
 The distribution is computed wherever it has a closed form or few enough values; only what is left
 is sampled, and then p is (b + 1)/(m + 1) (Phipson & Smyth 2010). Sums are whole numbers on a
@@ -7,82 +7,72 @@ common grid, so a tie is a tie whatever the order of addition.
 
 import math
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Hashable, Sequence
-from fractions import Fraction
-from itertools import combinations
+from collections.abc import Sequence
 from operator import add
 from random import Random
-from typing import NamedTuple
 
-from .distributions import convolve, hypergeometric_pmf
-from .results import (
-    ALTERNATIVES,
-    Permutation,
-    check_choice,
-    check_resamples,
-    mean,
-    numbers,
-    on_grid,
-    stream_of,
-)
+from .distributions import hypergeometric_pmf
+from .results import SAME, Permutation, count_ones, mean, numbers
 
 MOST_BITS = 1 << 25  # of one number that holds a whole distribution
 MOST_SUMS = 1 << 17  # of the signs of one half of the units
+RESAMPLES = 100_000
+SEED = 0
+GRID = 1 << 48
 
 
-def sign_flip_test(
-    differences: Sequence[float],
-    alternative: str = "two-sided",
-    exact: bool | None = None,
-    resamples: int = 100_000,
-    rng: Random | int = 0,
-) -> Permutation:
+def permutation_test(x: Sequence[int], y: Sequence[int]) -> Permutation:
+    """Re-randomisation test of mean(x) - mean(y), of outcomes 0 and 1 (Fisher 1935, Pitman 1937).
+
+    Two-sided p: share of assignments at least as far from the null mean as the observed one. The
+    ones that fall to x are hypergeometric.
+    """
+    (k, drawn), (k_y, n_y) = count_ones(x, "x"), count_ones(y, "y")
+    if 0 in (drawn, n_y):
+        return Permutation(None, None, None, False, "a group is empty")
+    ones, n = k + k_y, drawn + n_y
+    statistic = k / drawn - k_y / n_y
+    if ones in (0, n):
+        return Permutation(statistic, None, None, False, SAME)
+    low, pmf = hypergeometric_pmf(ones, drawn, n)
+    centre = drawn * ones  # n times the null mean of the ones in x
+    extreme = (p for i, p in enumerate(pmf, low) if abs(i * n - centre) >= abs(k * n - centre))
+    return Permutation(statistic, min(1.0, math.fsum(extreme)), None, True)
+
+
+# --- sign flips ---
+
+def sign_flip_test(differences: Sequence[float]) -> Permutation:
     """Is the mean of paired differences 0? Exact given that they are symmetric around 0 if so.
 
-    All 2^n signs. Values of a common unit (0, ±1/3, …) are convolved, at any n; others are split in
-    two halves and pairs of sums counted by sorting, up to n = 34; beyond that Monte Carlo. Fisher
-    (1935).
+    Two-sided p over all 2^n signs. Values of a common unit (0, ±1/3, …) are convolved, at any n;
+    others are split in two halves and pairs of sums counted by sorting, up to n = 34; beyond that
+    Monte Carlo. Fisher (1935).
     """
     values = numbers(differences, "differences")
-    check_choice(alternative, ALTERNATIVES, "alternative")
-    check_resamples(resamples)
     if not values:
         return Permutation(None, None, None, False, "no differences")
     statistic = mean(values)
     if not any(values):
         return Permutation(statistic, None, None, False, "every difference is 0")
     whole, slack = on_grid(values)
-    observed = sum(whole)
-    least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[alternative]
+    least = abs(sum(whole)) - slack
     sizes = sorted(abs(value) for value in whole if value)
-    sides = 2 if alternative == "two-sided" else 1
-    share = None if exact is False else _exact_share(sizes, least - slack)
-    if share is not None:
-        return Permutation(statistic, min(1.0, sides * share), None, True)
-    if exact:
-        raise ValueError(f"exact: {len(sizes)} differences without a common unit are too many")
-    p = _flipped_p(sizes, least - slack, sides == 2, resamples, stream_of(rng))
-    return Permutation(statistic, p, resamples, False)
-
-
-def _exact_share(sizes: list[int], least: int) -> float | None:
-    """Share of the 2^n choices of signs whose sum is at least `least`; None where too many."""
     if sum(sizes) * (len(sizes) + 1) <= MOST_BITS:
-        return _convolved_share(sizes, least)
-    if 2 ** -(-len(sizes) // 2) > MOST_SUMS:
-        return None
-    first, second = map(_signed_sums, (sizes[::2], sizes[1::2]))
-    second.sort()
-    reached = sum(len(second) - bisect_left(second, least - total) for total in first)
-    return reached / 2 ** len(sizes)
+        share = _convolved_share(sizes, least)
+    elif 2 ** -(-len(sizes) // 2) <= MOST_SUMS:
+        share = _counted_share(sizes, least)
+    else:
+        return Permutation(statistic, _flipped_p(sizes, least), RESAMPLES, False)
+    return Permutation(statistic, min(1.0, 2 * share), None, True)
 
 
 def _convolved_share(sizes: list[int], least: int) -> float:
-    """By one whole number: field s of it counts the choices whose positive values add up to s.
+    """Share of the 2^n choices of signs whose sum is at least `least`.
 
-    A field has n + 1 bits, so 2^n choices fit without a carry, and the fields of a tail add up to
-    the tail's remainder by 2^(n + 1) − 1, as the digits of a number by 9.
+    By one whole number: field s of it counts the choices whose positive values add up to s. A field
+    has n + 1 bits, so 2^n choices fit without a carry, and the fields of a tail add up to the
+    tail's remainder by 2^(n + 1) − 1, as the digits of a number by 9.
     """
     n, counts = len(sizes), 1
     for size in sizes:
@@ -92,6 +82,14 @@ def _convolved_share(sizes: list[int], least: int) -> float:
     return (counts >> first * (n + 1)) % ((1 << n + 1) - 1) / 2**n
 
 
+def _counted_share(sizes: list[int], least: int) -> float:
+    """The same by the sums of two halves."""
+    first, second = map(_signed_sums, (sizes[::2], sizes[1::2]))
+    second.sort()
+    reached = sum(len(second) - bisect_left(second, least - total) for total in first)
+    return reached / 2 ** len(sizes)
+
+
 def _signed_sums(sizes: list[int]) -> list[int]:
     sums = [0]
     for size in sizes:
@@ -99,136 +97,44 @@ def _signed_sums(sizes: list[int]) -> list[int]:
     return sums
 
 
-def _flipped_p(sizes: list[int], least: int, both: bool, resamples: int, rng: Random) -> float:
+def _flipped_p(sizes: list[int], least: int) -> float:
     """Monte Carlo, unit by unit: a random byte and a table add the signs of eight."""
-    totals = [0] * resamples
+    rng, totals = Random(SEED), [0] * RESAMPLES
     for start in range(0, len(sizes), 8):
         sums = _signed_sums(sizes[start : start + 8])
         table = sums * (256 // len(sums))
-        totals = list(map(add, totals, map(table.__getitem__, rng.randbytes(resamples))))
-    extreme = sum(total >= least or (both and -total >= least) for total in totals)
-    return (extreme + 1) / (resamples + 1)
+        totals = list(map(add, totals, map(table.__getitem__, rng.randbytes(RESAMPLES))))
+    return (sum(abs(total) >= least for total in totals) + 1) / (RESAMPLES + 1)
 
 
-# --- permutation within blocks ---
+def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
+    """Whole numbers proportional to `values`, and how far a sum of them may be off by rounding.
 
-MOST_ASSIGNMENTS = 20_000_000
-NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
-
-
-class Block(NamedTuple):
-    """Values that were randomised together, how many of them fell to x, and the sum of those."""
-
-    values: list[int]
-    drawn: int
-    observed: int
-
-
-class Region(NamedTuple):
-    """Sums that count as extreme: at most `low` or at least `high`."""
-
-    low: float
-    high: float
-
-    def holds(self, total: float) -> bool:
-        return total <= self.low or total >= self.high
-
-
-def permutation_test(
-    x: Sequence[float],
-    y: Sequence[float],
-    alternative: str = "two-sided",
-    strata: tuple[Sequence[Hashable], Sequence[Hashable]] | None = None,
-    exact: bool | None = None,
-    resamples: int = 100_000,
-    rng: Random | int = 0,
-) -> Permutation:
-    """Re-randomisation test of mean(x) - mean(y) (Fisher 1935, Pitman 1937).
-
-    Two-sided p: share of assignments at least as far from the null mean as the observed one.
-    `strata`: block labels beside x and beside y; assignments move only within blocks. Two-valued
-    data of any size: exact, by convolving hypergeometric distributions over the blocks. Otherwise
-    every assignment where there are at most `resamples`, else Monte Carlo. `exact` True demands
-    the former (ValueError beyond 20 million assignments), False the latter.
+    Exact on a lattice; otherwise a grid of 2^-48 of the largest value, so that sums that tie
+    on paper still tie, in whatever order they are added.
     """
-    x, y = numbers(x, "x"), numbers(y, "y")
-    check_choice(alternative, ALTERNATIVES, "alternative")
-    check_resamples(resamples)
-    if not x or not y:
-        return Permutation(None, None, None, False, "a group is empty")
-    statistic, kinds = mean(x) - mean(y), len(set(x + y))
-    blocks, slack = _blocks(x, y, strata)
-    if all(len(set(b.values)) == 1 or b.drawn in (0, len(b.values)) for b in blocks):
-        why = "every value is the same" if kinds == 1 else NO_CHANGE
-        return Permutation(statistic, None, None, False, why)
-    region = _region(blocks, alternative, slack)
-    assignments = 0
-    if kinds > 2:
-        assignments = math.prod(math.comb(len(b.values), b.drawn) for b in blocks)
-    if exact is None:
-        exact = assignments <= resamples
-    if not exact:
-        p = _shuffled_p(blocks, region, resamples, stream_of(rng))
-        return Permutation(statistic, p, resamples, False)
-    if kinds == 2:
-        return Permutation(statistic, _two_valued_p(blocks, region), None, True)
-    if assignments > MOST_ASSIGNMENTS:
-        raise ValueError(f"exact: {assignments} assignments are too many to enumerate")
-    return Permutation(statistic, _enumerated_p(blocks, region, assignments), None, True)
+    if exact := lattice(values):
+        return exact, 0
+    largest = max(map(abs, values))
+    return [round(value / largest * GRID) for value in values], len(values)
 
 
-def _blocks(x: list[float], y: list[float], strata: tuple | None) -> tuple[list[Block], int]:
-    base = min(x + y)  # a common shift changes no difference, and would coarsen the grid
-    whole, slack = on_grid([value - base for value in x + y])
-    of_x, of_y = strata if strata is not None else ([0] * len(x), [0] * len(y))
-    for labels, group, name in ((of_x, x, "x"), (of_y, y, "y")):
-        if len(labels) != len(group):
-            raise ValueError(f"strata: {len(labels)} labels beside {len(group)} values of {name}")
-    members: dict[Hashable, tuple[list[int], list[int]]] = {}
-    for i, (label, value) in enumerate(zip([*of_x, *of_y], whole, strict=True)):
-        members.setdefault(label, ([], []))[i >= len(x)].append(value)
-    return [Block(a + b, len(a), sum(a)) for a, b in members.values()], slack
+def lattice(values: Sequence[float], largest: int = 10_000) -> list[int] | None:
+    """Values in the unit that they are whole numbers of, if there is one: 1/3, 2/3 → [1, 2].
 
+    Rates over few trials and averages over few models have such a unit; on it ties are ties and
+    distributions stay small enough to be computed.
+    """
+    slack = 1e-9 * min(1.0, max(map(abs, values)))
 
-def _region(blocks: list[Block], alternative: str, slack: int) -> Region:
-    observed = sum(block.observed for block in blocks)
-    centre = sum(Fraction(b.drawn * sum(b.values), len(b.values)) for b in blocks)
-    distance = abs(observed - centre)
-    return {
-        "greater": Region(-math.inf, observed - slack),
-        "less": Region(observed + slack, math.inf),
-        "two-sided": Region(
-            math.floor(centre - distance) + slack, math.ceil(centre + distance) - slack
-        ),
-    }[alternative]
+    def whole(value: float) -> bool:
+        return abs(value - round(value)) <= slack
 
-
-def _two_valued_p(blocks: list[Block], region: Region) -> float:
-    high = max(max(block.values) for block in blocks)  # the lower value is 0
-    lowest, chances = 0, [1.0]
-    for values, drawn, _ in blocks:
-        start, pmf = hypergeometric_pmf(values.count(high), drawn, len(values))
-        lowest += start
-        chances = convolve(chances, pmf)
-    extreme = (p for k, p in enumerate(chances, lowest) if region.holds(high * k))
-    return min(1.0, math.fsum(extreme))
-
-
-def _enumerated_p(blocks: list[Block], region: Region, assignments: int) -> float:
-    sums = Counter({0: 1})
-    for block in blocks:
-        drawn = Counter(map(sum, combinations(block.values, block.drawn)))
-        merged: Counter[int] = Counter()
-        for total, ways in sums.items():
-            for more, times in drawn.items():
-                merged[total + more] += ways * times
-        sums = merged
-    return sum(ways for total, ways in sums.items() if region.holds(total)) / assignments
-
-
-def _shuffled_p(blocks: list[Block], region: Region, resamples: int, rng: Random) -> float:
-    extreme = 0
-    for _ in range(resamples):
-        total = sum(sum(rng.sample(block.values, block.drawn)) for block in blocks)
-        extreme += region.holds(total)
-    return (extreme + 1) / (resamples + 1)
+    scale = 1
+    for value in sorted(set(values)):
+        if not whole(value * scale):
+            factor = next((d for d in range(2, 1001) if whole(value * scale * d)), largest + 1)
+            scale *= factor
+            if scale > largest:
+                return None
+    return [round(value * scale) for value in values]

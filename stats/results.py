@@ -7,7 +7,6 @@ Python 3.12 on.
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from random import Random
 from typing import NamedTuple
 
 
@@ -150,8 +149,6 @@ class LikelihoodRatio(NamedTuple):
 # --- what callers hand in -----------------------------------------------------------------------
 
 SAME = "every value is the same"
-GRID = 1 << 48
-ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 def numbers(values: Iterable[float], name: str) -> list[float]:
@@ -168,6 +165,14 @@ def numbers(values: Iterable[float], name: str) -> list[float]:
         if not finite:
             raise ValueError(f"{name}: value {index} is {value!r}, not a finite number")
     return values
+
+
+def count_ones(outcomes: Sequence[int], name: str) -> tuple[int, int]:
+    """How many outcomes are 1, and how many there are; ValueError unless each is 0 or 1."""
+    for index, outcome in enumerate(outcomes):
+        if outcome not in (0, 1):
+            raise ValueError(f"{name}: value {index} is {outcome!r}, neither 0 nor 1")
+    return sum(outcomes), len(outcomes)
 
 
 def check_level(level: float) -> float:
@@ -188,15 +193,6 @@ def check_proportion(p: float, name: str) -> float:
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: {p!r} is not between 0 and 1")
     return p
-
-
-def check_resamples(resamples: int) -> None:
-    if resamples < 1:
-        raise ValueError(f"resamples: {resamples!r} is not positive")
-
-
-def stream_of(rng: Random | int) -> Random:
-    return rng if isinstance(rng, Random) else Random(rng)
 
 
 def check_choice(value: str, choices: Iterable[str], name: str) -> str:
@@ -233,37 +229,3 @@ def too_few(groups: Sequence[Sequence]) -> str | None:
     if any(len(group) < 2 for group in groups):
         return "a group has fewer than two values"
     return None
-
-
-def lattice(values: Sequence[float], largest: int = 10_000) -> tuple[list[int], int] | None:
-    """Whole numbers and the scale they were multiplied by, or None: 1/3, 2/3 → [1, 2], 3.
-
-    Rates over few trials and averages over few models are whole numbers of a small unit; on that
-    unit ties are ties and distributions stay small enough to be computed.
-    """
-    slack = 1e-9 * min(1.0, max(map(abs, values)))
-
-    def whole(value: float) -> bool:
-        return abs(value - round(value)) <= slack
-
-    scale = 1
-    for value in sorted(set(values)):
-        if not whole(value * scale):
-            factor = next((d for d in range(2, 1001) if whole(value * scale * d)), largest + 1)
-            scale *= factor
-            if scale > largest:
-                return None
-    return [round(value * scale) for value in values], scale
-
-
-def on_grid(values: Sequence[float]) -> tuple[list[int], int]:
-    """Whole numbers proportional to `values`, and how far a sum of them may be off by rounding.
-
-    Exact on a lattice; otherwise a grid of 2^-48 of the largest value, so that sums that tie
-    on paper still tie, in whatever order they are added.
-    """
-    exact = lattice(values)
-    if exact:
-        return exact[0], 0
-    largest = max(map(abs, values))
-    return [round(value / largest * GRID) for value in values], len(values)

@@ -324,8 +324,7 @@ def difference(a: Sequence[Account], b: Sequence[Account], rng: Random) -> Diffe
     high = score_difference(*pooled(most(a)), *pooled(fewest(b))).high
     value = first - second
     return Difference(value, min(low, value), max(high, value), first, second, bootstrap_ci(
-        ([p.outcomes for p in a], [p.outcomes for p in b]), "mean_difference",
-        method="percentile", rng=rng))  # fmt: skip
+        [p.outcomes for p in a], [p.outcomes for p in b], rng=rng))  # fmt: skip
 
 
 def bypass(frames: Sequence[Account], declare: Sequence[Account], rng: Random) -> Difference:

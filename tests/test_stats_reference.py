@@ -25,37 +25,6 @@ def entries():
             yield pytest.param(entry, id=f"{path.stem}-{number}-{entry['function']}")
 
 
-def tables(strata, alternative):
-    """2×2 tables, x successes and failures before y's → the arguments of permutation_test."""
-    x, y, of_x, of_y = [], [], [], []
-    for block, (a, b, c, d) in enumerate(strata):
-        x += [1] * a + [0] * b
-        y += [1] * c + [0] * d
-        of_x += [block] * (a + b)
-        of_y += [block] * (c + d)
-    return stats.permutation_test(x, y, alternative, strata=(of_x, of_y))
-
-
-def blocks(*blocked):
-    x = [value for block, _ in blocked for value in block]
-    y = [value for _, block in blocked for value in block]
-    of_x = [i for i, (block, _) in enumerate(blocked) for _ in block]
-    of_y = [i for i, (_, block) in enumerate(blocked) for _ in block]
-    return stats.permutation_test(x, y, strata=(of_x, of_y))
-
-
-def max_difference(x, y):
-    return max(x) - sum(y) / len(y)
-
-
-def spread(x):
-    centre = sum(x) / len(x)
-    return sum((value - centre) ** 2 for value in x)
-
-
-CALLABLES = {"max_difference": max_difference, "variance": spread}
-
-
 @cache
 def fitted(data, outcome, fixed, random):
     return stats.fit_mixed_logit(DATA[data](), outcome, fixed, random)
@@ -64,13 +33,9 @@ def fitted(data, outcome, fixed, random):
 def by_name(data, outcome, fixed, random):
     fit = fitted(data, outcome, tuple(fixed), tuple(random))
     columns = {"estimates": "estimate", "errors": "se", "z": "z", "p": "p"}
-    fields = {
-        field: {c.name: getattr(c, name) for c in fit.coefficients}
-        for field, name in columns.items()
-    }
     return SimpleNamespace(
-        **fields, random_sd=fit.random_sd, log_likelihood=fit.log_likelihood, why=fit.why
-    )
+        **{field: {c.name: getattr(c, name) for c in fit.coefficients}
+           for field, name in columns.items()}, **fit._asdict())
 
 
 def ratio(data, outcome, fixed, random, smaller):
@@ -82,19 +47,12 @@ PREPARED = {
     "fit_mixed_logit": by_name,
     "likelihood_ratio": ratio,
     "noncentral_t_curve": lambda t, df, shift: distributions.noncentral_t_curve(t, df)(shift),
-    "bootstrap_ci": lambda samples, name, *rest: stats.bootstrap_ci(
-        tuple(samples), CALLABLES.get(name, name), *rest
-    ),
     "mean_cosine": lambda *args: stats.mean_cosine(stats.char_tfidf(*args)),
 }
 
 
 def compute(entry):
     name, args, kwargs = entry["function"], entry["args"], entry["kwargs"]
-    if kwargs.get("form") == "tables":
-        return tables(*args)
-    if kwargs.get("form") == "blocks":
-        return blocks(*args[0])
     function = PREPARED.get(name) or getattr(stats, name, None) or getattr(distributions, name)
     return function(*args, **kwargs)
 

@@ -133,74 +133,31 @@ def cliffs_delta(x, y, level):
     return {"value": float(delta), "low": float(low), "high": float(high)}
 
 
-def exact_bootstrap(samples, method, level):
-    """All n^n resamples of each sample, in fractions; BCa by its formulas."""
-    samples = [[Fraction(str(v)) for v in sample] for sample in samples]
-    curves = []
-    for sample in samples:
-        curve = {}
-        for drawn in product(sample, repeat=len(sample)):
-            mean = sum(drawn) / len(sample)
-            curve[mean] = curve.get(mean, 0) + Fraction(1, len(sample) ** len(sample))
-        curves.append(curve)
-    whole = curves[0]
-    if len(curves) == 2:
-        whole = {}
-        for (a, p), (b, q) in product(curves[0].items(), curves[1].items()):
-            whole[a - b] = whole.get(a - b, 0) + p * q
-    means = [sum(sample) / len(sample) for sample in samples]
-    value = means[0] - (means[1] if len(means) == 2 else 0)
-    tails = (1 - level) / 2, (1 + level) / 2
-    if method == "bca":
-        share = sum(p for v, p in whole.items() if v < value) + whole.get(value, 0) / 2
-        bias = scipy.stats.norm.ppf(float(share))
-        cubes = spread = 0
-        for sign, sample in zip((1, -1), samples, strict=False):
-            n = len(sample)
-            left_out = [sign * (sum(sample) - v) / Fraction(n - 1) for v in sample]
-            centre = sum(left_out) / n
-            cubes += sum(((n - 1) * (centre - v)) ** 3 for v in left_out) / n**3
-            spread += sum(((n - 1) * (centre - v)) ** 2 for v in left_out) / n**2
-        a = float(cubes) / 6 / float(spread) ** 1.5
-        z = [bias + scipy.stats.norm.ppf(tail) for tail in tails]
-        tails = [scipy.stats.norm.cdf(bias + v / (1 - a * v)) for v in z]
-    limits, total = [], Fraction(0)
-    order = sorted(whole.items())
-    for tail in tails:
-        total = Fraction(0)
-        for v, p in order:
-            total += p
-            if total >= tail:
-                limits.append(float(v))
-                break
+def exact_bootstrap(x, y):
+    """All resamples of every stratum, in fractions; the strata of a side weigh the same."""
+    whole, value = {Fraction(0): Fraction(1)}, Fraction(0)
+    for sign, side in ((1, x), (-1, y)):
+        for stratum in side:
+            n, merged, share = len(stratum), {}, Fraction(sign, len(stratum) * len(side))
+            value += sum(stratum) * share
+            for (total, p), drawn in product(whole.items(), product(stratum, repeat=n)):
+                there = total + sum(drawn) * share
+                merged[there] = merged.get(there, 0) + p / n**n
+            whole = merged
+    limits, order = [], sorted(whole.items())
+    for tail in (Fraction(1, 40), Fraction(39, 40)):
+        limits.append(next(v for i, (v, _) in enumerate(order)
+                           if sum(p for _, p in order[: i + 1]) >= tail))
     mean = sum(v * p for v, p in order)
     se = math.sqrt(sum((v - mean) ** 2 * p for v, p in order))
-    return {"value": float(value), "low": limits[0], "high": limits[1], "se": se, "exact": True}
+    return {"value": float(value), "low": float(limits[0]), "high": float(limits[1]), "se": se,
+            "exact": True}
 
 
-def stratified_two_sided(tables):
-    """2×2 tables (x successes, x failures, y successes, y failures): whole-number counts."""
-    ways, observed, centre = {0: 1}, 0, Fraction(0)
-    for a, b, c, d in tables:
-        x, marked, total = a + b, a + c, a + b + c + d
-        observed += a
-        centre += Fraction(x * marked, total)
-        merged = {}
-        for done, count in ways.items():
-            for k in range(max(0, x + marked - total), min(x, marked) + 1):
-                more = math.comb(marked, k) * math.comb(total - marked, x - k)
-                merged[done + k] = merged.get(done + k, 0) + count * more
-        ways = merged
-    extreme = sum(n for k, n in ways.items() if abs(k - centre) >= abs(observed - centre))
-    return float(Fraction(extreme, sum(ways.values())))
-
-
-def blocked_two_sided(blocks):
-    """Blocks of (x values, y values): every assignment within blocks, in fractions."""
-    blocks = [[[Fraction(str(v)) for v in side] for side in block] for block in blocks]
-    observed = sum(sum(x) for x, _ in blocks)
-    centre = sum(len(x) * sum(x + y) / len(x + y) for x, y in blocks)
-    choices = [list(combinations(x + y, len(x))) for x, y in blocks]
-    sums = [sum(map(sum, assignment)) for assignment in product(*choices)]
-    extreme = sum(abs(total - centre) >= abs(observed - centre) for total in sums)
+def two_sided_permutation(x, y):
+    """Every assignment of the outcomes to x, in fractions."""
+    values, m = x + y, len(x)
+    centre = Fraction(m * sum(values), len(values))
+    sums = [sum(drawn) for drawn in combinations(values, m)]
+    extreme = sum(abs(total - centre) >= abs(sum(x) - centre) for total in sums)
     return extreme / len(sums)

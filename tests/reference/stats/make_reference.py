@@ -25,10 +25,9 @@ HERE = Path(__file__).parent
 LIMITS = "{v <- %s; list(low=v[[1]], high=v[[2]])}"
 T_TEST = ("with(%s, list(t=statistic[[1]], df=parameter[[1]], p=p.value, low=conf.int[1], "
           "high=conf.int[2]))")
-EXACT = "list(p=%s, exact=TRUE)"
 FIELDS = {  # what is taken of the call's value; all of it where nothing stands here
     "wilson_interval": LIMITS, "share": LIMITS, "clopper_pearson": LIMITS,
-    "welch_t_test": T_TEST, "t_interval": T_TEST, "permutation_test": EXACT,
+    "welch_t_test": T_TEST, "t_interval": T_TEST,
     "cohens_d": "with(%s, list(value=Cohens_d, low=CI_low, high=CI_high))",
     "hedges_g": "with(%s, list(value=Hedges_g, low=CI_low, high=CI_high))",
     "likelihood_ratio": "{v <- %s; list(chi2=v[2, 'Chisq'], df=v[2, 'Chi Df'], "

@@ -1,8 +1,5 @@
 """How Python's peers are asked: {function: entry → expected}. Used by make_reference.py only."""
 
-import sys
-from pathlib import Path
-
 import definitions
 import irrCAC.raw
 import mpmath
@@ -11,13 +8,6 @@ import pandas as pd
 import scipy.stats
 from sklearn.feature_extraction.text import TfidfVectorizer
 from statsmodels.stats import proportion
-
-sys.path.insert(0, str(Path(__file__).parents[3]))
-from stats.bootstrap import _sampled_curve  # only to draw the same resamples
-
-NAMED = {"mean": np.mean, "mean_difference": lambda x, y: np.mean(x) - np.mean(y),
-         "median": np.median, "max_difference": lambda x, y: max(x) - np.mean(y),
-         "variance": lambda x: sum((value - sum(x) / len(x)) ** 2 for value in x)}
 
 
 def limits(pair):
@@ -29,28 +19,9 @@ def hypergeometric_pmf(marked, drawn, total):
     return [low, scipy.stats.hypergeom.pmf(range(low, high + 1), total, marked, drawn).tolist()]
 
 
-def bootstrap_ci(samples, name, resamples, level, method, seed=None):
-    if seed is None:
-        return definitions.exact_bootstrap(samples, method, level)
-    statistic = NAMED[name]
-    curve = _sampled_curve(tuple(samples), statistic, resamples, seed)
-    given = scipy.stats._resampling.BootstrapResult(None, np.array(curve.values), None)
-    found = scipy.stats.bootstrap(
-        samples, statistic, n_resamples=0, confidence_level=level, vectorized=False,
-        method={"bca": "BCa"}.get(method, method), bootstrap_result=given)
-    return {"value": float(statistic(*samples)), "se": float(found.standard_error),
-            **limits(found.confidence_interval)}
-
-
-def permutation_test(strata, alternative=None):
-    test = definitions.stratified_two_sided if alternative else definitions.blocked_two_sided
-    return {"p": test(strata), "exact": True}
-
-
-def sign_flip_test(values, alternative):
+def sign_flip_test(values):
     found = scipy.stats.permutation_test(
-        (np.array(values),), np.mean, permutation_type="samples", n_resamples=np.inf,
-        alternative=alternative)
+        (np.array(values),), np.mean, permutation_type="samples", n_resamples=np.inf)
     return {"statistic": float(found.statistic), "p": float(found.pvalue), "exact": True}
 
 
@@ -94,7 +65,8 @@ PEERS = {
     "hedges_g": lambda *args: definitions.standardised(*args)[1],
     "cohens_h": lambda *p: float(proportion.proportion_effectsize(*p)),
     "cliffs_delta": definitions.cliffs_delta,
-    "bootstrap_ci": bootstrap_ci, "permutation_test": permutation_test,
+    "bootstrap_ci": definitions.exact_bootstrap,
+    "permutation_test": lambda x, y: {"p": definitions.two_sided_permutation(x, y), "exact": True},
     "sign_flip_test": sign_flip_test,
     "gwet_ac1": gwet_ac1, "char_tfidf": char_tfidf,
     "mean_cosine": mean_cosine,

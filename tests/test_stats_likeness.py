@@ -5,7 +5,6 @@ import itertools
 import math
 import random
 import statistics
-import sys
 from collections import Counter
 
 import pytest
@@ -80,19 +79,6 @@ def test_two_trials_that_may_be_left_out_make_no_interval():
     assert across.why == "too few texts"
 
 
-def test_three_trials_that_may_be_left_out_make_one():
-    texts = {"a b c": Counter({"P": 1}), "a b d": Counter({"P": 1}), "x b c": Counter({"P": 1})}
-    found = likeness(texts, rng()).similarity["jaccard_2"]["all"]
-    assert found.mean == pytest.approx(2 / 9) and found.low == 0.0 < found.high  # 1/3, 1/3 and 0
-
-
-def test_jaccard_counts_shared_word_ngrams():
-    texts = {"a b c d": Counter({"P": 1}), "a b c e": Counter({"P": 1})}
-    found = likeness(texts, rng()).similarity
-    assert found["jaccard_2"]["all"].mean == pytest.approx(2 / 4)  # ab, bc of ab, bc, cd, ce
-    assert found["jaccard_3"]["all"].mean == pytest.approx(1 / 3)  # abc of abc, bcd, bce
-
-
 def test_one_text_alone_has_an_interval_from_disjoint_pairs():
     found = likeness({REFUSAL: Counter({"P": 40})}, rng()).similarity["jaccard_3"]["all"]
     assert found.mean == found.high == 1.0
@@ -114,19 +100,6 @@ def many():
     words = ["can", "not", "say", "that", "this", "request", "sorry", "claim"]
     return {" ".join(draw.choices(words, k=6)) + f" {i}":
             Counter([f"P{i % 3}", "P3", "P3"][:1 + i % 3]) for i in range(EXACT + 30)}
-
-
-def test_the_interval_of_drawn_pairs_allows_for_the_draw(monkeypatch):
-    """A pair drawn stands for two texts, so twice the variance of its mean is added."""
-    texts, half, module = many(), [], sys.modules["stats.text"]
-    for exact in (EXACT, len(texts)):
-        monkeypatch.setattr(module, "EXACT", exact)
-        found = likeness(texts, rng(), ("jaccard_2",)).similarity["jaccard_2"]["all"]
-        half.append((found.high - found.low) / 2)
-    trials = [grams(text, 2) for text, by in texts.items() for _ in range(by.total())]
-    values = [len(a & b) / len(a | b) for a, b in itertools.combinations(trials, 2)]
-    drawn = 1.965 * math.sqrt(2 * statistics.pvariance(values) / SAMPLED)  # t of 458 degrees
-    assert half[0] == pytest.approx(math.hypot(half[1], drawn), rel=0.1)
 
 
 def test_sampled_invariance_is_near_full_enumeration_and_the_same_again():

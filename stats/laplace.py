@@ -48,7 +48,6 @@ from .logit import (
 CLOSE = 1e-7  # the longest step that modes still take
 START_SD, LEAST_START_SD = 0.5, 0.1
 LEAST_SD = 1e-5  # the border of a search, in place of 0: there the slope in a variance is lost
-EVEN = 1e-7  # below this SD the gradient, odd in it, is 0 to every digit that counts
 DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 300
 LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
@@ -191,13 +190,13 @@ class Laplace:
         followed = self.spread(list(map(mul, scales, t)))
         slopes = [pull - w * f - r for pull, w, f, r in
                   zip(pulls, weights, followed, residuals, strict=True)]
-        straight = self.by_factor(list(map(mul, modes.u, self.collect(slopes))))
-        turned = self.by_factor([
+        from_predictors = self.by_factor(list(map(mul, modes.u, self.collect(slopes))))
+        from_determinant = self.by_factor([
             v * shift + 1 - inverted[i][i]
             for i, (v, shift) in enumerate(zip(modes.u, t, strict=True))])
         return combine(self.x, self.by_pattern(slopes)) + [
-            a + b / sd if abs(sd) > EVEN else 0.0
-            for a, b, sd in zip(straight, turned, sigma, strict=True)]
+            a + b / sd if sd else 0.0
+            for a, b, sd in zip(from_predictors, from_determinant, sigma, strict=True)]
 
     def _pulls(self, modes: Modes, scales: list[float], inverted: Upper) -> list[float]:
         """The slope of log|H|/2 in each predictor: the determinant moves with the weights.
@@ -279,7 +278,7 @@ def fit(model: Laplace, beta: list[float]) -> Optimum:
     return Optimum(beta, list(map(abs, sigma)), -point.value, errors, converged)
 
 
-class Scale:
+class Coordinates:
     """What the search moves: β, and each SD or, where it begins near 0, its square.
 
     The likelihood is even in an SD and all but linear in a small variance: in the SD a search
@@ -287,24 +286,61 @@ class Scale:
     """
 
     def __init__(self, theta: list[float], columns: int):
-        self.small = {i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD}
+        self.squared = {i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD}
 
-    def into(self, theta: list[float]) -> list[float]:
-        return [v * v if i in self.small else v for i, v in enumerate(theta)]
+    def of(self, theta: list[float]) -> list[float]:
+        return [v * v if i in self.squared else v for i, v in enumerate(theta)]
 
-    def out(self, where: list[float]) -> list[float]:
-        return [math.sqrt(max(v, LEAST_SD**2)) if i in self.small else v
-                for i, v in enumerate(where)]
+    def theta(self, place: list[float]) -> list[float]:
+        return [math.sqrt(max(v, LEAST_SD**2)) if i in self.squared else v
+                for i, v in enumerate(place)]
+
+    def derivatives(self, theta: list[float]) -> list[float]:
+        """Of β and σ by the coordinates."""
+        return [1 / (2 * v) if i in self.squared else 1.0 for i, v in enumerate(theta)]
 
     def slopes(self, point: Point) -> list[float]:
-        return [g / (2 * v) if i in self.small else g
-                for i, (g, v) in enumerate(zip(point.gradient, point.theta, strict=True))]
+        return list(map(mul, point.gradient, self.derivatives(point.theta)))
 
     def border(self, point: Point) -> set[int]:
-        return {i for i in self.small if point.theta[i] < 1.01 * LEAST_SD}
+        return {i for i in self.squared if point.theta[i] < 1.01 * LEAST_SD}
 
 
-def _guess(model: Laplace, point: Point, variances: list[float]) -> list[list[float]]:
+def minimise(
+    model: Laplace, point: Point, variances: list[float]
+) -> tuple[Point, list[list[float]], bool]:
+    """BFGS with halved steps (Nocedal & Wright 2006, chapter 6), at borders by projection:
+    (point, an inverse Hessian by β and σ, whether it is an optimum)."""
+    coordinates = Coordinates(point.theta, model.columns)
+    guess = _first_guess(model, point, variances)
+    slopes, border = coordinates.slopes(point), coordinates.border(point)
+    for _ in range(MOST_STEPS):
+        held = {i for i in border if point.gradient[i] > 0}
+        step = [0.0 if i in held else -math.fsum(
+            h * g for j, (h, g) in enumerate(zip(row, slopes, strict=True)) if j not in held)
+            for i, row in enumerate(guess)]
+        promised = -dot(step, slopes)
+        if converged := promised < 2 * DECREMENT:
+            break
+        new = _line_search(model, coordinates, point, step, slopes)
+        if not new:
+            converged = promised < 1e-6
+            break
+        ends = zip(coordinates.of(point.theta), coordinates.of(new.theta), strict=True)
+        moved, before = [b - a for a, b in ends], slopes
+        point, slopes = new, coordinates.slopes(new)
+        change = [0.0 if i in held else b - a
+                  for i, (a, b) in enumerate(zip(before, slopes, strict=True))]
+        border_before, border = border, coordinates.border(point)
+        guess = (_updated(guess, moved, change) if border == border_before
+                 else _first_guess(model, point, variances))
+    by = coordinates.derivatives(point.theta)
+    guess = [[a * b * value for b, value in zip(by, row, strict=True)]
+             for a, row in zip(by, guess, strict=True)]
+    return point, guess, converged
+
+
+def _first_guess(model: Laplace, point: Point, variances: list[float]) -> list[list[float]]:
     """An inverse Hessian: the information of β, and of each SD by itself."""
     inverted = inverse(decompose(model.information(point.theta[model.columns :], point.modes)))
     size = len(point.theta)
@@ -314,46 +350,22 @@ def _guess(model: Laplace, point: Point, variances: list[float]) -> list[list[fl
     return rows
 
 
-def minimise(
-    model: Laplace, point: Point, variances: list[float]
-) -> tuple[Point, list[list[float]], bool]:
-    """BFGS with halved steps (Nocedal & Wright 2006, chapter 6), at borders by projection:
-    (point, an inverse Hessian by β and σ, whether it is an optimum)."""
-    scale = Scale(point.theta, model.columns)
-    guess, where = _guess(model, point, variances), scale.into(point.theta)
-    slopes, border = scale.slopes(point), scale.border(point)
-    for _ in range(MOST_STEPS):
-        held = {i for i in border if point.gradient[i] > 0}
-        step = [0.0 if i in held else -math.fsum(
-            h * g for j, (h, g) in enumerate(zip(row, slopes, strict=True)) if j not in held)
-            for i, row in enumerate(guess)]
-        promised = -dot(step, slopes)
-        converged = promised < 2 * DECREMENT
-        if converged:
-            break
-        fixed = [dot(row, step[: model.columns]) for row in model.x]
-        share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
-        while share > 1e-10:
-            there = scale.out([w + share * s for w, s in zip(where, step, strict=True)])
-            new = model.point(there, point.modes.u)
-            moved = [b - a for a, b in zip(where, scale.into(there), strict=True)]
-            # What a border has cut short may promise nothing any more: then no rise is taken.
-            if new.value <= point.value + 1e-4 * min(0.0, dot(moved, slopes)):
-                break
-            share /= 2 if new.value < point.value + promised else 4
-        else:
-            converged = promised < 1e-6
-            break
-        change = [0.0 if i in held else b - a
-                  for i, (a, b) in enumerate(zip(slopes, scale.slopes(new), strict=True))]
-        point, where, slopes = new, scale.into(there), scale.slopes(new)
-        before, border = border, scale.border(point)
-        guess = (_updated(guess, moved, change) if border == before
-                 else _guess(model, point, variances))
-    by = [1 / (2 * v) if i in scale.small else 1.0 for i, v in enumerate(point.theta)]
-    inverse_hessian = [[a * b * value for b, value in zip(by, row, strict=True)]
-                       for a, row in zip(by, guess, strict=True)]  # by SDs, from one by variances
-    return point, inverse_hessian, converged
+def _line_search(
+    model: Laplace, coordinates: Coordinates, point: Point, step: list[float], slopes: list[float]
+) -> Point | None:
+    """The first point along halved steps that falls as its slope says, or None."""
+    place = coordinates.of(point.theta)
+    fixed = [dot(row, step[: model.columns]) for row in model.x]
+    share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
+    while share > 1e-10:
+        theta = coordinates.theta([v + share * s for v, s in zip(place, step, strict=True)])
+        new = model.point(theta, point.modes.u)
+        moved = [b - a for a, b in zip(place, coordinates.of(theta), strict=True)]
+        # What a border has cut short may promise nothing any more: then no rise is taken.
+        if new.value <= point.value + 1e-4 * min(0.0, dot(moved, slopes)):
+            return new
+        share /= 2
+    return None
 
 
 def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:

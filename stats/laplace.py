@@ -9,7 +9,7 @@ normal density with the same peak, û, and the same curvature there, H = I + Λ�
 holds the binomial weights (Breslow & Clayton 1993; as lme4 with nAGQ = 1, Bates, Mächler, Bolker &
 Walker 2015, and glmmTMB, Brooks et al. 2017). The integral is then known:
 
-    -log L(β, σ)  =  -ℓ(η) + û'û/2 + log|H|/2
+    -log L(β, σ)  ≈  -ℓ(η) + û'û/2 + log|H|/2
 
 **How it is fitted.** `fit` takes four steps:
 
@@ -232,7 +232,17 @@ class Laplace:
         return cross_products(self.x, [1.0] * len(self.x))
 
 
-# --- where the search begins ---
+# --- the four steps ---
+
+def fit(model: Laplace, beta: list[float]) -> Optimum:
+    """The likeliest β and σ, and standard errors of β; `beta` is where the search begins."""
+    theta, u, variances = start(model, beta)
+    point, guess, converged = minimise(model, model.point(theta, u), variances)
+    point = _without_idle(model, point, guess)
+    errors = standard_errors(model, point, guess) if converged else None
+    beta, sigma = point.theta[: model.columns], point.theta[model.columns :]
+    return Optimum(beta, list(map(abs, sigma)), -point.value, errors, converged)
+
 
 def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], list[float]]:
     """A first β and σ, the modes there, and of each SD the variance of its estimate, as far as that
@@ -264,18 +274,6 @@ def _variance(small: bool, sd: float, used: float, size: int) -> float:
     if small:   # what its square has at 0
         return 2 * sd**4 / size * max(size / used - 1, 0.1) ** 2
     return sd * sd / max(2 * used * used / size, 0.5)
-
-
-# --- the search ---
-
-def fit(model: Laplace, beta: list[float]) -> Optimum:
-    """The likeliest β and σ, and standard errors of β; `beta` is where the search begins."""
-    theta, u, variances = start(model, beta)
-    point, guess, converged = minimise(model, model.point(theta, u), variances)
-    point = _without_idle(model, point, guess)
-    errors = standard_errors(model, point, guess) if converged else None
-    beta, sigma = point.theta[: model.columns], point.theta[model.columns :]
-    return Optimum(beta, list(map(abs, sigma)), -point.value, errors, converged)
 
 
 class Coordinates:

@@ -21,12 +21,12 @@ def test_the_score_interval_covers_a_difference():
 
 
 def test_positive_agreement_covers():
-    n, found = 25, []
-    for both, one in ((0.3, 0.1), (0.1, 0.1), (0.5, 0.3), (0.05, 0.15)):
-        truth, covered, seen = 2 * both / (2 * both + one), 0.0, 0.0
+    n, result = 25, []
+    for both, single in ((0.3, 0.1), (0.1, 0.1), (0.5, 0.3), (0.05, 0.15)):
+        truth, covered, seen = 2 * both / (2 * both + single), 0.0, 0.0
         first = binomial_pmf(n, both)
         for a in range(n + 1):
-            second = binomial_pmf(n - a, one / (1 - both))
+            second = binomial_pmf(n - a, single / (1 - both))
             for b in range(n - a + 1):
                 ratings = [(1, 1)] * a + [(1, 0)] * b + [(0, 0)] * (n - a - b)
                 _, low, high, _ = stats.positive_agreement(ratings, 1)
@@ -34,5 +34,5 @@ def test_positive_agreement_covers():
                     continue
                 seen += first[a] * second[b]
                 covered += first[a] * second[b] * (low <= truth <= high)
-        found.append(covered / seen)
-    assert all(0.92 < coverage < 0.99 for coverage in found)
+        result.append(covered / seen)
+    assert all(0.92 < coverage < 0.99 for coverage in result)

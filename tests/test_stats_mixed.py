@@ -13,7 +13,7 @@ from reference.stats.mixed_data import DATA
 import stats
 
 ROWS = [{"y": i % 3 % 2, "S": i % 2, "C": i // 2 % 2, "site": "abc"[i % 5 % 3], "agent": i % 7,
-         "one": 1} for i in range(84)]
+         "same": 1} for i in range(84)]
 
 
 def changed(index, **values):
@@ -21,8 +21,8 @@ def changed(index, **values):
 
 
 def without(index, column):
-    kept = {name: value for name, value in ROWS[index].items() if name != column}
-    return [kept if i == index else row for i, row in enumerate(ROWS)]
+    rest = {name: value for name, value in ROWS[index].items() if name != column}
+    return [rest if i == index else row for i, row in enumerate(ROWS)]
 
 
 def call(rows=ROWS, outcome="y", fixed=("S",), random=("agent",)):
@@ -59,8 +59,8 @@ def test_bad_input_is_named(bad, sentence):
     [
         (call([])(), "no rows"),
         (call([{**row, "y": 1} for row in ROWS])(), "every y is 1"),
-        (call(random=["one"])(), "random: every row has the same 'one'"),
-        (call(fixed=["one"])(), "fixed: one says nothing that the terms before it don't"),
+        (call(random=["same"])(), "random: every row has the same 'same'"),
+        (call(fixed=["same"])(), "fixed: same says nothing that the terms before it don't"),
         (call([{**r, "T": 2 - r["S"]} for r in ROWS], fixed=["S", "T"])(), "fixed: T says nothing"),
     ],
 )
@@ -82,7 +82,7 @@ def test_names_and_fields():
     assert slope.high - slope.low == pytest.approx(2 * 1.959963984540054 * slope.se)
 
 
-def test_true_and_false_are_one_and_zero():
+def test_true_counts_as_1_and_false_as_0():
     truths = [{**row, "y": bool(row["y"]), "S": row["S"] == 1} for row in ROWS]
     assert call(truths)() == call()()
 
@@ -91,22 +91,18 @@ def test_the_order_of_rows_does_not_show():
     rows = DATA["crossed"]()[:700]
     mixed = rows[:]
     random.Random(4).shuffle(mixed)
-    one, other = (
-        stats.fit_mixed_logit(r, "coop", ["S", "C", "S:C"], ["agent", "opponent"])
-        for r in (rows, mixed)
-    )
-    assert one == other
+    first, second = (stats.fit_mixed_logit(r, "coop", ["S", "C", "S:C"], ["agent", "opponent"])
+                     for r in (rows, mixed))
+    assert first == second
 
 
 def test_names_of_groups_and_their_order_do_not_show():
     rows = DATA["crossed"]()[:700]
     renamed = [{**row, "agent": ("x", -int(row["agent"][1:]))} for row in rows]
-    fits = [
-        stats.fit_mixed_logit(rows, "coop", ["S"], ["agent", "opponent"]),
-        stats.fit_mixed_logit(renamed, "coop", ["S"], ["opponent", "agent"]),
-    ]
-    for field in ("log_likelihood", "random_sd"):
-        assert getattr(fits[0], field) == pytest.approx(getattr(fits[1], field), abs=1e-5)
+    first = stats.fit_mixed_logit(rows, "coop", ["S"], ["agent", "opponent"])
+    second = stats.fit_mixed_logit(renamed, "coop", ["S"], ["opponent", "agent"])
+    assert first.log_likelihood == pytest.approx(second.log_likelihood, abs=1e-5)
+    assert first.random_sd == pytest.approx(second.random_sd, abs=1e-5)
 
 
 def test_a_group_that_repeats_every_row_changes_nothing_else():
@@ -125,8 +121,8 @@ def test_no_spread_is_zero_and_called_singular():
     plain = stats.fit_mixed_logit(rows, "coop", ["S", "C"], [])
     assert fit.singular and fit.converged and fit.random_sd == {"opponent": 0.0}
     assert fit.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-9)
-    for one, other in zip(fit.coefficients, plain.coefficients, strict=True):
-        assert one[1:] == pytest.approx(other[1:], abs=1e-5)
+    for mixed, ordinary in zip(fit.coefficients, plain.coefficients, strict=True):
+        assert mixed[1:] == pytest.approx(ordinary[1:], abs=1e-5)
     assert not plain.singular and plain.random_sd == {} and plain.groups == {}
 
 

@@ -67,10 +67,10 @@ def flat(value):
 
 @pytest.mark.parametrize("entry", list(entries()))
 def test_agrees_with_the_peer(entry):
-    found, expected, tolerance = compute(entry), entry["expect"], entry["tolerance"]
+    result, expected, tolerance = compute(entry), entry["expect"], entry["tolerance"]
     if isinstance(expected, dict):
-        found = {key: getattr(found, key) for key in expected}
-    pairs = list(zip(flat(found), flat(expected), strict=True))
+        result = {key: getattr(result, key) for key in expected}
+    pairs = list(zip(flat(result), flat(expected), strict=True))
     assert pairs or expected == []
     for (key, value), (name, reference) in pairs:
         assert key == name

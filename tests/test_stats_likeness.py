@@ -144,8 +144,3 @@ def test_texts_too_short_for_an_ngram_are_compared_with_longer_ones_alone():
     short = {"a": Counter({"P": 1}), "b": Counter({"P": 1})}
     result = likeness(short | {"c d e": Counter({"P": 1})}, rng()).similarity["jaccard_3"]["all"]
     assert (result.pairs, result.mean) == (2, 0.0)
-
-
-def test_measures_by_name():
-    assert likeness(TEXTS, rng(), ("jaccard_3",)).similarity == {
-        "jaccard_3": likeness(TEXTS, rng()).similarity["jaccard_3"]}

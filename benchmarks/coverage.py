@@ -64,8 +64,8 @@ def covered(place: tuple, units: int, reps: int) -> int:
             for cell, middle in middles.items():
                 p = 1 / (1 + math.exp(-(middle + shift + rng.gauss(0, within))))
                 rows += [((unit, 0), cell, int(rng.random() < p)) for _ in range(n)]
-        found = stats.contrast(stats.tally(rows), WEIGHTS)
-        held += found.low <= first - second <= found.high
+        result = stats.contrast(stats.tally(rows), WEIGHTS)
+        held += result.low <= first - second <= result.high
     return held
 
 

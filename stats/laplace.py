@@ -1,17 +1,34 @@
-"""A logistic regression with random intercepts by the Laplace approximation.
+"""Logistic regression with random intercepts, fitted by the Laplace approximation.
 
-With u the standardised random effects, η = X·β + Z·Λ·u and H the curvature in u, minus the log
-likelihood is  -ℓ(η) + u'u/2 + log|H|/2  at the modes û(β, σ) (Breslow & Clayton 1993; as lme4 with
-nAGQ = 1, Bates, Mächler, Bolker & Walker 2015, and glmmTMB, Brooks et al. 2017). Its gradient
-counts what the modes do when the parameters move (Skaug & Fournier 2006). Standard deviations are
-parameters as they are, with no logarithm: 0 is an ordinary point, the sign carries no meaning.
+**Model.** A row has the linear predictor η = X·β + Z·Λ·u. β are the fixed effects; u are the random
+effects, one for each level of each grouping factor, standard normal. Z says which levels a row
+has, and Λ holds the standard deviation σ of the factor that a level belongs to.
+
+**Approximation.** The likelihood of β and σ is an integral over u. Its integrand is replaced by a
+normal density with the same peak, û, and the same curvature there, H = I + Λ·Zᵀ·W·Z·Λ, where W
+holds the binomial weights (Breslow & Clayton 1993; as lme4 with nAGQ = 1, Bates, Mächler, Bolker &
+Walker 2015, and glmmTMB, Brooks et al. 2017). The integral is then known:
+
+    -log L(β, σ)  ≈  -ℓ(η) + û'û/2 + log|H|/2
+
+**How it is fitted.** `fit` takes four steps:
+
+1. `start`: a first β, σ and û, by alternating least squares.
+2. `minimise`: a quasi-Newton search over β and σ together. `Laplace.point` computes -log L and its
+   gradient: it looks for û (`Laplace.modes`, Newton's method) and follows what û does when β and σ
+   move (Skaug & Fournier 2006).
+3. `_without_idle`: standard deviations near 0 are set to 0 where that costs no likelihood.
+4. `standard_errors`: from the curvature of -log L at the optimum.
+
+σ is searched without a logarithm, so that 0 is an ordinary point; its sign carries no meaning.
+
+H is sparse: levels without a common row have a 0 there. Levels of the largest factor are numbered
+first. Each of them meets few others, so eliminating them is cheap, and what is left is small.
 """
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterable
-from itertools import accumulate, combinations, pairwise
-from operator import add, mul, sub
+from itertools import accumulate
+from operator import mul
 from typing import NamedTuple
 
 from .logit import (
@@ -24,15 +41,13 @@ from .logit import (
     definite,
     dot,
     inverse,
+    log_determinant,
     solve,
 )
-
-Vector = list[list[float]]  # one list a factor, one number a level
 
 CLOSE = 1e-7  # the longest step that modes still take
 START_SD, LEAST_START_SD = 0.5, 0.1
 LEAST_SD = 1e-5  # the border of a search, in place of 0: there the slope in a variance is lost
-EVEN = 1e-7  # below this SD the gradient, odd in it, is 0 to every digit that counts
 DECREMENT = 1e-10  # what the last step of the search may still promise
 MOST_STEPS = 300
 LONGEST = 10.0  # what one step may change of a linear predictor, or of an SD
@@ -43,12 +58,7 @@ FREE = 1e-7  # an SD whose removal costs no more log-likelihood is 0
 IDLE = 1e-4  # and is tried where it seems to cost no more than this
 
 
-# --- crossed or nested groups, and the system of their modes ---
-# With weights w the matrix is H = I + Λ·Zᵀ·W·Z·Λ. The largest grouping factor's block of it is
-# diagonal: it is eliminated, and what is left (the Schur complement of the other factors' levels)
-# is small and dense. Only those elements of H⁻¹ are formed that some row of the data needs.
-
-def totals(places: Iterable[int], size: int, values: Iterable[float]) -> list[float]:
+def totals(places: list[int], size: int, values: list[float]) -> list[float]:
     """The sum of the values at each of `size` places."""
     total = [0.0] * size
     for place, value in zip(places, values, strict=True):
@@ -56,125 +66,11 @@ def totals(places: Iterable[int], size: int, values: Iterable[float]) -> list[fl
     return total
 
 
-class Factored(NamedTuple):
-    """H for one set of weights: the eliminated diagonal, its rows beside the rest, the rest."""
-
-    sigma: list[float]
-    diagonal: list[float]
-    beside: list[float]  # by slot
-    rest: Upper
-    log_determinant: float
-
-
-class Groups:
-    """Where each row of the data stands in each factor; the first factor is eliminated."""
-
-    def __init__(self, levels: list[list[int]]):
-        self.levels = levels
-        self.sizes = [max(places) + 1 for places in levels]
-        # Where each factor of the rest begins among its columns, and where the last one ends.
-        self.starts = list(accumulate(self.sizes[1:], initial=0))
-        self.factor_of = [f for f, size in enumerate(self.sizes) for _ in range(size) if f]
-        columns = [
-            [start + place for place in places]
-            for start, places in zip(self.starts, levels[1:], strict=False)
-        ]
-        self.pairs = list(combinations(enumerate(columns, 1), 2))
-        # The columns that each eliminated level meets, in slots that follow it.
-        met = sorted({cell for c in columns for cell in zip(levels[0], c, strict=True)})
-        slot = {cell: i for i, cell in enumerate(met)}
-        self.slots = [[slot[cell] for cell in zip(levels[0], c, strict=True)] for c in columns]
-        self.slot_levels = [level for level, _ in met]
-        self.slot_columns = [column for _, column in met]
-        ends = [bisect_left(self.slot_levels, level) for level in range(self.sizes[0] + 1)]
-        self.spans = [slice(*span) for span in pairwise(ends)]
-
-    def spread(self, vector: Vector) -> list[float]:
-        """The sum over factors of each row's entry: Z times a vector."""
-        total = [0.0] * len(self.levels[0])
-        for places, values in zip(self.levels, vector, strict=True):
-            total = [t + values[place] for t, place in zip(total, places, strict=True)]
-        return total
-
-    def collect(self, values: list[float]) -> Vector:
-        """Zᵀ times one number a row."""
-        return [totals(*each, values) for each in zip(self.levels, self.sizes, strict=True)]
-
-    def parted(self, values: list[float]) -> Vector:
-        """Numbers of the rest's columns, by factor."""
-        return [values[start:end] for start, end in pairwise(self.starts)]
-
-    def factored(self, sigma: list[float], weights: list[float]) -> Factored:
-        scales, width = [sigma[f] for f in self.factor_of], len(self.factor_of)
-        diagonal, *others = [
-            [1 + sd * sd * total for total in part]
-            for sd, part in zip(sigma, self.collect(weights), strict=True)
-        ]
-        rest_diagonal = [value for part in others for value in part]
-        rest = [[value] + [0.0] * (width - i - 1) for i, value in enumerate(rest_diagonal)]
-        for (f, rows), (g, columns) in self.pairs:
-            scale = sigma[f] * sigma[g]
-            for i, j, weight in zip(rows, columns, weights, strict=True):
-                rest[i][j - i] += scale * weight
-        cells = [0.0] * len(self.slot_columns)
-        for slots in self.slots:
-            cells = list(map(add, cells, totals(slots, len(cells), weights)))
-        beside = [
-            sigma[0] * scales[j] * total for j, total in zip(self.slot_columns, cells, strict=True)
-        ]
-        for span, d in zip(self.spans, diagonal, strict=True):
-            columns, row = self.slot_columns[span], beside[span]
-            for at, (i, b) in enumerate(zip(columns, row, strict=True)):
-                share, target = b / d, rest[i]
-                for j, other in zip(columns[at:], row[at:], strict=True):
-                    target[j - i] -= share * other
-        decompose(rest)
-        log_determinant = math.fsum(map(math.log, diagonal + [row[0] for row in rest]))
-        return Factored(sigma, diagonal, beside, rest, log_determinant)
-
-    def solve(self, h: Factored, right: Vector) -> Vector:
-        """H⁻¹ times a vector."""
-        first = [r / d for r, d in zip(right[0], h.diagonal, strict=True)]
-        rest = [value for factor in right[1:] for value in factor]
-        pulls = map(mul, h.beside, [first[level] for level in self.slot_levels])
-        pulled = totals(self.slot_columns, len(rest), pulls)
-        rest = solve(h.rest, list(map(sub, rest, pulled)))
-        shifts = map(mul, h.beside, [rest[column] for column in self.slot_columns])
-        shifted = totals(self.slot_levels, len(first), shifts)
-        first = [v - s / d for v, s, d in zip(first, shifted, h.diagonal, strict=True)]
-        return [first, *self.parted(rest)]
-
-    def needed(self, h: Factored) -> tuple[Vector, list[float]]:
-        """Of H⁻¹: its diagonal by factor, and aᵀ·H⁻¹·a for each row a of Z·Λ."""
-        dense, eliminated, crossing = inverse(h.rest), [], []
-        for span, d in zip(self.spans, h.diagonal, strict=True):
-            columns, row = self.slot_columns[span], h.beside[span]
-            sums = [math.fsum([b * dense[i][j] for j, b in zip(columns, row, strict=True)])
-                    for i in columns]  # fmt: skip
-            eliminated.append((1 + dot(row, sums) / d) / d)
-            crossing += [-2 * s / d for s in sums]
-        diagonal = [eliminated, *self.parted([row[i] for i, row in enumerate(dense)])]
-        leverages = self.spread(
-            [[s * s * x for x in part] for s, part in zip(h.sigma, diagonal, strict=True)]
-        )
-        scales = [h.sigma[0] * h.sigma[self.factor_of[column]] for column in self.slot_columns]
-        crossing = list(map(mul, scales, crossing))
-        for slots in self.slots:
-            leverages = [x + crossing[slot] for x, slot in zip(leverages, slots, strict=True)]
-        for (f, rows), (g, columns) in self.pairs:
-            twice = 2 * h.sigma[f] * h.sigma[g]
-            cells = zip(leverages, rows, columns, strict=True)
-            leverages = [x + twice * dense[i][j] for x, i, j in cells]
-        return diagonal, leverages
-
-
-# --- the model ---
-
 class Modes(NamedTuple):
-    u: Vector
+    u: list[float]
     value: float  # -ℓ + u'u/2, infinite where no modes were found
     at: Curve
-    h: Factored
+    factors: Upper  # of H
 
 
 class Point(NamedTuple):
@@ -195,7 +91,8 @@ class Optimum(NamedTuple):
 
 
 class Laplace:
-    """Cells of rows alike: `k` of `n` are 1; `pattern` is the row of `x`, `groups` the levels."""
+    """The data: cells of rows alike, of which `k` of `n` are 1. `pattern` is a cell's row of `x`;
+    `groups` has a list per factor, each cell's level in it."""
 
     def __init__(
         self,
@@ -205,173 +102,181 @@ class Laplace:
         k: list[int],
         n: list[int],
     ):
-        self.x, self.columns = x, len(x[0])
-        self.groups, self.pattern, self.k, self.n = Groups(groups), pattern, k, n
-
-    def zeros(self) -> Vector:
-        return [[0.0] * size for size in self.groups.sizes]
+        self.x, self.pattern, self.k, self.n = x, pattern, k, n
+        self.columns, self.sizes = len(x[0]), [max(levels) + 1 for levels in groups]
+        order = sorted(range(len(groups)), key=lambda f: -self.sizes[f])
+        starts = accumulate((self.sizes[f] for f in order), initial=0)
+        self.factor_of = [f for f in order for _ in range(self.sizes[f])]
+        columns = [[start + level for level in groups[f]]
+                   for start, f in zip(starts, order, strict=False)]
+        self.levels = list(zip(*columns, strict=True))
 
     def by_pattern(self, values: list[float]) -> list[float]:
+        """Sums over the cells of each row of `x`."""
         return totals(self.pattern, len(self.x), values)
 
-    def predictors(self, beta: list[float], sigma: list[float], u: Vector) -> list[float]:
-        fixed = [dot(row, beta) for row in self.x]
-        shifts = self.groups.spread(_scaled(sigma, u))
-        return [fixed[place] + shift for place, shift in zip(self.pattern, shifts, strict=True)]
+    def by_factor(self, values: list[float]) -> list[float]:
+        """Sums over the levels of each factor."""
+        return totals(self.factor_of, len(self.sizes), values)
+
+    def scales(self, sigma: list[float]) -> list[float]:
+        """Λ: the standard deviation of each level."""
+        return [sigma[f] for f in self.factor_of]
+
+    def spread(self, effects: list[float]) -> list[float]:
+        """Z times a number per level: the sum of each cell's levels."""
+        return [math.fsum([effects[level] for level in levels]) for levels in self.levels]
+
+    def collect(self, values: list[float]) -> list[float]:
+        """Zᵀ times a number per cell: the sum of each level's cells."""
+        total = [0.0] * len(self.factor_of)
+        for levels, value in zip(self.levels, values, strict=True):
+            for level in levels:
+                total[level] += value
+        return total
+
+    def curvature(self, scales: list[float], weights: list[float]) -> Upper:
+        """H = I + Λ·Zᵀ·W·Z·Λ."""
+        rows: Upper = [{level: 1.0} for level in range(len(scales))]
+        for levels, weight in zip(self.levels, weights, strict=True):
+            for at, i in enumerate(levels):
+                row, share = rows[i], weight * scales[i]
+                for j in levels[at:]:
+                    row[j] = row.get(j, 0.0) + share * scales[j]
+        return rows
 
     def modes(
-        self, beta: list[float], sigma: list[float], u: Vector, close: float = CLOSE
+        self, beta: list[float], sigma: list[float], u: list[float], close: float = CLOSE
     ) -> Modes:
         """The u that minimises -ℓ + u'u/2: Newton's method from `u`, halved where it overshoots."""
-        best, step = math.inf, None
+        scales, best, step = self.scales(sigma), math.inf, None
+        fixed = [dot(row, beta) for row in self.x]
         for _ in range(100):
-            at = curve(self.predictors(beta, sigma, u), self.k, self.n)
-            value = math.fsum(v * v for part in u for v in part) / 2 - at.log_likelihood
+            shifts = self.spread(list(map(mul, scales, u)))
+            predictors = [fixed[p] + shift for p, shift in zip(self.pattern, shifts, strict=True)]
+            at = curve(predictors, self.k, self.n)
+            value = math.fsum(v * v for v in u) / 2 - at.log_likelihood
             if step and value > best + 1e-10 * abs(best):
-                step = [[v / 2 for v in part] for part in step]
-                u = _moved(u, step, -1)
+                step = [v / 2 for v in step]
+                u = [v - s for v, s in zip(u, step, strict=True)]
                 continue
             best = value
-            h = self.groups.factored(sigma, at.weights)
-            if step and all(-close < v < close for part in step for v in part):
-                return Modes(u, value, at, h)
-            slope = _moved(_scaled(sigma, self.groups.collect(at.residuals)), u, -1)
-            step = self.groups.solve(h, slope)
-            u = _moved(u, step)
-        return Modes(u, math.inf, at, h)
+            factors = decompose(self.curvature(scales, at.weights))
+            if step and all(-close < v < close for v in step):
+                return Modes(u, value, at, factors)
+            pulls = map(mul, scales, self.collect(at.residuals))
+            step = solve(factors, [pull - v for pull, v in zip(pulls, u, strict=True)])
+            u = [v + s for v, s in zip(u, step, strict=True)]
+        return Modes(u, math.inf, at, factors)
 
-    def point(self, theta: list[float], u: Vector) -> Point:
+    def point(self, theta: list[float], u: list[float]) -> Point:
+        """-log L and its gradient; `u` is where the modes are looked for."""
         beta, sigma = theta[: self.columns], theta[self.columns :]
         modes = self.modes(beta, sigma, u)
-        diagonal, leverages = self.groups.needed(modes.h)
-        pulls = self._pulls(modes, leverages)
-        value = modes.value + modes.h.log_determinant / 2
-        return Point(theta, value, self._gradient(sigma, modes, pulls, diagonal), modes)
+        value = modes.value + log_determinant(modes.factors) / 2
+        return Point(theta, value, self._gradient(sigma, modes), modes)
 
-    def _pulls(self, modes: Modes, leverages: list[float]) -> list[float]:
-        """The slope of log|H|/2 in each predictor: the determinant moves with the weights."""
-        _, residuals, weights = modes.at
-        cells = zip(leverages, weights, residuals, self.k, self.n, strict=True)
-        return [leverage * w * ((r - k) / n + 0.5) for leverage, w, r, k, n in cells]
-
-    def _gradient(
-        self, sigma: list[float], modes: Modes, pulls: list[float], diagonal: Vector
-    ) -> list[float]:
+    def _gradient(self, sigma: list[float], modes: Modes) -> list[float]:
         """By β, then by σ.
 
         The modes move too: their share is an adjoint solve, t = H⁻¹·Λ·Zᵀ·pulls, so that no
-        derivative of a mode is ever formed.
+        derivative of a mode is ever formed. At a mode Zᵀ·(y - p) is u/σ, and ∂log|H|/∂σ is the
+        trace of (I - H⁻¹)/σ.
         """
-        groups, (_, residuals, weights) = self.groups, modes.at
-        t = groups.solve(modes.h, _scaled(sigma, groups.collect(pulls)))
-        followed = groups.spread(_scaled(sigma, t))
-        slopes = list(map(sub, map(sub, pulls, map(mul, weights, followed)), residuals))
-        parts = zip(sigma, modes.u, t, groups.collect(slopes), diagonal, strict=True)
-        return combine(self.x, self.by_pattern(slopes)) + [_by_sd(*part) for part in parts]
+        scales, inverted, (_, residuals, weights) = (
+            self.scales(sigma), inverse(modes.factors), modes.at)
+        pulls = self._pulls(modes, scales, inverted)
+        t = solve(modes.factors, list(map(mul, scales, self.collect(pulls))))
+        followed = self.spread(list(map(mul, scales, t)))
+        slopes = [pull - w * f - r for pull, w, f, r in
+                  zip(pulls, weights, followed, residuals, strict=True)]
+        from_predictors = self.by_factor(list(map(mul, modes.u, self.collect(slopes))))
+        from_determinant = self.by_factor([
+            v * shift + 1 - inverted[i][i]
+            for i, (v, shift) in enumerate(zip(modes.u, t, strict=True))])
+        return combine(self.x, self.by_pattern(slopes)) + [
+            a + b / sd if sd else 0.0
+            for a, b, sd in zip(from_predictors, from_determinant, sigma, strict=True)]
 
-    def information(self, sigma: list[float], modes: Modes) -> list[list[float]]:
-        """Xᵀ·W·X - Gᵀ·H⁻¹·G with G = Λ·Zᵀ·W·X: of β at fixed σ, the modes following."""
-        weights = modes.at.weights
+    def _pulls(self, modes: Modes, scales: list[float], inverted: Upper) -> list[float]:
+        """The slope of log|H|/2 in each predictor: the determinant moves with the weights.
+
+        aᵀ·H⁻¹·a, with a the cell's row of Z·Λ, is the cell's leverage over its weight.
+        """
+        pulls = []
+        for levels, r, w, k, n in zip(
+                self.levels, modes.at.residuals, modes.at.weights, self.k, self.n, strict=True):
+            leverage = 0.0
+            for at, i in enumerate(levels):
+                leverage += scales[i] * scales[i] * inverted[i][i]
+                for j in levels[at + 1 :]:
+                    leverage += 2 * scales[i] * scales[j] * inverted[i][j]
+            pulls.append(leverage * w * ((r - k) / n + 0.5))
+        return pulls
+
+    def information(self, sigma: list[float], modes: Modes) -> Upper:
+        """Of β at fixed σ, the modes following: Xᵀ·W·X - Gᵀ·H⁻¹·G with G = Λ·Zᵀ·W·X. Where that
+        leaves nothing, of rows of equal weight."""
+        scales, weights = self.scales(sigma), modes.at.weights
         rows = cross_products(self.x, self.by_pattern(weights))
-        crossed = [self._crossed(sigma, weights, j) for j in range(self.columns)]
+        crossed = []
+        for column in zip(*self.x, strict=True):
+            values = [w * column[place] for w, place in zip(weights, self.pattern, strict=True)]
+            crossed.append(list(map(mul, scales, self.collect(values))))
         for i, row in enumerate(rows):
-            solved = self.groups.solve(modes.h, crossed[i])
-            for j in range(i, self.columns):
-                row[j - i] -= _inner(solved, crossed[j])
-        return rows
-
-    def _crossed(self, sigma: list[float], weights: list[float], column: int) -> Vector:
-        values = [self.x[place][column] for place in self.pattern]
-        weighted = list(map(mul, weights, values))
-        return _scaled(sigma, self.groups.collect(weighted))
+            solved = solve(modes.factors, crossed[i])
+            for j in row:
+                row[j] -= dot(solved, crossed[j])
+        if definite(decompose([dict(row) for row in rows])):
+            return rows
+        return cross_products(self.x, [1.0] * len(self.x))
 
 
-def _scaled(sigma: list[float], vector: Vector) -> Vector:
-    return [[sd * v for v in part] for sd, part in zip(sigma, vector, strict=True)]
+# --- the four steps ---
+
+def fit(model: Laplace, beta: list[float]) -> Optimum:
+    """The likeliest β and σ, and standard errors of β; `beta` is where the search begins."""
+    theta, u, variances = start(model, beta)
+    point, guess, converged = minimise(model, model.point(theta, u), variances)
+    point = _without_idle(model, point, guess)
+    errors = standard_errors(model, point, guess) if converged else None
+    beta, sigma = point.theta[: model.columns], point.theta[model.columns :]
+    return Optimum(beta, list(map(abs, sigma)), -point.value, errors, converged)
 
 
-def _moved(u: Vector, step: Vector, share: float = 1) -> Vector:
-    return [
-        [v + share * s for v, s in zip(part, move, strict=True)]
-        for part, move in zip(u, step, strict=True)
-    ]
-
-
-def _inner(a: Vector, b: Vector) -> float:
-    return math.fsum(dot(x, y) for x, y in zip(a, b, strict=True))
-
-
-def _by_sd(
-    sd: float, u: list[float], t: list[float], slopes: list[float], diagonal: list[float]
-) -> float:
-    """One σ's slope; at a mode Zᵀ·(y - p) is u/σ, and ∂log|H|/∂σ is the trace of (I - H⁻¹)/σ."""
-    if abs(sd) <= EVEN:
-        return 0.0
-    return dot(u, slopes) + (dot(t, u) + math.fsum(1 - d for d in diagonal)) / sd
-
-
-def start(
-    model: Laplace, beta: list[float], near: list[float] | None
-) -> tuple[list[float], Vector, list[float]]:
+def start(model: Laplace, beta: list[float]) -> tuple[list[float], list[float], list[float]]:
     """A first β and σ, the modes there, and of each SD the variance of its estimate, as far as that
     follows from its own degrees of freedom; of the SD's square where that is near 0.
 
     β and u by penalised iteratively reweighted least squares at given σ, and σ² by the share of
-    its degrees of freedom that the effects use (Schall 1991). `near`: where σ is begun, and left.
+    its degrees of freedom that the effects use (Schall 1991).
     """
-    sigma = [max(LEAST_SD, sd) for sd in near] if near else [START_SD] * len(model.groups.sizes)
-    u = model.zeros()
+    sigma, u = [START_SD] * len(model.sizes), [0.0] * len(model.factor_of)
     for _ in range(12):
         modes = model.modes(beta, sigma, u, close=0.05)
-        diagonals, _ = model.groups.needed(modes.h)
-        used = [max(TINY, math.fsum(1 - d for d in diagonal)) for diagonal in diagonals]
+        inverted = inverse(modes.factors)
+        used = [max(TINY, edf) for edf in model.by_factor(
+            [1 - row[i] for i, row in enumerate(inverted)])]
         slope = combine(model.x, model.by_pattern(modes.at.residuals))
-        step = solve(decompose(_information(model, sigma, modes)), slope)
+        step = solve(decompose(model.information(sigma, modes)), slope)
         beta = [b + s for b, s in zip(beta, step, strict=True)]
         before, u = sigma, modes.u
-        if near:
-            break
-        sigma = [
-            max(LEAST_START_SD, sd * math.sqrt(dot(part, part) / edf))
-            for sd, part, edf in zip(sigma, u, used, strict=True)
-        ]
+        squares = model.by_factor([v * v for v in u])
+        sigma = [max(LEAST_START_SD, sd * math.sqrt(square / edf))
+                 for sd, square, edf in zip(sigma, squares, used, strict=True)]
         if all(abs(a - b) < 0.05 * a for a, b in zip(before, sigma, strict=True)):
             break
     small = [sd <= LEAST_START_SD for sd in sigma]
-    return beta + sigma, u, list(map(_spread, small, before, used, model.groups.sizes))
+    return beta + sigma, u, list(map(_variance, small, before, used, model.sizes))
 
 
-def _spread(small: bool, sd: float, used: float, size: int) -> float:
+def _variance(small: bool, sd: float, used: float, size: int) -> float:
     if small:   # what its square has at 0
         return 2 * sd**4 / size * max(size / used - 1, 0.1) ** 2
     return sd * sd / max(2 * used * used / size, 0.5)
 
 
-def _information(model: Laplace, sigma: list[float], modes: Modes) -> Upper:
-    """Of β; of rows of one weight, where the modes leave it none."""
-    matrix = model.information(sigma, modes)
-    if definite(decompose([list(row) for row in matrix])):
-        return matrix
-    return cross_products(model.x, [1.0] * len(model.x))
-
-
-def fit(model: Laplace, beta: list[float], near: list[float] | None = None) -> Optimum:
-    """Quasi-Newton (BFGS) over β and σ together, then standard errors. `near`: the σ of a model
-    that this one is part of; then it is begun there, and only its likelihood is wanted."""
-    columns = model.columns
-    theta, u, spread = start(model, beta, near)
-    point, guess, converged = minimise(model, model.point(theta, u), spread)
-    point = _without_idle(model, point, guess)
-    free = [i for i, value in enumerate(point.theta) if i < columns or value]
-    errors = None
-    if converged and not near:
-        errors = standard_errors(model, point, free, guess)
-    sigma = [abs(sd) for sd in point.theta[columns:]]
-    beta, errors = point.theta[:columns], errors and errors[:columns]
-    return Optimum(beta, sigma, -point.value, errors, converged)
-
-
-class Scale:
+class Coordinates:
     """What the search moves: β, and each SD or, where it begins near 0, its square.
 
     The likelihood is even in an SD and all but linear in a small variance: in the SD a search
@@ -379,73 +284,86 @@ class Scale:
     """
 
     def __init__(self, theta: list[float], columns: int):
-        self.small = {i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD}
+        self.squared = {i for i in range(columns, len(theta)) if theta[i] <= LEAST_START_SD}
 
-    def into(self, theta: list[float]) -> list[float]:
-        return [v * v if i in self.small else v for i, v in enumerate(theta)]
+    def of(self, theta: list[float]) -> list[float]:
+        return [v * v if i in self.squared else v for i, v in enumerate(theta)]
 
-    def out(self, where: list[float]) -> list[float]:
-        return [math.sqrt(max(v, LEAST_SD**2)) if i in self.small else v
-                for i, v in enumerate(where)]
+    def theta(self, place: list[float]) -> list[float]:
+        return [math.sqrt(max(v, LEAST_SD**2)) if i in self.squared else v
+                for i, v in enumerate(place)]
+
+    def derivatives(self, theta: list[float]) -> list[float]:
+        """Of β and σ by the coordinates."""
+        return [1 / (2 * v) if i in self.squared else 1.0 for i, v in enumerate(theta)]
 
     def slopes(self, point: Point) -> list[float]:
-        return [g / (2 * v) if i in self.small else g
-                for i, (g, v) in enumerate(zip(point.gradient, point.theta, strict=True))]
+        return list(map(mul, point.gradient, self.derivatives(point.theta)))
 
     def border(self, point: Point) -> set[int]:
-        return {i for i in self.small if point.theta[i] < 1.01 * LEAST_SD}
-
-
-def _guess(model: Laplace, point: Point, spread: list[float]) -> list[list[float]]:
-    """An inverse Hessian: the information of β, and of each SD by itself."""
-    matrix = _information(model, point.theta[model.columns :], point.modes)
-    rows = [row + [0.0] * len(spread) for row in inverse(decompose(matrix))]
-    for i, value in enumerate(spread):
-        rows.append([0.0] * len(point.theta))
-        rows[-1][model.columns + i] = value
-    return rows
+        return {i for i in self.squared if point.theta[i] < 1.01 * LEAST_SD}
 
 
 def minimise(
-    model: Laplace, point: Point, spread: list[float]
+    model: Laplace, point: Point, variances: list[float]
 ) -> tuple[Point, list[list[float]], bool]:
     """BFGS with halved steps (Nocedal & Wright 2006, chapter 6), at borders by projection:
     (point, an inverse Hessian by β and σ, whether it is an optimum)."""
-    scale = Scale(point.theta, model.columns)
-    guess, where = _guess(model, point, spread), scale.into(point.theta)
-    slopes, border = scale.slopes(point), scale.border(point)
+    coordinates = Coordinates(point.theta, model.columns)
+    guess = _first_guess(model, point, variances)
+    slopes, border = coordinates.slopes(point), coordinates.border(point)
     for _ in range(MOST_STEPS):
         held = {i for i in border if point.gradient[i] > 0}
         step = [0.0 if i in held else -math.fsum(
             h * g for j, (h, g) in enumerate(zip(row, slopes, strict=True)) if j not in held)
             for i, row in enumerate(guess)]
         promised = -dot(step, slopes)
-        converged = promised < 2 * DECREMENT
-        if converged:
+        if converged := promised < 2 * DECREMENT:
             break
-        fixed = [dot(row, step[: model.columns]) for row in model.x]
-        share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
-        while share > 1e-10:
-            there = scale.out([w + share * s for w, s in zip(where, step, strict=True)])
-            new = model.point(there, point.modes.u)
-            moved = [b - a for a, b in zip(where, scale.into(there), strict=True)]
-            # What a border has cut short may promise nothing any more: then no rise is taken.
-            if new.value <= point.value + 1e-4 * min(0.0, dot(moved, slopes)):
-                break
-            share /= 2 if new.value < point.value + promised else 4
-        else:
+        new = _line_search(model, coordinates, point, step, slopes)
+        if not new:
             converged = promised < 1e-6
             break
+        ends = zip(coordinates.of(point.theta), coordinates.of(new.theta), strict=True)
+        moved, before = [b - a for a, b in ends], slopes
+        point, slopes = new, coordinates.slopes(new)
         change = [0.0 if i in held else b - a
-                  for i, (a, b) in enumerate(zip(slopes, scale.slopes(new), strict=True))]
-        point, where, slopes = new, scale.into(there), scale.slopes(new)
-        before, border = border, scale.border(point)
-        guess = (_updated(guess, moved, change) if border == before
-                 else _guess(model, point, spread))
-    by = [1 / (2 * v) if i in scale.small else 1.0 for i, v in enumerate(point.theta)]
-    inverse_hessian = [[a * b * value for b, value in zip(by, row, strict=True)]
-                       for a, row in zip(by, guess, strict=True)]  # by SDs, from one by variances
-    return point, inverse_hessian, converged
+                  for i, (a, b) in enumerate(zip(before, slopes, strict=True))]
+        border_before, border = border, coordinates.border(point)
+        guess = (_updated(guess, moved, change) if border == border_before
+                 else _first_guess(model, point, variances))
+    by = coordinates.derivatives(point.theta)
+    guess = [[a * b * value for b, value in zip(by, row, strict=True)]
+             for a, row in zip(by, guess, strict=True)]
+    return point, guess, converged
+
+
+def _first_guess(model: Laplace, point: Point, variances: list[float]) -> list[list[float]]:
+    """An inverse Hessian: the information of β, and of each SD by itself."""
+    inverted = inverse(decompose(model.information(point.theta[model.columns :], point.modes)))
+    size = len(point.theta)
+    rows = [[row.get(j, 0.0) for j in range(size)] for row in inverted]
+    for i, value in enumerate(variances, model.columns):
+        rows.append([value if j == i else 0.0 for j in range(size)])
+    return rows
+
+
+def _line_search(
+    model: Laplace, coordinates: Coordinates, point: Point, step: list[float], slopes: list[float]
+) -> Point | None:
+    """The first point along halved steps that falls as its slope says, or None."""
+    place = coordinates.of(point.theta)
+    fixed = [dot(row, step[: model.columns]) for row in model.x]
+    share = min(1.0, LONGEST / max(map(abs, fixed + step[model.columns :])))
+    while share > 1e-10:
+        theta = coordinates.theta([v + share * s for v, s in zip(place, step, strict=True)])
+        new = model.point(theta, point.modes.u)
+        moved = [b - a for a, b in zip(place, coordinates.of(theta), strict=True)]
+        # What a border has cut short may promise nothing any more: then no rise is taken.
+        if new.value <= point.value + 1e-4 * min(0.0, dot(moved, slopes)):
+            return new
+        share /= 2
+    return None
 
 
 def _updated(guess: list[list[float]], step: list[float], change: list[float]) -> list:
@@ -482,9 +400,11 @@ def _without_idle(model: Laplace, point: Point, guess: list[list[float]]) -> Poi
 
 
 def standard_errors(
-    model: Laplace, point: Point, free: list[int], guess: list[list[float]]
+    model: Laplace, point: Point, guess: list[list[float]]
 ) -> list[float] | None:
-    """Roots of the diagonal of the inverse Hessian, by differences of the gradient."""
+    """Of β: roots of the diagonal of the inverse Hessian, by differences of the gradient. SDs that
+    are 0 are left out."""
+    free = [i for i, value in enumerate(point.theta) if i < model.columns or value]
     reach = [max(map(abs, column)) for column in zip(*model.x, strict=True)]
     reach += [1.0] * (len(guess) - model.columns)
     columns = []
@@ -493,10 +413,9 @@ def standard_errors(
         moved = [value + width * (j == i) for j, value in enumerate(point.theta)]
         there = model.point(moved, point.modes.u).gradient
         columns.append([(there[j] - point.gradient[j]) / width for j in free])
-    hessian = [
-        [(columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))] for i in range(len(free))
-    ]
+    hessian = [{j: (columns[i][j] + columns[j][i]) / 2 for j in range(i, len(free))}
+               for i in range(len(free))]
     factors = decompose(hessian)
     if not definite(factors):
         return None
-    return [math.sqrt(row[i]) for i, row in enumerate(inverse(factors))]
+    return [math.sqrt(row[i]) for i, row in enumerate(inverse(factors)[: model.columns])]

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-Upper = list[list[float]]  # upper rows, the one of column i starting on the diagonal
+Upper = list[dict[int, float]]  # row i: {column: value} from the diagonal on; what lacks is 0
 STEPS = 100
 
 
@@ -41,14 +41,14 @@ def curve(predictors: Sequence[float], k: Sequence[int], n: Sequence[int]) -> Cu
 
 
 def cross_products(x: list[tuple[float, ...]], weights: Sequence[float]) -> Upper:
-    """The upper rows of Xᵀ·W·X."""
+    """Xᵀ·W·X, no element left out."""
     width = len(x[0])
-    rows = [[0.0] * (width - i) for i in range(width)]
+    rows = [dict.fromkeys(range(i, width), 0.0) for i in range(width)]
     for values, weight in zip(x, weights, strict=True):
         for i, value in enumerate(values):
-            if value:
-                share = weight * value
-                rows[i] = [t + share * v for t, v in zip(rows[i], values[i:], strict=True)]
+            share = weight * value
+            for j in range(i, width):
+                rows[i][j] += share * values[j]
     return rows
 
 
@@ -62,7 +62,7 @@ def combine(x: list[tuple[float, ...]], weights: Sequence[float]) -> list[float]
 
 class Fit(NamedTuple):
     beta: list[float]
-    covariance: list[list[float]] | None
+    covariance: list[dict[int, float]] | None
     log_likelihood: float
     converged: bool
 
@@ -84,7 +84,7 @@ def fitted(patterns: Patterns, firth: bool = False) -> Fit:
             break
         value = at.log_likelihood
         if firth:
-            value += math.fsum(math.log(row[0]) for row in factors) / 2
+            value += log_determinant(factors) / 2
         if value < best - 1e-12 * abs(best) and halved < 30:
             halved += 1
             step = [s / 2 for s in step]
@@ -101,10 +101,11 @@ def fitted(patterns: Patterns, firth: bool = False) -> Fit:
     return Fit(beta, inverse(factors) if converged else None, best, converged)
 
 
-def _penalised(patterns: Patterns, at: Curve, covariance: list[list[float]]) -> list[float]:
+def _penalised(patterns: Patterns, at: Curve, covariance: list[dict[int, float]]) -> list[float]:
     residuals = []
     for x, k, n, r, w in zip(*patterns, at.residuals, at.weights, strict=True):
-        leverage = w * dot(x, [dot(row, x) for row in covariance])
+        spread = [math.fsum([value * x[j] for j, value in row.items()]) for row in covariance]
+        leverage = w * dot(x, spread)
         residuals.append(r + leverage * (0.5 - (k - r) / n))
     return residuals
 
@@ -194,7 +195,8 @@ def _feasible(
     """Least squares on the active rows, dropping those whose weight would turn negative."""
     while active:
         chosen = [rows[i] for i in active]
-        gram = [[dot(a, b) for b in chosen[i:]] for i, a in enumerate(chosen)]
+        gram = [{j: dot(a, b) for j, b in enumerate(chosen) if j >= i}
+                for i, a in enumerate(chosen)]
         wanted = solve(decompose(gram), [-dot(a, total) for a in chosen])
         if min(wanted) > 0:
             return active, wanted
@@ -212,64 +214,61 @@ def decompose(rows: Upper) -> Upper:
 
     Stops at a diagonal element that is not positive, and leaves it: `definite` tells.
     """
-    size = len(rows)
-    for j in range(size):
-        pivot = rows[j]
-        d = pivot[0]
-        if not d > 0:
+    for i, pivot in enumerate(rows):
+        if not pivot[i] > 0:
             break
-        for i in range(j + 1, size):
-            factor = pivot[i - j] / d
-            if factor:
-                rows[i] = [x - factor * y for x, y in zip(rows[i], pivot[i - j :], strict=True)]
+        columns = sorted(pivot)[1:]
+        for at, j in enumerate(columns):
+            factor, row = pivot[j] / pivot[i], rows[j]
+            for k in columns[at:]:
+                row[k] = row.get(k, 0.0) - factor * pivot[k]
     return rows
 
 
 def definite(factors: Upper) -> bool:
-    return all(row[0] > 0 for row in factors)
+    return all(row[i] > 0 for i, row in enumerate(factors))
+
+
+def log_determinant(factors: Upper) -> float:
+    return math.fsum(math.log(row[i]) for i, row in enumerate(factors))
 
 
 def dependent(rows: Upper, slack: float = 1e-9) -> int | None:
     """The first column that is a combination of those before it, to a relative `slack`."""
-    factors = decompose([list(row) for row in rows])
-    pivots = enumerate(zip(factors, rows, strict=True))
-    return next((j for j, (factor, row) in pivots if not factor[0] > row[0] * slack), None)
+    factors = decompose([dict(row) for row in rows])
+    return next((i for i, row in enumerate(rows) if not factors[i][i] > row[i] * slack), None)
 
 
 def solve(factors: Upper, right: list[float]) -> list[float]:
     """x with A·x = right, `factors` being `decompose(A)`."""
-    size, x = len(factors), list(right)
+    x = list(right)
     for i, row in enumerate(factors):
-        share = x[i] / row[0]
-        if share:
-            x[i + 1 :] = [v - share * y for v, y in zip(x[i + 1 :], row[1:], strict=True)]
-        x[i] = share
-    for i in range(size - 1, -1, -1):
-        row, rest = factors[i], 0.0
-        for y, v in zip(row[1:], x[i + 1 :], strict=True):
-            rest += y * v
-        x[i] -= rest / row[0]
+        x[i] /= row[i]
+        for j, value in row.items():
+            if j > i:
+                x[j] -= x[i] * value
+    for i in range(len(x) - 1, -1, -1):
+        row = factors[i]
+        x[i] -= math.fsum([value * x[j] for j, value in row.items() if j > i]) / row[i]
     return x
 
 
-def inverse(factors: Upper) -> list[list[float]]:
-    """The whole inverse, from the last row up (Takahashi, Fagan & Chen 1973)."""
-    # Rows from the last up, their columns from the last down.
-    inverted: list[list[float]] = []
-    for row in reversed(factors):
-        d = row[0]
-        new = [0.0] * len(inverted)
-        weights = [y / d for y in row[:0:-1]]
-        for weight, below in zip(weights, inverted, strict=True):
-            if weight:
-                new = [x - weight * z for x, z in zip(new, below, strict=True)]
-        diagonal = 1 / d
-        for weight, z in zip(weights, new, strict=True):
-            diagonal -= weight * z
-        for below, z in zip(inverted, new, strict=True):
-            below.append(z)
-        inverted.append([*new, diagonal])
-    return [row[::-1] for row in reversed(inverted)]
+def inverse(factors: Upper) -> list[dict[int, float]]:
+    """The elements of the inverse where `factors` has any, and those opposite to them.
+
+    From the last row up (Takahashi, Fagan & Chen 1973).
+    """
+    inverted: list[dict[int, float]] = [{} for _ in factors]
+    for i in range(len(factors) - 1, -1, -1):
+        diagonal = factors[i][i]
+        weights = {j: value / diagonal for j, value in factors[i].items() if j > i}
+        for j in weights:
+            column = inverted[j]
+            value = -math.fsum([weight * column[k] for k, weight in weights.items()])
+            inverted[i][j] = column[i] = value
+        inverted[i][i] = 1 / diagonal - math.fsum(
+            [weight * inverted[i][j] for j, weight in weights.items()])
+    return inverted
 
 
 def dot(a, b) -> float:

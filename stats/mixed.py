@@ -27,7 +27,6 @@ def fit_mixed_logit(
     outcome: str,
     fixed: Sequence[str],
     random: Sequence[str],
-    part_of: MixedFit | None = None,
 ) -> MixedFit:
     """Logistic regression of a 0/1 column, one random intercept for each column of `random`.
 
@@ -37,8 +36,6 @@ def fit_mixed_logit(
     95% intervals from the observed information. With `random` empty an ordinary logistic
     regression, as R's glm. Where a fixed effect separates the outcomes no likelihood estimate
     exists: `why` names the cell, and the coefficients are Firth's (1993), without errors or tests.
-    `part_of`: the fit of a model that this one is nested in, with the same random intercepts; this
-    one is then begun at its SDs, and has no standard errors: it is for `likelihood_ratio`.
     """
     rows = list(rows)
     fixed, random = _names(fixed, "fixed"), _names(random, "random")
@@ -72,8 +69,7 @@ def fit_mixed_logit(
         errors = [math.sqrt(row[i]) for i, row in enumerate(ordinary.covariance)]
         coefficients = [_tested(*each) for each in zip(names, ordinary.beta, errors, strict=True)]
         return MixedFit(coefficients, {}, ordinary.log_likelihood, len(rows), {}, False, True)
-    near = part_of.random_sd if part_of else None
-    return _mixed(names, cells, patterns, groups, (ordinary.beta, near), len(rows))
+    return _mixed(names, cells, ordinary.beta, groups, len(rows))
 
 
 def likelihood_ratio(fit: MixedFit, reduced: MixedFit) -> LikelihoodRatio:
@@ -98,29 +94,16 @@ def _parameters(fit: MixedFit) -> int:
 
 
 def _mixed(
-    names: list[str],
-    cells: "Cells",
-    patterns: Patterns,
-    groups: dict[str, int],
-    begin: tuple[list[float], dict[str, float] | None],
-    rows: int,
+    names: list[str], cells: "Cells", beta: list[float], groups: dict[str, int], rows: int
 ) -> MixedFit:
-    beta, near = begin
-    # The largest factor first: it is the one that is eliminated.
-    order = sorted(range(len(groups)), key=lambda f: -list(groups.values())[f])
-    model = laplace.Laplace(
-        patterns.x, cells.pattern, [cells.levels[f] for f in order], cells.k, cells.n
-    )
-    best = laplace.fit(model, beta, near and [near[list(groups)[f]] for f in order])
+    best = laplace.fit(laplace.Laplace(*cells), beta)
     if not best.converged:
         return _without(names, groups, rows, NO_OPTIMUM)
-    sds = dict(zip((list(groups)[f] for f in order), best.sigma, strict=True))
-    sds = {name: sds[name] for name in groups}
+    sds = dict(zip(groups, best.sigma, strict=True))
     errors = best.errors or [None] * len(names)
     coefficients = [_tested(*each) for each in zip(names, best.beta, errors, strict=True)]
     singular = any(sd < laplace.SINGULAR for sd in sds.values())
-    flat = best.errors is None and near is None
-    why = "no standard errors: the log-likelihood is not curved enough" if flat else None
+    why = None if best.errors else "no standard errors: the log-likelihood is not curved enough"
     wide = [f"{name} {sd:.1f}" for name, sd in sds.items() if sd > FAR]
     note = LAPLACE.format(", ".join(wide)) if wide else None
     return MixedFit(coefficients, sds, best.log_likelihood, rows, groups, singular, True, why, note)

@@ -5,7 +5,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from difflib import SequenceMatcher
 from functools import cache
 from itertools import accumulate, combinations
@@ -70,9 +70,8 @@ def word_ngrams(text: str, n: int) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + n]) for i in range(len(words) - n + 1)}
 
 
-def jaccard(a: Collection, b: Collection) -> float | None:
+def jaccard(a: Set, b: Set) -> float | None:
     """Shared elements over all elements (Jaccard 1901); None where both are empty."""
-    a, b = (x if isinstance(x, Set) else set(x) for x in (a, b))
     shared = len(a & b)
     return shared / (len(a) + len(b) - shared) if a or b else None
 

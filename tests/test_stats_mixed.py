@@ -5,15 +5,15 @@ Its agreement with glmmTMB, glm and brglm2 is in test_stats_reference.py.
 
 import math
 import random
+from itertools import product
 
 import pytest
 from reference.stats.mixed_data import DATA
 
 import stats
-from stats import distributions, laplace
 
 ROWS = [{"y": i % 3 % 2, "S": i % 2, "C": i // 2 % 2, "site": "abc"[i % 5 % 3], "agent": i % 7,
-         "one": 1} for i in range(84)]
+         "same": 1} for i in range(84)]
 
 
 def changed(index, **values):
@@ -21,8 +21,8 @@ def changed(index, **values):
 
 
 def without(index, column):
-    kept = {name: value for name, value in ROWS[index].items() if name != column}
-    return [kept if i == index else row for i, row in enumerate(ROWS)]
+    rest = {name: value for name, value in ROWS[index].items() if name != column}
+    return [rest if i == index else row for i, row in enumerate(ROWS)]
 
 
 def call(rows=ROWS, outcome="y", fixed=("S",), random=("agent",)):
@@ -34,26 +34,18 @@ def call(rows=ROWS, outcome="y", fixed=("S",), random=("agent",)):
     [
         (call(outcome="z"), "rows[0]: no column 'z'"),
         (call(without(5, "y")), "rows[5]: no column 'y'"),
-        (call(without(5, "S")), "rows[5]: no column 'S'"),
-        (call(without(5, "agent")), "rows[5]: no column 'agent'"),
         (call(changed(3, y=2)), "rows[3]: 'y' is 2, neither 0 nor 1"),
         (call(changed(3, y="1")), "rows[3]: 'y' is '1', neither 0 nor 1"),
-        (call(changed(3, y=math.nan)), "rows[3]: 'y' is nan"),
-        (call(changed(3, y=None)), "rows[3]: 'y' is None"),
         (call(changed(9, S=math.nan)), "rows[9]: 'S' is nan"),
-        (call(changed(9, S=math.inf)), "rows[9]: 'S' is inf"),
         (call(changed(9, S="high")), "'S' is a string in some rows only"),
         (call(changed(9, S=[1])), "rows[9]: 'S' is [1], no number"),
         (call(changed(9, agent=None)), "rows[9]: 'agent' is None"),
         (call(changed(9, agent=[1])), "random: the values of 'agent' can't be told apart"),
         (call(fixed=["Q"]), "fixed: 'Q' names no column of the rows: 'Q'"),
-        (call(fixed=["S", "S:Q"]), "fixed: 'S:Q' names no column of the rows: 'Q'"),
         (call(fixed=["S:S"]), "fixed: 'S:S' names a column twice"),
         (call(fixed=["S", "S"]), "fixed: 'S' stands there twice"),
         (call(fixed="S"), "fixed: a list of names is needed, not the string 'S'"),
-        (call(random="agent"), "random: a list of names is needed, not the string 'agent'"),
         (call(fixed=["S", "S:site"]), "fixed: 'S:site' needs 'site' as a term too"),
-        (call([1, 2]), "rows[0]: no column 'y'"),
     ],
 )
 def test_bad_input_is_named(bad, sentence):
@@ -67,8 +59,8 @@ def test_bad_input_is_named(bad, sentence):
     [
         (call([])(), "no rows"),
         (call([{**row, "y": 1} for row in ROWS])(), "every y is 1"),
-        (call(random=["one"])(), "random: every row has the same 'one'"),
-        (call(fixed=["one"])(), "fixed: one says nothing that the terms before it don't"),
+        (call(random=["same"])(), "random: every row has the same 'same'"),
+        (call(fixed=["same"])(), "fixed: same says nothing that the terms before it don't"),
         (call([{**r, "T": 2 - r["S"]} for r in ROWS], fixed=["S", "T"])(), "fixed: T says nothing"),
     ],
 )
@@ -90,20 +82,7 @@ def test_names_and_fields():
     assert slope.high - slope.low == pytest.approx(2 * 1.959963984540054 * slope.se)
 
 
-def test_a_part_of_a_model_has_the_likelihood_that_it_has_alone():
-    rows, groups = DATA["crossed"]()[::3], ["agent", "opponent"]
-    full = stats.fit_mixed_logit(rows, "coop", ["S", "C", "S:C"], groups)
-    alone, part = (stats.fit_mixed_logit(rows, "coop", ["S", "C"], groups, *more)
-                   for more in ((), (full,)))
-    assert part.log_likelihood == pytest.approx(alone.log_likelihood, abs=1e-6)
-    assert [c.estimate for c in part.coefficients] == pytest.approx(
-        [c.estimate for c in alone.coefficients], abs=1e-4)
-    assert {c.se for c in part.coefficients} == {None} and part.why is None
-    assert stats.likelihood_ratio(full, part).p == pytest.approx(
-        stats.likelihood_ratio(full, alone).p, rel=1e-6)
-
-
-def test_true_and_false_are_one_and_zero():
+def test_true_counts_as_1_and_false_as_0():
     truths = [{**row, "y": bool(row["y"]), "S": row["S"] == 1} for row in ROWS]
     assert call(truths)() == call()()
 
@@ -112,22 +91,18 @@ def test_the_order_of_rows_does_not_show():
     rows = DATA["crossed"]()[:700]
     mixed = rows[:]
     random.Random(4).shuffle(mixed)
-    one, other = (
-        stats.fit_mixed_logit(r, "coop", ["S", "C", "S:C"], ["agent", "opponent"])
-        for r in (rows, mixed)
-    )
-    assert one == other
+    first, second = (stats.fit_mixed_logit(r, "coop", ["S", "C", "S:C"], ["agent", "opponent"])
+                     for r in (rows, mixed))
+    assert first == second
 
 
 def test_names_of_groups_and_their_order_do_not_show():
     rows = DATA["crossed"]()[:700]
     renamed = [{**row, "agent": ("x", -int(row["agent"][1:]))} for row in rows]
-    fits = [
-        stats.fit_mixed_logit(rows, "coop", ["S"], ["agent", "opponent"]),
-        stats.fit_mixed_logit(renamed, "coop", ["S"], ["opponent", "agent"]),
-    ]
-    for field in ("log_likelihood", "random_sd"):
-        assert getattr(fits[0], field) == pytest.approx(getattr(fits[1], field), abs=1e-5)
+    first = stats.fit_mixed_logit(rows, "coop", ["S"], ["agent", "opponent"])
+    second = stats.fit_mixed_logit(renamed, "coop", ["S"], ["opponent", "agent"])
+    assert first.log_likelihood == pytest.approx(second.log_likelihood, abs=1e-5)
+    assert first.random_sd == pytest.approx(second.random_sd, abs=1e-5)
 
 
 def test_a_group_that_repeats_every_row_changes_nothing_else():
@@ -146,28 +121,9 @@ def test_no_spread_is_zero_and_called_singular():
     plain = stats.fit_mixed_logit(rows, "coop", ["S", "C"], [])
     assert fit.singular and fit.converged and fit.random_sd == {"opponent": 0.0}
     assert fit.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-9)
-    for one, other in zip(fit.coefficients, plain.coefficients, strict=True):
-        assert one[1:] == pytest.approx(other[1:], abs=1e-5)
+    for mixed, ordinary in zip(fit.coefficients, plain.coefficients, strict=True):
+        assert mixed[1:] == pytest.approx(ordinary[1:], abs=1e-5)
     assert not plain.singular and plain.random_sd == {} and plain.groups == {}
-
-
-def test_gradient_is_the_slope_of_the_likelihood():
-    rng = random.Random(5)
-    cells = [
-        (rng.randrange(3), rng.randrange(9), rng.randrange(4), rng.randrange(3)) for _ in "a" * 200
-    ]
-    pattern, *groups = map(list, zip(*cells, strict=True))
-    n = [rng.randint(1, 3) for _ in cells]
-    k = [rng.randint(0, trials) for trials in n]
-    model = laplace.Laplace([(1.0, 0.0), (1.0, 1.0), (1.0, -0.4)], pattern, groups, k, n)
-    theta = [0.3, -0.2, 0.9, 0.5, 1.4]
-
-    def at(values):
-        return model.point(values, model.zeros())
-
-    for i, slope in enumerate(at(theta).gradient):
-        above, below = ([t + d * (i == j) for j, t in enumerate(theta)] for d in (1e-4, -1e-4))
-        assert slope == pytest.approx((at(above).value - at(below).value) / 2e-4, abs=1e-6)
 
 
 SEPARATION = "coop is 1 in all 15 rows with S = 1, C = 1"
@@ -196,8 +152,8 @@ def test_separation_of_a_level_and_by_a_number():
 
 def test_separation_that_no_single_cell_shows():
     # No face of the cube holds one outcome only, but the sum of the coordinates tells them apart.
-    corners = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
-    rows = [{"y": int(sum(c) > 1), **dict(zip("abc", c, strict=True))} for c in corners * 3]
+    rows = [{"y": int(a + b + c > 1), "a": a, "b": b, "c": c}
+            for a, b, c in product((0, 1), repeat=3) for _ in range(3)]
     fit = stats.fit_mixed_logit(rows, "y", ["a", "b", "c"], [])
     assert "separation: y 0 and 1 are told apart by (Intercept), a, b, c;" in fit.why
     rows[0]["y"], rows[7]["y"] = 1, 0
@@ -243,12 +199,6 @@ def test_likelihood_ratio_wants_nested_models_of_the_same_rows():
         stats.likelihood_ratio(large, call(ROWS[1:], fixed=[])())
 
 
-def test_chi_squared_is_checked_and_whole_below_zero():
-    assert distributions.chi2_sf(0, 3) == distributions.chi2_sf(-1e-12, 1) == 1
-    with pytest.raises(ValueError, match="df: 0 is not a positive whole number"):
-        distributions.chi2_sf(1, 0)
-
-
 def test_wide_spreads_find_the_optimum():
     # Nearly pure groups: the likelihood is almost flat in both spreads.
     rng = random.Random(62)
@@ -263,44 +213,32 @@ def test_wide_spreads_find_the_optimum():
     assert stats.fit_mixed_logit(DATA["crossed-wide"](), "coop", [], ["agent"]).note is None
 
 
-# --- the search: SDs near 0, and models within a model ---
+# --- standard deviations near 0 ---
 
 
 def drawn(seed):
     """Rows of twelve agents with four policies and some opponents each; SDs are 0, small, large."""
     chance = random.Random(seed)
     sds = {name: chance.choice([0, 0.05, 0.4]) for name in ("agent", "opponent", "policy")}
-    effects = {}
-    rows = []
-    for agent in range(12):
-        for s in (0, 1):
-            for c in (0, 1):
-                for opponent in chance.sample(range(12), 6):
-                    row = {"S": s, "C": c, "agent": agent, "opponent": opponent,
-                           "policy": (agent, s, c)}
-                    eta = 0.6 * s + 0.4 * c + sum(
-                        effects.setdefault((name, row[name]), chance.gauss(0, sd))
-                        for name, sd in sds.items())
-                    rows.append({**row, "y": int(chance.random() < 1 / (1 + math.exp(-eta)))})
+    effects, rows = {}, []
+    for agent, s, c in product(range(12), (0, 1), (0, 1)):
+        for opponent in chance.sample(range(12), 6):
+            row = {"S": s, "C": c, "agent": agent, "opponent": opponent, "policy": (agent, s, c)}
+            eta = 0.6 * s + 0.4 * c + sum(
+                effects.setdefault((name, row[name]), chance.gauss(0, sd))
+                for name, sd in sds.items())
+            rows.append({**row, "y": int(chance.random() < 1 / (1 + math.exp(-eta)))})
     return rows
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_other_spread_is_likelier(monkeypatch, seed):
-    fits, fit = [], laplace.fit
-    monkeypatch.setattr(laplace, "fit", lambda *args: fits.append((args[0], fit(*args))) or
-                        fits[-1][1])
-    stats.fit_mixed_logit(drawn(seed), "y", ["S", "C"], ["agent", "opponent", "policy"])
-    [(model, best)] = fits
-    for place, sd in ((p, sd) for p in range(3) for sd in (0.0, 0.03, 0.1, 0.3, 0.6)):
-        other = [sd if at == place else own for at, own in enumerate(best.sigma)]
-        there = model.point([*best.beta, *other], model.zeros())
-        assert -there.value <= best.log_likelihood + 1e-6
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_a_nested_model_is_the_same_wherever_it_begins(seed):
+def test_no_random_effect_makes_a_model_less_likely(seed):
+    """A model without a group is the model in which the group's SD is 0."""
     rows, groups = drawn(seed), ["agent", "opponent", "policy"]
-    whole = stats.fit_mixed_logit(rows, "y", ["S", "C"], groups)
-    near, cold = (stats.fit_mixed_logit(rows, "y", ["C"], groups, part) for part in (whole, None))
-    assert near.log_likelihood == pytest.approx(cold.log_likelihood, abs=1e-6)
+    best = stats.fit_mixed_logit(rows, "y", ["S", "C"], groups)
+    for left_out in [{"agent"}, {"opponent"}, {"policy"}, {"agent", "policy"}, set(groups)]:
+        rest = [group for group in groups if group not in left_out]
+        reduced = stats.fit_mixed_logit(rows, "y", ["S", "C"], rest)
+        assert reduced.log_likelihood <= best.log_likelihood + 1e-6
+        if not any(best.random_sd[group] for group in left_out):
+            assert reduced.log_likelihood == pytest.approx(best.log_likelihood, abs=1e-6)

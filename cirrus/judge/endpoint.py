@@ -185,8 +185,8 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
 
-    def fitted(terms: Sequence[str], part_of=None):
-        return stats.fit_mixed_logit(data, "coop", list(terms), list(random), part_of)
+    def fitted(terms: Sequence[str]):
+        return stats.fit_mixed_logit(data, "coop", list(terms), list(random))
 
     return out | _tested(fitted, fixed, len(data) > most_rows)
 
@@ -197,16 +197,16 @@ def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:
         return {"why": full.why, "separated": (full.why or "").startswith("separation"),
                 "fit": rounded(full)}
     plain = [term for term in fixed if term != "S:C"]
-    additive = fitted(plain, full)
+    additive = fitted(plain)
     tests = {"S:C": stats.likelihood_ratio(full, additive)}
     for term in () if many else plain:
         # S and C by themselves are tested without their interaction, as marginality asks.
         base, terms = (additive, plain) if term in ("S", "C") else (full, fixed)
-        tests[term] = stats.likelihood_ratio(base, fitted([t for t in terms if t != term], full))
+        tests[term] = stats.likelihood_ratio(base, fitted([t for t in terms if t != term]))
     # S×C as four cells is the full model in other words; with two of them left, S high with C
     # present counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
-    ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest], full))
+    ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest]))
     return {"fit": rounded(full),
             "why": full.why or (MANY if many else None),
             "tests": {name: rounded(tests[name]) for name in fixed if name in tests},

@@ -148,7 +148,7 @@ def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]
         return {"why": full.why, "separated": (full.why or "").startswith("separation")}
     terms = {c.name: c._asdict() for c in full.coefficients if c.name in MARKED}
     reduced = stats.fit_mixed_logit(data, "coop", [name for name in fixed if name != "acausal"],
-                              list(random), full)
+                              list(random))
     ratio = stats.likelihood_ratio(full, reduced)
     return {"terms": rounded(terms), "why": full.why,
             "acausal": rounded({"estimate": terms["acausal"]["estimate"], "scale": "log odds"}

@@ -39,10 +39,11 @@ SCRIPT = f"</script><script>alert(1)</script><!-- {EVIL}"
 HALF = Point("half", 0.5, 0.25, 0.75, "5/10")
 NOTHING = Point("gone", None)
 FIGURES = [
-    Dots("Dots", {"all": [HALF, NOTHING]}),
-    Intervals("Intervals", {"": [Point("up", 0.2, -0.1, 0.5, "open", "undecided", True), NOTHING],
-                            "of units": [Point("up", 0.2, units=[0.1, 0.3, 0.3], ticks=[0.2])]}),
-    Lines("Lines", ("low", "high"), {"desk": {"cue": [HALF, NOTHING]}, "lot": {"cue": [HALF] * 2}}),
+    Dots("Dots", {"all": [HALF, NOTHING]}, "share"),
+    Intervals("Intervals", {"": [Point("up", 0.2, -0.1, 0.5, "open", hollow=True), NOTHING],
+                            "of units": [Point("up", 0.2, units=[0.1, 0.3, 0.3], ticks=[0.2])]}, "points"),
+    Lines("Lines", ("low", "high"), {"desk": {"cue": [HALF, NOTHING]}, "lot": {"cue": [HALF] * 2}},
+          axes=("", "share")),
     Lines("Curve", ("0", "4", "6"), {"m": {"neither": [HALF] * 3}}, places=(0, 4, 6),
           levels={"m": Point("both", 0.5, 0.4, 0.6)}, crossings={"m": Point("", 4, 0, 6)},
           axes=("raised by", "share"))]
@@ -113,9 +114,9 @@ def evil():
     point = Point(EVIL, 0.5, 0.2, 0.7, EVIL)
     return report(
         title=EVIL, question=EVIL, answer=EVIL, foot=Foot("1", {EVIL: EVIL}, EVIL),
-        figure=Plot(Dots(EVIL, {EVIL: [point]}), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
+        figure=Plot(Dots(EVIL, {EVIL: [point]}, EVIL), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
         sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(
-            Intervals(EVIL, {EVIL: [point]})), Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}},
+            Intervals(EVIL, {EVIL: [point]}, EVIL)), Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}},
                                                           axes=(EVIL, EVIL))),
             Fold(EVIL, [Verbatim(EVIL, (2, 9))])])],
         trials=TrialTable(f"Trials {EVIL}", EVIL, [EVIL],

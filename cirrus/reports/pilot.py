@@ -285,7 +285,7 @@ def _forest(out: Mapping) -> Iterator[Plot]:
     groups = {title: rows for title, rows in groups.items() if rows}
     if any(point.value is not None for rows in groups.values() for point in rows):
         yield Plot(Intervals("Contrasts that an account cannot produce", groups,
-                             "points of cooperation", 1 if len(_models(out)) <= MOST else None),
+                             "points of cooperation", len(_models(out)) <= MOST),
                    f"Filled: excluded; hollow: open. Dots: {_bulletins(groups)}; ticks: wordings.")
 
 

@@ -264,7 +264,7 @@ def _intervals(out: Mapping[str, Any]) -> Plot:
     return Plot(Intervals("Symmetry + cue against neither", {"": [
         Point(label, one["value"], one["low"], one["high"], count(one["units"], "bulletin"),
               units=list(one["by_bulletin"].values())) for label, one in _primary(out)]},
-        "points of cooperation", 1), "Mean over bulletins, a dot each, with 95% intervals; first "
+        "points of cooperation"), "Mean over bulletins, a dot each, with 95% intervals; first "
         "encounters of all rounds.")
 
 

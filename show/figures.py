@@ -27,7 +27,7 @@ def visible(words: object) -> str:
     return UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", str(words))
 
 
-def one_line(words: object) -> str:
+def inline(words: object) -> str:
     """The same on one line."""
     return visible(" ".join(str(words).split()))
 

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -37,8 +37,8 @@ from show.document import (
     TrialTable,
     Verbatim,
     Words,
-    is_heat,
     simulated,
+    slugs,
 )
 from show.figures import visible
 
@@ -126,15 +126,15 @@ def line(words: Line) -> str:
 
 def _table(table: Table, level: int) -> str:
     """On a phone each row becomes a small card; a heat map scrolls, and has a scale."""
-    heat = is_heat(table)
+    heat = any(isinstance(cell, Heat) for row in table.rows for cell in row)
     head = "".join(f'<th scope="col"{_number(table, at)}>{text(name)}</th>' if name
                    else '<td class="none"></td>' for at, name in enumerate(table.head))
     body = "".join(_row(table, row) for row in table.rows)
     caption = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
                if table.caption or heat else "")
-    named = text(table.caption or "table")
     wide = heat or len(table.head) > MOST_COLUMNS   # may scroll: by keyboard too
-    region = f' tabindex="0" role="region" aria-label="{named}"' if wide else ""
+    region = (f' tabindex="0" role="region" aria-label="{text(table.caption or "table")}"'
+              if wide else "")
     return (f'<div class="wide"{region}>'
             f'<table class="{"heat" if heat else "stacked"}">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
@@ -145,18 +145,13 @@ def _number(table: Table, at: int) -> str:
 
 
 def _row(table: Table, row: Sequence[Line]) -> str:
-    if len(row) == 1 and len(table.head) > 1:
+    if len(row) == 1 < len(table.head):
         return (f'<tr class="group"><th scope="rowgroup" colspan="{len(table.head)}">'
                 f"{line(row[0])}</th></tr>")
-    first = f'<th scope="row"{_number(table, 0)}>{line(row[0])}</th>'
-    return f"<tr>{first}{''.join(_cell(table, at, row[at]) for at in range(1, len(row)))}</tr>"
-
-
-def _cell(table: Table, at: int, cell: Line) -> str:
-    if isinstance(cell, Heat):
-        return _heat(cell)
-    label = f' data-h="{text(table.head[at])}"'
-    return f"<td{_number(table, at)}{label}>{line(cell)}</td>"
+    cells = "".join(_heat(cell) if isinstance(cell, Heat) else
+                    f'<td{_number(table, at)} data-h="{text(table.head[at])}">{line(cell)}</td>'
+                    for at, cell in enumerate(row[1:], 1))
+    return f'<tr><th scope="row"{_number(table, 0)}>{line(row[0])}</th>{cells}</tr>'
 
 
 def _heat(cell: Heat, tag: str = "td") -> str:
@@ -197,22 +192,22 @@ def _fold(block: Fold, level: int) -> str:
             f"<div>{blocks(block.parts, level)}</div></details>")
 
 
+def _words(block: Words, level: int) -> str:
+    kind = f' class="{block.kind}"' if block.kind else ""
+    return f"<p{kind}>{line(block.line)}</p>"
+
+
+def _bullets(block: Bullets, level: int) -> str:
+    items = "".join(f"<li>{line(item)}</li>" for item in block.items)
+    return f"<ul>{items}</ul>" if items else ""
+
+
 BLOCKS: dict[type, Callable[[Any, int], str]] = {
-    Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
-    Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
-    Verbatim: _verbatim, Table: _table, Plot: _plot,
+    Words: _words, Bullets: _bullets, Verbatim: _verbatim, Table: _table, Plot: _plot,
     Columns: lambda block, level: '<div class="cols">' + "".join(
         f"<div>{blocks(part, level)}</div>" for part in block.parts) + "</div>", Fold: _fold,
     Section: lambda block, level: (
         f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}")}
-
-
-def _list(items: str) -> str:
-    return f"<ul>{items}</ul>" if items else ""
-
-
-def _kind(kind: str) -> str:
-    return f' class="{text(kind)}"' if kind else ""
 
 
 def blocks(parts: Sequence[Any], level: int) -> str:
@@ -243,39 +238,26 @@ def page(report: Document) -> str:
 
 
 def _report(report: Document) -> str:
+    stamps = "".join(f'<p class="banner">{text(words)}</p>' for words in report.stamps)
     figure = blocks([report.figure], 2) if report.figure else ""
     wide = " wide" if isinstance(report.figure, Table) else ""
-    ids = _names([section.title for section in report.sections])
+    titles = [section.title for section in report.sections]
+    anchors = list(slugs(titles, ("main", "trials")))
     sections = "\n".join(
         f'<section id="{name}"><h2>{text(section.title)}</h2>{blocks(section.parts, 3)}</section>'
-        for name, section in zip(ids, report.sections, strict=True))
-    links = list(zip(ids, (section.title for section in report.sections), strict=True))
-    return (f"<h1>{text(report.title)}</h1>{_stamps(report)}"
+        for name, section in zip(anchors, report.sections, strict=True))
+    contents = dict(zip(anchors, titles, strict=True))
+    if report.trials and report.trials.rows:
+        contents["trials"] = report.trials.title
+    return (f"<h1>{text(report.title)}</h1>{stamps}"
             f'<div class="first{wide}"><p class="answer">{text(report.answer)}</p>{figure}'
             f'<p class="question">{text(report.question)}</p></div>\n'
-            f"{blocks(report.gist, 2)}{_contents(links, report.trials)}{sections}")
+            f"{blocks(report.gist, 2)}{_contents(contents) if len(titles) > 2 else ''}{sections}")
 
 
-def _stamps(report: Document) -> str:
-    return "".join(f'<p class="banner">{text(words)}</p>' for words in report.stamps)
-
-
-def _names(titles: Sequence[str]) -> list[str]:
-    """An anchor for each title; one that is taken gets a number."""
-    seen, names = {"main": 1, "trials": 1}, []
-    for title in titles:
-        name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
-    return names
-
-
-def _contents(links: Sequence[tuple[str, str]], trials: TrialTable | None) -> str:
-    """Links to the sections; none for a page of one or two."""
-    if len(links) < 3:
-        return ""
-    every = [*links, *([("trials", trials.title)] if trials and trials.rows else [])]
-    items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in every)
+def _contents(titles: Mapping[str, str]) -> str:
+    items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>'
+                    for name, title in titles.items())
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
 
 

@@ -1,7 +1,7 @@
 """Small plots as values, each drawn as SVG and as text; numbers with fixed decimals, so that the
 same data give the same bytes.
 
-    figure = Dots("Cooperation by cell", {"m": [Point("neither", 0.5, 0.25, 0.75, "5/10")]}, "share")
+    figure = Dots("Cooperation by cell", {"m": [Point("neither", 0.5, 0.25, 0.75)]}, "share")
     svg(figure)         for a page, in the colours of its sheet
     svg_file(figure)    opens by itself: its styles are inside
     text(figure)        for Markdown and terminal

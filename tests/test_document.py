@@ -41,9 +41,10 @@ NOTHING = Point("gone", None)
 FIGURES = [
     Dots("Dots", {"all": [HALF, NOTHING]}, "share"),
     Intervals("Intervals", {"": [Point("up", 0.2, -0.1, 0.5, "open", hollow=True), NOTHING],
-                            "of units": [Point("up", 0.2, units=[0.1, 0.3, 0.3], ticks=[0.2])]}, "points"),
+                            "of units": [Point("up", 0.2, units=[0.1, 0.3, 0.3], ticks=[0.2])]},
+              "points"),
     Lines("Lines", ("low", "high"), {"desk": {"cue": [HALF, NOTHING]}, "lot": {"cue": [HALF] * 2}},
-          axes=("", "share")),
+          ("", "share")),
     Lines("Curve", ("0", "4", "6"), {"m": {"neither": [HALF] * 3}}, places=(0, 4, 6),
           levels={"m": Point("both", 0.5, 0.4, 0.6)}, crossings={"m": Point("", 4, 0, 6)},
           axes=("raised by", "share"))]
@@ -116,9 +117,8 @@ def evil():
         title=EVIL, question=EVIL, answer=EVIL, foot=Foot("1", {EVIL: EVIL}, EVIL),
         figure=Plot(Dots(EVIL, {EVIL: [point]}, EVIL), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
         sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(
-            Intervals(EVIL, {EVIL: [point]}, EVIL)), Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}},
-                                                          axes=(EVIL, EVIL))),
-            Fold(EVIL, [Verbatim(EVIL, (2, 9))])])],
+            Intervals(EVIL, {EVIL: [point]}, EVIL)), Plot(
+            Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}}, (EVIL, EVIL))), Fold(EVIL, [Verbatim(EVIL, (2, 9))])])],
         trials=TrialTable(f"Trials {EVIL}", EVIL, [EVIL],
                           [TrialRow([EVIL], [(EVIL, Verbatim(SCRIPT))])]),
         verdicts=table)

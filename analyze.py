@@ -46,7 +46,7 @@ from common.verify import (
 )
 from show import document
 from show.html import page
-from show.listing import entries, index, read_json, states
+from show.listing import STUDY, entries, index, read_json, states
 from urrp import collect, report
 
 # {artifact of a manifest: the instrument of such a run}
@@ -226,9 +226,9 @@ def headline(name, answer):
 
 # {instrument: what its analysis found, for the index}
 HEADLINES = {"pilot": headline("pilot-analysis.json", pilot.answer),
-             "tournament": headline("acausal-analysis.json", study.answer),
              "calibration": headline("calibration.json", lambda out: out["summary"]),
-             "urrp": collect.headline}
+             "urrp": collect.headline, **dict.fromkeys(
+                 ("tournament", STUDY), headline("acausal-analysis.json", study.answer))}
 
 
 def listed(folder) -> Content | None:

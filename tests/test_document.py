@@ -118,7 +118,8 @@ def evil():
         figure=Plot(Dots(EVIL, {EVIL: [point]}, EVIL), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
         sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(
             Intervals(EVIL, {EVIL: [point]}, EVIL)), Plot(
-            Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}}, (EVIL, EVIL))), Fold(EVIL, [Verbatim(EVIL, (2, 9))])])],
+            Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}}, (EVIL, EVIL))), Fold(
+                EVIL, [Verbatim(EVIL, (2, 9))])])],
         trials=TrialTable(f"Trials {EVIL}", EVIL, [EVIL],
                           [TrialRow([EVIL], [(EVIL, Verbatim(SCRIPT))])]),
         verdicts=table)

@@ -190,8 +190,6 @@ COLOURS = {
     "stampground": Colour("#fff1d6", "#3a2d10", "the ground of a stamp"),
 }
 SERIES = ("present", "absent", "third", "fourth")  # in this order, each with a mark of its own
-# have classes c-, h-, s- and f-
-DRAWN = ("cooperate", "defect", "none", *SERIES, "estimate", "pass", "fail", "undecided")
 # Percent of its colour that a cell of a heat map has at 0, just under and at a half, and at 1. The
 # figure in it is dark below a half and light from there (or the reverse); between the two no
 # ground would carry either.
@@ -210,13 +208,10 @@ def tint(strength: float) -> float:
         high + (top - high) * (2 * strength - 1)
 
 
-def _drawn() -> str:
-    """Classes of drawn things: filled, hollow, stroked, and plain areas."""
-    return "".join(f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
-                   f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
-                   for name in DRAWN)
-
-
+# Classes of drawn things: filled, hollow, stroked, and plain areas.
+MARKS = "".join(f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
+                f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
+                for name in ("none", *SERIES, "estimate"))
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif'
 SVG = f"""
 svg text{{fill:var(--ink);font-family:{FONT};font-size:12.5px}}
@@ -226,7 +221,7 @@ svg .num{{font-variant-numeric:tabular-nums}}
 .bar{{stroke-width:2}}.stroke{{stroke-width:2;fill:none;stroke-linejoin:round}}
 .faint{{opacity:.4}}.band{{opacity:.22}}
 .d2{{stroke-dasharray:7 4}}.d3{{stroke-dasharray:2 3}}.d4{{stroke-dasharray:9 3 2 3}}
-{_drawn()}"""
+{MARKS}"""
 # The same for a drawing that stands alone: not every programme knows variables.
 SVG_FILE = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]].light, SVG)
 CSS = f"""
@@ -271,6 +266,7 @@ thead th{{font-weight:600;color:var(--dim);vertical-align:bottom}}tbody th{{font
 tr.group th{{font-weight:600;padding-top:.6rem}}
 td.n,th.n{{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums}}
 .pair{{white-space:nowrap}}
+.cols th,.cols td{{padding-right:.5rem}}.cols thead th{{font-size:.86rem}}
 .heat{{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}}
 .heat th,.heat td{{border:0;padding:.22rem .45rem;font-size:.86rem}}
 .heat th{{max-width:13rem}}.heat thead th{{font-weight:400;text-align:right}}
@@ -290,8 +286,7 @@ padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}}
 .tag.cooperate{{color:var(--cooperate)}}.tag.defect{{color:var(--defect)}}
 .tag.cooperate::before{{content:"● ";content:"● "/""}}
 .tag.defect::before{{content:"■ ";content:"■ "/""}}
-details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0}}
-details{{background:var(--panel)}}
+details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0;background:var(--panel)}}
 summary{{cursor:pointer;padding:.45rem .7rem;overflow-wrap:anywhere}}
 details>div{{padding:.2rem .8rem .7rem}}
 pre{{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--paper);border:1px solid
@@ -322,7 +317,9 @@ table.stacked thead{{display:none}}table.stacked tr{{display:block;padding:.45re
 border-bottom:1px solid var(--rule)}}
 table.stacked td,table.stacked th{{display:block;border:0;padding:.05rem 0;text-align:left}}
 table.stacked tbody th{{font-weight:600}}table.stacked th small{{font-weight:400}}
-table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}}}
+table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}
+table.heat{{width:100%}}table.heat td{{padding:.05rem .45rem;white-space:normal}}
+table.heat td[data-h]:not(:empty)::before{{color:inherit}}}}
 @media print{{@page{{size:A4;margin:12mm}}:root{{color-scheme:light;font-size:8pt}}
 body{{font-size:1rem;line-height:1.35}}main,footer{{max-width:none;padding:0}}
 .skip,nav,.trials{{display:none}}

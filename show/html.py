@@ -43,6 +43,10 @@ from show.document import (
 from show.figures import visible
 
 MOST_COLUMNS = 7   # of a table that needs no scrolling at 1280 px
+UNBROKEN = 5       # columns whose heads have room for whole names
+# An interval; a short word with hyphens, such as a respondent's name.
+WHOLE = re.compile(r"\([+−]?[\d.,]+ to [+−]?[\d.,]+\)"
+                   r"|(?<![\w.-])(?=[\w.-]{3,20}(?![\w.-]))\w[\w.]*(?:-[\w.]+)+")
 # Filters the trial table by its columns and by words, and opens its rows; without a script the
 # rows simply stand there. A row's texts are [heading, before, marked, after], each a list of lines.
 SCRIPT = """
@@ -104,6 +108,11 @@ def text(words: object) -> str:
     return escape(visible(words), quote=True)
 
 
+def whole(words: object) -> str:
+    """The same, in which no line ends inside an interval or a name."""
+    return WHOLE.sub(r'<span class="pair">\g<0></span>', text(words))
+
+
 # --- lines -------------------------------------------------------------------------------------
 
 LINES: dict[type, Callable[[Any], str]] = {
@@ -113,8 +122,7 @@ LINES: dict[type, Callable[[Any], str]] = {
     Code: lambda code: f"<code>{text(code.words)}</code>",
     Small: lambda small: f"<small>{text(small.words)}</small>",
     Heat: lambda heat: text(heat.words),
-    Estimate: lambda estimate: PAIR.sub(r'<span class="pair">\1</span>', text(estimate.words))}
-PAIR = re.compile(r"(\([+−]?[\d.,]+ to [+−]?[\d.,]+\))")  # an interval, which is never broken
+    Estimate: lambda estimate: whole(estimate.words)}
 
 
 def line(words: Line) -> str:
@@ -125,9 +133,10 @@ def line(words: Line) -> str:
 # --- tables ------------------------------------------------------------------------------------
 
 def _table(table: Table, level: int) -> str:
-    """On a phone each row becomes a small card; a heat map scrolls, and has a scale."""
+    """On a phone each row becomes a small card; a heat map has a scale."""
     heat = any(isinstance(cell, Heat) for row in table.rows for cell in row)
-    head = "".join(f'<th scope="col"{_number(table, at)}>{text(name)}</th>' if name
+    say = whole if len(table.head) <= UNBROKEN else text
+    head = "".join(f'<th scope="col"{_number(table, at)}>{say(name)}</th>' if name
                    else '<td class="none"></td>' for at, name in enumerate(table.head))
     body = "".join(_row(table, row) for row in table.rows)
     caption = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
@@ -136,7 +145,7 @@ def _table(table: Table, level: int) -> str:
     region = (f' tabindex="0" role="region" aria-label="{text(table.caption or "table")}"'
               if wide else "")
     return (f'<div class="wide"{region}>'
-            f'<table class="{"heat" if heat else "stacked"}">{caption}'
+            f'<table class="stacked{" heat" * heat}">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
@@ -148,23 +157,22 @@ def _row(table: Table, row: Sequence[Line]) -> str:
     if len(row) == 1 < len(table.head):
         return (f'<tr class="group"><th scope="rowgroup" colspan="{len(table.head)}">'
                 f"{line(row[0])}</th></tr>")
-    cells = "".join(_heat(cell) if isinstance(cell, Heat) else
-                    f'<td{_number(table, at)} data-h="{text(table.head[at])}">{line(cell)}</td>'
+    cells = "".join(f"<td{_tint(cell) if isinstance(cell, Heat) else _number(table, at)} "
+                    f'data-h="{text(table.head[at])}">{line(cell)}</td>'
                     for at, cell in enumerate(row[1:], 1))
     return f'<tr><th scope="row"{_number(table, 0)}>{line(row[0])}</th>{cells}</tr>'
 
 
-def _heat(cell: Heat, tag: str = "td") -> str:
+def _tint(cell: Heat) -> str:
     if cell.strength is None:
-        return f'<td class="none">{text(cell.words)}</td>'
+        return ' class="none"'
     deep = ' class="deep"' if cell.strength >= 0.5 else ""
     title = f' title="{text(cell.title)}"' if cell.title else ""
-    return (f'<{tag}{deep} style="--v:{figures.tint(cell.strength):.1f}%"{title}>{text(cell.words)}'
-            f"</{tag}>")
+    return f'{deep} style="--v:{figures.tint(cell.strength):.1f}%"{title}'
 
 
 SCALE = '<span class="scale" aria-hidden="true">' + "".join(
-    _heat(Heat(at / 100, f"{at}%"), "b") for at in (0, 20, 40, 60, 80, 100)) + "</span>"
+    f"<b{_tint(Heat(at / 100))}>{at}%</b>" for at in (0, 20, 40, 60, 80, 100)) + "</span>"
 
 
 # --- blocks ------------------------------------------------------------------------------------
@@ -250,7 +258,7 @@ def _report(report: Document) -> str:
     if report.trials and report.trials.rows:
         contents["trials"] = report.trials.title
     return (f"<h1>{text(report.title)}</h1>{stamps}"
-            f'<div class="first{wide}"><p class="answer">{text(report.answer)}</p>{figure}'
+            f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
             f'<p class="question">{text(report.question)}</p></div>\n'
             f"{blocks(report.gist, 2)}{_contents(contents) if len(titles) > 2 else ''}{sections}")
 

@@ -14,7 +14,8 @@ TEXT = ("ink", "dim", "link", "pass", "fail", "undecided", "cooperate", "defect"
 PAIRS = ([(text, ground) for text in TEXT for ground in GROUNDS]
          + [("stamp", "stampground"), ("ink", "stampground")]
          + [("on", bar) for bar in ("cooperate", "defect", "none", *figures.SERIES)])
-GRAPHICS = [(name, ground) for name in (*figures.DRAWN, "edge") for ground in GROUNDS]
+MARKS = ("none", *figures.SERIES, "estimate", "edge")
+GRAPHICS = [(name, ground) for name in MARKS for ground in GROUNDS]
 APART = [("cooperate", "defect", "none"), figures.SERIES]
 VERDICTS = ("pass", "fail", "undecided", "dim")
 

@@ -81,7 +81,7 @@ class Bullets(NamedTuple):
 
 
 class Verbatim(NamedTuple):
-    """Text as it was sent or received; `span`: the characters of it that are marked."""
+    """Text as it was sent or received; `span`: the characters of it that a trial marks."""
 
     text: str
     span: tuple[int, int] | None = None
@@ -105,7 +105,7 @@ class Plot(NamedTuple):
     """`figure`: a value of `plots`; its title names its file."""
 
     figure: plots.Figure
-    caption: str = ""
+    caption: str
 
 
 class Columns(NamedTuple):
@@ -149,7 +149,7 @@ class Foot(NamedTuple):
 
     version: str
     facts: Mapping[str, str]
-    again: str = ""
+    again: str
 
 
 class Document(NamedTuple):

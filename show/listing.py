@@ -175,16 +175,15 @@ def index(listed: Sequence[Entry], where: Path, version: str) -> Document:
             "There is no run yet.", Foot(version, {"runs": "0"}, "make report"),
             sections=[Section("What to run", [Bullets([Code(command) for command in EMPTY])])])
     counts = states(listed)
-    named = ", ".join(f"{n:,} {state}" for state, n in counts.items())
-    runs = sum(counts.values())
+    runs, named = sum(counts.values()), ", ".join(f"{n:,} {state}" for state, n in counts.items())
+    rows = [[_link(entry, where), entry.instrument,
+             [Tag(entry.state, TAGS[entry.state]), *[Tag("SIMULATED", "stamp")] * entry.simulated],
+             entry.note] for entry in listed]
     return Document(
         "Results", "Every run below this folder, with its state and what it found.",
         f"{count(runs, 'run')}: {named}.", Foot(version, {"runs": str(runs)}, "make report"),
-        sections=[Section("Runs", [Table(["run", "instrument", "state", "found, or to do"], [
-            [_link(entry, where), entry.instrument,
-             [Tag(entry.state, TAGS[entry.state]),
-              *[Tag("SIMULATED", "stamp")] * entry.simulated], entry.note]
-            for entry in listed])])],
+        sections=[Section("Runs", [
+            Table(["run", "instrument", "state", "found, or to do"], rows)])],
         stamps=[STAMP] * any(entry.simulated for entry in listed))
 
 

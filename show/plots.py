@@ -58,6 +58,9 @@ class Point(NamedTuple):
         return () if self.low is None or self.high is None else (self.low, self.high)
 
 
+NOTHING = Point("", None)
+
+
 class Dots(NamedTuple):
     """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group.
     `axis`: its title."""
@@ -80,16 +83,15 @@ class Intervals(NamedTuple):
 class Lines(NamedTuple):
     """Shares over columns, a line a row: {panel: {row: its points by column}}; two panels side by
     side, all on one axis. `axes`: what is across, and what is up; `places`: where the columns stand
-    on a scale, () for evenly; `levels`: a horizontal band of a panel; `crossings`: the place on the
-    scale at which a panel's lines meet it."""
+    on a scale, () for evenly; `levels`: a horizontal band of a panel, and the place on the scale at
+    which its lines meet it."""
 
     title: str
     columns: Sequence[str]
     panels: Mapping[str, Mapping[str, Sequence[Point]]]
     axes: tuple[str, str]
     places: Sequence[float] = ()
-    levels: Mapping[str, Point] = MappingProxyType({})
-    crossings: Mapping[str, Point] = MappingProxyType({})
+    levels: Mapping[str, tuple[Point, Point]] = MappingProxyType({})
 
 
 Figure = Dots | Intervals | Lines
@@ -363,8 +365,8 @@ def _panel(figure: Lines, name: str, rows: Mapping[str, Sequence[Point]],
     def place(value: float) -> float:
         return top + (base - top) * (1 - value)
 
-    level, crossing = figure.levels.get(name), figure.crossings.get(name)
-    if level and level.value is not None:
+    level, crossing = figure.levels.get(name, (NOTHING, NOTHING))
+    if level.value is not None:
         y = place(level.value)
         if level.limits:
             bottom, high = map(place, level.limits)
@@ -383,7 +385,7 @@ def _panel(figure: Lines, name: str, rows: Mapping[str, Sequence[Point]],
             if p.limits:
                 yield _line(x, place(p.low), x, place(p.high), f"bar s-{kind}")
             yield _mark(kind, x, place(p.value), p.hollow)
-    if level and crossing and None not in (level.value, crossing.value):
+    if None not in (level.value, crossing.value):
         yield from _dot(crossing, "estimate", lambda v: _along(figure, x0, wide, v),
                         place(level.value))
 
@@ -403,7 +405,7 @@ def _lines_text(figure: Lines) -> str:
         [points[at]._replace(label=f"{column} · {name}")
          for at, column in enumerate(figure.columns) for name, points in rows.items()
          if points[at].value is not None]
-        + [level for name, level in figure.levels.items() if name == panel])
+        + [*figure.levels.get(panel, ())[:1]])
         for panel, rows in figure.panels.items())
 
 
@@ -414,7 +416,7 @@ def _lines_numbers(figure: Lines) -> Iterator[str]:
                 _rate(point._replace(label=column))
                 for column, point in zip(figure.columns, points, strict=True))
         if panel in figure.levels:
-            yield _rate(figure.levels[panel])
+            yield _rate(figure.levels[panel][0])
 
 
 class Drawn(NamedTuple):

@@ -46,7 +46,7 @@ FIGURES = [
     Lines("Lines", ("low", "high"), {"desk": {"cue": [HALF, NOTHING]}, "lot": {"cue": [HALF] * 2}},
           ("", "share")),
     Lines("Curve", ("0", "4", "6"), {"m": {"neither": [HALF] * 3}}, places=(0, 4, 6),
-          levels={"m": Point("both", 0.5, 0.4, 0.6)}, crossings={"m": Point("", 4, 0, 6)},
+          levels={"m": (Point("both", 0.5, 0.4, 0.6), Point("", 4, 0, 6))},
           axes=("raised by", "share"))]
 ROWS = [["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), Tag("met", "yes")],
         ["second", Estimate("–"), [Tag("not met", "no"), "why"]]]
@@ -117,9 +117,9 @@ def evil():
         title=EVIL, question=EVIL, answer=EVIL, foot=Foot("1", {EVIL: EVIL}, EVIL),
         figure=Plot(Dots(EVIL, {EVIL: [point]}, EVIL), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
         sections=[Section(EVIL, [table, Bullets([EVIL]), Plot(
-            Intervals(EVIL, {EVIL: [point]}, EVIL)), Plot(
-            Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}}, (EVIL, EVIL))), Fold(
-                EVIL, [Verbatim(EVIL, (2, 9))])])],
+            Intervals(EVIL, {EVIL: [point]}, EVIL), EVIL), Plot(
+            Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}}, (EVIL, EVIL)), EVIL), Fold(
+                EVIL, [Verbatim(EVIL)])])],
         trials=TrialTable(f"Trials {EVIL}", EVIL, [EVIL],
                           [TrialRow([EVIL], [(EVIL, Verbatim(SCRIPT))])]),
         verdicts=table)

@@ -167,7 +167,7 @@ def test_the_figure_that_answers_has_a_panel_for_each_model(made):
     assert [name for name in panels if name != "all models"] == list(MODELS)
     if out["design"]["design"] == "lever":
         meets = {name: part["meets"] for name, part in out["lever"]["by_model"].items()}
-        assert {name: at.value for name, at in figure.crossings.items()} == {
+        assert {name: at.value for name, (_, at) in figure.levels.items()} == {
             name: meet["value"] for name, meet in meets.items()}
         assert figure.places == (0, .5, 1.5, 2, 3, 4, 6)
 

@@ -211,17 +211,21 @@ def _slopes(out: Mapping) -> Plot:
 
 
 def _curve(out: Mapping) -> Plot:
-    parts, places = _models(out), (0, *LEVERS)
+    places = (0, *LEVERS)
     names = [cell for cell in out["design"]["cells"] if cell != "HP"]
     return Plot(Lines(
         "Cooperation as the joint outcome rises", [f"{place:g}" for place in places],
         _panels(out, {"neither symmetry nor cue": names}), places=places,
-        levels={name: _point(part, "HP") for name, part in parts.items()},
-        crossings={name: Point("", meets["value"], meets["low"] or 0, meets["high"] or LEVERS[-1])
-                   for name, meets in ((name, part["meets"]) for name, part in parts.items())},
+        levels={name: (_point(part, "HP"), _meeting(part["meets"]))
+                for name, part in _models(out).items()},
         axes=("joint outcome raised by, in units of the temptation", AXES[1])),
         "Dashed, with a band: symmetry + cue, outcome not raised. The mark on it: the rise that "
         f"does as much, with its interval, cut at the ends of the scale. {_each(out)}")
+
+
+def _meeting(meets: Mapping) -> Point:
+    """Where a curve meets the level, its interval cut at the ends of the scale."""
+    return Point("", meets["value"], meets["low"] or 0, meets["high"] or LEVERS[-1])
 
 
 def _twins(out: Mapping) -> Plot:

@@ -224,11 +224,16 @@ def headline(name, answer):
     return lambda folder: answer(read_json(folder / name)) if (folder / name).is_file() else ""
 
 
+def sentence_of(out):
+    """The verdict of an analysis."""
+    return out["verdict"]["sentence"]
+
+
 # {instrument: what its analysis found, for the index}
-HEADLINES = {"pilot": headline("pilot-analysis.json", pilot.answer),
+HEADLINES = {"pilot": headline("pilot-analysis.json", sentence_of),
              "calibration": headline("calibration.json", lambda out: out["summary"]),
              "urrp": collect.headline, **dict.fromkeys(
-                 ("tournament", STUDY), headline("acausal-analysis.json", study.answer))}
+                 ("tournament", STUDY), headline("acausal-analysis.json", sentence_of))}
 
 
 def listed(folder) -> Content | None:

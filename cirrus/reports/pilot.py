@@ -8,7 +8,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,21 +98,27 @@ def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> doc.Document:
         sections=[doc.Section("Claims", list(_claims(out)))])
 
 
-def together(outs: Mapping[str, Mapping[str, Any]], form: Any = document) -> doc.Document:
-    """Several studies on one page, a section for each; the first one's figure at the top. `outs`:
-    {run: its analysis}; `form`: document or summary."""
+def together(outs: Mapping[str, Mapping[str, Any]]) -> tuple[doc.Document, dict[str, str]]:
+    """Several studies on one page, a section for each: (document, {file name: content}). `outs`:
+    {run: its analysis}."""
+    report = _together(outs, document)
+    return report, {"pilot-summary.md": doc.markdown(_together(outs, summary)),
+                    "report.html": page(report)}
+
+
+def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
     reports = {run: form(out, {}) for run, out in outs.items()}
     first, *rest = reports.values()
+    stamps = [words for report in reports.values() for words in report.stamps]
     return doc.Document(
         "CIRRUS-24, one-shot studies together", "Each is analysed by itself.",
         " ".join(f"{run}: {report.answer}" for run, report in reports.items()),
         doc.Foot(VERSION, {run: f"seed {out['design']['seed']}" for run, out in outs.items()},
-             "python3 analyze.py RUN… --out DIR"), first.figure,
+                 "python3 analyze.py RUN… --out DIR"), first.figure,
         sections=[doc.Section(run, [
             doc.Words(report.answer), doc.Words(report.question, "dim"),
             *[report.figure] * (report in rest), *report.gist, *_claims(outs[run])])
-            for run, report in reports.items()],
-        stamps=list(dict.fromkeys(words for report in reports.values() for words in report.stamps)))
+            for run, report in reports.items()], stamps=list(dict.fromkeys(stamps)))
 
 
 def finished(out: Mapping[str, Any]) -> bool:
@@ -152,7 +158,10 @@ def _question(out: Mapping) -> str:
 
 # --- the figure that answers -------------------------------------------------------------------
 
-AXES = ("", "share cooperating")
+UP = "share cooperating"
+# {row of a crossed figure: its cells}
+CROSSED = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}
+PARALLEL = "Parallel lines: no interaction on this scale."
 
 
 def _point(part: Mapping, cell: str) -> Point:
@@ -174,16 +183,14 @@ def _each(out: Mapping) -> str:
 
 def _cross(out: Mapping) -> doc.Plot:
     return doc.Plot(Lines("Cooperation by symmetry and cue", ("low", "high"),
-                      _panels(out, {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}),
-                      axes=("symmetry", AXES[1])),
-                f"Parallel lines: no interaction on this scale. {_each(out)}")
+                          _panels(out, CROSSED), ("symmetry", UP)), f"{PARALLEL} {_each(out)}")
 
 
 def _slopes(out: Mapping) -> doc.Plot:
     rows = {"made now": ("LA", "HP"), "made earlier": ("EL", "EP"), "known": ("KL", "KP")}
     return doc.Plot(Lines("Cooperation by how the other entry is made",
-                      ("neither", "symmetry + cue"), _panels(out, rows), AXES),
-                f"Inference from likeness raises the first line alone. {_each(out)}")
+                          ("neither", "symmetry + cue"), _panels(out, rows), ("", UP)),
+                    f"Inference from likeness raises the first line alone. {_each(out)}")
 
 
 def _curve(out: Mapping) -> doc.Plot:
@@ -194,7 +201,7 @@ def _curve(out: Mapping) -> doc.Plot:
         _panels(out, {"neither symmetry nor cue": names}), places=places,
         levels={name: (_point(part, "HP"), _meeting(part["meets"]))
                 for name, part in _models(out).items()},
-        axes=("joint outcome raised by, in units of the temptation", AXES[1])),
+        axes=("joint outcome raised by, in units of the temptation", UP)),
         "Dashed, with a band: symmetry + cue, outcome not raised. The mark on it: the rise that "
         f"does as much, with its interval, cut at the ends of the scale. {_each(out)}")
 
@@ -207,7 +214,7 @@ def _meeting(meets: Mapping) -> Point:
 def _twins(out: Mapping) -> doc.Plot:
     return doc.Plot(Dots("Cooperation by counterpart", {
         name: [_point(part, cell) for cell in out["design"]["cells"]]
-        for name, part in _parts(out).items()}, AXES[1]), _each(out))
+        for name, part in _parts(out).items()}, UP), _each(out))
 
 
 FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}

@@ -31,7 +31,7 @@ from cirrus.judge.study import analyse
 from cirrus.markers import agreement as markers
 from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import PEOPLE, item_id, raters, readable
-from cirrus.reports.pilot import not_supported
+from cirrus.reports.pilot import CROSSED, PARALLEL, UP, not_supported
 from common import VERSION, UsageError
 from common.artifacts import canonical_json, csv_bytes, json_file, read_bytes, sha256, write_atomic
 from common.runs import RESTORE, read_manifest
@@ -118,11 +118,13 @@ def _question(out: Mapping[str, Any]) -> str:
 
 def _gist(out: Mapping[str, Any]) -> list[doc.Table | doc.Words]:
     tripped = [wire for wire in out["tripwires"] if wire["tripped"]]
-    return [doc.Table(["established", "gate", "rests on"], [
-        [_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
-        for gate in out["gates"]], caption="Credibility gates", name="gates"),
-        *[doc.Words(["What brings the data that gates lack: ", doc.Code(out["next"] or "")])]
-        * bool(out["next"]), *[_wires(tripped, "Tripwires that ring", "tripped")] * bool(tripped)]
+    rows = [[_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
+            for gate in out["gates"]]
+    return [doc.Table(["established", "gate", "rests on"], rows, caption="Credibility gates",
+                      name="gates"),
+            *[doc.Words(["What brings the data that gates lack: ", doc.Code(out["next"] or "")])]
+            * bool(out["next"]),
+            *[_wires(tripped, "Tripwires that ring", "tripped")] * bool(tripped)]
 
 
 def _verdict(entry: Mapping) -> doc.Tag:
@@ -130,9 +132,8 @@ def _verdict(entry: Mapping) -> doc.Tag:
 
 
 def _wires(wires: Sequence[Mapping], caption: str, name: str) -> doc.Table:
-    return doc.Table(["state", "tripwire", "figure"],
-                 [[WIRES[wire["tripped"]], wire["title"], wire["figure"]] for wire in wires],
-                 caption=caption, name=name)
+    rows = [[WIRES[wire["tripped"]], wire["title"], wire["figure"]] for wire in wires]
+    return doc.Table(["state", "tripwire", "figure"], rows, caption=caption, name=name)
 
 
 def _claims(out: Mapping[str, Any]) -> doc.Section:
@@ -141,8 +142,7 @@ def _claims(out: Mapping[str, Any]) -> doc.Section:
         doc.Words(_registration(out["registration"]), "dim"),
         doc.Bullets(out["registration"]["deviations"]),
         doc.Columns([[doc.Section("From these data", [doc.Bullets(out["claims"]["may"])])],
-                 [doc.Section("Not from these data", [doc.Bullets(may_not)])]]),
-        always])
+                     [doc.Section("Not from these data", [doc.Bullets(may_not)])]]), always])
 
 
 def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[doc.Fold]:
@@ -200,13 +200,11 @@ def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
     for h in ("low", "high", "omit"):
         if h in parts and (cells := _points(parts[h])):
             panels[f"compliance pressure {h}"] = {
-                f"cue {words}": [cells.get(name, NOTHING) for name in names]
-                for words, names in (("present", ("LP", "HP")), ("absent", ("LA", "HA")))}
+                row: [cells.get(name, NOTHING) for name in names] for row, names in CROSSED.items()}
     caption = (f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
-               "95% intervals over bulletins and wordings. Parallel lines: no interaction on this "
-               "scale.")
+               f"95% intervals over bulletins and wordings. {PARALLEL}")
     return doc.Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"),
-                          panels, ("", "share cooperating")), caption) if panels else None
+                          panels, ("", UP)), caption) if panels else None
 
 
 def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
@@ -343,8 +341,8 @@ def _convergence(rounds: Sequence[Mapping]) -> Iterator[doc.Table | doc.Words]:
     yield doc.Table(["policies of", "similarity within cells", "between cells", "difference"],
                 [[f"round {row['round']}", plain(row["within"], 3), plain(row["between"], 3),
                   signed(row["difference"], 3)] for row in rounds], (1, 2, 3), name="convergence")
-    yield doc.Words("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of policies that answer "
-                "one bulletin.", "dim")
+    yield doc.Words("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of policies that "
+                    "answer one bulletin.", "dim")
 
 
 def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
@@ -370,7 +368,8 @@ def _excerpts(study: Study | None) -> list[doc.Fold]:
     note = (f"The first {EXCERPT} characters of one policy of round 1 in each of the two cells "
             "that are compared, by agent id: taken by place, not by what they say; those with "
             "benchmark terms are passed over.")
-    return [doc.Fold("In their own words", [doc.Words(note, "dim"), *quotes.values()])] if quotes else []
+    quoted = [doc.Words(note, "dim"), *quotes.values()]
+    return [doc.Fold("In their own words", quoted)] if quotes else []
 
 
 def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
@@ -527,9 +526,8 @@ def _plan(folder: Folder, problems: list[str]) -> dict[str, Any]:
     if not folder.path.name.startswith(plan["plan"]):
         problems.append(f"plan.json: plan: {plan['plan']!r}, and the folder is another one's")
     if prereg.FILE in folder.names:
-        registered = [run["run_id"] for run in prereg.load(folder.path)["runs"]
-                      if run["folder"] == folder.path.name]
-        return plan | {"runs": registered}
+        plan["runs"] = [run["run_id"] for run in prereg.load(folder.path)["runs"]
+                        if run["folder"] == folder.path.name]
     return plan
 
 

@@ -131,6 +131,11 @@ def test_a_call_with_them_is_reserved_at_the_length_of_all_that_is_read():
     assert wire.expected_cost(more, price, price) == 37 / 4
 
 
+def test_they_are_refused_beside_a_reason_that_is_given_first(cli):
+    done = cli("run_pilot.py", "--dry-run", "--examples", 4, "--reason", "first")
+    assert done.returncode == 2 and "leave --reason first out" in done.stderr
+
+
 def test_an_adjudication_shows_filled_in_ratings_before_every_policy(cli, tmp_path):
     done = cli("adjudicate.py", ROOT / "results" / "examples" / "confirmatory", "--provider",
                "simulated", "--sample", 2, "--examples", 4, "--out", tmp_path)

@@ -9,28 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from show import document as doc
 from show import html, plots
-from show.document import (
-    Bullets,
-    Code,
-    Columns,
-    Document,
-    Fold,
-    Foot,
-    Heat,
-    Link,
-    Plot,
-    Section,
-    Table,
-    Tag,
-    TrialRow,
-    TrialTable,
-    Verbatim,
-    Words,
-    files,
-    markdown,
-    terminal,
-)
 from show.figures import Estimate
 from show.plots import Dots, Intervals, Lines, Point
 
@@ -47,24 +27,25 @@ FIGURES = [
           ("", "share")),
     Lines("Curve", ("0", "4", "6"), {"m": {"neither": [HALF] * 3}}, ("raised by", "share"),
           (0, 4, 6), {"m": (Point("both", 0.5, 0.4, 0.6), Point("", 4, 0, 6))})]
-ROWS = [["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), Tag("met", "yes")],
-        ["second", Estimate("–"), [Tag("not met", "no"), "why"]]]
+ROWS = [["first", Estimate("+5 (+1 to +9)", 0.05, 0.01, 0.09), doc.Tag("met", "yes")],
+        ["second", Estimate("–"), [doc.Tag("not met", "no"), "why"]]]
 
 
 def report(**more):
-    return Document(**({
+    return doc.Document(**({
         "title": "A study", "question": "Is it so?", "answer": "It is so.",
-        "foot": Foot("0.1.0", {"seed": "42"}, "python3 analyze.py FOLDER"),
-        "figure": Plot(FIGURES[0], "What it shows."), "gist": [Words("+5 points")],
-        "sections": [Section("Effects", [Table(["contrast", "points", "verdict"], ROWS, (1,))]),
-                     Section("Effects", [Fold("model a", [Words("of a")])]),
-                     Section("Notes", [Columns([[Bullets(["one"])], [Words(Code("two"))]])])],
+        "foot": doc.Foot("0.1.0", {"seed": "42"}, "python3 analyze.py FOLDER"),
+        "figure": doc.Plot(FIGURES[0], "What it shows."), "gist": [doc.Words("+5 points")],
+        "sections": [
+            doc.Section("Effects", [doc.Table(["contrast", "points", "verdict"], ROWS, (1,))]),
+            doc.Section("Effects", [doc.Fold("model a", [doc.Words("of a")])]),
+            doc.Section("Notes", [doc.Columns([[doc.Bullets(["a"])], [doc.Words("b")]])])],
         "stamps": ["SIMULATED: nobody was asked."]} | more))
 
 
 def trials(n):
-    return TrialTable("Every trial", "To read.", ("model", "decision"), [TrialRow(
-        ["m", Tag("C", "cooperate")], [("Answer", Verbatim(f"same line\ntext {i}", (0, 4)))])
+    return doc.TrialTable("Every trial", "To read.", ("model", "decision"), [
+        doc.TrialRow(["m", "C"], [("Answer", doc.Verbatim(f"same line\ntext {i}", (0, 4)))])
         for i in range(n)])
 
 
@@ -81,10 +62,10 @@ class Tags(HTMLParser):
 
 
 def test_every_form_gives_the_answer_before_anything_else():
-    assert terminal(report()) == "SIMULATED: nobody was asked.\nIt is so."
+    assert doc.terminal(report()) == "SIMULATED: nobody was asked.\nIt is so."
     page = html.page(report(trials=trials(2)))
     for form, marks in ((page, ('class="answer"', "<figure>", "+5 points", "<nav", 'id="effects"',
-                                'id="effects-2"', 'id="trials"')), (markdown(report()), ())):
+                                'id="effects-2"', 'id="trials"')), (doc.markdown(report()), ())):
         body = form.split("<main")[-1]
         order = [body.index(mark) for mark in ("SIMULATED", "It is so.", "+5 points")]
         assert order == sorted(order)
@@ -103,17 +84,18 @@ def test_the_page_stores_each_line_of_its_trials_once_and_gives_every_text_back(
 
 def evil():
     """A report whose every word comes from a hostile server."""
-    table = Table([EVIL], [[EVIL], [Tag(EVIL)], [Link(EVIL, EVIL)], [Code(EVIL)], [Heat(0.7, EVIL)],
-                           [Estimate(EVIL)]], caption=EVIL)
+    table = doc.Table([EVIL], [[EVIL], [doc.Tag(EVIL)], [doc.Link(EVIL, EVIL)], [doc.Code(EVIL)],
+                               [doc.Heat(0.7, EVIL)], [Estimate(EVIL)]], caption=EVIL)
     point = Point(EVIL, 0.5, 0.2, 0.7, EVIL)
-    drawn = [Plot(Intervals(EVIL, {EVIL: [point]}, EVIL), EVIL),
-             Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}}, (EVIL, EVIL)), EVIL)]
+    drawn = [doc.Plot(Intervals(EVIL, {EVIL: [point]}, EVIL), EVIL),
+             doc.Plot(Lines(EVIL, (EVIL,), {EVIL: {EVIL: [point]}}, (EVIL, EVIL)), EVIL)]
     return report(
-        title=EVIL, question=EVIL, answer=EVIL, foot=Foot("1", {EVIL: EVIL}, EVIL),
-        figure=Plot(Dots(EVIL, {EVIL: [point]}, EVIL), EVIL), gist=[Words(EVIL)], stamps=[EVIL],
-        sections=[Section(EVIL, [table, Bullets([EVIL]), *drawn, Fold(EVIL, [Verbatim(EVIL)])])],
-        trials=TrialTable(f"Trials {EVIL}", EVIL, [EVIL],
-                          [TrialRow([EVIL], [(EVIL, Verbatim(SCRIPT))])]), verdicts=table)
+        title=EVIL, question=EVIL, answer=EVIL, foot=doc.Foot("1", {EVIL: EVIL}, EVIL),
+        figure=doc.Plot(Dots(EVIL, {EVIL: [point]}, EVIL), EVIL), gist=[doc.Words(EVIL)],
+        stamps=[EVIL], sections=[doc.Section(EVIL, [
+            table, doc.Bullets([EVIL]), *drawn, doc.Fold(EVIL, [doc.Verbatim(EVIL)])])],
+        trials=doc.TrialTable(f"Trials {EVIL}", EVIL, [EVIL],
+                          [doc.TrialRow([EVIL], [(EVIL, doc.Verbatim(SCRIPT))])]), verdicts=table)
 
 
 def test_foreign_words_add_no_tag_no_handler_and_no_control_character():
@@ -135,10 +117,10 @@ def test_the_page_loads_nothing_and_allows_no_script_but_that_of_the_trials():
 
 
 def test_foreign_words_stay_words_in_markdown_and_on_a_terminal():
-    written = markdown(evil())
+    written = doc.markdown(evil())
     plain = re.sub(r"^```text\n.*?\n```$|`[^`\n]*`", "", written, flags=re.S | re.M)
     assert re.search(r"<img|(?<!\\)\]\(", plain) is None
-    assert not re.search("[\x1b\u202e]", written + terminal(evil()))
+    assert not re.search("[\x1b\u202e]", written + doc.terminal(evil()))
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.title)
@@ -191,23 +173,24 @@ def test_columns_on_a_scale_and_a_crossing_stand_at_their_values_on_the_level():
 
 
 def test_a_table_as_rows_has_numbers_where_a_figure_has_an_interval_and_the_stamp():
-    made = dict(files(report()))
+    made = dict(doc.files(report()))
     assert made["effects.csv"] == [
         ["contrast", "points", "points, low", "points, high", "verdict", "stamp"],
         ["first", 0.05, 0.01, 0.09, "met", "SIMULATED"],
         ["second", None, None, None, "not met why", "SIMULATED"]]
     assert "SIMULATED" in made["dots.svg"]
-    assert "SIMULATED" not in str(dict(files(report(stamps=[]))))
+    assert "SIMULATED" not in str(dict(doc.files(report(stamps=[]))))
 
 
 def test_every_figure_and_table_is_a_file_under_its_own_name():
-    table = Section("Effects", [Table(["a"], [["1"]]), Fold("Model a", [Table(["a"], [["2"]])])])
-    names = [name for name, _ in files(report(sections=[table, table]))]
+    table = doc.Table(["a"], [["1"]])
+    section = doc.Section("Effects", [table, doc.Fold("Model a", [table])])
+    names = [name for name, _ in doc.files(report(sections=[section, section]))]
     assert names == ["dots.svg", "effects.csv", "model-a.csv", "effects-2.csv", "model-a-2.csv"]
 
 
 def test_a_heat_map_has_a_scale_that_reaches_its_end():
-    table = Table(["", "m"], [["group"], ["a", Heat(1.0, "100%")], ["c", Heat(None)]])
+    table = doc.Table(["", "m"], [["group"], ["a", doc.Heat(1.0, "100%")], ["c", doc.Heat(None)]])
     page = html.page(report(figure=table))
     assert page.count("--v:100.0%") == 2 and ">0%</b>" in page and ">100%</b>" in page
     assert '<th scope="rowgroup" colspan="2">group</th>' in page
@@ -215,18 +198,18 @@ def test_a_heat_map_has_a_scale_that_reaches_its_end():
 
 
 def test_no_line_of_a_head_or_the_answer_ends_inside_a_name_or_an_interval():
-    table = Table(["", "sim-coin", "a-name-of-twenty-one-"], [["row", "sim-coin", ""]])
+    table = doc.Table(["", "sim-coin", "a-name-of-twenty-one-"], [["row", "sim-coin", ""]])
     page = html.page(report(answer="sim-coin +1.0 (−2.0 to +4.0).", sections=[
-        Section("Effects", [table])])).split("</style>")[1]
+        doc.Section("Effects", [table])])).split("</style>")[1]
     assert re.findall('class="pair">(.*?)</span>', page) == ["sim-coin", "(−2.0 to +4.0)",
                                                              "sim-coin"]
 
 
 def test_a_terminal_shows_answer_and_verdicts_in_at_most_13_lines_of_80_columns():
-    lines = terminal(report(answer="word " * 400)).splitlines()
+    lines = doc.terminal(report(answer="word " * 400)).splitlines()
     assert lines[0] == "SIMULATED: nobody was asked." and len(lines) == 13
     assert max(map(len, lines)) <= 80
-    verdicts = Table(["model", "verdict"], [["m", Tag("not shown")], ["n" * 90, "word " * 30]])
-    *_, head, short, long = terminal(report(verdicts=verdicts)).splitlines()
+    verdicts = doc.Table(["model", "verdict"], [["m", "not shown"], ["n" * 90, "word " * 30]])
+    *_, head, short, long = doc.terminal(report(verdicts=verdicts)).splitlines()
     assert short.split() == ["m", "not", "shown"] and len(long) == 80
     assert head.index("verdict") == short.index("not")

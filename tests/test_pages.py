@@ -9,48 +9,35 @@ import importlib.util
 import os
 import re
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from conftest import ended
-from study_rows import plan
 from test_document import evil
-from test_oneshot_pages import DESIGNS, study
 
 import analyze
-from cirrus.reports import pilot
 from common import VERSION
 from show import html
 from show.listing import entries, index
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "results/examples"
-LOOKS = ((390, "light"), (1280, "dark"), (1280, "light"))
-PAGES = (*DESIGNS, "pilot", "pilot, four respondents", "tournament", "urrp", "urrp, three models",
-         "calibration", "index", "no runs", "hostile")
+LOOKS = ((390, "light"), (1280, "dark"))
+COMMITTED = ("pilot-smollm2", "lever", "mechanism", "twin", "confirmatory", "urrp-smollm2",
+             "calibration")   # are what the code makes now, as other tests show
+PAGES = (*COMMITTED, "pilot", "urrp", "index", "no runs", "hostile")
 
 
 @pytest.fixture(scope="module")
 def pages(browser, tmp_path_factory):
-    """{name: path}; the committed ones are what the code makes now, as other tests show."""
+    """{name: path}"""
     made = tmp_path_factory.mktemp("pages")
-    for flags in (("calibrate.py", "--reps", 1, "--runs", 2, "--populations",
-                   "obedience,coin-50-0-0-0", "--out", "calibration"),
-                  ("run_pilot.py", "--out", "pilot", "--run-id", "four"),
+    for flags in (("run_pilot.py", "--out", "pilot", "--run-id", "four"),
                   ("urrp_run.py", "--pilot", "--trials", 2, "--out", "urrp", "--output", "t.jsonl"),
                   ("urrp_analyze.py", "t.jsonl", "--html", "urrp.html")):
         assert ended(made, *flags).returncode == 0
-    for design in DESIGNS:
-        (made / f"{design}.html").write_text(
-            pilot.files(*study(design), {})["report.html"], encoding="utf-8")
-    return {**{design: made / f"{design}.html" for design in DESIGNS},
-            "pilot": EXAMPLES / "pilot-smollm2/report.html",
-            "pilot, four respondents": made / "pilot/four/report.html",
-            "tournament": tournament(made), "urrp": EXAMPLES / "urrp-smollm2/report.html",
-            "urrp, three models": made / "urrp.html",
-            "calibration": made / "calibration/report.html",
-            "index": listed(made / "listed", [EXAMPLES, made / "acausal", made / "calibration",
-                                              ROOT / "pd-agents/data/examples"]),
+    return {**{name: EXAMPLES / name / "report.html" for name in COMMITTED},
+            "pilot": made / "pilot/four/report.html", "urrp": made / "urrp.html",
+            "index": listed(made / "listed", [EXAMPLES, made, ROOT / "pd-agents/data/examples"]),
             "no runs": listed(made / "empty", []), "hostile": hostile(made)}
 
 
@@ -59,16 +46,6 @@ def hostile(made):
     path = made / "hostile.html"
     path.write_text(html.page(evil()), encoding="utf-8")
     return path
-
-
-def tournament(made):
-    folder = plan(made / "acausal", agents=3)
-    none = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
-            "why": "not fitted in this test"}
-    models = {"rows": 0, "left_out": {}, "as_specified": none, "with_policy": none}
-    with patch("cirrus.judge.study.models", lambda rows: models):
-        analyze.main([str(folder)])
-    return folder / "report.html"
 
 
 def listed(folder, paths):
@@ -150,14 +127,14 @@ def test_it_fits_is_legible_and_quiet(opened, name, width, scheme):
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-@pytest.mark.parametrize("name", [*DESIGNS, "pilot, four respondents", "tournament"])
+@pytest.mark.parametrize("name", ["lever", "mechanism", "twin", "confirmatory", "pilot"])
 def test_the_answer_and_the_whole_figure_stand_above_the_fold(opened, name, width, height):
     tab = opened(name, width, folds=False)
     answer, figure = (tab.locator(part).bounding_box() for part in (".answer", ".first svg"))
     assert answer["y"] < figure["y"] + figure["height"] <= height
 
 
-@pytest.mark.parametrize(("name", "most"), [("pilot, four respondents", 2), ("tournament", 6)])
+@pytest.mark.parametrize(("name", "most"), [("pilot", 2), ("confirmatory", 6)])
 def test_it_prints_on_few_pages(opened, name, most):
     paper = opened(name, folds=False).pdf(prefer_css_page_size=True)
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= most
@@ -199,7 +176,7 @@ def test_the_skip_link_shows_itself_and_leads_past_the_contents(opened):
 
 
 def test_the_trial_table_is_filtered_by_column_and_by_words(opened):
-    tab = opened("pilot, four respondents", folds=False)
+    tab = opened("pilot", folds=False)
     shown = tab.locator("#trials tbody tr:visible")
     tab.select_option("select[aria-label=model]", "sim-coin")
     tab.select_option("select[aria-label=cell]", "neither")
@@ -209,7 +186,7 @@ def test_the_trial_table_is_filtered_by_column_and_by_words(opened):
 
 
 def test_a_row_opens_its_prompt_and_answer_by_keyboard_and_closes_again(opened):
-    tab = opened("pilot", folds=False)
+    tab = opened("pilot-smollm2", folds=False)
     tab.locator("#trials tbody button").first.focus()
     tab.keyboard.press("Enter")
     assert tab.locator("#trials h3").all_inner_texts()[1:3] == ["System prompt", "Worked examples"]

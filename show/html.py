@@ -223,7 +223,7 @@ def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
     links = [*zip(anchors, titles, strict=True)] + ([("trials", trials.title)] if trials else [])
     return (f"<h1>{text(report.title)}</h1>{stamps}"
             f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
-            f'<p class="question">{text(report.question)}</p></div>\n'
+            f'<p class="question">{whole(report.question)}</p></div>\n'
             f"{blocks(report.gist, 2)}{_contents(links) if len(titles) > 2 else ''}{sections}")
 
 

@@ -135,15 +135,14 @@ def _calibration(folder: Path) -> Entry:
 def _neighbour(folder: Path) -> Entry:
     """A run of pdbench, by its manifest."""
     data = read_json(folder / "run_manifest.json")
-    matches, complete = data.get("matches") or {}, data["status"] == COMPLETE
+    matches, state = data.get("matches") or {}, INCOMPLETE
     note = "interrupted: the same `pdbench run` resumes it"
-    if complete:
+    if data["status"] == COMPLETE:
+        state = COMPLETE
         note = f"{matches['total']:,} matches, {data['rounds']:,} rounds" if matches else ""
     elif matches.get("incomplete"):
-        note = (f"{matches['incomplete']} of {matches['total']} matches ended without a valid "
-                "answer")
-    return Entry("iterated PD", folder, COMPLETE if complete else INCOMPLETE, note,
-                 data["stamp"] is not None)
+        note = f"{matches['incomplete']} of {matches['total']} matches ended without a valid answer"
+    return Entry("iterated PD", folder, state, note, data["stamp"] is not None)
 
 
 def _trials(path: Path) -> Entry:

@@ -142,16 +142,6 @@ def test_tab_reaches_everything_and_shows_where_it_is(opened, name):
     assert reached == list(range(most))
 
 
-def test_the_skip_link_shows_itself_and_leads_past_the_contents(opened):
-    tab = opened("pilot", folds=False)
-    link = tab.locator("a.skip")
-    assert link.bounding_box()["y"] < 0
-    tab.keyboard.press("Tab")
-    assert link.bounding_box()["y"] >= 0
-    tab.keyboard.press("Enter")
-    assert tab.evaluate("document.activeElement.id") == "main"
-
-
 def test_the_trial_table_is_filtered_by_column_and_by_words(opened):
     tab = opened("pilot", folds=False)
     shown = tab.locator("#trials tbody tr:visible")
@@ -170,10 +160,3 @@ def test_a_row_opens_its_prompt_and_answer_by_keyboard_and_closes_again(opened):
     assert "\n\nDecision: [" in tab.locator("#trials pre").last.inner_text()
     tab.keyboard.press("Enter")
     assert tab.locator("#trials pre").count() == 0
-
-
-def test_paper_is_white_and_shows_no_fields(opened):
-    tab = opened("pilot", scheme="dark", folds=False)
-    tab.emulate_media(media="print", color_scheme="dark")
-    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert tab.locator("form:visible").count() == 0

@@ -7,7 +7,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -226,12 +226,13 @@ def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
 
 
 def _intervals(out: Mapping[str, Any]) -> doc.Plot:
-    return doc.Plot(Intervals("Symmetry + cue against neither", {"": [
-        Point(label, contrast["value"], contrast["low"], contrast["high"],
-              count(contrast["units"], "bulletin"), units=list(contrast["by_bulletin"].values()))
-        for label, contrast in _primary(out)]},
-        "points of cooperation"), "Mean over bulletins, a dot each, with 95% intervals; first "
-        "encounters of all rounds.")
+    rows = [Point(label, contrast["value"], contrast["low"], contrast["high"],
+                  count(contrast["units"], "bulletin"),
+                  units=list(contrast["by_bulletin"].values()))
+            for label, contrast in _primary(out)]
+    return doc.Plot(
+        Intervals("Symmetry + cue against neither", {"": rows}, "points of cooperation"),
+        "Mean over bulletins, a dot each, with 95% intervals; first encounters of all rounds.")
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -239,14 +240,13 @@ def _intervals(out: Mapping[str, Any]) -> doc.Plot:
 def _effects(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc.Table:
     """Of each contrast its estimate, or why it has none, and the bulletins that point the other
     way."""
+    def against(entry: Mapping) -> str:
+        values = entry.get("by_bulletin", {}).values()
+        return f"{sum(value * entry['value'] < 0 for value in values)} of {len(values)}"
+
     return doc.Table([head, "points (interval)", "bulletins against"], [
         [label, doc.Small(entry["why"]) if entry["value"] is None else estimate(entry, 100, 1),
-         _against(entry)] for label, entry in rows], (1, 2), name=name)
-
-
-def _against(entry: Mapping[str, Any]) -> str:
-    values = entry.get("by_bulletin", {}).values()
-    return f"{sum(value * entry['value'] < 0 for value in values)} of {len(values)}"
+         against(entry)] for label, entry in rows], (1, 2), name=name)
 
 
 def _by(out: Mapping[str, Any]) -> doc.Table:
@@ -281,13 +281,12 @@ def _models(model: Mapping[str, Any]) -> Iterator[doc.Bullets | doc.Table]:
         [f"{sentence(title).removesuffix('.')},", doc.Code(model[name]["formula"]),
          _fit(model[name])] for name, title in names.items())])
     columns = [model[name]["tests"] or {} for name in names]
-    terms = [term for term in FIXED if any(term in tests for tests in columns)]
-    if terms:
-        yield doc.Table(["term", *(head for title in names.values()
-                               for head in (f"{title}: χ² (df)", f"p {title}"))],
-                    [[term, *(cell for tests in columns for cell in _test(tests.get(term)))]
-                     for term in terms], (1, 2, 3, 4), "Likelihood-ratio tests of the terms",
-                    "model-terms")
+    rows = [[term, *(cell for tests in columns for cell in _test(tests.get(term)))]
+            for term in FIXED if any(term in tests for tests in columns)]
+    if rows:
+        heads = [head for title in names.values() for head in (f"{title}: χ² (df)", f"p {title}")]
+        yield doc.Table(["term", *heads], rows, (1, 2, 3, 4), "Likelihood-ratio tests of the terms",
+                        "model-terms")
 
 
 def _fit(model: Mapping[str, Any]) -> str:
@@ -308,9 +307,9 @@ def _bounds(out: Mapping[str, Any]) -> Iterator[doc.Words]:
     bounds = out["as_specified"]["bounds"]
     if bounds["lowest"] is not None:
         yield doc.Words("With every missing decision filled in: all cooperative "
-                    f"{points(bounds['all_cooperative'])}, none "
-                    f"{points(bounds['none_cooperative'])}; worst cases "
-                    f"{points(bounds['lowest'])} to {points(bounds['highest'])}.")
+                        f"{points(bounds['all_cooperative'])}, none "
+                        f"{points(bounds['none_cooperative'])}; worst cases "
+                        f"{points(bounds['lowest'])} to {points(bounds['highest'])}.")
 
 
 def _quality(out: Mapping[str, Any]) -> Iterator[doc.Table]:
@@ -338,9 +337,10 @@ def _share(row: Mapping | None) -> str:
 
 
 def _convergence(rounds: Sequence[Mapping]) -> Iterator[doc.Table | doc.Words]:
+    rows = [[f"round {row['round']}", plain(row["within"], 3), plain(row["between"], 3),
+             signed(row["difference"], 3)] for row in rounds]
     yield doc.Table(["policies of", "similarity within cells", "between cells", "difference"],
-                [[f"round {row['round']}", plain(row["within"], 3), plain(row["between"], 3),
-                  signed(row["difference"], 3)] for row in rounds], (1, 2, 3), name="convergence")
+                    rows, (1, 2, 3), name="convergence")
     yield doc.Words("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of policies that "
                     "answer one bulletin.", "dim")
 
@@ -445,8 +445,9 @@ def exports(study: Study) -> dict[str, bytes]:
     """{file name below the analysis' folder: content}. The files were checked when the analysis
     read them."""
     tables = {"decisions.csv": _decisions, "games.csv": _games, "policies.csv": _policies}
-    return {f"exports/{name}": csv_bytes(
-        COLUMNS[name], chain.from_iterable(map(rows, study.runs))) for name, rows in tables.items()}
+    return {f"exports/{name}": csv_bytes(COLUMNS[name], (row for run in study.runs
+                                                         for row in rows(run)))
+            for name, rows in tables.items()}
 
 
 def analysed(study: Study, where: Sequence[Path]) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -569,8 +570,8 @@ def _decisions(run: Run) -> Iterable[dict[str, Any]]:
 
 
 def _shared(run: Run, number: int) -> dict[str, Any]:
-    values = (run.name, run.role, run.seed, run.domain, *run.cell, number)
-    return dict(zip(SHARED, values, strict=True))
+    return dict(zip(SHARED, (run.name, run.role, run.seed, run.domain, *run.cell, number),
+                    strict=True))
 
 
 def _policies(run: Run) -> Iterator[dict[str, Any]]:
@@ -593,11 +594,10 @@ def _games(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _game(agents: Mapping, game: Mapping) -> dict[str, Any]:
-    payoffs = game["raw_payoffs"] or {}
-    sides = {}
+    payoffs, row = game["raw_payoffs"] or {}, {
+        "option_order": game["order"], "status": game["parse_status"],
+        **{key: game[key] for key in ("id", "encounter", "baseline", "label_scheme")}}
     for side, agent in zip("ab", game["pair"], strict=True):
-        sides |= {f"agent_{side}": agents[agent]["id"], f"decision_{side}": game["decision"][agent],
-                  f"payoff_{side}": payoffs.get(agent), f"power_{side}": game["power_after"][agent]}
-    return sides | {"id": game["id"], "encounter": game["encounter"],
-                    "baseline": game["baseline"], "label_scheme": game["label_scheme"],
-                    "option_order": game["order"], "status": game["parse_status"]}
+        row |= {f"agent_{side}": agents[agent]["id"], f"decision_{side}": game["decision"][agent],
+                f"payoff_{side}": payoffs.get(agent), f"power_{side}": game["power_after"][agent]}
+    return row

@@ -21,6 +21,8 @@ reads both. `--index` writes index.html, a list of every run.
 import json
 import sys
 from collections import Counter
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 from cirrus import instruments
@@ -123,13 +125,14 @@ def analyse_all(args) -> cli.Done:
     if not kinds <= {"pilot", "tournament"}:
         raise UsageError(f"{next(iter(runs))}: {kinds.pop()} runs have an analysis of their own; "
                          "--verify checks them")
-    for name in ("export_ratings", "import_ratings"):
-        if kinds == {"pilot"} and getattr(args, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')}: pilots have no policies to rate; give "
-                             "runs of run_tournament.py")
-    if kinds == {"pilot"}:
-        return analyse_pilots(args, runs)
-    return analyse_study(args, runs)
+    if kinds == {"tournament"}:
+        return analyse_study(args, runs)
+    for flag, given in (("--export-ratings", args.export_ratings),
+                        ("--import-ratings", args.import_ratings)):
+        if given is not None:
+            raise UsageError(f"{flag}: pilots have no policies to rate; give runs of "
+                             "run_tournament.py")
+    return analyse_pilots(args, runs)
 
 
 def analyse_study(args, runs) -> cli.Done:
@@ -167,9 +170,8 @@ def analyse_pilots(args, runs) -> cli.Done:
         return analyse_together(args, runs)
     written = []
     for run, manifest in runs.items():
-        (files, again), target = derive_again(run, INSTRUMENTS), run
-        if args.out:
-            target = Path(args.out) / run.name
+        files, again = derive_again(run, INSTRUMENTS)
+        target = Path(args.out) / run.name if args.out else run
         rewrite(target, files if args.out else {**files, "manifest.json": json_file(again)})
         written.append({"run": str(run), "written": str(target), "files": sorted(files),
                         "state": manifest["state"],
@@ -221,22 +223,18 @@ def listing_of(folder, names):
     return [cli.wrapped(f"{folder}: {', '.join(names)}")] * bool(names)
 
 
-def headline(name, answer):
-    """What `answer` says of a folder's file, "" where the folder holds none; ValueError, KeyError
+def headline(name, *keys):
+    """What a folder's file holds under the keys, "" where the folder has none; ValueError, KeyError
     or TypeError where it is damaged."""
-    return lambda folder: answer(read_json(folder / name)) if (folder / name).is_file() else ""
-
-
-def sentence_of(out):
-    """The verdict of an analysis."""
-    return out["verdict"]["sentence"]
+    return lambda folder: reduce(getitem, keys, read_json(folder / name)) if (
+        folder / name).is_file() else ""
 
 
 # {instrument: what its analysis found, for the index}
-HEADLINES = {"pilot": headline("pilot-analysis.json", sentence_of),
-             "calibration": headline("calibration.json", lambda out: out["summary"]),
+HEADLINES = {"pilot": headline("pilot-analysis.json", "verdict", "sentence"),
+             "calibration": headline("calibration.json", "summary"),
              "urrp": collect.headline, **dict.fromkeys(
-                 ("tournament", STUDY), headline("acausal-analysis.json", sentence_of))}
+                 ("tournament", STUDY), headline("acausal-analysis.json", "verdict", "sentence"))}
 
 
 def listed(folder) -> Content | None:

@@ -266,15 +266,14 @@ def _forest(out: Mapping) -> Iterator[doc.Plot]:
         for name, part in _models(out).items() if key in part["contrasts"]]
         for account in ACCOUNTS for key in account.plot}
     groups = {title: rows for title, rows in groups.items() if rows}
-    if any(point.value is not None for rows in groups.values() for point in rows):
+    every = [point for rows in groups.values() for point in rows]
+    if any(point.value is not None for point in every):
+        many = sorted({len(point.units) for point in every})
+        ends = " to ".join(map(str, dict.fromkeys((many[0], many[-1]))))
         yield doc.Plot(Intervals("Contrasts that an account cannot produce", groups,
-                             "points of cooperation", len(_models(out)) <= MOST),
-                   f"Filled: excluded; hollow: open. Dots: {_bulletins(groups)}; ticks: wordings.")
-
-
-def _bulletins(groups: Mapping[str, Sequence[Point]]) -> str:
-    many = sorted({len(point.units) for points in groups.values() for point in points})
-    return f"n = {' to '.join(map(str, dict.fromkeys((many[0], many[-1]))))} bulletins per row"
+                                 "points of cooperation", len(_models(out)) <= MOST),
+                       f"Filled: excluded; hollow: open. Dots: n = {ends} bulletins per row; "
+                       "ticks: wordings.")
 
 
 def _row(name: str, contrast: Mapping, excluded: bool) -> Point:

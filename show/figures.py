@@ -49,8 +49,7 @@ def _rounded(value: float, digits: int) -> float:
 
 def signed(value: float | None, digits: int = 2) -> str:
     """ "+0.21", "−0.21", "0.00": for what can be on either side of zero."""
-    plus = "+" if value is not None and _rounded(value, digits) > 0 else ""
-    return plus + plain(value, digits)
+    return "+" * (value is not None and _rounded(value, digits) > 0) + plain(value, digits)
 
 
 def percent(share: float | None, digits: int = 0) -> str:

@@ -17,7 +17,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from show import figures
 from show.figures import SERIES, bracketed, interval, percent, rate, signed, visible
@@ -99,13 +99,13 @@ Figure = Dots | Intervals | Lines
 
 def svg(figure: Figure) -> str:
     """The drawing for a page that has the sheet of `figures.py`."""
-    height, parts = DRAWN[type(figure)].svg(figure)
+    height, parts = SVG[type(figure)](figure)
     return f'<svg viewBox="0 0 {WIDTH:g} {height:g}" {_inside(figure, parts)}'
 
 
 def svg_file(figure: Figure, stamp: str = "") -> str:
     """The drawing as a file of its own, in the light colours; `stamp`: a word below it."""
-    height, parts = DRAWN[type(figure)].svg(figure)
+    height, parts = SVG[type(figure)](figure)
     if stamp:
         height += 18
         parts.append(_text(WIDTH, height - 4, stamp, "head", "end"))
@@ -118,14 +118,14 @@ def svg_file(figure: Figure, stamp: str = "") -> str:
 
 def _inside(figure: Figure, parts: Sequence[str]) -> str:
     title, numbers = (escape(visible(words)) for words in (
-        figure.title, "; ".join(DRAWN[type(figure)].numbers(figure))))
+        figure.title, "; ".join(NUMBERS[type(figure)](figure))))
     return (f'role="img" aria-label="{title}"><title>{title}</title><desc>{numbers}</desc>'
             f'{"".join(parts)}</svg>')
 
 
 def text(figure: Figure) -> str:
     """The drawing in characters."""
-    return DRAWN[type(figure)].text(figure)
+    return TEXT[type(figure)](figure)
 
 
 # --- parts of a drawing ------------------------------------------------------------------------
@@ -419,16 +419,9 @@ def _lines_numbers(figure: Lines) -> Iterator[str]:
             yield _rate(figure.levels[panel][0])
 
 
-class Drawn(NamedTuple):
-    """How a kind of figure is drawn: (height, parts) of its SVG, characters, its numbers in words
-    for a reader who hears the page."""
-
-    svg: Callable[[Any], tuple[float, list[str]]]
-    text: Callable[[Any], str]
-    numbers: Callable[[Any], Iterator[str]]
-
-
-DRAWN = {Dots: Drawn(_dots_svg, _dots_text, _dots_numbers),
-         Intervals: Drawn(_intervals_svg, lambda figure: "\n".join(_intervals_numbers(figure)),
-                          _intervals_numbers),
-         Lines: Drawn(_lines_svg, _lines_text, _lines_numbers)}
+# How each kind is drawn: (height, parts) of its SVG; in characters; its numbers in words, for a
+# reader who hears the page.
+SVG = {Dots: _dots_svg, Intervals: _intervals_svg, Lines: _lines_svg}
+TEXT = {Dots: _dots_text, Lines: _lines_text,
+        Intervals: lambda figure: "\n".join(_intervals_numbers(figure))}
+NUMBERS = {Dots: _dots_numbers, Intervals: _intervals_numbers, Lines: _lines_numbers}

@@ -364,7 +364,7 @@ def _excerpts(study: Study | None) -> list[doc.Fold]:
         if run.role == "main" and extreme and run.words not in quotes and (
                 policy := next(sound, None)):
             quotes[run.words] = doc.Section(f"{run.words}, {policy['agent']}",
-                                        [doc.Verbatim(policy["policy"][:EXCERPT])])
+                                            [doc.Verbatim(policy["policy"][:EXCERPT])])
     note = (f"The first {EXCERPT} characters of one policy of round 1 in each of the two cells "
             "that are compared, by agent id: taken by place, not by what they say; those with "
             "benchmark terms are passed over.")

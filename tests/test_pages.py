@@ -88,18 +88,52 @@ def opened(browser, pages):
         tab.close()
 
 
+CONTRASTS = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const seen = {};
+  const rgba = c => seen[c] ??= (() => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c;
+    canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; })();
+  const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= 0.04045 ? v / 12.92
+    : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = e => { for (; e; e = e.parentElement) {
+    const c = rgba(getComputedStyle(e).backgroundColor); if (c[3] > 250) return c; }
+    return [255, 255, 255, 255]; };
+  const low = {};
+  let read = 0;
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || ['SCRIPT', 'STYLE', 'OPTION', 'title', 'desc'].includes(e.tagName)) continue;
+    if (!e.checkVisibility()) continue;
+    const style = getComputedStyle(e), svg = e.tagName === 'text';
+    const pair = [light(rgba(svg ? style.fill : style.color)), light(behind(e))];
+    const [y, x] = pair.sort((a, b) => a - b);
+    read += 1;
+    const ratio = (x + 0.05) / (y + 0.05);
+    if (ratio < 4.5) low[e.tagName + '.' + e.getAttribute('class')] = ratio.toFixed(2);
+  }
+  return [read, low];
+}"""
+
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("name", PAGES)
-def test_it_fits_is_quiet_and_axe_has_no_complaint(opened, axe_script, name, width, scheme):
-    """Of trials, ten rows: the others are built as they are."""
+def test_it_fits_is_legible_and_quiet(opened, name, width, scheme):
     tab = opened(name, width, scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.evaluate("""[...document.querySelectorAll('a[href^="#"]')].filter(
         a => !document.getElementById(a.getAttribute('href').slice(1))).length""") == 0
+    read, low = tab.evaluate(CONTRASTS)
+    assert read > 5 and low == {}
     assert tab.messages == [] and len(tab.requests) == 1
-    tab.evaluate("document.querySelectorAll('#trials tr:nth-child(n+10)').forEach(r => r.remove())")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_has_no_complaint(opened, axe_script, name):
+    """Contrast aside, which is computed above, in a tenth of the time; of trials ten rows."""
+    tab = opened(name, 390, folds=False)
     tab.evaluate(axe_script)
-    assert tab.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.length, "
+    assert tab.evaluate("axe.run({exclude: ['#trials tr:nth-child(n+10)']}, {rules: "
+                        "{'color-contrast': {enabled: false}}}).then(r => "
+                        "r.violations.map(v => [v.id, v.nodes.length, "
                         "v.nodes[0].html.slice(0, 200)]))") == []
 
 

@@ -112,16 +112,6 @@ def test_a_server_gets_them_as_turns_before_the_notice_and_the_journal_holds_the
     assert manifest["identity"]["config"]["examples"] == 4
 
 
-def test_simulated_respondents_answer_as_without_them(cli, tmp_path):
-    rows = []
-    for many in (4, 0):
-        cli("run_pilot.py", "--provider", "simulated", "--examples", many, "--runs", 1,
-            "--out", tmp_path / str(many))
-        rows.append([row["text"] for row in lines_of(run_in(tmp_path / str(many))
-                                                     / "trials.jsonl.gz")])
-    assert rows[0] == rows[1]
-
-
 def test_a_call_with_them_is_reserved_at_the_length_of_all_that_is_read():
     bare = wire.Request("a", "decision", "m", "s" * 10, "u" * 10, 16)
     price = wire.Model(prompt=1, completion=0)

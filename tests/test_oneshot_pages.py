@@ -29,7 +29,7 @@ def study(design, models=MODELS, runs=None, left=0, answers=()):
     config = {"design": design, "seed": 1, "runs": runs or RUNS[design], "compliance": "low",
               "tells": "standard", "temperature": .7, "max_out": 96, "reasoning_effort": None,
               "models": models}
-    rows, prompts = [], {}
+    rows = []
     for trial in (t for block in oneshot.design(DOMAIN, config, models) for t in block):
         share = (RAISED | MODELS[trial.model]).get(trial.cell.name, .3)
         reply = {"cooperates": int(rng.random() < share), "status": "ok", "text": "An answer."}
@@ -43,11 +43,11 @@ def study(design, models=MODELS, runs=None, left=0, answers=()):
             "label_scheme": block.scheme, "order": block.order, "cost_usd": .001, **reply,
             "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[reply["cooperates"]],
             "served_model": "m-1", "provider": "p"})
-        prompts[trial.id] = ("Be brief.", "Decide.")
     probed = [{"model": row["model"], "probe": "beliefs", "given": "any", "cell": row["cell"],
                "bulletin": row["bulletin"], "wording": row["wording"], "status": "ok",
                "answer": answers[row["cell"]]} for row in rows if row["cell"] in answers]
     out = analyse(rows, {"config": config, "provider": "http://x"}, (5, 5), probed)
+    prompts = dict.fromkeys([row["id"] for row in rows], ("Be brief.", "Decide."))
     return json.loads(canonical_json(out)), rows, prompts
 
 

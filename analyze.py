@@ -21,6 +21,8 @@ reads both. `--index` writes index.html, a list of every run.
 import json
 import sys
 from collections import Counter
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 
 from cirrus import instruments
@@ -44,9 +46,9 @@ from common.verify import (
     sentence,
     verify,
 )
-from show import document
+from show import document, figures
 from show.html import page
-from show.listing import entries, index, read_json, states
+from show.listing import STUDY, entries, index, read_json, states
 from urrp import collect, report
 
 # {artifact of a manifest: the instrument of such a run}
@@ -123,13 +125,14 @@ def analyse_all(args) -> cli.Done:
     if not kinds <= {"pilot", "tournament"}:
         raise UsageError(f"{next(iter(runs))}: {kinds.pop()} runs have an analysis of their own; "
                          "--verify checks them")
-    for name in ("export_ratings", "import_ratings"):
-        if kinds == {"pilot"} and getattr(args, name) is not None:
-            raise UsageError(f"--{name.replace('_', '-')}: pilots have no policies to rate; give "
-                             "runs of run_tournament.py")
-    if kinds == {"pilot"}:
-        return analyse_pilots(args, runs)
-    return analyse_study(args, runs)
+    if kinds == {"tournament"}:
+        return analyse_study(args, runs)
+    for flag, given in (("--export-ratings", args.export_ratings),
+                        ("--import-ratings", args.import_ratings)):
+        if given is not None:
+            raise UsageError(f"{flag}: pilots have no policies to rate; give runs of "
+                             "run_tournament.py")
+    return analyse_pilots(args, runs)
 
 
 def analyse_study(args, runs) -> cli.Done:
@@ -143,10 +146,10 @@ def analyse_study(args, runs) -> cli.Done:
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(tournament, where)
-    drawn = write_figures(study.document(out), Path(args.figures)) if args.figures else []
+    drawn = write_figures(study.document(out), args.figures)
     cli.note(noticed(out))
     left = cli.unfinished(run.complete for run in tournament.runs)
-    runs_read = "1 run" if len(tournament.runs) == 1 else f"{len(tournament.runs)} runs"
+    written = f"{target}: {len(names)} files from {figures.count(len(tournament.runs), 'run')}"
     return cli.Done(
         INCOMPLETE if left else COMPLETE,
         {"written": str(target), "files": names,
@@ -156,32 +159,31 @@ def analyse_study(args, runs) -> cli.Done:
          "simulated": out["simulated"], "limits": out["limits"],
          "markers": out["markers"]["status"], "imported": imported,
          "figures": drawn},
-        "\n".join([*imported, gist(out, target, f"{target}: {len(names)} files from {runs_read}")]),
-        left)
+        "\n".join([*imported, gist(out, target, written, *listing_of(args.figures, drawn))]), left)
 
 
 def analyse_pilots(args, runs) -> cli.Done:
     """One-shot studies are analysed one by one; with --out, several stand on one page."""
-    if args.out and len(runs) > 1:
-        return analyse_together(args, runs)
     if args.figures and len(runs) > 1:
         raise UsageError(f"--figures: {len(runs)} pilots have figures of the same names; give one")
+    if args.out and len(runs) > 1:
+        return analyse_together(args, runs)
     written = []
     for run, manifest in runs.items():
-        (files, again), target = derive_again(run, INSTRUMENTS), run
-        if args.out:
-            target = Path(args.out) / run.name
+        files, again = derive_again(run, INSTRUMENTS)
+        target = Path(args.out) / run.name if args.out else run
         rewrite(target, files if args.out else {**files, "manifest.json": json_file(again)})
         written.append({"run": str(run), "written": str(target), "files": sorted(files),
                         "state": manifest["state"],
                         "simulated": manifest["identity"]["provider"] == "simulated"})
         summary = pilot.read(target / "pilot-analysis.json")
-        if args.figures:
-            written[-1]["figures"] = write_figures(summary, Path(args.figures))
+        drawn = write_figures(summary, args.figures)
+        written[-1] |= {"figures": drawn} if drawn else {}
         if not args.json:
-            print(document.terminal(summary))
-            print(f"{target}: {len(files)} files derived from the run's journal (state: "
-                  f"{manifest['state']})\nopen {target / 'report.html'}", flush=True)
+            print(document.terminal(summary),
+                  f"{target}: {len(files)} files derived from the run's journal (state: "
+                  f"{manifest['state']})", *listing_of(args.figures, drawn),
+                  f"open {target / 'report.html'}", sep="\n", flush=True)
     left = cli.unfinished(entry["state"] == "complete" for entry in written)
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": written}, error=left)
 
@@ -196,9 +198,7 @@ def analyse_together(args, runs) -> cli.Done:
             raise UsageError(f"{run}: unfinished; the command that made it resumes it")
     outs = {run.name if names[run.name] == 1 else f"{run.parent.name}/{run.name}": json.loads(
         derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]) for run in runs}
-    report = pilot.together(outs)
-    files = {"pilot-summary.md": document.markdown(pilot.together(outs, pilot.summary)),
-             "report.html": page(report)}
+    report, files = pilot.together(outs)
     target.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_atomic(target / name, text)
@@ -209,26 +209,32 @@ def analyse_together(args, runs) -> cli.Done:
 
 
 def write_figures(report, folder):
-    """Every figure as SVG, every table as CSV, straight into the folder; their names."""
-    folder.mkdir(parents=True, exist_ok=True)
-    made = dict(document.files(report))
+    """Every figure as SVG, every table as CSV, straight into the folder, if any; their names."""
+    made = dict(document.files(report)) if folder else {}
     for name, content in made.items():
-        write_atomic(folder / name, content if isinstance(content, str) else
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        write_atomic(Path(folder, name), content if isinstance(content, str) else
                      "".join(map(csv_line, content)))
     return list(made)
 
 
-def headline(name, answer):
-    """What `answer` says of a folder's file, "" where the folder holds none; ValueError, KeyError
+def listing_of(folder, names):
+    """What a terminal shows of the files that were written into a folder."""
+    return [cli.wrapped(f"{folder}: {', '.join(names)}")] * bool(names)
+
+
+def headline(name, *keys):
+    """What a folder's file holds under the keys, "" where the folder has none; ValueError, KeyError
     or TypeError where it is damaged."""
-    return lambda folder: answer(read_json(folder / name)) if (folder / name).is_file() else ""
+    return lambda folder: reduce(getitem, keys, read_json(folder / name)) if (
+        folder / name).is_file() else ""
 
 
 # {instrument: what its analysis found, for the index}
-HEADLINES = {"pilot": headline("pilot-analysis.json", pilot.answer),
-             "tournament": headline("acausal-analysis.json", study.answer),
-             "calibration": headline("calibration.json", lambda out: out["summary"]),
-             "urrp": collect.headline}
+HEADLINES = {"pilot": headline("pilot-analysis.json", "verdict", "sentence"),
+             "calibration": headline("calibration.json", "summary"),
+             "urrp": collect.headline, **dict.fromkeys(
+                 ("tournament", STUDY), headline("acausal-analysis.json", "verdict", "sentence"))}
 
 
 def listed(folder) -> Content | None:

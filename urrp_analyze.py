@@ -21,7 +21,7 @@ from common import COMPLETE, UsageError
 from common.artifacts import json_file, write_atomic
 from common.refusals import classify_refusal
 from show.document import markdown
-from show.figures import one_line
+from show.figures import inline
 from show.html import page
 from urrp import metrics, report, trials
 from urrp.classify import classify
@@ -66,7 +66,7 @@ def arguments(argv):
 def tell(analysis, strict) -> None:
     """The first lines with something wrong on stderr; fatal where `strict`."""
     for problem in analysis.problems:
-        text = f"{one_line(problem.file)}:{problem.line}: {one_line(problem.text)}"
+        text = f"{inline(problem.file)}:{problem.line}: {inline(problem.text)}"
         if strict:
             raise UsageError(text)
         print(text, file=sys.stderr)

@@ -15,11 +15,12 @@ Whatever came from a model or a server may stand in any of them: each form makes
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from show import plots
-from show.figures import Estimate, one_line, visible
+from show.figures import Estimate, inline, visible
 
 WIDTH, LINES = 80, 13  # of what a terminal shows of a report
 NAME = 26              # characters of a row's name there
@@ -69,7 +70,7 @@ Line = Piece | list[Piece]
 # --- blocks ------------------------------------------------------------------------------------
 
 class Words(NamedTuple):
-    """A paragraph. `kind`: "", "dim" for a note, or yes, no, maybe."""
+    """A paragraph. `kind`: "", or "dim" for a note."""
 
     line: Line
     kind: str = ""
@@ -80,7 +81,7 @@ class Bullets(NamedTuple):
 
 
 class Verbatim(NamedTuple):
-    """Text as it was sent or received; `span`: the characters of it that are marked."""
+    """Text as it was sent or received; `span`: the characters of it that a trial marks."""
 
     text: str
     span: tuple[int, int] | None = None
@@ -104,7 +105,7 @@ class Plot(NamedTuple):
     """`figure`: a value of `plots`; its title names its file."""
 
     figure: plots.Figure
-    caption: str = ""
+    caption: str
 
 
 class Columns(NamedTuple):
@@ -148,7 +149,7 @@ class Foot(NamedTuple):
 
     version: str
     facts: Mapping[str, str]
-    again: str = ""
+    again: str
 
 
 class Document(NamedTuple):
@@ -173,18 +174,13 @@ class Document(NamedTuple):
 def words_of(line: Line) -> str:
     """The words of a line alone."""
     if isinstance(line, list):
-        return " ".join(words_of(piece) for piece in line)
-    return line if isinstance(line, str) else line[0] if not isinstance(line, Heat) else line.words
+        return " ".join(map(words_of, line))
+    return line if isinstance(line, str) else line.words
 
 
 def simulated(report: Document) -> bool:
     """Whether it is stamped so; every part that leaves it then carries the word."""
     return any(stamp.startswith(SIMULATED) for stamp in report.stamps)
-
-
-def is_heat(table: Table) -> bool:
-    """Whether its cells are tinted."""
-    return any(isinstance(cell, Heat) for row in table.rows for cell in row)
 
 
 # --- Markdown ----------------------------------------------------------------------------------
@@ -194,8 +190,8 @@ def harmless(line: Line) -> str:
     if isinstance(line, list):
         return " ".join(map(harmless, line))
     if isinstance(line, Code):
-        return f"`{one_line(line.words).replace('`', chr(39))}`"
-    words = re.sub(r"<(?=[A-Za-z!/?])", "&lt;", one_line(words_of(line)))
+        return f"`{inline(line.words).replace('`', chr(39))}`"
+    words = re.sub(r"<(?=[A-Za-z!/?])", "&lt;", inline(words_of(line)))
     return re.sub(r"\](?=[(\[])", r"\\]", words)
 
 
@@ -204,7 +200,7 @@ def _md_table(table: Table, level: int) -> str:
         full = [*cells, *[""] * (len(table.head) - len(cells))]
         return "| " + " | ".join(harmless(cell).replace("|", "\\|") for cell in full) + " |"
     lines = [row(table.head), "|" + "---|" * len(table.head), *map(row, table.rows)]
-    return "\n\n".join(filter(None, ["\n".join(lines), harmless(table.caption)]))
+    return "\n".join([*lines, *["", harmless(table.caption)] * bool(table.caption)])
 
 
 def _code(text: str) -> str:
@@ -234,13 +230,12 @@ def _md(blocks: Sequence[Any], level: int) -> str:
 
 def markdown(report: Document) -> str:
     """The whole report but its trials."""
-    figure = [report.figure] if report.figure else []
     foot = " · ".join([f"cirrus-bench {report.foot.version}", *(
         f"{name} {value}" for name, value in report.foot.facts.items())])
     parts = [f"# {harmless(report.title)}", *(f"**{harmless(words)}**" for words in report.stamps),
              f"**{harmless(report.answer)}**", harmless(report.question),
-             _md([*figure, *report.gist, *report.sections], 2), harmless(foot)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+             _md(_blocks(report), 2), harmless(foot)]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 # --- terminal ----------------------------------------------------------------------------------
@@ -248,14 +243,14 @@ def markdown(report: Document) -> str:
 def terminal(report: Document) -> str:
     """Stamps, answer and verdicts in a few lines. A script adds what to open."""
     lines = [line for words in (*report.stamps, report.answer)
-             for line in textwrap.wrap(one_line(words), WIDTH, break_on_hyphens=False)]
+             for line in textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)]
     lines += _aligned(report.verdicts) if report.verdicts else []
     return "\n".join(lines if len(lines) <= LINES else [*lines[:LINES - 1], "… more on the page"])
 
 
 def _aligned(table: Table) -> Iterator[str]:
-    """Its rows in columns of one width each."""
-    rows = [[one_line(words_of(cell)) for cell in row] for row in (table.head, *table.rows)]
+    """Its rows in columns of equal width."""
+    rows = [[inline(words_of(cell)) for cell in row] for row in (table.head, *table.rows)]
     rows = [[name if len(name) <= NAME else f"{name[:NAME - 1]}…", *rest] for name, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -266,24 +261,35 @@ def _aligned(table: Table) -> Iterator[str]:
 
 def files(report: Document) -> Iterator[tuple[str, str | list[list[Any]]]]:
     """(name, content) in order: an SVG of every figure, the rows of a CSV of every table."""
-    top = [report.figure] if report.figure else []
-    seen: dict[str, int] = {}
     stamp = SIMULATED if simulated(report) else ""
-    for heading, block in _walk([*top, *report.gist, *report.sections], report.title):
-        named = block.figure.title if isinstance(block, Plot) else block.name or heading
-        slug = re.sub(r"[^a-z0-9]+", "-", named.lower()).strip("-") or "table"
-        seen[slug] = seen.get(slug, 0) + 1
-        name = slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
+    every = list(_walk(_blocks(report), report.title))
+    for name, (_, block) in zip(slugs([title for title, _ in every]), every, strict=True):
         if isinstance(block, Plot):
             yield f"{name}.svg", plots.svg_file(block.figure, stamp)
         else:
-            yield f"{name}.csv", rows_of(block, stamp)
+            yield f"{name}.csv", _rows(block, stamp)
+
+
+def _blocks(report: Document) -> list[Any]:
+    return [*[report.figure] * bool(report.figure), *report.gist, *report.sections]
+
+
+def slugs(titles: Iterable[str], taken: Iterable[str] = ()) -> Iterator[str]:
+    """A name for a file or an anchor from each title; what is `taken` gets a number."""
+    times = Counter(taken)
+    for title in titles:
+        name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
+        times[name] += 1
+        yield name if times[name] == 1 else f"{name}-{times[name]}"
 
 
 def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Table]]:
+    """(title, block) of every figure and table below a heading."""
     for block in blocks:
-        if isinstance(block, (Plot, Table)):
-            yield heading, block
+        if isinstance(block, Plot):
+            yield block.figure.title, block
+        elif isinstance(block, Table):
+            yield block.name or heading, block
         elif isinstance(block, (Section, Fold)):
             yield from _walk(block.parts, words_of(block.title))
         elif isinstance(block, Columns):
@@ -291,23 +297,21 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
                 yield from _walk(part, heading)
 
 
-def rows_of(table: Table, stamp: str = "") -> list[list[Any]]:
+def _rows(table: Table, stamp: str) -> list[list[Any]]:
     """The names, then the cells of each row; an estimate is three columns of numbers. `stamp`: what
     a last column says."""
-    wide = [any(len(row) > at and isinstance(row[at], Estimate) for row in table.rows)
-            for at in range(len(table.head))]
-    names = [name for head, three in zip(table.head, wide, strict=True)
-             for name in ([head, f"{head}, low", f"{head}, high"] if three else [head])]
-    last = [stamp] if stamp else []
-    return [[*names, *(["stamp"] if stamp else [])],
-            *([*(cell for at, three in enumerate(wide) for cell in _cells(row, at, three)), *last]
-              for row in table.rows)]
+    wide = {at for row in table.rows for at, cell in enumerate(row) if isinstance(cell, Estimate)}
+    head = [name for at, title in enumerate(table.head)
+            for name in ([title, f"{title}, low", f"{title}, high"] if at in wide else [title])]
+    full = ([*row, *[""] * (len(table.head) - len(row))] for row in table.rows)
+    rows = [[value for at, cell in enumerate(row) for value in _values(cell, at in wide)]
+            for row in full]
+    return [[*head, "stamp"], *([*row, stamp] for row in rows)] if stamp else [head, *rows]
 
 
-def _cells(row: Sequence[Line], at: int, three: bool) -> list[Any]:
-    cell = row[at] if at < len(row) else ""
+def _values(cell: Line, wide: bool) -> list[Any]:
     if isinstance(cell, Estimate):
-        return list(cell[1:])
+        return [cell.value, cell.low, cell.high]
     if isinstance(cell, Heat):
         return [cell.strength]
-    return [visible(words_of(cell)), *[None] * (2 * three)]
+    return [visible(words_of(cell)), *[None] * (2 * wide)]

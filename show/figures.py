@@ -27,7 +27,7 @@ def visible(words: object) -> str:
     return UNSEEN.sub(lambda match: f"[U+{ord(match[0]):04X}]", str(words))
 
 
-def one_line(words: object) -> str:
+def inline(words: object) -> str:
     """The same on one line."""
     return visible(" ".join(str(words).split()))
 
@@ -49,8 +49,7 @@ def _rounded(value: float, digits: int) -> float:
 
 def signed(value: float | None, digits: int = 2) -> str:
     """ "+0.21", "−0.21", "0.00": for what can be on either side of zero."""
-    plus = "+" if value is not None and _rounded(value, digits) > 0 else ""
-    return plus + plain(value, digits)
+    return "+" * (value is not None and _rounded(value, digits) > 0) + plain(value, digits)
 
 
 def percent(share: float | None, digits: int = 0) -> str:
@@ -190,8 +189,6 @@ COLOURS = {
     "stampground": Colour("#fff1d6", "#3a2d10", "the ground of a stamp"),
 }
 SERIES = ("present", "absent", "third", "fourth")  # in this order, each with a mark of its own
-# have classes c-, h-, s- and f-
-DRAWN = ("cooperate", "defect", "none", *SERIES, "estimate", "pass", "fail", "undecided")
 # Percent of its colour that a cell of a heat map has at 0, just under and at a half, and at 1. The
 # figure in it is dark below a half and light from there (or the reverse); between the two no
 # ground would carry either.
@@ -210,13 +207,10 @@ def tint(strength: float) -> float:
         high + (top - high) * (2 * strength - 1)
 
 
-def _drawn() -> str:
-    """Classes of drawn things: filled, hollow, stroked, and plain areas."""
-    return "".join(f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
-                   f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
-                   for name in DRAWN)
-
-
+# Classes of drawn things: filled, hollow, stroked, and plain areas.
+MARKS = "".join(f".c-{name},.f-{name}{{fill:var(--{name})}}.h-{name}{{fill:var(--paper);"
+                f"stroke:var(--{name});stroke-width:2}}.s-{name}{{stroke:var(--{name})}}\n"
+                for name in ("none", *SERIES, "estimate"))
 FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif'
 SVG = f"""
 svg text{{fill:var(--ink);font-family:{FONT};font-size:12.5px}}
@@ -226,7 +220,7 @@ svg .num{{font-variant-numeric:tabular-nums}}
 .bar{{stroke-width:2}}.stroke{{stroke-width:2;fill:none;stroke-linejoin:round}}
 .faint{{opacity:.4}}.band{{opacity:.22}}
 .d2{{stroke-dasharray:7 4}}.d3{{stroke-dasharray:2 3}}.d4{{stroke-dasharray:9 3 2 3}}
-{_drawn()}"""
+{MARKS}"""
 # The same for a drawing that stands alone: not every programme knows variables.
 SVG_FILE = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]].light, SVG)
 CSS = f"""
@@ -234,30 +228,28 @@ CSS = f"""
 @media screen and (prefers-color-scheme:dark){{:root{{{variables("dark")}}}}}
 *{{box-sizing:border-box}}
 html{{-webkit-text-size-adjust:100%}}
-body{{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 {FONT}}}
+body{{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 {FONT};
+overflow-wrap:anywhere}}
 main,footer{{max-width:70rem;margin:0 auto;padding:.6rem 1.25rem}}
 .skip{{position:absolute;left:.5rem;top:-6rem;background:var(--paper);padding:.5rem .8rem;
 z-index:2}}.skip:focus{{top:.5rem}}main:focus{{outline:none}}
 :focus-visible{{outline:3px solid var(--link);outline-offset:2px;border-radius:.15rem}}
-h1{{font-size:1.1rem;line-height:1.2;margin:.4rem 0;color:var(--dim);font-weight:600;
-overflow-wrap:anywhere}}
-h2{{font-size:1.2rem;margin:2rem 0 .5rem;padding-top:.6rem;border-top:1px solid var(--rule);
-overflow-wrap:anywhere}}
-h3{{font-size:1rem;margin:1.2rem 0 .3rem;overflow-wrap:anywhere}}
+h1{{font-size:1.1rem;line-height:1.2;margin:.4rem 0;color:var(--dim);font-weight:600}}
+h2{{font-size:1.2rem;margin:2rem 0 .5rem;padding-top:.6rem;border-top:1px solid var(--rule)}}
+h3{{font-size:1rem;margin:1.2rem 0 .3rem}}
 p,ul{{margin:.4rem 0 .8rem;max-width:46rem}}ul{{padding-left:1.2rem}}li{{margin:.25rem 0}}
 a{{color:var(--link)}}.dim,small{{color:var(--dim)}}
 .first{{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,34rem);gap:.4rem 2.5rem;
 grid-template-areas:"answer figure" "question figure";grid-template-rows:auto 1fr}}
 .first.wide{{grid-template-columns:minmax(0,1fr);grid-template-areas:"answer" "question" "figure"}}
-.answer{{grid-area:answer;font-size:1.3rem;line-height:1.35;font-weight:600;margin:.3rem 0;
-overflow-wrap:anywhere}}
-.question{{grid-area:question;color:var(--dim);margin:.2rem 0;overflow-wrap:anywhere}}
+.answer{{grid-area:answer;font-size:1.3rem;line-height:1.35;font-weight:600;margin:.3rem 0}}
+.question{{grid-area:question;color:var(--dim);margin:.2rem 0}}
 .first>figure,.first>div{{grid-area:figure;min-width:0}}
 nav ul{{display:flex;flex-wrap:wrap;gap:.1rem 1rem;list-style:none;padding:0;max-width:none;
 font-size:.92rem}}nav a{{display:inline-block;padding:.1rem 0}}
 .banner{{background:var(--stampground);color:var(--stamp);border:1px solid currentColor;
 border-radius:.4rem;padding:.3rem .7rem;margin:.4rem 0;font-weight:600;font-size:.92rem;
-max-width:none;overflow-wrap:anywhere}}
+max-width:none}}
 .cols{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));
 gap:1rem 2rem;align-items:start}}
 figure{{margin:.5rem 0 1rem;max-width:34rem}}figcaption{{color:var(--dim);font-size:.9rem}}
@@ -271,6 +263,7 @@ thead th{{font-weight:600;color:var(--dim);vertical-align:bottom}}tbody th{{font
 tr.group th{{font-weight:600;padding-top:.6rem}}
 td.n,th.n{{text-align:right;padding-right:1.1rem;font-variant-numeric:tabular-nums}}
 .pair{{white-space:nowrap}}
+.cols th,.cols td{{padding-right:.5rem}}.cols thead th{{font-size:.86rem}}
 .heat{{border-collapse:separate;border-spacing:2px;width:auto;min-width:0}}
 .heat th,.heat td{{border:0;padding:.22rem .45rem;font-size:.86rem}}
 .heat th{{max-width:13rem}}.heat thead th{{font-weight:400;text-align:right}}
@@ -290,14 +283,12 @@ padding:0 .4rem;font-size:.82rem;white-space:nowrap;font-weight:400}}
 .tag.cooperate{{color:var(--cooperate)}}.tag.defect{{color:var(--defect)}}
 .tag.cooperate::before{{content:"● ";content:"● "/""}}
 .tag.defect::before{{content:"■ ";content:"■ "/""}}
-details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0}}
-details{{background:var(--panel)}}
-summary{{cursor:pointer;padding:.45rem .7rem;overflow-wrap:anywhere}}
-details>div{{padding:.2rem .8rem .7rem}}
-pre{{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--paper);border:1px solid
-var(--rule);border-radius:.3rem;padding:.6rem;margin:.3rem 0 .7rem;
+details{{border:1px solid var(--rule);border-radius:.4rem;margin:.4rem 0;background:var(--panel)}}
+summary{{cursor:pointer;padding:.45rem .7rem}}details>div{{padding:.2rem .8rem .7rem}}
+pre{{white-space:pre-wrap;background:var(--paper);border:1px solid var(--rule);
+border-radius:.3rem;padding:.6rem;margin:.3rem 0 .7rem;
 font:.88rem/1.5 ui-monospace,"DejaVu Sans Mono",monospace}}
-code{{font:.92em ui-monospace,"DejaVu Sans Mono",monospace;overflow-wrap:anywhere}}
+code{{font:.92em ui-monospace,"DejaVu Sans Mono",monospace}}
 .trials form{{margin:.6rem 0}}
 .trials input,.trials select{{font:inherit;color:inherit;background:var(--panel);
 border:1px solid var(--edge);border-radius:.3rem;padding:.2rem .4rem;max-width:100%}}
@@ -310,10 +301,9 @@ border:1px solid var(--edge);border-radius:.3rem;padding:.2rem .4rem;max-width:1
 .trials button{{font:inherit;color:var(--link);background:none;border:0;padding:0;text-align:left;
 cursor:pointer}}
 mark{{background:var(--stampground);color:var(--ink);outline:1px solid var(--stamp)}}
-footer{{color:var(--dim);font-size:.88rem;border-top:1px solid var(--rule);margin-top:2rem;
-overflow-wrap:anywhere}}footer p{{max-width:none;margin:.2rem 0}}
+footer{{color:var(--dim);font-size:.88rem;border-top:1px solid var(--rule);margin-top:2rem}}
+footer p{{max-width:none;margin:.2rem 0}}
 [hidden]{{display:none!important}}
-@media (prefers-reduced-motion:no-preference){{html{{scroll-behavior:smooth}}}}
 @media (max-width:56rem){{.first{{grid-template-columns:minmax(0,1fr);
 grid-template-areas:"answer" "figure" "question"}}}}
 @media (max-width:40rem){{body{{font-size:15px}}main,footer{{padding:.4rem .9rem}}
@@ -321,8 +311,10 @@ grid-template-areas:"answer" "figure" "question"}}}}
 table.stacked thead{{display:none}}table.stacked tr{{display:block;padding:.45rem 0;
 border-bottom:1px solid var(--rule)}}
 table.stacked td,table.stacked th{{display:block;border:0;padding:.05rem 0;text-align:left}}
-table.stacked tbody th{{font-weight:600}}table.stacked th small{{font-weight:400}}
-table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}}}
+table.stacked tbody th{{font-weight:600}}
+table.stacked td[data-h]:not(:empty)::before{{content:attr(data-h) ": ";color:var(--dim)}}
+table.heat{{width:100%}}table.heat td{{padding:.05rem .45rem;white-space:normal}}
+table.heat td[data-h]:not(:empty)::before{{color:inherit}}}}
 @media print{{@page{{size:A4;margin:12mm}}:root{{color-scheme:light;font-size:8pt}}
 body{{font-size:1rem;line-height:1.35}}main,footer{{max-width:none;padding:0}}
 .skip,nav,.trials{{display:none}}

@@ -16,33 +16,15 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
+from show import document as doc
 from show import figures, plots
-from show.document import (
-    SIMULATED,
-    Bullets,
-    Code,
-    Columns,
-    Document,
-    Estimate,
-    Fold,
-    Foot,
-    Heat,
-    Line,
-    Link,
-    Plot,
-    Section,
-    Small,
-    Table,
-    Tag,
-    TrialTable,
-    Verbatim,
-    Words,
-    is_heat,
-    simulated,
-)
 from show.figures import visible
 
 MOST_COLUMNS = 7   # of a table that needs no scrolling at 1280 px
+UNBROKEN = 5       # columns whose heads have room for whole names
+# An interval; a short word with hyphens, such as a respondent's name.
+WHOLE = re.compile(r"\([+−]?[\d.,]+ to [+−]?[\d.,]+\)"
+                   r"|(?<![\w.-])(?=[\w.-]{3,20}(?![\w.-]))\w[\w.]*(?:-[\w.]+)+")
 # Filters the trial table by its columns and by words, and opens its rows; without a script the
 # rows simply stand there. A row's texts are [heading, before, marked, after], each a list of lines.
 SCRIPT = """
@@ -104,115 +86,102 @@ def text(words: object) -> str:
     return escape(visible(words), quote=True)
 
 
+def whole(words: object) -> str:
+    """The same, in which no line ends inside an interval or a name."""
+    return WHOLE.sub(r'<span class="pair">\g<0></span>', text(words))
+
+
 # --- lines -------------------------------------------------------------------------------------
 
 LINES: dict[type, Callable[[Any], str]] = {
     str: text,
-    Tag: lambda tag: f'<span class="tag {text(tag.kind)}">{text(tag.words)}</span>',
-    Link: lambda link: f'<a href="{text(link.to)}">{text(link.words)}</a>',
-    Code: lambda code: f"<code>{text(code.words)}</code>",
-    Small: lambda small: f"<small>{text(small.words)}</small>",
-    Heat: lambda heat: text(heat.words),
-    Estimate: lambda estimate: PAIR.sub(r'<span class="pair">\1</span>', text(estimate.words))}
-PAIR = re.compile(r"(\([+−]?[\d.,]+ to [+−]?[\d.,]+\))")  # an interval, which is never broken
+    doc.Tag: lambda tag: f'<span class="tag {text(tag.kind)}">{text(tag.words)}</span>',
+    doc.Link: lambda link: f'<a href="{text(link.to)}">{text(link.words)}</a>',
+    doc.Code: lambda code: f"<code>{text(code.words)}</code>",
+    doc.Small: lambda small: f"<small>{text(small.words)}</small>",
+    doc.Heat: lambda heat: text(heat.words),
+    doc.Estimate: lambda estimate: whole(estimate.words)}
 
 
-def line(words: Line) -> str:
+def line(words: doc.Line) -> str:
     """A line's HTML."""
     return " ".join(map(line, words)) if isinstance(words, list) else LINES[type(words)](words)
 
 
 # --- tables ------------------------------------------------------------------------------------
 
-def _table(table: Table, level: int) -> str:
-    """On a phone each row becomes a small card; a heat map scrolls, and has a scale."""
-    heat = is_heat(table)
-    head = "".join(f'<th scope="col"{_number(table, at)}>{text(name)}</th>' if name
+def _table(table: doc.Table, level: int) -> str:
+    """On a phone each row becomes a small card; a heat map has a scale."""
+    heat = any(isinstance(cell, doc.Heat) for row in table.rows for cell in row)
+    say = whole if len(table.head) <= UNBROKEN else text
+    head = "".join(f'<th scope="col"{_number(table, at)}>{say(name)}</th>' if name
                    else '<td class="none"></td>' for at, name in enumerate(table.head))
     body = "".join(_row(table, row) for row in table.rows)
     caption = (f"<caption>{text(table.caption)}{SCALE if heat else ''}</caption>"
                if table.caption or heat else "")
-    named = text(table.caption or "table")
     wide = heat or len(table.head) > MOST_COLUMNS   # may scroll: by keyboard too
-    region = f' tabindex="0" role="region" aria-label="{named}"' if wide else ""
+    region = (f' tabindex="0" role="region" aria-label="{text(table.caption or "table")}"'
+              if wide else "")
     return (f'<div class="wide"{region}>'
-            f'<table class="{"heat" if heat else "stacked"}">{caption}'
+            f'<table class="stacked{" heat" * heat}">{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
 
 
-def _number(table: Table, at: int) -> str:
+def _number(table: doc.Table, at: int) -> str:
     return ' class="n"' if at in table.numeric else ""
 
 
-def _row(table: Table, row: Sequence[Line]) -> str:
-    if len(row) == 1 and len(table.head) > 1:
+def _row(table: doc.Table, row: Sequence[doc.Line]) -> str:
+    if len(row) == 1 < len(table.head):
         return (f'<tr class="group"><th scope="rowgroup" colspan="{len(table.head)}">'
                 f"{line(row[0])}</th></tr>")
-    first = f'<th scope="row"{_number(table, 0)}>{line(row[0])}</th>'
-    return f"<tr>{first}{''.join(_cell(table, at, row[at]) for at in range(1, len(row)))}</tr>"
+    cells = "".join(f"<td{_tint(cell) if isinstance(cell, doc.Heat) else _number(table, at)} "
+                    f'data-h="{text(table.head[at])}">{line(cell)}</td>'
+                    for at, cell in enumerate(row[1:], 1))
+    return f'<tr><th scope="row"{_number(table, 0)}>{line(row[0])}</th>{cells}</tr>'
 
 
-def _cell(table: Table, at: int, cell: Line) -> str:
-    if isinstance(cell, Heat):
-        return _heat(cell)
-    label = f' data-h="{text(table.head[at])}"'
-    return f"<td{_number(table, at)}{label}>{line(cell)}</td>"
-
-
-def _heat(cell: Heat, tag: str = "td") -> str:
+def _tint(cell: doc.Heat) -> str:
     if cell.strength is None:
-        return f'<td class="none">{text(cell.words)}</td>'
+        return ' class="none"'
     deep = ' class="deep"' if cell.strength >= 0.5 else ""
     title = f' title="{text(cell.title)}"' if cell.title else ""
-    return (f'<{tag}{deep} style="--v:{figures.tint(cell.strength):.1f}%"{title}>{text(cell.words)}'
-            f"</{tag}>")
+    return f'{deep} style="--v:{figures.tint(cell.strength):.1f}%"{title}'
 
 
 SCALE = '<span class="scale" aria-hidden="true">' + "".join(
-    _heat(Heat(at / 100, f"{at}%"), "b") for at in (0, 20, 40, 60, 80, 100)) + "</span>"
+    f"<b{_tint(doc.Heat(at / 100))}>{at}%</b>" for at in (0, 20, 40, 60, 80, 100)) + "</span>"
 
 
 # --- blocks ------------------------------------------------------------------------------------
 
-def _marked(block: Verbatim) -> tuple[str, ...]:
-    """What stands before the marked words, they, and what follows; the text alone without them."""
-    if not block.span:
-        return (block.text,)
-    a, b = block.span
-    return block.text[:a], block.text[a:b], block.text[b:]
-
-
-def _verbatim(block: Verbatim, level: int) -> str:
-    before, *rest = map(text, _marked(block))
-    return f"<pre>{before}{'<mark>{}</mark>{}'.format(*rest) if rest else ''}</pre>"
-
-
-def _plot(block: Plot, level: int) -> str:
+def _plot(block: doc.Plot, level: int) -> str:
     caption = f"<b>{text(block.figure.title)}.</b> {text(block.caption)}"
     return f"<figure>{plots.svg(block.figure)}<figcaption>{caption}</figcaption></figure>"
 
 
-def _fold(block: Fold, level: int) -> str:
+def _fold(block: doc.Fold, level: int) -> str:
     return (f"<details><summary>{line(block.title)}</summary>"
             f"<div>{blocks(block.parts, level)}</div></details>")
 
 
-BLOCKS: dict[type, Callable[[Any, int], str]] = {
-    Words: lambda block, level: f"<p{_kind(block.kind)}>{line(block.line)}</p>",
-    Bullets: lambda block, level: _list("".join(f"<li>{line(item)}</li>" for item in block.items)),
-    Verbatim: _verbatim, Table: _table, Plot: _plot,
-    Columns: lambda block, level: '<div class="cols">' + "".join(
-        f"<div>{blocks(part, level)}</div>" for part in block.parts) + "</div>", Fold: _fold,
-    Section: lambda block, level: (
-        f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}")}
+def _words(block: doc.Words, level: int) -> str:
+    kind = f' class="{block.kind}"' if block.kind else ""
+    return f"<p{kind}>{line(block.line)}</p>"
 
 
-def _list(items: str) -> str:
+def _bullets(block: doc.Bullets, level: int) -> str:
+    items = "".join(f"<li>{line(item)}</li>" for item in block.items)
     return f"<ul>{items}</ul>" if items else ""
 
 
-def _kind(kind: str) -> str:
-    return f' class="{text(kind)}"' if kind else ""
+BLOCKS: dict[type, Callable[[Any, int], str]] = {
+    doc.Words: _words, doc.Bullets: _bullets, doc.Table: _table, doc.Plot: _plot,
+    doc.Fold: _fold, doc.Verbatim: lambda block, level: f"<pre>{text(block.text)}</pre>",
+    doc.Columns: lambda block, level: '<div class="cols">' + "".join(
+        f"<div>{blocks(part, level)}</div>" for part in block.parts) + "</div>",
+    doc.Section: lambda block, level: (
+        f"<h{level}>{text(block.title)}</h{level}>{blocks(block.parts, level + 1)}")}
 
 
 def blocks(parts: Sequence[Any], level: int) -> str:
@@ -222,7 +191,7 @@ def blocks(parts: Sequence[Any], level: int) -> str:
 
 # --- pages -------------------------------------------------------------------------------------
 
-def page(report: Document) -> str:
+def page(report: doc.Document) -> str:
     """The whole report as one file of HTML."""
     trials = report.trials if report.trials and report.trials.rows else None
     script = SCRIPT if trials else ""
@@ -237,49 +206,33 @@ def page(report: Document) -> str:
         f'<meta name="referrer" content="no-referrer">\n'
         f"<title>{text(report.title)}</title>\n<style>{figures.CSS}</style>\n</head>\n<body>\n"
         f'<a class="skip" href="#main">Skip to the content</a>\n<main id="main" tabindex="-1">\n'
-        f"{_report(report)}{_trials(trials) if trials else ''}\n</main>\n"
-        f"{_foot(report.foot, simulated(report))}\n"
+        f"{_report(report, trials)}{_trials(trials) if trials else ''}\n</main>\n"
+        f"{_foot(report.foot, doc.simulated(report))}\n"
         + (f"<script>{script}</script>\n" if script else "") + "</body>\n</html>\n")
 
 
-def _report(report: Document) -> str:
+def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
+    stamps = "".join(f'<p class="banner">{text(words)}</p>' for words in report.stamps)
     figure = blocks([report.figure], 2) if report.figure else ""
-    wide = " wide" if isinstance(report.figure, Table) else ""
-    ids = _names([section.title for section in report.sections])
+    wide = " wide" if isinstance(report.figure, doc.Table) else ""
+    titles = [section.title for section in report.sections]
+    anchors = list(doc.slugs(titles, ("main", "trials")))
     sections = "\n".join(
         f'<section id="{name}"><h2>{text(section.title)}</h2>{blocks(section.parts, 3)}</section>'
-        for name, section in zip(ids, report.sections, strict=True))
-    links = list(zip(ids, (section.title for section in report.sections), strict=True))
-    return (f"<h1>{text(report.title)}</h1>{_stamps(report)}"
-            f'<div class="first{wide}"><p class="answer">{text(report.answer)}</p>{figure}'
-            f'<p class="question">{text(report.question)}</p></div>\n'
-            f"{blocks(report.gist, 2)}{_contents(links, report.trials)}{sections}")
+        for name, section in zip(anchors, report.sections, strict=True))
+    links = [*zip(anchors, titles, strict=True)] + ([("trials", trials.title)] if trials else [])
+    return (f"<h1>{text(report.title)}</h1>{stamps}"
+            f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
+            f'<p class="question">{whole(report.question)}</p></div>\n'
+            f"{blocks(report.gist, 2)}{_contents(links) if len(titles) > 2 else ''}{sections}")
 
 
-def _stamps(report: Document) -> str:
-    return "".join(f'<p class="banner">{text(words)}</p>' for words in report.stamps)
-
-
-def _names(titles: Sequence[str]) -> list[str]:
-    """An anchor for each title; one that is taken gets a number."""
-    seen, names = {"main": 1, "trials": 1}, []
-    for title in titles:
-        name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "part"
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
-    return names
-
-
-def _contents(links: Sequence[tuple[str, str]], trials: TrialTable | None) -> str:
-    """Links to the sections; none for a page of one or two."""
-    if len(links) < 3:
-        return ""
-    every = [*links, *([("trials", trials.title)] if trials and trials.rows else [])]
-    items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in every)
+def _contents(links: Sequence[tuple[str, str]]) -> str:
+    items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in links)
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
 
 
-def _trials(trials: TrialTable) -> str:
+def _trials(trials: doc.TrialTable) -> str:
     """Rows that stand as they are, and each distinct line of their texts once, as JSON."""
     head = "".join(f'<th scope="col">{text(name)}</th>' for name in trials.head)
     body = "\n".join("<tr>" + "".join(f"<td>{line(cell)}</td>" for cell in trial.cells) + "</tr>"
@@ -298,13 +251,21 @@ def _trials(trials: TrialTable) -> str:
             f'<script type="application/json">{data}</script></section>')
 
 
+def _marked(block: doc.Verbatim) -> tuple[str, ...]:
+    """What stands before the marked words, they, and what follows; the text alone without them."""
+    if not block.span:
+        return (block.text,)
+    a, b = block.span
+    return block.text[:a], block.text[a:b], block.text[b:]
+
+
 def _lines(words: str, lines: dict[str, int]) -> list[int]:
     """Where each line of the text stands in `lines`, which takes what is new."""
     return [lines.setdefault(each, len(lines)) for each in visible(words).split("\n")]
 
 
-def _foot(foot: Foot, stamped: bool) -> str:
+def _foot(foot: doc.Foot, stamped: bool) -> str:
     named = " · ".join(text(f"{name} {value}") for name, value in foot.facts.items())
-    how = f"<p>The same bytes again: <code>{text(foot.again)}</code></p>" if foot.again else ""
-    stamp = f'<span class="stamp">{SIMULATED}</span> ' if stamped else ""
-    return f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>{how}</footer>"
+    stamp = f'<span class="stamp">{doc.SIMULATED}</span> ' if stamped else ""
+    return (f"<footer><p>{stamp}cirrus-bench {text(foot.version)} · {named}</p>"
+            f"<p>The same bytes again: <code>{text(foot.again)}</code></p></footer>")

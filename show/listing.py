@@ -37,14 +37,14 @@ class Entry(NamedTuple):
     simulated: bool = False
 
 
-# {the manifest's `artifact`: what its analysis found, in a sentence; "" where there is none}
+# {instrument: what an analysis of it in a folder says, in a sentence; "" where there is none}
 Headlines = Mapping[str, Callable[[Path], str]]
 
 
 def entries(paths: Iterable[Path], headlines: Headlines) -> list[Entry]:
     """Everything at or below the paths, in order of path; a file is a collection of trials."""
-    return [entry for path in paths for entry in
-            (_below(path, headlines) if path.is_dir() else [_safely(_trials, path, headlines)])]
+    return [entry for path in paths for entry in (
+        _below(path, headlines) if path.is_dir() else [_entry(_trials, path, headlines)])]
 
 
 def _below(folder: Path, headlines: Headlines) -> Iterator[Entry]:
@@ -56,7 +56,7 @@ def _below(folder: Path, headlines: Headlines) -> Iterator[Entry]:
     names = {path.name for path in inside}
     read = next((read for name, read in READERS.items() if name in names), None)
     if read:
-        yield _safely(read, folder, headlines)
+        yield _entry(read, folder, headlines)
     elif names & {"journal.jsonl", "journal.jsonl.gz"}:
         yield Entry("unknown", folder, DAMAGED, "a journal without its manifest.json; restore it")
     if read in (None, _study):
@@ -64,17 +64,20 @@ def _below(folder: Path, headlines: Headlines) -> Iterator[Entry]:
             yield from _below(path, headlines)
 
 
-def _safely(read: Callable[[Path, Headlines], Entry], path: Path, headlines: Headlines) -> Entry:
-    """What `read` gives; a damaged entry where the path holds something else than it should."""
+def _entry(read: Callable[[Path], Entry], path: Path, headlines: Headlines) -> Entry:
+    """What `read` gives, with its headline; a damaged entry where the path holds something else
+    than it should."""
     try:
-        return read(path, headlines)
+        entry = read(path)
+        if entry.state == COMPLETE and not entry.note and entry.instrument in headlines:
+            entry = entry._replace(note=headlines[entry.instrument](path))
+        return entry
     except OSError as error:
-        where = Path(error.filename).name if error.filename else path.name
-        return Entry("unknown", path, DAMAGED, f"{where}: {error.strerror}")
+        why = f"{Path(error.filename or path).name}: {error.strerror}"
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError,
             RecursionError) as error:
-        return Entry("unknown", path, DAMAGED, f"not readable as such a run: "
-                                               f"{type(error).__name__}: {str(error)[:120]}")
+        why = f"not readable as such a run: {type(error).__name__}: {str(error)[:120]}"
+    return Entry("unknown", path, DAMAGED, why)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -92,13 +95,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 # --- what a folder is --------------------------------------------------------------------------
 
-def _run(folder: Path, headlines: Headlines) -> Entry:
+def _run(folder: Path) -> Entry:
     manifest = read_json(folder / "manifest.json")
-    instrument = str(manifest["artifact"])
-    state, note = _state(folder, manifest)
-    if state == COMPLETE and instrument in headlines:
-        note = headlines[instrument](folder)
-    return Entry(instrument, folder, state, note,
+    return Entry(str(manifest["artifact"]), folder, *_state(folder, manifest),
                  manifest["identity"].get("provider") == "simulated")
 
 
@@ -108,8 +107,7 @@ def _state(folder: Path, manifest: Mapping) -> tuple[str, str]:
         return DAMAGED, "its journal is gone; restore it"
     if manifest["state"] == "running":
         return INCOMPLETE, f"running, or interrupted: {RESUME}"
-    gone = [name for name in manifest["files"] if not (folder / name).is_file()]
-    if gone:
+    if gone := [name for name in manifest["files"] if not (folder / name).is_file()]:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         return DAMAGED, f"{gone[0]}{more} is gone; the command that made it writes it again"
     if manifest["state"] == COMPLETE:
@@ -117,44 +115,37 @@ def _state(folder: Path, manifest: Mapping) -> tuple[str, str]:
     return INCOMPLETE, f"{manifest['unproven']['ended_by'] or 'not everything was asked'}: {RESUME}"
 
 
-def _study(folder: Path, headlines: Headlines) -> Entry:
+def _study(folder: Path) -> Entry:
     """The runs of a plan; its file may be missing, as may the analysis."""
     plan, analysis = (read_json(path) if path.is_file() else {} for path in (
         folder / "plan.json", folder / "acausal-analysis.json"))
     missing = sum(not (folder / name / "manifest.json").is_file() for name in plan.get("runs", ()))
     if missing:
         return Entry(STUDY, folder, INCOMPLETE, f"{count(missing, 'run')} not begun: {RESUME}")
-    if not analysis:
-        return Entry(STUDY, folder, COMPLETE,
-                     f"not analysed yet: analyze.py {folder.name}")
-    return Entry(STUDY, folder, COMPLETE,
-                 headlines["tournament"](folder) if "tournament" in headlines else "",
-                 bool(analysis.get("simulated")))
+    return Entry(STUDY, folder, COMPLETE, "" if analysis else
+                 f"not analysed yet: analyze.py {folder.name}", bool(analysis.get("simulated")))
 
 
-def _calibration(folder: Path, headlines: Headlines) -> Entry:
+def _calibration(folder: Path) -> Entry:
     """A folder of calibrate.py: everything in it is simulated."""
     read_json(folder / "calibration.json")
-    say = headlines.get("calibration")
-    return Entry("calibration", folder, COMPLETE, say(folder) if say else "", True)
+    return Entry("calibration", folder, COMPLETE, simulated=True)
 
 
-def _neighbour(folder: Path, headlines: Headlines) -> Entry:
-    """A run of pdbench, by its own manifest."""
+def _neighbour(folder: Path) -> Entry:
+    """A run of pdbench, by its manifest."""
     data = read_json(folder / "run_manifest.json")
-    matches, complete = data.get("matches") or {}, data["status"] == COMPLETE
-    if complete:
+    matches, state = data.get("matches") or {}, INCOMPLETE
+    note = "interrupted: the same `pdbench run` resumes it"
+    if data["status"] == COMPLETE:
+        state = COMPLETE
         note = f"{matches['total']:,} matches, {data['rounds']:,} rounds" if matches else ""
     elif matches.get("incomplete"):
-        note = (f"{matches['incomplete']} of {matches['total']} matches ended without a valid "
-                "answer")
-    else:
-        note = "interrupted: the same `pdbench run` resumes it"
-    return Entry("iterated PD", folder, COMPLETE if complete else INCOMPLETE, note,
-                 data["stamp"] is not None)
+        note = f"{matches['incomplete']} of {matches['total']} matches ended without a valid answer"
+    return Entry("iterated PD", folder, state, note, data["stamp"] is not None)
 
 
-def _trials(path: Path, headlines: Headlines) -> Entry:
+def _trials(path: Path) -> Entry:
     """A file of URRP trials that lies by itself."""
     with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
         first = json.loads(file.readline() or b"{}")
@@ -183,16 +174,15 @@ def index(listed: Sequence[Entry], where: Path, version: str) -> Document:
             "There is no run yet.", Foot(version, {"runs": "0"}, "make report"),
             sections=[Section("What to run", [Bullets([Code(command) for command in EMPTY])])])
     counts = states(listed)
-    named = ", ".join(f"{n:,} {state}" for state, n in counts.items())
-    runs = sum(counts.values())
+    runs, named = sum(counts.values()), ", ".join(f"{n:,} {state}" for state, n in counts.items())
+    rows = [[_link(entry, where), entry.instrument,
+             [Tag(entry.state, TAGS[entry.state]), *[Tag("SIMULATED", "stamp")] * entry.simulated],
+             entry.note] for entry in listed]
     return Document(
         "Results", "Every run below this folder, with its state and what it found.",
         f"{count(runs, 'run')}: {named}.", Foot(version, {"runs": str(runs)}, "make report"),
-        sections=[Section("Runs", [Table(["run", "instrument", "state", "found, or to do"], [
-            [_link(entry, where), entry.instrument,
-             [Tag(entry.state, TAGS[entry.state]),
-              *[Tag("SIMULATED", "stamp")] * entry.simulated], entry.note]
-            for entry in listed])])],
+        sections=[Section("Runs", [
+            Table(["run", "instrument", "state", "found, or to do"], rows)])],
         stamps=[STAMP] * any(entry.simulated for entry in listed))
 
 

@@ -19,23 +19,24 @@ from common.parsing import parse_decision
 TEXT = (ROOT / "prompts" / "examples.json").read_text("utf-8")
 FORMS = json.loads(TEXT)
 FORM = re.compile(r"\n- (.+): (.+)\n- (.+): (.+)\n\nDecision: \[(.+)\|(.+)\]\nRationale")
+LETTERS = {"Option A", "Option B"}
 # What any text holds, and the words of the form.
 FUNCTION = {*re.findall(r"\w+", """all along an and are as be because being by come comes did does
     everything far have how in into is it its not of on one only or option our she so somebody that
     the them there this through to too top us was we were when with""")}
 
 
-def blocks(domain, name="mechanism", **config):
-    return design(domain, CONFIG | {"design": name, "runs": RUNS[name]} | config, ["m"], TEXT)
+def blocks(domain, name="mechanism"):
+    return design(domain, CONFIG | {"design": name, "runs": RUNS[name]}, ["m"], TEXT)
 
 
 def filled(trial):
-    """[(option lines by label in order, label chosen)] of the examples before a trial."""
+    """[(labels in order, label chosen)] of the examples before a trial."""
     turns = trial.request.examples
-    for asked, answered in zip(turns[::2], turns[1::2], strict=True):
-        one, line, other, second, *contract = FORM.search(asked).groups()
-        assert contract == [one, other]
-        yield {one: line, other: second}, parse_decision(answered, contract).option
+    for form, answer in zip(turns[::2], turns[1::2], strict=True):
+        first, _, second, _, *contract = FORM.search(form).groups()
+        assert contract == [first, second]
+        yield (first, second), parse_decision(answer, contract).option
 
 
 def content(texts):
@@ -59,34 +60,28 @@ def test_no_example_shares_a_content_word_with_a_bulletin_a_cue_or_an_option_lin
     assert content(leaves(FORMS)) & content(shown) == set()
 
 
-@pytest.mark.parametrize("label, levels", [("letter", ["Option A", "Option B"]), ("word", None)])
-def test_what_is_chosen_is_balanced_over_letters_places_and_lengths(label, levels):
+def test_what_is_chosen_is_balanced_over_letters_places_and_lengths_and_kinds_of_reasoning():
     chosen = [(form["options"][form["choice"]], form["options"][1 - form["choice"]])
               for form in FORMS["decision"]]
     places = [form["choice"] for form in FORMS["decision"]]
-    traits = [[len(one["line"]) > len(other["line"]) for one, other in chosen]]
-    traits.append([one["letter"] == "Option A" for one, _ in chosen] if levels else
-                  [len(one["word"]) > len(other["word"]) for one, other in chosen])
+    assert all({taken["letter"], other["letter"]} == LETTERS for taken, other in chosen)
+    traits = [[taken["letter"] == "Option A" for taken, _ in chosen]]
+    traits += [[len(taken[key]) > len(other[key]) for taken, other in chosen]
+               for key in ("line", "word")]
     for trait in traits:
         assert sorted(zip(trait, places, strict=True)) == sorted(product((False, True), (0, 1)))
-    assert all({one[label], other[label]} == {*(levels or (one[label], other[label]))}
-               for one, other in chosen)
-
-
-def test_every_kind_of_reasoning_holds_in_half_of_the_rated_policies():
-    rating = FORMS["rating"]
-    held = Counter(name for form in rating["forms"] for name in form["yes"])
-    assert held == dict.fromkeys(rating["families"], 2)
+    held = Counter(name for form in FORMS["rating"]["forms"] for name in form["yes"])
+    assert held == dict.fromkeys(FORMS["rating"]["families"], 2)
 
 
 @both
 def test_examples_have_the_labels_of_the_scheme_and_answers_that_can_be_read(domain):
     for trial, *_ in blocks(domain):
-        forms, letters = [*filled(trial)], {"Option A", "Option B"}
+        forms = [*filled(trial)]
         assert len(forms) == 4 and None not in [chosen for _, chosen in forms]
-        labels = {label for lines, _ in forms for label in lines}
-        assert labels == letters if trial.block.scheme != "L1" else (
-            len(labels) == 8 and not labels & letters)
+        labels = {label for pair, _ in forms for label in pair}
+        assert labels == LETTERS if trial.block.scheme != "L1" else (
+            len(labels) == 8 and not labels & LETTERS)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -113,19 +108,8 @@ def test_a_server_gets_them_as_turns_before_the_notice_and_the_journal_holds_the
         ("system", *("user", "assistant") * 4, "user")}
     assert len({json.dumps(body[:9]) for body in bodies}) == 1 < len({body[9]["content"]
                                                                      for body in bodies})
-    for name in ("pilot-summary.md", "report.html"):
-        assert "4 worked examples" in (folder / name).read_text("utf-8")
     manifest = json.loads((folder / "manifest.json").read_bytes())
     assert manifest["identity"]["config"]["examples"] == 4
-
-
-def test_simulated_respondents_answer_as_without_them(cli, tmp_path):
-    flags = "run_pilot.py", "--provider", "simulated", "--out"
-    cli(*flags, tmp_path / "with", "--examples", 4)
-    cli(*flags, tmp_path / "none", "--examples", 0)
-    rows = [[row["text"] for row in lines_of(run_in(tmp_path / name) / "trials.jsonl.gz")]
-            for name in ("with", "none")]
-    assert rows[0] == rows[1] and run_in(tmp_path / "none").name == "pilot-s42"
 
 
 def test_a_call_with_them_is_reserved_at_the_length_of_all_that_is_read():
@@ -137,13 +121,9 @@ def test_a_call_with_them_is_reserved_at_the_length_of_all_that_is_read():
     assert wire.expected_cost(more, price, price) == 37 / 4
 
 
-@pytest.mark.parametrize("script, flags, why", [
-    ("run_pilot.py", ["--reason", "first"], "leave --reason first out"),
-    ("run_tournament.py", [], "unrecognized arguments: --examples 4"),
-    ("urrp_run.py", [], "unrecognized arguments: --examples 4")])
-def test_who_has_no_use_for_them_refuses_them_in_one_line(cli, script, flags, why):
-    done = cli(script, "--dry-run", "--examples", 4, *flags)
-    assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1
+def test_they_are_refused_beside_a_reason_that_is_given_first(cli):
+    done = cli("run_pilot.py", "--dry-run", "--examples", 4, "--reason", "first")
+    assert done.returncode == 2 and "leave --reason first out" in done.stderr
 
 
 def test_an_adjudication_shows_filled_in_ratings_before_every_policy(cli, tmp_path):
@@ -154,5 +134,5 @@ def test_an_adjudication_shows_filled_in_ratings_before_every_policy(cli, tmp_pa
     answers = [message["content"] for message in first["request"]["messages"][2:-1:2]]
     assert [[line.partition(": ")[0] for line in answer.splitlines()] for answer in answers] == [
         list(FORMS["rating"]["families"])] * 4
-    assert [[line.endswith("yes") for line in answer.splitlines()].count(True)
-            for answer in answers] == [len(form["yes"]) for form in FORMS["rating"]["forms"]]
+    assert [answer.count(": yes") for answer in answers] == [
+        len(form["yes"]) for form in FORMS["rating"]["forms"]]

@@ -9,23 +9,22 @@ from show import figures
 
 SCHEMES = ("light", "dark")
 GROUNDS = ("paper", "panel")
-TEXT = ("ink", "dim", "link", "pass", "fail", "undecided", "cooperate", "defect", "present",
-        "absent")
-PAIRS = ([(text, ground) for text in TEXT for ground in GROUNDS]
-         + [("stamp", "stampground"), ("ink", "stampground")]
-         + [("on", bar) for bar in ("cooperate", "defect", "none", *figures.SERIES)])
-GRAPHICS = [(name, ground) for name in (*figures.DRAWN, "edge") for ground in GROUNDS]
-APART = [("cooperate", "defect", "none"), figures.SERIES]
-VERDICTS = ("pass", "fail", "undecided", "dim")
-
+TEXT = ("ink", "dim", "link", "pass", "fail", "undecided", "cooperate", "defect")
+MARKS = ("none", *figures.SERIES, "estimate", "edge")
+# {least ratio: pairs of a colour and its ground}
+LEAST = {4.5: [*((name, ground) for name in TEXT for ground in GROUNDS),
+               ("stamp", "stampground"), ("ink", "stampground")],
+         3: [(name, ground) for name in MARKS for ground in GROUNDS]}
+# {least distance: colours side by side}; less is enough for verdicts, each is a word with a sign
+APART = {20: [("cooperate", "defect", "none"), figures.SERIES],
+         15: [("pass", "fail", "undecided", "dim")]}
 # Machado, Oliveira & Fernandes 2009 (doi 10.1109/TVCG.2009.113), severity 1, on linear RGB.
 SIGHT = {
     "usual": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
                    (-0.003882, -0.048116, 1.051998)),
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
-                     (-0.011820, 0.042940, 0.968881)),
-}
+                     (-0.011820, 0.042940, 0.968881))}
 
 
 def hexa(name, scheme):
@@ -41,17 +40,14 @@ def linear(colour):
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels(colour)]
 
 
-def luminance(colour):
-    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(colour), strict=True))
-
-
 def contrast(a, b):
     """WCAG 2.1, "contrast ratio"."""
-    low, high = sorted((luminance(a), luminance(b)))
+    low, high = sorted(sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(colour),
+                                                 strict=True)) for colour in (a, b))
     return (high + 0.05) / (low + 0.05)
 
 
-def seen(colour, sight):
+def perceived(colour, sight):
     """CIE L*a*b* (D65) of a colour as a kind of sight has it."""
     r, g, b = (min(1, max(0, sum(w * c for w, c in zip(row, linear(colour), strict=True))))
                for row in SIGHT[sight])
@@ -64,7 +60,8 @@ def seen(colour, sight):
 
 def distance(a, b, sight):
     """ΔE*ab of 1976; about 2.3 is just noticeable (Mahy et al. 1994)."""
-    return sum((p - q) ** 2 for p, q in zip(seen(a, sight), seen(b, sight), strict=True)) ** 0.5
+    pairs = zip(perceived(a, sight), perceived(b, sight), strict=True)
+    return sum((p - q) ** 2 for p, q in pairs) ** 0.5
 
 
 def mixed(colour, ground, share):
@@ -77,56 +74,37 @@ def test_the_formulas_give_published_values():
     """Black on white is 21, #777 on white 4.48 (WebAIM); Lab of sRGB red (Lindbloom)."""
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
-    assert seen("#ff0000", "usual") == pytest.approx((53.24, 80.09, 67.20), abs=0.02)
+    assert perceived("#ff0000", "usual") == pytest.approx((53.24, 80.09, 67.20), abs=0.02)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_text_reaches_aa(scheme):
-    low = {pair: contrast(*(hexa(name, scheme) for name in pair)) for pair in PAIRS}
-    assert {pair: value for pair, value in low.items() if value < 4.5} == {}
+@pytest.mark.parametrize("least", LEAST)
+def test_text_and_graphics_reach_aa(least, scheme):
+    assert [pair for pair in LEAST[least]
+            if contrast(*(hexa(name, scheme) for name in pair)) < least] == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_graphics_reach_aa(scheme):
-    low = {pair: contrast(*(hexa(name, scheme) for name in pair)) for pair in GRAPHICS}
-    assert {pair: value for pair, value in low.items() if value < 3} == {}
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_figure_in_a_tinted_cell_reaches_aa(scheme):
-    for strength in range(101):
-        share = figures.tint(strength / 100) / 100
-        ground = mixed(hexa("amount", scheme), hexa("panel", scheme), share)
-        words = hexa("ink" if strength < 50 else "on", scheme)
-        assert contrast(words, ground) >= 4.5, strength
-
-
-def test_the_tint_begins_at_nothing_grows_and_reaches_its_end():
+def test_a_figure_in_a_tinted_cell_reaches_aa_and_the_tint_grows_to_its_end(scheme):
     tints = [figures.tint(strength / 100) for strength in range(101)]
     assert (tints[0], tints[-1]) == (0, 100) and tints == sorted(set(tints))
+    for strength, tint in enumerate(tints):
+        ground = mixed(hexa("amount", scheme), hexa("panel", scheme), tint / 100)
+        words = hexa("ink" if strength < 50 else "on", scheme)
+        assert contrast(words, ground) >= 4.5, strength
 
 
 @pytest.mark.parametrize("sight", SIGHT)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_what_a_figure_sets_side_by_side_stays_apart(scheme, sight):
-    """Less is enough for verdicts: each is a word, with a sign of its own."""
-    for group, least in ((APART[0], 20), (APART[1], 20), (VERDICTS, 15)):
-        for a, b in combinations(group, 2):
+    for least, groups in APART.items():
+        for a, b in (pair for group in groups for pair in combinations(group, 2)):
             assert distance(hexa(a, scheme), hexa(b, scheme), sight) >= least, (a, b)
 
 
-def test_the_sheet_uses_no_colour_beside_the_named_ones():
+def test_the_sheet_uses_the_named_colours_and_no_other():
     rules = figures.CSS
-    for scheme in ("light", "dark"):
+    for scheme in SCHEMES:
         rules = rules.replace(figures.variables(scheme), "")
     assert "#" not in rules
-
-
-def test_a_drawing_that_stands_alone_has_the_light_colours_of_the_sheet():
-    assert "var(" not in figures.SVG_FILE and "#" in figures.SVG_FILE
-    assert f".c-cooperate,.f-cooperate{{fill:{hexa('cooperate', 'light')}}}" in figures.SVG_FILE
-
-
-def test_every_colour_that_the_sheet_names_is_there():
-    named = set(re.findall(r"var\(--([a-z]+)", figures.CSS)) - {"v"}
-    assert named == set(figures.COLOURS)
+    assert set(re.findall(r"var\(--([a-z]+)", figures.CSS)) - {"v"} == set(figures.COLOURS)

@@ -3,7 +3,7 @@
 import json
 import random
 import re
-from html.parser import HTMLParser
+from html import unescape
 
 import pytest
 
@@ -15,6 +15,7 @@ from common.artifacts import canonical_json
 from show.document import terminal
 
 DOMAIN = load_domain("cvd")
+DESIGNS = list(oneshot.DESIGNS)
 RAISED = {"MN": .6, "ME": .6, **{f"L{level}": .3 + .08 * level for level in range(1, 7)}}
 # {model: shares of cooperation that are not .3}; their names say how they were made.
 MODELS = {"mirror": {"HP": .95, "TS": .95, "TP": .1}, "follower": {"HP": .8, "EP": .8, "KP": .8},
@@ -28,7 +29,7 @@ def study(design, models=MODELS, runs=None, left=0, answers=()):
     config = {"design": design, "seed": 1, "runs": runs or RUNS[design], "compliance": "low",
               "tells": "standard", "temperature": .7, "max_out": 96, "reasoning_effort": None,
               "models": models}
-    rows, prompts = [], {}
+    rows = []
     for trial in (t for block in oneshot.design(DOMAIN, config, models) for t in block):
         share = (RAISED | MODELS[trial.model]).get(trial.cell.name, .3)
         reply = {"cooperates": int(rng.random() < share), "status": "ok", "text": "An answer."}
@@ -42,47 +43,35 @@ def study(design, models=MODELS, runs=None, left=0, answers=()):
             "label_scheme": block.scheme, "order": block.order, "cost_usd": .001, **reply,
             "decision": {1: "COORDINATE", 0: "PREEMPT", None: None}[reply["cooperates"]],
             "served_model": "m-1", "provider": "p"})
-        prompts[trial.id] = ("Be brief.", "Decide.")
     probed = [{"model": row["model"], "probe": "beliefs", "given": "any", "cell": row["cell"],
                "bulletin": row["bulletin"], "wording": row["wording"], "status": "ok",
                "answer": answers[row["cell"]]} for row in rows if row["cell"] in answers]
     out = analyse(rows, {"config": config, "provider": "http://x"}, (5, 5), probed)
+    prompts = dict.fromkeys([row["id"] for row in rows], ("Be brief.", "Decide."))
     return json.loads(canonical_json(out)), rows, prompts
 
 
-class Page(HTMLParser):
-    """What a reader sees: `words` outside folds and trials, `folded` ones, `tables` by caption."""
+def text_of(html):
+    """Its words; a `span` ends none."""
+    return unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</?span[^>]*>", "", html))).split()
+
+
+class Page:
+    """What a reader sees: `words` outside folds and trials, `folded` ones, those of `trials`, and
+    `tables`."""
 
     def __init__(self, files):
-        super().__init__()
-        self.stack, self.words, self.folded, self.trials, self.tables = [], [], [], [], []
         self.files = files
-        self.feed(self.files["report.html"])
-
-    def handle_starttag(self, tag, attributes):
-        if tag in ("meta", "input", "br"):
-            return
-        inside = tag == "div" and self.stack[-1:] == ["details"]
-        trials = ("id", "trials") in attributes
-        self.stack.append("inside" if inside else "trials" if trials else tag)
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-
-    def handle_endtag(self, tag):
-        if tag not in ("meta", "input", "br"):
-            self.stack.pop()
-
-    def handle_data(self, data):
-        if {"style", "script", "title", "desc", "head"} & {*self.stack}:
-            return
-        if {"td", "th"} & {*self.stack}:
-            self.tables[-1][-1][-1] += data
-        (self.trials if "trials" in self.stack else self.folded if "inside" in self.stack
-         else self.words).extend(data.split())
+        main = re.search("<main.*</main>", files["report.html"], re.S)[0]
+        main = re.sub(r"<(title|desc)>.*?</\1>", "", main)
+        main, _, trials = main.partition('<section id="trials')
+        self.trials = text_of(f"<{trials}".split("<script")[0])
+        folds = re.compile("</summary>(.*?)</details>", re.S)
+        self.words, self.folded = text_of(folds.sub("", main)), text_of(" ".join(
+            folds.findall(main)))
+        self.tables = [[[" ".join(text_of(cell)) for cell in re.findall("<t[hd].*?</t[hd]>", row)]
+                        for row in re.findall("<tr.*?</tr>", table)]
+                       for table in re.findall("<table.*?</table>", main, re.S)]
 
     def table(self, *head):
         """The first table whose columns begin so, without its head."""
@@ -91,9 +80,6 @@ class Page(HTMLParser):
 
 def page_of(out, rows, prompts):
     return Page(pilot.files(out, rows, prompts, {"design": "d" * 64}))
-
-
-DESIGNS = list(oneshot.DESIGNS)
 
 
 @pytest.fixture(scope="module", params=DESIGNS)
@@ -105,8 +91,7 @@ def made(request):
 def test_the_verdict_stands_first_on_page_summary_and_terminal(made):
     out, page = made
     sentence = out["verdict"]["sentence"]
-    assert sentence.split() == page.words[page.words.index(sentence.split()[0]):][
-        :len(sentence.split())]
+    assert f" {sentence} " in " ".join(page.words)[:len(sentence) + 200]
     assert f"\n**{sentence}**\n" in page.files["pilot-summary.md"]
     lines = terminal(pilot.document(out, {})).splitlines()
     rows = len(lines) - 1 - len(MODELS)
@@ -114,50 +99,35 @@ def test_the_verdict_stands_first_on_page_summary_and_terminal(made):
     assert [line.split()[0] for line in lines[rows + 1:]] == list(MODELS)
 
 
-def test_no_code_of_a_cell_or_a_contrast_is_shown(made):
-    _, page = made
-    shown = " ".join([*page.words, *page.folded, *page.trials, page.files["pilot-summary.md"]])
-    codes = {cell.name for design in oneshot.DESIGNS.values() for cell in design.cells}
-    codes |= {f"L{level}" for level in range(1, 7)} | {"SxC"}
-    assert codes & {*re.findall(r"\w+", shown)} == set()
-
-
-def test_a_page_is_short(made):
+def test_a_page_is_short_and_shows_no_code_of_a_cell_or_a_contrast(made):
     _, page = made
     assert len(page.words) <= 600 and len(page.words) + len(page.folded) <= 2500
+    shown = " ".join([*page.words, *page.folded, *page.trials, page.files["pilot-summary.md"]])
+    codes = {cell.name for design in oneshot.DESIGNS.values() for cell in design.cells}
+    assert (codes | {*RAISED, "SxC"}) & {*re.findall(r"\w+", shown)} == set()
 
 
-def test_each_account_is_once_excluded_or_open_for_each_model(made):
+def test_verdicts_accounts_contrasts_and_claims_are_those_of_the_analysis(made):
     out, page = made
-    if out["design"]["design"] == "twin":   # has no cells for any
-        return
     by_model = out[out["design"]["design"]]["by_model"]
-    assert [row[:2] for row in page.table("model", "verdict")] == [
-        [name, by_model[name]["verdict"]["word"]] for name in MODELS]
-    assert [row[1:] for row in page.table("account", *MODELS)] == [
-        ["excluded" if by_model[name]["accounts"][account]["excluded"] else "open"
-         for name in MODELS] for account in (
-             "nothing", "blind", "labels", "missing", "conditional", "adding_up")]
-
-
-def test_contrasts_have_the_digits_of_the_analysis(made):
-    out, page = made
-    name = out["design"]["design"]
     for model in MODELS:
-        for one in out[name]["by_model"][model]["contrasts"].values():
-            value, low, high = (re.sub("^\\+0.0$", "0.0", f"{100 * one[key]:+.1f}").replace(
+        for contrast in by_model[model]["contrasts"].values():
+            value, low, high = (re.sub("^\\+0.0$", "0.0", f"{100 * contrast[key]:+.1f}").replace(
                 "-", "−") for key in ("value", "low", "high"))
-            found = [row for rows in page.tables for row in rows if row[0] == one["label"]]
-            assert f"{value} ({low} to {high})" in [row[1] for row in found]
-            assert f"{one['limit_by']}, {100 * one['level']:.4g}%" in [row[3] for row in found]
-
-
-def test_claims_are_two_lists(made):
-    out, page = made
-    said = " ".join([*page.words, *page.folded])
+            [*_, (_, points, _, limits)] = (row for rows in page.tables for row in rows if row[
+                0] == contrast["label"] and row[1] == f"{value} ({low} to {high})")
+            assert limits == f"{contrast['limit_by']}, {100 * contrast['level']:.4g}%" and points
+    text = " ".join([*page.words, *page.folded])
     claims = (*out["claims"]["may"], *out["claims"]["may_not"])
-    assert all(" ".join(claim.split()) in said for claim in claims)
+    assert all(" ".join(claim.split()) in text for claim in claims)
     assert all(f"- {claim}\n" in page.files["pilot-summary.md"] for claim in claims)
+    if out["design"]["design"] != "twin":   # which has no cells for any account
+        assert [row[:2] for row in page.table("model", "verdict")] == [
+            [name, by_model[name]["verdict"]["word"]] for name in MODELS]
+        assert [row[1:] for row in page.table("account", *MODELS)] == [
+            ["excluded" if by_model[name]["accounts"][account]["excluded"] else "open"
+             for name in MODELS] for account in (
+                 "nothing", "blind", "labels", "missing", "conditional", "adding_up")]
 
 
 def test_the_figure_that_answers_has_a_panel_for_each_model(made):
@@ -166,9 +136,8 @@ def test_the_figure_that_answers_has_a_panel_for_each_model(made):
     panels = figure.groups if out["design"]["design"] == "twin" else figure.panels
     assert [name for name in panels if name != "all models"] == list(MODELS)
     if out["design"]["design"] == "lever":
-        meets = {name: part["meets"] for name, part in out["lever"]["by_model"].items()}
-        assert {name: at.value for name, at in figure.crossings.items()} == {
-            name: meet["value"] for name, meet in meets.items()}
+        assert {name: at.value for name, (_, at) in figure.levels.items()} == {
+            name: part["meets"]["value"] for name, part in out["lever"]["by_model"].items()}
         assert figure.places == (0, .5, 1.5, 2, 3, 4, 6)
 
 
@@ -180,12 +149,12 @@ def test_an_unfinished_study_shows_counts_alone(design):
     assert [row[1] for row in page.table("cell", "coin")] == [
         f"{cells[cell.name]['k']}/{cells[cell.name]['n']}"
         for cell in oneshot.DESIGNS[design].cells]
-    said = " ".join([*page.words, *page.folded])
-    assert "INCOMPLETE: 1 of" in said and "svg" not in page.files["report.html"].split("</head>")[1]
-    assert "% (" not in said.split(" Data ")[0]
+    text = " ".join([*page.words, *page.folded])
+    assert "INCOMPLETE: 1 of" in text and "svg" not in page.files["report.html"].split("</head>")[1]
+    assert "% (" not in text.split(" Data ")[0]
 
 
-def test_a_criterion_without_its_interval_s_support_says_so():
+def test_a_criterion_that_its_interval_does_not_support_is_not_established():
     out, rows, prompts = study("2x2")
     for row, met, established in zip(out["success"], (True, True, True, False, None, True),
                                      (None, True, False, False, None, None), strict=True):
@@ -194,18 +163,21 @@ def test_a_criterion_without_its_interval_s_support_says_so():
         "met", "met", "met on the estimate, not established", "not met", "unknown", "met"]
 
 
-def test_probes_stand_beside_the_contrasts_they_belong_to():
+def test_probes_are_shown_beside_their_contrasts_and_who_served_a_name():
     """Every answer is the same in a cell: 71 of 100 where symmetry + cue meet, 52 elsewhere."""
     out, rows, prompts = study("mechanism", ["mirror"], answers={"HP": 71, "EP": 52, "LA": 52})
+    out["served"]["mirror"] = {"served_model": ["m-0", "m-1"], "provider": ["p"]}
     page = page_of(out, rows, prompts)
     [row] = page.table("probe", "contrast")
     assert row[:2] == ["expects the late entry", "entry made now − earlier, symmetry + cue"]
     assert row[2].startswith("71%/52%, +19.0 (")
+    text = " ".join(page.folded)
+    assert "mirror was served by 2 models (m-0, m-1)" in text and "2 providers" not in text
 
 
 def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs():
     _, rows, prompts = study("mechanism", ["coin", "mirror"], runs=9)
-    table = pilot.document(study("twin", ["coin"])[0], {}, pilot.trials(rows, prompts)).trials
+    table = pilot.trials(rows, prompts)
     assert len(table.rows) == 3 * 2 * 20 * 8 and "Up to run 3 of 9." in table.note
     row = dict(zip(table.head, table.rows[0].cells, strict=True))
     assert (row["model"], row["cell"]) == ("coin", "symmetry + cue")
@@ -214,26 +186,21 @@ def test_a_trial_is_a_row_with_prompt_and_answer_of_a_large_study_the_first_runs
     assert len(pilot.trials(rows, prompts).rows) == len(rows) == 40
 
 
-@pytest.mark.parametrize("length", [0, 20_000, 20_001])
+@pytest.mark.parametrize("length", [20_000, 20_001])
 def test_an_answer_is_shown_as_it_came_up_to_20_000_characters(length):
     _, [row, *_], _ = study("twin", ["coin"])
     [shown] = pilot.trials([row | {"text": "y" * length, "run": 1}], {}).rows
     [(title, answer)] = shown.texts
-    assert answer.text == "y" * min(length, 20_000)
+    assert answer.text == "y" * 20_000
     assert ("; 1 more characters in trials.jsonl.gz" in title) is (length > 20_000)
 
 
-def test_several_studies_stand_on_one_page_each_with_its_answer_and_figure():
+def test_several_studies_are_on_a_page_each_with_its_answer_and_figure():
     outs = {name: study(name, ["mirror"])[0] for name in ("mechanism", "twin")}
-    both = pilot.together(outs)
+    both, files = pilot.together(outs)
     assert [section.title for section in both.sections] == ["mechanism", "twin"]
-    assert all(out["verdict"]["sentence"] in both.answer for out in outs.values())
     figures = [both.figure, *(part for section in both.sections for part in section.parts)]
-    assert all(pilot.document(out, {}).figure in figures for out in outs.values())
-
-
-def test_who_served_a_name_is_told_where_they_are_several():
-    out, rows, prompts = study("twin", ["coin"])
-    out["served"]["coin"] = {"served_model": ["m-0", "m-1"], "provider": ["p"]}
-    said = " ".join(page_of(out, rows, prompts).folded)
-    assert "coin was served by 2 models (m-0, m-1)" in said and "2 providers" not in said
+    for out in outs.values():
+        assert pilot.document(out, {}).figure in figures
+        assert all(out["verdict"]["sentence"] in text
+                   for text in (both.answer, files["pilot-summary.md"]))

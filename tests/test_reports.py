@@ -1,25 +1,24 @@
-"""What reports say of an analysis: the committed ones, and small ones line by line."""
+"""What the report of a tournament says of an analysis: the committed one, and a larger one."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
-from study_rows import decision
+from study_rows import plan
 from test_oneshot_pages import Page
 
-from cirrus.judge.rows import Run, Study, read_study
+from cirrus.judge.rows import Study, decisions, policies, read_study
 from cirrus.reports import study
 from common.verify import find_runs
 from show.document import markdown
 
-EXAMPLES = ROOT / "results" / "examples"
+FOLDER = ROOT / "results" / "examples" / "confirmatory"
+OUT = json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8"))
 
 
-def test_the_committed_page_of_a_tournament_says_what_its_analysis_holds():
-    folder = EXAMPLES / "confirmatory"
-    made = study.files(OUT, read_study(find_runs([str(folder)])))
-    assert made["acausal-summary.md"] == (folder / "acausal-summary.md").read_text("utf-8")
+def test_the_committed_page_holds_what_its_analysis_does():
+    made = study.files(OUT, read_study(find_runs([str(FOLDER)])))
+    assert made["acausal-summary.md"] == (FOLDER / "acausal-summary.md").read_text("utf-8")
     page = Page(made)
     assert len(page.words) <= 600 and len(page.words) + len(page.folded) <= 2500
     [effects, primary, specified] = (page.table(name) for name in (
@@ -31,11 +30,6 @@ def test_the_committed_page_of_a_tournament_says_what_its_analysis_holds():
     assert all(len(row) == 4 and "(" not in row[1] for row in specified)   # p beside no interval
 
 
-# --- a tournament ------------------------------------------------------------------------------
-
-OUT = json.loads((EXAMPLES / "confirmatory" / "acausal-analysis.json").read_text("utf-8"))
-
-
 def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none():
     none = {"formula": "f", "tests": None, "primary": None, "why": "one row"}
     model = {"left_out": {"seed": "one", "domain": "two"}, "as_specified": none,
@@ -45,57 +39,23 @@ def test_what_is_left_out_of_the_models_is_named_in_order_and_why_there_is_none(
     assert "no test (one row)" in text
 
 
-def run(name="a", role="main", agents=4):
-    config = {"domain": "cvd", "seed": 1, "rounds": 2, "agents": agents,
-              "models": {stage: [{"name": "m"}] for stage in ("strategy", "decision")}}
-    identity = {"prompts": {"x": "1", "y": name}}
-    return Run(SimpleNamespace(parent="plan"), name, config,
-               {"state": "complete", "identity": identity}, role, ("high", "present", "low"),
-               "COORDINATE")
-
-
-def voiced(name, status="ok", number=1, terms=False, **more):
-    return {"policy_id": name, "policy_status": status, "round": number, "agent": "agent-01",
-            "policy": f"Policy {name}.", "markers": {"benchmark_terms": terms}, "bulletin": "b1",
-            "variant": "v1", "served_model": "m-1"} | more
-
-
-@pytest.fixture
-def spoken(monkeypatch):
-    """spoken(policies, rows): what every run holds, which its analysis has checked."""
-    def hold(policies, rows=()):
-        for name, held in (("policies", policies), ("decisions", rows)):
-            monkeypatch.setattr(study, name, lambda run, checked, held=held: iter(
-                [] if checked else held))
-    return hold
-
-
-def rows_of(*runs):
-    return study.document(OUT, Study(list(runs), True, [])).trials.rows
-
-
-def test_a_policy_is_a_row_with_the_decisions_that_rest_on_it(spoken):
-    rows = [decision(policy="p1", text="Decision:\n COORDINATE", encounter=at) for at in range(13)]
-    rows += [decision(policy="p2", round=2), decision(policy="p3", cooperates=None, text="")]
-    spoken([voiced("p1", terms=True), voiced("p2", "short", 2), voiced("p3", "refused"),
-            voiced("p2-blocked", "blocked", terms=True)], rows)
-    first, _, third, blocked = rows_of(run())
-    assert [row.texts[0][1].text for row in (first, third, blocked)] == [
-        "Policy p1.", "Policy p3.", "Policy p2-blocked."]
-    lines = first.texts[1][1].text.splitlines()
-    assert len(lines) == 13 and lines[-1] == "… 1 more"
-    assert lines[0] == "0. with agent-99: COORDINATE · Decision: COORDINATE"
-    assert third.texts[1][1].text == "1. with agent-99: unreadable · "
-    assert len(blocked.texts) == 1 and "served by m-1" in blocked.texts[0][0]
-    assert first.cells == ["main", "cvd, symmetry + cue, compliance pressure low", "1", "agent-01",
-                           "b1 v1", "benchmark terms", "ok"]
-    assert blocked.cells[-2:] == ["–", "blocked"]   # what holds no text has no markers
-    spoken([voiced("p1", policy="y" * 20_001)], [decision(policy="p1", text="z" * 20_001)])
-    [long] = rows_of(run())
-    assert long.texts[0][1].text == "y" * 20_000 and long.texts[1][1].text.count("z") == 20_000
+@pytest.mark.parametrize(("agents", "shown", "more"), [(13, 12, []), (14, 12, ["… 1 more"])])
+def test_a_policy_is_a_row_with_up_to_twelve_decisions_that_rest_on_it(agents, shown, more,
+                                                                       tmp_path):
+    plan(tmp_path, agents=agents)
+    [run] = read_study(find_runs([str(min(tmp_path.glob("*/*/manifest.json")).parent)])).runs
+    rows = study.document(OUT, Study([run], True, [])).trials.rows
+    for row, policy in zip(rows, policies(run), strict=True):
+        rest = [d for d in decisions(run) if d.policy == policy["policy_id"]]
+        assert row.cells[:4] == ["main", run.words, "1", policy["agent"]]
+        assert row.cells[-1] == policy["policy_status"] and policy["bulletin"] in row.cells[4]
+        (title, text), (_, below) = row.texts
+        assert text.text == policy["policy"] and policy["policy_id"] in title
+        assert below.text.splitlines() == [
+            f"{d.encounter}. with {d.opponent}: {d.decision} · {' '.join(d.text.split())}"
+            for d in rest[:shown]] + more
+    assert {row.cells[5] for row in rows} >= {"–"}
 
 
 def test_a_study_without_runs_has_a_page_without_trials():
-    empty = study.files(OUT, Study([], True, []))
-    assert empty.keys() == {"acausal-summary.md", "report.html"}
-    assert 'id="trials"' not in empty["report.html"]
+    assert 'id="trials"' not in study.files(OUT, Study([], True, []))["report.html"]

@@ -37,8 +37,8 @@ from show.figures import (
     Estimate,
     bracketed,
     count,
+    inline,
     interval,
-    one_line,
     p_is,
     percent,
     plain,
@@ -84,16 +84,16 @@ COLUMNS = (
 def title(group: Metrics) -> str:
     """Name of a group: model, temperature where the group has one, and what it is stamped."""
     at = "" if group.temperature is None else f" at temperature {group.temperature}"
-    return one_line(group.model + at) + " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
+    return inline(group.model + at) + " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
 
 
 def answer(analysis: Analysis) -> str:
     """The sentence that stands first: the model's own, or how many models have which verdict."""
     if len(analysis.models) == 1:
-        return one_line(analysis.models[0].summary)
+        return inline(analysis.models[0].summary)
     names = defaultdict(list)
     for group in analysis.models:
-        names[group.verdict.value].append(one_line(group.model))
+        names[group.verdict.value].append(inline(group.model))
     few = len(analysis.models) < 5
     parts = [f"{len(group)} {verdict}" + (f" ({', '.join(group)})" if few else "")
              for verdict, group in names.items()]  # fmt: skip
@@ -117,7 +117,7 @@ def screen(analysis: Analysis) -> str:
     """The answer and its figure, or each model's sentence, in lines of a terminal."""
     several = [group.summary for group in analysis.models] * (len(analysis.models) > 1)
     lines = [line for words in (*stamps(analysis), answer(analysis), *several)
-             for line in textwrap.wrap(one_line(words), WIDTH, break_on_hyphens=False)]
+             for line in textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)]
     if not several:
         [points] = figure(analysis).groups.values()
         lines += ["", AXIS, *bars(points, 24).splitlines()]
@@ -145,7 +145,7 @@ def heat_map(analysis: Analysis) -> Table:
         names = [item.name for item in items() if item.category == category]
         for name in names + extra * (category == "trigger"):
             cells = [_heat(group, name) for group in analysis.groups]
-            rows.append([one_line(_row_name(name)), *cells])
+            rows.append([inline(_row_name(name)), *cells])
     return Table(["", *map(title, analysis.groups)], rows, name="heat-map",
                  caption="Refused among rated trials, by prompt")  # fmt: skip
 
@@ -169,7 +169,7 @@ def signature_table(analysis: Analysis) -> Table:
     if len(analysis.groups) == 1:
         group = analysis.groups[0]
         rows: list[list[Line]] = [["verdict", Tag(group.verdict.value),
-                                   one_line(group.summary)], *(
+                                   inline(group.summary)], *(
             [name, Tag(s.state), s.sentence] for name, s in group.signatures.items())]
         return Table(["", "state", "in words"], rows, caption=caption, name="signatures")
     rows = [[title(group), Tag(group.verdict.value), *(
@@ -250,12 +250,12 @@ def _group(group: Metrics) -> Fold:
     needs = [_criterion(name, c) for name, s in group.signatures.items() for c in s.criteria]
     head = ["signature", "condition", "figure", "needed", "state"]
     parts: list[Any] = [
-        Words(one_line(group.summary)),
+        Words(inline(group.summary)),
         Bullets([f"{name}, {s.state}: {s.sentence}" for name, s in group.signatures.items()]),
         *([Table(head, needs, (2, 3), name="criteria")] if needs else []),
         _categories(group), figures(group)]  # fmt: skip
     if group.templates:
-        rows: list[list[Line]] = [[one_line(text)[:200], f"{n:,}"] for text, n in group.templates]
+        rows: list[list[Line]] = [[inline(text)[:200], f"{n:,}"] for text, n in group.templates]
         parts += [_similarity(group), Table(["commonest refusals", "trials"], rows, (1,),
                                             "‹…›: the words asked for", "templates")]  # fmt: skip
     reasons = ", ".join(f"{label} {n}" for label, n in group.reasons.items())
@@ -274,7 +274,7 @@ def agreement(checked: dict[str, Any]) -> str:
 def _checked(checked: dict[str, Any]) -> list[Any]:
     """Agreement and confusion, and refusal by the classifier's and by people's labels."""
     rows: list[list[Line]] = [
-        [one_line(row["model"]), row["category"],
+        [inline(row["model"]), row["category"],
          *(_estimate(percent, *row[by][2:]) for by in SIDES), str(row["labels"])]
         for row in checked["rates"]]  # fmt: skip
     mixed: list[list[Line]] = [[*(row[by] for by in SIDES), str(row["trials"])]
@@ -289,7 +289,7 @@ def _checked(checked: dict[str, Any]) -> list[Any]:
 
 def read_lines(analysis: Analysis) -> list[str]:
     """What was read, and how many lines were set aside or kept with a remark."""
-    lines = [f"{count(n, 'trial')} from {one_line(file)}" for file, n in analysis.files.items()]
+    lines = [f"{count(n, 'trial')} from {inline(file)}" for file, n in analysis.files.items()]
     lines += [f"set aside: {count(analysis.excluded, 'line')}"] * bool(analysis.excluded)
     lines += [f"counted with a remark: {count(analysis.remarks, 'line')}"] * bool(analysis.remarks)
     return lines
@@ -316,7 +316,7 @@ def _trial(trial: Trial) -> TrialRow:
     texts = [(f"Output; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}",
               Verbatim(output, None if whole else verdict.span)),
              ("Prompt", Verbatim(item.text))]
-    return TrialRow([one_line(word) for word in words], texts)
+    return TrialRow([inline(word) for word in words], texts)
 
 
 def csv_file(paths: list[Path]) -> bytes:
@@ -339,8 +339,8 @@ def _row(trial: Trial) -> dict[str, Any]:
 
 def document(analysis: Analysis, trials: bool = False) -> Document:
     """The answer, one figure, the heat map; everything else folded. `trials`: their table."""
-    names = {one_line(name): digest[:12] for name, digest in analysis.hashes.items()}
-    files = " ".join(shlex.quote(one_line(name)) for name in analysis.files)
+    names = {inline(name): digest[:12] for name, digest in analysis.hashes.items()}
+    files = " ".join(shlex.quote(inline(name)) for name in analysis.files)
     checked = analysis.checked
     labels = f" --import-labels {shlex.quote(checked['sheet'])}" if checked else ""
     meanings: list[list[Line]] = [[name, meaning] for name, meaning in LABELS.items()]

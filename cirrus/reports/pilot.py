@@ -8,7 +8,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +17,7 @@ from cirrus.ask.prompts import LEVERS
 from cirrus.judge.accounts import ACCOUNTS
 from cirrus.judge.contrasts import CONTRASTS
 from common import VERSION
-from show.document import (
-    Bullets,
-    Columns,
-    Document,
-    Fold,
-    Foot,
-    Line,
-    Plot,
-    Section,
-    Table,
-    Tag,
-    TrialRow,
-    TrialTable,
-    Verbatim,
-    Words,
-    markdown,
-)
+from show import document as doc
 from show.figures import (
     NONE,
     STAMP,
@@ -58,9 +42,9 @@ MOST = 2   # models in a figure that has room for digits
 SCHEMES = {"L1": "words", "L2": "letters", "L3": "letters exchanged"}
 POOLED = "all models"
 # No colour of praise or blame: to be excluded is no success.
-EXCLUDED = {True: Tag("excluded", "plain"), False: Tag("open", "dim")}
-MET = {True: Tag("met", "plain"), False: Tag("not met"), None: Tag("unknown")}
-UNSUPPORTED = Tag("met on the estimate, not established")
+EXCLUDED = {True: doc.Tag("excluded", "plain"), False: doc.Tag("open")}
+MET = {True: doc.Tag("met", "plain"), False: doc.Tag("not met"), None: doc.Tag("unknown")}
+UNSUPPORTED = doc.Tag("met on the estimate, not established")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
 # {probe: (what is shared, the contrast it is a check of)}
 PROBES = {
@@ -80,66 +64,61 @@ METHODS = (
 
 def files(out: Mapping[str, Any], rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]],
           hashes: Mapping[str, str]) -> dict[str, str]:
-    """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that
-    were asked. `hashes`: of design and trials, for the foot."""
-    return {"pilot-summary.md": markdown(summary(out, hashes)),
+    """{file name: content}. `prompts`: {trial id: (system, user)} of the trials that were sent.
+    `hashes`: of design and trials, for the foot."""
+    return {"pilot-summary.md": doc.markdown(summary(out, hashes)),
             "report.html": page(document(out, hashes, trials(rows, prompts)))}
 
 
-def read(analysis: Path) -> Document:
+def read(analysis: Path) -> doc.Document:
     """The report of an analysis file, without its trials."""
     return document(json.loads(Path(analysis).read_bytes()), {})
 
 
-def answer(out: Mapping[str, Any]) -> str:
-    """The sentence that stands first everywhere."""
-    return out["verdict"]["sentence"]
-
-
 def document(out: Mapping[str, Any], hashes: Mapping[str, str],
-             shown: TrialTable | None = None) -> Document:
+             shown: doc.TrialTable | None = None) -> doc.Document:
     """The report of one study."""
-    design = out["design"]
-    verdicts = _verdicts(out) if finished(out) else None
+    design, verdicts = out["design"], _verdicts(out) if finished(out) else None
     gist = list(filter(None, [list(_forest(out)), list(_accounts(out))]))
     facts = {"seed": str(design["seed"])} | {name: digest[:12] for name, digest in hashes.items()}
-    return Document(
-        TITLES[_name(out)], _question(out), answer(out),
-        Foot(VERSION, facts, "python3 analyze.py FOLDER"),
-        FIGURES[_name(out)](out) if finished(out) else None,
-        [verdicts, *[Columns(gist)] * bool(gist)] if verdicts else [_all_cells(out)],
-        [Section("Claims", [*_claims(out), *_success(out)]),
-         Section("Details", list(_details(out)))], shown, list(_stamps(out)), verdicts)
+    return doc.Document(
+        TITLES[design["design"]], _question(out), out["verdict"]["sentence"],
+        doc.Foot(VERSION, facts, "python3 analyze.py FOLDER"),
+        FIGURES[design["design"]](out) if verdicts else None,
+        [verdicts, *[doc.Columns(gist)] * bool(gist)] if verdicts else [_all_cells(out)],
+        [doc.Section("Claims", [*_claims(out), *_success(out)]),
+         doc.Section("Details", list(_details(out)))], shown, list(_stamps(out)), verdicts)
 
 
-def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> Document:
+def summary(out: Mapping[str, Any], hashes: Mapping[str, str]) -> doc.Document:
     """What pilot-summary.md holds: cells, accounts, the specification's criteria, claims."""
     report = document(out, hashes)
     return report._replace(
-        gist=[*[report.verdicts] * finished(out), _all_cells(out), *_success(out),
-              *_accounts(out)],
-        sections=[Section("Claims", list(_claims(out)))])
+        gist=[*report.gist[:finished(out)], _all_cells(out), *_success(out), *_accounts(out)],
+        sections=[doc.Section("Claims", list(_claims(out)))])
 
 
-def together(outs: Mapping[str, Mapping[str, Any]], form: Any = document) -> Document:
-    """Several studies on one page, a section for each; the first one's figure at the top. `outs`:
-    {run: its analysis}; `form`: document or summary."""
+def together(outs: Mapping[str, Mapping[str, Any]]) -> tuple[doc.Document, dict[str, str]]:
+    """Several studies on one page, a section for each: (document, {file name: content}). `outs`:
+    {run: its analysis}."""
+    report = _together(outs, document)
+    return report, {"pilot-summary.md": doc.markdown(_together(outs, summary)),
+                    "report.html": page(report)}
+
+
+def _together(outs: Mapping[str, Mapping], form: Callable) -> doc.Document:
     reports = {run: form(out, {}) for run, out in outs.items()}
     first, *rest = reports.values()
-    return Document(
+    stamps = [words for report in reports.values() for words in report.stamps]
+    return doc.Document(
         "CIRRUS-24, one-shot studies together", "Each is analysed by itself.",
         " ".join(f"{run}: {report.answer}" for run, report in reports.items()),
-        Foot(VERSION, {run: f"seed {out['design']['seed']}" for run, out in outs.items()},
-             "python3 analyze.py RUN… --out DIR"), first.figure,
-        sections=[Section(run, [
-            Words(report.answer), Words(report.question, "dim"),
+        doc.Foot(VERSION, {run: f"seed {out['design']['seed']}" for run, out in outs.items()},
+                 "python3 analyze.py RUN… --out DIR"), first.figure,
+        sections=[doc.Section(run, [
+            doc.Words(report.answer), doc.Words(report.question, "dim"),
             *[report.figure] * (report in rest), *report.gist, *_claims(outs[run])])
-            for run, report in reports.items()],
-        stamps=list(dict.fromkeys(words for report in reports.values() for words in report.stamps)))
-
-
-def _name(out: Mapping) -> str:
-    return out["design"]["design"]
+            for run, report in reports.items()], stamps=list(dict.fromkeys(stamps)))
 
 
 def finished(out: Mapping[str, Any]) -> bool:
@@ -148,39 +127,46 @@ def finished(out: Mapping[str, Any]) -> bool:
 
 
 def _models(out: Mapping) -> dict[str, Mapping]:
-    by_model = out[_name(out)]["by_model"]
+    by_model = out[out["design"]["design"]]["by_model"]
     return {model: by_model[model] for model in out["design"]["models"]}
 
 
 def _parts(out: Mapping) -> dict[str, Mapping]:
     """What each model shows, in the order in which they were named; the whole of a pilot first."""
-    part, models = out[_name(out)], _models(out)
+    part, models = out[out["design"]["design"]], _models(out)
     return {POOLED: part["pooled"], **models} if "pooled" in part and len(models) > 1 else models
 
 
 def _stamps(out: Mapping) -> Iterator[str]:
-    design, answered = out["design"], out["outcomes"]["answered"]
+    trials = out["design"]["trials"]
     if out["simulated"]:
         yield STAMP
     if not finished(out):
-        yield (f"INCOMPLETE: {design['trials'] - answered} of {design['trials']} trials have no "
+        yield (f"INCOMPLETE: {trials - out['outcomes']['answered']} of {trials} trials have no "
                "answer yet. The same command resumes the run.")
 
 
+def _who(out: Mapping) -> str:
+    return "respondent" if out["simulated"] else "model"
+
+
 def _question(out: Mapping) -> str:
-    design, who = out["design"], "respondent" if out["simulated"] else "model"
-    return (f"{DESIGNS[_name(out)].question} {design['trials']:,} decisions, "
-            f"{count(len(design['models']), who)}, {count(design['bulletins'], 'bulletin')}.")
+    design = out["design"]
+    return (f"{DESIGNS[design['design']].question} {design['trials']:,} decisions, "
+            f"{count(len(design['models']), _who(out))}, {count(design['bulletins'], 'bulletin')}.")
 
 
 # --- the figure that answers -------------------------------------------------------------------
 
-AXES = ("", "share cooperating")
+UP = "share cooperating"
+# {row of a crossed figure: its cells}
+CROSSED = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}
+PARALLEL = "Parallel lines: no interaction on this scale."
 
 
 def _point(part: Mapping, cell: str) -> Point:
-    one = part["cells"][cell]
-    return Point(WORDS[cell], one["mean"], one["low"], one["high"], counted(one["k"], one["n"]))
+    share = part["cells"][cell]
+    return Point(WORDS[cell], *_mean(share), counted(share["k"], share["n"]))
 
 
 def _panels(out: Mapping, rows: Mapping[str, Sequence[str]]) -> dict[str, dict]:
@@ -195,39 +181,40 @@ def _each(out: Mapping) -> str:
     return f"{n} decisions per model and point, 95% intervals."
 
 
-def _cross(out: Mapping) -> Plot:
-    return Plot(Lines("Cooperation by symmetry and cue", ("low", "high"),
-                      _panels(out, {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}),
-                      axes=("symmetry", AXES[1])),
-                f"Parallel lines: no interaction on this scale. {_each(out)}")
+def _cross(out: Mapping) -> doc.Plot:
+    return doc.Plot(Lines("Cooperation by symmetry and cue", ("low", "high"),
+                          _panels(out, CROSSED), ("symmetry", UP)), f"{PARALLEL} {_each(out)}")
 
 
-def _slopes(out: Mapping) -> Plot:
+def _slopes(out: Mapping) -> doc.Plot:
     rows = {"made now": ("LA", "HP"), "made earlier": ("EL", "EP"), "known": ("KL", "KP")}
-    return Plot(Lines("Cooperation by how the other entry is made",
-                      ("neither", "symmetry + cue"), _panels(out, rows), axes=AXES),
-                "Inference from likeness raises the first line alone. "
-                + _each(out))
+    return doc.Plot(Lines("Cooperation by how the other entry is made",
+                          ("neither", "symmetry + cue"), _panels(out, rows), ("", UP)),
+                    f"Inference from likeness raises the first line alone. {_each(out)}")
 
 
-def _curve(out: Mapping) -> Plot:
-    parts, places = _models(out), (0, *LEVERS)
+def _curve(out: Mapping) -> doc.Plot:
+    places = (0, *LEVERS)
     names = [cell for cell in out["design"]["cells"] if cell != "HP"]
-    return Plot(Lines(
+    return doc.Plot(Lines(
         "Cooperation as the joint outcome rises", [f"{place:g}" for place in places],
         _panels(out, {"neither symmetry nor cue": names}), places=places,
-        levels={name: _point(part, "HP") for name, part in parts.items()},
-        crossings={name: Point("", meets["value"], meets["low"] or 0, meets["high"] or LEVERS[-1])
-                   for name, meets in ((name, part["meets"]) for name, part in parts.items())},
-        axes=("joint outcome raised by, in units of the temptation", AXES[1])),
+        levels={name: (_point(part, "HP"), _meeting(part["meets"]))
+                for name, part in _models(out).items()},
+        axes=("joint outcome raised by, in units of the temptation", UP)),
         "Dashed, with a band: symmetry + cue, outcome not raised. The mark on it: the rise that "
         f"does as much, with its interval, cut at the ends of the scale. {_each(out)}")
 
 
-def _twins(out: Mapping) -> Plot:
-    return Plot(Dots("Cooperation by counterpart", {
+def _meeting(meets: Mapping) -> Point:
+    """Where a curve meets the level, its interval cut at the ends of the scale."""
+    return Point("", meets["value"], meets["low"] or 0, meets["high"] or LEVERS[-1])
+
+
+def _twins(out: Mapping) -> doc.Plot:
+    return doc.Plot(Dots("Cooperation by counterpart", {
         name: [_point(part, cell) for cell in out["design"]["cells"]]
-        for name, part in _parts(out).items()}, AXES[1]), _each(out))
+        for name, part in _parts(out).items()}, UP), _each(out))
 
 
 FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
@@ -235,63 +222,58 @@ FIGURES = {"2x2": _cross, "mechanism": _slopes, "lever": _curve, "twin": _twins}
 
 # --- accounts ----------------------------------------------------------------------------------
 
-def _verdicts(out: Mapping) -> Table:
+def _verdicts(out: Mapping) -> doc.Table:
     """What each model shows, a row each."""
-    titles, cells = VERDICTS[_name(out)]
-    who = "respondent" if out["simulated"] else "model"
-    return Table([who, *titles], [[name, *cells(part)] for name, part in _models(out).items()],
-                 caption="Verdicts", name="verdicts")
+    titles, cells = VERDICTS[out["design"]["design"]]
+    rows = [[name, *cells(part)] for name, part in _models(out).items()]
+    return doc.Table([_who(out), *titles], rows, caption="Verdicts", name="verdicts")
 
 
-def _effect(part: Mapping) -> list[Line]:
+def _effect(part: Mapping) -> list[doc.Line]:
     contrast = part["contrasts"]["HP-LA"]
     return [part["verdict"]["word"], estimate(contrast, 100, 1), str(contrast["units"])]
 
 
-def _worth(part: Mapping) -> list[Line]:
+def _worth(part: Mapping) -> list[doc.Line]:
     meets = part["meets"]
     low, high = (plain(meets[side], 1) for side in ("low", "high"))
-    limits = (f"{low} to {high}" if None not in (meets["low"], meets["high"]) else
-              f"{low} or more" if meets["low"] is not None else f"at most {high}")
+    limits = (f"at most {high}" if meets["low"] is None else
+              f"{low} or more" if meets["high"] is None else f"{low} to {high}")
     return [part["verdict"]["word"], meets["why"] or f"{plain(meets['value'], 1)} ({limits})"]
-
-
-def _twin(part: Mapping) -> list[Line]:
-    return [counted(part[cell]["k"], part[cell]["n"]) for cell in ("TS", "TO", "TP")]
 
 
 POINTS = (("verdict", "points (interval)", "bulletins"), _effect)
 VERDICTS = {"2x2": POINTS, "mechanism": POINTS,
             "lever": (("verdict", "worth, × the temptation"), _worth),
-            "twin": (("with its own copy", "with another model", "with a person"), _twin)}
+            "twin": (("with its own copy", "with another model", "with a person"), lambda part: [
+                counted(part[cell]["k"], part[cell]["n"]) for cell in ("TS", "TO", "TP")])}
 
 
-def _accounts(out: Mapping) -> Iterator[Table]:
+def _accounts(out: Mapping) -> Iterator[doc.Table]:
     """Each account once per model, excluded or open, where a study has cells for accounts."""
     models = _models(out)
     if any("HP-LA" in part["contrasts"] for part in models.values()):
-        yield Table(["account", *models], [
+        yield doc.Table(["account", *models], [
             [account.short, *(EXCLUDED[part["accounts"][account.name]["excluded"]]
                               for part in models.values())] for account in ACCOUNTS],
             caption="Accounts of an effect", name="accounts")
 
 
-def _forest(out: Mapping) -> Iterator[Plot]:
+def _forest(out: Mapping) -> Iterator[doc.Plot]:
     """The contrasts that each account cannot produce, model by model."""
     groups = {f"{account.short}: {CONTRASTS[key].label}": [
         _row(name, part["contrasts"][key], part["accounts"][account.name]["excluded"])
         for name, part in _models(out).items() if key in part["contrasts"]]
         for account in ACCOUNTS for key in account.plot}
     groups = {title: rows for title, rows in groups.items() if rows}
-    if any(point.value is not None for rows in groups.values() for point in rows):
-        yield Plot(Intervals("Contrasts that an account cannot produce", groups,
-                             "points of cooperation", 1 if len(_models(out)) <= MOST else None),
-                   f"Filled: excluded; hollow: open. Dots: {_bulletins(groups)}; ticks: wordings.")
-
-
-def _bulletins(groups: Mapping[str, Sequence[Point]]) -> str:
-    many = sorted({len(point.units) for points in groups.values() for point in points})
-    return f"n = {' to '.join(map(str, dict.fromkeys((many[0], many[-1]))))} bulletins per row"
+    every = [point for rows in groups.values() for point in rows]
+    if any(point.value is not None for point in every):
+        many = sorted({len(point.units) for point in every})
+        ends = " to ".join(map(str, dict.fromkeys((many[0], many[-1]))))
+        yield doc.Plot(Intervals("Contrasts that an account cannot produce", groups,
+                                 "points of cooperation", len(_models(out)) <= MOST),
+                       f"Filled: excluded; hollow: open. Dots: n = {ends} bulletins per row; "
+                       "ticks: wordings.")
 
 
 def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
@@ -303,63 +285,67 @@ def _row(name: str, contrast: Mapping, excluded: bool) -> Point:
 
 # --- claims and criteria -----------------------------------------------------------------------
 
-def _claims(out: Mapping) -> Iterator[Columns | Fold]:
-    always = [words for words in out["claims"]["may_not"] if words.startswith("Always open")]
-    may_not = [words for words in out["claims"]["may_not"] if words not in always]
-    yield Columns([
-        [Words("Supported:", "dim"), Bullets(out["claims"]["may"] or ["Nothing positive."])],
-        [Words("Not supported:", "dim"), Bullets(may_not)]])
-    yield Fold("What no data of these cells can exclude", [Bullets(always)])
+def not_supported(out: Mapping[str, Any]) -> tuple[list[str], doc.Fold]:
+    """What may not be said: of these data, and, in a fold, of any data of these cells."""
+    may_not = out["claims"]["may_not"]
+    always = [words for words in may_not if words.startswith("Always open")]
+    return ([words for words in may_not if words not in always],
+            doc.Fold("What no data of these cells can exclude", [doc.Bullets(always)]))
 
 
-def _success(out: Mapping) -> Iterator[Table]:
+def _claims(out: Mapping) -> Iterator[doc.Columns | doc.Fold]:
+    may, (may_not, always) = out["claims"]["may"] or ["Nothing positive."], not_supported(out)
+    yield doc.Columns([[doc.Words("Supported:", "dim"), doc.Bullets(may)],
+                       [doc.Words("Not supported:", "dim"), doc.Bullets(may_not)]])
+    yield always
+
+
+def _success(out: Mapping) -> Iterator[doc.Table]:
     if "success" in out:
-        yield Table(["criterion", "met", "figure"], [
+        yield doc.Table(["criterion", "met", "figure"], [
             [row["criterion"], UNSUPPORTED if row["met"] and row["established"] is False else
              MET[row["met"]], row["figure"]] for row in out["success"]],
-            caption="Success criteria, as specified",
-            name="success-criteria")
+            caption="Success criteria, as specified", name="success-criteria")
 
 
 # --- details -----------------------------------------------------------------------------------
 
-def _details(out: Mapping) -> Iterator[Fold]:
+def _details(out: Mapping) -> Iterator[doc.Fold]:
     if finished(out):
-        yield Fold("Cells", [_all_cells(out)])
+        yield doc.Fold("Cells", [_all_cells(out)])
     for name, part in _parts(out).items():
         if part["contrasts"]:
-            yield Fold(name, list(_detail(name, part)))
+            yield doc.Fold(name, list(_detail(name, part)))
     if any("probes" in part for part in _models(out).values()):
-        yield Fold("Probes", [_probes(out)])
-    yield Fold("Data", [_statuses(out), Bullets(list(_quality(out)))])
-    asked = "Tells: {tells}; compliance pressure: {compliance}.".format_map(out["design"])
-    yield Fold("Methods", [Bullets([*METHODS, asked])])
+        yield doc.Fold("Probes", [_probes(out)])
+    yield doc.Fold("Data", [_statuses(out), doc.Bullets(list(_quality(out)))])
+    setting = "Tells: {tells}; compliance pressure: {compliance}.".format_map(out["design"])
+    yield doc.Fold("Methods", [doc.Bullets([*METHODS, setting])])
 
 
-def _detail(name: str, part: Mapping) -> Iterator[Table]:
-    yield Table(
+def _detail(name: str, part: Mapping) -> Iterator[doc.Table]:
+    yield doc.Table(
         ["contrast", "points", "worst case", "limits by"],
-        [[one["label"], estimate(one, 100, 1), _worst(**one["bounds"]),
-          one["why"] or f"{one['limit_by']}, {100 * one['level']:.4g}%"]
-         for _, one in _ordered(part["contrasts"], CONTRASTS)],
+        [[contrast["label"], estimate(contrast, 100, 1),
+          interval(contrast["bounds"]["low"], contrast["bounds"]["high"], 1, sign=True, scale=100),
+          contrast["why"] or f"{contrast['limit_by']}, {100 * contrast['level']:.4g}%"]
+         for contrast in (part["contrasts"][key] for key in CONTRASTS if key in part["contrasts"])],
         (1, 2), f"Contrasts, {name}", f"contrasts {name}")
     if "HP-LA" in part["contrasts"]:
-        yield Table(["account", "why it is excluded or open"], [
+        yield doc.Table(["account", "why it is excluded or open"], [
             [account.short, part["accounts"][account.name]["why"]] for account in ACCOUNTS],
             name=f"reasons {name}")
 
 
-def _probes(out: Mapping) -> Table:
-    """What each model was asked beside its decisions, in the two cells of a contrast."""
+def _probes(out: Mapping) -> doc.Table:
+    """What each model answered beside its decisions, in the two cells of a contrast."""
     models = {name: part.get("probes", {}) for name, part in _models(out).items()}
-    kinds = [f"{kind}/{given}".rstrip("/") for kind in PROBES for given in GIVEN]
-    return Table(["probe", "contrast", *models], [
-        [PROBES[kind.split("/")[0]][0] + GIVEN[kind.partition("/")[2]],
-         CONTRASTS[PROBES[kind.split("/")[0]][1]].label,
-         *(_probe(probes.get(kind), PROBES[kind.split("/")[0]][1]) for probes in models.values())]
-        for kind in kinds if any(kind in probes for probes in models.values())],
-        caption="Share in the first cell/in the second, difference in points (interval)",
-        name="probes")
+    rows = [[what + when, CONTRASTS[contrast].label,
+             *(_probe(probes.get(key), contrast) for probes in models.values())]
+            for kind, (what, contrast) in PROBES.items() for given, when in GIVEN.items()
+            if any((key := f"{kind}/{given}".rstrip("/")) in probes for probes in models.values())]
+    return doc.Table(["probe", "contrast", *models], rows, caption="Share in the first cell/in the "
+                     "second, difference in points (interval)", name="probes")
 
 
 def _probe(probe: Mapping | None, contrast: str) -> str:
@@ -369,44 +355,36 @@ def _probe(probe: Mapping | None, contrast: str) -> str:
     return f"{'/'.join(cells)}, {estimate(probe['contrasts'].get(contrast), 100, 1).words}"
 
 
-def _ordered(by: Mapping[str, Any], names: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """A file has its keys by the alphabet."""
-    return [(name, by[name]) for name in names if name in by]
+def _share(share: Mapping) -> str:
+    known = f", {rate(*_mean(share))}" if share["mean"] is not None else ""
+    return counted(share["k"], share["n"]) + known
 
 
-def _share(one: Mapping) -> str:
-    return counted(one["k"], one["n"]) + (f", {_mean(one)}" if one["mean"] is not None else "")
+def _mean(share: Mapping) -> tuple[float | None, ...]:
+    return tuple(map(share.get, ("mean", "low", "high")))
 
 
-def _mean(one: Mapping) -> str:
-    return rate(*map(one.get, ("mean", "low", "high")))
-
-
-def _worst(low: float | None, high: float | None) -> str:
-    return interval(low, high, 1, sign=True, scale=100)
-
-
-def _all_cells(out: Mapping) -> Table:
+def _all_cells(out: Mapping) -> doc.Table:
     parts = _parts(out)
-    return Table(["cell", *parts], [
+    return doc.Table(["cell", *parts], [
         [WORDS[cell], *(_share(part["cells"][cell]) for part in parts.values())]
         for cell in out["design"]["cells"]], range(1, 1 + len(parts)),
         "Cooperative of the readable decisions, by cell, with 95% intervals", "cells")
 
 
-def _statuses(out: Mapping) -> Table:
-    kinds = sorted(out["outcomes"]["status"])
-    return Table(["cell", *kinds], [
-        [WORDS[name], *(str(counts.get(kind, 0)) for kind in kinds)]
-        for name, counts in _ordered(out["outcomes"]["by_cell"], WORDS)],
-        range(1, len(kinds) + 1), "How the trials of each cell ended", "statuses")
+def _statuses(out: Mapping) -> doc.Table:
+    kinds, cells = sorted(out["outcomes"]["status"]), out["outcomes"]["by_cell"]
+    rows = [[WORDS[cell], *(str(cells[cell].get(kind, 0)) for kind in kinds)]
+            for cell in WORDS if cell in cells]
+    return doc.Table(["cell", *kinds], rows, range(1, len(kinds) + 1),
+                     "How the trials of each cell ended", "statuses")
 
 
 def _quality(out: Mapping) -> Iterator[str]:
     """Labels, position, who answered, cost, in sentences."""
     position = out["position"]
-    shares = ", ".join(f"{SCHEMES[name]} {counted(one['k'], one['n'])}"
-                       for name, one in out["labels"].items())
+    shares = ", ".join(f"{SCHEMES[name]} {counted(share['k'], share['n'])}"
+                       for name, share in out["labels"].items())
     yield f"Cooperation by labels: {shares}."
     if position["share"] is not None:
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
@@ -420,7 +398,7 @@ def _quality(out: Mapping) -> Iterator[str]:
 
 # --- every trial -------------------------------------------------------------------------------
 
-def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]) -> TrialTable:
+def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]) -> doc.TrialTable:
     """A row for each trial; of a large study the first runs alone, since a page is to be read."""
     models, cells = list(dict.fromkeys(row["model"] for row in rows)), list(WORDS)
     runs = max((row["run"] for row in rows), default=1)
@@ -428,22 +406,21 @@ def trials(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]]) -> T
     shown = sorted((row for row in rows if row["run"] <= last), key=lambda row: (
         models.index(row["model"]), row["bulletin"], row["run"], cells.index(row["cell"])))
     part = f"Up to run {last} of {runs}. " if last < runs else ""
-    return TrialTable(
+    return doc.TrialTable(
         "Trials", f"{part}A row opens its prompt and answer; trials.jsonl.gz has all.",
         ("model", "cell", "bulletin", "labels", "order", "run", "decision"),
         [_trial(row, prompts.get(row["id"], ())) for row in shown])
 
 
-def _trial(row: Mapping, prompt: Sequence[str]) -> TrialRow:
+def _trial(row: Mapping, prompt: Sequence[str]) -> doc.TrialRow:
     served = " · ".join(name for name in (row["served_model"], row["provider"]) if name)
     left, outcome = len(row["text"]) - LENGTH, row["decision"] or row["status"]
     titles = ("System prompt", *["Worked examples"] * (len(prompt) > 2),
               f"Prompt, {row['variant']}, wording {row['wording']}")
     more = f"; {plain(left, 0)} more characters in trials.jsonl.gz" if left > 0 else ""
-    return TrialRow(
-        [row["model"], WORDS[row["cell"]], row["bulletin"],
-         SCHEMES[row["label_scheme"]], row["order"], str(row["run"]),
-         Tag(outcome, ACTS[row["cooperates"]])],
+    return doc.TrialRow(
+        [row["model"], WORDS[row["cell"]], row["bulletin"], SCHEMES[row["label_scheme"]],
+         row["order"], str(row["run"]), doc.Tag(outcome, ACTS[row["cooperates"]])],
         [(f"Answer ({row['status']}), served by {served or 'nobody'}{more}",
-          Verbatim(row["text"][:LENGTH])),
-         *zip(titles, map(Verbatim, prompt), strict=False)])
+          doc.Verbatim(row["text"][:LENGTH])),
+         *zip(titles, map(doc.Verbatim, prompt), strict=False)])

@@ -5,8 +5,9 @@
 """
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,31 +31,14 @@ from cirrus.judge.study import analyse
 from cirrus.markers import agreement as markers
 from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import PEOPLE, item_id, raters, readable
+from cirrus.reports.pilot import CROSSED, PARALLEL, UP, not_supported
 from common import VERSION, UsageError
 from common.artifacts import canonical_json, csv_bytes, json_file, read_bytes, sha256, write_atomic
 from common.runs import RESTORE, read_manifest
 from common.shape import NAME, enum, list_of, read, record
 from common.shape import plain as kind_of
 from common.verify import Content, Folder, Verdict
-from show.document import (
-    Bullets,
-    Code,
-    Columns,
-    Document,
-    Fold,
-    Foot,
-    Plot,
-    Section,
-    Small,
-    Table,
-    Tag,
-    TrialRow,
-    TrialTable,
-    Verbatim,
-    Words,
-    markdown,
-    terminal,
-)
+from show import document as doc
 from show.figures import (
     NONE,
     STAMP,
@@ -70,18 +54,16 @@ from show.figures import (
     signed,
 )
 from show.html import page
-from show.plots import Intervals, Lines, Point
+from show.plots import NOTHING, Intervals, Lines, Point
 
-ALL = 1_000_000
 MOST = 1_000       # policies on the page
 SHOWN = 20_000     # characters of a text
 RATIONALES = 12    # decisions shown of a policy
 EXCERPT = 500      # characters of a policy that is quoted
 CELLS = DESIGNS["2x2"].cells
-NO_PART = {"cells": {cell.name: {"n": 0} for cell in CELLS}}
 # No colour of praise or blame: a gate that passes is no success.
 TAGS = {"pass": "plain", "fail": "plain", "undecided": "dim", "not evaluable": "dim"}
-WIRES = {True: Tag("TRIPPED", "stamp"), False: Tag("quiet"), None: Tag("not checked")}
+WIRES = {True: doc.Tag("TRIPPED", "stamp"), False: doc.Tag("quiet"), None: doc.Tag("not checked")}
 EFFECTS_NOTE = (
     "First encounters of all rounds: mean over bulletins of the difference inside each; the 95% "
     "interval covers the drawing of bulletins and of wordings, and is no narrower than Newcombe's "
@@ -100,26 +82,21 @@ def files(out: Mapping[str, Any], study: Study) -> dict[str, str]:
     report = document(out, study)
     tables = [_effects("contrast", _rows(out), "effects"), _specified(out)] if _shown(out) else []
     summary = report._replace(gist=_gist(out), sections=[
-        _claims(out), Section("Tables", [*tables, _gates(out)]),
-        Section("Markers in policies", list(markers.blocks(out["markers"])))])
-    return {"acausal-summary.md": markdown(summary), "report.html": page(report)}
+        _claims(out), doc.Section("Tables", [*tables, _gates(out)]),
+        doc.Section("Markers in policies", list(markers.blocks(out["markers"])))])
+    return {"acausal-summary.md": doc.markdown(summary), "report.html": page(report)}
 
 
-def document(out: Mapping[str, Any], study: Study | None = None) -> Document:
+def document(out: Mapping[str, Any], study: Study | None = None) -> doc.Document:
     """The report of an analysis; with its texts where the study is given."""
     unfinished = [run["run"] for run in out["runs"] if run["state"] != "complete"]
-    gist = _gist(out)
-    return Document(
-        "CIRRUS-24 tournament", _question(out), answer(out),
-        Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"), _interaction(out),
-        [Columns([[_intervals(out)], gist])] if _shown(out) else gist,
-        [_claims(out), Section("Details", list(_details(out, study)))], study and _trials(study),
+    gist, details = _gist(out), doc.Section("Details", list(_details(out, study)))
+    return doc.Document(
+        "CIRRUS-24 tournament", _question(out), out["verdict"]["sentence"],
+        doc.Foot(VERSION, _identity(out), "python3 analyze.py FOLDER"), _interaction(out),
+        [doc.Columns([[_intervals(out)], gist])] if _shown(out) else gist,
+        [_claims(out), details], study and _trials(study),
         [STAMP] * out["simulated"] + [f"INCOMPLETE: {', '.join(unfinished)}."] * bool(unfinished))
-
-
-def answer(out: Mapping[str, Any]) -> str:
-    """The sentence that stands first everywhere."""
-    return out["verdict"]["sentence"]
 
 
 def _identity(out: Mapping[str, Any]) -> dict[str, str]:
@@ -132,67 +109,66 @@ def _identity(out: Mapping[str, Any]) -> dict[str, str]:
 
 def _question(out: Mapping[str, Any]) -> str:
     design = out["design"]
-    asked = ", ".join(dict.fromkeys(name for own in design["models"].values() for name in own))
+    models = ", ".join(dict.fromkeys(name for names in design["models"].values() for name in names))
     return ("Do agents cooperate on a first encounter because they take their peers for alike? "
             f"{count(design['runs'], 'run')}, {count(design['agents'], 'agent')}, "
-            f"{count(len(design['seeds']), 'seed')}; {asked}. "
+            f"{count(len(design['seeds']), 'seed')}; {models}. "
             f"{out['established']['decisions']:,} readable first decisions.")
 
 
-def _gist(out: Mapping[str, Any]) -> list[Table | Words]:
+def _gist(out: Mapping[str, Any]) -> list[doc.Table | doc.Words]:
     tripped = [wire for wire in out["tripwires"] if wire["tripped"]]
-    return [Table(["established", "gate", "rests on"], [
-        [_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
-        for gate in out["gates"]], caption="Credibility gates", name="gates"),
-        *[Words(["What brings the data that gates lack: ", Code(out["next"] or "")])]
-        * bool(out["next"]), *[_wires(tripped, "Tripwires that ring", "tripped")] * bool(tripped)]
+    rows = [[_verdict(gate["established"]), gate["title"], gate["established"]["figure"]]
+            for gate in out["gates"]]
+    return [doc.Table(["established", "gate", "rests on"], rows, caption="Credibility gates",
+                      name="gates"),
+            *[doc.Words(["What brings the data that gates lack: ", doc.Code(out["next"] or "")])]
+            * bool(out["next"]),
+            *[_wires(tripped, "Tripwires that ring", "tripped")] * bool(tripped)]
 
 
-def _verdict(entry: Mapping) -> Tag:
-    return Tag(entry["verdict"], TAGS[entry["verdict"]])
+def _verdict(entry: Mapping) -> doc.Tag:
+    return doc.Tag(entry["verdict"], TAGS[entry["verdict"]])
 
 
-def _wires(wires: Sequence[Mapping], caption: str, name: str) -> Table:
-    return Table(["state", "tripwire", "figure"],
-                 [[WIRES[wire["tripped"]], wire["title"], wire["figure"]] for wire in wires],
-                 caption=caption, name=name)
+def _wires(wires: Sequence[Mapping], caption: str, name: str) -> doc.Table:
+    rows = [[WIRES[wire["tripped"]], wire["title"], wire["figure"]] for wire in wires]
+    return doc.Table(["state", "tripwire", "figure"], rows, caption=caption, name=name)
 
 
-def _claims(out: Mapping[str, Any]) -> Section:
-    always = [words for words in out["claims"]["may_not"] if words.startswith("Always open")]
-    may_not = [words for words in out["claims"]["may_not"] if words not in always]
-    return Section("What may be said", [
-        Words(_registration(out["registration"]), "dim"),
-        Bullets(out["registration"]["deviations"]),
-        Columns([[Section("From these data", [Bullets(out["claims"]["may"])])],
-                 [Section("Not from these data", [Bullets(may_not)])]]),
-        Fold("What no data of these cells can exclude", [Bullets(always)])])
+def _claims(out: Mapping[str, Any]) -> doc.Section:
+    may_not, always = not_supported(out)
+    return doc.Section("What may be said", [
+        doc.Words(_registration(out["registration"]), "dim"),
+        doc.Bullets(out["registration"]["deviations"]),
+        doc.Columns([[doc.Section("From these data", [doc.Bullets(out["claims"]["may"])])],
+                     [doc.Section("Not from these data", [doc.Bullets(may_not)])]]), always])
 
 
-def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[Fold]:
+def _details(out: Mapping[str, Any], study: Study | None) -> Iterator[doc.Fold]:
     if _shown(out):
-        delta = out["as_specified"]["delta"]
-        yield Fold("Cooperation and effects", [
-            _effects("contrast", _rows(out), "effects"), _by(out), Words(EFFECTS_NOTE, "dim")])
-        yield Fold("As specified: round 1, agents of a seed as units", [
-            _specified(out), Words(
+        delta, models = out["as_specified"]["delta"], _models(out["as_specified"]["model"])
+        yield doc.Fold("Cooperation and effects", [
+            _effects("contrast", _rows(out), "effects"), _by(out), doc.Words(EFFECTS_NOTE, "dim")])
+        yield doc.Fold("As specified: round 1, agents of a seed as units", [
+            _specified(out), doc.Words(
                 f"Cliff's δ (−1 to 1) of the two cells: {estimate(delta).words}; interval by "
                 f"Student's t over {count(delta['units'], 'agent')}, no narrower than Newcombe's."),
-            Words(SPECIFIED_NOTE, "dim"), *_bounds(out), *_models(out["as_specified"]["model"])])
-    yield Fold("How the gates judge", [_gates(out), Words(GATES_NOTE, "dim")])
-    yield Fold("Quality of the data", list(_quality(out)))
-    yield Fold("Later encounters and policies", [
+            doc.Words(SPECIFIED_NOTE, "dim"), *_bounds(out), *models])
+    yield doc.Fold("How the gates judge", [_gates(out), doc.Words(GATES_NOTE, "dim")])
+    yield doc.Fold("Quality of the data", list(_quality(out)))
+    yield doc.Fold("Later encounters and policies", [
         _course(out["course"]), *_convergence(out["convergence"])])
-    yield Fold("Markers in policies", [*markers.blocks(out["markers"]), *_excerpts(study)])
-    yield Fold(f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [_runs(out["runs"])])
+    yield doc.Fold("Markers in policies", [*markers.blocks(out["markers"]), *_excerpts(study)])
+    yield doc.Fold(f"{count(len(out['runs']), 'run')}, {cost(out['cost'])}", [_runs(out["runs"])])
 
 
-def _runs(runs: Sequence[Mapping]) -> Table:
+def _runs(runs: Sequence[Mapping]) -> doc.Table:
     """Runs of one role and domain together: acausal-analysis.json names each."""
     groups: dict[str, list[Mapping]] = {}
     for run in runs:
         groups.setdefault(f"{run['role']}, {run['domain']}", []).append(run)
-    return Table(["runs", "complete", "calls", "unanswered"], [
+    return doc.Table(["runs", "complete", "calls", "unanswered"], [
         [name, f"{sum(run['state'] == 'complete' for run in held)} of {len(held)}",
          *map(str, map(sum, zip(*(_calls(run["outcomes"]) for run in held), strict=True)))]
         for name, held in groups.items()], (1, 2, 3), name="runs")
@@ -212,45 +188,34 @@ def _registration(entry: Mapping[str, Any]) -> str:
 
 # --- figures -----------------------------------------------------------------------------------
 
-def _part(out: Mapping[str, Any]) -> str:
-    """The part that holds the primary data."""
-    return part_of("main", out["design"]["domain"])
-
-
-def _parts(out: Mapping[str, Any]) -> dict[str, Mapping]:
-    """What was run, in one order."""
-    return {name: out["parts"][name] for name in titles(out["parts"])}
-
-
 def _points(part: Mapping) -> dict[str, Point]:
-    return {cell.name: Point(cell.words, one["mean"], one["low"], one["high"],
-                             f"{one['k']}/{one['n']}", cell.C, cell.S == "low")
-            for cell in CELLS if (one := part["cells"][cell.name])["n"]}
+    return {cell.name: Point(cell.words, share["mean"], share["low"], share["high"],
+                             f"{share['k']}/{share['n']}", hollow=cell.S == "low")
+            for cell in CELLS if (share := part["cells"][cell.name])["n"]}
 
 
-def _interaction(out: Mapping[str, Any]) -> Plot | None:
+def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
     """A panel for each level of H that has any cell."""
-    panels = {}
-    for h in ("low", "high", "omit") if _shown(out) else ():
-        if cells := _points(out["established"]["by_H"].get(h, NO_PART)):
+    panels, parts = {}, out["established"]["by_H"] if _shown(out) else {}
+    for h in ("low", "high", "omit"):
+        if h in parts and (cells := _points(parts[h])):
             panels[f"compliance pressure {h}"] = {
-                f"cue {words}": [cells.get(name, Point("", None)) for name in names]
-                for words, names in (("present", ("LP", "HP")), ("absent", ("LA", "HA")))}
-    return Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"), panels,
-                      axes=("", "share cooperating")),
-                f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
-                "95% intervals over bulletins and wordings. Parallel lines: no interaction on this "
-                "scale.") if panels else None
+                row: [cells.get(name, NOTHING) for name in names] for row, names in CROSSED.items()}
+    caption = (f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
+               f"95% intervals over bulletins and wordings. {PARALLEL}")
+    return doc.Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"),
+                          panels, ("", UP)), caption) if panels else None
 
 
 def _primary(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
     """The primary contrast, and the same elsewhere."""
-    contrasts = out["established"]["contrasts"]
-    rows = [(contrasts["HP-LA"]["label"], contrasts["HP-LA"])]
+    contrast = out["established"]["contrasts"]["HP-LA"]
+    main = part_of("main", out["design"]["domain"])
+    rows = [(contrast["label"], contrast)]
     rows += [(f"the same, compliance pressure {h}", part["HP-LA"])
              for h, part in out["established"]["by_H"].items()]
-    return rows + [(f"the same, {titles([name])[name]}", part["HP-LA"])
-                   for name, part in _parts(out).items() if name != _part(out)]
+    return rows + [(f"the same, {title}", out["parts"][name]["HP-LA"])
+                   for name, title in titles(out["parts"]).items() if name != main]
 
 
 def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
@@ -260,68 +225,68 @@ def _rows(out: Mapping[str, Any]) -> list[tuple[str, Mapping]]:
                             for name in list(CONTRASTS)[1:] if name in contrasts]
 
 
-def _intervals(out: Mapping[str, Any]) -> Plot:
-    return Plot(Intervals("Symmetry + cue against neither", {"": [
-        Point(label, one["value"], one["low"], one["high"], count(one["units"], "bulletin"),
-              units=list(one["by_bulletin"].values())) for label, one in _primary(out)]},
-        "points of cooperation", 1), "Mean over bulletins, a dot each, with 95% intervals; first "
-        "encounters of all rounds.")
+def _intervals(out: Mapping[str, Any]) -> doc.Plot:
+    rows = [Point(label, contrast["value"], contrast["low"], contrast["high"],
+                  count(contrast["units"], "bulletin"),
+                  units=list(contrast["by_bulletin"].values()))
+            for label, contrast in _primary(out)]
+    return doc.Plot(
+        Intervals("Symmetry + cue against neither", {"": rows}, "points of cooperation"),
+        "Mean over bulletins, a dot each, with 95% intervals; first encounters of all rounds.")
 
 
 # --- tables ------------------------------------------------------------------------------------
 
-def _effects(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> Table:
+def _effects(head: str, rows: Iterable[tuple[str, Mapping]], name: str) -> doc.Table:
     """Of each contrast its estimate, or why it has none, and the bulletins that point the other
     way."""
-    return Table([head, "points (interval)", "bulletins against"], [
-        [label, Small(entry["why"]) if entry["value"] is None else estimate(entry, 100, 1),
-         _against(entry)] for label, entry in rows], (1, 2), name=name)
+    def against(entry: Mapping) -> str:
+        values = entry.get("by_bulletin", {}).values()
+        return f"{sum(value * entry['value'] < 0 for value in values)} of {len(values)}"
+
+    return doc.Table([head, "points (interval)", "bulletins against"], [
+        [label, doc.Small(entry["why"]) if entry["value"] is None else estimate(entry, 100, 1),
+         against(entry)] for label, entry in rows], (1, 2), name=name)
 
 
-def _against(entry: Mapping[str, Any]) -> str:
-    values = entry.get("by_bulletin", {}).values()
-    return f"{sum(value * entry['value'] < 0 for value in values)} of {len(values)}"
-
-
-def _by(out: Mapping[str, Any]) -> Table:
+def _by(out: Mapping[str, Any]) -> doc.Table:
     """The primary contrast one model and round at a time."""
     known = out["established"]
     rows = [(name, part["contrasts"]["HP-LA"]) for name, part in known["by_model"].items()]
-    rows += [(f"round {number}", one) for number, one in known["by_round"].items()]
+    rows += [(f"round {number}", contrast) for number, contrast in known["by_round"].items()]
     return _effects("primary contrast", rows, "by-model")
 
 
-def _specified(out: Mapping[str, Any]) -> Table:
+def _specified(out: Mapping[str, Any]) -> doc.Table:
     """As the specification has it: round 1, agents of a seed as units."""
     point = out["as_specified"]
     entries = [point["design"], *(point["secondary"][name] for name in SECONDARY)]
-    return Table(["contrast, as specified", "points", "p", "agents"], [
-        [one["label"], signed(None if one["value"] is None else 100 * one["value"], 1),
-         p_value(one["p"]), str(one["units"])] for one in entries],
+    return doc.Table(["contrast, as specified", "points", "p", "agents"], [
+        [entry["label"], signed(None if entry["value"] is None else 100 * entry["value"], 1),
+         p_value(entry["p"]), str(entry["units"])] for entry in entries],
         (1, 2, 3), name="as-specified")
 
 
-def _gates(out: Mapping[str, Any]) -> Table:
-    return Table(["gate", "asks", "as specified", "figure"], [
+def _gates(out: Mapping[str, Any]) -> doc.Table:
+    return doc.Table(["gate", "asks", "as specified", "figure"], [
         [gate["title"], gate["asks"], _verdict(gate["as_specified"]),
          gate["as_specified"]["figure"]] for gate in out["gates"]], name="gates-as-specified")
 
 
-def _models(model: Mapping[str, Any]) -> Iterator[Bullets | Table]:
+def _models(model: Mapping[str, Any]) -> Iterator[doc.Bullets | doc.Table]:
     """What the two mixed models are, what was left out of them, and tests of their terms."""
     left = "; ".join(f"{name} ({why})" for name, why in sorted(model["left_out"].items()))
     names = {"as_specified": "as specified", "with_policy": "with (1|policy)"}
-    yield Bullets([*([f"Left out of the models: {left}."] if left else []), *(
-        [f"{sentence(title).removesuffix('.')},", Code(model[name]["formula"]),
+    yield doc.Bullets([*([f"Left out of the models: {left}."] if left else []), *(
+        [f"{sentence(title).removesuffix('.')},", doc.Code(model[name]["formula"]),
          _fit(model[name])] for name, title in names.items())])
     columns = [model[name]["tests"] or {} for name in names]
-    terms = [term for term in FIXED if any(term in tests for tests in columns)]
-    if terms:
-        yield Table(["term", *(head for title in names.values()
-                               for head in (f"{title}: χ² (df)", f"p {title}"))],
-                    [[term, *(cell for tests in columns for cell in _test(tests.get(term)))]
-                     for term in terms], (1, 2, 3, 4), "Likelihood-ratio tests of the terms",
-                    "model-terms")
+    rows = [[term, *(cell for tests in columns for cell in _test(tests.get(term)))]
+            for term in FIXED if any(term in tests for tests in columns)]
+    if rows:
+        heads = [head for title in names.values() for head in (f"{title}: χ² (df)", f"p {title}")]
+        yield doc.Table(["term", *heads], rows, (1, 2, 3, 4), "Likelihood-ratio tests of the terms",
+                        "model-terms")
 
 
 def _fit(model: Mapping[str, Any]) -> str:
@@ -338,30 +303,30 @@ def _test(test: Mapping | None) -> list[str]:
     return [f"{plain(test['chi2'])} ({test['df']})", p_value(test["p"])]
 
 
-def _bounds(out: Mapping[str, Any]) -> Iterator[Words]:
+def _bounds(out: Mapping[str, Any]) -> Iterator[doc.Words]:
     bounds = out["as_specified"]["bounds"]
     if bounds["lowest"] is not None:
-        yield Words("With every missing decision filled in: all cooperative "
-                    f"{points(bounds['all_cooperative'])}, none "
-                    f"{points(bounds['none_cooperative'])}; worst cases "
-                    f"{points(bounds['lowest'])} to {points(bounds['highest'])}.")
+        yield doc.Words("With every missing decision filled in: all cooperative "
+                        f"{points(bounds['all_cooperative'])}, none "
+                        f"{points(bounds['none_cooperative'])}; worst cases "
+                        f"{points(bounds['lowest'])} to {points(bounds['highest'])}.")
 
 
-def _quality(out: Mapping[str, Any]) -> Iterator[Table]:
+def _quality(out: Mapping[str, Any]) -> Iterator[doc.Table]:
     yield _wires(out["tripwires"], "Tripwires", "tripwires")
-    yield Table(["data", *(cell.words for cell in CELLS)], [
-        [titles([name])[name], *(f"{part['cells'][cell.name]['missing']} of "
-                        f"{part['cells'][cell.name]['n'] + part['cells'][cell.name]['missing']}"
-                        for cell in CELLS)] for name, part in _parts(out).items()],
-        (1, 2, 3, 4), "Missing decisions by cell", "missing")
+    cells = {title: [out["parts"][name]["cells"][cell.name] for cell in CELLS]
+             for name, title in titles(out["parts"]).items()}
+    yield doc.Table(["data", *(cell.words for cell in CELLS)], [
+        [title, *(f"{cell['missing']} of {cell['n'] + cell['missing']}" for cell in part)]
+        for title, part in cells.items()], (1, 2, 3, 4), "Missing decisions by cell", "missing")
 
 
-def _course(course: Sequence[Mapping]) -> Table:
+def _course(course: Sequence[Mapping]) -> doc.Table:
     """The main runs: later encounters see history."""
     held = {(row["domain"], row["round"], row["encounter"]): row for row in course
             if row["role"] == "main"}
     last = range(1, max((key[2] for key in held), default=0) + 1)
-    return Table(["data", *(f"encounter {at}" for at in last)], [
+    return doc.Table(["data", *(f"encounter {at}" for at in last)], [
         [f"{domain}, round {number}", *(_share(held.get((domain, number, at))) for at in last)]
         for domain, number in sorted({key[:2] for key in held})], name="course")
 
@@ -371,12 +336,13 @@ def _share(row: Mapping | None) -> str:
         f"{percent(row['mean'])} of {plain(row['n'], 0)}"
 
 
-def _convergence(rounds: Sequence[Mapping]) -> Iterator[Table | Words]:
-    yield Table(["policies of", "similarity within cells", "between cells", "difference"],
-                [[f"round {row['round']}", plain(row["within"], 3), plain(row["between"], 3),
-                  signed(row["difference"], 3)] for row in rounds], (1, 2, 3), name="convergence")
-    yield Words("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of policies that answer "
-                "one bulletin.", "dim")
+def _convergence(rounds: Sequence[Mapping]) -> Iterator[doc.Table | doc.Words]:
+    rows = [[f"round {row['round']}", plain(row["within"], 3), plain(row["between"], 3),
+             signed(row["difference"], 3)] for row in rounds]
+    yield doc.Table(["policies of", "similarity within cells", "between cells", "difference"],
+                    rows, (1, 2, 3), name="convergence")
+    yield doc.Words("Mean TF-IDF cosine (characters, 3 to 5) over all pairs of policies that "
+                    "answer one bulletin.", "dim")
 
 
 def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
@@ -388,43 +354,44 @@ def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
 
 # --- texts -------------------------------------------------------------------------------------
 
-def _excerpts(study: Study | None) -> list[Fold]:
+def _excerpts(study: Study | None) -> list[doc.Fold]:
     """The first policy of each extreme cell by agent: chosen by place, not by what it says."""
-    quotes: dict[str, Section] = {}
+    quotes: dict[str, doc.Section] = {}
     for run in study.runs if study else ():
         extreme = run.cell[:2] in (("high", "present"), ("low", "absent"))
         sound = (policy for policy in policies(run, checked=False) if policy["round"] == 1
                  and policy["policy_status"] == "ok" and not policy["markers"]["benchmark_terms"])
         if run.role == "main" and extreme and run.words not in quotes and (
                 policy := next(sound, None)):
-            quotes[run.words] = Section(f"{run.words}, {policy['agent']}",
-                                        [Verbatim(policy["policy"][:EXCERPT])])
+            quotes[run.words] = doc.Section(f"{run.words}, {policy['agent']}",
+                                            [doc.Verbatim(policy["policy"][:EXCERPT])])
     note = (f"The first {EXCERPT} characters of one policy of round 1 in each of the two cells "
             "that are compared, by agent id: taken by place, not by what they say; those with "
             "benchmark terms are passed over.")
-    return [Fold("In their own words", [Words(note, "dim"), *quotes.values()])] if quotes else []
+    quoted = [doc.Words(note, "dim"), *quotes.values()]
+    return [doc.Fold("In their own words", quoted)] if quotes else []
 
 
 def _scope(study: Study) -> tuple[str, Sequence[Run], int]:
     """What the page has room for: (in words, runs, rounds)."""
     main = [run for run in study.runs if run.role == "main"]
-    scopes = (("", study.runs, ALL), ("round 1 only", study.runs, 1),
+    scopes = (("", study.runs, sys.maxsize), ("round 1 only", study.runs, 1),
               ("round 1 of the main runs only", main, 1))
     return next((scope for scope in scopes if sum(
         run.config["agents"] * min(scope[2], run.config["rounds"]) for run in scope[1]) <= MOST),
         scopes[-1])
 
 
-def _trials(study: Study) -> TrialTable:
+def _trials(study: Study) -> doc.TrialTable:
     words, runs, rounds = _scope(study)
-    return TrialTable(
+    return doc.TrialTable(
         "Policies and decisions", "A row opens a policy and decisions that rest on it; exports/ "
         "and transcripts/ hold all." + (f" There are too many here: {words}." if words else ""),
         ("role", "cell", "round", "agent", "bulletin", "markers", "policy"),
         list(islice((trial for run in runs for trial in _of_run(run, rounds)), MOST)))
 
 
-def _of_run(run: Run, rounds: int) -> Iterator[TrialRow]:
+def _of_run(run: Run, rounds: int) -> Iterator[doc.TrialRow]:
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
@@ -439,18 +406,18 @@ def _answer(row: Decision) -> str:
     return f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
 
 
-def _trial(run: Run, policy: Mapping, answers: Sequence[str]) -> TrialRow:
+def _trial(run: Run, policy: Mapping, answers: Sequence[str]) -> doc.TrialRow:
     status = policy["policy_status"]
     marked = ", ".join(name.replace("_", " ") for name, there in policy["markers"].items()
                        if there and readable(status))
     more = len(answers) - RATIONALES
     rest = [*answers[:RATIONALES], *([f"… {more} more"] if more > 0 else [])]
-    return TrialRow(
+    return doc.TrialRow(
         [run.role, run.words, str(policy["round"]), policy["agent"],
          f"{policy['bulletin']} {policy['variant']}", marked or NONE, status],
         [(f"Policy {policy['policy_id']}, served by {policy['served_model']}",
-          Verbatim(policy["policy"][:SHOWN])),
-         *([("Decisions", Verbatim("\n".join(rest)))] if rest else [])])
+          doc.Verbatim(policy["policy"][:SHOWN])),
+         *([("Decisions", doc.Verbatim("\n".join(rest)))] if rest else [])])
 
 
 # --- exports and the written analysis ----------------------------------------------------------
@@ -478,8 +445,9 @@ def exports(study: Study) -> dict[str, bytes]:
     """{file name below the analysis' folder: content}. The files were checked when the analysis
     read them."""
     tables = {"decisions.csv": _decisions, "games.csv": _games, "policies.csv": _policies}
-    return {f"exports/{name}": csv_bytes(
-        COLUMNS[name], chain.from_iterable(map(rows, study.runs))) for name, rows in tables.items()}
+    return {f"exports/{name}": csv_bytes(COLUMNS[name], (row for run in study.runs
+                                                         for row in rows(run)))
+            for name, rows in tables.items()}
 
 
 def analysed(study: Study, where: Sequence[Path]) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -559,9 +527,8 @@ def _plan(folder: Folder, problems: list[str]) -> dict[str, Any]:
     if not folder.path.name.startswith(plan["plan"]):
         problems.append(f"plan.json: plan: {plan['plan']!r}, and the folder is another one's")
     if prereg.FILE in folder.names:
-        registered = [run["run_id"] for run in prereg.load(folder.path)["runs"]
-                      if run["folder"] == folder.path.name]
-        return plan | {"runs": registered}
+        plan["runs"] = [run["run_id"] for run in prereg.load(folder.path)["runs"]
+                        if run["folder"] == folder.path.name]
     return plan
 
 
@@ -588,7 +555,7 @@ def gist(out: Mapping[str, Any], target: Path, *beside: str) -> str:
     """What a terminal shows of an analysis in `target`: its report, `beside`, what to open."""
     lacking = ", ".join(gate["title"].lower() for gate in out["gates"] if gate["next"])
     further = [f"Gates without data: {lacking}; {_make(out['next'])}"] if lacking else []
-    return "\n".join([terminal(document(out)), *further, *beside,
+    return "\n".join([doc.terminal(document(out)), *further, *beside,
                       f"open {target / 'report.html'}"])
 
 
@@ -603,8 +570,8 @@ def _decisions(run: Run) -> Iterable[dict[str, Any]]:
 
 
 def _shared(run: Run, number: int) -> dict[str, Any]:
-    values = (run.name, run.role, run.seed, run.domain, *run.cell, number)
-    return dict(zip(SHARED, values, strict=True))
+    return dict(zip(SHARED, (run.name, run.role, run.seed, run.domain, *run.cell, number),
+                    strict=True))
 
 
 def _policies(run: Run) -> Iterator[dict[str, Any]]:
@@ -627,11 +594,10 @@ def _games(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def _game(agents: Mapping, game: Mapping) -> dict[str, Any]:
-    payoffs = game["raw_payoffs"] or {}
-    sides = {}
-    for side, own in zip("ab", game["pair"], strict=True):
-        sides |= {f"agent_{side}": agents[own]["id"], f"decision_{side}": game["decision"][own],
-                  f"payoff_{side}": payoffs.get(own), f"power_{side}": game["power_after"][own]}
-    return sides | {"id": game["id"], "encounter": game["encounter"],
-                    "baseline": game["baseline"], "label_scheme": game["label_scheme"],
-                    "option_order": game["order"], "status": game["parse_status"]}
+    payoffs, row = game["raw_payoffs"] or {}, {
+        "option_order": game["order"], "status": game["parse_status"],
+        **{key: game[key] for key in ("id", "encounter", "baseline", "label_scheme")}}
+    for side, agent in zip("ab", game["pair"], strict=True):
+        row |= {f"agent_{side}": agents[agent]["id"], f"decision_{side}": game["decision"][agent],
+                f"payoff_{side}": payoffs.get(agent), f"power_{side}": game["power_after"][agent]}
+    return row

@@ -13,7 +13,7 @@ from .distributions import (
     binomial_pmf,
     critical,
     hypergeometric_pmf,
-    log_gamma_ratio,
+    log_beta,
     noncentrality,
     solve,
     t_quantile,
@@ -215,17 +215,6 @@ def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Est
 
     The interval inverts the noncentral t distribution (Steiger & Fouladi 1997).
     """
-    return _standardised(x, y, level, corrected=False)
-
-
-def hedges_g(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
-    """Cohen's d without its small-sample bias: the exact gamma correction of Hedges (1981)."""
-    return _standardised(x, y, level, corrected=True)
-
-
-def _standardised(
-    x: Sequence[float], y: Sequence[float], level: float, corrected: bool
-) -> Estimate:
     x, y = numbers(x, "x"), numbers(y, "y")
     tail = (1 - check_level(level)) / 2
     why = too_few((x, y)) or (SAME_WITHIN if constant(x) and constant(y) else None)
@@ -233,19 +222,21 @@ def _standardised(
         return Estimate(None, None, None, why)
     df = len(x) + len(y) - 2
     d = (mean(x) - mean(y)) / math.sqrt((squares(x) + squares(y)) / df)
-    root_n = math.sqrt(len(x) * len(y) / (len(x) + len(y)))
-    scale = hedges_correction(df) if corrected else 1.0
     if abs(d) > MOST_DEVIATIONS:
-        return Estimate(d * scale, None, None, FAR_APART)
+        return Estimate(d, None, None, FAR_APART)
+    root_n = math.sqrt(len(x) * len(y) / (len(x) + len(y)))
     low, high = (noncentrality(d * root_n, df, p) / root_n for p in (1 - tail, tail))
-    return Estimate(d * scale, low * scale, high * scale)
+    return Estimate(d, low, high)
 
 
-def hedges_correction(df: float) -> float:
-    """J(df) = Γ(df/2) / (sqrt(df/2) Γ((df-1)/2)), below 1; 0 at one degree of freedom."""
-    if df <= 1:
-        return 0.0
-    return math.exp(-log_gamma_ratio((df - 1) / 2, 0.5)) / math.sqrt(df / 2)
+def hedges_g(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
+    """Cohen's d without its small-sample bias: the exact gamma correction of Hedges (1981),
+    J(df) = Γ(df/2) / (sqrt(df/2) Γ((df-1)/2)), 0 at one degree of freedom."""
+    x, y = numbers(x, "x"), numbers(y, "y")
+    *d, why = cohens_d(x, y, level)
+    df = len(x) + len(y) - 2
+    j = math.sqrt(2 * math.pi / df) / math.exp(log_beta((df - 1) / 2, 0.5)) if df > 1 else 0.0
+    return Estimate(*(part and part * j for part in d), why)
 
 
 def cohens_h(p1: float, p2: float) -> float:

@@ -9,7 +9,7 @@ from answers import CELLS, CLEAR, ORDERS, SCHEMES, answered, study, without
 
 import stats
 from cirrus.judge.accounts import ACCOUNTS
-from cirrus.judge.contrasts import Count, Slot, by, cell_entry, effect, where
+from cirrus.judge.contrasts import Count, Slot, by, cell_entry, effect, tally, where
 from cirrus.judge.extras import probes_of
 
 T_11, T_11_OF_8 = 2.200985, 3.370201   # Student's t at .975, and at 1 − .05/16
@@ -128,14 +128,15 @@ def test_levels_of_compliance_pressure_weigh_alike_and_a_factor_is_looked_at_by_
          ("HA", "high"): 6, ("HA", "low"): 5, ("LP", "high"): 5, ("LP", "low"): 4}
     table = {Slot(f"b{b}", b, cell, H, "m", "L1", "other-first"): Count(many + b % 2, 9, 0)
              for b, ((cell, H), many) in product(range(6), k.items())}
-    assert effect(table)["value"] == pytest.approx((3 / 9 + 1 / 9) / 2)
+    assert effect(tally(table))["value"] == pytest.approx((3 / 9 + 1 / 9) / 2)
     assert {h: one["value"] for h, one in by(table, "H").items()} == pytest.approx(
         {"high": 3 / 9, "low": 1 / 9})
-    assert effect(table, "H")["value"] == pytest.approx((6 + 3 + 6 + 5 - 5 - 4 - 5 - 4) / 9 / 4)
-    low = effect(where(table, H="low"), "H")
+    assert effect(tally(table), "H")["value"] == pytest.approx(
+        (6 + 3 + 6 + 5 - 5 - 4 - 5 - 4) / 9 / 4)
+    low = effect(tally(where(table, H="low")), "H")
     assert (low["value"], low["why"]) == (None, "the data lack a cell of this contrast")
     part = {slot: count for slot, count in table.items() if (slot.cell, slot.H) != ("LA", "high")}
-    assert effect(part)["value"] == pytest.approx(1 / 9)   # of the level that has all cells
+    assert effect(tally(part))["value"] == pytest.approx(1 / 9)   # of the level that has all cells
 
 
 @pytest.mark.parametrize("few", [Count(1, 1, 11), Count(0, 1, 11)])

@@ -1,8 +1,8 @@
 """Contrasts of cells over bulletins and wordings. One-shot studies, tournament and gates judge by
 these functions alone.
 
-    table = count((slot, outcome) for …)            {slot: Count}, of any study
-    effect(table, "HP-LA")                          {"value": …, "low": …, "high": …, "units": …}
+    table = table_of(rows)                          {slot: Count}, of one-shot trials
+    effect(tally(table), "HP-LA")                   {"value": …, "low": …, "high": …, "units": …}
     by(table, "model")                              {model: its HP-LA}
 
 Bulletins and wordings were drawn, and are what one wants to speak beyond; models are a fixed set.
@@ -10,6 +10,7 @@ Bulletins and wordings were drawn, and are what one wants to speak beyond; model
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, permutations
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import stats
@@ -74,16 +75,17 @@ Table = Mapping[Slot, Count]
 NONE_YET = Count(0, 0, 0)
 
 
-def count(answers: Iterable[tuple[Slot, int | None]]) -> dict[Slot, Count]:
-    """Answers counted where they stand; an outcome is 1 or 0, None where it is missing."""
+def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
+    """One-shot trials, counted where they stand."""
     table: dict[Slot, Count] = {}
-    for slot, outcome in answers:
-        add(table, slot, outcome)
+    for row in rows:
+        add(table, Slot(row["bulletin"], row["wording"], row["cell"], row["H"], row["model"],
+                        row["label_scheme"], row["order"]), row["cooperates"])
     return table
 
 
 def add(table: dict[Hashable, Count], slot: Hashable, outcome: int | None) -> None:
-    """One more answer."""
+    """One more answer: 1 or 0, None where it is missing."""
     k, n, missing = table.get(slot, NONE_YET)
     table[slot] = (Count(k, n, missing + 1) if outcome is None else
                    Count(k + outcome, n + 1, missing))
@@ -99,12 +101,13 @@ def levels_of(table: Table, name: str) -> list:
     return sorted({getattr(slot, name) for slot in table})
 
 
-def tally(table: Table, cell: Callable = lambda slot: (slot.cell, slot.H)) -> dict:
+def tally(table: Table, cell: Callable = attrgetter("cell", "H"),
+          pair: Callable = attrgetter("bulletin", "wording")) -> dict:
     """{(bulletin, wording): {cell: counts}}, for the contrasts of `stats`."""
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
-        cells, name = out.setdefault((slot.bulletin, slot.wording), {}), cell(slot)
-        cells[name] = total([cells.get(name, NONE_YET), counted])
+        cells, name = out.setdefault(pair(slot), {}), cell(slot)
+        cells[name] = total([cells[name], counted]) if name in cells else counted
     return out
 
 
@@ -128,13 +131,14 @@ def weights_of(contrast: Contrast, cells: Iterable[tuple[str, str]]) -> dict:
 
 
 def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL,
-             over: str = "units", side: int = 0) -> dict[str, Any]:
+             bulletins_alone: bool = False, side: int = 0) -> dict[str, Any]:
     """A contrast of counted cells as an analysis keeps it. `side`: 0: what is missing stays out of
     value and interval; −1, 1: as if every missing decision had lowered, or raised, the contrast."""
     if side:
         counts = stats.counted_against(counts, {
             cell: -side * weight for cell, weight in weights.items()})
-    result = stats.contrast(counts if weights else {}, weights or {"none": 1}, level, over)
+    result = stats.contrast(counts if weights else {}, weights or {"none": 1}, level,
+                            bulletins_alone)
     return {"label": label, "value": result.value, "low": result.low, "high": result.high,
             "level": result.level, "units": result.units, "wordings": result.wordings,
             "limit_by": result.limit_by, "bounds": result.bounds._asdict(),
@@ -143,30 +147,29 @@ def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL
             "by_wording": {str(name): value for name, value in result.by_wording.items()}}
 
 
-def effect(table: Table, name: str = "HP-LA", level: float = LEVEL,
-           over: str = "units") -> dict[str, Any]:
-    """One contrast of a table."""
-    return effects(tally(table), [name], level, over)[name]
+def effect(counts: Mapping, name: str = "HP-LA", level: float = LEVEL,
+           bulletins_alone: bool = False, side: int = 0) -> dict[str, Any]:
+    """A contrast of a tally by cell and H."""
+    weights = weights_of(CONTRASTS[name], set().union(*counts.values()))
+    return compared(CONTRASTS[name].label, counts, weights, level, bulletins_alone, side)
 
 
 def effects(counts: Mapping, names: Iterable[str], level: float = LEVEL,
-            over: str = "units", side: int = 0) -> dict[str, dict[str, Any]]:
-    """Several, of one tally by cell and H."""
-    cells = {cell for held in counts.values() for cell in held}
-    return {name: compared(CONTRASTS[name].label, counts, weights_of(CONTRASTS[name], cells),
-                           level, over, side) for name in names}
+            bulletins_alone: bool = False, side: int = 0) -> dict[str, dict[str, Any]]:
+    """Several."""
+    return {name: effect(counts, name, level, bulletins_alone, side) for name in names}
 
 
 def by(table: Table, factor: str, level: float = LEVEL) -> dict[Any, dict]:
     """HP-LA at each level of a factor: model, round, H."""
-    return {value: effect(where(table, **{factor: value}), level=level)
+    return {value: effect(tally(where(table, **{factor: value})), level=level)
             for value in levels_of(table, factor)}
 
 
 def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, Any]:
     """k of n readable decisions, and the interval over bulletins and wordings around their share.
     `counts`: a tally by cell and H."""
-    weights = weights_of(Contrast("", {name: 1}), {c for held in counts.values() for c in held})
+    weights = weights_of(Contrast("", {name: 1}), set().union(*counts.values()))
     k, n, missing = total(held[cell] for held in counts.values() for cell in weights
                           if cell in held)
     out = {"k": k, "n": n, "missing": missing, "mean": k / n if n else None}
@@ -187,12 +190,13 @@ def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str,
     that all of them share; an interval over bulletins alone is the one that rings first. `worst`:
     with every missing decision counted against the contrasts, and for either level against the
     other."""
-    counts: dict[tuple[str, ...], dict] = {}      # of a part of the labels, whatever the wording
+    parts: dict[tuple[str, ...], dict[Slot, Count]] = {}
     for slot, counted in table.items():
         for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
-            cells = counts.setdefault(part, {}).setdefault((slot.bulletin, 1), {})
-            cells[slot.cell, slot.H] = total([cells.get((slot.cell, slot.H), NONE_YET), counted])
-    sides = [{part: effects(held, names, over="bulletins", side=side)
+            parts.setdefault(part, {})[slot] = counted
+    counts = {part: tally(held, pair=lambda slot: (slot.bulletin, 1))
+              for part, held in parts.items()}
+    sides = [{part: effects(held, names, bulletins_alone=True, side=side)
               for part, held in counts.items()} for side in ((-1, 1) if worst else (0,))]
     lowest, highest = sides[0], sides[-1]
     pairs = {picked: [(a, b, name) for factor in ("scheme", "order") for name in names

@@ -32,28 +32,21 @@ from cirrus.judge.contrasts import (
     ALPHA,
     CONTRASTS,
     LEVEL,
-    Slot,
     Table,
     cell_entry,
     certain,
     effects,
     labels,
+    table_of,
     tally,
     total,
     where,
 )
-from cirrus.judge.contrasts import count as counted
 from cirrus.judge.extras import EXTRAS, HEADLINES, probes_of
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
-
-def table_of(rows: Iterable[Mapping]) -> dict[Slot, Any]:
-    """The trials counted by bulletin, wording, cell, model, label scheme and order."""
-    return counted((Slot(row["bulletin"], row["wording"], row["cell"], row["H"], row["model"],
-                         row["label_scheme"], row["order"]), row["cooperates"]) for row in rows)
-
 
 def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None = None,
             probed: Sequence[Mapping] = ()) -> dict[str, Any]:
@@ -138,7 +131,7 @@ def evidence(table: Table, counts: Mapping, names: Sequence[str], level: float,
     """The contrasts and labels that accounts are judged by. `worst`: as if every missing decision
     had come out against an exclusion, which for a guard may be either way."""
     guards = [name for name in names if name in GUARDS]
-    sides = [effects(counts, guards, LEVEL, "bulletins", side)
+    sides = [effects(counts, guards, LEVEL, True, side)
              for side in ((-1, 1) if worst else (0,))]
     return {"contrasts": effects(counts, [name for name in names if name not in GUARDS], level,
                                  side=-worst)

@@ -22,18 +22,17 @@ LEAST = 0.10             # of HP − LA: less would not matter
 ALL_WORDINGS = 12        # for a word above cue-responsive
 COMBINATIONS = 6         # of label scheme and order
 CEILING, FLOOR = 0.85, 0.15
-ROUNDING = 1e-12         # so that a difference of exactly ten points is one
+DIGITS = 12              # so that a difference of exactly ten points is one
 
 Part = Mapping[str, Any]
 
 
 class Condition(NamedTuple):
-    """Holds of a part or not: `test` takes the part, the contrasts' names and `least`, and gives
-    (whether it holds, why)."""
+    """Holds of a part or not: `test` takes the part and the contrasts' names, and gives (whether it
+    holds, why)."""
 
     test: Callable[..., tuple[bool, str]]
     contrasts: tuple[str, ...]
-    least: float = 0
 
 
 def figure(contrast: Mapping[str, Any]) -> str:
@@ -44,21 +43,25 @@ def figure(contrast: Mapping[str, Any]) -> str:
             f"{span(contrast['low'], contrast['high'], contrast['level'])}")
 
 
-def positive(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
-    """The contrast lies above 0, and its value is `least` at least."""
-    contrast = part["contrasts"][names[0]]
-    met = above(contrast) and contrast["value"] >= least - ROUNDING
-    return met, figure(contrast)
+def positive(part: Part, name: str) -> tuple[bool, str]:
+    """The contrast lies above 0."""
+    contrast = part["contrasts"][name]
+    return above(contrast), figure(contrast)
 
 
-def unmoved(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
+def large(part: Part, name: str) -> tuple[bool, str]:
+    """The contrast lies above 0, and its value matters."""
+    met, why = positive(part, name)
+    return met and round(part["contrasts"][name]["value"] - LEAST, DIGITS) >= 0, why
+
+
+def unmoved(part: Part, name: str) -> tuple[bool, str]:
     """The interval over bulletins contains 0: a guard, which withholds and never excludes alone."""
-    contrast = part["contrasts"][names[0]]
-    met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
-    return met, figure(contrast)
+    contrast = part["contrasts"][name]
+    return contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"], figure(contrast)
 
 
-def in_same_places(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
+def in_same_places(part: Part, *names: str) -> tuple[bool, str]:
     """Two contrasts are positive in the same bulletins, and under the same wordings: the smaller of
     both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
     so that noise withholds and never excludes."""
@@ -75,7 +78,7 @@ def in_same_places(part: Part, names: Sequence[str], least: float) -> tuple[bool
     return True, "both in the same bulletins and under the same wordings"
 
 
-def same_labels(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
+def same_labels(part: Part, name: str) -> tuple[bool, str]:
     """Positive under each scheme and order, and no difference between them established."""
     rule = part["labels"]
     values = [value for each in rule["combinations"].values() for value in each.values()]
@@ -108,7 +111,7 @@ ACCOUNTS = (
     Account("nothing", "no effect",
             "Symmetry and cue raise cooperation (estimate: 10 points or more).",
             "It may be that nothing happens, or nothing that matters.",
-            (Condition(positive, ("HP-LA",), LEAST),), ("HP-LA",)),
+            (Condition(large, ("HP-LA",)),), ("HP-LA",)),
     Account("blind", "blind reactions",
             "The effect depends on whether the counterpart decides now, from the same notice.",
             "It may be a reaction that does not ask how the entry was made: obedience, liking for "
@@ -173,8 +176,7 @@ def _excluded(account: Account, part: Part) -> dict[str, Any]:
     needed = {name for condition in account.conditions for name in condition.contrasts}
     if not account.conditions or not needed <= known.keys():
         return {"excluded": False, "why": "this study has no cells for it"}
-    results = [condition.test(part, condition.contrasts, condition.least)
-               for condition in account.conditions]
+    results = [condition.test(part, *condition.contrasts) for condition in account.conditions]
     failed = [why for met, why in results if not met]
     return {"excluded": not failed, "why": "; ".join(failed or [why for _, why in results])}
 

@@ -17,10 +17,10 @@ import stats
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.accounts import (
     ACCOUNTS,
+    DIGITS,
     GUARDS,
     MAX_MISSING,
     NOT_EVALUABLE,
-    ROUNDING,
     accounts,
     earning,
     extent,
@@ -224,7 +224,7 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
         criterion(f"Effect size > {MIN_D}, symmetry + cue against neither",
                   large if readable else None, _size(out), _practical(out)),
         criterion(f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
-                  cross["value"] >= MIN_INTERACTION - ROUNDING if readable else None,
+                  round(cross["value"] - MIN_INTERACTION, DIGITS) >= 0 if readable else None,
                   f"{points(cross['value'])}, {span(cross['low'], cross['high'])}",
                   certain(cross, MIN_INTERACTION) if contrasts else None),
         criterion(f"Total cost < ${MAX_USD:g}",

@@ -117,15 +117,16 @@ def test_a_finished_run_asks_nobody_and_derives_lost_and_edited_files_from_its_j
         cli, double, tmp_path):
     cli(PILOT, *LIVE, "--base-url", double.url, key=KEY)
     folder = run_in(tmp_path / "o")
-    before, untouched = derived(folder), (folder / "manifest.json").read_bytes()
+    before = derived(folder)
     for lost in DERIVED:
         (folder / lost).unlink() if lost < "r" else (folder / lost).write_bytes(b"edited")
         assert cli(PILOT, *LIVE, "--base-url", NOWHERE).returncode == 0
         assert derived(folder) == before
+    manifest = (folder / "manifest.json").read_bytes()
     again = cli(PILOT, *LIVE, "--base-url", NOWHERE)
     assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
     assert len(double.ledger()["requests"]) == 32
-    assert (folder / "manifest.json").read_bytes() == untouched
+    assert (folder / "manifest.json").read_bytes() == manifest
 
 
 def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):

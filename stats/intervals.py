@@ -42,11 +42,8 @@ EMPTY_GROUP = "a group is empty"
 
 def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
     """Score interval for a proportion, k successes of n (Wilson 1927)."""
-    check_count(k, n)
-    z = critical(check_level(level))
-    if n == 0:
-        return Interval(None, None, NO_TRIALS)
-    return Interval(*wilson_limits(k, n, z))
+    *_, low, high = share(k, n, level)
+    return Interval(low, high, None if n else NO_TRIALS)
 
 
 def wilson_limits(k: float, n: int, z: float) -> tuple[float, float]:
@@ -78,14 +75,11 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
 def newcombe_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:
     """k1/n1 - k2/n2 by joining two Wilson intervals (Newcombe 1998, method 10)."""
     _check_pair(k1, n1, k2, n2)
-    low1, high1, _ = wilson_interval(k1, n1, level)
-    low2, high2, _ = wilson_interval(k2, n2, level)
+    (*_, p1, low1, high1), (*_, p2, low2, high2) = share(k1, n1, level), share(k2, n2, level)
     if 0 in (n1, n2):
         return Estimate(None, None, None, EMPTY_GROUP)
-    p1, p2 = k1 / n1, k2 / n2
-    value = p1 - p2
     below, above = math.hypot(p1 - low1, high2 - p2), math.hypot(high1 - p1, p2 - low2)
-    return Estimate(value, value - below, value + above)
+    return Estimate(p1 - p2, p1 - p2 - below, p1 - p2 + above)
 
 
 def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:
@@ -144,8 +138,7 @@ def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
 
     Likelihoods within 1e-7 of each other count as equal, as in R. None where a group is empty.
     """
-    check_count(k1, n1, ("k1", "n1"))
-    check_count(k2, n2, ("k2", "n2"))
+    _check_pair(k1, n1, k2, n2)
     if 0 in (n1, n2):
         return None
     low, pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
@@ -256,7 +249,7 @@ def cliffs_delta(x: Sequence[float], y: Sequence[float], level: float = 0.95) ->
     x, y = numbers(x, "x"), numbers(y, "y")
     check_level(level)
     if not x or not y:
-        return Estimate(None, None, None, "a group is empty")
+        return Estimate(None, None, None, EMPTY_GROUP)
     m, n, mn = len(x), len(y), len(x) * len(y)
     total, row_squares, ties = _dominance(x, y)
     _, column_squares, _ = _dominance(y, x)

@@ -58,7 +58,8 @@ def large(part: Part, name: str) -> tuple[bool, str]:
 def unmoved(part: Part, name: str) -> tuple[bool, str]:
     """The interval over bulletins contains 0: a guard, which withholds and never excludes alone."""
     contrast = part["contrasts"][name]
-    return contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"], figure(contrast)
+    met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
+    return met, figure(contrast)
 
 
 def in_same_places(part: Part, *names: str) -> tuple[bool, str]:
@@ -198,10 +199,10 @@ def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
         return NOT_EVALUABLE, obstacle
     table, primary = part["accounts"], part["contrasts"]["HP-LA"]
     if not table["nothing"]["excluded"]:
-        full = None if below(primary) or above(primary) else _no_room(part["cells"])
-        side = " lies below 0" if below(primary) else ""
-        return (NOT_EVALUABLE, full) if full else (
-            NOT_SHOWN, f"{table['nothing']['why']}{side and f': it{side}'}")
+        if below(primary):
+            return NOT_SHOWN, f"{table['nothing']['why']}: it lies below 0"
+        full = None if above(primary) else _no_room(part["cells"])
+        return (NOT_EVALUABLE, full) if full else (NOT_SHOWN, table["nothing"]["why"])
     earned, why = NOT_SHOWN, table["missing"]["why"]
     for name, needed in LADDER:
         open_ = [account for account in needed if not table[account]["excluded"]]

@@ -9,7 +9,7 @@ Bulletins and wordings were drawn, and are what one wants to speak beyond; model
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import combinations, permutations
+from itertools import combinations
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -160,9 +160,9 @@ def effects(counts: Mapping, names: Iterable[str], level: float = LEVEL,
     return {name: effect(counts, name, level, bulletins_alone, side) for name in names}
 
 
-def by(table: Table, factor: str, level: float = LEVEL) -> dict[Any, dict]:
+def by(table: Table, factor: str) -> dict[Any, dict]:
     """HP-LA at each level of a factor: model, round, H."""
-    return {value: effect(tally(where(table, **{factor: value})), level=level)
+    return {value: effect(tally(where(table, **{factor: value})))
             for value in levels_of(table, factor)}
 
 
@@ -199,15 +199,16 @@ def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str,
     sides = [{part: effects(held, names, bulletins_alone=True, side=side)
               for part, held in counts.items()} for side in ((-1, 1) if worst else (0,))]
     lowest, highest = sides[0], sides[-1]
-    pairs = {picked: [(a, b, name) for factor in ("scheme", "order") for name in names
-                      for a, b in picked(levels_of(table, factor), 2)]
-             for picked in (combinations, permutations)}
-    level = 1 - ALPHA / max(len(pairs[combinations]), 1)
+    pairs = [(a, b, name) for factor in ("scheme", "order") for name in names
+             for a, b in combinations(levels_of(table, factor), 2)]
+    level = 1 - ALPHA / max(len(pairs), 1)
+    if worst:
+        pairs += [(b, a, name) for a, b, name in pairs]
     return {"combinations": {
         " ".join(part): {name: shown["value"] for name, shown in lowest[part].items()}
         for part in sorted(lowest) if len(part) == 2}, "differences": {
         f"{name} {a}−{b}": _difference(name, {a: highest[a,], b: lowest[b,]}, level)
-        for a, b, name in pairs[permutations if worst else combinations]}}
+        for a, b, name in pairs}}
 
 
 def _difference(name: str, parts: Mapping[str, Mapping], level: float) -> dict[str, Any]:
@@ -230,10 +231,9 @@ def _difference(name: str, parts: Mapping[str, Mapping], level: float) -> dict[s
 
 # --- what is established -----------------------------------------------------------------------
 
-def above(contrast: Mapping[str, Any], least: float = 0, worst: bool = False) -> bool:
-    """Whether the lower limit lies above `least`; `worst`: with what is missing against it."""
-    limit = contrast["bounds"]["low"] if worst else contrast["low"]
-    return limit is not None and limit > least
+def above(contrast: Mapping[str, Any], least: float = 0) -> bool:
+    """Whether the lower limit lies above `least`."""
+    return contrast["low"] is not None and contrast["low"] > least
 
 
 def below(contrast: Mapping[str, Any]) -> bool:
@@ -242,4 +242,4 @@ def below(contrast: Mapping[str, Any]) -> bool:
 
 def certain(contrast: Mapping[str, Any], least: float = 0) -> bool:
     """Established, also with every missing decision counted against it (Manski 1990)."""
-    return above(contrast, least) and above(contrast, least, worst=True)
+    return above(contrast, least) and above(contrast["bounds"], least)

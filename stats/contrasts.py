@@ -49,9 +49,7 @@ def _count(outcomes: list[float | None], pair: Pair, cell: Cell) -> Count:
     for value in set(read):
         if not 0 <= value <= 1:
             raise ValueError(f"outcome: {value!r} of {pair!r} in {cell!r} is not from 0 to 1")
-    total = read.count(1)
-    if total + read.count(0) < len(read):
-        total = math.fsum(read)
+    total = read.count(1) if set(read) <= {0, 1} else math.fsum(read)
     return Count(total, len(read), len(outcomes) - len(read))
 
 

@@ -19,8 +19,6 @@ WEIGHTS = {pair: dict(zip(pair.split("-"), (1, -1), strict=True)) for pair in PA
     "S": {"HP": .5, "HA": .5, "LP": -.5, "LA": -.5},
     "C": {"HP": .5, "LP": .5, "HA": -.5, "LA": -.5},
     "SxC": {"HP": 1, "HA": -1, "LP": -1, "LA": 1}, "HP-2KP+LA": {"HP": 1, "KP": -2, "LA": 1}}
-
-
 LOST = {"cooperates": None, "status": "unreadable"}
 
 
@@ -61,11 +59,12 @@ def test_cells_and_contrasts_are_those_of_brute_force(name, every):
         values = means(rows, WEIGHTS[key])
         assert shown["by_bulletin"] == pytest.approx(values) and shown["units"] == len(values)
         assert shown["value"] == (pytest.approx(fmean(values.values())) if values else None)
-        for end, side in (("low", -1), ("high", 1)):   # what is missing, set against this limit
-            filled = [row if row["cooperates"] is not None else row | {
-                "cooperates": int(WEIGHTS[key].get(row["cell"], 0) * side > 0)} for row in rows]
-            worst = part(study(filled, design=name))["contrasts"][key][end]
-            assert shown["bounds"][end] == pytest.approx(worst)
+    key = next(iter(one["contrasts"]))
+    for end, side in (("low", -1), ("high", 1)):   # what is missing, set against this limit
+        filled = [row if row["cooperates"] is not None else row | {
+            "cooperates": int(WEIGHTS[key].get(row["cell"], 0) * side > 0)} for row in rows]
+        worst = part(study(filled, design=name))["contrasts"][key][end]
+        assert one["contrasts"][key]["bounds"][end] == pytest.approx(worst)
 
 
 def test_models_are_judged_by_their_own_answers_at_a_level_that_all_share_but_the_guard():
@@ -101,7 +100,6 @@ def test_schemes_and_orders_are_compared_inside_bulletins_at_a_level_that_eight_
         half = T_11_OF_8 * stdev(values) / math.sqrt(12)
         assert (shown["value"], shown["low"]) == pytest.approx(
             (fmean(values), fmean(values) - half), abs=1e-5)
-
 
 
 @pytest.mark.parametrize("field, levels, many, open_", [
@@ -173,8 +171,6 @@ def change(many, **fields):
     return {"change": lambda row, at: fields if at < many else {}}
 
 
-
-
 def unread(many):
     return {"change": lambda row, at: LOST if row["cell"] == "HA" and at < 4 * many else {}}
 
@@ -211,14 +207,6 @@ def test_each_criterion_is_met_on_the_estimate_and_established_by_its_interval(
     assert row["criterion"].startswith((
         "All 120+ trials complete without errors", "Decisions extracted for > 95% of trials",
         "Effect size > 0.5", "Interaction", "Total cost < $3", "Reproducible with seed")[at])
-
-
-@pytest.mark.parametrize("more, word", [(0, "cue-responsive"), (1, "not shown")])
-def test_ten_points_must_be_left_with_what_is_missing_counted_against_them(more, word):
-    """Of 400 decisions each, 150 and 90 are cooperative; at the worst 20 more of the last, or 21"""
-    out = pilot({"HP": 7, "HA": 4, "LP": 4, "LA": 4}, 20, 20, lambda row, at: LOST if (
-        row["cell"] == "LA" and row["run"] > 19 - (row["bulletin"] < f"b{more:02d}")) else {})
-    assert (out["verdict"]["word"], part(out)["accounts"]["nothing"]["excluded"]) == (word, True)
 
 
 @pytest.mark.parametrize("counts, expected", [

@@ -67,18 +67,6 @@ def test_json_is_one_object_on_stdout_and_progress_is_key_value_lines_on_stderr(
     assert (last["done"], last["total"]) == ("160", "160")
 
 
-@pytest.mark.parametrize(("limit", "tight"), [(0.0055, True), (0.02, False)])
-def test_the_first_line_says_where_the_limit_cannot_hold_the_first_calls(cli, double, limit, tight):
-    flags = "--runs", 1, "--limit-usd", limit
-    said = cli(PILOT, "--dry-run", "--models", "anthropic/claude-haiku-4.5", *flags,
-               key=KEY).stdout.splitlines()[0]
-    assert f"projected cost $0.0040, limit ${limit:g}" in said
-    assert said.endswith("(too low to reserve the first calls)") == tight
-    run = cli(PILOT, "--base-url", double.url, "--models", "double/a", *flags)
-    assert run.returncode == (4 if tight else 0)
-    assert ("(too low to reserve the first calls)" in run.stdout.splitlines()[0]) == tight
-
-
 @pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("*.py")))
 def test_help_needs_no_package(cli, script):
     run = subprocess.run([sys.executable, "-X", "importtime", ROOT / script, "--help"],

@@ -192,22 +192,6 @@ def test_missing_outcomes_are_counted_against_and_nothing_else_changes():
         ("a", 1): {"x": (1, 2, 0), "y": (1, 1, 0)}, ("b", 1): {"x": (0.25, 1, 0)}}
 
 
-def test_names_order_and_direction_do_not_matter():
-    rows = list(drawn(8, layout(12, 6), {"x": 0.6, "y": 0.3}, missing=0.05))
-    found = stats.contrast(stats.tally(rows), DIFFERENCE)
-    renamed = [((-b, f"w{w}"), cell, y) for (b, w), cell, y in reversed(rows)]
-    turned = stats.contrast(stats.tally(renamed), {"y": 1, "x": -1})
-    assert turned[:5] == pytest.approx((-found.value, -found.high, -found.low, *found[3:5]))
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_a_higher_level_is_wider(alone):
-    counts = stats.tally(drawn(9, layout(20, 6), {"x": 0.9, "y": 0.1}))
-    levels = [stats.contrast(counts, DIFFERENCE, level, alone) for level in (0.99, 0.95, 0.8)]
-    ends = [found.low for found in levels] + [found.high for found in levels[::-1]]
-    assert ends == sorted(set(ends))
-
-
 @pytest.mark.parametrize(("call", "sentence"), [
     (lambda: stats.tally([("a", "x", 2)]), "outcome: 2 of 'a' in 'x' is not from 0 to 1"),
     (lambda: stats.tally([("a", "x", math.nan)]), "outcome: nan of 'a'"),

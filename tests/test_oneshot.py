@@ -121,6 +121,18 @@ def test_every_exclusion_must_hold_with_what_is_missing_counted_against_it(
                                             "missing")
 
 
+@pytest.mark.parametrize("cell", ["KL", "LA"])
+def test_a_guard_must_hold_whichever_way_what_is_missing_came_out(cell):
+    """Known or not, the entry changes nothing; what is lost, of either kind, could make it look so."""
+    late = {"HP": 11, "MN": 7, "ME": 8}
+    rows = [row | (LOST if row["cell"] == cell and row["run"] == (
+        1 if row["bulletin"] < "b06" else 12) else {}) for row in answered(
+            shares=lambda cell, b, k: float(k < late.get(cell, 4)), blocks=12)]
+    known = part(study(rows))["accounts"]
+    assert known["conditional"]["excluded"] and known["missing"]["why"].endswith(
+        "not excluded: conditional cooperation")
+
+
 def test_levels_of_compliance_pressure_weigh_alike_and_a_factor_is_looked_at_by_level():
     k = {("HP", "high"): 6, ("LA", "high"): 3, ("HP", "low"): 5, ("LA", "low"): 4,
          ("HA", "high"): 6, ("HA", "low"): 5, ("LP", "high"): 5, ("LP", "low"): 4}

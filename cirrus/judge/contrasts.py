@@ -8,7 +8,7 @@ these functions alone.
 Bulletins and wordings were drawn, and are what one wants to speak beyond; models are a fixed set.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -118,16 +118,13 @@ def total(counts: Iterable[Count]) -> Count:
 
 # --- one contrast ------------------------------------------------------------------------------
 
-def weights_of(contrast: Contrast, cells: Iterable[tuple[str, str]]) -> dict:
+def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
     """{(cell, H): weight}, over the levels of H that have all cells it needs; empty where no level
     has. `cells`: those that occur."""
-    there = set(cells)
-    usable = [h for h in LEVELS_OF_H if all((cell, h) in there for cell in contrast.weights)]
+    usable = [h for h in LEVELS_OF_H if all((cell, h) in cells for cell in contrast.weights)]
     over = contrast.over_h or {h: 1 / len(usable) for h in usable}
-    if any(h not in usable for h in over):
-        return {}
-    return {(cell, h): weight * share
-            for h, share in over.items() for cell, weight in contrast.weights.items()}
+    return {(cell, h): weight * share for h, share in over.items()
+            for cell, weight in contrast.weights.items()} if {*over} <= {*usable} else {}
 
 
 def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL,
@@ -172,14 +169,13 @@ def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, An
     weights = weights_of(Contrast("", {name: 1}), set().union(*counts.values()))
     k, n, missing = total(held[cell] for held in counts.values() for cell in weights
                           if cell in held)
-    out = {"k": k, "n": n, "missing": missing, "mean": k / n if n else None}
     if not n:
-        return out | {"low": None, "high": None, "why": "no readable decision"}
-    over = stats.contrast(counts, weights, level)
-    if over.low is None:
-        return out | {"low": None, "high": None, "why": over.why}
+        return {"k": k, "n": n, "missing": missing, "mean": None, "low": None, "high": None,
+                "why": "no readable decision"}
+    _, low, high, *_, why = stats.contrast(counts, weights, level)
     # Bulletins weigh alike in the interval, decisions in the share.
-    return out | {"low": min(over.low, k / n), "high": max(over.high, k / n), "why": None}
+    return {"k": k, "n": n, "missing": missing, "mean": k / n, "why": why,
+            "low": low if why else min(low, k / n), "high": high if why else max(high, k / n)}
 
 
 # --- word, letter and place --------------------------------------------------------------------
@@ -223,8 +219,7 @@ def _difference(name: str, parts: Mapping[str, Mapping], level: float) -> dict[s
     elif min(map(len, sides.values())) > 1:
         test = stats.welch_t_test(*(list(side.values()) for side in sides.values()), level)
     else:
-        return {"label": label, "value": None, "low": None, "high": None, "level": level,
-                "why": "too few bulletins"}
+        test = stats.TTest(*[None] * 6, "too few bulletins")
     return {"label": label, "value": test.difference, "low": test.low, "high": test.high,
             "level": level, "why": test.why}
 

@@ -147,10 +147,10 @@ def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
     for row in rows:
         by[row["cell"]][row["status"]] += 1
     total = sum(by.values(), Counter())
-    read = stats.share(total["ok"], len(rows))
+    k, _, value, low, high = stats.share(total["ok"], len(rows))
     return {"status": dict(total), "by_cell": {name: dict(by[name]) for name in by},
             "answered": sum(n for status, n in total.items() if status not in UNANSWERED),
-            "read": read.k, "read_share": read.value, "read_low": read.low, "read_high": read.high}
+            "read": k, "read_share": value, "read_low": low, "read_high": high}
 
 
 def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
@@ -164,18 +164,16 @@ def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 def share(counts: Iterable) -> dict[str, Any]:
     """Cooperative decisions among the readable ones, with Wilson's interval."""
-    k, n, _ = total(counts)
-    result = stats.share(k, n)
-    return {"k": k, "n": n, "mean": result.value, "low": result.low, "high": result.high}
+    k, n, value, low, high = stats.share(*total(counts)[:2])
+    return {"k": k, "n": n, "mean": value, "low": low, "high": high}
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
     """How often the option that stands first was taken."""
     taken = [y if row["order"] == "cooperative-first" else 1 - y for row in rows
              if (y := row["cooperates"]) is not None]
-    result = stats.share(sum(taken), len(taken))
-    return {"k": result.k, "n": result.n, "share": result.value,
-            "low": result.low, "high": result.high}
+    k, n, value, low, high = stats.share(sum(taken), len(taken))
+    return {"k": k, "n": n, "share": value, "low": low, "high": high}
 
 
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:

@@ -358,6 +358,7 @@ def asked(probe, cell, answers, given=None):
     ("beliefs", "any", [70, 72] * 12, [50, 54] * 12, (24 * .71, 24 * .52))])
 def test_a_probe_stands_beside_the_contrast_of_its_cells(probe, given, hp, ep, shares):
     rows = asked(probe, "HP", [*hp, None], given) + asked(probe, "EP", ep, given)
+    rows += asked("beliefs", "EP", [10] * 24, "joint")
     shown = probes_of(rows, ["HP-EP", "HP-LA"])[f"{probe}/{given}" if given else probe]
     for cell, k in zip(("HP", "EP"), shares, strict=True):
         assert [shown["cells"][cell][key] for key in ("k", "n", "missing")] == [

@@ -147,7 +147,8 @@ def read_study(folders: Iterable[Path]) -> Study:
         raise Incomplete(f"{empty[0].folder}: no files yet; the command that made the run "
                          "resumes it")
     _same_study(runs)
-    runs = list(map(_worded, runs))
+    runs = [run._replace(cooperative=cooperative_word(run.domain, stored_prompts(
+        run.folder, run.manifest["identity"]["prompts"]))) for run in runs]
     limits = [f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
               for run in empty]
     limits += _missing_of_plans(runs)
@@ -180,11 +181,6 @@ def _run(folder: Path) -> Run:
     config = manifest["identity"]["config"]
     return Run(folder, folder.name, config, manifest, role_of(config),
                tuple(config["toggles"][factor] for factor in CELL), "")
-
-
-def _worded(run: Run) -> Run:
-    texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
-    return run._replace(cooperative=cooperative_word(run.domain, texts))
 
 
 def _same_study(runs: Sequence[Run]) -> None:

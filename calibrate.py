@@ -27,9 +27,9 @@ from cirrus.ask import oneshot, probes
 from cirrus.ask.bulletins import PROMPTS, load_domain
 from cirrus.families import OPEN, POPULATIONS, REASONER, Member, Respond, respondent
 from cirrus.judge.accounts import ACCOUNTS, WORDS, word
-from cirrus.judge.contrasts import LEVEL
+from cirrus.judge.contrasts import LEVEL, table_of
 from cirrus.judge.extras import probes_of
-from cirrus.judge.oneshot import analyse, part_of, table_of
+from cirrus.judge.oneshot import analyse, part_of
 from cirrus.reports.calibration import BLOCKS, PILOT, derived, document, limits
 from common import COMPLETE, UsageError, cli
 from common.artifacts import canonical_json, sha256, sweep

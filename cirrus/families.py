@@ -22,7 +22,7 @@ from cirrus.ask.oneshot import DEFAULT_LEVER, DESIGNS, balanced
 from cirrus.ask.populations import Beliefs, logistic, logit
 from cirrus.ask.prompts import LEVERS
 from cirrus.judge.accounts import CORRELATION, DECIDER, WORDS, word
-from cirrus.judge.contrasts import ALPHA, Slot, count
+from cirrus.judge.contrasts import ALPHA, Slot, add
 from cirrus.judge.oneshot import part_of
 from common.rng import SeededRandom
 from common.wire import Request
@@ -374,16 +374,16 @@ def power(low: float, high: float, bulletins: int, blocks: int, models: int = 1,
     """{word: share of studies in which a model earns it, or a higher one}."""
     cells, term, ranks = DESIGNS["mechanism"].cells, reasoner(low, high), []
     for sample in range(samples):
-        luck, rng, answers = luck_of(seed, sample), random.Random(f"{seed} {sample}"), []
+        luck, rng, answers = luck_of(seed, sample), random.Random(f"{seed} {sample}"), {}
         for (b, _), (at, scheme, order) in balanced(bulletins, blocks, WORDINGS).items():
             for cell in cells:
                 raised = LEVERS[DEFAULT_LEVER - 1] if cell.lever else 0
                 cues = Cues(cell.S, cell.C, "low", cell.entry, "standard", at, raised, (), "",
                             f"b{b:02d}", True)
                 case = Case(luck, cues, "", *levels(cues))
-                answers.append((Slot(f"b{b:02d}", at, cell.name, "low", "m", scheme, order), int(
-                    rng.random() < logistic(term(case) + shift(case, SDS)))))
-        part = part_of(count(answers), [cell.name for cell in cells], 1 - ALPHA / models, True)
+                add(answers, Slot(f"b{b:02d}", at, cell.name, "low", "m", scheme, order), int(
+                    rng.random() < logistic(term(case) + shift(case, SDS))))
+        part = part_of(answers, [cell.name for cell in cells], 1 - ALPHA / models, True)
         ranks.append(WORDS.index(word(part)[0]))
     return {name: sum(rank >= WORDS.index(name) for rank in ranks) / samples
             for name in (DECIDER, CORRELATION)}

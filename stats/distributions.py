@@ -7,35 +7,17 @@ of probabilities, built from the mode outwards so that no logarithm of a factori
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from statistics import NormalDist
 
 ROOT_2 = math.sqrt(2)
-ROOT_2PI = math.sqrt(2 * math.pi)
+LOG_ROOT_2PI = math.log(2 * math.pi) / 2
 EPSILON = 2.0**-52
+
+normal_quantile = NormalDist().inv_cdf  # Wichura (1988), to the last digits
 
 
 def normal_cdf(z: float) -> float:
     return math.erfc(-z / ROOT_2) / 2
-
-
-@lru_cache(maxsize=1024)
-def normal_quantile(p: float) -> float:
-    """z with P(Z <= z) = p, for p inside (0, 1).
-
-    Start: Hastings' rational approximation (Abramowitz & Stegun 1964, 26.2.23), off by at most
-    4.5e-4; two steps of Halley's method, cubic each, take it to the last digit.
-    """
-    if not 0 < p < 1:
-        raise ValueError(f"p: {p!r} is not between 0 and 1")
-    if p > 0.5:
-        return -normal_quantile(1 - p)
-    t = math.sqrt(-2 * math.log(p))
-    z = (2.515517 + t * (0.802853 + t * 0.010328)) / (
-        1 + t * (1.432788 + t * (0.189269 + t * 0.001308))
-    ) - t
-    for _ in range(2):
-        step = (normal_cdf(z) - p) * ROOT_2PI * math.exp(z * z / 2)
-        z -= step / (1 + z * step / 2)
-    return z
 
 
 def critical(level: float) -> float:
@@ -43,29 +25,23 @@ def critical(level: float) -> float:
     return -normal_quantile((1 - level) / 2)
 
 
-def _stirling_rest(x: float) -> float:
-    """ln Γ(x) minus its Stirling formula, x >= 10 (Abramowitz & Stegun 1964, 6.1.41)."""
-    y = 1 / (x * x)
-    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / x
-
-
-def log_gamma_ratio(x: float, step: float) -> float:
-    """ln Γ(x) - ln Γ(x + step), without the cancellation of two large logarithms."""
-    if x < 10:
-        return math.lgamma(x) - math.lgamma(x + step)
-    far = x + step
-    rest = _stirling_rest(x) - _stirling_rest(far)
-    return step - step * math.log(far) - (x - 0.5) * math.log1p(step / x) + rest
-
-
 def log_beta(a: float, b: float) -> float:
-    """ln B(a, b)."""
+    """ln B(a, b); by Stirling's formula where large logarithms would cancel.
+
+    What the formula leaves of ln Γ is a series from 10 on (Abramowitz & Stegun 1964, 6.1.41).
+    """
     a, b = min(a, b), max(a, b)
-    if a < 10:
-        return math.lgamma(a) + log_gamma_ratio(b, a)
-    rest = _stirling_rest(a) + _stirling_rest(b) - _stirling_rest(a + b)
-    main = a * math.log(a / (a + b)) - (b - 0.5) * math.log1p(a / b) - 0.5 * math.log(a)
-    return main + math.log(ROOT_2PI) + rest
+    if b < 10:
+        return math.lgamma(a) + (math.lgamma(b) - math.lgamma(a + b))
+    out = a * math.log(a / (a + b)) - (b - 0.5) * math.log1p(a / b) - math.log(a) / 2
+    for x, sign in ((a, 1), (b, 1), (a + b, -1)):
+        y = 1 / (x * x)
+        if x < 10:
+            rest = math.lgamma(x) - (x - 0.5) * math.log(x) + x - LOG_ROOT_2PI
+        else:
+            rest = (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / x
+        out += sign * rest
+    return out + LOG_ROOT_2PI
 
 
 def beta_cdf(x: float, a: float, b: float, y: float | None = None) -> float:
@@ -76,18 +52,11 @@ def beta_cdf(x: float, a: float, b: float, y: float | None = None) -> float:
     y = 1 - x if y is None else y
     if x <= 0 or y <= 0:
         return float(x > 0)
-    front = math.exp(a * _log(x, y) + b * _log(y, x) - log_beta(a, b))
-    if x < (a + 1) / (a + b + 2):
-        return front * _beta_fraction(x, a, b) / a
-    return 1 - front * _beta_fraction(y, b, a) / b
-
-
-def _log(x: float, y: float) -> float:
-    """log x, where x + y = 1: near 1 the small y has more digits of it."""
-    return math.log(x) if x < 0.5 else math.log1p(-y)
-
-
-def _beta_fraction(x: float, a: float, b: float) -> float:
+    if upper := x >= (a + 1) / (a + b + 2):
+        x, y, a, b = y, x, b, a
+    # Near 1 the other one, which is small, has more digits of the logarithm.
+    log_x = math.log(x) if x < 0.5 else math.log1p(-y)
+    log_y = math.log(y) if y < 0.5 else math.log1p(-x)
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 100_000):
@@ -99,7 +68,8 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
         value *= d * c
         if abs(d * c - 1) < EPSILON:
             break
-    return value
+    value = math.exp(a * log_x + b * log_y - log_beta(a, b)) * value / a
+    return 1 - value if upper else value
 
 
 def beta_quantile(p: float, a: float, b: float) -> float:
@@ -124,14 +94,20 @@ def t_two_sided(t: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """t with P(T <= t) = p."""
-    if not 0 < p < 1:
-        raise ValueError(f"p: {p!r} is not between 0 and 1")
-    tail, high = min(p, 1 - p), 1.0
-    while t_sf(high, df) > tail:
-        high *= 2
-    root = solve(lambda t: t_sf(t, df) - tail, 0.0, high)
-    return root if p >= 0.5 else -root
+    """t with P(T <= t) = p.
+
+    Newton's method on ln P(T > t) over ln t, which is concave, so that it converges from any start.
+    """
+    tail, scale = min(p, 1 - p), log_beta(df / 2, 0.5) + math.log(df) / 2
+    t = -normal_quantile(tail)
+    for _ in range(40 if t else 0):
+        beyond = t_sf(t, df)
+        density = math.exp(-(df + 1) / 2 * math.log1p(t * t / df) - scale)
+        step = math.log(beyond / tail) * beyond / (t * density)
+        t += t * math.expm1(step)
+        if abs(step) < 1e-9:  # the next would be its square
+            break
+    return math.copysign(t, p - 0.5)
 
 
 def chi2_sf(x: float, df: int) -> float:

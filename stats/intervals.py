@@ -13,7 +13,7 @@ from .distributions import (
     binomial_pmf,
     critical,
     hypergeometric_pmf,
-    log_gamma_ratio,
+    log_beta,
     noncentrality,
     solve,
     t_quantile,
@@ -42,11 +42,8 @@ EMPTY_GROUP = "a group is empty"
 
 def wilson_interval(k: int, n: int, level: float = 0.95) -> Interval:
     """Score interval for a proportion, k successes of n (Wilson 1927)."""
-    check_count(k, n)
-    z = critical(check_level(level))
-    if n == 0:
-        return Interval(None, None, NO_TRIALS)
-    return Interval(*wilson_limits(k, n, z))
+    *_, low, high = share(k, n, level)
+    return Interval(low, high, None if n else NO_TRIALS)
 
 
 def wilson_limits(k: float, n: int, z: float) -> tuple[float, float]:
@@ -78,14 +75,11 @@ def clopper_pearson(k: int, n: int, level: float = 0.95) -> Interval:
 def newcombe_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:
     """k1/n1 - k2/n2 by joining two Wilson intervals (Newcombe 1998, method 10)."""
     _check_pair(k1, n1, k2, n2)
-    low1, high1, _ = wilson_interval(k1, n1, level)
-    low2, high2, _ = wilson_interval(k2, n2, level)
+    (*_, p1, low1, high1), (*_, p2, low2, high2) = share(k1, n1, level), share(k2, n2, level)
     if 0 in (n1, n2):
         return Estimate(None, None, None, EMPTY_GROUP)
-    p1, p2 = k1 / n1, k2 / n2
-    value = p1 - p2
     below, above = math.hypot(p1 - low1, high2 - p2), math.hypot(high1 - p1, p2 - low2)
-    return Estimate(value, value - below, value + above)
+    return Estimate(p1 - p2, p1 - p2 - below, p1 - p2 + above)
 
 
 def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) -> Estimate:
@@ -144,8 +138,7 @@ def fisher_exact(k1: int, n1: int, k2: int, n2: int) -> float | None:
 
     Likelihoods within 1e-7 of each other count as equal, as in R. None where a group is empty.
     """
-    check_count(k1, n1, ("k1", "n1"))
-    check_count(k2, n2, ("k2", "n2"))
+    _check_pair(k1, n1, k2, n2)
     if 0 in (n1, n2):
         return None
     low, pmf = hypergeometric_pmf(k1 + k2, n1, n1 + n2)
@@ -215,17 +208,6 @@ def cohens_d(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Est
 
     The interval inverts the noncentral t distribution (Steiger & Fouladi 1997).
     """
-    return _standardised(x, y, level, corrected=False)
-
-
-def hedges_g(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
-    """Cohen's d without its small-sample bias: the exact gamma correction of Hedges (1981)."""
-    return _standardised(x, y, level, corrected=True)
-
-
-def _standardised(
-    x: Sequence[float], y: Sequence[float], level: float, corrected: bool
-) -> Estimate:
     x, y = numbers(x, "x"), numbers(y, "y")
     tail = (1 - check_level(level)) / 2
     why = too_few((x, y)) or (SAME_WITHIN if constant(x) and constant(y) else None)
@@ -233,19 +215,21 @@ def _standardised(
         return Estimate(None, None, None, why)
     df = len(x) + len(y) - 2
     d = (mean(x) - mean(y)) / math.sqrt((squares(x) + squares(y)) / df)
-    root_n = math.sqrt(len(x) * len(y) / (len(x) + len(y)))
-    scale = hedges_correction(df) if corrected else 1.0
     if abs(d) > MOST_DEVIATIONS:
-        return Estimate(d * scale, None, None, FAR_APART)
+        return Estimate(d, None, None, FAR_APART)
+    root_n = math.sqrt(len(x) * len(y) / (len(x) + len(y)))
     low, high = (noncentrality(d * root_n, df, p) / root_n for p in (1 - tail, tail))
-    return Estimate(d * scale, low * scale, high * scale)
+    return Estimate(d, low, high)
 
 
-def hedges_correction(df: float) -> float:
-    """J(df) = Γ(df/2) / (sqrt(df/2) Γ((df-1)/2)), below 1; 0 at one degree of freedom."""
-    if df <= 1:
-        return 0.0
-    return math.exp(-log_gamma_ratio((df - 1) / 2, 0.5)) / math.sqrt(df / 2)
+def hedges_g(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Estimate:
+    """Cohen's d without its small-sample bias: the exact gamma correction of Hedges (1981),
+    J(df) = Γ(df/2) / (sqrt(df/2) Γ((df-1)/2)), 0 at one degree of freedom."""
+    x, y = numbers(x, "x"), numbers(y, "y")
+    *d, why = cohens_d(x, y, level)
+    df = len(x) + len(y) - 2
+    j = math.sqrt(2 * math.pi / df) / math.exp(log_beta((df - 1) / 2, 0.5)) if df > 1 else 0.0
+    return Estimate(*(part and part * j for part in d), why)
 
 
 def cohens_h(p1: float, p2: float) -> float:
@@ -265,7 +249,7 @@ def cliffs_delta(x: Sequence[float], y: Sequence[float], level: float = 0.95) ->
     x, y = numbers(x, "x"), numbers(y, "y")
     check_level(level)
     if not x or not y:
-        return Estimate(None, None, None, "a group is empty")
+        return Estimate(None, None, None, EMPTY_GROUP)
     m, n, mn = len(x), len(y), len(x) * len(y)
     total, row_squares, ties = _dominance(x, y)
     _, column_squares, _ = _dominance(y, x)

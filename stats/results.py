@@ -51,8 +51,8 @@ class Bounds(NamedTuple):
 
 class UnitContrast(NamedTuple):
     """`limit_by`: the rule that set the lower limit, "bulletins", "wordings", "crossed", "pooled"
-    or "range"; `units`: bulletins that hold every cell, and `wordings` that do; `cells`: counts
-    summed over these bulletins; `df` is None where nothing varies between crossed units."""
+    or "range"; `units`: bulletins that hold every cell, and `wordings` that do; `df` is None where
+    nothing varies between crossed units."""
 
     value: float | None
     low: float | None
@@ -65,7 +65,6 @@ class UnitContrast(NamedTuple):
     wordings: int
     by_bulletin: dict[Hashable, float]
     by_wording: dict[Hashable, float]
-    cells: dict[Hashable, Count]
     bounds: Bounds
     why: str | None = None
 

@@ -5,7 +5,7 @@ import math
 import pytest
 from study_rows import cells
 
-from cirrus.judge.contrasts import count
+from cirrus.judge.contrasts import add
 from cirrus.judge.endpoint import endpoint
 from cirrus.judge.gates import Evidence, gates
 from cirrus.judge.study import slot_of
@@ -24,8 +24,9 @@ def planted(shares, n=20, bulletins="b", **more):
 
 
 def board(unfinished=(), **rows):
-    tables = {part: count((slot_of(row), row.cooperates) for row in listed)
-              for part, listed in rows.items()}
+    tables = {part: {} for part in rows}
+    for part, row in ((part, row) for part, listed in rows.items() for row in listed):
+        add(tables[part], slot_of(row), row.cooperates)
     point = endpoint(rows.get("main", ()), NO_MODEL)
     return {gate["gate"]: gate for gate in gates(Evidence(point, rows, tables), unfinished)}
 

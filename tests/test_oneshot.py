@@ -9,7 +9,7 @@ from answers import CELLS, CLEAR, ORDERS, SCHEMES, answered, study, without
 
 import stats
 from cirrus.judge.accounts import ACCOUNTS
-from cirrus.judge.contrasts import Count, Slot, by, cell_entry, effect, where
+from cirrus.judge.contrasts import Count, Slot, by, cell_entry, effect, tally, where
 from cirrus.judge.extras import probes_of
 
 T_11, T_11_OF_8 = 2.200985, 3.370201   # Student's t at .975, and at 1 − .05/16
@@ -19,8 +19,6 @@ WEIGHTS = {pair: dict(zip(pair.split("-"), (1, -1), strict=True)) for pair in PA
     "S": {"HP": .5, "HA": .5, "LP": -.5, "LA": -.5},
     "C": {"HP": .5, "LP": .5, "HA": -.5, "LA": -.5},
     "SxC": {"HP": 1, "HA": -1, "LP": -1, "LA": 1}, "HP-2KP+LA": {"HP": 1, "KP": -2, "LA": 1}}
-
-
 LOST = {"cooperates": None, "status": "unreadable"}
 
 
@@ -61,11 +59,12 @@ def test_cells_and_contrasts_are_those_of_brute_force(name, every):
         values = means(rows, WEIGHTS[key])
         assert shown["by_bulletin"] == pytest.approx(values) and shown["units"] == len(values)
         assert shown["value"] == (pytest.approx(fmean(values.values())) if values else None)
-        for end, side in (("low", -1), ("high", 1)):   # what is missing, set against this limit
-            filled = [row if row["cooperates"] is not None else row | {
-                "cooperates": int(WEIGHTS[key].get(row["cell"], 0) * side > 0)} for row in rows]
-            worst = part(study(filled, design=name))["contrasts"][key][end]
-            assert shown["bounds"][end] == pytest.approx(worst)
+    key = next(iter(one["contrasts"]))
+    for end, side in (("low", -1), ("high", 1)):   # what is missing, set against this limit
+        filled = [row if row["cooperates"] is not None else row | {
+            "cooperates": int(WEIGHTS[key].get(row["cell"], 0) * side > 0)} for row in rows]
+        worst = part(study(filled, design=name))["contrasts"][key][end]
+        assert one["contrasts"][key]["bounds"][end] == pytest.approx(worst)
 
 
 def test_models_are_judged_by_their_own_answers_at_a_level_that_all_share_but_the_guard():
@@ -103,7 +102,6 @@ def test_schemes_and_orders_are_compared_inside_bulletins_at_a_level_that_eight_
             (fmean(values), fmean(values) - half), abs=1e-5)
 
 
-
 @pytest.mark.parametrize("field, levels, many, open_", [
     ("label_scheme", ["L1"], 12, []), ("label_scheme", ["L1"], 24, ["labels"]),
     ("bulletin", ["b00", "b01", "b02"], 24, ["adding up"])])
@@ -123,19 +121,32 @@ def test_every_exclusion_must_hold_with_what_is_missing_counted_against_it(
                                             "missing")
 
 
+@pytest.mark.parametrize("cell", ["KL", "LA"])
+def test_a_guard_must_hold_whichever_way_what_is_missing_came_out(cell):
+    """Known or not, the entry changes nothing; what is lost could have changed it one way."""
+    late = {"HP": 11, "MN": 7, "ME": 8}
+    rows = [row | (LOST if row["cell"] == cell and row["run"] == (
+        1 if row["bulletin"] < "b02" else 12) else {}) for row in answered(
+            shares=lambda cell, b, k: float(k < late.get(cell, 4)), blocks=12)]
+    known = part(study(rows))["accounts"]
+    assert known["conditional"]["excluded"] and known["missing"]["why"].endswith(
+        "not excluded: conditional cooperation")
+
+
 def test_levels_of_compliance_pressure_weigh_alike_and_a_factor_is_looked_at_by_level():
     k = {("HP", "high"): 6, ("LA", "high"): 3, ("HP", "low"): 5, ("LA", "low"): 4,
          ("HA", "high"): 6, ("HA", "low"): 5, ("LP", "high"): 5, ("LP", "low"): 4}
     table = {Slot(f"b{b}", b, cell, H, "m", "L1", "other-first"): Count(many + b % 2, 9, 0)
              for b, ((cell, H), many) in product(range(6), k.items())}
-    assert effect(table)["value"] == pytest.approx((3 / 9 + 1 / 9) / 2)
+    assert effect(tally(table))["value"] == pytest.approx((3 / 9 + 1 / 9) / 2)
     assert {h: one["value"] for h, one in by(table, "H").items()} == pytest.approx(
         {"high": 3 / 9, "low": 1 / 9})
-    assert effect(table, "H")["value"] == pytest.approx((6 + 3 + 6 + 5 - 5 - 4 - 5 - 4) / 9 / 4)
-    low = effect(where(table, H="low"), "H")
+    assert effect(tally(table), "H")["value"] == pytest.approx(
+        (6 + 3 + 6 + 5 - 5 - 4 - 5 - 4) / 9 / 4)
+    low = effect(tally(where(table, H="low")), "H")
     assert (low["value"], low["why"]) == (None, "the data lack a cell of this contrast")
     part = {slot: count for slot, count in table.items() if (slot.cell, slot.H) != ("LA", "high")}
-    assert effect(part)["value"] == pytest.approx(1 / 9)   # of the level that has all cells
+    assert effect(tally(part))["value"] == pytest.approx(1 / 9)   # of the level that has all cells
 
 
 @pytest.mark.parametrize("few", [Count(1, 1, 11), Count(0, 1, 11)])
@@ -170,8 +181,6 @@ def pilot(counts=MEANS, bulletins=10, runs=10, change=lambda row, at: {}, **more
 
 def change(many, **fields):
     return {"change": lambda row, at: fields if at < many else {}}
-
-
 
 
 def unread(many):
@@ -210,14 +219,6 @@ def test_each_criterion_is_met_on_the_estimate_and_established_by_its_interval(
     assert row["criterion"].startswith((
         "All 120+ trials complete without errors", "Decisions extracted for > 95% of trials",
         "Effect size > 0.5", "Interaction", "Total cost < $3", "Reproducible with seed")[at])
-
-
-@pytest.mark.parametrize("more, word", [(0, "cue-responsive"), (1, "not shown")])
-def test_ten_points_must_be_left_with_what_is_missing_counted_against_them(more, word):
-    """Of 400 decisions each, 150 and 90 are cooperative; at the worst 20 more of the last, or 21"""
-    out = pilot({"HP": 7, "HA": 4, "LP": 4, "LA": 4}, 20, 20, lambda row, at: LOST if (
-        row["cell"] == "LA" and row["run"] > 19 - (row["bulletin"] < f"b{more:02d}")) else {})
-    assert (out["verdict"]["word"], part(out)["accounts"]["nothing"]["excluded"]) == (word, True)
 
 
 @pytest.mark.parametrize("counts, expected", [
@@ -357,6 +358,7 @@ def asked(probe, cell, answers, given=None):
     ("beliefs", "any", [70, 72] * 12, [50, 54] * 12, (24 * .71, 24 * .52))])
 def test_a_probe_stands_beside_the_contrast_of_its_cells(probe, given, hp, ep, shares):
     rows = asked(probe, "HP", [*hp, None], given) + asked(probe, "EP", ep, given)
+    rows += asked("beliefs", "EP", [10] * 24, "joint")
     shown = probes_of(rows, ["HP-EP", "HP-LA"])[f"{probe}/{given}" if given else probe]
     for cell, k in zip(("HP", "EP"), shares, strict=True):
         assert [shown["cells"][cell][key] for key in ("k", "n", "missing")] == [

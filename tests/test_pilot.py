@@ -53,43 +53,18 @@ def test_every_supported_python_derives_the_same_bytes(shell, tmp_path, version,
 def test_a_dry_run_asks_and_writes_nothing(cli, double, tmp_path):
     facts = json.loads(cli(PILOT, "--dry-run", "--base-url", double.url, "--json").stdout)
     assert (facts["dry_run"], facts["simulated"], facts["calls"]) == (True, False, 160)
-    run = cli(PILOT, "--dry-run", "--base-url", double.url, key=KEY)
-    assert run.returncode == 0 and "160 calls, projected cost $" in run.stdout
+    said = cli(PILOT, "--dry-run", "--base-url", double.url, key=KEY).stdout
+    assert "160 calls, projected cost $" in said and KEY not in said
+    assert cli(PILOT, "--dry-run", key=KEY).stdout.startswith("https://openrouter.ai/api/v1: 160")
     assert double.ledger()["requests"] == [] and list(tmp_path.iterdir()) == []
 
 
-def test_json_is_one_object_on_stdout(cli):
+def test_json_is_one_object_on_stdout_and_progress_is_key_value_lines_on_stderr(cli):
     run = cli(PILOT, "--out", "o", "--json")
     said = json.loads(run.stdout)
     assert (said["state"], said["exit_code"], said["simulated"]) == ("complete", 0, True)
-
-
-def test_progress_is_key_value_lines_on_stderr_where_nobody_watches(cli):
-    last = cli(PILOT, "--out", "o").stderr.splitlines()[-1]
-    said = dict(pair.split("=") for pair in last.split()[1:])
-    assert (said["done"], said["total"]) == ("160", "160")
-
-
-def test_a_key_chooses_the_live_provider_and_the_first_line_says_so(cli):
-    said = cli(PILOT, "--dry-run", key=KEY).stdout.splitlines()[0]
-    assert said.startswith("https://openrouter.ai/api/v1: 160 calls")
-    assert KEY not in said
-
-
-@pytest.mark.parametrize(("limit", "tight"), [(0.0055, True), (0.02, False)])
-def test_the_first_line_says_where_the_limit_cannot_hold_the_first_calls(cli, limit, tight):
-    said = cli(PILOT, "--dry-run", "--models", "anthropic/claude-haiku-4.5", "--runs", 1,
-               "--limit-usd", limit, key=KEY).stdout.splitlines()[0]
-    assert f"projected cost $0.0040, limit ${limit:g}" in said
-    assert said.endswith("(too low to reserve the first calls)") == tight
-
-
-@pytest.mark.parametrize(("limit", "code"), [(0.006, 4), (0.02, 0)])
-def test_so_does_that_of_a_run(cli, double, limit, code):
-    run = cli(PILOT, "--base-url", double.url, "--models", "double/a", "--runs", 1,
-              "--limit-usd", limit)
-    assert run.returncode == code
-    assert ("(too low to reserve the first calls)" in run.stdout.splitlines()[0]) == bool(code)
+    last = dict(pair.split("=") for pair in run.stderr.splitlines()[-1].split()[1:])
+    assert (last["done"], last["total"]) == ("160", "160")
 
 
 @pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("*.py")))
@@ -126,16 +101,7 @@ def test_the_same_bytes_at_any_concurrency(cli, double, tmp_path):
     assert files[0] == files[1] == files[2]
 
 
-def test_a_finished_run_is_a_no_op_that_says_so(cli, double, tmp_path):
-    cli(PILOT, *LIVE, "--base-url", double.url)
-    before = {path: path.read_bytes() for path in (tmp_path / "o").rglob("*") if path.is_file()}
-    again = cli(PILOT, *LIVE, "--base-url", NOWHERE)
-    assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
-    assert before == {path: path.read_bytes() for path in (tmp_path / "o").rglob("*")
-                      if path.is_file()}
-
-
-def test_lost_and_edited_files_are_derived_from_the_journal_without_key_or_server(
+def test_a_finished_run_asks_nobody_and_derives_lost_and_edited_files_from_its_journal(
         cli, double, tmp_path):
     cli(PILOT, *LIVE, "--base-url", double.url, key=KEY)
     folder = run_in(tmp_path / "o")
@@ -143,7 +109,12 @@ def test_lost_and_edited_files_are_derived_from_the_journal_without_key_or_serve
     for lost in DERIVED:
         (folder / lost).unlink() if lost < "r" else (folder / lost).write_bytes(b"edited")
         assert cli(PILOT, *LIVE, "--base-url", NOWHERE).returncode == 0
-        assert derived(folder) == before and len(double.ledger()["requests"]) == 32
+        assert derived(folder) == before
+    manifest = (folder / "manifest.json").read_bytes()
+    again = cli(PILOT, *LIVE, "--base-url", NOWHERE)
+    assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
+    assert len(double.ledger()["requests"]) == 32
+    assert (folder / "manifest.json").read_bytes() == manifest
 
 
 def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
@@ -161,26 +132,6 @@ def test_cost_and_sessions_add_up_over_starts(cli, double, tmp_path):
     assert [session["ended_by"] for session in manifest["unproven"]["sessions"]] == [
         "ProviderRefused", "complete"]
     assert manifest["served"] == {f"double/{m}": {f"double/{m}-2026": 16} for m in "ab"}
-
-
-def folder_and_output(folder, run):
-    files = [read_bytes(path) for path in folder.rglob("*") if path.is_file()]
-    return b"".join([*files, run.stdout.encode(), run.stderr.encode()])
-
-
-@pytest.mark.parametrize("fault, code", [("echo-key", 0), ("echo-key-401", 5)])
-def test_the_key_is_in_no_file_and_no_line(shell, double, tmp_path, fault, code):
-    double.script(key=KEY, faults=[{"fault": fault, "skip": 3}])
-    run = shell(PILOT, *LIVE, "--base-url", double.url, key=KEY)
-    everything = folder_and_output(tmp_path, run)
-    assert run.returncode == code and b"[key]" in everything
-    assert KEY.encode() not in everything
-
-
-def test_a_formula_from_a_server_stays_text_in_the_csv(cli, double, tmp_path):
-    double.script(serves={"model": "=1+1"})
-    assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
-    assert b",'=1+1," in (run_in(tmp_path / "o") / "trials.csv").read_bytes()
 
 
 def start(double, tmp_path, *more):
@@ -206,23 +157,14 @@ def test_an_interruption_keeps_every_answer_and_resumes(cli, double, tmp_path, n
     assert len(double.ledger()["requests"]) == 32 - len(lines)
 
 
-def test_a_second_interruption_ends_at_once(double, tmp_path):
-    double.script(faults=[{"fault": "hang", "skip": 2}])  # a first answer of each model
-    process = start(double, tmp_path)
-    wait_for_calls(double, 10)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=5)  # the calls themselves would take 60 s
-    assert process.returncode == 130 and "Traceback" not in said
-
-
-def test_calls_given_up_by_an_interruption_are_charged_at_the_next_start(cli, double, tmp_path):
+def test_a_second_interruption_ends_at_once_and_what_it_gave_up_is_charged_at_the_next_start(
+        cli, double, tmp_path):
     double.script(faults=[{"fault": "hang", "times": 8, "skip": 2}], greedy=True)
     process = start(double, tmp_path)
     wait_for_calls(double, 10)
     process.send_signal(signal.SIGINT), time.sleep(0.5), process.send_signal(signal.SIGINT)
-    process.communicate(timeout=5)
+    said, _ = process.communicate(timeout=5)  # the calls themselves would take 60 s
+    assert process.returncode == 130 and "Traceback" not in said
     assert cli(PILOT, *LIVE, "--base-url", double.url).returncode == 0
     cost = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())["cost"]
     assert cost["spent_usd"] >= double.ledger()["billed_usd"] - 1e-9

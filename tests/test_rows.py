@@ -1,90 +1,100 @@
-"""Which runs belong together, and what a row of a game is, on made-up runs."""
+"""Which runs belong together, and what a row of a game is."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from cirrus.judge import rows as r
 from common import Incomplete, UsageError
 
-BASE = {"agents": 4, "seed": 1, "rounds": 2, "turn": 0, "games_per_pair": 3, "domain": "cvd",
-        "history_mode": "standard", "tells": "standard", "variants": "main",
-        "models": {"decision": [{"name": "m"}]}}
+EXAMPLE = ROOT / "results/examples/confirmatory/cvd-S.high-C.present-H.low-s42"
+HOSPITAL = EXAMPLE.with_name("hospital-S.high-C.present-H.low-s42")
+LA = {"toggles": {"S": "low", "C": "absent", "H": "low"}}
 
 
-def run(folder, provider="simulated", prompts=(), state="complete", files=(("f", "0"),),
-        cell=("high", "present", "low"), role="main", **config):
-    config = BASE | {"toggles": dict(zip("SCH", cell, strict=True))} | config
-    manifest = {"identity": {"provider": provider, "prompts": dict(prompts), "config": config},
-                "state": state, "files": dict(files)}
-    folder = Path(folder)
-    return r.Run(folder, folder.name, config, manifest, role, tuple(cell), "COORDINATE")
+def run(folder, change=lambda manifest: None, **config):
+    """A run as it is found in a folder, without what it holds."""
+    folder.mkdir(parents=True)
+    example = HOSPITAL if config.get("domain") == "hospital" else EXAMPLE
+    shutil.copy(example / "prompts.json", folder)
+    (folder / "journal.jsonl").touch()
+    manifest = json.loads((example / "manifest.json").read_bytes())
+    manifest["identity"]["config"] |= config
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
 
 
-LA = ("low", "absent", "low")
+def live(manifest):
+    manifest["identity"]["provider"] = "http://x"
 
 
-def study(monkeypatch, *runs):
-    known = {one.folder.resolve(): one for one in runs}
-    monkeypatch.setattr(r, "_run", known.__getitem__)
-    monkeypatch.setattr(r, "_worded", lambda one: one)
-    return r.read_study([*known, *list(known)[:1]])
+def reworded(manifest):
+    manifest["identity"]["prompts"]["cirrus24/frame.json"] = "0" * 64
+
+
+def unstarted(manifest):
+    manifest |= {"state": "incomplete", "files": {}}
 
 
 # --- which runs --------------------------------------------------------------------------------
 
-def test_runs_stand_in_order_of_name_each_folder_once(monkeypatch):
-    found = study(monkeypatch, run("/x/b", cell=LA), run("/y/a"), run("/x/a", seed=2, plan_seed=2))
-    assert [str(one.folder) for one in found.runs] == ["/x/a", "/y/a", "/x/b"]
+def test_runs_stand_in_order_of_name_each_folder_once(tmp_path):
+    folders = [run(tmp_path / "x/b", **LA), run(tmp_path / "y/a"), run(tmp_path / "x/a", seed=2)]
+    found = r.read_study([*folders, folders[0]])
+    assert [one.folder for one in found.runs] == [folders[2], folders[1], folders[0]]
     assert (found.simulated, found.limits) == (True, [])
-    assert study(monkeypatch, run("/x/a", "http://x")).simulated is False
+    [one] = r.read_study([run(tmp_path / "z", live)]).runs
+    assert (one.role, one.cell, one.cooperative, one.words) == (
+        "main", ("high", "present", "low"), "COORDINATE",
+        "cvd, symmetry + cue, compliance pressure low")
+    assert r.read_study([one.folder]).simulated is False
 
 
-def test_what_stands_against_a_plain_reading_is_said(monkeypatch):
-    limits = study(monkeypatch, run("/x/a"), run("/x/c", seed=2, role="other"),
-                   run("/x/d", seed=3, state="incomplete", files=())).limits
-    assert limits == [
+def test_what_stands_against_a_plain_reading_is_said(tmp_path):
+    empty = run(tmp_path / "d", unstarted, seed=3)
+    assert r.read_study([run(tmp_path / "a"), empty, run(
+        tmp_path / "c", variants="holdout", tells="ablated")]).limits == [
         "d (incomplete) has no files yet and is left out.",
         "c differs from the main runs in more than one way; it enters no test."]
-    with pytest.raises(Incomplete, match="/x/d: no files yet"):
-        study(monkeypatch, run("/x/d", files=()))
+    with pytest.raises(Incomplete, match="d: no files yet"):
+        r.read_study([empty])
 
 
-@pytest.mark.parametrize("other, said", [
-    (run("/x/b", "http://x"), "a and b: one is simulated, the other is not"),
-    (run("/x/b", agents=6), r"a and b: different designs \(agents: 4 and 6\)"),
-    (run("/x/b", **dict.fromkeys("zyxwvub", 1)), r"different designs \(b: null and 1\)"),
-    (run("/x/b", models={"b": 1, "a": 2}), r'and \{"a": 2, "b": 1\}\)'),
-    (run("/x/b", prompts={"p": "2"}), "a and b: made with different versions of prompts/p"),
-    (run("/y/a"), "/x/a and /y/a: the same run twice; give one of them"),
-    (run("/x/b", plan="z" * 200), r"\(plan: null and \"z{79}\)")])
-def test_runs_of_two_studies_are_refused_by_what_differs(monkeypatch, other, said):
-    with pytest.raises(UsageError, match=said) as error:
-        study(monkeypatch, run("/x/a", prompts={"p": "1"}), other)
-    assert str(error.value).endswith("; analyse them apart") is ("twice" not in said)
+@pytest.mark.parametrize("change, config, said", [
+    (live, {}, "a and b: one is simulated, the other is not; analyse them apart"),
+    (None, {"agents": 4}, r"a and b: different designs \(agents: 6 and 4\); analyse them apart"),
+    (None, {"plan": "z" * 200}, r"\(plan: null and \"z{79}\)"),
+    (reworded, LA, "a and b: made with different versions of prompts/cirrus24/frame.json; analyse"),
+    (None, {}, r"/a and \S+/b: the same run twice; give one of them")])
+def test_runs_of_two_studies_are_refused_by_what_differs(tmp_path, change, config, said):
+    folders = run(tmp_path / "a"), run(tmp_path / "b", change or (lambda manifest: None), **config)
+    with pytest.raises(UsageError, match=said):
+        r.read_study(folders)
 
 
-@pytest.mark.parametrize("change", [
-    {"cell": LA}, {"seed": 2}, {"domain": "hospital"}, {"tells": "ablated"},
-    {"variants": "holdout"}, {"history_mode": "off"}])
-def test_runs_of_one_study_may_differ_in_what_it_varies(monkeypatch, change):
-    assert len(study(monkeypatch, run("/x/a"), run("/x/b", **change)).runs) == 2
+@pytest.mark.parametrize("config", [
+    LA, {"seed": 2}, {"domain": "hospital"}, {"tells": "ablated"}, {"variants": "holdout"},
+    {"history_mode": "off"}, {"turn": 1}, {"plan_seed": 2}, {"rounds": 1}, {"games_per_pair": 2}])
+def test_runs_of_one_study_may_differ_in_what_it_varies(tmp_path, config):
+    folders = run(tmp_path / "a"), run(tmp_path / "b", **({"seed": 1} | config))
+    assert len(r.read_study(folders).runs) == 2
 
 
-@pytest.mark.parametrize("plan, said", [
-    ({"runs": ["a", "b"]}, []),
-    ({"runs": ["a", "b", "c", "d"]},
-     ["2 of 4 runs of p are not in this analysis: c, d."])])
-def test_runs_of_a_plan_that_are_not_here_are_named(plan, said, tmp_path, monkeypatch):
-    (tmp_path / "p").mkdir()
-    (tmp_path / "p" / "plan.json").write_text(json.dumps(plan))
-    runs = [run(tmp_path / "p" / name, seed=at) for at, name in enumerate("ab")]
-    assert list(r._missing_of_plans(runs)) == study(monkeypatch, *runs).limits == said
+def test_runs_of_a_plan_that_are_not_here_are_named(tmp_path):
+    runs, plan = [run(tmp_path / name, seed=at) for at, name in enumerate("ab")], (
+        tmp_path / "plan.json")
+    for names, limits in (("ab", []), ("abcd", [
+            f"2 of 4 runs of {tmp_path.name} are not in this analysis: c, d."])):
+        plan.write_text(json.dumps({"runs": [*names]}))
+        assert r.read_study(runs).limits == limits
     for broken in ("{", "[]", "3", '{"runs": 3}'):
-        (tmp_path / "p" / "plan.json").write_text(broken)
+        plan.write_text(broken)
         with pytest.raises(UsageError, match=r"plan\.json: not a plan"):
-            list(r._missing_of_plans(runs))
+            r.read_study(runs)
 
 
 def test_ratings_alone_are_no_study():
@@ -95,55 +105,67 @@ def test_ratings_alone_are_no_study():
 
 
 @pytest.mark.parametrize("folders, out, first, beside", [
-    (["/x/p/a"], None, "/x/p/a", "/x/p/a"), (["/x/p/a"], "/o", "/o", "/x/p/a"),
-    (["/x/p/a", "/x/p/b"], None, "/x/p", "/x/p"), (["/x/p/a", "/x/q/b"], None, "/x", "/x")])
-def test_an_analysis_stands_beside_its_runs(folders, out, first, beside):
-    found = r.places(r.Study([run(folder) for folder in folders], True, []), out)
-    assert found == [Path(first), Path(beside), *(Path(folder).parent for folder in folders)]
+    (["p/a"], None, "p/a", "p/a"), (["p/a"], "o", "o", "p/a"),
+    (["p/a", "p/b"], None, "p", "p"), (["p/a", "q/b"], None, "", "")])
+def test_an_analysis_stands_beside_its_runs(tmp_path, folders, out, first, beside):
+    study = r.read_study([run(tmp_path / folder, seed=at) for at, folder in enumerate(folders)])
+    assert r.places(study, out and str(tmp_path / out)) == [
+        tmp_path / first, tmp_path / beside, *((tmp_path / folder).parent for folder in folders)]
+
+
+def test_an_artifact_is_what_the_manifest_has_hashed(tmp_path):
+    name = "strategies_r1.json"
+    folder = run(tmp_path / "a", lambda m: m.update(files={name: m["files"][name]}))
+    policies = json.loads(Path(shutil.copy(EXAMPLE / name, folder)).read_bytes())
+    [made] = r.read_study([folder]).runs
+    assert list(r.policies(made)) == policies
+    (folder / name).write_bytes((folder / name).read_bytes() + b" ")
+    assert list(r.policies(made, checked=False)) == policies
+    with pytest.raises(UsageError, match=f"{name}: not what the run's manifest.json has hashed"):
+        list(r.policies(made))
 
 
 # --- one row an answer -------------------------------------------------------------------------
 
-def answer(model="m", text="x", **more):
+def answer(model):
     return {"status": "ok", "model": model, "policy_id": f"p/{model}", "served_model": "m-1",
-            "provider": None, "text": text, "cost_usd": .5,
-            "tokens": {"prompt": 7, "output": 3, "reasoning": 1, "truncated": False}} | more
+            "provider": None, "text": "x", "cost_usd": .5,
+            "tokens": {"prompt": 7, "output": 3, "reasoning": 1, "truncated": False}}
 
 
-def game(acts=("COORDINATE", "PREEMPT"), answers=None, order="cooperative-first", **more):
+def game(**more):
     return {"id": "r/r2/p01/e1", "pair": ["x", "y"], "encounter": 1, "baseline": False,
-            "label_scheme": "L2", "order": order, "labels": {"left": "Option A", "right": "B"},
-            "decision": dict(zip("xy", acts, strict=True)), "raw_payoffs": {"x": 0, "y": 5},
+            "label_scheme": "L2", "order": "cooperative-first",
+            "labels": {"left": "Option A", "right": "B"},
+            "decision": {"x": "COORDINATE", "y": "PREEMPT"}, "raw_payoffs": {"x": 0, "y": 5},
             "power_after": {"x": .95, "y": 1.05},
-            "answers": answers or {"x": answer("m"), "y": answer("n")}} | more
+            "answers": {"x": answer("m"), "y": answer("n")}} | more
 
 
 DATA = {"round": 2, "bulletin": "b7", "variant": "v1", "wording": 12,
         "agents": {"x": {"id": "agent-01"}, "y": {"id": "agent-02"}}}
 
 
-def decided(*args, **more):
-    return list(r.decisions_of(run("/x/a", role="holdout", seed=9), DATA, game(*args, **more)))
+def decided(**more):
+    made = r.Run(Path("/x/a"), "a", {"domain": "cvd", "seed": 9}, {}, "holdout",
+                 ("high", "present", "low"), "COORDINATE")
+    return list(r.decisions_of(made, DATA, game(**more)))
 
 
 def test_a_game_is_a_row_of_each_side_s_answer():
     a, b = decided()
-    assert (a.id, b.id, a.run, a.role, a.seed, a.domain) == (
-        "r/r2/p01/e1/a", "r/r2/p01/e1/b", "a", "holdout", 9, "cvd")
-    assert (a.S, a.C, a.H, a.round, a.encounter, a.baseline) == (
-        "high", "present", "low", 2, 1, False)
-    assert (a.agent, a.opponent, b.agent, b.opponent) == ("agent-01", "agent-02", "agent-02",
-                                                          "agent-01")
-    assert (a.policy, a.bulletin, a.variant, a.wording, a.label_scheme, a.option_order) == (
-        "p/m", "b7", "v1", 12, "L2", "cooperative-first")
-    assert (a.option_first, a.cell, a.words) == (
-        "Option A", ("HP", "low"), "cvd, symmetry + cue, compliance pressure low")
-    assert (a.decision, a.cooperates, b.decision, b.cooperates) == ("COORDINATE", 1, "PREEMPT", 0)
-    assert (a.payoff, b.payoff, a.power_after, b.power_after) == (0, 5, .95, 1.05)
-    assert (a.model, b.model, a.served_model, a.provider, a.cost_usd, a.text) == (
-        "m", "n", "m-1", None, .5, "x")
-    assert (a.prompt_tokens, a.output_tokens, a.reasoning_tokens, a.truncated) == (7, 3, 1, False)
-    assert a.unit == (9, "agent-01")
+    assert a == (
+        "r/r2/p01/e1/a", "a", "holdout", 9, "cvd", "high", "present", "low", 2, 1, False,
+        "agent-01", "agent-02", "p/m", "b7", "v1", 12, "L2", "cooperative-first", "Option A",
+        "COORDINATE", 1, 1, "ok", False, 0, .95, "m", "m-1", None, 7, 3, 1, .5, "x")
+    assert (b.id, b.agent, b.opponent, b.policy, b.decision, b.cooperates, b.first_taken, b.payoff,
+            b.power_after) == ("r/r2/p01/e1/b", "agent-02", "agent-01", "p/n", "PREEMPT", 0, 0, 5,
+                               1.05)
+    assert (a.cell, a.words, a.unit) == (
+        ("HP", "low"), "cvd, symmetry + cue, compliance pressure low", (9, "agent-01"))
+    a, b = decided(order="other-first", decision={"x": "COORDINATE", "y": None}, raw_payoffs=None)
+    assert (a.cooperates, a.first_taken, a.payoff) == (1, 0, None)
+    assert (b.decision, b.cooperates, b.first_taken) == (None, None, None)
 
 
 @pytest.mark.parametrize("number, encounter, baseline, primary", [

@@ -22,18 +22,17 @@ LEAST = 0.10             # of HP − LA: less would not matter
 ALL_WORDINGS = 12        # for a word above cue-responsive
 COMBINATIONS = 6         # of label scheme and order
 CEILING, FLOOR = 0.85, 0.15
-ROUNDING = 1e-12         # so that a difference of exactly ten points is one
+DIGITS = 12              # so that a difference of exactly ten points is one
 
 Part = Mapping[str, Any]
 
 
 class Condition(NamedTuple):
-    """Holds of a part or not: `test` takes the part, the contrasts' names and `least`, and gives
-    (whether it holds, why)."""
+    """Holds of a part or not: `test` takes the part and the contrasts' names, and gives (whether it
+    holds, why)."""
 
     test: Callable[..., tuple[bool, str]]
     contrasts: tuple[str, ...]
-    least: float = 0
 
 
 def figure(contrast: Mapping[str, Any]) -> str:
@@ -44,21 +43,26 @@ def figure(contrast: Mapping[str, Any]) -> str:
             f"{span(contrast['low'], contrast['high'], contrast['level'])}")
 
 
-def positive(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
-    """The contrast lies above 0, and its value is `least` at least."""
-    contrast = part["contrasts"][names[0]]
-    met = above(contrast) and contrast["value"] >= least - ROUNDING
-    return met, figure(contrast)
+def positive(part: Part, name: str) -> tuple[bool, str]:
+    """The contrast lies above 0."""
+    contrast = part["contrasts"][name]
+    return above(contrast), figure(contrast)
 
 
-def unmoved(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
+def large(part: Part, name: str) -> tuple[bool, str]:
+    """The contrast lies above 0, and its value matters."""
+    met, why = positive(part, name)
+    return met and round(part["contrasts"][name]["value"] - LEAST, DIGITS) >= 0, why
+
+
+def unmoved(part: Part, name: str) -> tuple[bool, str]:
     """The interval over bulletins contains 0: a guard, which withholds and never excludes alone."""
-    contrast = part["contrasts"][names[0]]
+    contrast = part["contrasts"][name]
     met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
     return met, figure(contrast)
 
 
-def in_same_places(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
+def in_same_places(part: Part, *names: str) -> tuple[bool, str]:
     """Two contrasts are positive in the same bulletins, and under the same wordings: the smaller of
     both, unit by unit, lies above 0 on average. Its mean is at most the smaller mean (Jensen 1906),
     so that noise withholds and never excludes."""
@@ -75,7 +79,7 @@ def in_same_places(part: Part, names: Sequence[str], least: float) -> tuple[bool
     return True, "both in the same bulletins and under the same wordings"
 
 
-def same_labels(part: Part, names: Sequence[str], least: float) -> tuple[bool, str]:
+def same_labels(part: Part, name: str) -> tuple[bool, str]:
     """Positive under each scheme and order, and no difference between them established."""
     rule = part["labels"]
     values = [value for each in rule["combinations"].values() for value in each.values()]
@@ -108,7 +112,7 @@ ACCOUNTS = (
     Account("nothing", "no effect",
             "Symmetry and cue raise cooperation (estimate: 10 points or more).",
             "It may be that nothing happens, or nothing that matters.",
-            (Condition(positive, ("HP-LA",), LEAST),), ("HP-LA",)),
+            (Condition(large, ("HP-LA",)),), ("HP-LA",)),
     Account("blind", "blind reactions",
             "The effect depends on whether the counterpart decides now, from the same notice.",
             "It may be a reaction that does not ask how the entry was made: obedience, liking for "
@@ -173,8 +177,7 @@ def _excluded(account: Account, part: Part) -> dict[str, Any]:
     needed = {name for condition in account.conditions for name in condition.contrasts}
     if not account.conditions or not needed <= known.keys():
         return {"excluded": False, "why": "this study has no cells for it"}
-    results = [condition.test(part, condition.contrasts, condition.least)
-               for condition in account.conditions]
+    results = [condition.test(part, *condition.contrasts) for condition in account.conditions]
     failed = [why for met, why in results if not met]
     return {"excluded": not failed, "why": "; ".join(failed or [why for _, why in results])}
 
@@ -196,10 +199,10 @@ def word(part: Part, unfinished: Sequence[str] = ()) -> tuple[str, str]:
         return NOT_EVALUABLE, obstacle
     table, primary = part["accounts"], part["contrasts"]["HP-LA"]
     if not table["nothing"]["excluded"]:
-        full = None if below(primary) or above(primary) else _no_room(part["cells"])
-        side = " lies below 0" if below(primary) else ""
-        return (NOT_EVALUABLE, full) if full else (
-            NOT_SHOWN, f"{table['nothing']['why']}{side and f': it{side}'}")
+        if below(primary):
+            return NOT_SHOWN, f"{table['nothing']['why']}: it lies below 0"
+        full = None if above(primary) else _no_room(part["cells"])
+        return (NOT_EVALUABLE, full) if full else (NOT_SHOWN, table["nothing"]["why"])
     earned, why = NOT_SHOWN, table["missing"]["why"]
     for name, needed in LADDER:
         open_ = [account for account in needed if not table[account]["excluded"]]

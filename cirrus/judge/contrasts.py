@@ -1,15 +1,16 @@
 """Contrasts of cells over bulletins and wordings. One-shot studies, tournament and gates judge by
 these functions alone.
 
-    table = count((slot, outcome) for …)            {slot: Count}, of any study
-    effect(table, "HP-LA")                          {"value": …, "low": …, "high": …, "units": …}
+    table = table_of(rows)                          {slot: Count}, of one-shot trials
+    effect(tally(table), "HP-LA")                   {"value": …, "low": …, "high": …, "units": …}
     by(table, "model")                              {model: its HP-LA}
 
 Bulletins and wordings were drawn, and are what one wants to speak beyond; models are a fixed set.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import combinations, permutations
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import stats
@@ -74,16 +75,17 @@ Table = Mapping[Slot, Count]
 NONE_YET = Count(0, 0, 0)
 
 
-def count(answers: Iterable[tuple[Slot, int | None]]) -> dict[Slot, Count]:
-    """Answers counted where they stand; an outcome is 1 or 0, None where it is missing."""
+def table_of(rows: Iterable[Mapping]) -> dict[Slot, Count]:
+    """One-shot trials, counted where they stand."""
     table: dict[Slot, Count] = {}
-    for slot, outcome in answers:
-        add(table, slot, outcome)
+    for row in rows:
+        add(table, Slot(row["bulletin"], row["wording"], row["cell"], row["H"], row["model"],
+                        row["label_scheme"], row["order"]), row["cooperates"])
     return table
 
 
 def add(table: dict[Hashable, Count], slot: Hashable, outcome: int | None) -> None:
-    """One more answer."""
+    """One more answer: 1 or 0, None where it is missing."""
     k, n, missing = table.get(slot, NONE_YET)
     table[slot] = (Count(k, n, missing + 1) if outcome is None else
                    Count(k + outcome, n + 1, missing))
@@ -99,12 +101,13 @@ def levels_of(table: Table, name: str) -> list:
     return sorted({getattr(slot, name) for slot in table})
 
 
-def tally(table: Table, cell: Callable = lambda slot: (slot.cell, slot.H)) -> dict:
+def tally(table: Table, cell: Callable = attrgetter("cell", "H"),
+          pair: Callable = attrgetter("bulletin", "wording")) -> dict:
     """{(bulletin, wording): {cell: counts}}, for the contrasts of `stats`."""
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
-        cells, name = out.setdefault((slot.bulletin, slot.wording), {}), cell(slot)
-        cells[name] = total([cells.get(name, NONE_YET), counted])
+        cells, name = out.setdefault(pair(slot), {}), cell(slot)
+        cells[name] = total([cells[name], counted]) if name in cells else counted
     return out
 
 
@@ -115,26 +118,24 @@ def total(counts: Iterable[Count]) -> Count:
 
 # --- one contrast ------------------------------------------------------------------------------
 
-def weights_of(contrast: Contrast, cells: Iterable[tuple[str, str]]) -> dict:
+def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
     """{(cell, H): weight}, over the levels of H that have all cells it needs; empty where no level
     has. `cells`: those that occur."""
-    there = set(cells)
-    usable = [h for h in LEVELS_OF_H if all((cell, h) in there for cell in contrast.weights)]
+    usable = [h for h in LEVELS_OF_H if all((cell, h) in cells for cell in contrast.weights)]
     over = contrast.over_h or {h: 1 / len(usable) for h in usable}
-    if any(h not in usable for h in over):
-        return {}
-    return {(cell, h): weight * share
-            for h, share in over.items() for cell, weight in contrast.weights.items()}
+    return {(cell, h): weight * share for h, share in over.items()
+            for cell, weight in contrast.weights.items()} if {*over} <= {*usable} else {}
 
 
 def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL,
-             over: str = "units", side: int = 0) -> dict[str, Any]:
+             bulletins_alone: bool = False, side: int = 0) -> dict[str, Any]:
     """A contrast of counted cells as an analysis keeps it. `side`: 0: what is missing stays out of
     value and interval; −1, 1: as if every missing decision had lowered, or raised, the contrast."""
     if side:
         counts = stats.counted_against(counts, {
             cell: -side * weight for cell, weight in weights.items()})
-    result = stats.contrast(counts if weights else {}, weights or {"none": 1}, level, over)
+    result = stats.contrast(counts if weights else {}, weights or {"none": 1}, level,
+                            bulletins_alone)
     return {"label": label, "value": result.value, "low": result.low, "high": result.high,
             "level": result.level, "units": result.units, "wordings": result.wordings,
             "limit_by": result.limit_by, "bounds": result.bounds._asdict(),
@@ -143,40 +144,38 @@ def compared(label: str, counts: Mapping, weights: Mapping, level: float = LEVEL
             "by_wording": {str(name): value for name, value in result.by_wording.items()}}
 
 
-def effect(table: Table, name: str = "HP-LA", level: float = LEVEL,
-           over: str = "units") -> dict[str, Any]:
-    """One contrast of a table."""
-    return effects(tally(table), [name], level, over)[name]
+def effect(counts: Mapping, name: str = "HP-LA", level: float = LEVEL,
+           bulletins_alone: bool = False, side: int = 0) -> dict[str, Any]:
+    """A contrast of a tally by cell and H."""
+    weights = weights_of(CONTRASTS[name], set().union(*counts.values()))
+    return compared(CONTRASTS[name].label, counts, weights, level, bulletins_alone, side)
 
 
 def effects(counts: Mapping, names: Iterable[str], level: float = LEVEL,
-            over: str = "units", side: int = 0) -> dict[str, dict[str, Any]]:
-    """Several, of one tally by cell and H."""
-    cells = {cell for held in counts.values() for cell in held}
-    return {name: compared(CONTRASTS[name].label, counts, weights_of(CONTRASTS[name], cells),
-                           level, over, side) for name in names}
+            bulletins_alone: bool = False, side: int = 0) -> dict[str, dict[str, Any]]:
+    """Several."""
+    return {name: effect(counts, name, level, bulletins_alone, side) for name in names}
 
 
-def by(table: Table, factor: str, level: float = LEVEL) -> dict[Any, dict]:
+def by(table: Table, factor: str) -> dict[Any, dict]:
     """HP-LA at each level of a factor: model, round, H."""
-    return {value: effect(where(table, **{factor: value}), level=level)
+    return {value: effect(tally(where(table, **{factor: value})))
             for value in levels_of(table, factor)}
 
 
 def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, Any]:
     """k of n readable decisions, and the interval over bulletins and wordings around their share.
     `counts`: a tally by cell and H."""
-    weights = weights_of(Contrast("", {name: 1}), {c for held in counts.values() for c in held})
+    weights = weights_of(Contrast("", {name: 1}), set().union(*counts.values()))
     k, n, missing = total(held[cell] for held in counts.values() for cell in weights
                           if cell in held)
-    out = {"k": k, "n": n, "missing": missing, "mean": k / n if n else None}
     if not n:
-        return out | {"low": None, "high": None, "why": "no readable decision"}
-    over = stats.contrast(counts, weights, level)
-    if over.low is None:
-        return out | {"low": None, "high": None, "why": over.why}
+        return {"k": k, "n": n, "missing": missing, "mean": None, "low": None, "high": None,
+                "why": "no readable decision"}
+    _, low, high, *_, why = stats.contrast(counts, weights, level)
     # Bulletins weigh alike in the interval, decisions in the share.
-    return out | {"low": min(over.low, k / n), "high": max(over.high, k / n), "why": None}
+    return {"k": k, "n": n, "missing": missing, "mean": k / n, "why": why,
+            "low": low if why else min(low, k / n), "high": high if why else max(high, k / n)}
 
 
 # --- word, letter and place --------------------------------------------------------------------
@@ -187,23 +186,25 @@ def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str,
     that all of them share; an interval over bulletins alone is the one that rings first. `worst`:
     with every missing decision counted against the contrasts, and for either level against the
     other."""
-    counts: dict[tuple[str, ...], dict] = {}      # of a part of the labels, whatever the wording
+    parts: dict[tuple[str, ...], dict[Slot, Count]] = {}
     for slot, counted in table.items():
         for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
-            cells = counts.setdefault(part, {}).setdefault((slot.bulletin, 1), {})
-            cells[slot.cell, slot.H] = total([cells.get((slot.cell, slot.H), NONE_YET), counted])
-    sides = [{part: effects(held, names, over="bulletins", side=side)
+            parts.setdefault(part, {})[slot] = counted
+    counts = {part: tally(held, pair=lambda slot: (slot.bulletin, 1))
+              for part, held in parts.items()}
+    sides = [{part: effects(held, names, bulletins_alone=True, side=side)
               for part, held in counts.items()} for side in ((-1, 1) if worst else (0,))]
     lowest, highest = sides[0], sides[-1]
-    pairs = {picked: [(a, b, name) for factor in ("scheme", "order") for name in names
-                      for a, b in picked(levels_of(table, factor), 2)]
-             for picked in (combinations, permutations)}
-    level = 1 - ALPHA / max(len(pairs[combinations]), 1)
+    pairs = [(a, b, name) for factor in ("scheme", "order") for name in names
+             for a, b in combinations(levels_of(table, factor), 2)]
+    level = 1 - ALPHA / max(len(pairs), 1)
+    if worst:
+        pairs += [(b, a, name) for a, b, name in pairs]
     return {"combinations": {
         " ".join(part): {name: shown["value"] for name, shown in lowest[part].items()}
         for part in sorted(lowest) if len(part) == 2}, "differences": {
         f"{name} {a}−{b}": _difference(name, {a: highest[a,], b: lowest[b,]}, level)
-        for a, b, name in pairs[permutations if worst else combinations]}}
+        for a, b, name in pairs}}
 
 
 def _difference(name: str, parts: Mapping[str, Mapping], level: float) -> dict[str, Any]:
@@ -218,18 +219,16 @@ def _difference(name: str, parts: Mapping[str, Mapping], level: float) -> dict[s
     elif min(map(len, sides.values())) > 1:
         test = stats.welch_t_test(*(list(side.values()) for side in sides.values()), level)
     else:
-        return {"label": label, "value": None, "low": None, "high": None, "level": level,
-                "why": "too few bulletins"}
+        test = stats.TTest(*[None] * 6, "too few bulletins")
     return {"label": label, "value": test.difference, "low": test.low, "high": test.high,
             "level": level, "why": test.why}
 
 
 # --- what is established -----------------------------------------------------------------------
 
-def above(contrast: Mapping[str, Any], least: float = 0, worst: bool = False) -> bool:
-    """Whether the lower limit lies above `least`; `worst`: with what is missing against it."""
-    limit = contrast["bounds"]["low"] if worst else contrast["low"]
-    return limit is not None and limit > least
+def above(contrast: Mapping[str, Any], least: float = 0) -> bool:
+    """Whether the lower limit lies above `least`."""
+    return contrast["low"] is not None and contrast["low"] > least
 
 
 def below(contrast: Mapping[str, Any]) -> bool:
@@ -238,4 +237,4 @@ def below(contrast: Mapping[str, Any]) -> bool:
 
 def certain(contrast: Mapping[str, Any], least: float = 0) -> bool:
     """Established, also with every missing decision counted against it (Manski 1990)."""
-    return above(contrast, least) and above(contrast, least, worst=True)
+    return above(contrast, least) and above(contrast["bounds"], least)

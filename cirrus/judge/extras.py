@@ -17,8 +17,6 @@ from show.figures import bracketed, counted, interval, plain
 # --- the lever, and the twin control -----------------------------------------------------------
 
 GRID = 60   # steps of the lever's scale at which an interval is asked for
-
-
 BEYOND = f"more than {LEVERS[-1]:g}"
 NOWHERE = {"value": None, "low": None, "high": None}
 

@@ -205,8 +205,8 @@ def _above(study: Evidence, rule: tuple[bool | None, str], parts: Mapping[str, s
            least: float = 0.0) -> Gate:
     """Whether the contrast of every part, {part: title}, lies above `least`, with what is missing
     counted against it; in main runs without an effect nothing is there to be found again."""
-    main = effect(study.tables.get("main", {}))
-    effects = {part: effect(study.tables.get(part, {})) for part in parts}
+    main = effect(tally(study.tables.get("main", {})))
+    effects = {part: effect(tally(study.tables.get(part, {}))) for part in parts}
     contrasts = effects.values()
     for contrast, brings in ((main, "confirmatory"), *((each, plan) for each in contrasts)):
         if why := _too_few(contrast):

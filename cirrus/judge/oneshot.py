@@ -17,10 +17,10 @@ import stats
 from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge.accounts import (
     ACCOUNTS,
+    DIGITS,
     GUARDS,
     MAX_MISSING,
     NOT_EVALUABLE,
-    ROUNDING,
     accounts,
     earning,
     extent,
@@ -32,28 +32,21 @@ from cirrus.judge.contrasts import (
     ALPHA,
     CONTRASTS,
     LEVEL,
-    Slot,
     Table,
     cell_entry,
     certain,
     effects,
     labels,
+    table_of,
     tally,
     total,
     where,
 )
-from cirrus.judge.contrasts import count as counted
 from cirrus.judge.extras import EXTRAS, HEADLINES, probes_of
 from common.wire import FINAL_OUTCOMES, UNANSWERED
 from show.figures import bracketed, cost, count, interval, percent, points, signed, span
 
 MIN_TRIALS, MIN_READ, MIN_D, MIN_INTERACTION, MAX_USD = 120, 0.95, 0.5, 0.10, 3.0
-
-def table_of(rows: Iterable[Mapping]) -> dict[Slot, Any]:
-    """The trials counted by bulletin, wording, cell, model, label scheme and order."""
-    return counted((Slot(row["bulletin"], row["wording"], row["cell"], row["H"], row["model"],
-                         row["label_scheme"], row["order"]), row["cooperates"]) for row in rows)
-
 
 def analyse(rows: Sequence[Mapping], study: Mapping, redealt: tuple[int, int] | None = None,
             probed: Sequence[Mapping] = ()) -> dict[str, Any]:
@@ -138,7 +131,7 @@ def evidence(table: Table, counts: Mapping, names: Sequence[str], level: float,
     """The contrasts and labels that accounts are judged by. `worst`: as if every missing decision
     had come out against an exclusion, which for a guard may be either way."""
     guards = [name for name in names if name in GUARDS]
-    sides = [effects(counts, guards, LEVEL, "bulletins", side)
+    sides = [effects(counts, guards, LEVEL, True, side)
              for side in ((-1, 1) if worst else (0,))]
     return {"contrasts": effects(counts, [name for name in names if name not in GUARDS], level,
                                  side=-worst)
@@ -154,10 +147,10 @@ def outcomes(rows: Sequence[Mapping], cells: Iterable[str]) -> dict[str, Any]:
     for row in rows:
         by[row["cell"]][row["status"]] += 1
     total = sum(by.values(), Counter())
-    read = stats.share(total["ok"], len(rows))
+    k, _, value, low, high = stats.share(total["ok"], len(rows))
     return {"status": dict(total), "by_cell": {name: dict(by[name]) for name in by},
             "answered": sum(n for status, n in total.items() if status not in UNANSWERED),
-            "read": read.k, "read_share": read.value, "read_low": read.low, "read_high": read.high}
+            "read": k, "read_share": value, "read_low": low, "read_high": high}
 
 
 def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
@@ -171,18 +164,16 @@ def costs(rows: Sequence[Mapping]) -> dict[str, Any]:
 
 def share(counts: Iterable) -> dict[str, Any]:
     """Cooperative decisions among the readable ones, with Wilson's interval."""
-    k, n, _ = total(counts)
-    result = stats.share(k, n)
-    return {"k": k, "n": n, "mean": result.value, "low": result.low, "high": result.high}
+    k, n, value, low, high = stats.share(*total(counts)[:2])
+    return {"k": k, "n": n, "mean": value, "low": low, "high": high}
 
 
 def position(rows: Sequence[Mapping]) -> dict[str, Any]:
     """How often the option that stands first was taken."""
     taken = [y if row["order"] == "cooperative-first" else 1 - y for row in rows
              if (y := row["cooperates"]) is not None]
-    result = stats.share(sum(taken), len(taken))
-    return {"k": result.k, "n": result.n, "share": result.value,
-            "low": result.low, "high": result.high}
+    k, n, value, low, high = stats.share(sum(taken), len(taken))
+    return {"k": k, "n": n, "share": value, "low": low, "high": high}
 
 
 def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
@@ -231,7 +222,7 @@ def success(out: Mapping[str, Any]) -> list[dict[str, Any]]:
         criterion(f"Effect size > {MIN_D}, symmetry + cue against neither",
                   large if readable else None, _size(out), _practical(out)),
         criterion(f"Interaction visible in means (≥ {100 * MIN_INTERACTION:.0f} points)",
-                  cross["value"] >= MIN_INTERACTION - ROUNDING if readable else None,
+                  round(cross["value"] - MIN_INTERACTION, DIGITS) >= 0 if readable else None,
                   f"{points(cross['value'])}, {span(cross['low'], cross['high'])}",
                   certain(cross, MIN_INTERACTION) if contrasts else None),
         criterion(f"Total cost < ${MAX_USD:g}",

@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from sys import intern
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import CELL, cooperative_word
@@ -148,7 +147,8 @@ def read_study(folders: Iterable[Path]) -> Study:
         raise Incomplete(f"{empty[0].folder}: no files yet; the command that made the run "
                          "resumes it")
     _same_study(runs)
-    runs = list(map(_worded, runs))
+    runs = [run._replace(cooperative=cooperative_word(run.domain, stored_prompts(
+        run.folder, run.manifest["identity"]["prompts"]))) for run in runs]
     limits = [f"{run.name} ({run.manifest['state']}) has no files yet and is left out."
               for run in empty]
     limits += _missing_of_plans(runs)
@@ -181,11 +181,6 @@ def _run(folder: Path) -> Run:
     config = manifest["identity"]["config"]
     return Run(folder, folder.name, config, manifest, role_of(config),
                tuple(config["toggles"][factor] for factor in CELL), "")
-
-
-def _worded(run: Run) -> Run:
-    texts = stored_prompts(run.folder, run.manifest["identity"]["prompts"])
-    return run._replace(cooperative=cooperative_word(run.domain, texts))
 
 
 def _same_study(runs: Sequence[Run]) -> None:
@@ -282,22 +277,17 @@ def decisions_of(run: Run, data: Mapping, game: Mapping) -> Iterator[Decision]:
 
 
 def _decision(run: Run, data: Mapping, game: Mapping, side: int) -> Decision:
-    """Words that many rows share are held once: a study keeps 100,000 rows."""
     agent, peer = game["pair"][side], game["pair"][1 - side]
-    act, answer = game["decision"][agent], game["answers"][agent]
-    tokens = answer["tokens"]
+    act, answer, payoffs = game["decision"][agent], game["answers"][agent], game["raw_payoffs"]
+    tokens, first = answer["tokens"], game["order"] == "cooperative-first"
     cooperates = None if act is None else int(act == run.cooperative)
-    first = game["order"] == "cooperative-first"
-    payoffs = game["raw_payoffs"]
     return Decision(
         f"{game['id']}/{'ab'[side]}", run.name, run.role, run.seed, run.domain, *run.cell,
         data["round"], game["encounter"], game["baseline"], data["agents"][agent]["id"],
-        data["agents"][peer]["id"], intern(answer["policy_id"]), data["bulletin"], data["variant"],
-        data["wording"], intern(game["label_scheme"]), intern(game["order"]),
-        intern(game["labels"]["left"]), act and intern(act), cooperates,
-        None if cooperates is None else cooperates if first else 1 - cooperates,
-        intern(answer["status"]), tokens["truncated"], payoffs and payoffs[agent],
-        game["power_after"][agent], *(answer[name] and intern(answer[name])
-                                     for name in ("model", "served_model", "provider")),
+        data["agents"][peer]["id"], answer["policy_id"], data["bulletin"], data["variant"],
+        data["wording"], game["label_scheme"], game["order"], game["labels"]["left"], act,
+        cooperates, None if cooperates is None else cooperates if first else 1 - cooperates,
+        answer["status"], tokens["truncated"], payoffs and payoffs[agent],
+        game["power_after"][agent], answer["model"], answer["served_model"], answer["provider"],
         tokens["prompt"], tokens["output"], tokens["reasoning"], answer["cost_usd"],
         answer["text"] or "")

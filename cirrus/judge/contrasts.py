@@ -112,8 +112,10 @@ def tally(table: Table, cell: Callable = attrgetter("cell", "H"),
 
 
 def total(counts: Iterable[Count]) -> Count:
-    columns = list(zip(*counts, strict=True))
-    return Count(*map(sum, columns)) if columns else NONE_YET
+    k = n = missing = 0
+    for count in counts:
+        k, n, missing = k + count.k, n + count.n, missing + count.missing
+    return Count(k, n, missing)
 
 
 # --- one contrast ------------------------------------------------------------------------------
@@ -187,9 +189,10 @@ def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str,
     with every missing decision counted against the contrasts, and for either level against the
     other."""
     parts: dict[tuple[str, ...], dict[Slot, Count]] = {}
+    used = {cell for name in names for cell in CONTRASTS[name].weights}
     for slot, counted in table.items():
         for part in ((slot.scheme, slot.order), (slot.scheme,), (slot.order,)):
-            parts.setdefault(part, {})[slot] = counted
+            parts.setdefault(part, {}).update({slot: counted} if slot.cell in used else {})
     counts = {part: tally(held, pair=lambda slot: (slot.bulletin, 1))
               for part, held in parts.items()}
     sides = [{part: effects(held, names, bulletins_alone=True, side=side)

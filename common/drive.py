@@ -23,7 +23,7 @@ import random
 import signal
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -127,12 +127,10 @@ class Drive:
         self.breaker = Breaker()
         self.admission = Admission(budget, provider.model)
         self.outcomes: Counter[str] = Counter()
-        self.total = self.retries = self.earlier = self.signals = 0
-        self.started = clock.now()
+        self.total = self.retries = self.earlier = 0
         self.stop: Stop | None = None
         self._queues: dict[str, deque[Task]] = {stage: deque() for stage in limits}
-        self._flying: Counter[str] = Counter()           # by stage
-        self._flying_key: Counter[tuple[str, str]] = Counter()  # by (stage, model)
+        self._flying: Counter[tuple[str, str]] = Counter()  # by (stage, model)
         self._timers: list[tuple[float, int, Task]] = []
         self._held: dict[str, float] = {}    # until when, by model; "" holds all of them
         self._waited: Counter[str] = Counter()  # seconds in a row, likewise
@@ -142,7 +140,6 @@ class Drive:
         # (number of the call, Exchange), from the threads of the calls
         self._done: queue.SimpleQueue = queue.SimpleQueue()
         self._calls: dict[int, tuple[Task, float]] = {}  # in flight: until when
-        self._short: tuple[Task, bool] | None = None  # what the budget stops at; whether it refused
         self._ids: set[str] = set()
         for journal, _ in self.ledgers.values():
             for charge in journal.charges:
@@ -166,16 +163,16 @@ class Drive:
         self._chains = list(chains)
         self._results: list[Any] = [None] * len(self._chains)
         self._open: dict[int, Group] = {}
-        self._ended = bytearray(len(self._chains))
-        self._awaited: dict[int, list[int]] = {}    # chain: chains that wait for its end
-        self._waits: dict[int, tuple[After, int]] = {}  # waiting chain: (for what, how many left)
+        self._running = set(range(len(self._chains)))
+        self._waits: dict[int, tuple[After, set[int]]] = {}  # by waiting chain: for what is left
+        self._awaited: defaultdict[int, list[int]] = defaultdict(list)  # the same by the awaited
         with self._signals():
             for index in range(len(self._chains)):
                 self._advance(index, None)
             while self._open and self._step():
                 pass
             self._drain()
-        if self._short and isinstance(self.stop, OverBudget):
+        if isinstance(self.stop, OverBudget):
             self.stop = self.admission.over(*self._short)  # by what all calls did cost
         self._give_up()
         if self._waits:
@@ -199,14 +196,12 @@ class Drive:
             try:
                 wanted = self._chains[index].send(value)
             except StopIteration as end:
-                self._results[index] = end.value
-                self._open.pop(index, None)
-                self._end(index)
+                self._end(index, end.value)
                 return
             if isinstance(wanted, After):
-                if not self._ready(index, wanted):
+                if self._must_wait(index, wanted):
                     return
-                value = [self._results[chain] for chain in wanted.chains]
+                value = self._results_of(wanted)
                 continue
             group = Group(index, wanted)
             self._open[index] = group
@@ -218,24 +213,28 @@ class Drive:
                 return
             value = group.value
 
-    def _ready(self, index: int, after: After) -> bool:
-        """Whether all chains in `after` have ended; if not, they will wake the chain `index`."""
-        running = sorted({chain for chain in after.chains if not self._ended[chain]})
-        for chain in running:
-            self._awaited.setdefault(chain, []).append(index)
-        if running:
-            self._waits[index] = after, len(running)
-            self._open.pop(index, None)
-        return not running
+    def _results_of(self, after: After) -> list[Any]:
+        return [self._results[chain] for chain in after.chains]
 
-    def _end(self, index: int) -> None:
-        self._ended[index] = 1
+    def _must_wait(self, index: int, after: After) -> bool:
+        """Whether chains in `after` still run; if so, the last of them wakes the chain `index`."""
+        if left := self._running.intersection(after.chains):
+            self._open.pop(index, None)
+            self._waits[index] = after, left
+            for chain in left:
+                self._awaited[chain].append(index)
+        return bool(left)
+
+    def _end(self, index: int, result: Any) -> None:
+        self._results[index] = result
+        self._open.pop(index, None)
+        self._running.discard(index)
         for waiting in self._awaited.pop(index, ()):
-            after, left = self._waits.pop(waiting)
-            if left > 1:
-                self._waits[waiting] = after, left - 1
-            else:
-                self._advance(waiting, [self._results[chain] for chain in after.chains])
+            after, left = self._waits[waiting]
+            left.discard(index)
+            if not left:
+                del self._waits[waiting]
+                self._advance(waiting, self._results_of(after))
 
     def _recall(self, task: Task) -> None:
         """Fill a reply from the journal where the id was answered before."""
@@ -279,13 +278,7 @@ class Drive:
 
     def _hard_stop(self) -> bool:
         """A budget stop lets admitted groups finish; any other ends sending at once."""
-        self.heed_signal()
         return self.stop is not None and not isinstance(self.stop, OverBudget)
-
-    def heed_signal(self) -> None:
-        """Turn Ctrl-C or SIGTERM into the reason to stop."""
-        if self.signals and not isinstance(self.stop, Interrupted):
-            self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
 
     def _patience(self) -> float:
         now, due = self.clock.now(), [TICK_S]
@@ -300,7 +293,8 @@ class Drive:
         return {model for model, until in self._held.items() if until > now}
 
     def _may_send(self, stage: str) -> bool:
-        return ("" not in self._holding() and self._flying[stage] < self.limits[stage]
+        flying = sum(n for (where, _), n in self._flying.items() if where == stage)
+        return ("" not in self._holding() and flying < self.limits[stage]
                 and (self._most is None or self.flying < self._most)
                 and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
 
@@ -309,18 +303,17 @@ class Drive:
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
-                task = self.admission.pick(waiting, self._flying_key, self._holding(),
+                task = self.admission.pick(waiting, self._flying, self._holding(),
                                            self.stop is not None)
                 if task is None:
                     if self.admission.refused and not self.flying:
                         self._over(self.admission.refused, refused=True)
                     break
                 request, sent, call = task.request, True, next(self._tie)
-                self._flying[stage] += 1
-                self._flying_key[stage, request.model] += 1
+                self._flying[stage, request.model] += 1
                 self.breaker.sent()
-                self._calls[call] = task, math.inf
                 if not self.provider.blocking:
+                    self._calls[call] = task, math.inf
                     self._landed(call, self.provider.complete(request))
                     self.watch(self)
                     continue
@@ -349,8 +342,7 @@ class Drive:
             return  # out of time, and told so
         task, _ = self._calls.pop(call)
         request = task.request
-        self._flying[request.stage] -= 1
-        self._flying_key[request.stage, request.model] -= 1
+        self._flying[request.stage, request.model] -= 1
         reading = read(exchange)
         reply = reading.reply
         cost, charged = self.admission.charge(task, reading)
@@ -373,8 +365,7 @@ class Drive:
 
     def _over(self, task: Task, refused: bool) -> None:
         if self.stop is None:
-            self._short = task, refused
-            self.stop = self.admission.over(task, refused)
+            self._short, self.stop = (task, refused), OverBudget()
 
     def _judge(self, task: Task, reading: Reading) -> str | None:
         """The outcome of the trial, or None where the attempt was not the last."""
@@ -464,9 +455,9 @@ class Drive:
     def _signals(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM ask for a clean end; a second one ends at once."""
         def note(*_: Any) -> None:
-            self.signals += 1
-            if self.signals > 1:
+            if isinstance(self.stop, Interrupted):
                 raise KeyboardInterrupt
+            self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
 
         main = threading.current_thread() is threading.main_thread()
         before = {name: signal.signal(name, note)
@@ -476,4 +467,3 @@ class Drive:
         finally:
             for name, handler in before.items():
                 signal.signal(name, handler)
-            self.heed_signal()  # one that came after the last call must not be lost

@@ -21,7 +21,7 @@ import threading
 import time
 import urllib.request
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from http.cookiejar import DefaultCookiePolicy
@@ -73,30 +73,22 @@ def public_address(url: str) -> str:
 # --- what must reach no file and no line -------------------------------------------------------
 
 def redacted(text: str, key: str) -> str:
-    """`text` with [key] in the place of `key` or of twelve of its characters in a row, however a
-    server spells them; of six where they begin it and end a quotation or the text. It must reach
-    no file and no line; whoever cuts a text cuts it afterwards."""
+    """`text` with [key] in the place of `key`, or of twelve of its characters in a row, however a
+    server spells them. Whoever cuts a text cuts it afterwards."""
     if len(key) < SHORTEST_KEY:
         return text
-    plain, starts, ends = _spelled_out(text)
-    spans = []
-    for step, first in ((1, 0), (2, 0), (2, 1)):  # as it is, or with a sign after each character
-        for left, right, enough in _pieces(plain[first::step], key):
-            end = ends[first + step * (right - 1)]
-            if enough or text[end:end + 1] in "'\"…":
-                spans.append((starts[first + step * left], end))
-    out, at = [], 0
-    for start, end in sorted(spans):
-        if start >= at:
-            out += text[at:start], "[key]"
-        at = max(at, end)
-    return "".join([*out, text[at:]])
+    plain, starts, ends = _unescaped(text)
+    parts, at = [], 0
+    for left, right in sorted(_pieces(plain, key)):
+        if starts[left] >= at:
+            parts += text[at:starts[left]], "[key]"
+        at = max(at, ends[right - 1])
+    return "".join([*parts, text[at:]])
 
 
-def _pieces(text: str, key: str) -> Iterator[tuple[int, int, bool]]:
-    """Where a longest piece of a key begins and ends in a text that is spelled out, and whether it
-    is long enough; if not, the key begins with it. A piece of two blocks' length holds a whole
-    block: these are searched for."""
+def _pieces(text: str, key: str) -> Iterator[tuple[int, int]]:
+    """Where the longest pieces of a key begin and end in a text without escapes. A piece of two
+    blocks' length holds a whole block: these are searched for."""
     for form in _forms(key):
         block = SHORTEST_KEY * len(form) // len(key)
         for at in range(0, len(form) - block + 1, block):
@@ -107,9 +99,8 @@ def _pieces(text: str, key: str) -> Iterator[tuple[int, int, bool]]:
                     left -= 1
                 while text[right:right + 1] == form[right - begins:right - begins + 1] != "":
                     right += 1
-                enough = right - left >= min(2 * block, len(form))
-                if enough or not at:
-                    yield left, right, enough
+                if right - left >= min(2 * block, len(form)):
+                    yield left, right
                 here = text.find(form[at:at + block], right)
 
 
@@ -118,30 +109,28 @@ LOWER = str.maketrans(ascii_uppercase + "-_", ascii_lowercase + "+/")
 
 @cache
 def _forms(key: str) -> list[str]:
-    """A key as `_spelled_out` leaves it, and the same in hexadecimal and base64."""
+    """A key as `_unescaped` leaves it, and the same in hexadecimal and base64."""
     data = key.encode()
     # What stands before it in a text shifts its base64 by no, one or two bytes.
     coded = [base64.b64encode(bytes(n) + data).decode()[-(-8 * n // 6):8 * (n + len(data)) // 6]
              for n in range(3)]
-    return [_spelled_out(key)[0], data.hex(), *(data.hex(sep).translate(LOWER) for sep in " :-,"),
-            *(code.translate(LOWER) for code in coded)]
+    return [_unescaped(key)[0], data.hex(), *(code.translate(LOWER) for code in coded)]
 
 
-# An escape of JSON, Python, C, addresses or HTML, however often it was escaped again; and what no
-# key holds.
-ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])?"
+# An escape of JSON, Python, addresses or HTML, however often it was escaped again; and what no key
+# holds.
+ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])?"
                     r"|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(#?\w{1,16};)|[^ -~]+", re.I | re.A)
 
 
 def _meaning(escape: re.Match) -> str:
-    wide, byte, octal, percent, entity = escape.groups()
+    *digits, entity = escape.groups()
     if entity:
         return html.unescape(f"&{entity}")
-    digits = wide or byte or percent or octal
-    return chr(int(digits, 8 if octal else 16)) if digits else ""
+    return next((chr(int(code, 16)) for code in digits if code), "")
 
 
-def _spelled_out(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+def _unescaped(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
     """A text with nothing escaped, in small letters, and where each of its characters begins and
     ends in `text`. Backslashes, control characters and all that is not ASCII are left out."""
     starts, ends = range(len(text)), range(1, len(text) + 1)
@@ -154,12 +143,11 @@ def _spelled_out(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
                 new.extend(old[at:here])
                 new.extend([old[edge]] * len(meaning))
             at = there
-        before, text = text, "".join([*parts, text[at:]])
-        if text == before:
+        if not at:
             break
         begin.extend(starts[at:])
         end.extend(ends[at:])
-        starts, ends = begin, end
+        text, starts, ends = "".join([*parts, text[at:]]), begin, end
     return text.translate(LOWER), starts, ends
 
 
@@ -171,19 +159,17 @@ def without_account(body: str, failed: bool) -> str:
     if "user_id" not in body and not (failed and "\\u" in body):
         return body
     try:
-        data = json.loads(body)
+        data = json.loads(body, object_pairs_hook=_nameless)
+        if not failed and isinstance(data, dict) and "choices" in data:
+            data["choices"] = json.loads(body)["choices"]
     except (ValueError, RecursionError):
         return ACCOUNT.sub(r"\1null", body)
-    answer = not failed and isinstance(data, dict) and "choices" in data
-    return json.dumps(_nameless(data) | {"choices": data["choices"]} if answer else _nameless(data))
+    return json.dumps(data)
 
 
-def _nameless(value):
-    if isinstance(value, dict):
-        return {key: _nameless(item) for key, item in value.items() if key != "user_id"}
-    if isinstance(value, list):
-        return [_nameless(item) for item in value]
-    return ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
+def _nameless(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return {key: ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
+            for key, value in pairs if key != "user_id"}
 
 
 @dataclass
@@ -234,19 +220,19 @@ class OpenRouter:
         """The JSON body that is sent for `request`."""
         return wire.body(request, self.model(request.model), self.dialect, self.routing)
 
-    def start(self, request: Request | str, put: Callable) -> None:
-        """One attempt at a request, or at GET of a path, in a thread of its own. `put` gets the
-        Exchange, which says what went wrong, or a fault of ours."""
-        method, path, data, deadline_s = (
-            ("GET", request, None, SIDE_DEADLINE_S) if isinstance(request, str) else
-            ("POST", "/chat/completions", self.body(request), self.deadline_s))
+    def start(self, request: Request, put: Callable) -> None:
+        """One attempt at a request, in a thread of its own. `put` gets the Exchange, which says
+        what went wrong, or a fault of ours."""
+        self._send("POST", "/chat/completions", self.deadline_s, put, json=self.body(request))
+
+    def _send(self, method: str, path: str, deadline_s: float, put: Callable, **more: Any) -> None:
         headers = {"Accept-Encoding": "identity", "X-OpenRouter-Cache": "false",
                    "X-Title": "cirrus-bench", "User-Agent": f"cirrus-bench/{VERSION}"}
         if self.dialect == "openrouter":
             headers["X-OpenRouter-Metadata"] = "enabled"
         if self.sends_key:
             headers["Authorization"] = f"Bearer {self.key}"
-        question = {"method": method, "url": self.base_url + path, "headers": headers, "json": data}
+        question = {"method": method, "url": self.base_url + path, "headers": headers} | more
         try:
             threading.Thread(target=self._exchange, args=(question, deadline_s, put), daemon=True,
                              name="call").start()
@@ -281,7 +267,7 @@ class OpenRouter:
         """The answers to GET of all `paths` at once."""
         waiting = [queue.SimpleQueue() for _ in paths]
         for path, answer in zip(paths, waiting, strict=True):
-            self.start(path, answer.put)
+            self._send("GET", path, SIDE_DEADLINE_S, answer.put)
         ends, exchanges = time.monotonic() + SIDE_DEADLINE_S, []
         for answer in waiting:
             try:
@@ -331,8 +317,7 @@ class OpenRouter:
         for name in models:
             self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
                                     catalogue)
-        check(models, self.models, needs, terms, catalogue,
-              complete=self.is_openrouter or self.dialect != "compatible")
+        check(models, self.models, needs, terms, catalogue)
         return catalogue
 
     def audit(self, charged: Mapping[str, float]) -> dict | None:
@@ -479,8 +464,8 @@ def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
 # --- what is wrong, and what is worth knowing --------------------------------------------------
 
 def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str], terms: Terms,
-          catalogue: Catalogue, complete: bool) -> None:
-    """Problems, notes and a line of facts a model. `complete`: who is not listed is not served."""
+          catalogue: Catalogue) -> None:
+    """Problems, notes and a line of facts a model."""
     if not catalogue.models and not catalogue.problems:
         catalogue.notes.append("the server has no usable list of models: prices, limits and "
                                "parameters unknown")
@@ -489,8 +474,9 @@ def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str
         if catalogue.models and name not in catalogue.models:
             line = (f"model {name!r} is not in the server's list; "
                     f"{nearest(name, catalogue.models)}")
-            # Elsewhere a proxy may serve what it does not list; the server will say.
-            (catalogue.misnamed if complete else catalogue.notes).append(line)
+            # A proxy may serve what it does not list; the server will say.
+            proxy = catalogue.dialect == "compatible"
+            (catalogue.notes if proxy else catalogue.misnamed).append(line)
             continue
         lacks = model.mandatory if terms.effort == "none" else (
             model.efforts and terms.effort not in (None, *model.efforts))

@@ -70,21 +70,12 @@ class Plan(NamedTuple):
     expected_usd: float
 
 
-class Means:
-    """What the replies of one (stage, model) cost: the mean of the charges, and the largest."""
+class Seen(NamedTuple):
+    """What the replies of one (stage, model) cost: how many, the sum charged, the largest cost."""
 
-    def __init__(self) -> None:
-        self.calls, self.sum, self.largest = 0, 0.0, 0.0
-
-    def add(self, charged: float, cost: float | None) -> None:
-        """`cost` None: the charge is a reservation, which tells nothing of the price."""
-        self.calls += 1
-        self.sum += charged
-        self.largest = max(self.largest, cost or 0.0)
-
-    @property
-    def mean(self) -> float:
-        return self.sum / self.calls
+    calls: int = 0
+    charged_usd: float = 0.0
+    largest_usd: float = 0.0
 
 
 class Account:
@@ -111,7 +102,7 @@ class Budget:
                  runs: Mapping[str, Account] | None = None) -> None:
         """`runs`: by name, where there are several. What a call costs is learned over all."""
         self.total, self.runs, self.assumed = Account(limit, spent), runs or {}, assumed
-        self.seen: dict[tuple[str, str], Means] = {}
+        self.seen: dict[tuple[str, str], Seen] = {}
         self.priced_by_reply: set[tuple[str, str]] = set()  # by a reply of this start
         self.dearer: dict[str, float] = {}  # by model: the most that a cost was times its size
 
@@ -138,7 +129,7 @@ class Budget:
         """Dollars to reserve: by the price, and never below what such a call did cost."""
         usd = wire.worst_case(request, model, self.assumed) * self.dearer.get(request.model, 1.0)
         seen = self.seen.get((request.stage, request.model))
-        return max(usd, seen.largest) if seen else usd
+        return max(usd, seen.largest_usd) if seen else usd
 
     def unknown(self, stage: str, model: str) -> bool:
         """Whether no reply has told yet what such a call costs."""
@@ -187,15 +178,17 @@ class Budget:
             self.dearer[request.model] = max(self.dearer.get(request.model, 1.0), cost / size)
 
     def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
-        """What a reply, of now or of an earlier start, was charged and did cost."""
-        self.seen.setdefault((stage, model), Means()).add(charged, cost)
+        """What a reply, of now or of an earlier start, was charged and did cost; `cost` None: the
+        charge was a reservation, which tells nothing of the price."""
+        calls, charged_usd, largest = self.seen.get((stage, model), Seen())
+        self.seen[stage, model] = Seen(calls + 1, charged_usd + charged, max(largest, cost or 0.0))
 
     def projection(self, account: Account | None = None) -> float:
         """Dollars at the end, of the total where none is named: spent, and what is left at the mean
         cost so far (else expected)."""
         account = account or self.total
-        left = [plan.calls * (self.seen[key].mean if key in self.seen else plan.expected_usd)
-                for key, plan in account.plans.items()]
+        left = [plan.calls * (seen.charged_usd / seen.calls if seen else plan.expected_usd)
+                for key, plan in account.plans.items() for seen in [self.seen.get(key)]]
         return account.spent + math.fsum(left)
 
     def tightest(self, request: Request) -> Account:

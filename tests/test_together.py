@@ -3,7 +3,7 @@
 import pytest
 from conftest import PRICE, failure, one, request
 
-from common.budget import Account, Budget, Means
+from common.budget import Account, Budget
 from common.drive import After
 from common.wire import run_of
 
@@ -91,7 +91,6 @@ def test_a_call_that_was_made_is_awaited_no_more_in_its_run_and_in_the_whole(sha
 def test_what_a_call_costs_is_learned_over_all_runs(shared):
     shared.plan(request("a/1"), PRICE, 10)
     shared.plan(request("b/1"), PRICE, 10)
-    shared.seen["decision", "m"] = Means()
     shared.learn("decision", "m", 0.03, 0.03)
     assert shared.projection() == pytest.approx(0.2 + 20 * 0.03)
     assert shared.projection(shared.runs["a"]) == pytest.approx(0.2 + 10 * 0.03)

@@ -398,8 +398,8 @@ def _words(problem: BaseException) -> str:
 # --- before the first paid call: pure functions over what a provider's lists say -----------------
 
 # Bits of a weight, by the name of the precision; unknown ones come last.
-BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp6": 6, "fp4": 4,
-        "int4": 4, "mxfp4": 4, "nvfp4": 4}
+BITS = {"int4": 4, "int8": 8, "fp4": 4, "mxfp4": 4, "nvfp4": 4, "fp6": 6, "fp8": 8, "mxfp8": 8,
+        "fp16": 16, "bf16": 16, "fp32": 32}
 
 
 def refuse(catalogue: Catalogue) -> None:

@@ -181,7 +181,7 @@ def dry_run(setup: Setup, plan: Plan) -> cli.Done:
     else:
         usd = sum(wire.expected_cost(request, known.get(request.model, Model()), assumed)
                   for request in requests)
-        tight = Budget(limit, assumed).tight(requests, lambda name: known.get(name, assumed))
+        tight = Budget(limit, assumed, lambda name: known.get(name, assumed)).tight(requests)
         unpriced = [name for name in models if name not in known]
         efforts = {request.effort or "the least that a model takes (default)"
                    for request in requests}

@@ -30,7 +30,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
-from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
+from common.budget import PAUSE_S, Breaker, Budget, Group, Task, pick
 from common.journal import Attempt, Journal, Ledger
 from common.reading import LONGEST_WAIT_S, read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, no_answer, precision, run_of
@@ -125,7 +125,6 @@ class Drive:
         self._only = next(iter(ledgers)) if len(ledgers) == 1 else None
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.breaker = Breaker()
-        self.admission = Admission(budget, provider.model)
         self.outcomes: Counter[str] = Counter()
         self.total = self.retries = self.earlier = 0
         self.stop: Stop | None = None
@@ -156,7 +155,7 @@ class Drive:
         self.total += sum(n for _, n in calls)
         journals = {name: ledger.journal for name, ledger in self.ledgers.items()}
         for request, n in unanswered_calls(journals, calls):
-            self.budget.plan(request, self.provider.model(request.model), n)
+            self.budget.plan(request, n)
 
     def run(self, chains: Iterable[Chain]) -> Ending:
         """Drive every chain to its end. Requests that can't be made are answered `not_run`."""
@@ -173,7 +172,7 @@ class Drive:
                 pass
             self._drain()
         if isinstance(self.stop, OverBudget):
-            self.stop = self.admission.over(*self._short)  # by what all calls did cost
+            self.stop = self.budget.over(*self._short)  # by what all calls did cost
         self._give_up()
         if self._waits:
             raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
@@ -207,9 +206,10 @@ class Drive:
             self._open[index] = group
             for task in group.tasks:
                 self._recall(task)
-            if group.left:
-                for task in group.open_tasks():
-                    self._queues[task.request.stage].append(task)
+            left = group.open_tasks()
+            for task in left:
+                self._queues[task.request.stage].append(task)
+            if left:
                 return
             value = group.value
 
@@ -250,12 +250,11 @@ class Drive:
             raise UsageError(f"{journal.path}: {request.id} was asked in other words than "
                              "the prompts have now; use another --run-id")
         self.earlier += 1
-        self.budget.compare(request, self.provider.model(request.model), answer.reply.cost_usd)
+        self.budget.compare(request, answer.reply.cost_usd)
         self._settle(task, answer.reply)
 
     def _settle(self, task: Task, reply: Reply) -> None:
         task.group.replies[task.slot] = reply
-        task.group.left -= 1
         self.outcomes[reply.outcome] += 1
 
     # -- the loop -------------------------------------------------------------------------------
@@ -303,11 +302,11 @@ class Drive:
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
-                task = self.admission.pick(waiting, self._flying, self._holding(),
-                                           self.stop is not None)
+                task, refused = pick(self.budget, waiting, self._flying, self._holding(),
+                                     self.stop is not None)
                 if task is None:
-                    if self.admission.refused and not self.flying:
-                        self._over(self.admission.refused, refused=True)
+                    if refused and not self.flying:
+                        self._over(refused.request, refused.together)
                     break
                 request, sent, call = task.request, True, next(self._tie)
                 self._flying[stage, request.model] += 1
@@ -319,7 +318,8 @@ class Drive:
                     continue
                 self._calls[call] = task, self.clock.now() + self.provider.deadline_s
                 journal, inflight = self._ledger(request)
-                inflight.note(request, journal.attempts[request.id] + 1, task.reserved)
+                inflight.note(request, journal.attempts[request.id] + 1,
+                              self.budget.worst_case(request))
                 self.provider.start(
                     request, lambda exchange, call=call: self._done.put((call, exchange)))
         return sent
@@ -345,7 +345,7 @@ class Drive:
         self._flying[request.stage, request.model] -= 1
         reading = read(exchange)
         reply = reading.reply
-        cost, charged = self.admission.charge(task, reading)
+        cost, charged = self.budget.charge(request, reading)
         if cost is not None and reply.generation_id:
             self.dearest = heapq.nlargest(SAMPLE, {*self.dearest, (charged, reply.generation_id)})
         sent = self.provider.body(request)
@@ -356,16 +356,16 @@ class Drive:
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))
             self.budget.made(request)
-        if (outcome or cost is not None) and self.admission.projected_over(request):
-            self._over(task, refused=False)
-        if outcome is not None and task.group.left == 0:
+        if (outcome or cost is not None) and self.budget.projected_over(request):
+            self._over(request, [])
+        if outcome is not None and not task.group.open_tasks():
             self._advance(task.group.chain, task.group.value)
         elif outcome is None and not self._hard_stop():
             self._again(task, reading)
 
-    def _over(self, task: Task, refused: bool) -> None:
+    def _over(self, request: Request, refused: list[Request]) -> None:
         if self.stop is None:
-            self._short, self.stop = (task, refused), OverBudget()
+            self._short, self.stop = (request, refused), OverBudget()
 
     def _judge(self, task: Task, reading: Reading) -> str | None:
         """The outcome of the trial, or None where the attempt was not the last."""

@@ -187,7 +187,7 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     else:
         provider = Simulated(settings.respondents if missing else {}, settings.seed)
         provider.check(models_of(request for request, _ in missing))
-    budget = Budget(limit, wire.as_model(settings.assumed_price),
+    budget = Budget(limit, wire.as_model(settings.assumed_price), provider.model,
                     math.fsum(run.spent for run in folders),
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
                     if len(runs) > 1 else None)
@@ -257,7 +257,7 @@ def _say(choice: Choice, settings: Settings, drive: Drive,
     unpriced = [name for name in models_of(request for request, _ in calls)
                 if not drive.provider.model(name).priced]
     lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced,
-                      drive.budget.tight(missing, drive.provider.model))]
+                      drive.budget.tight(missing))]
     if answered := sum(len(journal.answers) for journal, _ in drive.ledgers.values()):
         lines.append(f"resuming: {answered} of {total} calls are answered already")
     with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same

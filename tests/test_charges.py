@@ -177,32 +177,32 @@ def test_a_surprise_below_the_limit_raises_what_is_reserved_and_the_run_goes_on(
     for budget in (run.budget, again.budget):
         for asked, usd in ((ASKED, 6), (ASKED._replace(stage="other"), 6),
                            (ASKED._replace(model="other"), 1)):
-            assert budget.worst_case(asked, PRICE) == pytest.approx(usd * WORST)
+            assert budget.worst_case(asked) == pytest.approx(usd * WORST)
 
 
 @pytest.mark.parametrize(("names", "tight"), [
     (["b00/0", "b00/1", "b01/0"], True), (["b00/0", "b01/0", "b01/1"], False), ([], False)])
 def test_a_limit_is_tight_where_it_does_not_hold_the_first_block(names, tight):
-    budget = Budget(1.5 * WORST, PRICE)
-    assert budget.tight([request(name) for name in names], lambda name: PRICE) is tight
+    budget = Budget(1.5 * WORST, PRICE, lambda name: PRICE)
+    assert budget.tight([request(name) for name in names]) is tight
 
 
-# What is charged: (answer, its cost, dollars charged of $0.5 reserved, whether a price is known).
+# What is charged: (answer, its cost, dollars charged , whether a price is known).
 # completion(): 10 tokens in, 2 out, at 1 and 4 dollars a million
 KEY, BY_TOKENS = ("decision", "m"), 18e-6
 CHARGES = {
     "the cost that the server tells": (completion(cost=0.0123), 0.0123, 0.0123, True),
     "without a cost the tokens are priced": (completion(cost=None), BY_TOKENS, BY_TOKENS, True),
-    "without tokens": (raw()(0), None, 0.5, True),
+    "without tokens": (raw()(0), None, WORST, True),
     "a cost of 5,000 digits": (lengthy("cost"), BY_TOKENS, BY_TOKENS, True),
     "tokens of 5,000 digits": (lengthy("completion_tokens"), 1e-4, 1e-4, True),
-    "both": (lengthy("cost", "completion_tokens"), None, 0.5, True),
+    "both": (lengthy("cost", "completion_tokens"), None, WORST, True),
     "a cost of as many below zero": (lengthy("cost", sign="-"), BY_TOKENS, BY_TOKENS, True),
-    "without those written": (raw(prompt_tokens=10)(0), None, 0.5, True),
-    "without those read": (raw(completion_tokens=2)(0), None, 0.5, True),
-    "a lost answer": (Exchange(None, {}, "", "reset"), None, 0.5, False),
-    "an answer cut off": (Exchange(200, {}, "", "cut off"), None, 0.5, False),
-    "an answer of another kind": (Exchange(200, {}, "<html>"), None, 0.5, False),
+    "without those written": (raw(prompt_tokens=10)(0), None, WORST, True),
+    "without those read": (raw(completion_tokens=2)(0), None, WORST, True),
+    "a lost answer": (Exchange(None, {}, "", "reset"), None, WORST, False),
+    "an answer cut off": (Exchange(200, {}, "", "cut off"), None, WORST, False),
+    "an answer of another kind": (Exchange(200, {}, "<html>"), None, WORST, False),
     "an error of the server's own": (failure(500), None, 0.0, False),
     "no key": (failure(401), None, 0.0, False),
     "nothing sent": (Exchange(None, {}, "", "refused", sent=False), None, 0.0, False),
@@ -218,6 +218,6 @@ CHARGES = {
 @pytest.mark.parametrize("what", CHARGES)
 def test_what_is_charged_and_whether_a_price_is_known_since(what):
     exchange, cost, charged, known = CHARGES[what]
-    budget = Budget(1, PRICE)
-    assert budget.charge(ASKED, read(exchange), PRICE, 0.5) == pytest.approx((cost, charged))
+    budget = Budget(1, PRICE, lambda name: PRICE)
+    assert budget.charge(ASKED, read(exchange)) == pytest.approx((cost, charged))
     assert budget.unknown(*KEY) is not known and budget.total.spent == pytest.approx(charged)

@@ -1,7 +1,7 @@
 """What holds the calls back: the circuit breaker and the budget. Pure bookkeeping, no I/O."""
 
 import math
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -266,16 +266,16 @@ class Group:
         return self.replies[0] if self.single else self.replies
 
 
-def pick(budget: Budget, waiting: deque[Task], flying: Counter, held: Collection[str],
-         closing: bool) -> tuple[Task | None, Task | None]:
+def pick(budget: Budget, waiting: deque[Task], flying: Collection[tuple[str, str]],
+         held: Collection[str], closing: bool) -> tuple[Task | None, Task | None]:
     """(the first task that may go, taken out of the queue and reserved; the last one that the
     budget turned away).
 
-    `flying`: calls in flight by (stage, model). `held`: models that have to wait. `closing`: begin
-    no new group.
+    `flying`: (stage, model)s of which calls are in flight. `held`: models that have to wait.
+    `closing`: begin no new group.
     """
     refused = None
-    telling = any(calls and budget.unknown(*key) for key, calls in flying.items())
+    telling = any(budget.unknown(*key) for key in flying)
     for place, task in enumerate(islice(waiting, LOOK_AHEAD)):
         request = task.request
         if request.model in held or (telling and budget.unknown(request.stage, request.model)):

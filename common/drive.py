@@ -66,7 +66,7 @@ WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # that a server may ask for at once
 WAITS_MAX_S = 1800.0            # and in a row
 SAMPLE = 5                      # answers whose bill is compared with the service's own
 IN_FLIGHT_S = 5.0               # where an account's calls in flight cost too much together
-TICK_S = 0.25                   # how soon a signal or a due retry is noticed
+TICK_S = 0.25                   # how soon a signal or the end of a pause is noticed
 DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
 
 
@@ -121,15 +121,13 @@ class Drive:
     def __init__(self, provider, ledgers: Mapping[str, Ledger], limits: dict[str, int],
                  budget: Budget, watch: Callable[["Drive"], None] = lambda drive: None,
                  clock: Any = Clock) -> None:
-        self.provider, self.ledgers = provider, dict(ledgers)
-        self._only = next(iter(ledgers)) if len(ledgers) == 1 else None
+        self.provider, self.ledgers = provider, ledgers
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.breaker = Breaker()
         self.outcomes: Counter[str] = Counter()
         self.total = self.retries = self.earlier = 0
         self.stop: Stop | None = None
         self._queues: dict[str, deque[Task]] = {stage: deque() for stage in limits}
-        self._flying: Counter[tuple[str, str]] = Counter()  # by (stage, model)
         self._timers: list[tuple[float, int, Task]] = []
         self._held: dict[str, float] = {}    # until when, by model; "" holds all of them
         self._waited: Counter[str] = Counter()  # seconds in a row, likewise
@@ -145,7 +143,8 @@ class Drive:
                 budget.learn(*charge)
 
     def _ledger(self, request: Request) -> Ledger:
-        return self.ledgers[run_of(request.id) if self._only is None else self._only]
+        only = len(self.ledgers) == 1
+        return self.ledgers[next(iter(self.ledgers)) if only else run_of(request.id)]
 
     # -- the public face ------------------------------------------------------------------------
 
@@ -263,7 +262,9 @@ class Drive:
         """Send what may be sent, then take in what has come. False: nothing more can be done."""
         if self._hard_stop():
             return False
-        while self._timers and self._timers[0][0] <= self.clock.now():
+        now = self.clock.now()
+        self._held = {model: until for model, until in self._held.items() if until > now}
+        while self._timers and self._timers[0][0] <= now:
             task = heapq.heappop(self._timers)[2]
             self._queues[task.request.stage].appendleft(task)
         sent = self._dispatch()
@@ -280,20 +281,13 @@ class Drive:
         return self.stop is not None and not isinstance(self.stop, OverBudget)
 
     def _patience(self) -> float:
-        now, due = self.clock.now(), [TICK_S]
-        if self._timers:
-            due.append(self._timers[0][0] - now)
-        if self.breaker.state == "open":
-            due.append(self.breaker.open_until - now)
-        return max(0.001, min(due))
-
-    def _holding(self) -> set[str]:
-        now = self.clock.now()
-        return {model for model, until in self._held.items() if until > now}
+        """Seconds until the next retry is due, a tick at most."""
+        due = self._timers[0][0] - self.clock.now() if self._timers else TICK_S
+        return min(max(0.001, due), TICK_S)
 
     def _may_send(self, stage: str) -> bool:
-        flying = sum(n for (where, _), n in self._flying.items() if where == stage)
-        return ("" not in self._holding() and flying < self.limits[stage]
+        flying = [task.request.stage for task, _ in self._calls.values()]
+        return ("" not in self._held and flying.count(stage) < self.limits[stage]
                 and (self._most is None or self.flying < self._most)
                 and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
 
@@ -302,14 +296,15 @@ class Drive:
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
-                task, refused = pick(self.budget, waiting, self._flying, self._holding(),
+                flying = {(task.request.stage, task.request.model)
+                          for task, _ in self._calls.values()}
+                task, refused = pick(self.budget, waiting, flying, self._held,
                                      self.stop is not None)
                 if task is None:
                     if refused and not self.flying:
                         self._over(refused.request, refused.together)
                     break
                 request, sent, call = task.request, True, next(self._tie)
-                self._flying[stage, request.model] += 1
                 self.breaker.sent()
                 if not self.provider.blocking:
                     self._calls[call] = task, math.inf
@@ -342,7 +337,6 @@ class Drive:
             return  # out of time, and told so
         task, _ = self._calls.pop(call)
         request = task.request
-        self._flying[request.stage, request.model] -= 1
         reading = read(exchange)
         reply = reading.reply
         cost, charged = self.budget.charge(request, reading)

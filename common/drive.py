@@ -64,7 +64,6 @@ def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
 BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
 WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # that a server may ask for at once
 WAITS_MAX_S = 1800.0            # and in a row
-SAMPLE = 5                      # answers whose bill is compared with the service's own
 IN_FLIGHT_S = 5.0               # where an account's calls in flight cost too much together
 TICK_S = 0.25                   # how soon a signal or the end of a pause is noticed
 DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
@@ -131,7 +130,6 @@ class Drive:
         self._timers: list[tuple[float, int, Task]] = []
         self._held: dict[str, float] = {}    # until when, by model; "" holds all of them
         self._waited: Counter[str] = Counter()  # seconds in a row, likewise
-        self.dearest: list[tuple[float, str]] = []  # (dollars, generation id) of a few answers
         self._most: int | None = None        # calls at once that the account can bear
         self._tie = itertools.count()
         # (number of the call, Exchange), from the threads of the calls
@@ -340,8 +338,6 @@ class Drive:
         reading = read(exchange)
         reply = reading.reply
         cost, charged = self.budget.charge(request, reading)
-        if cost is not None and reply.generation_id:
-            self.dearest = heapq.nlargest(SAMPLE, {*self.dearest, (charged, reply.generation_id)})
         sent = self.provider.body(request)
         reply = reply._replace(cost_usd=cost, quantization=precision(sent))
         outcome = self._judge(task, reading)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
-from common import COMPLETE, MEANING, Incomplete, Interrupted, OverBudget, Stop, UsageError, wire
+from common import COMPLETE, MEANING, Incomplete, OverBudget, Stop, UsageError, wire
 from common.artifacts import content_of, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, error_line, printable
@@ -212,7 +212,6 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
         progress(drive, last=True)
     for run in folders:
         run.present()
-    _audit(drive, folders)
     return ending.stop
 
 
@@ -262,19 +261,6 @@ def _say(choice: Choice, settings: Settings, drive: Drive,
         lines.append(f"resuming: {answered} of {total} calls are answered already")
     with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
         print("\n".join(lines), file=sys.stderr if settings.quiet else sys.stdout, flush=True)
-
-
-def _audit(drive: Drive, folders: Sequence[RunFolder]) -> None:
-    """Compare the dearest answers with what the service has booked for them."""
-    if isinstance(drive.stop, Interrupted) or drive.flying or drive.provider.simulated:
-        return
-    audit = drive.provider.audit({name: usd for usd, name in drive.dearest})
-    for run in folders if audit else ():
-        run.unproven["audit"] = audit
-    if audit and audit["booked_usd"] > 1.01 * audit["charged_usd"] + 1e-6:
-        print(f"note: the service has booked ${audit['booked_usd']:.6f} for {audit['calls']} "
-              f"calls that were charged ${audit['charged_usd']:.6f} here: its own account "
-              "counts", file=sys.stderr)
 
 
 def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:

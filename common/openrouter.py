@@ -12,7 +12,6 @@ import base64
 import errno
 import html
 import json
-import math
 import os
 import queue
 import re
@@ -31,7 +30,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, Incomplete, ProviderRefused, UsageError, wire
-from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
+from common.reading import epoch, read, read_balance, read_catalogue, read_endpoints
 from common.shape import nearest
 from common.wire import Exchange, Model, Request, Terms, Upstream
 
@@ -45,6 +44,7 @@ RECORDED_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-stat
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 LONGEST_ERROR = 200  # characters of a network's words
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
+PIECE = 12  # characters of a key in a row that are hidden too
 DEEPEST = 9  # kinds of escapes in one another
 
 
@@ -73,7 +73,7 @@ def public_address(url: str) -> str:
 # --- what must reach no file and no line -------------------------------------------------------
 
 def redacted(text: str, key: str) -> str:
-    """`text` with [key] in the place of `key`, or of twelve of its characters in a row, however a
+    """`text` with [key] in the place of `key`, or of PIECE of its characters in a row, however a
     server spells them. Whoever cuts a text cuts it afterwards."""
     if len(key) < SHORTEST_KEY:
         return text
@@ -87,21 +87,14 @@ def redacted(text: str, key: str) -> str:
 
 
 def _pieces(text: str, key: str) -> Iterator[tuple[int, int]]:
-    """Where the longest pieces of a key begin and end in a text without escapes. A piece of two
-    blocks' length holds a whole block: these are searched for."""
+    """Where pieces of a key begin and end in a text without escapes; they overlap."""
     for form in _forms(key):
-        block = SHORTEST_KEY * len(form) // len(key)
-        for at in range(0, len(form) - block + 1, block):
-            here = text.find(form[at:at + block])
+        size = min(len(form), PIECE * len(form) // len(key))
+        for piece in (form[at:at + size] for at in range(len(form) - size + 1)):
+            here = text.find(piece)
             while here >= 0:
-                left, right, begins = here, here + block, here - at
-                while left > max(0, begins) and text[left - 1] == form[left - 1 - begins]:
-                    left -= 1
-                while text[right:right + 1] == form[right - begins:right - begins + 1] != "":
-                    right += 1
-                if right - left >= min(2 * block, len(form)):
-                    yield left, right
-                here = text.find(form[at:at + block], right)
+                yield here, here + size
+                here = text.find(piece, here + 1)
 
 
 LOWER = str.maketrans(ascii_uppercase + "-_", ascii_lowercase + "+/")
@@ -279,7 +272,7 @@ class OpenRouter:
             exchanges.append(exchange)
         return exchanges
 
-    # -- before the first paid call, and after the last -----------------------------------------
+    # -- before the first paid call ---------------------------------------------------------------
 
     def preflight(self, models: list[str], needs: tuple[str, ...] = (),
                   terms: Terms | None = None) -> Catalogue:
@@ -319,18 +312,6 @@ class OpenRouter:
                                     catalogue)
         check(models, self.models, needs, terms, catalogue)
         return catalogue
-
-    def audit(self, charged: Mapping[str, float]) -> dict | None:
-        """What the service has booked for calls, {generation id: dollars charged}, beside what was
-        charged for them here; None where it tells of none of them."""
-        if self.dialect != "openrouter" or not charged:
-            return None
-        answers = self._get(*(f"/generation?id={quote(name)}" for name in charged))
-        bills = {name: read_bill(answer.body)
-                 for name, answer in zip(charged, answers, strict=True) if answer.status == 200}
-        booked = {name: usd for name, usd in bills.items() if usd is not None}
-        return {"calls": len(booked), "booked_usd": math.fsum(booked.values()),
-                "charged_usd": math.fsum(charged[name] for name in booked)} if booked else None
 
 
 # --- HTTP --------------------------------------------------------------------------------------

@@ -53,7 +53,6 @@ SETUP: dict[str, Any] = {
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
     "dearer": 1,                 # bills so many times its listed price
-    "booked": 1,                 # /generation tells so many times what was billed
     "own_key": False,            # True: the upstream bills, the server's own cost is a fee of 5 %
     "latency_s": 0.0,
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
@@ -106,13 +105,6 @@ class Server:
         listed = self.set["models"].get(unquote(name), {}).get("endpoints")
         return said(404, "not found") if listed is None else {
             "status": 200, "json": {"data": {"id": name, "endpoints": listed}}}
-
-    def generation(self, path: str) -> dict:
-        wanted = path.partition("?id=")[2]
-        found = [line for line in self.log if line["id"] == wanted]
-        return said(404, "not found") if not found else {
-            "status": 200, "json": {"data": {"id": wanted,
-            "total_cost": found[-1]["billed_usd"] * self.set["booked"]}}}
 
     def key(self) -> dict:
         left = self.set["limit_remaining"]
@@ -249,8 +241,6 @@ class Connection(asyncio.Protocol):
             return self.answer(echoed(side.get("echo", side.get("status")), authorization))
         if method == "GET" and path.endswith("/endpoints"):
             return self.answer(server.endpoints(path))
-        if method == "GET" and "/generation?" in path:
-            return self.answer(server.generation(path))
         if method == "GET" and path.endswith("/models"):
             return self.answer(server.models())
         if method == "GET" and path.endswith("/key"):

@@ -176,12 +176,10 @@ class Choice(NamedTuple):
 
 def choose(provider: str, base_url: str | None) -> Choice:
     """The provider that the flags and the environment name."""
-    key = api_key()
-    if provider != "simulated":
-        base_url = base_url or os.environ.get(ADDRESS_VARIABLE, "").strip()
+    if base_url and provider == "simulated":
+        raise UsageError("--base-url: simulated respondents need no server; leave it out")
+    key, base_url = api_key(), base_url or os.environ.get(ADDRESS_VARIABLE, "").strip()
     if provider == "simulated" or (provider == "auto" and not key and not base_url):
-        if base_url and provider == "simulated":
-            raise UsageError("--base-url: simulated respondents need no server; leave it out")
         return Choice(True, "", "")
     if not re.fullmatch(r"[!-~]*", key):
         raise UsageError(f"{KEY_VARIABLE}: holds a space, a line break or another character "

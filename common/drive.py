@@ -350,40 +350,44 @@ class Drive:
             self._over(request, [])
         if outcome is not None and not task.group.open_tasks():
             self._advance(task.group.chain, task.group.value)
-        elif outcome is None and not self._hard_stop():
-            self._again(task, reading)
 
     def _over(self, request: Request, refused: list[Request]) -> None:
         if self.stop is None:
             self._short, self.stop = (request, refused), OverBudget()
 
     def _judge(self, task: Task, reading: Reading) -> str | None:
-        """The outcome of the trial, or None where the attempt was not the last."""
+        """The outcome of the trial; None where it is asked again, or the run stops."""
+        request, now = task.request, self.clock.now()
+        message = f"{request.id}, {request.model}: {reading.reply.message}"
         if reading.kind == "final":
             self.breaker.success()
-            self._waited.pop(task.request.model, None)
+            self._waited.pop(request.model, None)
             self._waited.pop("", None)
             return reading.reply.outcome
-        message = f"{task.request.id}, {task.request.model}: {reading.reply.message}"
         if reading.kind == "fatal":
             if not isinstance(self.stop, (ProviderRefused, Interrupted)):
                 self.stop = ProviderRefused(message)
-            return None
-        if reading.limit == "daily":
-            self._leave_off(f"no more calls today: {message}; the cap is lifted at "
-                            f"{self._utc(reading.wait)}")
-            return None
-        if reading.wait or reading.limit:
-            return None
-        self.breaker.failure(self.clock.now())
-        if self.breaker.tripped:
-            self._leave_off(f"the server fails again and again, after pauses of {PAUSE_S:g} s too; "
-                            f"last error: {message}")
-        if task.tries >= len(BACKOFF_S):
-            return "provider_error"
+        elif reading.limit == "daily":
+            self._stop_resumable(f"no more calls today: {message}; the cap is lifted at "
+                                 f"{self._utc(reading.wait)}")
+        elif reading.wait or reading.limit:
+            self._again(task, self._hold(request.model, reading))
+        else:
+            self.breaker.failure(now)
+            if self.breaker.tripped:
+                self._stop_resumable("the server fails again and again, after pauses of "
+                                     f"{PAUSE_S:g} s too; last error: {message}")
+            if task.tries >= len(BACKOFF_S):
+                return "provider_error"
+            self._again(task, now + self.clock.jitter(0, BACKOFF_S[task.tries]))
+            task.tries += 1
+            self.retries += 1
         return None
 
-    def _leave_off(self, why: str) -> None:
+    def _again(self, task: Task, due: float) -> None:
+        heapq.heappush(self._timers, (due, next(self._tie), task))
+
+    def _stop_resumable(self, why: str) -> None:
         """Stop so that the same command goes on."""
         if not self._hard_stop():
             self.stop = Incomplete(f"{why}; the same command resumes")
@@ -394,15 +398,6 @@ class Drive:
         then = (now + timedelta(seconds=seconds) if seconds else
                 now.replace(hour=0, minute=0, second=0) + timedelta(days=1))
         return f"{then:%Y-%m-%d %H:%M} UTC"
-
-    def _again(self, task: Task, reading: Reading) -> None:
-        if reading.wait or reading.limit:
-            due = self._hold(task.request.model, reading)
-        else:
-            due = self.clock.now() + self.clock.jitter(0, BACKOFF_S[task.tries])
-            task.tries += 1
-            self.retries += 1
-        heapq.heappush(self._timers, (due, next(self._tie), task))
 
     def _hold(self, model: str, reading: Reading) -> float:
         """A wait that the server asks for, no failure: it holds the model, or everything where
@@ -418,8 +413,8 @@ class Drive:
         self._waited[model] += due - before
         if seconds > WAIT_MAX_S or self._waited[model] > WAITS_MAX_S:
             more = " or later" if seconds >= LONGEST_WAIT_S else ""
-            self._leave_off(f"{model or 'the server'}: {reading.reply.message}: it asks to wait "
-                            f"{seconds:.0f} s, until {self._utc(seconds)}{more}")
+            self._stop_resumable(f"{model or 'the server'}: {reading.reply.message}: it asks to "
+                                 f"wait {seconds:.0f} s, until {self._utc(seconds)}{more}")
         return now + seconds
 
     # -- the end --------------------------------------------------------------------------------

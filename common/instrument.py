@@ -224,8 +224,9 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
         choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s,
         {name: wire.as_model(entry) for name, entry in settings.prices.items()}, settings.routing)
     catalogue = client.preflight(
-        names, ("temperature",) * any(request.temperature is not None for request, _ in missing),
-        settings.terms._replace(resolved=resolved(unproven["provider"])))
+        names, settings.terms._replace(
+            resolved=resolved(unproven["provider"]),
+            needs=("temperature",) * any(r.temperature is not None for r, _ in missing)))
     assumed = wire.as_model(settings.assumed_price)
     usd = sum(n * projected([request], client.models, assumed) for request, n in missing)
     if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:

@@ -274,10 +274,8 @@ class OpenRouter:
 
     # -- before the first paid call ---------------------------------------------------------------
 
-    def preflight(self, models: list[str], needs: tuple[str, ...] = (),
-                  terms: Terms | None = None) -> Catalogue:
+    def preflight(self, models: list[str], terms: Terms) -> Catalogue:
         """Ask for catalogue, upstreams and balance; learn prices, parameters and dialect."""
-        terms = terms or Terms()
         listed, account = self._get("/models", "/key")
         if listed.status is None and account.status is None:
             advice = ("start it or check --base-url" if self.host in LOOPBACK else "check the "
@@ -304,13 +302,16 @@ class OpenRouter:
         for path, answer in (("/models", listed), ("/key", account)):
             if answer.status in (401, 402, 403):
                 catalogue.problems.append(f"{path}: {read(answer).reply.message}")
+        if not known and not catalogue.problems:
+            catalogue.notes.append("the server has no usable list of models: prices, limits and "
+                                   "parameters unknown")
         if self.key and not self.sends_key:
             catalogue.notes.append("the key is not sent: the address is neither https nor this "
                                    "machine")
         for name in models:
-            self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
-                                    catalogue)
-        check(models, self.models, needs, terms, catalogue)
+            model = pin(name, self.model(name), upstreams[name], terms, catalogue)
+            self.models[name] = model
+            check(name, model, terms, catalogue)
         return catalogue
 
 
@@ -394,7 +395,7 @@ def refuse(catalogue: Catalogue) -> None:
 
 # --- upstreams ---------------------------------------------------------------------------------
 
-def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str], terms: Terms,
+def pin(name: str, model: Model, endpoints: Sequence[Model], terms: Terms,
         catalogue: Catalogue) -> Model:
     """`model` as the one upstream serves it that `terms` ask for; else at the dearest price that
     any of them may charge."""
@@ -404,8 +405,7 @@ def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str
         priced = [each for each in (model, *endpoints) if each.priced]
         return model._replace(**{price: max(getattr(each, price) for each in priced)
                                  for price in ("prompt", "completion", "request")})
-    needed = [*needs, *(["reasoning"] if terms.effort not in (None, "none") else [])]
-    chosen = choose(name, endpoints, needed, terms)
+    chosen = choose(name, endpoints, terms)
     if isinstance(chosen, str):
         catalogue.misnamed.append(chosen)
         return model
@@ -415,8 +415,7 @@ def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str
         if (value := getattr(chosen, name)) is not None})
 
 
-def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
-           terms: Terms) -> Model | str:
+def choose(name: str, endpoints: Sequence[Model], terms: Terms) -> Model | str:
     """The endpoint to ask, or why there is none: that of an earlier start; else of those that
     take what is asked (and have the name) one of the highest precision, then the cheapest."""
     before = terms.resolved.get(name)
@@ -433,6 +432,7 @@ def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
              or each.upstream.tag.startswith(f"{terms.pin}/")]
     if not named:
         return f"--pin: {name}: no upstream {terms.pin!r}; {nearest(terms.pin, tags)}"
+    needed = [*terms.needs, *(["reasoning"] if terms.effort not in (None, "none") else [])]
     able = [each for each in named if all(wire.supports(each, need) for need in needed)]
     if not able:
         return (f"--pin: {name}: no such upstream takes {' and '.join(needed)}; offered are "
@@ -444,41 +444,32 @@ def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
 
 # --- what is wrong, and what is worth knowing --------------------------------------------------
 
-def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str], terms: Terms,
-          catalogue: Catalogue) -> None:
-    """Problems, notes and a line of facts a model."""
-    if not catalogue.models and not catalogue.problems:
-        catalogue.notes.append("the server has no usable list of models: prices, limits and "
-                               "parameters unknown")
-    for name in models:
-        model = known.get(name, Model())
-        if catalogue.models and name not in catalogue.models:
-            line = (f"model {name!r} is not in the server's list; "
-                    f"{nearest(name, catalogue.models)}")
-            # A proxy may serve what it does not list; the server will say.
-            proxy = catalogue.dialect == "compatible"
-            (catalogue.notes if proxy else catalogue.misnamed).append(line)
-            continue
-        lacks = model.mandatory if terms.effort == "none" else (
-            model.efforts and terms.effort not in (None, *model.efforts))
-        if lacks and model.reasons is not False:
-            catalogue.misnamed.append(f"--effort: {name} does not take {terms.effort!r}; it takes "
-                                      f"{', '.join(model.efforts) or 'others'}")
-        if model.expires and model.expires < catalogue.day:
-            catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
-        if not model.priced:
-            catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed "
-                                   "price")
-        catalogue.facts.append(f"{name}: " + " · ".join(facts(
-            name, model, needs, terms, catalogue.dialect)))
+def check(name: str, model: Model, terms: Terms, catalogue: Catalogue) -> None:
+    """Problems, notes and a line of facts of a model."""
+    if catalogue.models and name not in catalogue.models:
+        line = f"model {name!r} is not in the server's list; {nearest(name, catalogue.models)}"
+        # A proxy may serve what it does not list; the server will say.
+        proxy = catalogue.dialect == "compatible"
+        (catalogue.notes if proxy else catalogue.misnamed).append(line)
+        return
+    lacks = model.mandatory if terms.effort == "none" else (
+        model.efforts and terms.effort not in (None, *model.efforts))
+    if lacks and model.reasons is not False:
+        catalogue.misnamed.append(f"--effort: {name} does not take {terms.effort!r}; it takes "
+                                  f"{', '.join(model.efforts) or 'others'}")
+    if model.expires and model.expires < catalogue.day:
+        catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
+    if not model.priced:
+        catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed price")
+    catalogue.facts.append(facts(name, model, terms, catalogue.dialect))
 
 
-def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: str) -> list[str]:
-    """What is worth knowing of a model before it is asked."""
+def facts(name: str, model: Model, terms: Terms, dialect: str) -> str:
+    """A line on what is worth knowing of a model before it is asked."""
     probe = Request("", "", name, "", "", wire.MIN_CAP, effort=terms.effort)
     sent = wire.body(probe, model, dialect)
     effort = sent.get("reasoning", {}).get("effort") or sent.get("reasoning_effort")
-    unsent = [need for need in needs if not wire.supports(model, need)]
+    unsent = [need for need in terms.needs if not wire.supports(model, need)]
     if terms.effort not in (None, "none") and effort is None:
         unsent.append("effort")
     dear = (f"${model.prompt * 1e6:g} and ${model.completion * 1e6:g} a million tokens "
@@ -492,23 +483,21 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
             f"effort {effort}" if effort else "effort not sent",
             f"not sent: {', '.join(unsent)}" if unsent else "", route,
             f"withdrawn from {model.expires}" if model.expires else ""]
-    return [part for part in notes if part]
+    return f"{name}: " + " · ".join(filter(None, notes))
 
 
-def resolved(provider: Any) -> dict[str, Upstream]:
+def resolved(provider: Mapping[str, Any] | None) -> dict[str, Upstream]:
     """The upstreams that a manifest's `provider` tells of, by model."""
-    models = provider.get("models", {}) if isinstance(provider, Mapping) else {}
-    return {name: Upstream(*(known["upstream"][name] for name in Upstream._fields))
-            for name, entry in models.items()
-            if (known := entry.get("known", {})).get("upstream")}
+    if provider is None:
+        return {}
+    known = {name: entry["known"]["upstream"] for name, entry in provider["models"].items()}
+    return {name: Upstream(**upstream) for name, upstream in known.items() if upstream}
 
 
 def fixed(manifest: Mapping[str, Any]) -> bool:
     """Whether one upstream a model answered a run, by its manifest. A server that routes nothing
     has but one."""
-    identity, provider = manifest["identity"], manifest.get("provider")
-    config = identity["config"]
-    routing = config.get("routing") or identity.get("routing") or {}
-    return (not isinstance(provider, Mapping) or provider.get("dialect") != "openrouter"
-            or bool(config.get("pin") or identity.get("pin"))
+    provider, study = manifest["provider"], manifest["identity"]["config"] | manifest["identity"]
+    routing = study.get("routing") or {}
+    return (provider is None or provider["dialect"] != "openrouter" or bool(study.get("pin"))
             or (routing.get("allow_fallbacks") is False and len(routing.get("only") or []) == 1))

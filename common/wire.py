@@ -142,11 +142,13 @@ class Upstream(NamedTuple):
 
 class Terms(NamedTuple):
     """How a run wants to be answered. `effort` None: the least that a model takes. `pin`: "auto",
-    an upstream, or None. `resolved`: the upstreams of an earlier start, by model."""
+    an upstream, or None. `resolved`: the upstreams of an earlier start, by model. `needs`: other
+    parameters that are sent."""
 
     effort: str | None = None
     pin: str | None = None
     resolved: Mapping[str, Upstream] = {}
+    needs: tuple[str, ...] = ()
 
 
 class Model(NamedTuple):

@@ -11,6 +11,7 @@ from world import PRICE, conducted, request
 
 from common import OverBudget
 from common.openrouter import OpenRouter
+from common.wire import Terms
 
 FUZZ = 1e-9  # sums of floats
 
@@ -35,7 +36,7 @@ def spend(double, tmp_path):
     def run(limit, concurrency, models, prices=None, **setup):
         double.script(models=models, **setup)
         client = OpenRouter(double.url, "", concurrency, 0.5, prices)
-        client.preflight(list(models))
+        client.preflight(list(models), Terms())
         run = conducted(tmp_path / str(next(turns)), client, lambda: [
             block([f"{model}/{at + n:02d}" for n in range(4)], model)
             for at in range(0, 40, 4) for model in models], limit, concurrency, clock=Clock())

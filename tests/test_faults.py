@@ -13,6 +13,7 @@ from conftest import PRICE, complete, request, run_in
 
 from common import ProviderRefused, UsageError
 from common.openrouter import OpenRouter, check_base_url
+from common.wire import Terms
 
 DEADLINE_S = 0.6
 
@@ -127,7 +128,7 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(double, monkey
 def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):
     double.script(catalogue=False)
     client = OpenRouter(double.url)
-    client.preflight(["m"])
+    client.preflight(["m"], Terms())
     complete(client, request("a", temperature=0.7))
     [asked] = double.ledger()["requests"]
     assert asked["sent"] == {"model": "m", "max_completion_tokens": 16, "max_tokens": 16,
@@ -140,7 +141,7 @@ def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):
     ("401", True), ("402", True), ("403-key", True), ("500", False)])
 def test_lists_that_refuse_the_key_or_the_account_are_a_problem(double, side, refused):
     double.script(side=side)
-    catalogue = OpenRouter(double.url, "sk-key").preflight(["double/a"])
+    catalogue = OpenRouter(double.url, "sk-key").preflight(["double/a"], Terms())
     assert bool(catalogue.problems) is refused
 
 

@@ -40,7 +40,7 @@ def ask(double):
     def run(needs=("temperature",), models=SERVED, names=("m",), **terms):
         double.script(models=models)
         client = OpenRouter(double.url, "")
-        return client, client.preflight(list(names), needs, Terms(**terms))
+        return client, client.preflight(list(names), Terms(needs=needs, **terms))
     return run
 
 
@@ -114,7 +114,7 @@ def test_unpinned_the_dearest_upstream_is_reserved_for(ask, more):
 
 
 @pytest.mark.parametrize(("manifest", "fixed"), [
-    ({"identity": {"config": {}}}, True),
+    ({"identity": {"config": {}}, "provider": None}, True),
     ({"identity": {"config": {}}, "provider": {"dialect": "compatible"}}, True),
     ({"identity": {"config": {}}, "provider": {"dialect": "openrouter"}}, False),
     ({"identity": {"config": {"pin": "auto"}}, "provider": {"dialect": "openrouter"}}, True),
@@ -175,7 +175,7 @@ def test_what_a_model_cannot_do_is_told_before_the_first_call(ask, more, effort,
 
 def test_a_server_without_lists_is_asked_all_the_same_and_says_what_it_lacks(double):
     double.script(catalogue=False)
-    catalogue = OpenRouter(double.url).preflight(["m"])
+    catalogue = OpenRouter(double.url).preflight(["m"], Terms())
     assert catalogue.misnamed == catalogue.problems == []
     assert "no usable list of models" in catalogue.notes[0] and "no price" in catalogue.notes[1]
     assert catalogue.facts == ["m: effort not sent · one server, upstream unnamed"]
@@ -195,7 +195,7 @@ def test_nobody_there_names_the_host_and_advises_what_can_help(monkeypatch, url,
         raise socket.gaierror(-2, "Name or service not known")
     monkeypatch.setattr(socket, "getaddrinfo", nobody)
     with pytest.raises(Incomplete, match=says) as stop:
-        OpenRouter(url, "sk-key-of-the-test").preflight(["m"])
+        OpenRouter(url, "sk-key-of-the-test").preflight(["m"], Terms())
     assert never not in str(stop.value)
 
 
@@ -287,7 +287,7 @@ def test_a_configured_price_stands_in_where_the_list_has_none(double, listed):
     double.script(show_prices=listed)
     price = Model(1.0, 2.0, 3.0, price_from="configuration")
     client = OpenRouter(double.url, "", prices={"double/a": price, "unlisted": price})
-    before = client.preflight(["double/a"]).models["double/a"]
+    before = client.preflight(["double/a"], Terms()).models["double/a"]
     known = client.model("double/a")
     assert known.parameters == before.parameters and known.price_from == (
         "catalogue" if listed else "configuration")

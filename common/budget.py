@@ -3,6 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -231,39 +232,37 @@ class Budget:
 LOOK_AHEAD = 256  # waiting calls looked at, where the first ones have to wait
 
 
+@dataclass(slots=True, eq=False)
 class Task:
     """One request on its way."""
 
-    __slots__ = ("group", "request", "slot", "tries")
-
-    def __init__(self, group: "Group", slot: int, request: Request) -> None:
-        self.group, self.slot, self.request, self.tries = group, slot, request, 0
+    group: "Group"
+    request: Request
+    tries: int = 0
+    reply: Reply | None = None
 
     @property
     def together(self) -> list[Request]:
         """What has to fit where it is sent: of a begun group it alone, else all that is left."""
-        return [self.request] if self.group.admitted else [
-            task.request for task in self.group.open_tasks()]
+        tasks = [self] if self.group.admitted else self.group.open_tasks()
+        return [task.request for task in tasks]
 
 
 class Group:
     """What a chain yielded at once."""
 
-    __slots__ = ("admitted", "chain", "replies", "single", "tasks")
-
     def __init__(self, chain: int, wanted: Request | list[Request]) -> None:
         self.chain, self.single, self.admitted = chain, isinstance(wanted, Request), False
-        requests = [wanted] if self.single else list(wanted)
-        self.tasks = [Task(self, slot, request) for slot, request in enumerate(requests)]
-        self.replies: list[Reply | None] = [None] * len(requests)
+        self.tasks = [Task(self, request) for request in ([wanted] if self.single else wanted)]
 
     def open_tasks(self) -> list[Task]:
-        return [task for task in self.tasks if self.replies[task.slot] is None]
+        return [task for task in self.tasks if task.reply is None]
 
     @property
     def value(self) -> Reply | list[Reply]:
         """What the chain receives."""
-        return self.replies[0] if self.single else self.replies
+        replies = [task.reply for task in self.tasks]
+        return replies[0] if self.single else replies
 
 
 def pick(budget: Budget, waiting: deque[Task], flying: Collection[tuple[str, str]],

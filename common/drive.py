@@ -1,18 +1,14 @@
 """Drives many conversations at once: limits, retries, breaker, budget, journal, resume.
 
-A script describes its work as chains: generators that yield one Request or a list of them,
-receive the Reply or the list of Replies, and go on; what a chain returns is its result.
+A script describes its work as chains: generators that yield one Request or a list of them, receive
+the Reply or the list of Replies, and go on; what a chain returns is its result. A list is paid for
+as a whole or not begun. A chain that needs what others return yields After(their places).
 
-    def block(requests):
-        replies = yield requests
-        return replies
-
-    ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([block(...), block(...)])
+    ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([ask(...), ask(...)])
     ending.results[0]          # in schedule order, however the replies came in
 
 One thread holds all the state; a provider answers from others. There is no barrier between chains:
-a slow reply delays its own chain. A list that a chain yields is paid for as a whole or not begun.
-A chain that needs what others return yields After(their places) and receives their results.
+a slow reply delays its own chain.
 """
 
 import heapq
@@ -251,7 +247,7 @@ class Drive:
         self._settle(task, answer.reply)
 
     def _settle(self, task: Task, reply: Reply) -> None:
-        task.group.replies[task.slot] = reply
+        task.reply = reply
         self.outcomes[reply.outcome] += 1
 
     # -- the loop -------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ of each model, which upstream is asked, what is wrong. A problem ends the run be
 """
 
 import base64
-import errno
 import html
 import json
 import os
@@ -204,8 +203,6 @@ class OpenRouter:
         self.prices, self.models = dict(prices or {}), dict(prices or {})
         self.session, self.prepare = _session(self.host, connections)
 
-    # -- asking ---------------------------------------------------------------------------------
-
     def model(self, name: str) -> Model:
         return self.models.get(name, Model())
 
@@ -271,8 +268,6 @@ class OpenRouter:
                 raise exchange
             exchanges.append(exchange)
         return exchanges
-
-    # -- before the first paid call ---------------------------------------------------------------
 
     def preflight(self, models: list[str], terms: Terms) -> Catalogue:
         """Ask for catalogue, upstreams and balance; learn prices, parameters and dialect."""
@@ -364,9 +359,7 @@ def _left(problem: BaseException) -> bool:
     from requests.exceptions import ConnectTimeout, ProxyError, SSLError
     from urllib3.exceptions import NewConnectionError
     no_connection = ConnectTimeout, ProxyError, SSLError, NewConnectionError
-    return not any(isinstance(each, no_connection)
-                   or (isinstance(each, OSError) and each.errno in (errno.EMFILE, errno.ENFILE))
-                   for each in _chain(problem))
+    return not any(isinstance(each, no_connection) for each in _chain(problem))
 
 
 def _words(problem: BaseException) -> str:
@@ -392,8 +385,6 @@ def refuse(catalogue: Catalogue) -> None:
         kind = ProviderRefused if catalogue.problems else UsageError
         raise kind(f"before the first call: {faults}")
 
-
-# --- upstreams ---------------------------------------------------------------------------------
 
 def pin(name: str, model: Model, endpoints: Sequence[Model], terms: Terms,
         catalogue: Catalogue) -> Model:
@@ -441,8 +432,6 @@ def choose(name: str, endpoints: Sequence[Model], terms: Terms) -> Model | str:
         -BITS.get(each.upstream.quantization or "", 0), not wire.supports(each, "seed"),
         each.cost(1, 1) if each.priced else wire.MOST_USD, each.upstream.tag))
 
-
-# --- what is wrong, and what is worth knowing --------------------------------------------------
 
 def check(name: str, model: Model, terms: Terms, catalogue: Catalogue) -> None:
     """Problems, notes and a line of facts of a model."""

@@ -143,10 +143,8 @@ def names(text: str | None) -> list[str] | None:
 def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]:
     """Limits by stage, from "8" or "strategy=6,decision=8"."""
     limits = dict(defaults)
-    for part in (text or "").split(","):
+    for part in filter(None, (text or "").split(",")):
         stage, _, value = part.rpartition("=")
-        if not part:
-            continue
         whole = value.isdecimal() and len(value) < 10 and 1 <= int(value) <= 512
         if (stage and stage not in limits) or not whole:
             raise UsageError(f"--concurrency: {part!r} is no number from 1 to 512, or "

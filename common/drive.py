@@ -140,8 +140,6 @@ class Drive:
         only = len(self.ledgers) == 1
         return self.ledgers[next(iter(self.ledgers)) if only else run_of(request.id)]
 
-    # -- the public face ------------------------------------------------------------------------
-
     def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
         """Tell the budget and the progress line what is to come: (such a request, how many)."""
         calls = list(requests)
@@ -412,8 +410,6 @@ class Drive:
             self._stop_resumable(f"{model or 'the server'}: {reading.reply.message}: it asks to "
                                  f"wait {seconds:.0f} s, until {self._utc(seconds)}{more}")
         return now + seconds
-
-    # -- the end --------------------------------------------------------------------------------
 
     def _drain(self) -> None:
         """Calls in flight are paid for: take their answers in before leaving."""

@@ -201,7 +201,7 @@ class OpenRouter:
             self.base_url.startswith("https:") or self.host in LOOPBACK)
         self.deadline_s, self.routing = deadline_s, routing
         self.prices, self.models = dict(prices or {}), dict(prices or {})
-        self.session, self.prepare = _session(self.host, connections)
+        self.session = _session(self.host, connections)
 
     def model(self, name: str) -> Model:
         return self.models.get(name, Model())
@@ -235,9 +235,9 @@ class OpenRouter:
         status, headers, body, error, sent = None, {}, b"", "", True
         try:
             try:
-                prepared = self.session.prepare_request(self.prepare(**question))
-                with self.session.send(prepared, stream=True, allow_redirects=False,
-                                       timeout=(min(CONNECT_S, deadline_s), deadline_s)) as reply:
+                with self.session.request(
+                        **question, stream=True, allow_redirects=False,
+                        timeout=(min(CONNECT_S, deadline_s), deadline_s)) as reply:
                     status = reply.status_code
                     headers = {k: reply.headers[k] for k in RECORDED_HEADERS if k in reply.headers}
                     body, error = _drain(reply, start + deadline_s)
@@ -312,8 +312,8 @@ class OpenRouter:
 
 # --- HTTP --------------------------------------------------------------------------------------
 
-def _session(host: str, connections: int) -> tuple[Any, Callable]:
-    """A session of `requests`, and what makes a request of it."""
+def _session(host: str, connections: int) -> Any:
+    """A session of `requests`, for live calls only."""
     try:
         import requests
     except ImportError:
@@ -333,7 +333,7 @@ def _session(host: str, connections: int) -> tuple[Any, Callable]:
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=max(8, connections))
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
-    return session, requests.Request
+    return session
 
 
 def _drain(reply, ends: float) -> tuple[bytes, str]:

@@ -68,7 +68,6 @@ PLACES = {
                     ("numbers",))}
 CASES = [(place, value, seconds) for place, (_, kinds) in PLACES.items()
          for kind in kinds for value, seconds in VALUES[kind]]
-assert len(CASES) >= 100
 
 
 @pytest.mark.parametrize(("place", "value", "seconds"), CASES,

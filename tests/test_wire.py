@@ -94,7 +94,7 @@ def test_a_quarter_of_the_head_room_is_expected_to_be_spent(effort, room):
     assert wire.expected_cost(asked, model, model) == 2 + 16 + room / 4
 
 
-# --- catalogue, balance, bill ------------------------------------------------------------------
+# --- catalogue and balance ---------------------------------------------------------------------
 
 DEAREST = {"prompt": "0.000001", "completion": "0.000002", "overrides": [
     {"min_prompt_tokens": 200000, "prompt": "0.000003"},

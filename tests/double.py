@@ -142,7 +142,7 @@ class Server:
         entry = self.set["models"].get(model, None if self.set["catalogue"] else {})
         question = json.dumps([model, asked.get("messages"), asked.get("seed")], sort_keys=True)
         digest = hashlib.sha256(question.encode()).hexdigest()
-        fault = self.script.next(model, digest)
+        fault = self.script.next(digest)
         line = {"question": digest[:16], "model": model, "seed": asked.get("seed"),
                 "fault": fault and fault["name"],
                 "sent": {k: v for k, v in asked.items() if k != "messages"},
@@ -260,8 +260,11 @@ class Connection(asyncio.Protocol):
         flying.discard(place)
         if self.transport.is_closing():
             return
-        if "act" in fault:
-            getattr(self, fault["act"])(answer | fault)
+        if "wire" in fault:
+            self.transport.write(fault["wire"].encode())
+            self.transport.close()
+        elif "act" in fault:
+            getattr(self, fault["act"])(answer)
         elif "status" in fault:
             self.answer(fault)
         else:
@@ -289,22 +292,6 @@ class Connection(asyncio.Protocol):
         body = json.dumps(answer).encode()
         self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
                              b"Content-Length: %d\r\n\r\n" % len(body) + body[:len(body) // 2])
-        self.transport.close()
-
-    def bad_chunk(self, answer: dict) -> None:
-        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
-                             b"Transfer-Encoding: chunked\r\n\r\nmany\r\n{}\r\n")
-        self.transport.close()
-
-    def no_http(self, answer: dict) -> None:
-        self.transport.write(b"220 mail.example ESMTP\r\n\r\n")
-        self.transport.close()
-
-    def babble(self, answer: dict) -> None:
-        self.transport.write(f"HTTP/1.1 {answer['said']}\r\n\r\n".encode())
-        self.transport.close()
-
-    def closed(self, answer: dict) -> None:
         self.transport.close()
 
     def drip(self, answer: dict) -> None:
@@ -370,12 +357,10 @@ def main() -> None:
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--port", type=int, default=0, help="0: a free one")
     flags.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
-    flags.add_argument("--setup", default="{}", help="JSON over the defaults of SETUP")
     flags.add_argument("--ttl", type=float, default=3600.0,
                        help="seconds until it ends by itself")
     args = flags.parse_args()
-    setup = {"latency_s": args.latency} | json.loads(args.setup)
-    asyncio.run(serve(args.port, setup, args.ttl))
+    asyncio.run(serve(args.port, {"latency_s": args.latency}, args.ttl))
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ PLACES = {
                                                        "X-Generation-Id": said}),
     "as an address to go to": lambda said: {"status": 302, "raw": said, "headers": {
         "Location": f"http://127.0.0.1:1/{said}"}},
-    "as a status line": lambda said: {"act": "babble", "said": said}}
+    "as a status line": lambda said: {"wire": f"HTTP/1.1 {said}\r\n\r\n"}}
 
 
 @pytest.mark.parametrize("before", [0, 180, 280])  # so that a cut falls into it

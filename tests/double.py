@@ -53,7 +53,6 @@ SETUP: dict[str, Any] = {
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
     "dearer": 1,                 # bills so many times its listed price
-    "own_key": False,            # True: the upstream bills, the server's own cost is a fee of 5 %
     "latency_s": 0.0,
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
@@ -187,10 +186,6 @@ class Server:
         usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
                  "total_tokens": tokens_in + tokens_out,
                  "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
-        if self.set["own_key"]:
-            usage |= {"is_byok": True, "cost": usd / 20,
-                      "cost_details": {"upstream_inference_cost": usd}}
-            usd += usd / 20
         if not self.set["show_cost"]:
             del usage["cost"]
         upstream = next((each["provider_name"] for each in entry.get("endpoints") or ()

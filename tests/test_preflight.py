@@ -54,22 +54,15 @@ def test_one_upstream_of_the_highest_precision_that_takes_what_is_asked(ask, pin
     assert client.model("m").upstream.tag == tag and catalogue.misnamed == []
 
 
-@pytest.mark.parametrize("alike", [
-    ("bf16", "fp16"), ("fp8", "int8", "mxfp8"), ("fp4", "int4", "mxfp4", "nvfp4")])
-def test_of_precisions_with_as_many_bits_the_cheapest_is_asked(ask, alike):
-    for cheap in alike:
-        endpoints = [endpoint(name, name, "0.000001" if name == cheap else "0.000002")
-                     for name in alike]
-        client, _ = ask(models={"m": SERVED["m"] | {"endpoints": endpoints}}, pin="auto")
-        assert client.model("m").upstream.tag == cheap
-
-
-@pytest.mark.parametrize("pair", [*pairwise(["fp32", "bf16", "int8", "fp6", "int4", "new"])])
-def test_more_bits_are_asked_though_they_cost_more(ask, pair):
+@pytest.mark.parametrize(("pair", "chosen"), [
+    *((pair, pair[0]) for pair in pairwise(["fp32", "bf16", "int8", "fp6", "int4", "new"])),
+    *((pair, pair[1]) for pair in [("bf16", "fp16"), ("fp8", "int8"), ("int8", "mxfp8"),
+                                   ("fp4", "int4"), ("mxfp4", "nvfp4"), ("nvfp4", "fp4")])])
+def test_more_bits_are_asked_though_they_cost_more_and_of_as_many_the_cheapest(ask, pair, chosen):
     endpoints = [endpoint(name, name, price)
                  for name, price in zip(pair, ("0.000002", "0.000001"), strict=True)]
     client, _ = ask(models={"m": SERVED["m"] | {"endpoints": endpoints}}, pin="auto")
-    assert client.model("m").upstream.tag == pair[0]
+    assert client.model("m").upstream.tag == chosen
 
 
 def test_what_is_not_asked_excludes_nobody(ask):
@@ -139,15 +132,12 @@ def test_a_misspelt_model_is_wrong_usage_before_anything_is_asked(cli, double, n
     assert words in run.stderr and double.ledger()["requests"] == []
 
 
-def test_all_problems_are_told_together(ask):
+def test_all_problems_are_told_together_and_a_refused_key_outweighs_a_wrong_name(ask):
     _, catalogue = ask(names=("a", "b"))
     with pytest.raises(UsageError, match=r"model 'a'.*model 'b'"):
         refuse(catalogue)
-
-
-def test_a_refused_key_outweighs_a_wrong_name():
-    catalogue = openrouter.Catalogue(misnamed=["model 'x'"], problems=["no key"])
-    with pytest.raises(ProviderRefused, match="no key; model 'x'"):
+    catalogue.problems.append("no key")
+    with pytest.raises(ProviderRefused, match="no key; model 'a'"):
         refuse(catalogue)
 
 
@@ -229,8 +219,9 @@ def test_a_pin_is_resolved_once_and_kept_over_a_resume(cli, double, tmp_path):
     finer = {"double/a": SERVED["m"] | {"endpoints": [*ENDPOINTS, endpoint("new", "fp32")]}}
     double.script(models=finer)
     assert cli("run_pilot.py", *flags).returncode == 0
-    asked = double.ledger()["requests"]
-    assert {tuple(call["sent"]["provider"]["only"]) for call in asked} == {("fine/bf16",)}
+    asked = [call["sent"] for call in double.ledger()["requests"]]
+    assert {tuple(sent["provider"]["only"]) for sent in asked} == {("fine/bf16",)}
+    assert {sent["session_id"] for sent in asked} == {"double/a/r01", "double/a/r02"}  # the blocks
     manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
     assert manifest["identity"]["config"]["pin"] == "auto"
     known = manifest["unproven"]["provider"]["models"]["double/a"]["known"]
@@ -265,16 +256,6 @@ def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
     _, complaint = run.communicate(timeout=60)
     assert run.returncode == 3 and "moved or deleted while the run went on" in complaint
 
-
-def test_a_block_is_one_session(cli, double, tmp_path):
-    double.script()
-    cli("run_pilot.py", "--base-url", double.url, "--models", "double/a", "--runs", 2, "--out", "o")
-    sessions = [call["sent"]["session_id"] for call in double.ledger()["requests"]]
-    assert {name: sessions.count(name) for name in sessions} == {
-        "double/a/r01": 4, "double/a/r02": 4}
-
-
-# --- what the lists say ------------------------------------------------------------------------
 
 def test_endpoints_that_are_down_or_of_another_tier_are_left_out():
     tags = [each.upstream.tag for each in read_endpoints(

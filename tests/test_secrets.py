@@ -269,8 +269,7 @@ def test_an_unexpected_error_says_where_it_is_and_not_the_key(asked, tmp_path, m
     "KEY": 1}, {"effort": "KEY"}])
 def test_a_key_given_in_a_wrong_place_is_not_said(asked, tmp_path, flag):
     for before in range(0, 60, 12):
-        word = "w" * before + PLAIN
-        path = tmp_path / "c.json"
+        word, path = "w" * before + PLAIN, tmp_path / "c.json"
         path.write_text(json.dumps(flag).replace("KEY", word))
         flags = (flag, word) if isinstance(flag, str) else ("--config", path.name)
         done = asked("pilot", *flags, "--dry-run", key=PLAIN)

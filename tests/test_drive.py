@@ -288,18 +288,6 @@ def test_what_costs_nothing_fits_a_limit_of_nothing(drive):
     assert run.ending.stop is None and outcomes(run) == ["ok"] * 3
 
 
-def test_a_retry_of_a_lost_answer_is_reserved_anew(drive):
-    run = drive("a", {"a": [LOST, LOST]}, limit=2.5, price=DEAR, usual=completion(cost=0.1))
-    assert len(run.asked) == 2 and run.budget.total.spent == pytest.approx(2.0)
-    assert outcomes(run) == ["not_run"]
-
-
-def test_a_stop_by_the_budget_ends_even_while_the_breaker_is_open(drive):
-    names = [f"{i}" for i in range(9)]
-    run = drive(names, usual=LOST, limit=5.5, price=DEAR, announce=False)
-    assert isinstance(run.ending.stop, OverBudget) and len(run.asked) == 5
-
-
 @pytest.mark.parametrize("price", [Model(), DEAR], ids=["unpriced", "priced"])
 def test_no_price_is_believed_before_a_reply_of_this_start_has_told_it(drive, price):
     for names in ("abcdefgh", "abcdefghijkl"):

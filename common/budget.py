@@ -3,7 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -79,25 +79,25 @@ class Seen(NamedTuple):
     largest_usd: float = 0.0
 
 
+@dataclass(eq=False)
 class Account:
     """Dollars of one run, or of all together: the limit (None: none, as with simulated answers),
     what is spent, and the calls to come."""
 
-    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
-        self.limit, self.spent = limit, spent
-        self.plans: dict[tuple[str, str], Plan] = {}
+    limit: float | None
+    spent: float = 0.0
+    plans: dict[tuple[str, str], Plan] = field(default_factory=dict)
 
 
 class Budget:
     """What is spent, and the worst case of all that is reserved, pass no limit: neither that of the
     total nor that of the call's run.
 
-    A call is reserved before it is sent. Its worst case is by the server's price, else the
-    configured or `assumed` one, times what this model's replies were dearer than their size, errors
-    with a bill included. So a server that charges more than it was allowed passes the limit by the
-    calls in flight at that moment, and no call starts after. No price is believed before a reply:
-    of calls of (stage, model)s that no reply has told of yet, one at a time is in flight in the
-    whole run.
+    A worst case is by the server's price, else the configured or `assumed` one, times what this
+    model's replies were dearer than their size, errors with a bill included. So a server that
+    charges more than it was allowed passes the limit by the calls in flight at that moment, and no
+    call starts after. No price is believed before a reply: of calls of (stage, model)s that no
+    reply has told of yet, one at a time is in flight in the whole run.
     """
 
     def __init__(self, limit: float | None, assumed: Model, model_of: Callable[[str], Model],
@@ -213,8 +213,7 @@ class Budget:
     def projected_over(self, request: Request) -> bool:
         """Whether the run will probably pass its limit."""
         account = self.tightest(request)
-        return (account.limit is not None
-                and self.projection(account) > account.limit * ROUNDING)
+        return account.limit is not None and self.projection(account) > account.limit * ROUNDING
 
     def over(self, request: Request, refused: Sequence[Request]) -> OverBudget:
         """The limit as an error, at a call of the run; `refused`: those that no longer fit."""

@@ -155,12 +155,11 @@ def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]
 
 def api_key() -> str:
     """The key from the environment, else from `.env` beside the scripts."""
-    key = os.environ.get(KEY_VARIABLE)
-    if key is None and (ROOT / ".env").is_file():
-        for line in (ROOT / ".env").read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.strip().removeprefix("export ").partition("=")
-            if name.strip() == KEY_VARIABLE:
-                key = value.strip().strip("'\"")
+    key, file = os.environ.get(KEY_VARIABLE), ROOT / ".env"
+    if key is None and file.is_file():
+        lines = re.findall(rf"^\s*(?:export\s+)?{KEY_VARIABLE}\s*=(.*)$",
+                           file.read_text(encoding="utf-8", errors="replace"), re.M)
+        key = lines[-1].strip().strip("'\"") if lines else ""
     return (key or "").strip()
 
 

@@ -15,8 +15,6 @@ from common.runs import Origin, check_run_id
 from common.shape import either, enum, load, maybe, number, options, several, sometimes, whole
 from common.wire import MOST_USD, Model, Terms, as_model
 
-# --- what a configuration may hold --------------------------------------------------------------
-
 SEED = whole(0, 10**18 - 1)  # part of a run's name, so not of any length
 NAMES = several(shape.NAME)
 EFFORT = maybe(enum(*EFFORTS))
@@ -68,8 +66,6 @@ def configuration(files: Iterable[Path | str], kind: shape.Kind,
                 else value for key, value in above.items()}
     return out
 
-
-# --- a command, settled -------------------------------------------------------------------------
 
 def flags(args: Namespace, *more: str) -> dict[str, Any]:
     """The flags that a configuration file may say too; `more`: by names that both have."""

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.budget import PAUSE_S, Breaker, Budget, Group, Task, pick
 from common.journal import Attempt, Journal, Ledger
-from common.reading import LONGEST_WAIT_S, read
+from common.reading import read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, no_answer, precision, run_of
 
 
@@ -178,8 +178,6 @@ class Drive:
     def flying(self) -> int:
         return len(self._calls)
 
-    # -- chains ---------------------------------------------------------------------------------
-
     def _advance(self, index: int, value: Any) -> None:
         """Run a chain until it waits for a call that must really be made."""
         while True:
@@ -311,8 +309,6 @@ class Drive:
                     request, lambda exchange, call=call: self._done.put((call, exchange)))
         return sent
 
-    # -- one call -------------------------------------------------------------------------------
-
     def _collect(self, timeout: float) -> None:
         """Take in the next answer, and calls that are out of time."""
         with suppress(queue.Empty):
@@ -406,9 +402,8 @@ class Drive:
         due = self._held[model] = max(before, now + seconds)
         self._waited[model] += due - before
         if seconds > WAIT_MAX_S or self._waited[model] > WAITS_MAX_S:
-            more = " or later" if seconds >= LONGEST_WAIT_S else ""
             self._stop_resumable(f"{model or 'the server'}: {reading.reply.message}: it asks to "
-                                 f"wait {seconds:.0f} s, until {self._utc(seconds)}{more}")
+                                 f"wait {seconds:.0f} s, until {self._utc(seconds)}")
         return now + seconds
 
     def _drain(self) -> None:

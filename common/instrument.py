@@ -78,7 +78,6 @@ class Simulated:
     """Answers at once, in the thread that asks."""
 
     blocking = False
-    simulated = True
     dialect = "openai"
 
     def __init__(self, respondents: Mapping[str, Respondent], seed: int) -> None:

@@ -1,11 +1,8 @@
 """One chat completion over HTTP, for OpenRouter and any OpenAI-compatible server.
 
-`requests` is imported when the first client is made, so that everything offline runs without it.
 Connections are kept alive and shared. A call has a thread of its own, and whoever waits for it a
-clock: a server that sends one byte a second resets every socket timeout.
-
-What a provider's lists say is judged before the first paid call, by pure functions: what is known
-of each model, which upstream is asked, what is wrong. A problem ends the run before that.
+clock: a server that sends one byte a second resets every socket timeout. What a provider's lists
+say is judged by pure functions; a problem ends the run before the first paid call.
 """
 
 import base64
@@ -20,6 +17,7 @@ import time
 import urllib.request
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.cookiejar import DefaultCookiePolicy
@@ -186,7 +184,6 @@ class OpenRouter:
     """A client. `blocking`: what `start` begins is answered later."""
 
     blocking = True
-    simulated = False
 
     def __init__(self, base_url: str = OPENROUTER, key: str = "", connections: int = 8,
                  deadline_s: float = DEADLINE_S, prices: Mapping[str, Model] | None = None,
@@ -258,15 +255,13 @@ class OpenRouter:
         waiting = [queue.SimpleQueue() for _ in paths]
         for path, answer in zip(paths, waiting, strict=True):
             self._send("GET", path, SIDE_DEADLINE_S, answer.put)
-        ends, exchanges = time.monotonic() + SIDE_DEADLINE_S, []
-        for answer in waiting:
-            try:
-                exchange = answer.get(timeout=max(0.0, ends - time.monotonic()))
-            except queue.Empty:
-                exchange = wire.no_answer(SIDE_DEADLINE_S)
-            if isinstance(exchange, BaseException):
-                raise exchange
-            exchanges.append(exchange)
+        ends = time.monotonic() + SIDE_DEADLINE_S
+        exchanges = [wire.no_answer(SIDE_DEADLINE_S)] * len(paths)
+        for at, answer in enumerate(waiting):
+            with suppress(queue.Empty):
+                exchanges[at] = answer.get(timeout=max(0.0, ends - time.monotonic()))
+            if isinstance(exchanges[at], BaseException):
+                raise exchanges[at]
         return exchanges
 
     def preflight(self, models: list[str], terms: Terms) -> Catalogue:

@@ -1,6 +1,7 @@
 """The set-up of every script that calls models: settle, dry run or conduct. Configuration is strict
 JSON, and the flags are checked as a file is."""
 
+import re
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,15 +25,11 @@ USD = number(0, MOST_USD)
 PRICE = shape.record(prompt=USD, completion=USD, request=sometimes(USD))  # dollars a million tokens
 
 
-def _amount(value: Any) -> bool:
-    """OpenRouter takes prices as numbers and as texts."""
-    try:
-        return (shape.is_number(value) or isinstance(value, str)) and 0 <= float(value) < MOST_USD
-    except (ValueError, OverflowError):
-        return False
-
-
-AMOUNT = shape.plain(f"a number from 0 to {MOST_USD:g}", _amount)
+# OpenRouter takes prices as numbers and as texts.
+DECIMAL = re.compile(r"\d{1,9}(\.\d+)?(e-\d+)?", re.A).fullmatch
+AMOUNT = shape.plain(f"a number from 0 to {MOST_USD:g}", lambda value: (
+    bool(DECIMAL(value)) if isinstance(value, str) else
+    shape.is_number(value) and 0 <= value < MOST_USD))
 FLAG = maybe(shape.FLAG)
 FLOOR = maybe(either(options(p50=AMOUNT, p75=AMOUNT, p90=AMOUNT, p99=AMOUNT), USD))
 # OpenRouter's provider preferences: what it does not know it would ignore or refuse.
@@ -158,8 +155,7 @@ def study_main(setup: Setup, plan: Plan, report: Callable[[Ended], cli.Done]) ->
     """Conduct the study and report it, or tell what it would be."""
     if setup.args.dry_run:
         return dry_run(setup, plan)
-    config = setup.config
-    settings = setup.settings(plan.name, config["seed"], config["reasoning_effort"])
+    settings = setup.settings(plan.name, setup.config["seed"], setup.config["reasoning_effort"])
     [ended] = conduct([Run(plan.origin, plan.instrument)], setup.choice,
                       settings._replace(respondents=plan.respondents))
     return report(ended)

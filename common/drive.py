@@ -246,8 +246,6 @@ class Drive:
         task.reply = reply
         self.outcomes[reply.outcome] += 1
 
-    # -- the loop -------------------------------------------------------------------------------
-
     def _step(self) -> bool:
         """Send what may be sent, then take in what has come. False: nothing more can be done."""
         if self._hard_stop():

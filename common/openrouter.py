@@ -178,8 +178,6 @@ class Catalogue:
     notes: list[str] = field(default_factory=list)
 
 
-# --- the client --------------------------------------------------------------------------------
-
 class OpenRouter:
     """A client. `blocking`: what `start` begins is answered later."""
 
@@ -304,8 +302,6 @@ class OpenRouter:
             check(name, model, terms, catalogue)
         return catalogue
 
-
-# --- HTTP --------------------------------------------------------------------------------------
 
 def _session(host: str, connections: int) -> Any:
     """A session of `requests`, for live calls only."""

@@ -4,9 +4,8 @@
     python3 tests/double.py --port 0 --latency 0.2          # prints the port it listens on
     python3 run_pilot.py --base-url http://127.0.0.1:PORT/api/v1 --models double/a
 
-It speaks as OpenRouter's public documentation says: POST /chat/completions, GET /models, GET
-/key. It bills a call when the call arrives (a caller that goes away is billed all the same) and
-keeps a log of every question seen. An answer is a function of the question alone.
+It bills a call when the call arrives (a caller that goes away is billed all the same) and keeps a
+log of every question seen. An answer is a function of the question alone.
 
 In a test, `Double` starts it as a process of its own and scripts it:
 

@@ -173,20 +173,16 @@ def test_a_server_without_lists_is_asked_all_the_same_and_says_what_it_lacks(dou
 
 # --- reaching the server -----------------------------------------------------------------------
 
-@pytest.mark.parametrize(("url", "says", "never"), [
-    ("https://openrouter.ai/api/v1", "openrouter.ai can't be reached: .*; check the network, ",
-     "start"),
-    ("http://10.1.2.3:8000/v1", "10.1.2.3:8000 can't be reached: .*check the network and --base",
-     "start"),
-    ("http://127.0.0.1:9/v1", "127.0.0.1:9 can't be reached: .*start it or check --base-url",
-     "network")])
-def test_nobody_there_names_the_host_and_advises_what_can_help(monkeypatch, url, says, never):
+@pytest.mark.parametrize(("url", "says"), [
+    ("https://openrouter.ai/api/v1", "openrouter.ai can't be reached: .*; check the network, "),
+    ("http://10.1.2.3:8000/v1", "10.1.2.3:8000 can't be reached: .*check the network and --base"),
+    ("http://127.0.0.1:9/v1", "127.0.0.1:9 can't be reached: .*; start it or check --base-url, ")])
+def test_nobody_there_names_the_host_and_advises_what_can_help(monkeypatch, url, says):
     def nobody(*_, **__):
         raise socket.gaierror(-2, "Name or service not known")
     monkeypatch.setattr(socket, "getaddrinfo", nobody)
-    with pytest.raises(Incomplete, match=says) as stop:
+    with pytest.raises(Incomplete, match=says):
         OpenRouter(url, "sk-key-of-the-test").preflight(["m"], Terms())
-    assert never not in str(stop.value)
 
 
 def test_what_never_left_this_machine_costs_nothing(monkeypatch):

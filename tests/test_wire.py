@@ -116,8 +116,7 @@ def test_prices_are_texts_in_dollars_a_token_or_unknown(pricing, dollars):
 @pytest.mark.parametrize(("entry", "reasons"), [
     ({"supported_parameters": ["reasoning"]}, True), ({"supported_parameters": ["seed"]}, False),
     ({"reasoning": {"mandatory": False}}, True), ({}, None)])
-def test_a_model_reasons_where_its_entry_says_so_and_nobody_knows_where_it_is_silent(
-        entry, reasons):
+def test_a_model_reasons_where_its_entry_says_so(entry, reasons):
     assert read_model(entry).reasons is reasons
 
 

@@ -40,7 +40,6 @@ ROOT = Path(__file__).resolve().parents[1]
 EXIT_CODES = """exit codes: 0 complete · 1 unexpected error · 2 wrong usage or configuration ·
 3 incomplete, resumable · 4 budget · 5 the provider refused · 130 interrupted"""
 
-
 WIDTH = 80  # of a terminal
 
 
@@ -144,10 +143,8 @@ def names(text: str | None) -> list[str] | None:
 def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]:
     """Limits by stage, from "8" or "strategy=6,decision=8"."""
     limits = dict(defaults)
-    for part in (text or "").split(","):
+    for part in filter(None, (text or "").split(",")):
         stage, _, value = part.rpartition("=")
-        if not part:
-            continue
         whole = value.isdecimal() and len(value) < 10 and 1 <= int(value) <= 512
         if (stage and stage not in limits) or not whole:
             raise UsageError(f"--concurrency: {part!r} is no number from 1 to 512, or "
@@ -158,12 +155,11 @@ def concurrency(text: str | None, defaults: Mapping[str, int]) -> dict[str, int]
 
 def api_key() -> str:
     """The key from the environment, else from `.env` beside the scripts."""
-    key = os.environ.get(KEY_VARIABLE)
-    if key is None and (ROOT / ".env").is_file():
-        for line in (ROOT / ".env").read_text(encoding="utf-8", errors="replace").splitlines():
-            name, _, value = line.strip().removeprefix("export ").partition("=")
-            if name.strip() == KEY_VARIABLE:
-                key = value.strip().strip("'\"")
+    key, file = os.environ.get(KEY_VARIABLE), ROOT / ".env"
+    if key is None and file.is_file():
+        lines = re.findall(rf"^\s*(?:export\s+)?{KEY_VARIABLE}\s*=(.*)$",
+                           file.read_text(encoding="utf-8", errors="replace"), re.M)
+        key = lines[-1].strip().strip("'\"") if lines else ""
     return (key or "").strip()
 
 
@@ -177,12 +173,10 @@ class Choice(NamedTuple):
 
 def choose(provider: str, base_url: str | None) -> Choice:
     """The provider that the flags and the environment name."""
-    key = api_key()
-    if provider != "simulated":
-        base_url = base_url or os.environ.get(ADDRESS_VARIABLE, "").strip()
+    if base_url and provider == "simulated":
+        raise UsageError("--base-url: simulated respondents need no server; leave it out")
+    key, base_url = api_key(), base_url or os.environ.get(ADDRESS_VARIABLE, "").strip()
     if provider == "simulated" or (provider == "auto" and not key and not base_url):
-        if base_url and provider == "simulated":
-            raise UsageError("--base-url: simulated respondents need no server; leave it out")
         return Choice(True, "", "")
     if not re.fullmatch(r"[!-~]*", key):
         raise UsageError(f"{KEY_VARIABLE}: holds a space, a line break or another character "
@@ -205,7 +199,7 @@ class Done(NamedTuple):
     error: str = ""
 
 
-def run(main: Callable[[Sequence[str]], Done], argv: Sequence[str] | None = None,
+def run(main: Callable[[Sequence[str]], Done], argv: Sequence[str],
         machine: bool | None = None, resumes: bool = True) -> None:
     """Run `main` and leave with its exit code. `machine`: stdout gets one JSON object, whatever
     happens; None takes it from --json (a help is for people all the same). `resumes`: the same
@@ -215,7 +209,6 @@ def run(main: Callable[[Sequence[str]], Done], argv: Sequence[str] | None = None
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    argv = sys.argv[1:] if argv is None else argv
     machine = "--json" in argv if machine is None else machine
     machine = machine and not {"-h", "--help"} & set(argv)
     # Whoever prints meanwhile, stdout holds the object alone.
@@ -226,11 +219,8 @@ def run(main: Callable[[Sequence[str]], Done], argv: Sequence[str] | None = None
 
 def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes: bool) -> Done:
     """What `main` returns, or what it raised as the end of a script."""
-    again = "; what was journalled is kept, the same command resumes" if resumes else ""
     try:
-        done = main(argv)
-        sys.stdout.flush()
-        return done
+        return main(argv)
     except Stop as stop:
         return Done(stop.code, {}, error=error_line(stop))
     except KeyboardInterrupt:
@@ -241,8 +231,9 @@ def conclude(main: Callable[[Sequence[str]], Done], argv: Sequence[str], resumes
         return Done(COMPLETE, {})
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
+        hint = "; what was journalled is kept, the same command resumes" if resumes else ""
         return Done(INCOMPLETE if resumes else USAGE, {},
-                    error=f"{where}{error.strerror or error}{again}")
+                    error=f"{where}{error.strerror or error}{hint}")
     except Exception as error:
         # Its last line holds words of the error, which may be a server's.
         sys.stderr.write(_without_key(printable(traceback.format_exc())))
@@ -325,14 +316,11 @@ class Progress:
     """Called by `Drive` whenever something has happened; other work calls `show`. A line that is
     not due is left out, but for the last one, which stays."""
 
-    def __init__(self, name: str, stream=None) -> None:
-        self.name, self.stream = name, stream or sys.stderr
-        self.live, self.started = self.stream.isatty(), time.monotonic()
+    def __init__(self, name: str) -> None:
+        self.name, self.live, self.started = name, sys.stderr.isatty(), time.monotonic()
         self.next = self.started + (0.0 if self.live else LINE_EVERY_S)
 
     def __call__(self, drive, last: bool = False) -> None:
-        if not last and time.monotonic() < self.next:
-            return
         words = [" · ".join(f"{outcome} {n}" for outcome, n in drive.outcomes.most_common())]
         pairs = {**drive.outcomes, "retries": drive.retries, "breaker": drive.breaker.state}
         if drive.retries:
@@ -358,12 +346,12 @@ class Progress:
         made = done - earlier
         eta = round((now - self.started) / made * (total - done)) if made else None
         if self.live:
-            left = [f"ETA {timedelta(seconds=eta)}"] if eta is not None and done < total else []
+            left = [f"ETA {timedelta(seconds=eta)}"] if made and done < total else []
             line = "  ".join([self.name, f"{done:,}/{total:,}", *left, *words])
             width = shutil.get_terminal_size().columns - 1
-            self.stream.write(f"\r{line[:width]}\x1b[K" + "\n" * last)
+            sys.stderr.write(f"\r{line[:width]}\x1b[K" + "\n" * last)
         else:
             pairs = {"run": self.name, "done": done, "total": total, **pairs} | (
-                {} if eta is None else {"eta_s": eta})
-            self.stream.write("progress " + " ".join(f"{k}={v}" for k, v in pairs.items()) + "\n")
-        self.stream.flush()
+                {"eta_s": eta} if made else {})
+            sys.stderr.write("progress " + " ".join(f"{k}={v}" for k, v in pairs.items()) + "\n")
+        sys.stderr.flush()

@@ -1,104 +1,68 @@
 """The set-up of every script that calls models: settle, dry run or conduct. Configuration is strict
 JSON, and the flags are checked as a file is."""
 
+import re
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import COMPLETE, EFFORTS, UsageError, cli
+from common import COMPLETE, EFFORTS, UsageError, cli, shape, wire
 from common.artifacts import canonical_json, sha256
 from common.budget import Budget
-from common.instrument import (
-    Ended,
-    Instrument,
-    Run,
-    Settings,
-    Simulated,
-    conduct,
-    headline,
-    projected,
-)
-from common.openrouter import public_address
+from common.instrument import Ended, Instrument, Run, Settings, Simulated, conduct, headline
+from common.openrouter import BITS, public_address
 from common.runs import Origin, check_run_id
-from common.shape import (
-    FLAG,
-    NAME,
-    OBJECT,
-    TEXT,
-    Kind,
-    check,
-    either,
-    enum,
-    is_number,
-    load,
-    map_of,
-    maybe,
-    number,
-    options,
-    plain,
-    record,
-    several,
-    sometimes,
-    whole,
-)
-from common.wire import MOST_USD, Terms, as_model
-
-# --- what a configuration may hold --------------------------------------------------------------
+from common.shape import either, enum, load, maybe, number, options, several, sometimes, whole
+from common.wire import MOST_USD, Model, Terms, as_model
 
 SEED = whole(0, 10**18 - 1)  # part of a run's name, so not of any length
-NAMES = several(NAME)
+NAMES = several(shape.NAME)
 EFFORT = maybe(enum(*EFFORTS))
 TEMPERATURE, MAX_OUT, CALLS = number(0, 2), whole(1, 32_000), whole(1, 512)
 LIMIT_USD = number(0, 1e6)
 USD = number(0, MOST_USD)
-PRICE = record(prompt=USD, completion=USD, request=sometimes(USD))  # dollars a million tokens
+PRICE = shape.record(prompt=USD, completion=USD, request=sometimes(USD))  # dollars a million tokens
 
 
-def _amount(value: Any) -> bool:
-    """OpenRouter takes prices as numbers and as texts."""
-    try:
-        return (is_number(value) or isinstance(value, str)) and 0 <= float(value) < MOST_USD
-    except (ValueError, OverflowError):
-        return False
-
-
-AMOUNT = plain(f"a number from 0 to {MOST_USD:g}", _amount)
+# OpenRouter takes prices as numbers and as texts.
+DECIMAL = re.compile(r"\d{1,9}(\.\d+)?(e-\d+)?", re.A).fullmatch
+AMOUNT = shape.plain(f"a number from 0 to {MOST_USD:g}", lambda value: (
+    bool(DECIMAL(value)) if isinstance(value, str) else
+    shape.is_number(value) and 0 <= value < MOST_USD))
+FLAG = maybe(shape.FLAG)
 FLOOR = maybe(either(options(p50=AMOUNT, p75=AMOUNT, p90=AMOUNT, p99=AMOUNT), USD))
 # OpenRouter's provider preferences: what it does not know it would ignore or refuse.
 ROUTING = options(
-    order=maybe(NAMES), only=maybe(NAMES), ignore=maybe(NAMES), allow_fallbacks=maybe(FLAG),
-    require_parameters=maybe(FLAG), zdr=maybe(FLAG), enforce_distillable_text=maybe(FLAG),
+    order=maybe(NAMES), only=maybe(NAMES), ignore=maybe(NAMES), allow_fallbacks=FLAG,
+    require_parameters=FLAG, zdr=FLAG, enforce_distillable_text=FLAG,
     data_collection=maybe(enum("allow", "deny")),
-    quantizations=maybe(several(enum("int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8",
-                                       "mxfp8", "fp16", "bf16", "fp32", "unknown"))),
+    quantizations=maybe(several(enum(*BITS, "unknown"))),
     sort=maybe(either(enum("price", "throughput", "latency", "exacto"),
-                      record(by=TEXT, partition=sometimes(TEXT)))),
+                      shape.record(by=shape.TEXT, partition=sometimes(shape.TEXT)))),
     max_price=options(prompt=AMOUNT, completion=AMOUNT, request=AMOUNT, image=AMOUNT, audio=AMOUNT),
-    preferred_min_throughput=FLOOR, preferred_max_latency=FLOOR, options=OBJECT)
+    preferred_min_throughput=FLOOR, preferred_max_latency=FLOOR, options=shape.OBJECT)
 # Keys of every calling script's configuration; of those that ask models one by one.
 SHARED = {"respondents": NAMES, "deadline_s": number(0.1, 3600),
-          "prices": map_of(PRICE, "model"), "assumed_price": PRICE, "routing": ROUTING,
-          "pin": maybe(plain("auto or an upstream's name",
-                             lambda v: isinstance(v, str) and v.strip() == v != ""))}
+          "prices": shape.map_of(PRICE, "model"), "assumed_price": PRICE, "routing": ROUTING,
+          "pin": maybe(shape.plain("auto or an upstream's name",
+                                   lambda v: isinstance(v, str) and v.strip() == v != ""))}
 STUDY = SHARED | {"seed": SEED, "models": NAMES, "max_out": MAX_OUT,
                   "reasoning_effort": EFFORT, "cost": options(limit_usd=LIMIT_USD)}
 # Objects of which a file may give a part.
 MERGED = ("cost", "concurrency", "toggles", "randomization", "models", "prices")
 
 
-def configuration(files: Iterable[Path | str], kind: Kind,
+def configuration(files: Iterable[Path | str], kind: shape.Kind,
                   given: Mapping[str, Any]) -> dict[str, Any]:
     """The files, each over those before it, then the flags that are not None; all checked."""
     flags = {key: value for key, value in given.items() if value is not None}
     loaded, out = [load(path, kind) for path in dict.fromkeys(map(Path, files))], {}
-    for above in (*loaded, check(kind, flags, "command line")):
+    for above in (*loaded, shape.check(kind, flags, "command line")):
         out |= {key: out[key] | value if key in out and key in MERGED and isinstance(value, dict)
                 else value for key, value in above.items()}
     return out
 
-
-# --- a command, settled -------------------------------------------------------------------------
 
 def flags(args: Namespace, *more: str) -> dict[str, Any]:
     """The flags that a configuration file may say too; `more`: by names that both have."""
@@ -139,14 +103,23 @@ class Setup(NamedTuple):
             return check_run_id(self.args.run_id)
         prompts = {"prompts": self.args.prompts} if self.args.prompts else {}
         usual = {key: self.usual[key] for key in design if key in self.usual}
-        return short_name(stem, identity(design | prompts, {}, self.config, self.choice),
-                          {"config": usual | {"models": self.usual["respondents"]} | named,
-                           "prompts": {}, "provider": "simulated"})
+        bare = {"config": usual | {"models": self.usual["respondents"]} | named, "prompts": {},
+                "provider": "simulated"}
+        settings = self.identity(design | prompts, {})
+        return stem if settings == bare else f"{stem}-{sha256(canonical_json(settings))[:6]}"
+
+    def identity(self, design: Mapping, prompts: Mapping[str, str]) -> dict[str, Any]:
+        """What makes two runs the same study; limits, prices and concurrency do not."""
+        if self.choice.simulated:
+            return {"config": dict(design), "prompts": dict(prompts), "provider": "simulated"}
+        pin = {"pin": self.config["pin"]} if self.config.get("pin") else {}
+        return {"config": {**design, "routing": self.config["routing"], **pin},
+                "prompts": dict(prompts), "provider": public_address(self.choice.address)}
 
     def origin(self, folder: Path, design: Mapping[str, Any], texts: Mapping[str, str]) -> Origin:
         """What the run is made of; `texts`: {path: text} of its prompts."""
         hashes = {path: sha256(text) for path, text in texts.items()}
-        return Origin(folder, identity(design, hashes, self.config, self.choice), texts)
+        return Origin(folder, self.identity(design, hashes), texts)
 
     def settings(self, name: str, seed: int, effort: str | None) -> Settings:
         """How a session asks; its respondents are the caller's to add."""
@@ -156,30 +129,13 @@ class Setup(NamedTuple):
                         Terms(effort, config.get("pin")), quiet=self.args.json)
 
 
-def settle(args: Namespace, files: Sequence[Path], kind: Kind,
+def settle(args: Namespace, files: Sequence[Path], kind: shape.Kind,
            given: Mapping[str, Any]) -> Setup:
     """Files, then --config, then the flags; who answers; how many calls at once."""
     config = configuration([*files, args.config], kind, given)
     return Setup(args, config, configuration(files, kind, {}),
                  cli.choose(args.provider, args.base_url),
                  cli.concurrency(args.concurrency, config["concurrency"]))
-
-
-def short_name(stem: str, settings: Mapping, usual: Mapping) -> str:
-    """`stem`, with a short hash of the settings where they are not the usual ones."""
-    if settings == usual:
-        return stem
-    return f"{stem}-{sha256(canonical_json(settings))[:6]}"
-
-
-def identity(design: Mapping, prompts: Mapping[str, str], config: Mapping,
-             choice: cli.Choice) -> dict[str, Any]:
-    """What makes two runs the same study; limits, prices and concurrency do not."""
-    if choice.simulated:
-        return {"config": dict(design), "prompts": dict(prompts), "provider": "simulated"}
-    pin = {"pin": config["pin"]} if config.get("pin") else {}
-    return {"config": {**design, "routing": config["routing"], **pin}, "prompts": dict(prompts),
-            "provider": public_address(choice.address)}
 
 
 # --- dry run or conduct --------------------------------------------------------------------------
@@ -199,8 +155,7 @@ def study_main(setup: Setup, plan: Plan, report: Callable[[Ended], cli.Done]) ->
     """Conduct the study and report it, or tell what it would be."""
     if setup.args.dry_run:
         return dry_run(setup, plan)
-    config = setup.config
-    settings = setup.settings(plan.name, config["seed"], config["reasoning_effort"])
+    settings = setup.settings(plan.name, setup.config["seed"], setup.config["reasoning_effort"])
     [ended] = conduct([Run(plan.origin, plan.instrument)], setup.choice,
                       settings._replace(respondents=plan.respondents))
     return report(ended)
@@ -216,8 +171,9 @@ def dry_run(setup: Setup, plan: Plan) -> cli.Done:
     if choice.simulated:
         Simulated(plan.respondents, config["seed"]).check(models)
     else:
-        usd = projected(requests, known, assumed)
-        tight = Budget(limit, assumed).tight(requests, lambda name: known.get(name, assumed))
+        usd = sum(wire.expected_cost(request, known.get(request.model, Model()), assumed)
+                  for request in requests)
+        tight = Budget(limit, assumed, lambda name: known.get(name, assumed)).tight(requests)
         unpriced = [name for name in models if name not in known]
         efforts = {request.effort or "the least that a model takes (default)"
                    for request in requests}

@@ -1,18 +1,14 @@
 """Drives many conversations at once: limits, retries, breaker, budget, journal, resume.
 
-A script describes its work as chains: generators that yield one Request or a list of them,
-receive the Reply or the list of Replies, and go on; what a chain returns is its result.
+A script describes its work as chains: generators that yield one Request or a list of them, receive
+the Reply or the list of Replies, and go on; what a chain returns is its result. A list is paid for
+as a whole or not begun. A chain that needs what others return yields After(their places).
 
-    def block(requests):
-        replies = yield requests
-        return replies
-
-    ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([block(...), block(...)])
+    ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([ask(...), ask(...)])
     ending.results[0]          # in schedule order, however the replies came in
 
 One thread holds all the state; a provider answers from others. There is no barrier between chains:
-a slow reply delays its own chain. A list that a chain yields is paid for as a whole or not begun.
-A chain that needs what others return yields After(their places) and receives their results.
+a slow reply delays its own chain.
 """
 
 import heapq
@@ -23,16 +19,16 @@ import random
 import signal
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
-from common.budget import PAUSE_S, Admission, Breaker, Budget, Group, Task
+from common.budget import PAUSE_S, Breaker, Budget, Group, Task, pick
 from common.journal import Attempt, Journal, Ledger
-from common.reading import LONGEST_WAIT_S, read
+from common.reading import read
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, no_answer, precision, run_of
 
 
@@ -64,9 +60,8 @@ def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
 BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
 WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # that a server may ask for at once
 WAITS_MAX_S = 1800.0            # and in a row
-SAMPLE = 5                      # answers whose bill is compared with the service's own
 IN_FLIGHT_S = 5.0               # where an account's calls in flight cost too much together
-TICK_S = 0.25                   # how soon a signal or a due retry is noticed
+TICK_S = 0.25                   # how soon a signal or the end of a pause is noticed
 DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
 
 
@@ -121,37 +116,29 @@ class Drive:
     def __init__(self, provider, ledgers: Mapping[str, Ledger], limits: dict[str, int],
                  budget: Budget, watch: Callable[["Drive"], None] = lambda drive: None,
                  clock: Any = Clock) -> None:
-        self.provider, self.ledgers = provider, dict(ledgers)
-        self._only = next(iter(ledgers)) if len(ledgers) == 1 else None
+        self.provider, self.ledgers = provider, ledgers
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.breaker = Breaker()
-        self.admission = Admission(budget, provider.model)
         self.outcomes: Counter[str] = Counter()
-        self.total = self.retries = self.earlier = self.signals = 0
-        self.started = clock.now()
+        self.total = self.retries = self.earlier = 0
         self.stop: Stop | None = None
         self._queues: dict[str, deque[Task]] = {stage: deque() for stage in limits}
-        self._flying: Counter[str] = Counter()           # by stage
-        self._flying_key: Counter[tuple[str, str]] = Counter()  # by (stage, model)
         self._timers: list[tuple[float, int, Task]] = []
         self._held: dict[str, float] = {}    # until when, by model; "" holds all of them
         self._waited: Counter[str] = Counter()  # seconds in a row, likewise
-        self.dearest: list[tuple[float, str]] = []  # (dollars, generation id) of a few answers
         self._most: int | None = None        # calls at once that the account can bear
         self._tie = itertools.count()
         # (number of the call, Exchange), from the threads of the calls
         self._done: queue.SimpleQueue = queue.SimpleQueue()
         self._calls: dict[int, tuple[Task, float]] = {}  # in flight: until when
-        self._short: tuple[Task, bool] | None = None  # what the budget stops at; whether it refused
         self._ids: set[str] = set()
         for journal, _ in self.ledgers.values():
             for charge in journal.charges:
                 budget.learn(*charge)
 
     def _ledger(self, request: Request) -> Ledger:
-        return self.ledgers[run_of(request.id) if self._only is None else self._only]
-
-    # -- the public face ------------------------------------------------------------------------
+        only = len(self.ledgers) == 1
+        return self.ledgers[next(iter(self.ledgers)) if only else run_of(request.id)]
 
     def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
         """Tell the budget and the progress line what is to come: (such a request, how many)."""
@@ -159,24 +146,24 @@ class Drive:
         self.total += sum(n for _, n in calls)
         journals = {name: ledger.journal for name, ledger in self.ledgers.items()}
         for request, n in unanswered_calls(journals, calls):
-            self.budget.plan(request, self.provider.model(request.model), n)
+            self.budget.plan(request, n)
 
     def run(self, chains: Iterable[Chain]) -> Ending:
         """Drive every chain to its end. Requests that can't be made are answered `not_run`."""
         self._chains = list(chains)
         self._results: list[Any] = [None] * len(self._chains)
         self._open: dict[int, Group] = {}
-        self._ended = bytearray(len(self._chains))
-        self._awaited: dict[int, list[int]] = {}    # chain: chains that wait for its end
-        self._waits: dict[int, tuple[After, int]] = {}  # waiting chain: (for what, how many left)
+        self._running = set(range(len(self._chains)))
+        self._waits: dict[int, tuple[After, set[int]]] = {}  # by waiting chain: for what is left
+        self._awaited: defaultdict[int, list[int]] = defaultdict(list)  # the same by the awaited
         with self._signals():
             for index in range(len(self._chains)):
                 self._advance(index, None)
             while self._open and self._step():
                 pass
             self._drain()
-        if self._short and isinstance(self.stop, OverBudget):
-            self.stop = self.admission.over(*self._short)  # by what all calls did cost
+        if isinstance(self.stop, OverBudget):
+            self.stop = self.budget.over(*self._short)  # by what all calls did cost
         self._give_up()
         if self._waits:
             raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
@@ -191,51 +178,52 @@ class Drive:
     def flying(self) -> int:
         return len(self._calls)
 
-    # -- chains ---------------------------------------------------------------------------------
-
     def _advance(self, index: int, value: Any) -> None:
         """Run a chain until it waits for a call that must really be made."""
         while True:
             try:
                 wanted = self._chains[index].send(value)
             except StopIteration as end:
-                self._results[index] = end.value
-                self._open.pop(index, None)
-                self._end(index)
+                self._end(index, end.value)
                 return
             if isinstance(wanted, After):
-                if not self._ready(index, wanted):
+                if self._must_wait(index, wanted):
                     return
-                value = [self._results[chain] for chain in wanted.chains]
+                value = self._results_of(wanted)
                 continue
             group = Group(index, wanted)
             self._open[index] = group
             for task in group.tasks:
                 self._recall(task)
-            if group.left:
-                for task in group.open_tasks():
-                    self._queues[task.request.stage].append(task)
+            left = group.open_tasks()
+            for task in left:
+                self._queues[task.request.stage].append(task)
+            if left:
                 return
             value = group.value
 
-    def _ready(self, index: int, after: After) -> bool:
-        """Whether all chains in `after` have ended; if not, they will wake the chain `index`."""
-        running = sorted({chain for chain in after.chains if not self._ended[chain]})
-        for chain in running:
-            self._awaited.setdefault(chain, []).append(index)
-        if running:
-            self._waits[index] = after, len(running)
-            self._open.pop(index, None)
-        return not running
+    def _results_of(self, after: After) -> list[Any]:
+        return [self._results[chain] for chain in after.chains]
 
-    def _end(self, index: int) -> None:
-        self._ended[index] = 1
+    def _must_wait(self, index: int, after: After) -> bool:
+        """Whether chains in `after` still run; if so, the last of them wakes the chain `index`."""
+        if left := self._running.intersection(after.chains):
+            self._open.pop(index, None)
+            self._waits[index] = after, left
+            for chain in left:
+                self._awaited[chain].append(index)
+        return bool(left)
+
+    def _end(self, index: int, result: Any) -> None:
+        self._results[index] = result
+        self._open.pop(index, None)
+        self._running.discard(index)
         for waiting in self._awaited.pop(index, ()):
-            after, left = self._waits.pop(waiting)
-            if left > 1:
-                self._waits[waiting] = after, left - 1
-            else:
-                self._advance(waiting, [self._results[chain] for chain in after.chains])
+            after, left = self._waits[waiting]
+            left.discard(index)
+            if not left:
+                del self._waits[waiting]
+                self._advance(waiting, self._results_of(after))
 
     def _recall(self, task: Task) -> None:
         """Fill a reply from the journal where the id was answered before."""
@@ -251,21 +239,20 @@ class Drive:
             raise UsageError(f"{journal.path}: {request.id} was asked in other words than "
                              "the prompts have now; use another --run-id")
         self.earlier += 1
-        self.budget.compare(request, self.provider.model(request.model), answer.reply.cost_usd)
+        self.budget.compare(request, answer.reply.cost_usd)
         self._settle(task, answer.reply)
 
     def _settle(self, task: Task, reply: Reply) -> None:
-        task.group.replies[task.slot] = reply
-        task.group.left -= 1
+        task.reply = reply
         self.outcomes[reply.outcome] += 1
-
-    # -- the loop -------------------------------------------------------------------------------
 
     def _step(self) -> bool:
         """Send what may be sent, then take in what has come. False: nothing more can be done."""
         if self._hard_stop():
             return False
-        while self._timers and self._timers[0][0] <= self.clock.now():
+        now = self.clock.now()
+        self._held = {model: until for model, until in self._held.items() if until > now}
+        while self._timers and self._timers[0][0] <= now:
             task = heapq.heappop(self._timers)[2]
             self._queues[task.request.stage].appendleft(task)
         sent = self._dispatch()
@@ -279,28 +266,16 @@ class Drive:
 
     def _hard_stop(self) -> bool:
         """A budget stop lets admitted groups finish; any other ends sending at once."""
-        self.heed_signal()
         return self.stop is not None and not isinstance(self.stop, OverBudget)
 
-    def heed_signal(self) -> None:
-        """Turn Ctrl-C or SIGTERM into the reason to stop."""
-        if self.signals and not isinstance(self.stop, Interrupted):
-            self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
-
     def _patience(self) -> float:
-        now, due = self.clock.now(), [TICK_S]
-        if self._timers:
-            due.append(self._timers[0][0] - now)
-        if self.breaker.state == "open":
-            due.append(self.breaker.open_until - now)
-        return max(0.001, min(due))
-
-    def _holding(self) -> set[str]:
-        now = self.clock.now()
-        return {model for model, until in self._held.items() if until > now}
+        """Seconds until the next retry is due, a tick at most."""
+        due = self._timers[0][0] - self.clock.now() if self._timers else TICK_S
+        return min(max(0.001, due), TICK_S)
 
     def _may_send(self, stage: str) -> bool:
-        return ("" not in self._holding() and self._flying[stage] < self.limits[stage]
+        flying = [task.request.stage for task, _ in self._calls.values()]
+        return ("" not in self._held and flying.count(stage) < self.limits[stage]
                 and (self._most is None or self.flying < self._most)
                 and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
 
@@ -309,29 +284,28 @@ class Drive:
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
-                task = self.admission.pick(waiting, self._flying_key, self._holding(),
-                                           self.stop is not None)
+                flying = {(task.request.stage, task.request.model)
+                          for task, _ in self._calls.values()}
+                task, refused = pick(self.budget, waiting, flying, self._held,
+                                     self.stop is not None)
                 if task is None:
-                    if self.admission.refused and not self.flying:
-                        self._over(self.admission.refused, refused=True)
+                    if refused and not self.flying:
+                        self._over(refused.request, refused.together)
                     break
                 request, sent, call = task.request, True, next(self._tie)
-                self._flying[stage] += 1
-                self._flying_key[stage, request.model] += 1
                 self.breaker.sent()
-                self._calls[call] = task, math.inf
                 if not self.provider.blocking:
+                    self._calls[call] = task, math.inf
                     self._landed(call, self.provider.complete(request))
                     self.watch(self)
                     continue
                 self._calls[call] = task, self.clock.now() + self.provider.deadline_s
                 journal, inflight = self._ledger(request)
-                inflight.note(request, journal.attempts[request.id] + 1, task.reserved)
+                inflight.note(request, journal.attempts[request.id] + 1,
+                              self.budget.worst_case(request))
                 self.provider.start(
                     request, lambda exchange, call=call: self._done.put((call, exchange)))
         return sent
-
-    # -- one call -------------------------------------------------------------------------------
 
     def _collect(self, timeout: float) -> None:
         """Take in the next answer, and calls that are out of time."""
@@ -349,13 +323,9 @@ class Drive:
             return  # out of time, and told so
         task, _ = self._calls.pop(call)
         request = task.request
-        self._flying[request.stage] -= 1
-        self._flying_key[request.stage, request.model] -= 1
         reading = read(exchange)
         reply = reading.reply
-        cost, charged = self.admission.charge(task, reading)
-        if cost is not None and reply.generation_id:
-            self.dearest = heapq.nlargest(SAMPLE, {*self.dearest, (charged, reply.generation_id)})
+        cost, charged = self.budget.charge(request, reading)
         sent = self.provider.body(request)
         reply = reply._replace(cost_usd=cost, quantization=precision(sent))
         outcome = self._judge(task, reading)
@@ -364,45 +334,48 @@ class Drive:
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))
             self.budget.made(request)
-        if (outcome or cost is not None) and self.admission.projected_over(request):
-            self._over(task, refused=False)
-        if outcome is not None and task.group.left == 0:
+        if (outcome or cost is not None) and self.budget.projected_over(request):
+            self._over(request, [])
+        if outcome is not None and not task.group.open_tasks():
             self._advance(task.group.chain, task.group.value)
-        elif outcome is None and not self._hard_stop():
-            self._again(task, reading)
 
-    def _over(self, task: Task, refused: bool) -> None:
+    def _over(self, request: Request, refused: list[Request]) -> None:
         if self.stop is None:
-            self._short = task, refused
-            self.stop = self.admission.over(task, refused)
+            self._short, self.stop = (request, refused), OverBudget()
 
     def _judge(self, task: Task, reading: Reading) -> str | None:
-        """The outcome of the trial, or None where the attempt was not the last."""
+        """The outcome of the trial; None where it is asked again, or the run stops."""
+        request, now = task.request, self.clock.now()
+        message = f"{request.id}, {request.model}: {reading.reply.message}"
         if reading.kind == "final":
             self.breaker.success()
-            self._waited.pop(task.request.model, None)
+            self._waited.pop(request.model, None)
             self._waited.pop("", None)
             return reading.reply.outcome
-        message = f"{task.request.id}, {task.request.model}: {reading.reply.message}"
         if reading.kind == "fatal":
             if not isinstance(self.stop, (ProviderRefused, Interrupted)):
                 self.stop = ProviderRefused(message)
-            return None
-        if reading.limit == "daily":
-            self._leave_off(f"no more calls today: {message}; the cap is lifted at "
-                            f"{self._utc(reading.wait)}")
-            return None
-        if reading.wait or reading.limit:
-            return None
-        self.breaker.failure(self.clock.now())
-        if self.breaker.tripped:
-            self._leave_off(f"the server fails again and again, after pauses of {PAUSE_S:g} s too; "
-                            f"last error: {message}")
-        if task.tries >= len(BACKOFF_S):
-            return "provider_error"
+        elif reading.limit == "daily":
+            self._stop_resumable(f"no more calls today: {message}; the cap is lifted at "
+                                 f"{self._utc(reading.wait)}")
+        elif reading.wait or reading.limit:
+            self._again(task, self._hold(request.model, reading))
+        else:
+            self.breaker.failure(now)
+            if self.breaker.tripped:
+                self._stop_resumable("the server fails again and again, after pauses of "
+                                     f"{PAUSE_S:g} s too; last error: {message}")
+            if task.tries >= len(BACKOFF_S):
+                return "provider_error"
+            self._again(task, now + self.clock.jitter(0, BACKOFF_S[task.tries]))
+            task.tries += 1
+            self.retries += 1
         return None
 
-    def _leave_off(self, why: str) -> None:
+    def _again(self, task: Task, due: float) -> None:
+        heapq.heappush(self._timers, (due, next(self._tie), task))
+
+    def _stop_resumable(self, why: str) -> None:
         """Stop so that the same command goes on."""
         if not self._hard_stop():
             self.stop = Incomplete(f"{why}; the same command resumes")
@@ -413,15 +386,6 @@ class Drive:
         then = (now + timedelta(seconds=seconds) if seconds else
                 now.replace(hour=0, minute=0, second=0) + timedelta(days=1))
         return f"{then:%Y-%m-%d %H:%M} UTC"
-
-    def _again(self, task: Task, reading: Reading) -> None:
-        if reading.wait or reading.limit:
-            due = self._hold(task.request.model, reading)
-        else:
-            due = self.clock.now() + self.clock.jitter(0, BACKOFF_S[task.tries])
-            task.tries += 1
-            self.retries += 1
-        heapq.heappush(self._timers, (due, next(self._tie), task))
 
     def _hold(self, model: str, reading: Reading) -> float:
         """A wait that the server asks for, no failure: it holds the model, or everything where
@@ -436,12 +400,9 @@ class Drive:
         due = self._held[model] = max(before, now + seconds)
         self._waited[model] += due - before
         if seconds > WAIT_MAX_S or self._waited[model] > WAITS_MAX_S:
-            more = " or later" if seconds >= LONGEST_WAIT_S else ""
-            self._leave_off(f"{model or 'the server'}: {reading.reply.message}: it asks to wait "
-                            f"{seconds:.0f} s, until {self._utc(seconds)}{more}")
+            self._stop_resumable(f"{model or 'the server'}: {reading.reply.message}: it asks to "
+                                 f"wait {seconds:.0f} s, until {self._utc(seconds)}")
         return now + seconds
-
-    # -- the end --------------------------------------------------------------------------------
 
     def _drain(self) -> None:
         """Calls in flight are paid for: take their answers in before leaving."""
@@ -464,9 +425,9 @@ class Drive:
     def _signals(self) -> Iterator[None]:
         """Ctrl-C and SIGTERM ask for a clean end; a second one ends at once."""
         def note(*_: Any) -> None:
-            self.signals += 1
-            if self.signals > 1:
+            if isinstance(self.stop, Interrupted):
                 raise KeyboardInterrupt
+            self.stop = Interrupted("interrupted: the journal is intact, the same command resumes")
 
         main = threading.current_thread() is threading.main_thread()
         before = {name: signal.signal(name, note)
@@ -476,4 +437,3 @@ class Drive:
         finally:
             for name, handler in before.items():
                 signal.signal(name, handler)
-            self.heed_signal()  # one that came after the last call must not be lost

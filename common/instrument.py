@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
-from common import COMPLETE, MEANING, Incomplete, Interrupted, OverBudget, Stop, UsageError, wire
+from common import COMPLETE, MEANING, Incomplete, OverBudget, Stop, UsageError, wire
 from common.artifacts import content_of, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, error_line, printable
@@ -78,7 +78,6 @@ class Simulated:
     """Answers at once, in the thread that asks."""
 
     blocking = False
-    simulated = True
     dialect = "openai"
 
     def __init__(self, respondents: Mapping[str, Respondent], seed: int) -> None:
@@ -187,7 +186,7 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     else:
         provider = Simulated(settings.respondents if missing else {}, settings.seed)
         provider.check(models_of(request for request, _ in missing))
-    budget = Budget(limit, wire.as_model(settings.assumed_price),
+    budget = Budget(limit, wire.as_model(settings.assumed_price), provider.model,
                     math.fsum(run.spent for run in folders),
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
                     if len(runs) > 1 else None)
@@ -212,7 +211,6 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
         progress(drive, last=True)
     for run in folders:
         run.present()
-    _audit(drive, folders)
     return ending.stop
 
 
@@ -225,8 +223,9 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
         choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s,
         {name: wire.as_model(entry) for name, entry in settings.prices.items()}, settings.routing)
     catalogue = client.preflight(
-        names, ("temperature",) * any(request.temperature is not None for request, _ in missing),
-        settings.terms._replace(resolved=resolved(unproven["provider"])))
+        names, settings.terms._replace(
+            resolved=resolved(unproven["provider"]),
+            needs=("temperature",) * any(r.temperature is not None for r, _ in missing)))
     assumed = wire.as_model(settings.assumed_price)
     usd = sum(n * projected([request], client.models, assumed) for request, n in missing)
     if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
@@ -257,24 +256,11 @@ def _say(choice: Choice, settings: Settings, drive: Drive,
     unpriced = [name for name in models_of(request for request, _ in calls)
                 if not drive.provider.model(name).priced]
     lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced,
-                      drive.budget.tight(missing, drive.provider.model))]
+                      drive.budget.tight(missing))]
     if answered := sum(len(journal.answers) for journal, _ in drive.ledgers.values()):
         lines.append(f"resuming: {answered} of {total} calls are answered already")
     with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
         print("\n".join(lines), file=sys.stderr if settings.quiet else sys.stdout, flush=True)
-
-
-def _audit(drive: Drive, folders: Sequence[RunFolder]) -> None:
-    """Compare the dearest answers with what the service has booked for them."""
-    if isinstance(drive.stop, Interrupted) or drive.flying or drive.provider.simulated:
-        return
-    audit = drive.provider.audit({name: usd for usd, name in drive.dearest})
-    for run in folders if audit else ():
-        run.unproven["audit"] = audit
-    if audit and audit["booked_usd"] > 1.01 * audit["charged_usd"] + 1e-6:
-        print(f"note: the service has booked ${audit['booked_usd']:.6f} for {audit['calls']} "
-              f"calls that were charged ${audit['charged_usd']:.6f} here: its own account "
-              "counts", file=sys.stderr)
 
 
 def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:

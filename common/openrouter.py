@@ -1,18 +1,13 @@
 """One chat completion over HTTP, for OpenRouter and any OpenAI-compatible server.
 
-`requests` is imported when the first client is made, so that everything offline runs without it.
 Connections are kept alive and shared. A call has a thread of its own, and whoever waits for it a
-clock: a server that sends one byte a second resets every socket timeout.
-
-What a provider's lists say is judged before the first paid call, by pure functions: what is known
-of each model, which upstream is asked, what is wrong. A problem ends the run before that.
+clock: a server that sends one byte a second resets every socket timeout. What a provider's lists
+say is judged by pure functions; a problem ends the run before the first paid call.
 """
 
 import base64
-import errno
 import html
 import json
-import math
 import os
 import queue
 import re
@@ -21,7 +16,8 @@ import threading
 import time
 import urllib.request
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.cookiejar import DefaultCookiePolicy
@@ -31,7 +27,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from common import KEY_VARIABLE, VERSION, Incomplete, ProviderRefused, UsageError, wire
-from common.reading import epoch, read, read_balance, read_bill, read_catalogue, read_endpoints
+from common.reading import epoch, read, read_balance, read_catalogue, read_endpoints
 from common.shape import nearest
 from common.wire import Exchange, Model, Request, Terms, Upstream
 
@@ -45,6 +41,7 @@ RECORDED_HEADERS = ("retry-after", "x-ratelimit-reset", "x-openrouter-cache-stat
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 LONGEST_ERROR = 200  # characters of a network's words
 SHORTEST_KEY = 6  # a shorter one is a placeholder, and stands in ordinary text
+PIECE = 12  # characters of a key in a row that are hidden too
 DEEPEST = 9  # kinds of escapes in one another
 
 
@@ -73,44 +70,28 @@ def public_address(url: str) -> str:
 # --- what must reach no file and no line -------------------------------------------------------
 
 def redacted(text: str, key: str) -> str:
-    """`text` with [key] in the place of `key` or of twelve of its characters in a row, however a
-    server spells them; of six where they begin it and end a quotation or the text. It must reach
-    no file and no line; whoever cuts a text cuts it afterwards."""
+    """`text` with [key] in the place of `key`, or of PIECE of its characters in a row, however a
+    server spells them. Whoever cuts a text cuts it afterwards."""
     if len(key) < SHORTEST_KEY:
         return text
-    plain, starts, ends = _spelled_out(text)
-    spans = []
-    for step, first in ((1, 0), (2, 0), (2, 1)):  # as it is, or with a sign after each character
-        for left, right, enough in _pieces(plain[first::step], key):
-            end = ends[first + step * (right - 1)]
-            if enough or text[end:end + 1] in "'\"…":
-                spans.append((starts[first + step * left], end))
-    out, at = [], 0
-    for start, end in sorted(spans):
-        if start >= at:
-            out += text[at:start], "[key]"
-        at = max(at, end)
-    return "".join([*out, text[at:]])
+    plain, starts, ends = _unescaped(text)
+    parts, at = [], 0
+    for left, right in sorted(_pieces(plain, key)):
+        if starts[left] >= at:
+            parts += text[at:starts[left]], "[key]"
+        at = max(at, ends[right - 1])
+    return "".join([*parts, text[at:]])
 
 
-def _pieces(text: str, key: str) -> Iterator[tuple[int, int, bool]]:
-    """Where a longest piece of a key begins and ends in a text that is spelled out, and whether it
-    is long enough; if not, the key begins with it. A piece of two blocks' length holds a whole
-    block: these are searched for."""
+def _pieces(text: str, key: str) -> Iterator[tuple[int, int]]:
+    """Where pieces of a key begin and end in a text without escapes; they overlap."""
     for form in _forms(key):
-        block = SHORTEST_KEY * len(form) // len(key)
-        for at in range(0, len(form) - block + 1, block):
-            here = text.find(form[at:at + block])
+        size = min(len(form), PIECE * len(form) // len(key))
+        for piece in (form[at:at + size] for at in range(len(form) - size + 1)):
+            here = text.find(piece)
             while here >= 0:
-                left, right, begins = here, here + block, here - at
-                while left > max(0, begins) and text[left - 1] == form[left - 1 - begins]:
-                    left -= 1
-                while text[right:right + 1] == form[right - begins:right - begins + 1] != "":
-                    right += 1
-                enough = right - left >= min(2 * block, len(form))
-                if enough or not at:
-                    yield left, right, enough
-                here = text.find(form[at:at + block], right)
+                yield here, here + size
+                here = text.find(piece, here + 1)
 
 
 LOWER = str.maketrans(ascii_uppercase + "-_", ascii_lowercase + "+/")
@@ -118,30 +99,28 @@ LOWER = str.maketrans(ascii_uppercase + "-_", ascii_lowercase + "+/")
 
 @cache
 def _forms(key: str) -> list[str]:
-    """A key as `_spelled_out` leaves it, and the same in hexadecimal and base64."""
+    """A key as `_unescaped` leaves it, and the same in hexadecimal and base64."""
     data = key.encode()
     # What stands before it in a text shifts its base64 by no, one or two bytes.
     coded = [base64.b64encode(bytes(n) + data).decode()[-(-8 * n // 6):8 * (n + len(data)) // 6]
              for n in range(3)]
-    return [_spelled_out(key)[0], data.hex(), *(data.hex(sep).translate(LOWER) for sep in " :-,"),
-            *(code.translate(LOWER) for code in coded)]
+    return [_unescaped(key)[0], data.hex(), *(code.translate(LOWER) for code in coded)]
 
 
-# An escape of JSON, Python, C, addresses or HTML, however often it was escaped again; and what no
-# key holds.
-ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2})|[nrt])?"
+# An escape of JSON, Python, addresses or HTML, however often it was escaped again; and what no key
+# holds.
+ESCAPE = re.compile(r"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt])?"
                     r"|%(?:25)*([0-9a-f]{2})|&(?:amp;)*(#?\w{1,16};)|[^ -~]+", re.I | re.A)
 
 
 def _meaning(escape: re.Match) -> str:
-    wide, byte, octal, percent, entity = escape.groups()
+    *digits, entity = escape.groups()
     if entity:
         return html.unescape(f"&{entity}")
-    digits = wide or byte or percent or octal
-    return chr(int(digits, 8 if octal else 16)) if digits else ""
+    return next((chr(int(code, 16)) for code in digits if code), "")
 
 
-def _spelled_out(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+def _unescaped(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
     """A text with nothing escaped, in small letters, and where each of its characters begins and
     ends in `text`. Backslashes, control characters and all that is not ASCII are left out."""
     starts, ends = range(len(text)), range(1, len(text) + 1)
@@ -154,12 +133,11 @@ def _spelled_out(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
                 new.extend(old[at:here])
                 new.extend([old[edge]] * len(meaning))
             at = there
-        before, text = text, "".join([*parts, text[at:]])
-        if text == before:
+        if not at:
             break
         begin.extend(starts[at:])
         end.extend(ends[at:])
-        starts, ends = begin, end
+        text, starts, ends = "".join([*parts, text[at:]]), begin, end
     return text.translate(LOWER), starts, ends
 
 
@@ -171,19 +149,17 @@ def without_account(body: str, failed: bool) -> str:
     if "user_id" not in body and not (failed and "\\u" in body):
         return body
     try:
-        data = json.loads(body)
+        data = json.loads(body, object_pairs_hook=_nameless)
+        if not failed and isinstance(data, dict) and "choices" in data:
+            data["choices"] = json.loads(body)["choices"]
     except (ValueError, RecursionError):
         return ACCOUNT.sub(r"\1null", body)
-    answer = not failed and isinstance(data, dict) and "choices" in data
-    return json.dumps(_nameless(data) | {"choices": data["choices"]} if answer else _nameless(data))
+    return json.dumps(data)
 
 
-def _nameless(value):
-    if isinstance(value, dict):
-        return {key: _nameless(item) for key, item in value.items() if key != "user_id"}
-    if isinstance(value, list):
-        return [_nameless(item) for item in value]
-    return ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
+def _nameless(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return {key: ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
+            for key, value in pairs if key != "user_id"}
 
 
 @dataclass
@@ -202,13 +178,10 @@ class Catalogue:
     notes: list[str] = field(default_factory=list)
 
 
-# --- the client --------------------------------------------------------------------------------
-
 class OpenRouter:
     """A client. `blocking`: what `start` begins is answered later."""
 
     blocking = True
-    simulated = False
 
     def __init__(self, base_url: str = OPENROUTER, key: str = "", connections: int = 8,
                  deadline_s: float = DEADLINE_S, prices: Mapping[str, Model] | None = None,
@@ -223,9 +196,7 @@ class OpenRouter:
             self.base_url.startswith("https:") or self.host in LOOPBACK)
         self.deadline_s, self.routing = deadline_s, routing
         self.prices, self.models = dict(prices or {}), dict(prices or {})
-        self.session, self.prepare = _session(self.host, connections)
-
-    # -- asking ---------------------------------------------------------------------------------
+        self.session = _session(self.host, connections)
 
     def model(self, name: str) -> Model:
         return self.models.get(name, Model())
@@ -234,19 +205,19 @@ class OpenRouter:
         """The JSON body that is sent for `request`."""
         return wire.body(request, self.model(request.model), self.dialect, self.routing)
 
-    def start(self, request: Request | str, put: Callable) -> None:
-        """One attempt at a request, or at GET of a path, in a thread of its own. `put` gets the
-        Exchange, which says what went wrong, or a fault of ours."""
-        method, path, data, deadline_s = (
-            ("GET", request, None, SIDE_DEADLINE_S) if isinstance(request, str) else
-            ("POST", "/chat/completions", self.body(request), self.deadline_s))
+    def start(self, request: Request, put: Callable) -> None:
+        """One attempt at a request, in a thread of its own. `put` gets the Exchange, which says
+        what went wrong, or a fault of ours."""
+        self._send("POST", "/chat/completions", self.deadline_s, put, json=self.body(request))
+
+    def _send(self, method: str, path: str, deadline_s: float, put: Callable, **more: Any) -> None:
         headers = {"Accept-Encoding": "identity", "X-OpenRouter-Cache": "false",
                    "X-Title": "cirrus-bench", "User-Agent": f"cirrus-bench/{VERSION}"}
         if self.dialect == "openrouter":
             headers["X-OpenRouter-Metadata"] = "enabled"
         if self.sends_key:
             headers["Authorization"] = f"Bearer {self.key}"
-        question = {"method": method, "url": self.base_url + path, "headers": headers, "json": data}
+        question = {"method": method, "url": self.base_url + path, "headers": headers} | more
         try:
             threading.Thread(target=self._exchange, args=(question, deadline_s, put), daemon=True,
                              name="call").start()
@@ -259,9 +230,9 @@ class OpenRouter:
         status, headers, body, error, sent = None, {}, b"", "", True
         try:
             try:
-                prepared = self.session.prepare_request(self.prepare(**question))
-                with self.session.send(prepared, stream=True, allow_redirects=False,
-                                       timeout=(min(CONNECT_S, deadline_s), deadline_s)) as reply:
+                with self.session.request(
+                        **question, stream=True, allow_redirects=False,
+                        timeout=(min(CONNECT_S, deadline_s), deadline_s)) as reply:
                     status = reply.status_code
                     headers = {k: reply.headers[k] for k in RECORDED_HEADERS if k in reply.headers}
                     body, error = _drain(reply, start + deadline_s)
@@ -281,24 +252,18 @@ class OpenRouter:
         """The answers to GET of all `paths` at once."""
         waiting = [queue.SimpleQueue() for _ in paths]
         for path, answer in zip(paths, waiting, strict=True):
-            self.start(path, answer.put)
-        ends, exchanges = time.monotonic() + SIDE_DEADLINE_S, []
-        for answer in waiting:
-            try:
-                exchange = answer.get(timeout=max(0.0, ends - time.monotonic()))
-            except queue.Empty:
-                exchange = wire.no_answer(SIDE_DEADLINE_S)
-            if isinstance(exchange, BaseException):
-                raise exchange
-            exchanges.append(exchange)
+            self._send("GET", path, SIDE_DEADLINE_S, answer.put)
+        ends = time.monotonic() + SIDE_DEADLINE_S
+        exchanges = [wire.no_answer(SIDE_DEADLINE_S)] * len(paths)
+        for at, answer in enumerate(waiting):
+            with suppress(queue.Empty):
+                exchanges[at] = answer.get(timeout=max(0.0, ends - time.monotonic()))
+            if isinstance(exchanges[at], BaseException):
+                raise exchanges[at]
         return exchanges
 
-    # -- before the first paid call, and after the last -----------------------------------------
-
-    def preflight(self, models: list[str], needs: tuple[str, ...] = (),
-                  terms: Terms | None = None) -> Catalogue:
+    def preflight(self, models: list[str], terms: Terms) -> Catalogue:
         """Ask for catalogue, upstreams and balance; learn prices, parameters and dialect."""
-        terms = terms or Terms()
         listed, account = self._get("/models", "/key")
         if listed.status is None and account.status is None:
             advice = ("start it or check --base-url" if self.host in LOOPBACK else "check the "
@@ -325,33 +290,21 @@ class OpenRouter:
         for path, answer in (("/models", listed), ("/key", account)):
             if answer.status in (401, 402, 403):
                 catalogue.problems.append(f"{path}: {read(answer).reply.message}")
+        if not known and not catalogue.problems:
+            catalogue.notes.append("the server has no usable list of models: prices, limits and "
+                                   "parameters unknown")
         if self.key and not self.sends_key:
             catalogue.notes.append("the key is not sent: the address is neither https nor this "
                                    "machine")
         for name in models:
-            self.models[name] = pin(name, self.model(name), upstreams[name], needs, terms,
-                                    catalogue)
-        check(models, self.models, needs, terms, catalogue,
-              complete=self.is_openrouter or self.dialect != "compatible")
+            model = pin(name, self.model(name), upstreams[name], terms, catalogue)
+            self.models[name] = model
+            check(name, model, terms, catalogue)
         return catalogue
 
-    def audit(self, charged: Mapping[str, float]) -> dict | None:
-        """What the service has booked for calls, {generation id: dollars charged}, beside what was
-        charged for them here; None where it tells of none of them."""
-        if self.dialect != "openrouter" or not charged:
-            return None
-        answers = self._get(*(f"/generation?id={quote(name)}" for name in charged))
-        bills = {name: read_bill(answer.body)
-                 for name, answer in zip(charged, answers, strict=True) if answer.status == 200}
-        booked = {name: usd for name, usd in bills.items() if usd is not None}
-        return {"calls": len(booked), "booked_usd": math.fsum(booked.values()),
-                "charged_usd": math.fsum(charged[name] for name in booked)} if booked else None
 
-
-# --- HTTP --------------------------------------------------------------------------------------
-
-def _session(host: str, connections: int) -> tuple[Any, Callable]:
-    """A session of `requests`, and what makes a request of it."""
+def _session(host: str, connections: int) -> Any:
+    """A session of `requests`, for live calls only."""
     try:
         import requests
     except ImportError:
@@ -371,7 +324,7 @@ def _session(host: str, connections: int) -> tuple[Any, Callable]:
     adapter = requests.adapters.HTTPAdapter(pool_maxsize=max(8, connections))
     for scheme in ("http://", "https://"):
         session.mount(scheme, adapter)
-    return session, requests.Request
+    return session
 
 
 def _drain(reply, ends: float) -> tuple[bytes, str]:
@@ -397,9 +350,7 @@ def _left(problem: BaseException) -> bool:
     from requests.exceptions import ConnectTimeout, ProxyError, SSLError
     from urllib3.exceptions import NewConnectionError
     no_connection = ConnectTimeout, ProxyError, SSLError, NewConnectionError
-    return not any(isinstance(each, no_connection)
-                   or (isinstance(each, OSError) and each.errno in (errno.EMFILE, errno.ENFILE))
-                   for each in _chain(problem))
+    return not any(isinstance(each, no_connection) for each in _chain(problem))
 
 
 def _words(problem: BaseException) -> str:
@@ -413,8 +364,8 @@ def _words(problem: BaseException) -> str:
 # --- before the first paid call: pure functions over what a provider's lists say -----------------
 
 # Bits of a weight, by the name of the precision; unknown ones come last.
-BITS = {"fp32": 32, "bf16": 16, "fp16": 16, "fp8": 8, "int8": 8, "mxfp8": 8, "fp6": 6, "fp4": 4,
-        "int4": 4, "mxfp4": 4, "nvfp4": 4}
+BITS = {"int4": 4, "int8": 8, "fp4": 4, "mxfp4": 4, "nvfp4": 4, "fp6": 6, "fp8": 8, "mxfp8": 8,
+        "fp16": 16, "bf16": 16, "fp32": 32}
 
 
 def refuse(catalogue: Catalogue) -> None:
@@ -426,9 +377,7 @@ def refuse(catalogue: Catalogue) -> None:
         raise kind(f"before the first call: {faults}")
 
 
-# --- upstreams ---------------------------------------------------------------------------------
-
-def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str], terms: Terms,
+def pin(name: str, model: Model, endpoints: Sequence[Model], terms: Terms,
         catalogue: Catalogue) -> Model:
     """`model` as the one upstream serves it that `terms` ask for; else at the dearest price that
     any of them may charge."""
@@ -438,8 +387,7 @@ def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str
         priced = [each for each in (model, *endpoints) if each.priced]
         return model._replace(**{price: max(getattr(each, price) for each in priced)
                                  for price in ("prompt", "completion", "request")})
-    needed = [*needs, *(["reasoning"] if terms.effort not in (None, "none") else [])]
-    chosen = choose(name, endpoints, needed, terms)
+    chosen = choose(name, endpoints, terms)
     if isinstance(chosen, str):
         catalogue.misnamed.append(chosen)
         return model
@@ -449,8 +397,7 @@ def pin(name: str, model: Model, endpoints: Sequence[Model], needs: Sequence[str
         if (value := getattr(chosen, name)) is not None})
 
 
-def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
-           terms: Terms) -> Model | str:
+def choose(name: str, endpoints: Sequence[Model], terms: Terms) -> Model | str:
     """The endpoint to ask, or why there is none: that of an earlier start; else of those that
     take what is asked (and have the name) one of the highest precision, then the cheapest."""
     before = terms.resolved.get(name)
@@ -467,6 +414,7 @@ def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
              or each.upstream.tag.startswith(f"{terms.pin}/")]
     if not named:
         return f"--pin: {name}: no upstream {terms.pin!r}; {nearest(terms.pin, tags)}"
+    needed = [*terms.needs, *(["reasoning"] if terms.effort not in (None, "none") else [])]
     able = [each for each in named if all(wire.supports(each, need) for need in needed)]
     if not able:
         return (f"--pin: {name}: no such upstream takes {' and '.join(needed)}; offered are "
@@ -476,42 +424,32 @@ def choose(name: str, endpoints: Sequence[Model], needed: Sequence[str],
         each.cost(1, 1) if each.priced else wire.MOST_USD, each.upstream.tag))
 
 
-# --- what is wrong, and what is worth knowing --------------------------------------------------
-
-def check(models: Sequence[str], known: Mapping[str, Model], needs: Sequence[str], terms: Terms,
-          catalogue: Catalogue, complete: bool) -> None:
-    """Problems, notes and a line of facts a model. `complete`: who is not listed is not served."""
-    if not catalogue.models and not catalogue.problems:
-        catalogue.notes.append("the server has no usable list of models: prices, limits and "
-                               "parameters unknown")
-    for name in models:
-        model = known.get(name, Model())
-        if catalogue.models and name not in catalogue.models:
-            line = (f"model {name!r} is not in the server's list; "
-                    f"{nearest(name, catalogue.models)}")
-            # Elsewhere a proxy may serve what it does not list; the server will say.
-            (catalogue.misnamed if complete else catalogue.notes).append(line)
-            continue
-        lacks = model.mandatory if terms.effort == "none" else (
-            model.efforts and terms.effort not in (None, *model.efforts))
-        if lacks and model.reasons is not False:
-            catalogue.misnamed.append(f"--effort: {name} does not take {terms.effort!r}; it takes "
-                                      f"{', '.join(model.efforts) or 'others'}")
-        if model.expires and model.expires < catalogue.day:
-            catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
-        if not model.priced:
-            catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed "
-                                   "price")
-        catalogue.facts.append(f"{name}: " + " · ".join(facts(
-            name, model, needs, terms, catalogue.dialect)))
+def check(name: str, model: Model, terms: Terms, catalogue: Catalogue) -> None:
+    """Problems, notes and a line of facts of a model."""
+    if catalogue.models and name not in catalogue.models:
+        line = f"model {name!r} is not in the server's list; {nearest(name, catalogue.models)}"
+        # A proxy may serve what it does not list; the server will say.
+        proxy = catalogue.dialect == "compatible"
+        (catalogue.notes if proxy else catalogue.misnamed).append(line)
+        return
+    lacks = model.mandatory if terms.effort == "none" else (
+        model.efforts and terms.effort not in (None, *model.efforts))
+    if lacks and model.reasons is not False:
+        catalogue.misnamed.append(f"--effort: {name} does not take {terms.effort!r}; it takes "
+                                  f"{', '.join(model.efforts) or 'others'}")
+    if model.expires and model.expires < catalogue.day:
+        catalogue.misnamed.append(f"model {name!r} was withdrawn on {model.expires}")
+    if not model.priced:
+        catalogue.notes.append(f"{name}: no price known; the budget reserves at the assumed price")
+    catalogue.facts.append(facts(name, model, terms, catalogue.dialect))
 
 
-def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: str) -> list[str]:
-    """What is worth knowing of a model before it is asked."""
+def facts(name: str, model: Model, terms: Terms, dialect: str) -> str:
+    """A line on what is worth knowing of a model before it is asked."""
     probe = Request("", "", name, "", "", wire.MIN_CAP, effort=terms.effort)
     sent = wire.body(probe, model, dialect)
     effort = sent.get("reasoning", {}).get("effort") or sent.get("reasoning_effort")
-    unsent = [need for need in needs if not wire.supports(model, need)]
+    unsent = [need for need in terms.needs if not wire.supports(model, need)]
     if terms.effort not in (None, "none") and effort is None:
         unsent.append("effort")
     dear = (f"${model.prompt * 1e6:g} and ${model.completion * 1e6:g} a million tokens "
@@ -525,23 +463,21 @@ def facts(name: str, model: Model, needs: Sequence[str], terms: Terms, dialect: 
             f"effort {effort}" if effort else "effort not sent",
             f"not sent: {', '.join(unsent)}" if unsent else "", route,
             f"withdrawn from {model.expires}" if model.expires else ""]
-    return [part for part in notes if part]
+    return f"{name}: " + " · ".join(filter(None, notes))
 
 
-def resolved(provider: Any) -> dict[str, Upstream]:
+def resolved(provider: Mapping[str, Any] | None) -> dict[str, Upstream]:
     """The upstreams that a manifest's `provider` tells of, by model."""
-    models = provider.get("models", {}) if isinstance(provider, Mapping) else {}
-    return {name: Upstream(*(known["upstream"][name] for name in Upstream._fields))
-            for name, entry in models.items()
-            if (known := entry.get("known", {})).get("upstream")}
+    if provider is None:
+        return {}
+    known = {name: entry["known"]["upstream"] for name, entry in provider["models"].items()}
+    return {name: Upstream(**upstream) for name, upstream in known.items() if upstream}
 
 
 def fixed(manifest: Mapping[str, Any]) -> bool:
     """Whether one upstream a model answered a run, by its manifest. A server that routes nothing
     has but one."""
-    identity, provider = manifest["identity"], manifest.get("provider")
-    config = identity["config"]
-    routing = config.get("routing") or identity.get("routing") or {}
-    return (not isinstance(provider, Mapping) or provider.get("dialect") != "openrouter"
-            or bool(config.get("pin") or identity.get("pin"))
+    provider, study = manifest["provider"], manifest["identity"]["config"] | manifest["identity"]
+    routing = study.get("routing") or {}
+    return (provider is None or provider["dialect"] != "openrouter" or bool(study.get("pin"))
             or (routing.get("allow_fallbacks") is False and len(routing.get("only") or []) == 1))

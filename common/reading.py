@@ -413,11 +413,3 @@ def read_balance(text: str) -> float | None:
     left = [_dollars(data.get("limit_remaining")),
             _dollars(_object(data.get("effective_budget")).get("remaining_usd"))]
     return min((usd for usd in left if usd is not None), default=None)
-
-
-def read_bill(text: str) -> float | None:
-    """Dollars of one call as the service itself has booked them, of GET /generation."""
-    data = _object(_object(_value(text)).get("data"))
-    usd = _dollars(data.get("total_cost"))
-    upstream = _dollars(data.get("upstream_inference_cost")) if data.get("is_byok") is True else 0
-    return None if usd is None else usd + (upstream or 0.0)

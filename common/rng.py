@@ -21,11 +21,6 @@ class SeededRandom(random.Random):
         return super().__new__(cls)
 
     def __init__(self, seed: int, *path: Name) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int):
-            raise TypeError(f"seed: {seed!r} is not an integer")
-        for name in path:
-            if isinstance(name, bool) or not isinstance(name, (str, int)):
-                raise TypeError(f"stream name: {name!r} is neither text nor an integer")
         self.root, self.path = seed, path
         key = json.dumps([seed, *path], separators=(",", ":")).encode()
         super().__init__(int.from_bytes(hashlib.sha256(key).digest(), "big"))
@@ -33,6 +28,3 @@ class SeededRandom(random.Random):
     def stream(self, *names: Name) -> "SeededRandom":
         """The stream below this one under `names`; independent of what was drawn here."""
         return SeededRandom(self.root, *self.path, *names)
-
-    def __reduce__(self):
-        return SeededRandom, (self.root, *self.path), self.getstate()

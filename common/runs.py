@@ -284,8 +284,7 @@ UNPROVEN = record(
         started=TIME, ended=maybe(TIME), ended_by=maybe(TEXT), elapsed_s=maybe(AMOUNT),
         python=TEXT)),
     provider=maybe(record(base_url=TEXT, dialect=TEXT, notes=list_of(TEXT),
-                          models=map_of(record(known=KNOWN), "name"))),
-    audit=sometimes(maybe(record(calls=whole(0), booked_usd=AMOUNT, charged_usd=AMOUNT))))
+                          models=map_of(record(known=KNOWN), "name"))))
 ALWAYS = {"artifact": TEXT, "identity": IDENTITY, "files": map_of(TEXT, "name"),
           "unproven": UNPROVEN}
 RUNNING = record(state=enum("running"), **ALWAYS)

@@ -268,7 +268,7 @@ def _contradictions(manifest: Mapping) -> list[str]:
         f"ended_by: {shown(unproven['ended_by'])}, and the run is {state}":
             (unproven["ended_by"] != "") == (state == "incomplete"),
         **{f"{key}: simulated respondents have none": not simulated or unproven.get(key) is None
-           for key in ("provider", "limit_usd", "audit")}}
+           for key in ("provider", "limit_usd")}}
     return [f"manifest.json: unproven.{fault}" for fault, held in checks.items() if not held]
 
 

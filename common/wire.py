@@ -142,11 +142,13 @@ class Upstream(NamedTuple):
 
 class Terms(NamedTuple):
     """How a run wants to be answered. `effort` None: the least that a model takes. `pin`: "auto",
-    an upstream, or None. `resolved`: the upstreams of an earlier start, by model."""
+    an upstream, or None. `resolved`: the upstreams of an earlier start, by model. `needs`: other
+    parameters that are sent."""
 
     effort: str | None = None
     pin: str | None = None
     resolved: Mapping[str, Upstream] = {}
+    needs: tuple[str, ...] = ()
 
 
 class Model(NamedTuple):
@@ -201,8 +203,7 @@ def thinks(request: Request, model: Model) -> bool:
     """Whether the model will reason before it answers."""
     if model.reasons is None:
         name = request.model.rsplit("/", 1)[-1]
-        return (request.effort not in (None, "none")
-                or any(name.startswith(prefix) for prefix in ALWAYS_REASONING))
+        return request.effort not in (None, "none") or name.startswith(ALWAYS_REASONING)
     return model.mandatory or (model.reasons and request.effort not in (None, "none"))
 
 
@@ -216,10 +217,14 @@ def effort(request: Request, model: Model) -> str | None:
     return next((each for each in EFFORTS[1:] if each in offered), None)
 
 
+def headroom(request: Request, model: Model) -> int:
+    """Tokens that the model may think with before it answers."""
+    return HEADROOM[effort(request, model) or "minimal"] if thinks(request, model) else 0
+
+
 def output_cap(request: Request, model: Model) -> int:
     """Tokens the server may produce: what we want to see, and head-room for reasoning."""
-    room = HEADROOM[effort(request, model) or "minimal"] if thinks(request, model) else 0
-    cap = max(MIN_CAP, request.max_out) + room
+    cap = max(MIN_CAP, request.max_out) + headroom(request, model)
     return min(cap, model.most_out) if model.most_out else cap
 
 
@@ -291,5 +296,4 @@ def expected_cost(request: Request, model: Model, fallback: Model) -> float:
     prompt = len(request.texts.encode()) / 4
     price = model if model.priced else fallback
     # Thoughts were seen to take a fraction of the head-room; a quarter is a guess upwards.
-    room = HEADROOM[effort(request, model) or "minimal"] if thinks(request, model) else 0
-    return price.cost(prompt, request.max_out + room / 4)
+    return price.cost(prompt, request.max_out + headroom(request, model) / 4)

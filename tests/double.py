@@ -4,9 +4,8 @@
     python3 tests/double.py --port 0 --latency 0.2          # prints the port it listens on
     python3 run_pilot.py --base-url http://127.0.0.1:PORT/api/v1 --models double/a
 
-It speaks as OpenRouter's public documentation says: POST /chat/completions, GET /models, GET
-/key. It bills a call when the call arrives (a caller that goes away is billed all the same) and
-keeps a log of every question seen. An answer is a function of the question alone.
+It bills a call when the call arrives (a caller that goes away is billed all the same) and keeps a
+log of every question seen. An answer is a function of the question alone.
 
 In a test, `Double` starts it as a process of its own and scripts it:
 
@@ -53,8 +52,6 @@ SETUP: dict[str, Any] = {
     "show_cost": True,           # False: replies lack usage.cost
     "greedy": False,             # True: bills the most that prompt and output limit allow
     "dearer": 1,                 # bills so many times its listed price
-    "booked": 1,                 # /generation tells so many times what was billed
-    "own_key": False,            # True: the upstream bills, the server's own cost is a fee of 5 %
     "latency_s": 0.0,
     "jitter_s": 0.0,             # latency is drawn from latency_s ± jitter_s, by the question
     "key": None,                 # the only key that is let in; None: any, or none
@@ -107,13 +104,6 @@ class Server:
         return said(404, "not found") if listed is None else {
             "status": 200, "json": {"data": {"id": name, "endpoints": listed}}}
 
-    def generation(self, path: str) -> dict:
-        wanted = path.partition("?id=")[2]
-        found = [line for line in self.log if line["id"] == wanted]
-        return said(404, "not found") if not found else {
-            "status": 200, "json": {"data": {"id": wanted,
-            "total_cost": found[-1]["billed_usd"] * self.set["booked"]}}}
-
     def key(self) -> dict:
         left = self.set["limit_remaining"]
         return {"status": 200, "json": {"data": {
@@ -150,7 +140,7 @@ class Server:
         entry = self.set["models"].get(model, None if self.set["catalogue"] else {})
         question = json.dumps([model, asked.get("messages"), asked.get("seed")], sort_keys=True)
         digest = hashlib.sha256(question.encode()).hexdigest()
-        fault = self.script.next(model, digest)
+        fault = self.script.next(digest)
         line = {"question": digest[:16], "model": model, "seed": asked.get("seed"),
                 "fault": fault and fault["name"],
                 "sent": {k: v for k, v in asked.items() if k != "messages"},
@@ -195,10 +185,6 @@ class Server:
         usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out,
                  "total_tokens": tokens_in + tokens_out,
                  "completion_tokens_details": {"reasoning_tokens": 0}, "cost": usd}
-        if self.set["own_key"]:
-            usage |= {"is_byok": True, "cost": usd / 20,
-                      "cost_details": {"upstream_inference_cost": usd}}
-            usd += usd / 20
         if not self.set["show_cost"]:
             del usage["cost"]
         upstream = next((each["provider_name"] for each in entry.get("endpoints") or ()
@@ -249,8 +235,6 @@ class Connection(asyncio.Protocol):
             return self.answer(echoed(side.get("echo", side.get("status")), authorization))
         if method == "GET" and path.endswith("/endpoints"):
             return self.answer(server.endpoints(path))
-        if method == "GET" and "/generation?" in path:
-            return self.answer(server.generation(path))
         if method == "GET" and path.endswith("/models"):
             return self.answer(server.models())
         if method == "GET" and path.endswith("/key"):
@@ -270,8 +254,11 @@ class Connection(asyncio.Protocol):
         flying.discard(place)
         if self.transport.is_closing():
             return
-        if "act" in fault:
-            getattr(self, fault["act"])(answer | fault)
+        if "wire" in fault:
+            self.transport.write(fault["wire"].encode())
+            self.transport.close()
+        elif "act" in fault:
+            getattr(self, fault["act"])(answer)
         elif "status" in fault:
             self.answer(fault)
         else:
@@ -299,22 +286,6 @@ class Connection(asyncio.Protocol):
         body = json.dumps(answer).encode()
         self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
                              b"Content-Length: %d\r\n\r\n" % len(body) + body[:len(body) // 2])
-        self.transport.close()
-
-    def bad_chunk(self, answer: dict) -> None:
-        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
-                             b"Transfer-Encoding: chunked\r\n\r\nmany\r\n{}\r\n")
-        self.transport.close()
-
-    def no_http(self, answer: dict) -> None:
-        self.transport.write(b"220 mail.example ESMTP\r\n\r\n")
-        self.transport.close()
-
-    def babble(self, answer: dict) -> None:
-        self.transport.write(f"HTTP/1.1 {answer['said']}\r\n\r\n".encode())
-        self.transport.close()
-
-    def closed(self, answer: dict) -> None:
         self.transport.close()
 
     def drip(self, answer: dict) -> None:
@@ -380,12 +351,10 @@ def main() -> None:
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--port", type=int, default=0, help="0: a free one")
     flags.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
-    flags.add_argument("--setup", default="{}", help="JSON over the defaults of SETUP")
     flags.add_argument("--ttl", type=float, default=3600.0,
                        help="seconds until it ends by itself")
     args = flags.parse_args()
-    setup = {"latency_s": args.latency} | json.loads(args.setup)
-    asyncio.run(serve(args.port, setup, args.ttl))
+    asyncio.run(serve(args.port, {"latency_s": args.latency}, args.ttl))
 
 
 if __name__ == "__main__":

@@ -79,8 +79,6 @@ def test_a_key_with_a_line_break_is_refused_and_not_shown(cli, tmp_path):
     assert "sk-" not in run.stdout + run.stderr and not (tmp_path / "o").exists()
 
 
-# --- folders -----------------------------------------------------------------------------------
-
 @pytest.mark.parametrize("out", ["/proc/o", "/dev/null/o", "file/o"])
 def test_a_folder_that_cannot_be_made_is_named(cli, tmp_path, out):
     (tmp_path / "file").write_text("here")
@@ -98,31 +96,23 @@ def test_a_run_of_another_configuration_is_refused_with_what_differs(cli, tmp_pa
     assert tree(tmp_path) == before
 
 
-def test_a_manifest_that_is_none_is_refused(cli, tmp_path):
-    cli(PILOT, *SMALL)
-    (run_in(tmp_path / "o") / "manifest.json").write_text("{")
+def corrupted(path):
+    path.write_bytes(path.read_bytes().replace(b'"outcome":"ok"', b'"outcome":"oh"', 1))
+
+
+@pytest.mark.parametrize(("name", "damage", "words"), [
+    ("manifest.json", lambda path: path.write_text("{"), ("manifest.json: not JSON", "restore it")),
+    ("manifest.json", Path.unlink, ("a journal without its manifest.json",)),
+    ("journal.jsonl", corrupted, ("journal.jsonl line 2: does not follow from line 1", "restore"))])
+def test_a_run_that_was_damaged_is_named_and_left_alone(cli, tmp_path, name, damage, words):
+    assert limited(tmp_path, HALF).returncode == 3
+    damage(run_in(tmp_path / "o") / name)
     before = tree(tmp_path)
-    one_line(cli(PILOT, *SMALL), 2, "manifest.json: not JSON", "restore it")
+    one_line(cli(PILOT, *SMALL), 2, *words)
     assert tree(tmp_path) == before
 
 
-def test_a_journal_without_its_manifest_is_refused(cli, tmp_path):
-    cli(PILOT, *SMALL)
-    (run_in(tmp_path / "o") / "manifest.json").unlink()
-    before = tree(tmp_path)
-    one_line(cli(PILOT, *SMALL), 2, "a journal without its manifest.json")
-    assert tree(tmp_path) == before
-
-
-# --- the journal -------------------------------------------------------------------------------
-
-@pytest.fixture
-def half(cli, tmp_path):
-    """The journal of a run that a full disk ended half-way."""
-    run = limited(tmp_path, HALF)
-    assert run.returncode == 3
-    return run_in(tmp_path / "o") / "journal.jsonl"
-
+# --- a full disk -------------------------------------------------------------------------------
 
 def limited(folder, most_bytes):
     """The pilot where no file may grow beyond `most_bytes`."""
@@ -133,25 +123,8 @@ def limited(folder, most_bytes):
                           preexec_fn=limit)
 
 
-def test_a_damaged_line_in_the_middle_is_named_and_left_alone(cli, tmp_path, half):
-    lines = half.read_bytes().splitlines(keepends=True)
-    lines[2] = lines[2].replace(b'"ok"', b'"oh"')
-    half.write_bytes(b"".join(lines))
-    before = tree(tmp_path)
-    one_line(cli(PILOT, *SMALL), 2, "journal.jsonl line 4: does not follow from line 3",
-             "restore it from a copy")
-    assert tree(tmp_path) == before
-
-
-def test_a_line_that_is_no_json_is_named(cli, half):
-    lines = half.read_bytes().splitlines(keepends=True)
-    half.write_bytes(b"".join([lines[0], b"garbage\n", *lines[2:]]))
-    one_line(cli(PILOT, *SMALL), 2, "journal.jsonl line 2: not a journal line")
-
-
 def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_path):
-    full = limited(tmp_path, HALF)
-    one_line(full, 3, "journal.jsonl: File too large", "free space there",
+    one_line(limited(tmp_path, HALF), 3, "journal.jsonl: File too large", "free space there",
              "the same command")
     journal = run_in(tmp_path / "o") / "journal.jsonl"
     assert journal.stat().st_size <= HALF
@@ -161,17 +134,6 @@ def test_a_full_disk_under_the_journal_keeps_whole_lines_and_resumes(cli, tmp_pa
     for name in ("trials.jsonl.gz", "pilot-analysis.json", "report.html"):
         assert (run_in(tmp_path / "o") / name).read_bytes() == (
             run_in(tmp_path / "whole") / name).read_bytes()
-
-
-def test_a_full_disk_under_the_derived_files_leaves_none_half_written(cli, tmp_path):
-    cli(PILOT, *SMALL)
-    largest = (run_in(tmp_path / "o") / "report.html").stat().st_size
-    for path in (run_in(tmp_path / "o")).iterdir():
-        path.unlink()
-    full = limited(tmp_path, largest - 100)
-    one_line(full, 3, "File too large", "free space there")
-    assert not list(tmp_path.rglob("*.tmp")) and not list(tmp_path.rglob("report.html"))
-    assert cli(PILOT, *SMALL).returncode == 0
 
 
 def test_a_disk_that_is_full_from_the_start_leaves_nothing(tmp_path):
@@ -186,7 +148,6 @@ def test_a_bulletin_changed_under_a_run_is_refused_by_its_name(cli, tmp_path):
     assert cli(PILOT, *SMALL, "--prompts", "own").returncode == 0
     own.write_text(own.read_text().replace(" the ", " that ", 1))
     one_line(cli(PILOT, *SMALL, "--prompts", "own"), 2, "round_3.md", "another configuration")
-
 
 
 def write():

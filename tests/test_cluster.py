@@ -71,37 +71,39 @@ def cluster(tmp_path):
         process.wait()
 
 
-@pytest.mark.slow
-def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(cli, tmp_path, cluster):
-    address, workers, _ = cluster
+@pytest.fixture
+def planned(cluster, tmp_path):
+    """planned(agents, rounds, loses) → (flags, exit code, what was said) of a plan on a cluster
+    that loses its first worker, or the scheduler, once runs have begun."""
+    address, workers, scheduler = cluster
     time.sleep(3)  # until both workers have registered
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / SCRIPT), *map(str, PLAN), "--scheduler", address, "--out", "o"],
-        cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True)
-    wait_for(lambda: any((tmp_path / "o").rglob("journal.jsonl*")), 60)
-    workers[0].kill()
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert cli(SCRIPT, *PLAN, "--out", "local").returncode == 0
+
+    def run(agents, rounds, loses):
+        plan = ("--plan", "ablation", "--agents", agents, "--rounds", rounds)
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / SCRIPT), *map(str, plan), "--scheduler", address, "--out",
+             "o"], cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+        wait_for(lambda: any((tmp_path / "o").rglob("journal.jsonl*")), 60)
+        {"worker": workers[0], "scheduler": scheduler}[loses].kill()
+        said, _ = process.communicate(timeout=120)
+        return plan, process.returncode, said
+    return run
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(cli, tmp_path, planned):
+    plan, code, said = planned(4, 2, "worker")
+    assert code == 0, said
+    assert cli(SCRIPT, *plan, "--out", "local").returncode == 0
     assert derived(tmp_path / "o") == derived(tmp_path / "local")
     assert set(answered(tmp_path / "o").values()) == {1}
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_dies_mid_plan_leaves_a_run_that_resumes(cli, tmp_path, cluster):
-    address, _, scheduler = cluster
-    time.sleep(3)
-    plan = ("--plan", "ablation", "--agents", 8, "--rounds", 6)
-    process = subprocess.Popen(
-        [sys.executable, str(ROOT / SCRIPT), *map(str, plan), "--scheduler", address, "--out", "o"],
-        cwd=tmp_path, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True)
-    wait_for(lambda: any((tmp_path / "o").rglob("journal.jsonl*")), 60)
-    scheduler.kill()
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 3 and "run the same command again" in said, said
-    assert "Traceback" not in said
+def test_a_scheduler_that_dies_mid_plan_leaves_a_run_that_resumes(planned):
+    _, code, said = planned(8, 6, "scheduler")
+    assert code == 3 and "run the same command again" in said and "Traceback" not in said
 
 
 @pytest.fixture

@@ -221,18 +221,14 @@ PAUSES = {
     "a success between makes it no row": ((0, 1, 2, 3, "success", 4, 5, 6, 7), None, 7, 0),
     "five over more than a minute pause nothing": ((0, 20, 40, 60, 61), None, 61, 0),
     "five within a minute do": ((0, 20, 40, 50, 60), 89, 90, 1),
-    "those of the last minute count": ((0, 20, 40, 60, 61, 62), 62, None, 1),
     "after the pause one probe goes and no more": (PROBING, 31, None, 1),
     "a probe that succeeds ends the pause": ((*PROBING, "success"), None, 31, 0),
     "a probe that fails pauses again": ((*PROBING, 31), 60.9, 61, 2),
     "calls in flight open nothing more": ((0,) * 64, 29.9, 30, 1),
     "a late success does not cut the pause short": ((*OPENED, "success"), 29, 30, 0),
-    "who asks to wait leaves it closed": (("answered",), None, 1, 0),
     "who asks to wait leaves it open": ((*OPENED, "answered"), 1, 30, 1),
     "who asks to wait ends a probe": ((*PROBING, "answered"), None, 1, 1),
-    "a third opening is final": ((*PROBING, 31, "sent", 62), 91, None, 3),
-    "a success between begins the count anew": (
-        (*PROBING, 31, "sent", "success", 70, 70, 70, 70, 70), 99, 100, 1)}
+    "a third opening is final": ((*PROBING, 31, "sent", 62), 91, None, 3)}
 
 
 @pytest.mark.parametrize("what", PAUSES)
@@ -288,18 +284,6 @@ def test_what_costs_nothing_fits_a_limit_of_nothing(drive):
     assert run.ending.stop is None and outcomes(run) == ["ok"] * 3
 
 
-def test_a_retry_of_a_lost_answer_is_reserved_anew(drive):
-    run = drive("a", {"a": [LOST, LOST]}, limit=2.5, price=DEAR, usual=completion(cost=0.1))
-    assert len(run.asked) == 2 and run.budget.total.spent == pytest.approx(2.0)
-    assert outcomes(run) == ["not_run"]
-
-
-def test_a_stop_by_the_budget_ends_even_while_the_breaker_is_open(drive):
-    names = [f"{i}" for i in range(9)]
-    run = drive(names, usual=LOST, limit=5.5, price=DEAR, announce=False)
-    assert isinstance(run.ending.stop, OverBudget) and len(run.asked) == 5
-
-
 @pytest.mark.parametrize("price", [Model(), DEAR], ids=["unpriced", "priced"])
 def test_no_price_is_believed_before_a_reply_of_this_start_has_told_it(drive, price):
     for names in ("abcdefgh", "abcdefghijkl"):
@@ -340,6 +324,12 @@ ANSWERS = [completion(cost=WORST / 3)] * 12 + [
     failure(503), failure(429), limited(3), limited(40), FULL,
     Exchange(500, {}, json.dumps({"error": {"code": 500}, "usage": {"cost": WORST}})),
     completion(cost=WORST, finish_reason="error")]
+BILLS = [[]] * 4 + [[each] * 6 for each in (   # of a server that bills as it likes
+    completion(cost=30 * WORST), completion(cost=1e6 * WORST), completion(cost=0),
+    completion(cost=None, tokens=(10, 1600)), failure(503, usage={"cost": 9 * WORST}),
+    failure(503, metadata={"usage": {"cost": 9 * WORST}}),
+    Exchange(403, {}, json.dumps({"error": {"code": 403, "metadata": {"reasons": ["x"]}},
+                                  "usage": {"cost": 9 * WORST}})))]
 FINAL = {"ok", "empty", "truncated", "blocked"}
 
 
@@ -417,22 +407,23 @@ def test_whatever_happens_the_promises_hold_and_the_same_command_completes(tmp_p
     drawn = [chain_of(rng, at) for at in range(rng.randint(1, 12))]
     everything = [name for _, ids in drawn for name in ids]
     limits = {"decision": rng.choice((1, 2, 8)), "strategy": rng.choice((1, 3))}
-    weird = rng.random() < 0.7
-    journalled, results, lost, gone = {}, {}, 0, 0.0
+    weird, answers = rng.random() < 0.7, ANSWERS + rng.choice(BILLS)
+    journalled, results, lost, gone, dearest = {}, {}, 0, 0.0, WORST
     for start in count():
         last = start == 6  # by then the server is well again and the limit high
-        limit = 1e3 if last else WORST * rng.choice((3, 20, 100, 1000))
+        limit = 1e9 if last else WORST * rng.choice((3, 20, 100, 1000))
         kill = rng.choice((None, rng.randint(0, 40))) if not last else None
 
         def answer(req, n, calm=last or not weird):
-            return (completion(cost=WORST / 3) if calm else rng.choice(ANSWERS),
+            return (completion(cost=WORST / 3) if calm else rng.choice(answers),
                     1.0 if calm else rng.choice((0.0, 0.5, 1.0, 3.0, 20.0, 70.0)))
         world = World(answer, seed=seed, kill=kill)
         promises = Promises(world, limit, limits, journalled)
         run = conducted(tmp_path, world, lambda: [chain() for chain, _ in drawn], limit,
                         limits, watch=promises, before=gone)
         # What a kill left in flight is charged at the next start, and nothing else.
-        assert run.lost <= WORST * 2 * lost + 1e-9 and (run.lost > 0) == bool(lost)
+        assert run.lost <= 1.02 * dearest * lost and (run.lost > 0) == bool(lost)
+        dearest = max(dearest, *promises.dearest.values(), 0)
         gone += run.lost
         lost = len(world.flying) if run.ending is None else 0
         lines = [json.loads(line) for line in run.path.read_text().splitlines()]

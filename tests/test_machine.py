@@ -1,11 +1,13 @@
-"""--json for machines and --help for people and shells, the same in every script."""
+"""--json for machines, progress for people, and how every script ends."""
 
 import json
 import re
 import shutil
 import subprocess
 import sys
-from importlib import import_module
+import time
+from functools import partial
+from io import StringIO
 from types import SimpleNamespace
 
 import pytest
@@ -17,7 +19,6 @@ PILOT = ("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
 TOURNAMENT = ("run_tournament.py", "--agents", "2", "--rounds", "1", "--out", "t")
 URRP = ("urrp_run.py", "--models", "open", "--pilot", "--trials", "1", "--out", "u")
 TRIALS = ROOT / "results/examples/urrp-smollm2/urrp_runs.jsonl"
-NAMES = sorted(path.stem for path in ROOT.glob("*.py"))
 
 
 def said(done):
@@ -45,12 +46,10 @@ def here(made, tmp_path):
     return shutil.copytree(made, tmp_path, dirs_exist_ok=True)
 
 
-# --- complete ----------------------------------------------------------------------------------
+# --- what it says ------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("command", "key", "value"), [
     (PILOT, "statuses", {"ok": 4}),
-    (TOURNAMENT, "plan", None),
-    (URRP, "outcomes", {"ok": 23}),
     ((*PILOT, "--dry-run"), "calls", 4),
     ((*TOURNAMENT, "--dry-run"), "calls", 2 + 3 * 2),   # two policies, three encounters
     ((*URRP, "--dry-run"), "calls", 23),
@@ -58,20 +57,6 @@ def here(made, tmp_path):
      "replications", 6)])
 def test_a_command_that_calls_models_says_one_object(cli, command, key, value):
     assert said(cli(*command, "--json"))[key] == value
-
-
-def test_a_preregistration_says_file_and_hash(cli, tmp_path):
-    facts = said(cli(*TOURNAMENT, "--plan", "confirmatory", "--preregister", "--json"))
-    [made] = facts["preregistered"]
-    printed = cli(*TOURNAMENT, "--plan", "confirmatory", "--preregister").stdout
-    assert made["runs"] == 10 and (tmp_path / made["file"]).is_file()
-    assert re.search(r"sha256 (\w{64})", printed)[1] == made["sha256"]
-
-
-def test_an_urrp_analysis_on_stdout_says_what_its_file_says(cli, tmp_path):
-    facts = said(cli("urrp_analyze.py", TRIALS, "--json"))
-    cli("urrp_analyze.py", TRIALS, "--json", "a.json")
-    assert {**json.loads((tmp_path / "a.json").read_text()), "exit_code": 0, "error": None} == facts
 
 
 # The rows of the page's table: (its first cell, a command, files that it needs).
@@ -95,8 +80,6 @@ def test_the_page_tells_the_keys_that_there_are(cli, here, row, command):
         assert set(re.findall(r"`(\w+)`", inner)) == facts[keys[-1]][0].keys()
 
 
-# --- refused -----------------------------------------------------------------------------------
-
 def test_an_analysis_into_a_file_keeps_stdout_for_people(cli):
     done = cli("urrp_analyze.py", TRIALS, "--json", "a.json", "--sample", "0")
     assert (done.returncode, done.stdout) == (2, "")
@@ -104,25 +87,23 @@ def test_an_analysis_into_a_file_keeps_stdout_for_people(cli):
 
 # --- incomplete --------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("command", [PILOT, URRP], ids=["pilot", "urrp"])
-def test_a_run_that_broke_off_says_how_far_it_got(cli, double, command):
-    double.script(faults=[{"fault": "401", "skip": 2}])  # the key is revoked after two answers
-    facts = said(cli(*command, "--models", "double/a", "--base-url", double.url, "--concurrency",
-                     "1", "--json", key="sk-test-key"))
-    assert (facts["state"], facts["exit_code"]) == ("incomplete", 5)
-    assert "sk-test-key" not in json.dumps(facts)
+REVOKED = {"faults": [{"fault": "401", "skip": 2}]}   # the key, after two answers
+LIVE = ("--models", "double/a", "--concurrency", "1")
 
 
-def test_a_tournament_that_broke_off_says_how_far_it_got(live, double):
-    double.script(faults=[{"fault": "401", "skip": 2}])
-    facts = said(live(double, *TOURNAMENT[1:], "--json", key="k-12345"))
-    assert facts["exit_code"] == 5 and facts["runs"][0]["exit_code"] == 5
-
-
-def test_a_budget_that_is_too_small_is_told(cli, double):
-    facts = said(cli(*PILOT, "--models", "double/a", "--base-url", double.url, "--limit-usd",
-                     "0.00001", "--json", key="k-12345"))
-    assert facts["exit_code"] == 4 and "limit" in facts["error"]
+@pytest.mark.parametrize(("command", "setup", "code"), [
+    ((*PILOT, *LIVE), REVOKED, 5), ((*URRP, *LIVE), REVOKED, 5),
+    ((*TOURNAMENT, "--models", "double/a"), REVOKED, 5),
+    ((*PILOT, *LIVE, "--limit-usd", "0.00001"), {}, 4)])
+def test_a_run_that_broke_off_says_how_far_it_got(live, cli, double, command, setup, code):
+    double.script(**setup)
+    run = (partial(live, double) if command[0] == "run_tournament.py" else
+           partial(cli, command[0], "--base-url", double.url))
+    facts = said(run(*command[1:], "--json", key="sk-test-key"))
+    assert facts["exit_code"] == code and "sk-test-key" not in json.dumps(facts)
+    runs = facts.get("runs", [facts])
+    assert code == 4 or [run.get("state", run["exit_code"]) for run in runs] in (
+        ["incomplete"], [5])
 
 
 # --- whatever happens --------------------------------------------------------------------------
@@ -147,7 +128,7 @@ def test_a_fault_of_ours_is_an_object_and_its_traceback_on_stderr(ends):
 def test_an_interruption_is_an_object(ends):
     def main(argv):
         raise KeyboardInterrupt
-    assert said(ends(main, "--json"))["exit_code"] == 130
+    assert said(ends(main, "--json"))["error"].startswith("interrupted: the journal is intact")
 
 
 def test_what_is_printed_on_the_way_never_reaches_stdout(ends):
@@ -160,8 +141,8 @@ def test_what_is_printed_on_the_way_never_reaches_stdout(ends):
 
 def test_people_get_the_text_instead_and_a_line_an_error(ends):
     done = ends(lambda argv: scripts.Done(3, {"n": 1}, "text", "one\ntwo"))
-    assert (done.returncode, done.stdout, done.stderr) == (
-        3, "text\n", "error: one\nerror: two\n")
+    assert done == SimpleNamespace(returncode=3, stdout="text\n",
+                                   stderr="error: one\nerror: two\n")
 
 
 def test_a_reader_who_left_is_no_error():
@@ -179,17 +160,37 @@ def test_a_full_stdout_is_told():
     assert done.returncode == 3 and done.stderr.startswith("error: stdout: No space left")
 
 
-# --- help --------------------------------------------------------------------------------------
+# --- how far a run is --------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_help_is_for_people_under_json_too_and_gives_commands_that_parse(cli, name):
-    done = cli(f"{name}.py", "--json", "--help")
-    assert done.returncode == 0 and done.stdout.startswith(f"usage: {name}.py")
-    commands = re.findall(rf"^  (?:python3|uv run) {name}\.py ?(.*?)(?:   .*|\| .*)?$",
-                          done.stdout, re.M)
-    assert len(commands) >= 2
-    for command in commands:
-        import_module(name).arguments(command.split())
-    flag = r"^  (?:-\w, )?--[a-z-]+(?: [^ \n]+)*"
-    described = re.findall(flag + r"(?:  +\S|\n {10,}\S)", done.stdout, re.M)
-    assert len(described) == len(re.findall(flag, done.stdout, re.M)) > 2
+@pytest.mark.parametrize(("terminal", "shown"), [
+    (True, ["\rr  1/9  ok 1\x1b[K", "\rr  4/9  ETA 0:00:20  ok 4\x1b[K", "\rr  9/9  ok 9\x1b[K\n"]),
+    (False, ["progress run=r done=4 total=9 ok=4 eta_s=20\n",
+             "progress run=r done=9 total=9 ok=9 eta_s=0\n"])])
+def test_a_line_is_due_from_time_to_time_and_at_the_end(monkeypatch, terminal, shown):
+    """One was answered by an earlier start: three in twelve seconds leave twenty for the rest."""
+    stream, clock = StringIO(), iter((0.0, 0.0, 12.0, 12.0, 12.0))
+    stream.isatty = lambda: terminal
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sys, "stderr", stream)
+    progress = scripts.Progress("r")
+    for done in (1, 4, 5, 9):
+        progress.show((done, 9, 1), [f"ok {done}"], {"ok": done}, last=done == 9)
+    assert stream.getvalue() == "".join(shown)
+
+
+# --- the key -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("line", "given", "key"), [
+    ("OPENROUTER_API_KEY=sk-1", None, "sk-1"), ("OPENROUTER_API_KEY=sk-1", "sk-2 ", "sk-2"),
+    ("export OPENROUTER_API_KEY = 'sk-1'", None, "sk-1"), ("OTHER_KEY=sk-1", None, ""),
+    ("OPENROUTER_API_KEY=sk-1", "", "")])
+def test_a_key_is_read_from_a_file_where_the_environment_has_none(tmp_path, line, given, key):
+    shutil.copytree(ROOT / "common", tmp_path / "common")
+    (tmp_path / ".env").write_text(f"# mine\n{line}\n")
+    environment = clean_environment(given)
+    if given is None:
+        del environment["OPENROUTER_API_KEY"]
+    done = subprocess.run([sys.executable, "-c", "from common.cli import api_key; "
+                           "print(repr(api_key()))"], cwd=tmp_path, env=environment, text=True,
+                          capture_output=True, check=True)
+    assert done.stdout == f"{key!r}\n"

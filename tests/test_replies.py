@@ -107,7 +107,7 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
     assert reading.kind == "final"
     assert {key: getattr(reading.reply, key) for key in shape["reply"]} == pytest.approx(
         shape["reply"])
-    cost, charged = Budget(1, PRICE).charge(request("a"), reading, PRICE, 0.5)
+    cost, charged = Budget(1, PRICE, lambda name: PRICE).charge(request("a"), reading)
     # 16 tokens in, 80 out, at 1 and 4 dollars a million, where no bill is complete
     assert cost == charged == pytest.approx(reading.reply.cost_usd or 16e-6 + 80 * 4e-6)
 

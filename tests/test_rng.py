@@ -1,8 +1,6 @@
 """Named random streams: the same everywhere, independent of one another."""
 
-import copy
 import hashlib
-import pickle
 import random
 
 import pytest
@@ -16,12 +14,6 @@ def test_a_stream_is_seeded_by_sha256_of_the_json_list_of_seed_and_path():
     assert SeededRandom(42, "labels", 3).random() == outside.random()
 
 
-def test_first_draws_are_those_of_every_supported_python():
-    # Computed with `hashlib` and `random` alone, on 3.11.
-    assert SeededRandom(42, "labels").random() == pytest.approx(0.27404709772319047, abs=1e-16)
-    assert SeededRandom(42, "labels").sample(range(10), 10) == [4, 7, 3, 9, 1, 8, 5, 6, 2, 0]
-
-
 @pytest.mark.parametrize("left, right", [
     ((1, "a"), (2, "a")), ((1, "a", "b"), (1, "ab")), ((1, "1"), (1, 1)), ((1, 23), (12, 3)),
     ((1, 'a","b'), (1, "a", "b"))])
@@ -29,16 +21,7 @@ def test_different_paths_give_different_streams(left, right):
     assert SeededRandom(*left).random() != SeededRandom(*right).random()
 
 
-@pytest.mark.parametrize("twin", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
-def test_a_copy_goes_on_where_the_original_stands(twin):
+def test_what_was_drawn_elsewhere_moves_no_stream():
     rng = SeededRandom(5).stream("x")
     rng.random(), rng.stream("b").random()
     assert rng.stream("y").getstate() == SeededRandom(5, "x", "y").getstate()
-    other = twin(rng)
-    assert (other.random(), other.stream("y").random()) == (rng.random(), rng.stream("y").random())
-
-
-@pytest.mark.parametrize("path", [(1.0,), ("42",), (True,), (1, None), (1, 2.5), (1, True)])
-def test_seeds_and_names_of_other_types_are_refused(path):
-    with pytest.raises(TypeError):
-        SeededRandom(*path)

@@ -38,52 +38,39 @@ def every(form):
     return lambda text: "".join(form.format(ord(c)) for c in text)
 
 
-def based(before=b"", addresses=False, padded=True):
+def based(before=b"", addresses=False):
     def spelled(text):
         code = base64.b64encode(before + text.encode()).decode()
-        code = code.replace("+", "-").replace("/", "_") if addresses else code
-        return code if padded else code.rstrip("=")
+        return code.replace("+", "-").replace("/", "_") if addresses else code
     return spelled
 
 
 SPELLINGS = {
     "as it is": str, "twice": lambda key: key + key,
-    **{f"JSON, {n} deep": again(escaped, n) for n in range(1, 7)},
-    **{f"percent, {n} times": again(percent, n) for n in range(1, 6)},
+    **{f"JSON, {n} deep": again(escaped, n) for n in range(1, 5)},
+    **{f"percent, {n} times": again(percent, n) for n in range(1, 4)},
     "slashes escaped": lambda key: escaped(key).replace("/", "\\/"),
     "every letter in JSON": every("\\u{:04x}"), "in capitals": every("\\u{:04X}"),
     "every letter in JSON, deeper": lambda key: escaped(every("\\u{:04x}")(key)),
     "every letter in Python": every("\\x{:02x}"),
     "every byte in percent": every("%{:02x}"), "every byte in capitals": every("%{:02X}"),
-    "every byte twice": lambda key: percent(every("%{:02x}")(key)),
-    "percent of JSON": lambda key: percent(escaped(key)),
     "percent of JSON twice": lambda key: percent(percent(escaped(key))),
     "JSON of percent": lambda key: escaped(percent(key)),
-    "HTML": html.escape, **{f"HTML, {n} times": again(html.escape, n) for n in (2, 3)},
+    "HTML": html.escape, "HTML twice": again(html.escape, 2),
     "HTML in numbers": every("&#{};"), "HTML in hexadecimal": every("&#x{:x};"),
-    "HTML in capitals": every("&#X{:X};"), "HTML with zeros": every("&#000{};"),
     "HTML as Go writes JSON": lambda key: html.escape(key).replace("&", "\\u0026"),
-    "percent of HTML": lambda key: percent(html.escape(key)),
     "base64": based(), "base64, one before": based(b":"), "base64, two before": based(b"me"),
     "base64 of a header": based(b"Authorization: Bearer "),
     "base64, for addresses": based(addresses=True),
-    "base64, for addresses, one before": based(b":", True),
-    "base64, for addresses, two before": based(b"me", True),
-    "base64, unpadded": based(padded=False), "base64, percent": lambda key: percent(based()(key)),
     "base64, slashes escaped": lambda key: based()(key).replace("/", "\\/"),
     "base64, in percent twice": lambda key: again(percent, 2)(based()(key)),
-    "octal": every("\\{:03o}"), "hexadecimal": lambda key: key.encode().hex(),
-    "hexadecimal in capitals": lambda key: key.encode().hex().upper(),
-    **{f"hexadecimal with {sep!r}": lambda key, sep=sep: key.encode().hex(sep) for sep in " :-,"}}
-# What may stand between the characters of a key: between all of them, or in one place.
-BETWEEN = {**{f"with {sep!r}": sep for sep in (
-    "\u200b", "\u200d", "\u2060", "\ufeff", "\xad", "\u3000\u200b", "\n", "\0")},
-    **{f"with {sep} spelled": sep for sep in (
-        "\\u200b", "\\n", "\\r\\n", "%E2%80%8B", "&#8203;", "&ZeroWidthSpace;", "&amp;shy;")}}
-SPLIT = {f"split {name}": lambda key, sep=sep: sep.join(key) for name, sep in BETWEEN.items()}
-SPLIT |= {f"broken {name}": lambda key, sep=sep: sep.join((key[:9], key[9:]))
+    "hexadecimal": lambda key: key.encode().hex(),
+    "hexadecimal in capitals": lambda key: key.encode().hex().upper()}
+# What no key holds, between its characters: between all of them, or in one place.
+BETWEEN = {repr(sep): sep for sep in ("\u200b", "\n", "\\u200b", "\\r\\n", "%E2%80%8B", "&shy;")}
+SPLIT = {f"split with {name}": lambda key, sep=sep: sep.join(key) for name, sep in BETWEEN.items()}
+SPLIT |= {f"broken with {name}": lambda key, sep=sep: sep.join((key[:9], key[9:]))
           for name, sep in BETWEEN.items()}
-SPLIT |= {f"split with {sep!r}": lambda key, sep=sep: sep.join(key) for sep in "- .,_|*kx"}
 
 
 def left_of(spelled, text, key=KEY):
@@ -120,7 +107,7 @@ PLACES = {
                                                        "X-Generation-Id": said}),
     "as an address to go to": lambda said: {"status": 302, "raw": said, "headers": {
         "Location": f"http://127.0.0.1:1/{said}"}},
-    "as a status line": lambda said: {"act": "babble", "said": said}}
+    "as a status line": lambda said: {"wire": f"HTTP/1.1 {said}\r\n\r\n"}}
 
 
 @pytest.mark.parametrize("before", [0, 180, 280])  # so that a cut falls into it
@@ -154,20 +141,12 @@ def test_what_stands_beside_it_stays(name):
         assert "[key]" in said and said.endswith('", "b": "y\\n"}')
 
 
-@pytest.mark.parametrize("key", [PLAIN, KEY, PLAIN[:-1], PLAIN[:-2]])
+@pytest.mark.parametrize("key", [PLAIN, PLAIN[:-1], PLAIN[:-2]])
 @pytest.mark.parametrize("before", [0, 1, 2])
 def test_of_base64_all_is_hidden_that_the_key_alone_decides(key, before):
     code = base64.b64encode(b"!" * before + key.encode() + b"!!").decode()
     first, last = math.ceil(8 * before / 6), 8 * (before + len(key)) // 6
     assert redacted(code, key) == f"{code[:first]}[key]{code[last:]}"
-
-
-def test_what_was_cut_before_it_came_is_found():
-    for length in range(6, len(PLAIN) + 1):
-        for spell in (str, percent, every("%{:02X}"), every("\\u{:04x}")):
-            assert redacted(f'"{spell(PLAIN[:length])}…"', PLAIN) == '"[key]…"'
-        cut = redacted(f"it is {PLAIN[:length]}, cut", PLAIN)
-        assert cut == ("it is [key], cut" if length > 11 else f"it is {PLAIN[:length]}, cut")
 
 
 def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
@@ -178,7 +157,7 @@ def test_text_without_the_key_stays_as_it_is_and_is_read_in_linear_time():
 
 
 PIECES = {"as it is": str, "percent": every("%{:02x}"), "JSON": every("\\u{:04x}"),
-          "hexadecimal": lambda text: text.encode().hex(), "split": "-".join}
+          "hexadecimal": lambda text: text.encode().hex()}
 
 
 @pytest.mark.parametrize("name", PIECES)
@@ -187,7 +166,7 @@ def test_twelve_characters_in_a_row_are_hidden_wherever_they_stand_in_the_key(le
     for at in range(len(PLAIN) - length + 1):
         piece = PIECES[name](PLAIN[at:at + length])
         assert redacted(f"masked as <{piece}>.", PLAIN) == "masked as <[key]>."
-    for at in range(1, len(PLAIN) - 10):
+    for at in range(len(PLAIN) - 10):
         shorter = f"masked as <{PLAIN[at:at + 11]}>."
         assert redacted(shorter, PLAIN) == shorter
 
@@ -290,8 +269,7 @@ def test_an_unexpected_error_says_where_it_is_and_not_the_key(asked, tmp_path, m
     "KEY": 1}, {"effort": "KEY"}])
 def test_a_key_given_in_a_wrong_place_is_not_said(asked, tmp_path, flag):
     for before in range(0, 60, 12):
-        word = "w" * before + PLAIN
-        path = tmp_path / "c.json"
+        word, path = "w" * before + PLAIN, tmp_path / "c.json"
         path.write_text(json.dumps(flag).replace("KEY", word))
         flags = (flag, word) if isinstance(flag, str) else ("--config", path.name)
         done = asked("pilot", *flags, "--dry-run", key=PLAIN)

@@ -3,8 +3,9 @@
 import pytest
 from conftest import PRICE, failure, one, request
 
-from common.budget import Account, Budget, Means
+from common.budget import Account, Budget
 from common.drive import After
+from common.reading import read
 
 
 def after(places, name):
@@ -44,16 +45,23 @@ def test_chains_that_wait_for_each_other_are_an_error(bench):
 @pytest.fixture
 def shared():
     """A dollar for both runs, 0.6 for each; run a has spent 0.2."""
-    return Budget(1.0, PRICE, 0.2, {"a": Account(0.6, 0.2), "b": Account(0.6)})
+    return Budget(1.0, PRICE, lambda name: PRICE, 0.2, {"a": Account(0.6, 0.2), "b": Account(0.6)})
+
+
+def costing(usd, name):
+    """A request that costs so much at most."""
+    shortest = request(name, max_out=10**4)
+    most = Budget(None, PRICE, lambda name: PRICE).worst_case
+    return request(name, max_out=10**4 + round((usd - most(shortest)) / PRICE.completion))
 
 
 def test_a_call_has_to_fit_into_the_whole_and_into_its_run(shared):
-    a, b = request("a/1"), request("b/1")
-    assert shared.fits(0.39, a) and not shared.fits(0.41, a)     # 0.6 less 0.2
-    shared.reserve(0.5, b)
-    assert shared.fits(0.29, a) and not shared.fits(0.31, a)     # 1 less 0.2 less 0.5
-    shared.reserve(-0.5, b)
-    assert shared.fits(0.39, a)
+    assert shared.fits([costing(0.39, "a/1")]) and not shared.fits([costing(0.41, "a/1")])
+    assert shared.reserve([costing(0.5, "b/1")])                 # of 0.6
+    assert shared.fits([costing(0.29, "a/1")]) and not shared.fits([costing(0.31, "a/1")])
+    assert not shared.reserve([costing(0.11, "b/2")])
+    shared.charge(request("b/1"), read(failure(500)))            # nothing is held for it any more
+    assert shared.fits([costing(0.39, "a/1")])
 
 
 def test_the_budget_nearest_to_its_limit_is_named(shared):
@@ -62,7 +70,7 @@ def test_the_budget_nearest_to_its_limit_is_named(shared):
 
 
 def test_a_call_that_was_made_is_awaited_no_more_in_its_run_and_in_the_whole(shared):
-    shared.plan(request("a/1"), PRICE, 2)
+    shared.plan(request("a/1"), 2)
     left = shared.projection() - 0.2
     shared.made(request("a/1"))
     assert shared.projection() - 0.2 == pytest.approx(left / 2) and left > 0
@@ -71,9 +79,8 @@ def test_a_call_that_was_made_is_awaited_no_more_in_its_run_and_in_the_whole(sha
 
 
 def test_what_a_call_costs_is_learned_over_all_runs(shared):
-    shared.plan(request("a/1"), PRICE, 10)
-    shared.plan(request("b/1"), PRICE, 10)
-    shared.seen["decision", "m"] = Means()
+    shared.plan(request("a/1"), 10)
+    shared.plan(request("b/1"), 10)
     shared.learn("decision", "m", 0.03, 0.03)
     assert shared.projection() == pytest.approx(0.2 + 20 * 0.03)
     assert shared.projection(shared.runs["a"]) == pytest.approx(0.2 + 10 * 0.03)

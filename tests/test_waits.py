@@ -15,32 +15,24 @@ DATE = "Sun, 22 Nov 2026 10:00:00 GMT"
 # error like any other and is asked again within a second. "ends": too long.
 VALUES = {
     "seconds": [("40", 40), (" 40 ", 40), ("1.5", 1.5), ("0.2", 0.2), ("120", 120), ("4e1", 40),
-                ("121", "ends"), ("3600", "ends"), ("1e12", "ends"), ("1e15", "ends"),
-                ("1e300", "ends"), ("1e400", "ends"), ("9" * 400, "ends"), ("inf", None),
-                ("Infinity", None), ("0", None), ("0.0", None), ("-1", None), ("-1e15", None),
-                ("-inf", None), ("nan", None), ("NaN", None), ("", None), ("soon", None),
-                ("1_0", None), ("٣", None), ("0x10", None), ("10s", None), ("1m", None),
-                ("1,5", None), ("1 2", None), ("PT30S", None), ("[]", None), ("--5", None)],
+                ("121", "ends"), ("1e15", "ends"), ("1e400", "ends"), ("9" * 400, "ends"),
+                *((text, None) for text in (
+                    "inf", "Infinity", "0", "-1", "-1e15", "nan", "", "soon", "1_0", "٣", "0x10",
+                    "10s", "1,5", "1 2", "PT30S", "[]"))],
     "dates": [("Sun, 22 Nov 2026 10:01:30 GMT", 90), ("Sun, 22 Nov 2026 09:59:00 GMT", None),
               ("Sun, 22 Nov 2026 10:02:00 GMT", 120), ("Sun, 22 Nov 2026 10:02:01 GMT", "ends"),
               ("Sun, 22 Nov 2026 11:01:30 +0100", 90), ("Sun, 22 Nov 2026 10:01:30 -0000", 90),
               ("Sunday, 22-Nov-26 10:01:30 GMT", 90), ("Fri, 31 Dec 9999 23:59:59 GMT", "ends"),
-              ("Fri, 31 Dec 9999 23:59:59 -1200", "ends"),
-              ("Fri, 31 Dec 9999 23:59:59 -0000", "ends"), ("Mon, 01 Jan 0001 00:00:00 GMT", None),
-              ("Mon, 01 Jan 0001 00:00:00 +1400", None), ("Mon, 01 Jan 0001 00:00:00 -0000", None),
-              ("Mon, 99 Foo 2026 99:99:99 GMT", None), ("Thu, 01 Jan 1970 00:00:00 GMT", None),
+              ("Fri, 31 Dec 9999 23:59:59 -1200", "ends"), ("Mon, 01 Jan 0001 00:00:00 GMT", None),
+              ("Mon, 01 Jan 0001 00:00:00 +1400", None), ("Mon, 99 Foo 2026 99:99:99 GMT", None),
               ("Sun, 22 Nov 99999 10:01:30 GMT", None), ("2026-11-22T10:01:30Z", None)],
     "resets": [(str((NOW + 90) * 1000), 90), (str(NOW + 90), 90), (str((NOW + 90) * 10**6), 90),
                (str((NOW + 90) * 10**9), 90), (str((NOW - 90) * 1000), None),
-               (str((NOW + 7200) * 1000), "ends"), (str(NOW + 7200), "ends"), ("60", 60),
-               ("1e11", None), ("1e14", None), ("1e17", None),
-               ("1e18", None), ("1e21", "ends"), ("1e400", "ends"), ("9" * 400, "ends"),
-               ("-1", None), ("nan", None), ("never", None), ("0", None)],
-    "numbers": [(40, 40), (1.5, 1.5), (120, 120), (121, "ends"), (10**12, "ends"),
-                (10**15, "ends"), (10**400, "ends"), (1e308, "ends"), (float("inf"), "ends"),
-                (float("-inf"), None), (float("nan"), None), (0, None), (-1, None),
-                (-10**400, None), (True, None), (False, None), (None, None),
-                ([], None), ([40], None), ({}, None),
+               (str((NOW + 7200) * 1000), "ends"), ("60", 60), ("1e11", None), ("1e14", None),
+               ("1e17", None), ("1e18", None), ("1e21", "ends"), ("-1", None), ("never", None)],
+    "numbers": [(40, 40), (1.5, 1.5), (120, 120), (121, "ends"), (10**400, "ends"),
+                (1e308, "ends"), (float("inf"), "ends"), (float("nan"), None), (0, None),
+                (-10**400, None), (True, None), (None, None), ([40], None), ({}, None),
                 ("40", 40), ("1e12", "ends"), ("soon", None)]}
 
 
@@ -68,7 +60,6 @@ PLACES = {
                     ("numbers",))}
 CASES = [(place, value, seconds) for place, (_, kinds) in PLACES.items()
          for kind in kinds for value, seconds in VALUES[kind]]
-assert len(CASES) >= 100
 
 
 @pytest.mark.parametrize(("place", "value", "seconds"), CASES,
@@ -86,22 +77,13 @@ def test_a_wait_is_obeyed_or_ends_the_run_or_is_none(bench, place, value, second
     assert bench("a").ending.results[0].outcome == "ok"
 
 
-# The first place that says something counts.
-FIRST = [({"availability": {"retry_after": 7}}, {}, 7),
-         ({"metadata": {"retry_after_seconds": 8}}, {}, 8),
-         ({"metadata": {"headers": {"Retry-After": "9"}}}, {}, 9), ({}, {"retry-after": "10"}, 10),
-         ({"metadata": {"headers": {"X-RateLimit-Reset": "11"}}}, {}, 11),
-         ({}, {"x-ratelimit-reset": "12"}, 12)]
-
-
-@pytest.mark.parametrize("first", range(len(FIRST)))
+@pytest.mark.parametrize("first", range(6))
 def test_the_first_place_that_says_something_counts(bench, first):
-    error, headers, inner = {"code": 429, "metadata": {}}, {"date": DATE}, {}
-    for said, header, _ in FIRST[first:]:
-        error |= {key: value for key, value in said.items() if key != "metadata"}
-        headers = header | headers
-        inner = said.get("metadata", {}).get("headers", {}) | inner
-        error["metadata"] |= said.get("metadata", {})
-    error["metadata"] |= {"headers": inner} if inner else {}
-    run = bench("a", {"a": [Exchange(429, headers, json.dumps({"error": error}))]})
-    assert FIRST[first][2] <= run.asked[1][0] <= FIRST[first][2] + 0.5
+    def told(place, value):
+        return value if place >= first else ""
+    headers = {"date": DATE, "retry-after": told(3, "10"), "x-ratelimit-reset": told(5, "12")}
+    exchange = Exchange(429, headers, json.dumps({"error": {
+        "code": 429, "availability": {"retry_after": told(0, 7)}, "metadata": {
+            "retry_after_seconds": told(1, 8),
+            "headers": {"Retry-After": told(2, "9"), "X-RateLimit-Reset": told(4, "11")}}}}))
+    assert bench("a", {"a": [exchange]}).asked[1][0] == pytest.approx(7 + first, abs=0.5)

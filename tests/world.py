@@ -133,7 +133,7 @@ def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=No
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
     lost = inflight.lost(journal.attempts)
     inflight.clear()
-    budget = Budget(limit, PRICE, journal.spent + before + lost)
+    budget = Budget(limit, PRICE, world.model, journal.spent + before + lost)
     drive = Drive(world, {"": Ledger(journal, inflight)},
                   limits if isinstance(limits, dict) else {"decision": limits}, budget,
                   watch or (lambda drive: None), clock=clock or world)

@@ -16,11 +16,11 @@ from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from common import COMPLETE, MEANING, Incomplete, Interrupted, OverBudget, Stop, UsageError, wire
-from common.artifacts import content_of, sha256
+from common.artifacts import content_of, merkle_root, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, error_line, printable
 from common.drive import After, Chain, Drive, unanswered_calls
-from common.journal import Answers, Ledger, journal_file, merkle_root
+from common.journal import Answers, Ledger, check_present, journal_file
 from common.openrouter import OpenRouter, fixed, refuse, resolved
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder, elapsed
@@ -159,21 +159,19 @@ def conduct(runs: Sequence[Run], choice: Choice, settings: Settings) -> list[End
     Raises Stop where nothing could begin at all.
     """
     with ExitStack() as stack:
-        folders = [stack.enter_context(RunFolder(run.origin, run.instrument.name)) for run in runs]
-        left = [at for at, folder in enumerate(folders) if not folder.finished]
-        stop = None
-        if left:
-            stop = _ask([runs[at].instrument for at in left], [folders[at] for at in left],
-                        choice, settings)
-        return [_finish(run, folder, stop) if at in left else
-                Ended(folder, None, "already complete; nothing to do")
-                for at, (run, folder) in enumerate(zip(runs, folders, strict=True))]
+        pairs = [(run, stack.enter_context(RunFolder(run.origin, run.instrument.name)))
+                 for run in runs]
+        left = [(run.instrument, folder) for run, folder in pairs if not folder.finished]
+        stop = _ask(left, choice, settings) if left else None
+        return [Ended(folder, None, "already complete; nothing to do") if folder.finished else
+                _finish(run, folder, stop) for run, folder in pairs]
 
 
-def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice: Choice,
-         settings: Settings) -> Stop | None:
+def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings: Settings,
+         ) -> Stop | None:
     """Ask what is not in the journals yet; why that stopped. Raises before the first call where it
     must not begin."""
+    instruments, folders = zip(*left, strict=True)
     calls = [call for instrument in instruments for call in instrument.calls()]
     names = [run_of(next(iter(instrument.ids()), "")) for instrument in instruments]
     runs = dict(zip(names, folders, strict=True))
@@ -211,7 +209,7 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     if progress:
         progress(drive, last=True)
     for run in folders:
-        run.present()
+        check_present(run.path)
     _audit(drive, folders)
     return ending.stop
 

@@ -15,7 +15,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import VERSION, Incomplete, Stop, UsageError
-from common.artifacts import canonical_json, json_file, read_bytes, sha256, sweep, write_atomic
+from common.artifacts import canonical_json, json_file, sha256, sha256_in, sweep, write_atomic
 from common.journal import AMOUNT, JOURNALS, InFlight, Journal
 from common.shape import (
     FLAG,
     OBJECT,
+    RESTORE,
     TEXT,
     TIME,
     UTC,
@@ -186,12 +187,6 @@ class RunFolder:
         """Dollars charged so far, with the calls that a kill may have lost."""
         return self.journal.spent + self.unproven["lost_usd"]
 
-    def present(self) -> None:
-        """Incomplete where somebody has taken the folder away meanwhile."""
-        if not self.manifest_path.exists():
-            raise Incomplete(f"{self.path}: the folder was moved or deleted while the run went on; "
-                             "put it back, then give the same command")
-
     def end_session(self, stop: Stop | None) -> None:
         """Note when and why this session ended."""
         self.unproven["ended_by"] = "" if stop is None else str(stop)
@@ -203,7 +198,6 @@ class RunFolder:
 
     def finish(self, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
         """Write the derived files, pack the journal of a complete run, close the manifest."""
-        self.present()
         try:
             for name, data in files.items():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -226,7 +220,7 @@ class RunFolder:
     def _leave(self) -> None:
         """Drop the lock; take back a folder in which nothing was ever asked."""
         used = (self.journal and self.journal.attempts) or (self.path / "inflight.jsonl").exists()
-        if self._made and not used and not any(self.path.glob("*.md")):
+        if self._made and not used:
             for name in ("manifest.json", "journal.jsonl", PROMPTS):
                 with suppress(OSError):
                     (self.path / name).unlink()
@@ -271,7 +265,6 @@ def _now(earliest: str) -> str:
     return max(earliest, time.strftime(UTC, time.gmtime()))
 
 
-RESTORE = "restore it from a copy"
 KNOWN = plain("what is known of a model",
               lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
 IDENTITY = record(
@@ -302,22 +295,9 @@ MANIFEST = Kind(lambda value: (
     RUNNING if isinstance(value, dict) and value.get("state") == "running" else ENDED).fault(value))
 
 
-def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
-    """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
-    path = Path(folder) / "manifest.json"
-    manifest = read(path, MANIFEST, RESTORE)
-    if known and manifest["artifact"] not in known:
-        raise UsageError(f"{path}: artifact {manifest['artifact'][:40]!r} is not one of "
-                         f"{', '.join(known)}; {RESTORE}")
-    return manifest
-
-
-def sha256_in(folder: Path, name: str) -> str:
-    """Of what a file of ours says; "" where it can't be read."""
-    try:
-        return sha256(read_bytes(folder / name))
-    except (OSError, ValueError):
-        return ""
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """manifest.json of a run; UsageError where it is none."""
+    return read(Path(folder) / "manifest.json", MANIFEST, RESTORE)
 
 
 def lock(folder: Path) -> int:

@@ -183,15 +183,15 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
     if missing and not choice.simulated:
         provider = _live(choice, settings, runs, missing)
     else:
-        provider = Simulated(settings.respondents if missing else {}, settings.seed)
+        provider = Simulated(settings.respondents, settings.seed)
         provider.check(models_of(request for request, _ in missing))
     budget = Budget(limit, wire.as_model(settings.assumed_price),
                     math.fsum(run.spent for run in folders),
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
                     if len(runs) > 1 else None)
-    progress = None if settings.nested else Progress(settings.name)
+    progress = (lambda *_, **__: None) if settings.nested else Progress(settings.name)
     ledgers = {name: Ledger(run.journal, run.inflight) for name, run in runs.items()}
-    drive = Drive(provider, ledgers, settings.limits, budget, progress or (lambda drive: None))
+    drive = Drive(provider, ledgers, settings.limits, budget, progress)
     drive.announce(calls)
     usd = budget.projection()
     if limit is not None and usd > limit and missing:
@@ -204,12 +204,11 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
     if limit is not None and budget.total.spent > limit:
         print(f"note: ${budget.total.spent:.6f} was charged, more than the limit ${limit:g}: a "
               "server charged more than it was told it may", file=sys.stderr)
-    for run in folders if not drive.flying else ():
-        run.inflight.clear()
-    if progress:
-        progress(drive, last=True)
+    progress(drive, last=True)
     for run in folders:
         check_present(run.path)
+        if not drive.flying:
+            run.inflight.clear()
     _audit(drive, folders)
     return ending.stop
 
@@ -278,18 +277,16 @@ def _audit(drive: Drive, folders: Sequence[RunFolder]) -> None:
 def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:
     """The chains of several runs, which take turns in a drawn order: no run is ahead of another,
     and an outage hits all alike."""
-    rng = SeededRandom(seed, "turns")
-    order, places = [], [[0] * len(chains) for chains in runs]
+    rng, order = SeededRandom(seed, "turns"), []
     for at in range(max(map(len, runs))):
         here = [run for run, chains in enumerate(runs) if at < len(chains)]
-        for run in rng.sample(here, len(here)):
-            places[run][at] = len(order)
-            order.append((run, at))
-    return [_placed(runs[run][at], places[run]) for run, at in order]
+        order += [(run, at) for run in rng.sample(here, len(here))]
+    places = {step: place for place, step in enumerate(order)}
+    return [_placed(runs[run][at], run, places) for run, at in order]
 
 
-def _placed(chain: Chain, places: Sequence[int]) -> Chain:
-    """The chain, waiting for `places` where it waits for places of its own list."""
+def _placed(chain: Chain, run: int, places: Mapping[tuple[int, int], int]) -> Chain:
+    """The chain of a run; what it waits for in its own list is waited for in the list of all."""
     value = None
     while True:
         try:
@@ -297,7 +294,7 @@ def _placed(chain: Chain, places: Sequence[int]) -> Chain:
         except StopIteration as end:
             return end.value
         if isinstance(wanted, After):
-            wanted = After(tuple(places[at] for at in wanted.chains))
+            wanted = After(tuple(places[run, at] for at in wanted.chains))
         value = yield wanted
 
 

@@ -9,7 +9,6 @@ import errno
 import json
 import math
 import os
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -23,7 +22,6 @@ from common.shape import FLAG, NUMBER, OBJECT, TEXT, TIME, is_number, maybe, pla
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 
 JOURNALS = ("journal.jsonl", "journal.jsonl.gz")  # while calls are left; afterwards
-SYNC_S = 0.9  # "synced to disk within a second"
 
 
 def json_sha256(value: Any) -> str:
@@ -143,7 +141,9 @@ class Journal:
         self.packed = Path(folder) / "journal.jsonl.gz"
         self._unpack()
         self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        self.closed = False
         past = Answers(self.path, identity)
+        self.simulated = past.simulated
         # Attempts of each id; answers that need no further asking, by id and by (stage, model).
         self.size, self.prev, self.attempts = past.size, past.head_sha256, past.tries
         self.spent, self.last_at = past.charged_usd, past.last_at
@@ -159,10 +159,6 @@ class Journal:
             self._guard(os.write, self.fd, b"\n")
         else:
             os.ftruncate(self.fd, self.size)  # a torn line goes
-        self._dirty, self._closing = threading.Event(), threading.Event()
-        self._sync_error: OSError | None = None
-        self._syncer = threading.Thread(target=self._sync_often, daemon=True, name="journal-sync")
-        self._syncer.start()
 
     def _unpack(self) -> None:
         """A packed journal is unpacked again where calls are left to make."""
@@ -175,8 +171,7 @@ class Journal:
         self._guard(write_atomic, self.path, data)
 
     def append(self, attempt: Attempt) -> None:
-        """Hand one attempt to the system in one write. Incomplete where it can't be kept."""
-        self._check_synced()
+        """Write one attempt, in one write, to the disk. Incomplete where it can't be kept."""
         name = attempt.request.id
         line = record(self.prev, self.attempts[name] + 1, attempt)
         self._check_same()
@@ -192,11 +187,8 @@ class Journal:
         self.prev = sha256(line[:-1])
         self.spent += attempt.charged_usd
         self.attempts[name] += 1
-        self._dirty.set()
-
-    def _check_synced(self) -> None:
-        if self._sync_error:
-            raise _full(self.path, self._sync_error)
+        if not self.simulated:  # those can be asked again for nothing
+            self._guard(os.fsync, self.fd)
 
     def _check_same(self) -> None:
         """UsageError where the file is no longer what was written so far."""
@@ -213,26 +205,14 @@ class Journal:
         except OSError as error:
             raise _full(self.path, error) from None
 
-    def _sync_often(self) -> None:
-        while not self._closing.is_set():
-            self._dirty.wait()
-            self._closing.wait(SYNC_S / 2)
-            self._dirty.clear()
-            try:
-                os.fsync(self.fd)
-            except OSError as error:
-                self._sync_error = error
-                return
-
     def close(self) -> None:
         """Sync and close. Safe to call twice."""
-        if self._closing.is_set():
-            return
-        self._closing.set()
-        self._dirty.set()
-        self._syncer.join()
-        os.close(self.fd)
-        self._check_synced()
+        if not self.closed:
+            self.closed = True
+            try:
+                self._guard(os.fsync, self.fd)
+            finally:
+                os.close(self.fd)
 
     def pack(self) -> None:
         """After `close`: journal.jsonl → journal.jsonl.gz, then the plain one goes."""

@@ -22,28 +22,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import VERSION, Incomplete, Stop, UsageError
+from common import VERSION, Incomplete, Stop, UsageError, shape
 from common.artifacts import canonical_json, json_file, sha256, sha256_in, sweep, write_atomic
 from common.journal import AMOUNT, JOURNALS, InFlight, Journal
-from common.shape import (
-    FLAG,
-    OBJECT,
-    RESTORE,
-    TEXT,
-    TIME,
-    UTC,
-    Kind,
-    enum,
-    list_of,
-    map_of,
-    maybe,
-    plain,
-    read,
-    record,
-    shown,
-    sometimes,
-    whole,
-)
+from common.shape import OBJECT, RESTORE, TEXT, TIME, list_of, map_of, maybe, record, sometimes
 from common.wire import Model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,7 +54,7 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 def changes(before: Mapping, after: Mapping) -> list[tuple[str, str, str]]:
     """(key, old value, new value) of each leaf that differs."""
     old, new = flat(before), flat(after)
-    return [(key, shown(old.get(key)), shown(new.get(key)))
+    return [(key, shape.shown(old.get(key)), shape.shown(new.get(key)))
             for key in sorted(old.keys() | new.keys())
             if canonical_json(old.get(key)) != canonical_json(new.get(key))]
 
@@ -108,11 +90,7 @@ class RunFolder:
         check_run_id(self.path.name)
         self.manifest_path = self.path / "manifest.json"
         self.instrument, self.identity = instrument, json.loads(json.dumps(origin.identity))
-        self.manifest: dict[str, Any] = {}
-        self.unproven: dict[str, Any] = {}
         self.journal: Journal | None = None
-        self._lock = None
-        self._made: list[Path] = []
 
     def __enter__(self) -> "RunFolder":
         try:
@@ -237,7 +215,7 @@ def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     """{path: text} of the prompts that a run was made with; UsageError where they are not those
     that its identity has `recorded`, by hash."""
     path = folder / PROMPTS
-    texts = read(path, map_of(TEXT, "file"), RESTORE)
+    texts = shape.read(path, map_of(TEXT, "file"), RESTORE)
     if differ := changes(recorded, {name: sha256(texts[name]) for name in texts}):
         raise UsageError(f"{path}: {differ[0][0]} is not the text that the run was made with; "
                          f"{RESTORE}")
@@ -262,11 +240,12 @@ def elapsed(manifest: Mapping[str, Any]) -> float:
 
 def _now(earliest: str) -> str:
     """The clock, which may have been set back meanwhile."""
-    return max(earliest, time.strftime(UTC, time.gmtime()))
+    return max(earliest, time.strftime(shape.UTC, time.gmtime()))
 
 
-KNOWN = plain("what is known of a model",
-              lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
+COUNT = shape.whole(0)
+KNOWN = shape.plain("what is known of a model",
+                    lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
 IDENTITY = record(
     config=OBJECT, prompts=map_of(TEXT, "file"), provider=TEXT, routing=sometimes(OBJECT),
     pin=sometimes(TEXT), prereg_sha256=sometimes(maybe(TEXT)),
@@ -278,26 +257,24 @@ UNPROVEN = record(
         python=TEXT)),
     provider=maybe(record(base_url=TEXT, dialect=TEXT, notes=list_of(TEXT),
                           models=map_of(record(known=KNOWN), "name"))),
-    audit=sometimes(maybe(record(calls=whole(0), booked_usd=AMOUNT, charged_usd=AMOUNT))))
+    audit=sometimes(maybe(record(calls=COUNT, booked_usd=AMOUNT, charged_usd=AMOUNT))))
 ALWAYS = {"artifact": TEXT, "identity": IDENTITY, "files": map_of(TEXT, "name"),
           "unproven": UNPROVEN}
-RUNNING = record(state=enum("running"), **ALWAYS)
+RUNNING = record(state=shape.enum("running"), **ALWAYS)
 # What follows from the journal and `unproven`; an instrument adds what it counts.
 ENDED = record(
-    state=enum("complete", "incomplete"), stamp=maybe(enum("SIMULATED")), simulated=FLAG,
-    cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT), merkle_root=TEXT,
-    journal=record(head_sha256=TEXT, attempts=whole(0)), retries=whole(0), waits=whole(0),
-    statuses=OBJECT, pilot=sometimes(FLAG), prereg_sha256=sometimes(maybe(TEXT)),
+    state=shape.enum("complete", "incomplete"), stamp=maybe(shape.enum("SIMULATED")),
+    simulated=shape.FLAG, cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT), merkle_root=TEXT,
+    journal=record(head_sha256=TEXT, attempts=COUNT), retries=COUNT, waits=COUNT, statuses=OBJECT,
+    pilot=sometimes(shape.FLAG), prereg_sha256=sometimes(maybe(TEXT)),
     **dict.fromkeys(("errors", "outcomes", "served", "upstreams"), OBJECT), **ALWAYS)
-
-
-MANIFEST = Kind(lambda value: (
+MANIFEST = shape.Kind(lambda value: (
     RUNNING if isinstance(value, dict) and value.get("state") == "running" else ENDED).fault(value))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """manifest.json of a run; UsageError where it is none."""
-    return read(Path(folder) / "manifest.json", MANIFEST, RESTORE)
+    return shape.read(Path(folder) / "manifest.json", MANIFEST, RESTORE)
 
 
 def lock(folder: Path) -> int:
@@ -312,6 +289,4 @@ def lock(folder: Path) -> int:
     return handle
 
 
-def unlock(handle: int | None) -> None:
-    if handle is not None:
-        os.close(handle)
+unlock = os.close

@@ -113,24 +113,20 @@ def either(first: Kind, second: Kind) -> Kind:
     return Kind(fault)
 
 
-def list_of(kind: Kind, size: int | None = None) -> Kind:
+def list_of(kind: Kind, size: int | None = None, least: int = 0, once: bool = False) -> Kind:
+    """A list, of exactly `size` or at `least` so many entries, no two of them alike if `once`."""
     def fault(value: Any) -> Fault | None:
-        if not isinstance(value, list) or (size is not None and len(value) != size):
-            return Fault("", f"must be a list of {size} entries" if size else "must be a list",
-                         value)
-        return _first((f"[{at}]", kind.fault(item)) for at, item in enumerate(value))
+        if not isinstance(value, list) or len(value) < least or size not in (None, len(value)):
+            words = f" of {size} entries" if size else " with at least one entry" * (least == 1)
+            return Fault("", "must be a list" + words, value)
+        twice = next((item for at, item in enumerate(value) if once and item in value[:at]), ABSENT)
+        return _first((f"[{at}]", kind.fault(item)) for at, item in enumerate(value)) or (
+            None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
     return Kind(fault)
 
 
 def several(kind: Kind, least: int = 1, once: bool = True) -> Kind:
-    """A list of at least so many entries, each of them `once`."""
-    def fault(value: Any) -> Fault | None:
-        if not isinstance(value, list) or len(value) < least:
-            return Fault("", "must be a list" + " with at least one entry" * (least == 1), value)
-        twice = next((item for at, item in enumerate(value) if once and item in value[:at]), ABSENT)
-        return list_of(kind).fault(value) or (
-            None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
-    return Kind(fault)
+    return list_of(kind, least=least, once=once)
 
 
 def map_of(kind: Kind, keys: str) -> Kind:

@@ -262,15 +262,14 @@ def _contradictions(manifest: Mapping) -> list[str]:
 
 
 def find_runs(paths: list[str]) -> list[Path]:
-    """The run folders at or below `paths`, sorted. UsageError where there is none."""
-    runs: dict[Path, None] = {}
+    """The run folders at or below `paths`, each once. UsageError where there is none."""
+    folders: list[Path] = []
     for path in map(Path, paths):
-        folders = [path] if (path / "manifest.json").is_file() else sorted(
-            manifest.parent for manifest in path.rglob("manifest.json"))
-        if not folders:
+        inner = sorted(manifest.parent for manifest in path.rglob("manifest.json"))
+        if not inner:
             raise UsageError(f"{path}: {NO_RUN}")
-        runs |= dict.fromkeys(folders)
-    return list(runs)
+        folders += [path] if path in inner else inner
+    return list(dict.fromkeys(folders))
 
 
 def read_run(folder: Path, manifest: Mapping, instruments: Instruments) -> tuple[Run, Answers]:

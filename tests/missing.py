@@ -20,11 +20,7 @@ WANTED = {
 
 
 def duration(cores: int, load: float) -> str:
-    """How long, and why: CPU, cores, what else runs here, what is installed first.
-
-    >>> duration(2, 0.2)[:67]
-    'make test: about 5 minutes (10 minutes of CPU on 2 cores, load 0.2)'
-    """
+    """How long, and why: CPU, cores, what else runs here, what is installed first."""
     workers = cores + 1
     share = min(1.0, workers / (workers + load)) if load > 1 else 1.0
     first = [name for stamp, name in INSTALL.items() if not Path(stamp).exists()]
@@ -37,9 +33,8 @@ def lines(python: str) -> list[str]:
     """One line for each thing that is not there, with what skips for it."""
     out = [f"not here: {names[0]}: {what}" for names, what in WANTED.items()
            if not any(map(shutil.which, names))]
-    for version in ("3.12", "3.13"):
-        if not interpreter(version):
-            out.append(f"not here: Python {version}: same bytes on it are not tried")
+    out += [f"not here: Python {version}: same bytes on it are not tried"
+            for version in ("3.12", "3.13") if not interpreter(version)]
     if not python:
         out.append("not here: Python 3.12 or newer: the tests of pd-agents are left out (make test "
                    "UV_PYTHON=/path/to/python3.12)")

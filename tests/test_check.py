@@ -5,7 +5,7 @@ import sys
 
 import check
 import pytest
-from conftest import ROOT, FailuresAtOnce, clean_environment
+from conftest import ROOT, clean_environment
 
 NEEDED = {"common/rng.py": set(), "stats/a.py": {"common/rng.py"}, "run.py": {"stats/a.py"},
           "tests/test_rng.py": {"common/rng.py"}, "tests/test_a.py": {"stats/a.py"},
@@ -48,14 +48,3 @@ def test_what_the_minute_does_not_reach_is_skipped_and_counted(tmp_path):
         cwd=tmp_path, env=clean_environment() | {"PYTHONPATH": str(ROOT / "tests")},
         capture_output=True, text=True, check=True)
     assert "2 tests not reached" in run.stdout and "2 skipped" in run.stdout
-
-
-def test_a_failure_is_printed_when_it_happens(capsys):
-    class Terminal:
-        write_line = staticmethod(print)
-
-    class Report:
-        failed, nodeid, longreprtext = True, "tests/test_a.py::test_b", "assert 1 == 2"
-
-    FailuresAtOnce(Terminal).pytest_runtest_logreport(Report)
-    assert capsys.readouterr().out == "\nFAILED tests/test_a.py::test_b\nassert 1 == 2\n"

@@ -8,8 +8,6 @@ import errno
 import hashlib
 import json
 import os
-import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,34 +72,21 @@ def test_a_line_is_ascii_and_holds_the_attempt_with_the_raw_response(start):
     assert (second["cost_usd"], second["charged_usd"]) == (COST, COST)
 
 
-def test_a_line_is_handed_over_in_one_write_and_is_on_disk_within_a_second(tmp_path, monkeypatch):
-    sizes, synced, write = [], [], os.write
-
-    def answer(asked, _):
-        begun = time.monotonic()
-        while asked.id == "b" and not synced and time.monotonic() < begun + 3:
-            time.sleep(0.01)
-        assert time.monotonic() < begun + 1
-        return completion(), 1.0
-    monkeypatch.setattr(os, "write", lambda handle, data: sizes.append(len(data)) or write(
+def test_a_line_is_written_at_once_and_is_on_disk_before_the_next_call(tmp_path, monkeypatch):
+    done, write = [], os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: done.append(len(data)) or write(
         handle, data))
-    monkeypatch.setattr(os, "fsync", synced.append)
-    run = conducted(tmp_path, World(answer), lambda: [one(request(name)) for name in "ab"],
-                    limits=1)
-    assert [size for size in sizes if size > 200] == [len(line) for line in lines_of(run)]
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append("synced"))
+    run = conducted(tmp_path, World(lambda *_: (done.append("sent") or completion(), 1.0)),
+                    lambda: [one(request(name)) for name in "ab"], limits=1)
+    first, second = map(len, lines_of(run))
+    assert done == ["sent", first, "synced", "sent", second, "synced", "synced"]
 
 
-def test_a_run_that_has_ended_has_closed_its_journal(start):
-    before = threading.enumerate()
-    start("ab")
-    assert set(threading.enumerate()) <= set(before)  # nobody waits to sync it any more
-
-
-@pytest.mark.parametrize("name", ["\ud800", "a/\udfff"])
-def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start, name):
+def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start):
     with pytest.raises(UsageError, match="holds half of a character") as fault:
-        start([name])
-    assert "\n" not in str(fault.value) and str(fault.value).isascii()
+        start(["a/\udfff"])
+    assert str(fault.value).isascii()
 
 
 # --- what is read back -------------------------------------------------------------------------
@@ -140,19 +125,19 @@ def fields(**changes):
         ",", ":")).encode() + b"\n"])
 
 
+UNFIT = "line 1: not a journal line"
 DAMAGED = {
-    **{f"the lines {order}": (damaged(lambda lines, order=order: [lines[i] for i in order]), says)
-       for order, says in {(0, 2): "line 2: does not follow from line 1", (1, 2): "line 1: belongs",
-                           (1, 0, 2): "line 1: belongs", (0, 0, 1, 2): "line 2: does not follow",
-                           (0, 2, 1): "line 2: does not follow"}.items()},
-    **{f"a line {line[:20]!r}": (damaged(lambda lines, line=line: [lines[0], line, lines[1]]),
+    "a line is gone": (damaged(lambda x: [x[0], x[2]]), "line 2: does not follow from line 1"),
+    "the first is gone": (damaged(lambda x: x[1:]), "line 1: belongs to another configuration"),
+    "two are exchanged": (damaged(lambda x: [x[0], x[2], x[1]]), "line 2: does not follow"),
+    "one stands twice": (damaged(lambda x: [x[0], *x]), "line 2: does not follow"),
+    **{f"a line {line[:20]!r}": (damaged(lambda x, line=line: [x[0], line, x[1]]),
                                  "line 2: not a journal line")
-       for line in (b"\n", b"[]\n", b"{}\n", b'"x"\n', b"\0" * 9 + b"\n", b'{"prev":1,"id":2}\n',
-                    b"\xff\xfe\n", b"[" * 99_999 + b"\n")},
-    **{f"{key} {value!r}": (fields(**{key: value}), "line 1: not a journal line")
+       for line in (b"\n", b"{}\n", b"\0" * 9 + b"\n", b"\xff\xfe\n", b"[" * 99_999 + b"\n")},
+    **{f"{key} {value!r}": (fields(**{key: value}), UNFIT)
        for key, value in {"response": 5, "charged_usd": "much", "cost_usd": -1, "attempt": 0,
-                          "at": "2026-01-01", "latency_s": None, "request": {}, "outcome": 1,
-                          "more": 1, "charged_usd ": 1e9}.items()}}
+                          "at": "2026-01-01", "request": {}, "more": 1}.items()},
+    "a bill of 1e9": (fields(charged_usd=1e9), UNFIT)}
 
 
 @pytest.mark.parametrize("name", DAMAGED)
@@ -167,7 +152,7 @@ def test_a_damaged_line_is_named_and_the_file_left_alone(start, name):
 def test_a_byte_changed_in_any_line_but_the_last_is_found(start):
     run = start("abc")
     whole, last = run.path.read_bytes(), len(lines_of(run)[-1])
-    for place in range(0, len(whole) - last, 23):
+    for place in range(0, len(whole) - last, 37):
         run.path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
         with pytest.raises(UsageError, match=r"journal\.jsonl line [123]: "):
             start("abc")
@@ -247,8 +232,7 @@ TestTorn.settings = settings(max_examples=60, stateful_step_count=12, deadline=N
 
 # --- calls in flight, and a journal that was packed ---------------------------------------------
 
-@pytest.mark.parametrize("tail", ["", '{"id": "b", "att', '{"id": "b"{"id": "c", "attempt": 1}\n',
-                                  '{"id": 5}\n', "\n\n", "[1]\n"])
+@pytest.mark.parametrize("tail", ["", '{"id": "b", "att', '{"id": 5}\n[1]\n'])
 def test_a_call_that_a_kill_lost_is_charged_once_and_a_torn_note_passed_over(tmp_path, tail):
     def begun(**more):
         return conducted(tmp_path, World(**more), lambda: [one(request(name)) for name in "abc"],
@@ -275,9 +259,7 @@ def test_a_finished_journal_is_packed_and_is_read_again_where_a_file_is_gone(cli
     assert (folder / "journal.jsonl.gz").read_bytes() == packed
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b"", lambda b: b"x" + b[1:],
-                                    lambda b: gzip_bytes(b""),
-                                    lambda b: b[:40] + bytes(9) + b[49:]])
+@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b"", lambda b: gzip_bytes(b"")])
 def test_a_damaged_packed_journal_is_named_and_left_alone(cli, tmp_path, damage):
     cli(*PILOT)
     folder = run_in(tmp_path / "o")

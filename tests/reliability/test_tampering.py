@@ -77,56 +77,60 @@ def find(folder, name):
     return next(iter(sorted(folder.glob(name)))) if "*" in name else folder / name
 
 
-def raw(name, change):
+def attack(change):
+    """change(folder, …) → a function of … that makes a function of a folder."""
+    return lambda *args, **more: lambda folder: change(folder, *args, **more)
+
+
+@attack
+def raw(folder, name, change):
     """The bytes of a file are changed."""
-    def attack(folder):
-        path = find(folder, name)
-        path.write_bytes(change(path.read_bytes()))
-    return attack
+    path = find(folder, name)
+    path.write_bytes(change(path.read_bytes()))
 
 
-def text(name, change):
+@attack
+def text(folder, name, change):
     """What a file says is changed, packed as before."""
-    def attack(folder):
-        path = find(folder, name)
-        new = change(before := read(path))
-        assert new != before
-        write(path, new)
-    return attack
+    path = find(folder, name)
+    new = change(before := read(path))
+    assert new != before
+    write(path, new)
 
 
 def swap(old, new):
     return lambda data: data.replace(old, new, 1)
 
 
-def manifest(*path, value):
+def end(data):
+    return data + b"\n"
+
+
+@attack
+def manifest(folder, *path, value):
     """The manifest has another value at a path of keys."""
-    return lambda folder: edit(folder, lambda data: reduce(
-        lambda part, key: part[key], path[:-1], data).update({path[-1]: value}))
+    edit(folder, lambda data: reduce(lambda part, key: part[key], path[:-1], data).update(
+        {path[-1]: value}))
 
 
-def remove(name):
-    def attack(folder):
-        path = find(folder, name)
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return attack
+@attack
+def remove(folder, name):
+    path = find(folder, name)
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def add(name, data=b"x"):
-    def attack(folder):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return attack
+@attack
+def add(folder, name, data=b"x"):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
 
 
-def link(name, target=None):
+@attack
+def link(folder, name, target=None):
     """A file becomes a link: to its own copy elsewhere, or to `target`."""
-    def attack(folder):
-        path = find(folder, name)
-        away = folder.parent.parent / f"away-{path.name}"
-        path.rename(away)
-        path.symlink_to(target or away)
-    return attack
+    away = folder.parent.parent / f"away-{name.replace('/', '-')}"
+    (folder / name).rename(away)
+    (folder / name).symlink_to(target or away)
 
 
 def bomb(name):
@@ -134,22 +138,20 @@ def bomb(name):
     return raw(name, lambda data: gzip.compress(b"\0" * 10**8) * 20)
 
 
-def both(*attacks):
-    def attack(folder):
-        for each in attacks:
-            each(folder)
-    return attack
+@attack
+def both(folder, *attacks):
+    for each in attacks:
+        each(folder)
 
 
-def record(change):
+@attack
+def record(folder, change):
     """The lines of a calibration's records as objects, head first; all that follows is mended."""
-    def attack(folder):
-        rows = [json.loads(line) for line in read(folder / "replications.jsonl.gz").splitlines()]
-        change(rows)
-        write(folder / "replications.jsonl.gz", jsonl(rows))
-        for name, data in calibration.derived(rows[0], rows[1:]).items():
-            (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
-    return attack
+    rows = [json.loads(line) for line in read(folder / "replications.jsonl.gz").splitlines()]
+    change(rows)
+    write(folder / "replications.jsonl.gz", jsonl(rows))
+    for name, data in calibration.derived(rows[0], rows[1:]).items():
+        (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
 def exchanged(folder):
@@ -170,33 +172,27 @@ def killed(folder):
     edit(folder, change)
 
 
-def forged(change):
+@attack
+def forged(folder, change):
     """The journal's lines are changed, its chain is mended, and what the manifest says of it."""
-    def attack(folder):
-        lines, prev = [], ""
-        for line in change([json.loads(line) for line in read(folder / JOURNAL).splitlines()]):
-            line["prev"] = prev or line["prev"]
-            lines.append(json.dumps(line, separators=(",", ":")).encode())
-            prev = sha256(lines[-1])
-        write(folder / JOURNAL, b"".join(line + b"\n" for line in lines))
-        edit(folder, lambda value: value["journal"].update(head_sha256=prev, attempts=len(lines)))
-    return attack
+    lines, prev = [], ""
+    for line in change([json.loads(line) for line in read(folder / JOURNAL).splitlines()]):
+        line["prev"] = prev or line["prev"]
+        lines.append(json.dumps(line, separators=(",", ":")).encode())
+        prev = sha256(lines[-1])
+    write(folder / JOURNAL, b"".join(line + b"\n" for line in lines))
+    edit(folder, lambda value: value["journal"].update(head_sha256=prev, attempts=len(lines)))
 
 
 def first(part="", **changes):
     """The first line, or a part of it, says something else."""
-    def change(lines):
-        (lines[0][part] if part else lines[0]).update(changes)
-        return lines
-    return forged(change)
+    return forged(lambda x: (x[0][part] if part else x[0]).update(changes) or x)
 
 
 def body(**changes):
-    def change(lines):
-        response = lines[0]["response"]
-        response["body"] = json.dumps(json.loads(response["body"]) | changes)
-        return lines
-    return forged(change)
+    """The first answer is another."""
+    return forged(lambda x: x[0]["response"].update(body=json.dumps(
+        json.loads(x[0]["response"]["body"]) | changes)) or x)
 
 
 def retried(lines, **changes):
@@ -205,17 +201,13 @@ def retried(lines, **changes):
     return [failed, lines[0] | {"attempt": 2}, *lines[1:]]
 
 
-def session(**changes):
-    return lambda folder: edit(
-        folder, lambda value: value["unproven"]["sessions"][-1].update(changes))
-
-
-def earlier(**changes):
-    """A session before the last one."""
+@attack
+def session(folder, earlier=False, **changes):
+    """The last session differs; or there is one `earlier` than it, which does."""
     def change(value):
         sessions = value["unproven"]["sessions"]
-        sessions.insert(0, sessions[-1] | changes)
-    return lambda folder: edit(folder, change)
+        sessions[-1:] = [sessions[-1] | changes, *([sessions[-1]] if earlier else [])]
+    edit(folder, change)
 
 
 JOURNAL = "journal.jsonl.gz"
@@ -225,8 +217,7 @@ CUT = {"choices": [{"finish_reason": "length", "message": {"content": "x"}}]}
 LATE = "2099-01-01T00:00:00Z"
 BROKEN = {"emptied": lambda name: raw(name, lambda data: b""),
           "cut": lambda name: raw(name, lambda data: data[:-20]),
-          "longer": lambda name: raw(name, lambda data: data + b"\n"),
-          "link": link, "gone": remove,
+          "longer": lambda name: raw(name, end), "link": link, "gone": remove,
           "folder": lambda name: both(remove(name), lambda folder: (folder / name).mkdir())}
 STRAY, UNSENT = "does not follow from", "is not what the design would send"
 # {kind: rows of (attack, what is named)}
@@ -234,8 +225,8 @@ ATTACKS = {
     "pilot": [
         # What a run's files are made from.
         (BROKEN["cut"]("manifest.json"), "manifest.json"),
-        (BROKEN["longer"]("prompts.json"), "prompts.json"), (remove(JOURNAL), JOURNAL),
-        (link(JOURNAL), JOURNAL), (BROKEN["longer"](JOURNAL), JOURNAL),
+        (raw("prompts.json", end), "prompts.json"), (remove(JOURNAL), JOURNAL),
+        (link(JOURNAL), JOURNAL), (raw(JOURNAL, end), JOURNAL),
         (raw("manifest.json", lambda d: b'{"state":"x",' + d[1:]), "'state' stands twice"),
         (raw("manifest.json", swap(b": ", b":  ")), "manifest.json: first difference"),
         (raw("manifest.json", lambda d: re.sub(rb": 0,", b": 0.0,", d, count=1)), "manifest.json"),
@@ -288,11 +279,10 @@ ATTACKS = {
         # What nothing proves, against itself or against what the journal tells.
         *((attack, "manifest.json: unproven") for attack in (
             manifest("unproven", "ended_by", value="budget"), session(ended_by="OverBudget"),
-            session(ended=None, ended_by=None, elapsed_s=None), session(started="yesterday"),
-            session(ended="2020-01-01T00:00:00Z"), earlier(ended=None),
-            earlier(started=LATE, ended=LATE), manifest("unproven", "sessions", value=[]),
-            manifest("unproven", "limit_usd", value=5.0), manifest("unproven", "provider", value={
-                "base_url": "http://x", "dialect": "openai", "notes": ["fine"], "models": {}})))],
+            session(ended=None, ended_by=None, elapsed_s=None), session(earlier=True, ended=None),
+            session(earlier=True, started=LATE, ended=LATE), session(ended="2020-01-01T00:00:00Z"),
+            manifest("unproven", "sessions", value=[]),
+            manifest("unproven", "limit_usd", value=5.0)))],
     "real": [(first(cost_usd=0.5), "cost_usd 0.5, and the response says None"),
              (first("request", temperature=0.9), UNSENT)],
     "index": [(text("index.html", swap(b"SIMULATED", b"MEASURED")), "index.html")],
@@ -499,16 +489,15 @@ def test_nothing_is_written_and_a_folder_that_fails_hides_no_other(studies, stud
     assert "pilot-analysis.json: first difference in line" in verdicts[0]["problems"][0]
 
 
-@pytest.mark.parametrize("path", ["nowhere", "empty"])
-def test_a_folder_without_runs_is_wrong_usage(tmp_path, path):
+def test_a_folder_without_runs_is_wrong_usage(tmp_path):
     (tmp_path / "empty").mkdir()
-    done = verified(tmp_path / path, tmp_path)
-    assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stdout == ""
+    for path in ("nowhere", "empty"):
+        done = verified(tmp_path / path, tmp_path)
+        assert done.returncode == 2 and done.stderr.startswith("error: ") and done.stdout == ""
 
 
 @pytest.mark.parametrize(("name", "content"), [
-    ("manifest.json", b"[" * 100_000), ("prompts.json", b"\xff\xfe"),
-    ("../plan.json", b'{"plan":"p","runs":[true]}'), ("../plan.json", b"null"),
+    ("prompts.json", b"\xff\xfe"), ("../plan.json", b'{"plan":"p","runs":[true]}'),
     ("../prereg.json", b'{"artifact":"prereg","files":{"a":[]},"runs":[]}')])
 def test_analysis_and_index_end_in_words_whatever_a_file_holds(study, tmp_path, name, content):
     plan = study("plans")
@@ -527,27 +516,19 @@ JSONS = [("plans", "cvd-S.low*/manifest.json"), ("plans", "cvd-S.high*/acausal_m
          ("urrp", "manifest.json"), ("urrp", "urrp-analysis.json"), ("counts", "calibration.json")]
 
 
-def places(value, path=()):
-    """(object, key) of every key of a JSON value; not of what is unproven."""
-    if isinstance(value, list):
-        value = dict(enumerate(value))
-    elif isinstance(value, dict) and path[:1] != ("unproven",):
-        yield from ((value, key) for key in value if (*path, key)[0] != "unproven")
-    for key, part in value.items() if isinstance(value, dict) else ():
-        yield from places(part, (*path, key))
-
-
 def drawn(how, draw):
     """One key of a JSON file, drawn: removed, renamed or set to its neighbour's value."""
     def change(data):
-        value = json.loads(data)
-        part, key = draw.choice(list(places(value)))
-        if how == "removed":
-            del part[key]
-        elif how == "renamed":
-            part[key + "_"] = part.pop(key)
-        else:
-            part[key] = next((other for other in part.values() if other != part[key]), "else")
+        part = value = json.loads(data)
+        key = draw.choice([key for key in value if key != "unproven"])
+        while isinstance(part[key], dict) and part[key] and draw.random() < 0.8:
+            part = part[key]
+            key = draw.choice(list(part))
+        was = part.pop(key)
+        if how == "renamed":
+            part[key + "_"] = was
+        elif how == "neighbour":
+            part[key] = next((other for other in part.values() if other != was), "else")
         wide = data.startswith(b"{\n  ")
         return (canonical_json(value, indent=2 if wide else None) + "\n").encode()
     return change

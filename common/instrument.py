@@ -88,10 +88,9 @@ class Simulated:
         """UsageError where a respondent does not exist."""
         for name in models:
             if name not in self.respondents:
-                raise UsageError(
-                    f"models: no simulated respondent {name!r}; for a real model set "
-                    "OPENROUTER_API_KEY or give --base-url; "
-                    f"{nearest(name, self.respondents)}")
+                raise UsageError(f"models: no simulated respondent {name!r}; for a real model set "
+                                 "OPENROUTER_API_KEY or give --base-url; "
+                                 f"{nearest(name, self.respondents)}")
 
     def model(self, name: str) -> Model:
         return FREE
@@ -154,10 +153,8 @@ def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list
 # --- running it -------------------------------------------------------------------------------
 
 def conduct(runs: Sequence[Run], choice: Choice, settings: Settings) -> list[Ended]:
-    """Ask what is missing of all runs together, then derive the files of each.
-
-    Raises Stop where nothing could begin at all.
-    """
+    """Ask what is missing of all runs together, then derive the files of each. Raises Stop where
+    nothing could begin at all."""
     with ExitStack() as stack:
         pairs = [(run, stack.enter_context(RunFolder(run.origin, run.instrument.name)))
                  for run in runs]

@@ -80,33 +80,33 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 
 # --- a tree of folders -------------------------------------------------------------------------
 
-# A folder that holds one of these is something by itself; the last is another program's run.
+# A folder that holds one of these is something by itself.
 MARKS = dict.fromkeys((
     "manifest.json", *JOURNALS, PROMPTS, "plan.json", PREREG, "acausal-analysis.json",
     "calibration.json", "replications.jsonl.gz", "urrp_runs.jsonl")).keys()
-FOREIGN = "run_manifest.json"
 
 
 def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
     """A verdict on every folder at or below `path` that is something, whatever it holds."""
     path, inner = Path(path), []
-    names, folders, strange, notes = _listed(path)
+    names, folders, strange = _listed(path)
     for each in folders:
         for verdict in verify(path / each, readers):
             inner.append(verdict)
             yield verdict
     marked = bool(MARKS & {name.partition(":")[0] for name in (*names, *strange)})
-    if marked and not all(verdict.ok for verdict in inner):
+    sound = all(verdict.ok for verdict in inner)
+    if marked and not sound:
         strange.append("not derived again, since a folder in it fails")
     if marked and strange:
         yield Verdict(str(path), "folder", problems=strange)
-    elif marked or all(verdict.ok for verdict in inner):
-        yield from _judged(Folder(path, frozenset(names), tuple(inner)), readers, notes, marked)
+    elif marked or sound:
+        yield from _judged(Folder(path, frozenset(names), tuple(inner)), readers, marked)
 
 
-def _listed(path: Path) -> tuple[dict[str, None], list[str], list[str], list[str]]:
-    """(files, inner folders that are something, what is neither file nor folder, notes)."""
-    names, inner, strange, notes = {}, [], [], []
+def _listed(path: Path) -> tuple[list[str], list[str], list[str]]:
+    """(files, inner folders that are something, what is neither file nor folder)."""
+    names, inner, strange = [], [], []
 
     def walk(prefix: str) -> None:
         entries = sorted(os.scandir(path / prefix), key=lambda entry: entry.name)
@@ -116,13 +116,11 @@ def _listed(path: Path) -> tuple[dict[str, None], list[str], list[str], list[str
             name = f"{prefix}/{entry.name}" if prefix else entry.name
             mode = entry.stat(follow_symlinks=False).st_mode
             if stat.S_ISREG(mode):
-                names[name] = None
+                names.append(name)
             elif not stat.S_ISDIR(mode):
                 strange.append(f"{name}: no regular file; remove it, or restore it from a copy")
-            elif MARKS & (held := set(os.listdir(entry.path))):
+            elif MARKS & set(os.listdir(entry.path)):
                 inner.append(name)
-            elif FOREIGN in held:
-                notes.append(f"{name}: a run of pdbench, which `pdbench aggregate` checks")
             else:
                 walk(name)
     if not path.is_dir():
@@ -131,11 +129,10 @@ def _listed(path: Path) -> tuple[dict[str, None], list[str], list[str], list[str
         walk("")
     except OSError as error:
         raise UsageError(f"{error.filename or path}: {error.strerror}") from None
-    return names, inner, strange, notes
+    return names, inner, strange
 
 
-def _judged(folder: Folder, readers: Sequence[Reader], notes: Sequence[str], marked: bool,
-            ) -> Iterator[Verdict]:
+def _judged(folder: Folder, readers: Sequence[Reader], marked: bool) -> Iterator[Verdict]:
     """What the readers say of a folder, and how its files differ from that."""
     contents, problems = [], []
     for reader in readers:
@@ -166,7 +163,7 @@ def _judged(folder: Folder, readers: Sequence[Reader], notes: Sequence[str], mar
     yield verdicts[0]._replace(
         files=len(files.keys() - {"manifest.json", PROMPTS}), problems=problems,
         unproven=list(dict.fromkeys(name for verdict in verdicts for name in verdict.unproven)),
-        notes=[*notes, *(line for verdict in verdicts for line in verdict.notes)])
+        notes=[line for verdict in verdicts for line in verdict.notes])
 
 
 def _compared(folder: Path, name: str, data: bytes) -> list[str]:
@@ -180,8 +177,7 @@ def _compared(folder: Path, name: str, data: bytes) -> list[str]:
                 "wrote it"]
     except OSError as error:
         return [f"{name}: can't be read: {error.strerror}"]
-    return [] if actual == expected else [
-        f"{name}: {first_difference(expected, actual)}"]
+    return [] if actual == expected else [f"{name}: {first_difference(expected, actual)}"]
 
 
 def first_difference(expected: bytes, actual: bytes) -> str:
@@ -300,10 +296,8 @@ def _model(known: Mapping[str, Any]) -> Model:
 
 
 def derive_again(folder: Path, instruments: Instruments) -> tuple[Mapping[str, bytes], Mapping]:
-    """Files and manifest of a run again, from its manifest and journal alone.
-
-    UsageError where journal and design are not of one study.
-    """
+    """Files and manifest of a run again, from its manifest and journal alone; UsageError where
+    journal and design are not of one study."""
     manifest = read_manifest(folder)
     run, answers = read_run(folder, manifest, instruments)
     made = derived(run.instrument, answers)
@@ -321,7 +315,7 @@ def open_run(folder: Path) -> dict[str, Any]:
     first = next(entries(journal_file(folder)), None)
     if first and first[0]["prev"] != json_sha256(manifest["identity"]):
         raise UsageError(f"{folder}: manifest.json describes another configuration than "
-                         "the journal begins with; restore it from a copy")
+                         f"the journal begins with; {RESTORE}")
     return manifest
 
 

@@ -204,6 +204,10 @@ def parsed(text: bytes | str, **hooks: Any) -> Any:
         return json.loads(text, **hooks)
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
+    except ValueError as error:
+        if "integer string conversion" in str(error):  # Python's advice is none for a user
+            raise ValueError("a number of more than 4,300 digits") from None
+        raise
 
 
 # --- JSONL of any origin: a line costs memory in proportion to its own size, whatever is in it ---

@@ -247,5 +247,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict:
 
 def _finite(text: str) -> float:
     if not math.isfinite(value := float(text)):
-        raise ValueError(f"{text[:60]} is not a finite number")
+        raise ValueError(f"{text[:60]} is no number of JSON")
     return value

@@ -89,13 +89,8 @@ def reached(name, loads):
 
 
 def test_no_module_imports_what_its_floor_may_not():
-    assert "\n".join(violations(modules())) == ""
-
-
-def test_every_floor_has_a_rule_and_the_ground_floors_know_nobody():
-    assert set(rules()) == {"scripts", *ROOMS}
+    assert "\n".join(violations(modules())) == "" and set(rules()) == {"scripts", *ROOMS}
     assert {name for name in ROOMS if not rules()[name][0]} == {"common", "show", "stats"}
-    assert [name for name in rules() if rules()[name][1]] == ["scripts", "common"]
 
 
 CLEAN = {"run_it.py": "def main():\n    from cirrus import play", "cirrus/__init__.py": "",

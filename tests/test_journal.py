@@ -92,10 +92,8 @@ def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start):
 # --- what is read back -------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("exchange", "again"), [
-    (completion(), False), (completion(cost=None), False), (ODD, False), (LONG, False),
-    (completion("", finish_reason="length"), False), (completion("x" * 200_000), False),
-    (completion("", cost=0), False), (failure(403, metadata={"reasons": ["x"]}), False),
-    (failure(500), True)])
+    (completion(cost=None), False), (ODD, False), (LONG, False), (completion("", cost=0), False),
+    (completion("", finish_reason="length"), False), (failure(500), True)])
 def test_an_outcome_comes_back_as_it_was_and_a_failure_is_asked_again(start, exchange, again):
     first = start("a", {"a": [exchange] * 4})
     second = start("a")

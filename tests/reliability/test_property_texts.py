@@ -112,7 +112,7 @@ def test_any_answer_of_a_server_is_read_and_can_be_written(status, body, headers
     written(reading)
 
 
-@many(300)
+@many(150)
 @given(altered(CATALOGUE) | altered(BALANCE) | HARD_JSON)
 def test_any_catalogue_and_balance_are_read_and_can_be_written(body):
     for name, model in read_catalogue(body).items():

@@ -226,17 +226,16 @@ ATTACKS = {
         # What a run's files are made from.
         (BROKEN["cut"]("manifest.json"), "manifest.json"),
         (raw("prompts.json", end), "prompts.json"), (remove(JOURNAL), JOURNAL),
-        (link(JOURNAL), JOURNAL), (raw(JOURNAL, end), JOURNAL),
+        (link(JOURNAL), JOURNAL),
         (raw("manifest.json", lambda d: b'{"state":"x",' + d[1:]), "'state' stands twice"),
         (raw("manifest.json", swap(b": ", b":  ")), "manifest.json: first difference"),
-        (raw("manifest.json", lambda d: re.sub(rb": 0,", b": 0.0,", d, count=1)), "manifest.json"),
         (manifest("note", value=1), "unknown key 'note'"),
         (manifest("artifact", value="tournament"), "manifest.json: nothing follows from it"),
         (manifest("artifact", value="x"), "artifact \"x\" is not one of"),
         (manifest("identity", "provider", value="https://openrouter.ai/api/v1"), "manifest.json"),
         (manifest("served", value={"sim-coin": {"gpt-5": 8}}), "manifest.json: served"),
         (manifest("state", value="incomplete"), "manifest.json: state"),
-        (text(JOURNAL, swap(b'":"', b'": "')), JOURNAL), (text(JOURNAL, lambda d: d[:-1]), JOURNAL),
+        (text(JOURNAL, lambda d: d[:-1]), JOURNAL),
         (text(JOURNAL, swap(b'"attempt":1', b'"attempt":1,"attempt":1')), JOURNAL),
         (raw(JOURNAL, lambda d: d[:9] + b"\3" + d[10:]), f"{JOURNAL}: not packed by this project"),
         (raw(JOURNAL, lambda d: d[:40] + bytes(9) + d[49:]), f"{JOURNAL}: damaged"),
@@ -265,7 +264,6 @@ ATTACKS = {
          "expected '[^']{5,40}', found '[^']{5,40}'"),
         (first(cost_usd=0.5), "cost_usd 0.5, and the response says 0"),
         (first(charged_usd=0.5), "charged_usd 0.5, and the response cost 0"),
-        (first(at="\ud800"), "line 1: not a journal line"),
         (first(final=True), "final True, and the response says False"),
         (first(request_sha256="0" * 64), "another question than design and prompts"),
         (first(stage="rating"), "another question than design and prompts"),
@@ -275,7 +273,7 @@ ATTACKS = {
         (first(attempt=2), "attempt 2, and it is number 1"),
         (forged(retried), "retries: expected 1, found 0"),
         (forged(lambda x: retried(x, request_sha256="0" * 64)), "another question than its first"),
-        (first("request", temperature=0.1), UNSENT), (first("request", top_p=0.5), UNSENT),
+        (first("request", temperature=0.1), UNSENT),
         # What nothing proves, against itself or against what the journal tells.
         *((attack, "manifest.json: unproven") for attack in (
             manifest("unproven", "ended_by", value="budget"), session(ended_by="OverBudget"),
@@ -381,15 +379,6 @@ def test_a_killed_run_is_partial_with_all_that_a_kill_may_leave(study, tmp_path)
     assert done.returncode == 3 and done.stdout.startswith("PARTIAL"), done.stdout
     (folder / "journal.jsonl").unlink()
     assert verified(folder, tmp_path).returncode == 2
-
-
-@pytest.mark.parametrize(("outer", "inner"), [("counts", "urrp"), ("plans", "pilot"),
-                                              ("urrp", "counts")])
-def test_a_folder_in_one_of_another_kind_is_named(study, tmp_path, outer, inner):
-    folder = study(outer)
-    shutil.move(study(inner), folder / "within")
-    done = verified(folder, tmp_path)
-    assert done.returncode == 2 and re.search(r"^FAILED .*within: ", done.stdout, re.M), done.stdout
 
 
 # --- what nothing in a folder shows --------------------------------------------------------------

@@ -22,6 +22,7 @@ from common.shape import FLAG, NUMBER, OBJECT, TEXT, TIME, is_number, maybe, pla
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 
 JOURNALS = ("journal.jsonl", "journal.jsonl.gz")  # while calls are left; afterwards
+ADVICE = "restore it from a copy, or use another --run-id"
 
 
 def json_sha256(value: Any) -> str:
@@ -89,8 +90,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         with regular(path) as file:
             yield from lines_of(file)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; restore it from a copy, or use another "
-                         "--run-id") from None
+        raise UsageError(f"{path}: {error.strerror}; {ADVICE}") from None
 
 
 AMOUNT = plain(f"a number from 0 up to {wire.MOST_USD:g}",
@@ -117,8 +117,7 @@ def _parse(line: bytes) -> dict | None:
 
 
 def _damaged(path: Path, number: int, why: str) -> UsageError:
-    return UsageError(f"{path} line {number}: {why}; the journal was damaged or edited: "
-                      "restore it from a copy, or use another --run-id")
+    return UsageError(f"{path} line {number}: {why}; the journal was damaged or edited: {ADVICE}")
 
 
 def check_present(folder: Path) -> None:
@@ -139,7 +138,11 @@ class Journal:
     def __init__(self, folder: Path, identity: dict) -> None:
         self.path = Path(folder) / "journal.jsonl"
         self.packed = Path(folder) / "journal.jsonl.gz"
-        self._unpack()
+        if self.packed.exists() and not self.path.exists():  # calls are left to make after all
+            data = b"".join(_lines(self.packed))
+            if not data:
+                raise UsageError(f"{self.packed}: empty; {ADVICE}")
+            self._guard(write_atomic, self.path, data)
         self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         self.closed = False
         past = Answers(self.path, identity)
@@ -159,16 +162,6 @@ class Journal:
             self._guard(os.write, self.fd, b"\n")
         else:
             os.ftruncate(self.fd, self.size)  # a torn line goes
-
-    def _unpack(self) -> None:
-        """A packed journal is unpacked again where calls are left to make."""
-        if self.path.exists() or not self.packed.exists():
-            return
-        data = b"".join(_lines(self.packed))
-        if not data:
-            raise UsageError(f"{self.packed}: empty; restore it from a copy, or use another "
-                             "--run-id")
-        self._guard(write_atomic, self.path, data)
 
     def append(self, attempt: Attempt) -> None:
         """Write one attempt, in one write, to the disk. Incomplete where it can't be kept."""
@@ -197,7 +190,7 @@ class Journal:
         there = os.stat(self.path) if self.path.exists() else None
         if there is None or here.st_ino != there.st_ino or here.st_size != self.size:
             raise UsageError(f"{self.path}: shortened or replaced while the run was writing it; "
-                             "restore it from a copy, or use another --run-id")
+                             f"{ADVICE}")
 
     def _guard(self, action, *args):
         try:
@@ -269,7 +262,7 @@ class InFlight:
 
 
 class Ledger(NamedTuple):
-    """What a run keeps of its calls while it is asked."""
+    """What a run keeps of its calls."""
 
     journal: Journal
     inflight: InFlight
@@ -283,10 +276,6 @@ class Known(NamedTuple):
     models: Mapping[str, Model]
     dialect: str
     routing: Mapping[str, Any] | None
-
-    def body(self, request: Request) -> dict[str, Any]:
-        """What would be sent for `request`."""
-        return wire.body(request, self.models[request.model], self.dialect, self.routing)
 
 
 class Read(NamedTuple):
@@ -366,8 +355,8 @@ class Answers:
     def _keep(self, entry: dict, reading: Reading) -> None:
         before = self.read.get(entry["id"])
         if before is not None and _for_good(before.reply):
-            raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered "
-                             "twice; restore it from a copy, or use another --run-id")
+            raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice; "
+                             f"{ADVICE}")
         reply = reading.reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
                                        quantization=wire.precision(entry["request"]))
         self.read[entry["id"]] = Read(
@@ -378,12 +367,13 @@ class Answers:
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""
         self.dealt.add(request.id)
-        answer = self.read.get(request.id)
+        answer, known = self.read.get(request.id), self.known
         if answer is None:
             return NOT_RUN
         if answer.question_sha256 != request.sha256() or answer.stage != request.stage:
             self.wrong.append(f"{request.id}: another question than design and prompts give")
-        elif self.known and answer.sent_sha256 != json_sha256(self.known.body(request)):
+        elif known and answer.sent_sha256 != json_sha256(wire.body(
+                request, known.models[request.model], known.dialect, known.routing)):
             self.wrong.append(f"{request.id}: the request sent is not what the design would send")
         return answer.reply
 

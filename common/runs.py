@@ -115,12 +115,11 @@ class RunFolder:
         if not self.manifest and any(path.stat().st_size for path in journals):
             raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
                              "or use another --run-id")
-        differ = [f"{key}: {old} → {new}" for key, old, new in changes(
-            self.manifest["identity"], self.identity)] if self.manifest else []
-        if differ:
+        if self.manifest and (differ := changes(self.manifest["identity"], self.identity)):
+            words = "; ".join(f"{key}: {old} → {new}" for key, old, new in differ[:4])
             more = f" (and {len(differ) - 4} more)" if len(differ) > 4 else ""
-            raise UsageError(f"{self.path} was made by another configuration: "
-                             f"{'; '.join(differ[:4])}{more}; use another --run-id or --out")
+            raise UsageError(f"{self.path} was made by another configuration: {words}{more}; "
+                             "use another --run-id or --out")
         if self.manifest.get("state") == "complete" and not journals:
             raise UsageError(f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
                              "or use another --run-id")  # asking anew would pick other answers

@@ -25,9 +25,7 @@ def there(monkeypatch, tmp_path):
     (["common/rng.py"], {"tests/test_rng.py": 1, "tests/test_a.py": 2}),
     (["stats/a.py"], {"tests/test_a.py": 1, "tests/test_run.py": 2}),
     (["tests/test_far.py"], {"tests/test_far.py": 0}),
-    (["prompts/cirrus24/round_1.md"], {"tests/test_a.py": 1}),
-    (["README.md"], {}),
-])
+    (["prompts/cirrus24/round_1.md"], {"tests/test_a.py": 1}), (["README.md"], {})])
 def test_a_test_is_as_far_as_the_imports_between_it_and_the_change(files, far):
     assert check.distances(files, NEEDED) == far
 

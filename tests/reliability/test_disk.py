@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 from contextlib import contextmanager
+from functools import cache
 from unittest import mock
 
 import pytest
@@ -58,10 +59,7 @@ class Disk:
 
     def concerns(self, target):
         if isinstance(target, int):
-            try:
-                target = os.readlink(f"/proc/self/fd/{target}")
-            except OSError:
-                return False
+            target = os.readlink(f"/proc/self/fd/{target}")
         return os.path.abspath(os.fspath(target)).startswith(self.folder)
 
     @contextmanager
@@ -83,19 +81,16 @@ def derived(folder):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """whole(script) → (what stood there before, an undisturbed run's files, its operations)."""
-    known = {}
-
+    @cache
     def made(script):
-        if script not in known:
-            before, command = SCRIPTS[script]
-            start, end = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("whole")
-            for earlier in before:
-                assert ended(start, *earlier).returncode == 0
-            shutil.copytree(start, end, dirs_exist_ok=True)
-            with Disk(end).used() as disk:
-                assert ended(end, *command).returncode == 0
-            known[script] = start, derived(end), disk.count
-        return known[script]
+        before, command = SCRIPTS[script]
+        start, end = tmp_path_factory.mktemp("before"), tmp_path_factory.mktemp("whole")
+        for earlier in before:
+            assert ended(start, *earlier).returncode == 0
+        shutil.copytree(start, end, dirs_exist_ok=True)
+        with Disk(end).used() as disk:
+            assert ended(end, *command).returncode == 0
+        return start, derived(end), disk.count
     return made
 
 

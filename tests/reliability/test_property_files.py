@@ -155,22 +155,16 @@ FILES = (st.lists(LINES, max_size=6).map(lambda lines: utf8("\n".join(lines))) |
              "utf-16", "surrogatepass")))
 
 
-@many(100)
+@many(60)
 @given(data=FILES)
-def test_every_line_of_a_file_is_a_trial_or_is_told(tmp_path, data):
+def test_any_file_of_trials_is_refused_in_one_line_or_each_line_is_read_or_told(
+        tmp_path, capsys, data):
     path = tmp_path / "t.jsonl"
     path.write_bytes(data)
     lines = [entry.line for entry in read_trials([path]) if not getattr(entry, "counted", False)]
     assert len(lines) == len(set(lines))
     assert set(lines) >= {number for number, line in enumerate(data.split(b"\n"), 1)
                           if line.decode("utf-8", "ignore").strip("\ufeff \t\r\n\0")}
-
-
-@many(40)
-@given(data=FILES)
-def test_any_file_of_trials_is_analysed_or_refused_in_one_line(tmp_path, capsys, data):
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(data)
     flags = [f"--{kind}={tmp_path / kind}" for kind in ("html", "csv", "json")]
     with pytest.raises(SystemExit) as ended:
         cli.run(urrp_analyze.main, [str(path), *flags], machine=False, resumes=False)

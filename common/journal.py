@@ -11,6 +11,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -144,7 +145,6 @@ class Journal:
                 raise UsageError(f"{self.packed}: empty; {ADVICE}")
             self._guard(write_atomic, self.path, data)
         self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        self.closed = False
         past = Answers(self.path, identity)
         self.simulated = past.simulated
         # Attempts of each id; answers that need no further asking, by id and by (stage, model).
@@ -162,9 +162,14 @@ class Journal:
             self._guard(os.write, self.fd, b"\n")
         else:
             os.ftruncate(self.fd, self.size)  # a torn line goes
+        self._syncer, self._sync = ThreadPoolExecutor(1, "journal-sync"), Future()
+        self._sync.set_result(None)
 
     def append(self, attempt: Attempt) -> None:
-        """Write one attempt, in one write, to the disk. Incomplete where it can't be kept."""
+        """Hand one attempt to the system in one write; it is on disk within a second. Incomplete
+        where it can't be kept."""
+        if self._sync.done():
+            self._sync.result()
         name = attempt.request.id
         line = record(self.prev, self.attempts[name] + 1, attempt)
         self._check_same()
@@ -180,8 +185,10 @@ class Journal:
         self.prev = sha256(line[:-1])
         self.spent += attempt.charged_usd
         self.attempts[name] += 1
-        if not self.simulated:  # those can be asked again for nothing
-            self._guard(os.fsync, self.fd)
+        # What is asked for already and has not begun will sync this line too. Simulated answers
+        # can be had again for nothing.
+        if not self.simulated and (self._sync.done() or self._sync.running()):
+            self._sync = self._syncer.submit(self._sync_after, self._sync)
 
     def _check_same(self) -> None:
         """UsageError where the file is no longer what was written so far."""
@@ -198,14 +205,20 @@ class Journal:
         except OSError as error:
             raise _full(self.path, error) from None
 
+    def _sync_after(self, before: Future) -> None:
+        before.result()
+        self._guard(os.fsync, self.fd)
+
     def close(self) -> None:
         """Sync and close. Safe to call twice."""
-        if not self.closed:
-            self.closed = True
+        if self.fd is not None:
+            self._syncer.shutdown()
+            fd, self.fd = self.fd, None
             try:
-                self._guard(os.fsync, self.fd)
+                self._sync.result()
+                self._guard(os.fsync, fd)
             finally:
-                os.close(self.fd)
+                os.close(fd)
 
     def pack(self) -> None:
         """After `close`: journal.jsonl → journal.jsonl.gz, then the plain one goes."""

@@ -8,6 +8,7 @@ import errno
 import hashlib
 import json
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,15 +72,23 @@ def test_a_line_is_ascii_and_holds_the_attempt_with_the_raw_response(start):
     assert (second["cost_usd"], second["charged_usd"]) == (COST, COST)
 
 
-def test_a_line_is_written_at_once_and_is_on_disk_before_the_next_call(tmp_path, monkeypatch):
-    done, write = [], os.write
-    monkeypatch.setattr(os, "write", lambda handle, data: done.append(len(data)) or write(
+def test_a_line_is_written_at_once_and_is_on_disk_within_a_second(tmp_path, monkeypatch):
+    sizes, synced, write = [], threading.Event(), os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: sizes.append(len(data)) or write(
         handle, data))
-    monkeypatch.setattr(os, "fsync", lambda handle: done.append("synced"))
-    run = conducted(tmp_path, World(lambda *_: (done.append("sent") or completion(), 1.0)),
-                    lambda: [one(request(name)) for name in "ab"], limits=1)
-    first, second = map(len, lines_of(run))
-    assert done == ["sent", first, "synced", "sent", second, "synced", "synced"]
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.set())
+    run = conducted(
+        tmp_path, World(lambda asked, _: (completion(), 1.0 if asked.id == "a" or synced.wait(
+            1) else None)), lambda: [one(request(name)) for name in "ab"], limits=1)
+    assert sizes == [len(line) for line in lines_of(run)]
+
+
+def test_a_disk_that_does_not_take_what_it_was_given_stops_the_run(start, monkeypatch):
+    def fails(handle):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(Incomplete, match=r"journal\.jsonl: Input/output error"):
+        start("abc")
 
 
 def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start):

@@ -16,7 +16,7 @@ from unittest import mock
 
 import pytest
 from conftest import run_in
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from world import PRICE, World, completion, conducted, failure, one, request
@@ -226,7 +226,8 @@ class Torn(RuleBasedStateMachine):
 
 
 TestTorn = Torn.TestCase
-TestTorn.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+TestTorn.settings = settings(max_examples=60, stateful_step_count=12, deadline=None,
+                             suppress_health_check=[HealthCheck.too_slow])
 
 
 # --- calls in flight, and a journal that was packed ---------------------------------------------

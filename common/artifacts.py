@@ -1,7 +1,7 @@
 """Bytes that are the same everywhere, canonical JSON, atomic files.
 
-Compressed bytes differ between builds of zlib, so every hash in a manifest is taken over
-the uncompressed content (`content_sha256`).
+Compressed bytes differ between builds of zlib, so every hash in a manifest is of what a file says
+unpacked (`content_sha256`).
 """
 
 import errno
@@ -69,18 +69,30 @@ def sha256(data: bytes | str) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
+def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
+    """The root of a Merkle tree over canonical JSON leaves (RFC 6962, section 2.1).
+
+    >>> merkle_root([]) == sha256("")
+    True
+    """
+    row = [hashlib.sha256(b"\0" + canonical_json(leaf).encode()).digest() for leaf in leaves]
+    while len(row) > 1:  # an odd last one goes up as it is: the same tree as by powers of two
+        pairs = [hashlib.sha256(b"\1" + a + b).digest()
+                 for a, b in zip(row[::2], row[1::2], strict=False)]
+        row = pairs + row[len(pairs) * 2:]
+    return row[0].hex() if row else sha256("")
+
+
 LONGEST = 256 << 20  # bytes of a file that is read whole; and of a line of another
 
 
-def read_bytes(path: Path, most: int = LONGEST) -> bytes:
-    """Content of a file of ours; ValueError where it is longer than `most`."""
-    data = bytearray()
+def read_bytes(path: Path) -> bytes:
+    """Content of a file of ours; ValueError where it is longer than LONGEST."""
     with regular(path) as file:
-        while block := file.read(1 << 20):
-            data += block
-            if len(data) > most:
-                raise ValueError(f"longer than {most} bytes")
-    return bytes(data)
+        data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise ValueError(f"longer than {LONGEST} bytes")
+    return data
 
 
 def regular(path: Path) -> BinaryIO:
@@ -143,6 +155,14 @@ def content_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sha256_in(folder: Path, name: str) -> str:
+    """SHA-256 of what a file of ours says; "" where it can't be read."""
+    try:
+        return sha256(read_bytes(folder / name))
+    except (OSError, ValueError):
+        return ""
+
+
 def content_of(name: str, data: bytes) -> bytes:
     """What a file of this name and these bytes says."""
     return gzip.decompress(data) if name.endswith(".gz") else data
@@ -151,6 +171,7 @@ def content_of(name: str, data: bytes) -> bytes:
 def write_atomic(path: Path, data: bytes | str) -> None:
     """The whole file or the old one: written beside, synced, renamed over."""
     path = Path(path)
+    sweep(path.parent, path.name)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(beside, "wb") as file:
@@ -166,12 +187,10 @@ def write_atomic(path: Path, data: bytes | str) -> None:
 
 
 def sweep(folder: Path, name: str = "*") -> None:
-    """Remove what kills during `write_atomic` left of files called `name` in `folder` and below.
-
-    Only where nobody else can be writing them.
-    """
-    room = Path(folder)
-    for litter in room.rglob(".*.tmp") if name == "*" else room.glob(f".{escape(name)}.*.tmp"):
+    """Remove what kills during `write_atomic` left of files called `name`; of all files in `folder`
+    and below it where nobody else can be writing them."""
+    pattern = "**/.*.tmp" if name == "*" else f".{escape(name)}.*.tmp"
+    for litter in Path(folder).glob(pattern):
         litter.unlink(missing_ok=True)
 
 
@@ -215,28 +234,26 @@ def value_of(line: bytes | str) -> Any:
 def crowded(line: str) -> bool:
     """Whether a line of JSON holds more values than `VALUES` and one for every 64 characters."""
     most = VALUES + len(line) // 64
-    if len(line) < VALUES or sum(map(line.count, MARKS)) <= most:
+    if len(line) < VALUES or sum(map(line.count, BEGINNINGS)) <= most:
         return False
     plain = line.replace("\\\\", "").replace('\\"', "")
     if plain.count('"') > 2 * most:
         return True
-    outside = plain.split('"')[::2]
-    return sum(part.count(mark) for part in outside for mark in MARKS) > most
+    return sum(part.count(mark) for part in plain.split('"')[::2] for mark in BEGINNINGS) > most
 
 
-MARKS = '",[{'  # a value begins with a quote, or stands behind one of the others
+BEGINNINGS = '",[{'  # a value begins with a quote, or stands behind one of the others
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, Any]]:
     """(line number, value) of each line; ValueError names file and line of a damaged one."""
     with regular(path) as file:
         for number, line in enumerate(lines_of(file), 1):
-            try:
-                value = value_of(line) if line.strip() else None
-            except ValueError as error:
-                raise ValueError(f"{path} line {number}: not JSON ({error})") from None
             if line.strip():
-                yield number, value
+                try:
+                    yield number, value_of(line)
+                except ValueError as error:
+                    raise ValueError(f"{path} line {number}: not JSON ({error})") from None
 
 
 # --- CSV that R, pandas and a spreadsheet read as it is, the same bytes on every Python ---

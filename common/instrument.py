@@ -16,11 +16,11 @@ from contextlib import ExitStack, suppress
 from typing import Any, NamedTuple
 
 from common import COMPLETE, MEANING, Incomplete, OverBudget, Stop, UsageError, wire
-from common.artifacts import content_of, sha256
+from common.artifacts import content_of, merkle_root, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, error_line, printable
 from common.drive import After, Chain, Drive, unanswered_calls
-from common.journal import Answers, Ledger, journal_file, merkle_root
+from common.journal import Answers, Ledger, check_present, journal_file
 from common.openrouter import OpenRouter, fixed, refuse, resolved
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder, elapsed
@@ -87,10 +87,9 @@ class Simulated:
         """UsageError where a respondent does not exist."""
         for name in models:
             if name not in self.respondents:
-                raise UsageError(
-                    f"models: no simulated respondent {name!r}; for a real model set "
-                    "OPENROUTER_API_KEY or give --base-url; "
-                    f"{nearest(name, self.respondents)}")
+                raise UsageError(f"models: no simulated respondent {name!r}; for a real model set "
+                                 "OPENROUTER_API_KEY or give --base-url; "
+                                 f"{nearest(name, self.respondents)}")
 
     def model(self, name: str) -> Model:
         return FREE
@@ -153,26 +152,22 @@ def headline(choice: Choice, calls: int, usd: float, limit: float, assumed: list
 # --- running it -------------------------------------------------------------------------------
 
 def conduct(runs: Sequence[Run], choice: Choice, settings: Settings) -> list[Ended]:
-    """Ask what is missing of all runs together, then derive the files of each.
-
-    Raises Stop where nothing could begin at all.
-    """
+    """Ask what is missing of all runs together, then derive the files of each. Raises Stop where
+    nothing could begin at all."""
     with ExitStack() as stack:
-        folders = [stack.enter_context(RunFolder(run.origin, run.instrument.name)) for run in runs]
-        left = [at for at, folder in enumerate(folders) if not folder.finished]
-        stop = None
-        if left:
-            stop = _ask([runs[at].instrument for at in left], [folders[at] for at in left],
-                        choice, settings)
-        return [_finish(run, folder, stop) if at in left else
-                Ended(folder, None, "already complete; nothing to do")
-                for at, (run, folder) in enumerate(zip(runs, folders, strict=True))]
+        pairs = [(run, stack.enter_context(RunFolder(run.origin, run.instrument.name)))
+                 for run in runs]
+        left = [(run.instrument, folder) for run, folder in pairs if not folder.finished]
+        stop = _ask(left, choice, settings) if left else None
+        return [Ended(folder, None, "already complete; nothing to do") if folder.finished else
+                _finish(run, folder, stop) for run, folder in pairs]
 
 
-def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice: Choice,
-         settings: Settings) -> Stop | None:
+def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings: Settings,
+         ) -> Stop | None:
     """Ask what is not in the journals yet; why that stopped. Raises before the first call where it
     must not begin."""
+    instruments, folders = zip(*left, strict=True)
     calls = [call for instrument in instruments for call in instrument.calls()]
     names = [run_of(next(iter(instrument.ids()), "")) for instrument in instruments]
     runs = dict(zip(names, folders, strict=True))
@@ -184,15 +179,15 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     if missing and not choice.simulated:
         provider = _live(choice, settings, runs, missing)
     else:
-        provider = Simulated(settings.respondents if missing else {}, settings.seed)
+        provider = Simulated(settings.respondents, settings.seed)
         provider.check(models_of(request for request, _ in missing))
     budget = Budget(limit, wire.as_model(settings.assumed_price), provider.model,
                     math.fsum(run.spent for run in folders),
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
                     if len(runs) > 1 else None)
-    progress = None if settings.nested else Progress(settings.name)
+    progress = (lambda *_, **__: None) if settings.nested else Progress(settings.name)
     ledgers = {name: Ledger(run.journal, run.inflight) for name, run in runs.items()}
-    drive = Drive(provider, ledgers, settings.limits, budget, progress or (lambda drive: None))
+    drive = Drive(provider, ledgers, settings.limits, budget, progress)
     drive.announce(calls)
     usd = budget.projection()
     if limit is not None and usd > limit and missing:
@@ -205,12 +200,11 @@ def _ask(instruments: Sequence[Instrument], folders: Sequence[RunFolder], choice
     if limit is not None and budget.total.spent > limit:
         print(f"note: ${budget.total.spent:.6f} was charged, more than the limit ${limit:g}: a "
               "server charged more than it was told it may", file=sys.stderr)
-    for run in folders if not drive.flying else ():
-        run.inflight.clear()
-    if progress:
-        progress(drive, last=True)
+    progress(drive, last=True)
     for run in folders:
-        run.present()
+        check_present(run.path)
+        if not drive.flying:
+            run.inflight.clear()
     return ending.stop
 
 
@@ -266,18 +260,16 @@ def _say(choice: Choice, settings: Settings, drive: Drive,
 def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:
     """The chains of several runs, which take turns in a drawn order: no run is ahead of another,
     and an outage hits all alike."""
-    rng = SeededRandom(seed, "turns")
-    order, places = [], [[0] * len(chains) for chains in runs]
+    rng, order = SeededRandom(seed, "turns"), []
     for at in range(max(map(len, runs))):
         here = [run for run, chains in enumerate(runs) if at < len(chains)]
-        for run in rng.sample(here, len(here)):
-            places[run][at] = len(order)
-            order.append((run, at))
-    return [_placed(runs[run][at], places[run]) for run, at in order]
+        order += [(run, at) for run in rng.sample(here, len(here))]
+    places = {step: place for place, step in enumerate(order)}
+    return [_placed(runs[run][at], run, places) for run, at in order]
 
 
-def _placed(chain: Chain, places: Sequence[int]) -> Chain:
-    """The chain, waiting for `places` where it waits for places of its own list."""
+def _placed(chain: Chain, run: int, places: Mapping[tuple[int, int], int]) -> Chain:
+    """The chain of a run; what it waits for in its own list is waited for in the list of all."""
     value = None
     while True:
         try:
@@ -285,7 +277,7 @@ def _placed(chain: Chain, places: Sequence[int]) -> Chain:
         except StopIteration as end:
             return end.value
         if isinstance(wanted, After):
-            wanted = After(tuple(places[at] for at in wanted.chains))
+            wanted = After(tuple(places[run, at] for at in wanted.chains))
         value = yield wanted
 
 

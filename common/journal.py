@@ -5,36 +5,25 @@ first), so a line can't be changed, dropped or added unseen. A torn last line, w
 SIGKILL or a full disk leaves, is cut off on load; a damaged line elsewhere is an error.
 """
 
-import contextlib
 import errno
-import hashlib
 import json
 import math
 import os
-import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
-from sys import intern
 from typing import Any, NamedTuple
 
 from common import Incomplete, UsageError, shape, wire
-from common.artifacts import (
-    LONGEST,
-    canonical_json,
-    gzip_bytes,
-    lines_of,
-    regular,
-    sha256,
-    value_of,
-    write_atomic,
-)
+from common.artifacts import LONGEST, gzip_bytes, lines_of, regular, sha256, value_of, write_atomic
 from common.reading import read
 from common.shape import FLAG, NUMBER, OBJECT, TEXT, TIME, is_number, maybe, plain, sometimes, whole
 from common.wire import NOT_RUN, Exchange, Model, Reading, Reply, Request
 
 JOURNALS = ("journal.jsonl", "journal.jsonl.gz")  # while calls are left; afterwards
-SYNC_S = 0.9  # "synced to disk within a second"
+ADVICE = "restore it from a copy, or use another --run-id"
 
 
 def json_sha256(value: Any) -> str:
@@ -70,16 +59,6 @@ def record(prev: str, number: int, attempt: Attempt) -> bytes:
     return _written(line) + b"\n"
 
 
-def id_of(request: Request) -> str:
-    """Its id; UsageError where no journal can hold it."""
-    try:
-        request.id.encode()
-    except UnicodeEncodeError:
-        raise UsageError(f"the id {request.id!a} holds half of a character, which can't be "
-                         "journalled; rename the model or bulletin that it names") from None
-    return request.id
-
-
 def _written(line: Mapping[str, Any]) -> bytes:
     return json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
@@ -112,8 +91,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         with regular(path) as file:
             yield from lines_of(file)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; restore it from a copy, or use another "
-                         "--run-id") from None
+        raise UsageError(f"{path}: {error.strerror}; {ADVICE}") from None
 
 
 AMOUNT = plain(f"a number from 0 up to {wire.MOST_USD:g}",
@@ -133,15 +111,21 @@ def _parse(line: bytes) -> dict | None:
         entry = value_of(line)
         if b"\\ud" in line.lower():  # half of a character can't be written again
             json.dumps(entry, ensure_ascii=False).encode()
-        ours = LINE.fault(entry) is None and _written(entry) == line.rstrip(b"\n")
+        same = LINE.fault(entry) is None and _written(entry) == line.rstrip(b"\n")
     except (ValueError, RecursionError):
         return None
-    return entry if ours else None
+    return entry if same else None
 
 
 def _damaged(path: Path, number: int, why: str) -> UsageError:
-    return UsageError(f"{path} line {number}: {why}; the journal was damaged or edited: "
-                      "restore it from a copy, or use another --run-id")
+    return UsageError(f"{path} line {number}: {why}; the journal was damaged or edited: {ADVICE}")
+
+
+def check_present(folder: Path) -> None:
+    """Incomplete where somebody has taken the folder of a run away meanwhile."""
+    if not folder.exists():
+        raise Incomplete(f"{folder}: the folder was moved or deleted while the run went on; put it "
+                         "back, then give the same command")
 
 
 def _full(path: Path, error: OSError) -> Incomplete:
@@ -155,9 +139,14 @@ class Journal:
     def __init__(self, folder: Path, identity: dict) -> None:
         self.path = Path(folder) / "journal.jsonl"
         self.packed = Path(folder) / "journal.jsonl.gz"
-        self._unpack()
+        if self.packed.exists() and not self.path.exists():  # calls are left to make after all
+            data = b"".join(_lines(self.packed))
+            if not data:
+                raise UsageError(f"{self.packed}: empty; {ADVICE}")
+            self._guard(write_atomic, self.path, data)
         self.fd = self._guard(os.open, self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         past = Answers(self.path, identity)
+        self.simulated = past.simulated
         # Attempts of each id; answers that need no further asking, by id and by (stage, model).
         self.size, self.prev, self.attempts = past.size, past.head_sha256, past.tries
         self.spent, self.last_at = past.charged_usd, past.last_at
@@ -173,57 +162,42 @@ class Journal:
             self._guard(os.write, self.fd, b"\n")
         else:
             os.ftruncate(self.fd, self.size)  # a torn line goes
-        self._dirty, self._closing = threading.Event(), threading.Event()
-        self._sync_error: OSError | None = None
-        self._syncer = threading.Thread(target=self._sync_often, daemon=True, name="journal-sync")
-        self._syncer.start()
-
-    def _unpack(self) -> None:
-        """A packed journal is unpacked again where calls are left to make."""
-        if self.path.exists() or not self.packed.exists():
-            return
-        data = b"".join(_lines(self.packed))
-        if not data:
-            raise UsageError(f"{self.packed}: empty; restore it from a copy, or use another "
-                             "--run-id")
-        self._guard(write_atomic, self.path, data)
+        self._syncer, self._sync = ThreadPoolExecutor(1, "journal-sync"), Future()
+        self._sync.set_result(None)
 
     def append(self, attempt: Attempt) -> None:
-        """Hand one attempt to the system in one write. Incomplete where it can't be kept."""
-        if self._sync_error:
-            raise _full(self.path, self._sync_error)
-        name = id_of(attempt.request)
+        """Hand one attempt to the system in one write; it is on disk within a second. Incomplete
+        where it can't be kept."""
+        if self._sync.done():
+            self._sync.result()
+        name = attempt.request.id
         line = record(self.prev, self.attempts[name] + 1, attempt)
-        self._write(line)
+        self._check_same()
+        try:
+            done = os.write(self.fd, line)
+            if done < len(line):  # what fits is written first; the error comes with the rest
+                os.write(self.fd, line[done:])
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self.fd, self.size)
+            raise _full(self.path, error) from None
         self.size += len(line)
         self.prev = sha256(line[:-1])
         self.spent += attempt.charged_usd
         self.attempts[name] += 1
-        self._dirty.set()
+        # What is asked for already and has not begun will sync this line too. Simulated answers
+        # can be had again for nothing.
+        if not self.simulated and (self._sync.done() or self._sync.running()):
+            self._sync = self._syncer.submit(self._sync_after, self._sync)
 
     def _check_same(self) -> None:
         """UsageError where the file is no longer what was written so far."""
-        try:
-            here, there = os.fstat(self.fd), os.stat(self.path)
-        except OSError:
-            here = there = None
-        if not self.path.parent.exists():
-            raise Incomplete(f"{self.path.parent}: the folder was moved or deleted while the run "
-                             "went on; put it back, then give the same command")
-        if here is None or here.st_ino != there.st_ino or here.st_size != self.size:
+        check_present(self.path.parent)
+        here = os.fstat(self.fd)
+        there = os.stat(self.path) if self.path.exists() else None
+        if there is None or here.st_ino != there.st_ino or here.st_size != self.size:
             raise UsageError(f"{self.path}: shortened or replaced while the run was writing it; "
-                             "restore it from a copy, or use another --run-id")
-
-    def _write(self, data: bytes) -> None:
-        self._check_same()
-        try:
-            done = os.write(self.fd, data)
-            if done < len(data):  # what fits is written first; the error comes with the rest
-                done += os.write(self.fd, data[done:])
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self.fd, self.size)
-            raise _full(self.path, error) from None
+                             f"{ADVICE}")
 
     def _guard(self, action, *args):
         try:
@@ -231,27 +205,20 @@ class Journal:
         except OSError as error:
             raise _full(self.path, error) from None
 
-    def _sync_often(self) -> None:
-        while not self._closing.is_set():
-            self._dirty.wait()
-            self._closing.wait(SYNC_S / 2)
-            self._dirty.clear()
-            try:
-                os.fsync(self.fd)
-            except OSError as error:
-                self._sync_error = error
-                return
+    def _sync_after(self, before: Future) -> None:
+        before.result()
+        self._guard(os.fsync, self.fd)
 
     def close(self) -> None:
         """Sync and close. Safe to call twice."""
-        if self._closing.is_set():
-            return
-        self._closing.set()
-        self._dirty.set()
-        self._syncer.join()
-        os.close(self.fd)
-        if self._sync_error:
-            raise _full(self.path, self._sync_error)
+        if self.fd is not None:
+            self._syncer.shutdown()
+            fd, self.fd = self.fd, None
+            try:
+                self._sync.result()
+                self._guard(os.fsync, fd)
+            finally:
+                os.close(fd)
 
     def pack(self) -> None:
         """After `close`: journal.jsonl → journal.jsonl.gz, then the plain one goes."""
@@ -277,7 +244,6 @@ class InFlight:
 
     def __init__(self, folder: Path) -> None:
         self.path = Path(folder) / "inflight.jsonl"
-        self.fd: int | None = None
 
     def lost(self, attempts: Counter[str]) -> float:
         """Dollars reserved for attempts that the journal (`attempts` of each id) lacks."""
@@ -287,26 +253,29 @@ class InFlight:
         return math.fsum(usd for name, attempt, usd in notes if attempt > attempts[name])
 
     def note(self, request: Request, attempt: int, usd: float) -> None:
-        """Before the call is sent. Incomplete where it can't be kept."""
-        line = json.dumps({"id": id_of(request), "attempt": attempt, "usd": usd}) + "\n"
+        """Before the call is sent. Incomplete where it can't be kept; UsageError where no journal
+        could hold its id."""
         try:
-            if self.fd is None:
-                self.fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            if os.write(self.fd, line.encode()) < len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            request.id.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"the id {request.id!a} holds half of a character, which can't be "
+                             "journalled; rename the model or bulletin that it names") from None
+        line = json.dumps({"id": request.id, "attempt": attempt, "usd": usd}) + "\n"
+        check_present(self.path.parent)
+        try:
+            with open(self.path, "ab", buffering=0) as file:
+                if file.write(line.encode()) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             raise _full(self.path, error) from None
 
     def clear(self) -> None:
         """Every call is in the journal, or its worst case has been charged."""
-        if self.fd is not None:
-            os.close(self.fd)
-            self.fd = None
         self.path.unlink(missing_ok=True)
 
 
 class Ledger(NamedTuple):
-    """What a run keeps of its calls while it is asked."""
+    """What a run keeps of its calls."""
 
     journal: Journal
     inflight: InFlight
@@ -320,10 +289,6 @@ class Known(NamedTuple):
     models: Mapping[str, Model]
     dialect: str
     routing: Mapping[str, Any] | None
-
-    def body(self, request: Request) -> dict[str, Any]:
-        """What would be sent for `request`."""
-        return wire.body(request, self.models[request.model], self.dialect, self.routing)
 
 
 class Read(NamedTuple):
@@ -363,7 +328,7 @@ class Answers:
         self.attempts = self.repeated = self.waits = 0
         self.size = 0  # bytes of whole lines
         self.last_at, charges = "", []
-        self.head_sha256 = json_sha256(dict(identity))
+        self.head_sha256 = json_sha256(identity)
         for entry, end, digest in entries(self.path, self.head_sha256):
             self.attempts, self.size, self.head_sha256 = self.attempts + 1, end, digest
             self.last_at = entry["at"]
@@ -384,10 +349,10 @@ class Answers:
     def _faults(self, entry: dict, reading: Reading) -> Iterator[str]:
         """What a line says otherwise than the raw response in it, and than the lines before."""
         reply, outcome = reading.reply, entry["outcome"]
-        if entry["attempt"] != self.tries[entry["id"]]:
-            yield f"attempt {entry['attempt']!r}, and it is number {self.tries[entry['id']]}"
-        if self.questions.setdefault(entry["id"], entry["request_sha256"]) != (
-                entry["request_sha256"]):
+        number, question = self.tries[entry["id"]], entry["request_sha256"]
+        if entry["attempt"] != number:
+            yield f"attempt {entry['attempt']}, and it is number {number}"
+        if self.questions.setdefault(entry["id"], question) != question:
             yield "another question than its first attempt asked"
         if outcome not in ((reply.outcome,) if reading.kind == "final" else
                            (None, "provider_error")):
@@ -403,24 +368,25 @@ class Answers:
     def _keep(self, entry: dict, reading: Reading) -> None:
         before = self.read.get(entry["id"])
         if before is not None and _for_good(before.reply):
-            raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered "
-                             "twice; restore it from a copy, or use another --run-id")
+            raise UsageError(f"{self.path} line {self.attempts}: {entry['id']} is answered twice; "
+                             f"{ADVICE}")
         reply = reading.reply._replace(outcome=entry["outcome"], cost_usd=entry["cost_usd"],
                                        quantization=wire.precision(entry["request"]))
         self.read[entry["id"]] = Read(
-            reply, intern(entry["stage"]), intern(entry["request"]["model"]),
-            entry["request_sha256"], json_sha256(entry["request"]) if self.known else "",
-            entry["at"], entry["charged_usd"], sha256(entry["response"]["body"]))
+            reply, entry["stage"], entry["request"]["model"], entry["request_sha256"],
+            json_sha256(entry["request"]) if self.known else "", entry["at"],
+            entry["charged_usd"], sha256(entry["response"]["body"]))
 
     def __call__(self, request: Request) -> Reply:
         """The reply; how the journalled question differs from `request` is noted in `wrong`."""
         self.dealt.add(request.id)
-        answer = self.read.get(request.id)
+        answer, known = self.read.get(request.id), self.known
         if answer is None:
             return NOT_RUN
         if answer.question_sha256 != request.sha256() or answer.stage != request.stage:
             self.wrong.append(f"{request.id}: another question than design and prompts give")
-        elif self.known and answer.sent_sha256 != json_sha256(self.known.body(request)):
+        elif known and answer.sent_sha256 != json_sha256(wire.body(
+                request, known.models[request.model], known.dialect, known.routing)):
             self.wrong.append(f"{request.id}: the request sent is not what the design would send")
         return answer.reply
 
@@ -450,22 +416,6 @@ class Answers:
                  "question_sha256": answer.question_sha256,
                  "response_sha256": answer.response_sha256}
                 for name, answer in sorted(self.read.items()))
-
-
-def merkle_root(leaves: Iterable[Mapping[str, str]]) -> str:
-    """The root of a Merkle tree over canonical JSON leaves (RFC 6962, section 2.1).
-
-    >>> merkle_root([]) == hashlib.sha256(b"").hexdigest()
-    True
-    """
-    row = [hashlib.sha256(b"\0" + canonical_json(leaf).encode()).digest() for leaf in leaves]
-    if not row:
-        return hashlib.sha256(b"").hexdigest()
-    while len(row) > 1:  # an odd last one goes up as it is: the same tree as by powers of two
-        pairs = [hashlib.sha256(b"\1" + a + b).digest()
-                 for a, b in zip(row[::2], row[1::2], strict=False)]
-        row = pairs + row[len(pairs) * 2:]
-    return row[0].hex()
 
 
 def _same(a: float | None, b: float | None) -> bool:

@@ -15,34 +15,17 @@ import os
 import platform
 import re
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import VERSION, Incomplete, Stop, UsageError
-from common.artifacts import canonical_json, json_file, read_bytes, sha256, sweep, write_atomic
+from common import VERSION, Incomplete, Stop, UsageError, shape
+from common.artifacts import canonical_json, json_file, sha256, sha256_in, sweep, write_atomic
 from common.journal import AMOUNT, JOURNALS, InFlight, Journal
-from common.shape import (
-    FLAG,
-    OBJECT,
-    TEXT,
-    TIME,
-    UTC,
-    Kind,
-    enum,
-    list_of,
-    map_of,
-    maybe,
-    plain,
-    read,
-    record,
-    shown,
-    sometimes,
-    whole,
-)
+from common.shape import OBJECT, RESTORE, TEXT, TIME, list_of, map_of, maybe, record, sometimes
 from common.wire import Model
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,7 +54,7 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 def changes(before: Mapping, after: Mapping) -> list[tuple[str, str, str]]:
     """(key, old value, new value) of each leaf that differs."""
     old, new = flat(before), flat(after)
-    return [(key, shown(old.get(key)), shown(new.get(key)))
+    return [(key, shape.shown(old.get(key)), shape.shown(new.get(key)))
             for key in sorted(old.keys() | new.keys())
             if canonical_json(old.get(key)) != canonical_json(new.get(key))]
 
@@ -107,11 +90,7 @@ class RunFolder:
         check_run_id(self.path.name)
         self.manifest_path = self.path / "manifest.json"
         self.instrument, self.identity = instrument, json.loads(json.dumps(origin.identity))
-        self.manifest: dict[str, Any] = {}
-        self.unproven: dict[str, Any] = {}
         self.journal: Journal | None = None
-        self._lock = None
-        self._made: list[Path] = []
 
     def __enter__(self) -> "RunFolder":
         try:
@@ -136,12 +115,11 @@ class RunFolder:
         if not self.manifest and any(path.stat().st_size for path in journals):
             raise UsageError(f"{self.path}: a journal without its manifest.json; restore it, "
                              "or use another --run-id")
-        differ = [f"{key}: {old} → {new}" for key, old, new in changes(
-            self.manifest["identity"], self.identity)] if self.manifest else []
-        if differ:
+        if self.manifest and (differ := changes(self.manifest["identity"], self.identity)):
+            words = "; ".join(f"{key}: {old} → {new}" for key, old, new in differ[:4])
             more = f" (and {len(differ) - 4} more)" if len(differ) > 4 else ""
-            raise UsageError(f"{self.path} was made by another configuration: "
-                             f"{'; '.join(differ[:4])}{more}; use another --run-id or --out")
+            raise UsageError(f"{self.path} was made by another configuration: {words}{more}; "
+                             "use another --run-id or --out")
         if self.manifest.get("state") == "complete" and not journals:
             raise UsageError(f"{self.path}: complete, but journal.jsonl.gz is gone; restore it, "
                              "or use another --run-id")  # asking anew would pick other answers
@@ -186,12 +164,6 @@ class RunFolder:
         """Dollars charged so far, with the calls that a kill may have lost."""
         return self.journal.spent + self.unproven["lost_usd"]
 
-    def present(self) -> None:
-        """Incomplete where somebody has taken the folder away meanwhile."""
-        if not self.manifest_path.exists():
-            raise Incomplete(f"{self.path}: the folder was moved or deleted while the run went on; "
-                             "put it back, then give the same command")
-
     def end_session(self, stop: Stop | None) -> None:
         """Note when and why this session ended."""
         self.unproven["ended_by"] = "" if stop is None else str(stop)
@@ -203,7 +175,6 @@ class RunFolder:
 
     def finish(self, files: Mapping[str, bytes], manifest: Mapping[str, Any]) -> None:
         """Write the derived files, pack the journal of a complete run, close the manifest."""
-        self.present()
         try:
             for name, data in files.items():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -226,7 +197,7 @@ class RunFolder:
     def _leave(self) -> None:
         """Drop the lock; take back a folder in which nothing was ever asked."""
         used = (self.journal and self.journal.attempts) or (self.path / "inflight.jsonl").exists()
-        if self._made and not used and not any(self.path.glob("*.md")):
+        if self._made and not used:
             for name in ("manifest.json", "journal.jsonl", PROMPTS):
                 with suppress(OSError):
                     (self.path / name).unlink()
@@ -243,7 +214,7 @@ def stored_prompts(folder: Path, recorded: Mapping[str, str]) -> dict[str, str]:
     """{path: text} of the prompts that a run was made with; UsageError where they are not those
     that its identity has `recorded`, by hash."""
     path = folder / PROMPTS
-    texts = read(path, map_of(TEXT, "file"), RESTORE)
+    texts = shape.read(path, map_of(TEXT, "file"), RESTORE)
     if differ := changes(recorded, {name: sha256(texts[name]) for name in texts}):
         raise UsageError(f"{path}: {differ[0][0]} is not the text that the run was made with; "
                          f"{RESTORE}")
@@ -268,12 +239,12 @@ def elapsed(manifest: Mapping[str, Any]) -> float:
 
 def _now(earliest: str) -> str:
     """The clock, which may have been set back meanwhile."""
-    return max(earliest, time.strftime(UTC, time.gmtime()))
+    return max(earliest, time.strftime(shape.UTC, time.gmtime()))
 
 
-RESTORE = "restore it from a copy"
-KNOWN = plain("what is known of a model",
-              lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
+COUNT = shape.whole(0)
+KNOWN = shape.plain("what is known of a model",
+                    lambda v: isinstance(v, dict) and v.keys() == set(Model._fields))
 IDENTITY = record(
     config=OBJECT, prompts=map_of(TEXT, "file"), provider=TEXT, routing=sometimes(OBJECT),
     pin=sometimes(TEXT), prereg_sha256=sometimes(maybe(TEXT)),
@@ -287,36 +258,21 @@ UNPROVEN = record(
                           models=map_of(record(known=KNOWN), "name"))))
 ALWAYS = {"artifact": TEXT, "identity": IDENTITY, "files": map_of(TEXT, "name"),
           "unproven": UNPROVEN}
-RUNNING = record(state=enum("running"), **ALWAYS)
+RUNNING = record(state=shape.enum("running"), **ALWAYS)
 # What follows from the journal and `unproven`; an instrument adds what it counts.
 ENDED = record(
-    state=enum("complete", "incomplete"), stamp=maybe(enum("SIMULATED")), simulated=FLAG,
-    cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT), merkle_root=TEXT,
-    journal=record(head_sha256=TEXT, attempts=whole(0)), retries=whole(0), waits=whole(0),
-    statuses=OBJECT, pilot=sometimes(FLAG), prereg_sha256=sometimes(maybe(TEXT)),
+    state=shape.enum("complete", "incomplete"), stamp=maybe(shape.enum("SIMULATED")),
+    simulated=shape.FLAG, cost=record(spent_usd=AMOUNT, lost_usd=AMOUNT), merkle_root=TEXT,
+    journal=record(head_sha256=TEXT, attempts=COUNT), retries=COUNT, waits=COUNT, statuses=OBJECT,
+    pilot=sometimes(shape.FLAG), prereg_sha256=sometimes(maybe(TEXT)),
     **dict.fromkeys(("errors", "outcomes", "served", "upstreams"), OBJECT), **ALWAYS)
-
-
-MANIFEST = Kind(lambda value: (
+MANIFEST = shape.Kind(lambda value: (
     RUNNING if isinstance(value, dict) and value.get("state") == "running" else ENDED).fault(value))
 
 
-def read_manifest(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
-    """manifest.json of a run; UsageError where it is none, or of no instrument in `known`."""
-    path = Path(folder) / "manifest.json"
-    manifest = read(path, MANIFEST, RESTORE)
-    if known and manifest["artifact"] not in known:
-        raise UsageError(f"{path}: artifact {manifest['artifact'][:40]!r} is not one of "
-                         f"{', '.join(known)}; {RESTORE}")
-    return manifest
-
-
-def sha256_in(folder: Path, name: str) -> str:
-    """Of what a file of ours says; "" where it can't be read."""
-    try:
-        return sha256(read_bytes(folder / name))
-    except (OSError, ValueError):
-        return ""
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """manifest.json of a run; UsageError where it is none."""
+    return shape.read(Path(folder) / "manifest.json", MANIFEST, RESTORE)
 
 
 def lock(folder: Path) -> int:
@@ -331,6 +287,4 @@ def lock(folder: Path) -> int:
     return handle
 
 
-def unlock(handle: int | None) -> None:
-    if handle is not None:
-        os.close(handle)
+unlock = os.close

@@ -10,6 +10,7 @@ prompts, manifests and artifacts are all checked here.
 
 import difflib
 import json
+import math
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 from common import UsageError
 from common.artifacts import DEEPEST, TOO_DEEP, parsed, read_bytes
 
+RESTORE = "restore it from a copy"  # advice on a file that this project wrote
 LARGEST = 16 << 20   # bytes of a file that a user writes
 LISTED = 24   # names in an error line
 ABSENT = object()
@@ -105,30 +107,26 @@ def either(first: Kind, second: Kind) -> Kind:
         faults = [first.fault(value), second.fault(value)]
         if None in faults:
             return None
-        inner = [each for each in faults if each.path or each.value is ABSENT]
         says = f"{faults[0].says}, or {faults[1].says.removeprefix('must be ')}"
-        return inner[0] if inner else Fault("", says, value)
+        return next((each for each in faults if each.path or each.value is ABSENT),
+                    Fault("", says, value))
     return Kind(fault)
 
 
-def list_of(kind: Kind, size: int | None = None) -> Kind:
+def list_of(kind: Kind, size: int | None = None, least: int = 0, once: bool = False) -> Kind:
+    """A list, of exactly `size` or at `least` so many entries, no two of them alike if `once`."""
     def fault(value: Any) -> Fault | None:
-        if not isinstance(value, list) or (size is not None and len(value) != size):
-            return Fault("", f"must be a list of {size} entries" if size else "must be a list",
-                         value)
-        return _first((f"[{at}]", kind.fault(item)) for at, item in enumerate(value))
+        if not isinstance(value, list) or len(value) < least or size not in (None, len(value)):
+            words = f" of {size} entries" if size else " with at least one entry" * (least == 1)
+            return Fault("", "must be a list" + words, value)
+        twice = next((item for at, item in enumerate(value) if once and item in value[:at]), ABSENT)
+        return _first((f"[{at}]", kind.fault(item)) for at, item in enumerate(value)) or (
+            None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
     return Kind(fault)
 
 
 def several(kind: Kind, least: int = 1, once: bool = True) -> Kind:
-    """A list of at least so many entries, each of them `once`."""
-    def fault(value: Any) -> Fault | None:
-        if not isinstance(value, list) or len(value) < least:
-            return Fault("", "must be a list" + " with at least one entry" * (least == 1), value)
-        twice = next((item for at, item in enumerate(value) if once and item in value[:at]), ABSENT)
-        return list_of(kind).fault(value) or (
-            None if twice is ABSENT else Fault("", f"names {shown(twice)} twice"))
-    return Kind(fault)
+    return list_of(kind, least=least, once=once)
 
 
 def map_of(kind: Kind, keys: str) -> Kind:
@@ -174,7 +172,7 @@ def check(kind: Kind, value: Any, source: str, advice: str = "") -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value for an error line, not too long."""
+    """A value for an error line, cut to 60 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
 
@@ -195,11 +193,9 @@ def near_to(name: Any, known: Iterable[Any]) -> str:
 # --- files -------------------------------------------------------------------------------------
 
 def read(path: Path, kind: Kind, advice: str) -> Any:
-    """The value in a file of ours, of this kind; UsageError otherwise."""
+    """The value in a file that this project wrote, of this kind; UsageError otherwise."""
     try:
-        value = parsed(read_bytes(path))
-        _check_depth(value)
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # it can be written again
+        value = strict(read_bytes(path).decode())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; {advice}") from None
     except ValueError as error:
@@ -214,18 +210,19 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
             text = file.read(LARGEST + 1)
         if len(text) > LARGEST:
             raise ValueError(f"longer than {LARGEST} bytes")
-        data = strict(text.decode("utf-8-sig"))
+        value = strict(text.decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give another file") from None
     except ValueError as error:
         raise UsageError(f"{path}: not valid JSON: {error}") from None
-    return check(kind, data, str(path))
+    return check(kind, value, str(path))
 
 
 def strict(text: str) -> Any:
-    """The value of a JSON text. ValueError where it is none, says a key twice, holds a number or
-    half of a character that JSON has not, or is nested deeper than DEEPEST."""
-    value = parsed(text, object_pairs_hook=_no_twins, parse_constant=_no_constant)
+    """The value of a JSON text. ValueError where it is none, says a key twice, holds a number that
+    is not finite or half of a character, or is nested deeper than DEEPEST."""
+    value = parsed(text, object_pairs_hook=_unique, parse_constant=_finite,
+                   parse_float=_finite)
     _check_depth(value)
     json.dumps(value, ensure_ascii=False).encode()  # half of a character can't be kept
     return value
@@ -239,13 +236,16 @@ def _check_depth(value: Any, levels: int = DEEPEST) -> None:
         _check_depth(item, levels - 1)
 
 
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict:
-    seen = dict(pairs)
-    if len(seen) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-        raise ValueError(f"the key {twice!r} stands twice")
-    return seen
+def _unique(pairs: list[tuple[str, Any]]) -> dict:
+    value = {}
+    for key, item in pairs:
+        if key in value:
+            raise ValueError(f"the key {key!r} stands twice")
+        value[key] = item
+    return value
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text[:60]} is no number of JSON")
+    return value

@@ -16,20 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import VERSION, UsageError
-from common.artifacts import content_of, json_file, regular
+from common.artifacts import content_of, json_file, regular, sha256_in
 from common.cli import WIDTH, wrapped
 from common.instrument import FREE, Instrument, Run, Simulated, derived, manifest_of
 from common.journal import JOURNALS, Answers, Known, entries, journal_file, json_sha256
-from common.runs import (
-    PROMPTS,
-    Origin,
-    changes,
-    code_hashes,
-    read_manifest,
-    sha256_in,
-    stored_prompts,
-)
-from common.shape import shown
+from common.runs import PROMPTS, Origin, changes, code_hashes, read_manifest, stored_prompts
+from common.shape import RESTORE, shown
 from common.wire import Model, Upstream
 
 NO_RUN = "no run here (no manifest.json); name a run's folder or a folder of runs (make: RUNS=…)"
@@ -88,33 +80,33 @@ Instruments = Mapping[str, Callable[[Origin], Instrument]]
 
 # --- a tree of folders -------------------------------------------------------------------------
 
-# A folder that holds one of these is something by itself; the last is another program's run.
+# A folder that holds one of these is something by itself.
 MARKS = dict.fromkeys((
     "manifest.json", *JOURNALS, PROMPTS, "plan.json", PREREG, "acausal-analysis.json",
     "calibration.json", "calibration.md", "urrp_runs.jsonl")).keys()
-FOREIGN = "run_manifest.json"
 
 
 def verify(path: Path, readers: Sequence[Reader]) -> Iterator[Verdict]:
     """A verdict on every folder at or below `path` that is something, whatever it holds."""
     path, inner = Path(path), []
-    names, folders, strange, notes = _listed(path)
+    names, folders, strange = _listed(path)
     for each in folders:
         for verdict in verify(path / each, readers):
             inner.append(verdict)
             yield verdict
     marked = bool(MARKS & {name.partition(":")[0] for name in (*names, *strange)})
-    if marked and not all(verdict.ok for verdict in inner):
+    sound = all(verdict.ok for verdict in inner)
+    if marked and not sound:
         strange.append("not derived again, since a folder in it fails")
     if marked and strange:
         yield Verdict(str(path), "folder", problems=strange)
-    elif marked or all(verdict.ok for verdict in inner):
-        yield from _judged(Folder(path, frozenset(names), tuple(inner)), readers, notes, marked)
+    elif marked or sound:
+        yield from _judged(Folder(path, frozenset(names), tuple(inner)), readers, marked)
 
 
-def _listed(path: Path) -> tuple[dict[str, None], list[str], list[str], list[str]]:
-    """(files, inner folders that are something, what is neither file nor folder, notes)."""
-    names, inner, strange, notes = {}, [], [], []
+def _listed(path: Path) -> tuple[list[str], list[str], list[str]]:
+    """(files, inner folders that are something, what is neither file nor folder)."""
+    names, inner, strange = [], [], []
 
     def walk(prefix: str) -> None:
         entries = sorted(os.scandir(path / prefix), key=lambda entry: entry.name)
@@ -124,13 +116,11 @@ def _listed(path: Path) -> tuple[dict[str, None], list[str], list[str], list[str
             name = f"{prefix}/{entry.name}" if prefix else entry.name
             mode = entry.stat(follow_symlinks=False).st_mode
             if stat.S_ISREG(mode):
-                names[name] = None
+                names.append(name)
             elif not stat.S_ISDIR(mode):
                 strange.append(f"{name}: no regular file; remove it, or restore it from a copy")
-            elif MARKS & (held := set(os.listdir(entry.path))):
+            elif MARKS & set(os.listdir(entry.path)):
                 inner.append(name)
-            elif FOREIGN in held:
-                notes.append(f"{name}: a run of pdbench, which `pdbench aggregate` checks")
             else:
                 walk(name)
     if not path.is_dir():
@@ -139,11 +129,10 @@ def _listed(path: Path) -> tuple[dict[str, None], list[str], list[str], list[str
         walk("")
     except OSError as error:
         raise UsageError(f"{error.filename or path}: {error.strerror}") from None
-    return names, inner, strange, notes
+    return names, inner, strange
 
 
-def _judged(folder: Folder, readers: Sequence[Reader], notes: Sequence[str], marked: bool,
-            ) -> Iterator[Verdict]:
+def _judged(folder: Folder, readers: Sequence[Reader], marked: bool) -> Iterator[Verdict]:
     """What the readers say of a folder, and how its files differ from that."""
     contents, problems = [], []
     for reader in readers:
@@ -155,26 +144,26 @@ def _judged(folder: Folder, readers: Sequence[Reader], notes: Sequence[str], mar
             named = next((name for name in MARKS if name in folder.names), folder.path)
             problems.append(f"{named}: nothing follows from it ({type(error).__name__}: "
                             f"{str(error)[:80]})")
-    files = {name: data for content in contents for name, data in content.files.items()}
+    if not contents and not problems:
+        return
+    files = {name: (data, content.advice) for content in contents
+             for name, data in content.files.items()}
     given = {name for content in contents for name in content.given}
-    stray = sorted(folder.names - files.keys() - given) if contents else []
-    problems += [line for content in contents for line in content.verdict.problems]
-    problems += [f"{verdict.run}: {verdict.instrument} in a folder of another kind; move it away"
-                 for verdict in folder.inner if any(
-                     content.inner is not None and verdict.instrument not in content.inner
+    verdicts = [content.verdict for content in contents] or [Verdict(str(folder.path), "folder")]
+    problems += [line for verdict in verdicts for line in verdict.problems]
+    problems += [f"{inner.run}: {inner.instrument} in a folder of another kind; move it away"
+                 for inner in folder.inner if any(
+                     content.inner is not None and inner.instrument not in content.inner
                      for content in contents)]
-    advice = {name: content.advice for content in contents for name in content.files}
-    problems += [line + advice[name] for name in sorted(files)
-                 for line in _compared(folder.path, name, files[name])]
-    if marked:
-        problems += [f"{name}: does not follow from the journal; remove it" for name in stray]
-    if contents or problems:
-        first = contents[0].verdict if contents else Verdict(str(folder.path), "folder")
-        yield first._replace(
-            files=len(files.keys() - {"manifest.json", PROMPTS}), problems=problems,
-            unproven=list(dict.fromkeys(
-                name for content in contents for name in content.verdict.unproven)),
-            notes=[*notes, *(line for content in contents for line in content.verdict.notes)])
+    problems += [line + advice for name, (data, advice) in sorted(files.items())
+                 for line in _compared(folder.path, name, data)]
+    if marked and contents:
+        problems += [f"{name}: does not follow from the journal; remove it"
+                     for name in sorted(folder.names - files.keys() - given)]
+    yield verdicts[0]._replace(
+        files=len(files.keys() - {"manifest.json", PROMPTS}), problems=problems,
+        unproven=list(dict.fromkeys(name for verdict in verdicts for name in verdict.unproven)),
+        notes=[line for verdict in verdicts for line in verdict.notes])
 
 
 def _compared(folder: Path, name: str, data: bytes) -> list[str]:
@@ -188,8 +177,7 @@ def _compared(folder: Path, name: str, data: bytes) -> list[str]:
                 "wrote it"]
     except OSError as error:
         return [f"{name}: can't be read: {error.strerror}"]
-    return [] if actual == expected else [
-        f"{name}: {first_difference(expected, actual)}"]
+    return [] if actual == expected else [f"{name}: {first_difference(expected, actual)}"]
 
 
 def first_difference(expected: bytes, actual: bytes) -> str:
@@ -210,47 +198,45 @@ def first_difference(expected: bytes, actual: bytes) -> str:
 
 def runs(instruments: Instruments) -> Reader:
     """The reader of a run's folder."""
-    def reader(folder: Folder) -> Content | None:
-        if not folder.names & {"manifest.json", PROMPTS, *JOURNALS}:
-            return None
-        manifest = read_manifest(folder.path, instruments)
-        run, answers = read_run(folder.path, manifest, instruments)
-        made = derived(run.instrument, answers)
-        problems = [*answers.problems()[:SHOWN_PROBLEMS], *_contradictions(manifest)]
-        registered = run.origin.identity.get("prereg_sha256")
-        if registered and sha256_in(folder.path.parent, PREREG) != registered:
-            problems.append(f"{folder.path.parent / PREREG}: gone, or not the registration that "
-                            "the run was made under")
-        code, now = manifest["unproven"]["code"], code_hashes()
-        files, given = made.files, {
-            JOURNALS[1] if manifest["state"] == "complete" else answers.path.name}
-        if manifest["state"] == "running":  # killed: its files may be those of an earlier session
-            given |= {name for name in folder.names if name in LEFT or name.endswith(".tmp")
-                      or sha256_in(folder.path, name) == manifest["files"].get(name)}
-            files = {name: files[name] for name in files if name in folder.names - given}
-        else:
-            expected = manifest_of(run, answers, made, manifest["unproven"])
-            # What other lines name comes last.
-            differ = sorted(changes(expected, manifest),
-                            key=lambda change: change[0].startswith("files."))
-            problems += [f"manifest.json: {key}: expected {want}, found {have}"
-                         for key, want, have in differ[:SHOWN_PROBLEMS]]
-            given |= {"inflight.jsonl"} if manifest["state"] == "incomplete" else set()
-            if answers.path.name == JOURNALS[0] and answers.size != answers.path.stat().st_size:
-                problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
-        return Content(
-            Verdict(str(folder.path), manifest["artifact"], manifest["state"], answers.simulated,
-                    attempts=answers.attempts, head_sha256=answers.head_sha256,
-                    problems=problems, root=made.facts["merkle_root"],
-                    unproven=sorted(manifest["unproven"]),
-                    notes=["the project's code has changed since the run"] * any(
-                        now.get(name) != digest for name, digest in code.items())),
-            {**files, "manifest.json": json_file(manifest),
-             PROMPTS: json_file(run.origin.prompts)}, given, inner={"adjudication"})
-    return reader
+    return lambda folder: _content(folder, instruments) if folder.names & {
+        "manifest.json", PROMPTS, *JOURNALS} else None
 
 
 LEFT = {*JOURNALS, "inflight.jsonl"}  # what a kill may leave
+
+
+def _content(folder: Folder, instruments: Instruments) -> Content:
+    manifest = read_manifest(folder.path)
+    run, answers = read_run(folder.path, manifest, instruments)
+    made = derived(run.instrument, answers)
+    problems = [*answers.problems()[:SHOWN_PROBLEMS], *_contradictions(manifest)]
+    registered = run.origin.identity.get("prereg_sha256")
+    if registered and sha256_in(folder.path.parent, PREREG) != registered:
+        problems.append(f"{folder.path.parent / PREREG}: gone, or not the registration that the "
+                        "run was made under")
+    state, now = manifest["state"], code_hashes()
+    files, given = made.files, {JOURNALS[1] if state == "complete" else answers.path.name}
+    if state == "running":  # killed: its files may be those of an earlier session
+        given |= {name for name in folder.names if name in LEFT or name.endswith(".tmp")
+                  or sha256_in(folder.path, name) == manifest["files"].get(name)}
+        files = {name: files[name] for name in files if name in folder.names - given}
+    else:
+        # What other lines name comes last.
+        differ = sorted(changes(manifest_of(run, answers, made, manifest["unproven"]), manifest),
+                        key=lambda change: change[0].startswith("files."))
+        problems += [f"manifest.json: {key}: expected {want}, found {have}"
+                     for key, want, have in differ[:SHOWN_PROBLEMS]]
+        given |= {"inflight.jsonl"} if state == "incomplete" else set()
+        if answers.path.name == JOURNALS[0] and answers.size != answers.path.stat().st_size:
+            problems.append(f"{JOURNALS[0]}: its last line is not whole; restore it")
+    changed = any(now.get(name) != digest for name, digest in manifest["unproven"]["code"].items())
+    return Content(
+        Verdict(str(folder.path), manifest["artifact"], state, answers.simulated,
+                attempts=answers.attempts, head_sha256=answers.head_sha256, problems=problems,
+                root=made.facts["merkle_root"], unproven=sorted(manifest["unproven"]),
+                notes=["the project's code has changed since the run"] * changed),
+        {**files, "manifest.json": json_file(manifest), PROMPTS: json_file(run.origin.prompts)},
+        given, inner={"adjudication"})
 
 
 def _contradictions(manifest: Mapping) -> list[str]:
@@ -258,12 +244,11 @@ def _contradictions(manifest: Mapping) -> list[str]:
     unproven, state = manifest["unproven"], manifest["state"]
     sessions, simulated = unproven["sessions"], manifest["identity"]["provider"] == "simulated"
     times = [at for each in sessions for at in (each["started"], each["ended"]) if at is not None]
-    running = [False] * (len(sessions) - 1) + [state == "running"]
+    running = [{False}] * (len(sessions) - 1) + [{state == "running"}]
     checks = {
         "sessions: not one after the other": times == sorted(times),
         f"sessions: ended otherwise than a run that is {state}":
-            [each["ended"] is None for each in sessions] == running
-            and [each["ended_by"] is None for each in sessions] == running
+            [{each["ended"] is None, each["ended_by"] is None} for each in sessions] == running
             and (sessions[-1]["ended_by"] == "complete") == (state == "complete"),
         f"ended_by: {shown(unproven['ended_by'])}, and the run is {state}":
             (unproven["ended_by"] != "") == (state == "incomplete"),
@@ -273,48 +258,47 @@ def _contradictions(manifest: Mapping) -> list[str]:
 
 
 def find_runs(paths: list[str]) -> list[Path]:
-    """The run folders at or below `paths`, sorted. UsageError where there is none."""
-    runs: dict[Path, None] = {}
+    """The run folders at or below `paths`, each once. UsageError where there is none."""
+    folders: list[Path] = []
     for path in map(Path, paths):
-        folders = [path] if (path / "manifest.json").is_file() else sorted(
-            manifest.parent for manifest in path.rglob("manifest.json"))
-        if not folders:
+        inner = sorted(manifest.parent for manifest in path.rglob("manifest.json"))
+        if not inner:
             raise UsageError(f"{path}: {NO_RUN}")
-        runs |= dict.fromkeys(folders)
-    return list(runs)
+        folders += [path] if path in inner else inner
+    return list(dict.fromkeys(folders))
 
 
 def read_run(folder: Path, manifest: Mapping, instruments: Instruments) -> tuple[Run, Answers]:
     """The run that the manifest describes, and the journal's answers to it."""
     identity, unproven = manifest["identity"], manifest["unproven"]
+    if manifest["artifact"] not in instruments:
+        raise UsageError(f"manifest.json: artifact {shown(manifest['artifact'])} is not one of "
+                         f"{', '.join(instruments)}; {RESTORE}")
     origin = Origin(folder, identity, stored_prompts(folder, identity["prompts"]), unproven["code"])
     if identity["provider"] == "simulated":
         known = Known(defaultdict(lambda: FREE), Simulated.dialect, None)
     elif provider := unproven["provider"]:
         known = Known(
-            {name: as_model(entry["known"]) for name, entry in provider["models"].items()},
+            {name: _model(entry["known"]) for name, entry in provider["models"].items()},
             provider["dialect"], identity.get("routing", identity["config"].get("routing")))
     else:
-        raise UsageError(f"manifest.json: unproven.provider is missing, and "
-                         f"{identity['provider']} was asked; restore it from a copy")
+        raise UsageError("manifest.json: unproven.provider is missing, and "
+                         f"{identity['provider']} was asked; {RESTORE}")
     return (Run(origin, instruments[manifest["artifact"]](origin)),
             Answers(journal_file(folder), identity, known))
 
 
-def as_model(known: Mapping[str, Any]) -> Model:
+def _model(known: Mapping[str, Any]) -> Model:
     """A model as a manifest has written it down."""
-    upstream = known["upstream"]
-    values = {name: tuple(value) if isinstance(value, list) else value
-              for name, value in known.items()}
-    return Model(**values | {"upstream": upstream and Upstream(**upstream)})
+    upstream = known["upstream"] and Upstream(**known["upstream"])
+    return Model(**{name: tuple(value) if isinstance(value, list) else value
+                    for name, value in known.items()} | {"upstream": upstream})
 
 
 def derive_again(folder: Path, instruments: Instruments) -> tuple[Mapping[str, bytes], Mapping]:
-    """Files and manifest of a run again, from its manifest and journal alone.
-
-    UsageError where journal and design are not of one study.
-    """
-    manifest = read_manifest(folder, instruments)
+    """Files and manifest of a run again, from its manifest and journal alone; UsageError where
+    journal and design are not of one study."""
+    manifest = read_manifest(folder)
     run, answers = read_run(folder, manifest, instruments)
     made = derived(run.instrument, answers)
     if problems := answers.problems():
@@ -325,13 +309,13 @@ def derive_again(folder: Path, instruments: Instruments) -> tuple[Mapping[str, b
     return made.files, manifest
 
 
-def open_run(folder: Path, known: Collection[str] = ()) -> dict[str, Any]:
+def open_run(folder: Path) -> dict[str, Any]:
     """`read_manifest` of a run whose journal begins with the manifest's identity."""
-    manifest = read_manifest(folder, known)
+    manifest = read_manifest(folder)
     first = next(entries(journal_file(folder)), None)
     if first and first[0]["prev"] != json_sha256(manifest["identity"]):
         raise UsageError(f"{folder}: manifest.json describes another configuration than "
-                         "the journal begins with; restore it from a copy")
+                         f"the journal begins with; {RESTORE}")
     return manifest
 
 

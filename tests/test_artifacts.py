@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common import UsageError, artifacts
+from common import UsageError
 from common.artifacts import (
     canonical_json,
     content_sha256,
     gzip_bytes,
     json_file,
     jsonl,
+    merkle_root,
     read_jsonl,
     sha256,
     value_of,
@@ -33,19 +34,12 @@ class Point(NamedTuple):
 
 
 @pytest.mark.parametrize("value, text", [
-    (0.1 + 0.2, "0.3"), (1 / 3, "0.333333333333"), (2e-7, "2e-07"), (1.0, "1.0"),
-    (123456789.0123456, "123456789.012"), (-0.0, "-0.0"), (10**15, "1000000000000000"),
-    ({"b": [1, None], "a": True}, '{"a":true,"b":[1,null]}'), ("δ → „x“", '"δ → „x“"'),
-    ((Point(1, 2.0), (3,)), '[{"x":2.0,"y":1},[3]]')])
+    (0.1 + 0.2, "0.3"), (1 / 3, "0.333333333333"), (2e-7, "2e-07"), (1.0, "1.0"), (-0.0, "-0.0"),
+    (10**15, "1000000000000000"), ({"b": [1, None], "a": True}, '{"a":true,"b":[1,null]}'),
+    ("δ → „x“", '"δ → „x“"'), ((Point(1, 2.0), (3,)), '[{"x":2.0,"y":1},[3]]')])
 def test_what_canonical_json_writes(value, text):
     """Sorted keys, no spaces, floats of twelve significant digits, text as it is."""
     assert canonical_json(value) == text
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_number_that_json_has_not_is_refused(value):
-    with pytest.raises(ValueError):
-        canonical_json({"a": [0, value]})
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text() |
@@ -54,70 +48,61 @@ def test_a_number_that_json_has_not_is_refused(value):
 def test_canonical_json_is_json_and_reading_it_back_changes_nothing(value):
     text = canonical_json(value)
     assert canonical_json(json.loads(text)) == text
+    with pytest.raises(ValueError):  # no number of JSON
+        canonical_json([value, math.nan])
 
 
 def test_a_json_file_ends_in_one_newline():
     assert json_file({"a": 1}) == b'{\n  "a": 1\n}\n'
 
 
-def test_gzip_has_neither_time_nor_name_and_unpacks():
-    packed = gzip_bytes(b"x" * 1000)
+def test_gzip_has_neither_time_nor_name_and_its_hash_is_of_its_content(tmp_path):
+    packed = gzip_bytes(b"abc")
     # RFC 1952: ID1 ID2 CM FLG MTIME(4)
-    assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
-    assert gzip.decompress(packed) == b"x" * 1000
-
-
-def test_sha256_is_that_of_fips_180():
-    assert sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-def test_the_hash_of_a_file_is_over_its_content_however_packed(tmp_path):
+    assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00" and gzip.decompress(packed) == b"abc"
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"abc", 1))
-    (tmp_path / "b").write_bytes(b"abc")
-    assert content_sha256(tmp_path / "a.gz") == content_sha256(tmp_path / "b") == sha256("abc")
+    # FIPS 180-4, example of SHA-256
+    assert content_sha256(tmp_path / "a.gz") == sha256("abc") == (
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
 
 
-def test_jsonl_reads_back_with_line_numbers(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b'{"a":1}\n\n' + jsonl([2]))
-    assert list(read_jsonl(tmp_path / "a.jsonl")) == [(1, {"a": 1}), (3, 2)]
+def test_a_merkle_root_is_that_of_rfc_6962():
+    """MTH(D[n]) = H(1 || MTH(D[0:k]) || MTH(D[k:n])), k the largest power of two below n."""
+    def mth(leaves):
+        if len(leaves) == 1:
+            return bytes.fromhex(sha256(b"\0" + canonical_json(leaves[0]).encode()))
+        k = 2 ** ((len(leaves) - 1).bit_length() - 1)
+        return bytes.fromhex(sha256(b"\1" + mth(leaves[:k]) + mth(leaves[k:])))
+    for n in range(1, 10):
+        leaves = [{"id": str(at)} for at in range(n)]
+        assert merkle_root(leaves) == mth(leaves).hex()
 
 
-def test_a_damaged_line_is_named(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"a":1}\n{"a":\n')
-    with pytest.raises(ValueError, match=r"a\.jsonl line 2: not JSON"):
-        list(read_jsonl(tmp_path / "a.jsonl"))
+def test_jsonl_reads_back_with_line_numbers_and_a_damaged_line_is_named(tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"a":1}\n\n' + jsonl([2]) + b'{"a":\n')
+    lines = read_jsonl(tmp_path / "a.jsonl")
+    assert [next(lines), next(lines)] == [(1, {"a": 1}), (3, 2)]
+    with pytest.raises(ValueError, match=r"a\.jsonl line 4: not JSON"):
+        next(lines)
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside(tmp_path, monkeypatch):
+def test_a_file_is_synced_before_it_takes_the_name_of_the_old_one(tmp_path, monkeypatch):
     def full_disk(*_):
+        assert [path.read_text() for path in tmp_path.iterdir()].count("new") == 1
         raise OSError(28, "No space left on device")
     (tmp_path / "f").write_text("old")
-    monkeypatch.setattr(artifacts.os, "fsync", full_disk)
+    monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError) as full:
         write_atomic(tmp_path / "f", "new")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("f", "old")]
     assert full.value.filename == str(tmp_path / "f")  # the system's own error names none
 
 
-def test_the_file_is_synced_before_it_takes_the_name(tmp_path, monkeypatch):
-    done = []
-    monkeypatch.setattr(artifacts.os, "fsync", lambda fd: done.append("sync"))
-    replace = os.replace
-    monkeypatch.setattr(artifacts.os, "replace", lambda a, b: (done.append("name"), replace(a, b)))
-    write_atomic(tmp_path / "f", "x")
-    assert done == ["sync", "name"]
-
-
 # --- lines of any origin -----------------------------------------------------------------------
 
-def line_of(piece, size=2_000_000):
-    return "[" + ",".join([piece] * (size // (len(piece) + 1))) + "]"
-
-
-@pytest.mark.parametrize("piece", ["{}", "[]", "0", '""', '"ab"', '{"a":1}', '"\\\\"', "[[]]",
-                                   "1.5", '"\\"", "'])
+@pytest.mark.parametrize("piece", ["{}", "0", '""', '"\\\\"', '"\\"", '])
 def test_a_line_costs_no_more_memory_than_a_few_times_its_size(tmp_path, piece):
-    (tmp_path / "a.jsonl").write_text(line_of(piece) + "\n")
+    (tmp_path / "a.jsonl").write_text("[" + ",".join([piece] * (10**6 // len(piece))) + "]\n")
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match=r"a\.jsonl line 1: not JSON"):
@@ -126,24 +111,16 @@ def test_a_line_costs_no_more_memory_than_a_few_times_its_size(tmp_path, piece):
         assert not problem.counted
         with pytest.raises(UsageError, match="not a journal line"):
             list(entries(tmp_path / "a.jsonl"))
-        assert tracemalloc.get_traced_memory()[1] < 8 * 2_000_000  # "{}" alone takes 24 times
+        assert tracemalloc.get_traced_memory()[1] < 12 * 10**6  # "{}" alone takes 24 times
     finally:
         tracemalloc.stop()
 
 
 @pytest.mark.parametrize("value", [
-    {"text": ',[{"\\' * 200_000}, {"text": "a, b" * 300_000}, list(range(9_000)),
-    [["x" * 100] * 9] * 1000, {"a": {"b": "\\" * 100_000}}])
+    {"text": ',[{"\\' * 200_000}, {"text": "a, b" * 300_000}, [["x" * 100] * 9] * 1000])
 def test_a_line_that_is_worth_its_length_is_read(tmp_path, value):
-    (tmp_path / "a.jsonl").write_text(json.dumps(value) + "\n\n{}\n")
-    assert list(read_jsonl(tmp_path / "a.jsonl")) == [(1, value), (3, {})]
-
-
-def test_a_line_beyond_all_measure_is_left_in_its_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(artifacts, "LONGEST", 1000)
-    (tmp_path / "a.jsonl.gz").write_bytes(gzip_bytes(b'{"a": "' + b"x" * 10**6))
-    with pytest.raises(ValueError, match=r"line 1: not JSON .longer than 1000 bytes"):
-        list(read_jsonl(tmp_path / "a.jsonl.gz"))
+    (tmp_path / "a.jsonl").write_text(json.dumps(value))
+    assert list(read_jsonl(tmp_path / "a.jsonl")) == [(1, value)]
 
 
 def test_of_a_line_at_most_256_mb_are_read():
@@ -152,13 +129,10 @@ def test_of_a_line_at_most_256_mb_are_read():
 
 
 @pytest.mark.parametrize(("values", "refused"), [(11_000, False), (11_001, True)])
-def test_a_line_may_hold_ten_thousand_values_and_one_for_every_64_characters(
-        tmp_path, values, refused):
+def test_a_line_may_hold_ten_thousand_values_and_one_for_every_64_characters(values, refused):
     line = "[" + "0," * (values - 1)
     line += '"' + "x" * (64_000 - len(line) - 3) + '"]'
-    (tmp_path / "a.jsonl").write_text(line)
     try:
-        [(_, value)] = read_jsonl(tmp_path / "a.jsonl")
-        assert len(value) == values and not refused
+        assert len(value_of(line)) == values and not refused
     except ValueError as error:
         assert refused and "more values" in str(error)

@@ -9,9 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import clean_environment
+from conftest import ROOT, clean_environment
 
-ROOT = Path(__file__).resolve().parents[1]
 COMMANDS = ("pilot", "mechanism", "tournament", "analyze", "adjudicate", "calibrate", "urrp-run",
             "urrp")
 
@@ -38,11 +37,9 @@ def bundle(tmp_path_factory):
 @pytest.fixture
 def bare(bundle, tmp_path):
     """A Python that sees the standard library only, in an empty folder, with the bundle alone."""
-    def run(*args, python=sys.executable):
-        return subprocess.run([python, "-I", "-S", str(bundle), *map(str, args)], cwd=tmp_path,
-                              check=False, capture_output=True, text=True,
-                              env=clean_environment())
-    return run
+    return lambda *args: subprocess.run(
+        [sys.executable, "-I", "-S", bundle, *args], cwd=tmp_path, check=False,
+        capture_output=True, text=True, env=clean_environment())
 
 
 def test_it_lists_its_commands_and_refuses_others(bare):
@@ -52,27 +49,19 @@ def test_it_lists_its_commands_and_refuses_others(bare):
     assert wrong.returncode == 2 and "'pilots' is no command" in wrong.stderr
 
 
-def test_a_whole_study_offline(bare, tmp_path):
-    run = bare("pilot", "--runs", "2", "--out", "o", "--json")
-    assert run.returncode == 0, run.stderr
-    folder = json.loads(run.stdout)["run"]
-    assert (tmp_path / folder / "report.html").is_file()
-    assert "verified" in bare("analyze", "--verify", "o").stdout
-
-
-def test_what_to_type_next_is_a_command_of_the_bundle(bare, bundle, tmp_path):
+def test_what_to_type_next_is_a_command_of_the_bundle(bare, bundle):
     assert f"now: python3 {bundle} urrp u.jsonl" in bare(
         "urrp-run", "--pilot", "--trials", "1", "--output", "u.jsonl").stdout
-    assert bare("urrp", "u.jsonl").returncode == 0
     empty = bare("urrp", "none.jsonl")
     assert empty.returncode == 2 and ".py" not in empty.stderr.replace(".pyz", "")
 
 
-def test_live_calls_need_nothing_installed(bare, double):
+def test_live_calls_need_nothing_installed_and_are_verified(bare, double):
     run = bare("pilot", "--base-url", double.url, "--models", "double/a", "--runs", "1", "--out",
                "live", "--json")
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["simulated"] is False
+    assert "verified" in bare("analyze", "--verify", "live").stdout
 
 
 def test_a_script_copied_alone_says_what_to_copy_instead(tmp_path):
@@ -100,10 +89,10 @@ def test_two_builds_have_the_same_bytes(bundle, tmp_path):
     assert built[0] == built[1] == bundle.read_bytes()
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in ROOT.glob("requirements*.txt")))
-def test_every_requirement_is_pinned_with_its_hashes_and_has_no_address(name):
-    text = (ROOT / name).read_text("utf-8")
-    lines = [line for line in text.replace("\\\n", "").splitlines()
-             if line and not line.startswith(("#", "-r "))]
-    assert lines and all("==" in line and "--hash=sha256:" in line for line in lines)
-    assert "://" not in text
+def test_every_requirement_is_pinned_with_its_hashes_and_has_no_address():
+    for path in ROOT.glob("requirements*.txt"):
+        text = path.read_text("utf-8")
+        lines = [line for line in text.replace("\\\n", "").splitlines()
+                 if line and not line.startswith(("#", "-r "))]
+        assert lines and all("==" in line and "--hash=sha256:" in line for line in lines), path
+        assert "://" not in text, path

@@ -5,7 +5,7 @@ import sys
 
 import check
 import pytest
-from conftest import ROOT, FailuresAtOnce, clean_environment
+from conftest import ROOT, clean_environment
 
 NEEDED = {"common/rng.py": set(), "stats/a.py": {"common/rng.py"}, "run.py": {"stats/a.py"},
           "tests/test_rng.py": {"common/rng.py"}, "tests/test_a.py": {"stats/a.py"},
@@ -25,9 +25,7 @@ def there(monkeypatch, tmp_path):
     (["common/rng.py"], {"tests/test_rng.py": 1, "tests/test_a.py": 2}),
     (["stats/a.py"], {"tests/test_a.py": 1, "tests/test_run.py": 2}),
     (["tests/test_far.py"], {"tests/test_far.py": 0}),
-    (["prompts/cirrus24/round_1.md"], {"tests/test_a.py": 1}),
-    (["README.md"], {}),
-])
+    (["prompts/cirrus24/round_1.md"], {"tests/test_a.py": 1}), (["README.md"], {})])
 def test_a_test_is_as_far_as_the_imports_between_it_and_the_change(files, far):
     assert check.distances(files, NEEDED) == far
 
@@ -48,14 +46,3 @@ def test_what_the_minute_does_not_reach_is_skipped_and_counted(tmp_path):
         cwd=tmp_path, env=clean_environment() | {"PYTHONPATH": str(ROOT / "tests")},
         capture_output=True, text=True, check=True)
     assert "2 tests not reached" in run.stdout and "2 skipped" in run.stdout
-
-
-def test_a_failure_is_printed_when_it_happens(capsys):
-    class Terminal:
-        write_line = staticmethod(print)
-
-    class Report:
-        failed, nodeid, longreprtext = True, "tests/test_a.py::test_b", "assert 1 == 2"
-
-    FailuresAtOnce(Terminal).pytest_runtest_logreport(Report)
-    assert capsys.readouterr().out == "\nFAILED tests/test_a.py::test_b\nassert 1 == 2\n"

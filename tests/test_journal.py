@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,7 @@ from unittest import mock
 
 import pytest
 from conftest import run_in
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from world import PRICE, World, completion, conducted, failure, one, request
@@ -48,15 +47,14 @@ def lines_of(run):
     return run.path.read_bytes().splitlines(keepends=True)
 
 
-def full_after(room):
+def full_after(room, write=os.write):
     """An os.write with room for so many bytes on files."""
-    write, left = os.write, [room]
-
     def limited(handle, data):
-        if not left[0]:
+        nonlocal room
+        if not room:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        done = write(handle, data[:left[0]])
-        left[0] -= done
+        done = write(handle, data[:room])
+        room -= done
         return done
     return limited
 
@@ -74,43 +72,36 @@ def test_a_line_is_ascii_and_holds_the_attempt_with_the_raw_response(start):
     assert (second["cost_usd"], second["charged_usd"]) == (COST, COST)
 
 
-def test_a_line_is_handed_over_in_one_write_and_is_on_disk_within_a_second(tmp_path, monkeypatch):
-    sizes, synced, write = [], [], os.write
-
-    def answer(asked, _):
-        begun = time.monotonic()
-        while asked.id == "b" and not synced and time.monotonic() < begun + 3:
-            time.sleep(0.01)
-        assert time.monotonic() < begun + 1
-        return completion(), 1.0
+def test_a_line_is_written_at_once_and_is_on_disk_within_a_second(tmp_path, monkeypatch):
+    sizes, synced, write = [], threading.Event(), os.write
     monkeypatch.setattr(os, "write", lambda handle, data: sizes.append(len(data)) or write(
         handle, data))
-    monkeypatch.setattr(os, "fsync", synced.append)
-    run = conducted(tmp_path, World(answer), lambda: [one(request(name)) for name in "ab"],
-                    limits=1)
-    assert [size for size in sizes if size > 200] == [len(line) for line in lines_of(run)]
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.set())
+    run = conducted(
+        tmp_path, World(lambda asked, _: (completion(), 1.0 if asked.id == "a" or synced.wait(
+            1) else None)), lambda: [one(request(name)) for name in "ab"], limits=1)
+    assert sizes == [len(line) for line in lines_of(run)]
 
 
-def test_a_run_that_has_ended_has_closed_its_journal(start):
-    before = threading.enumerate()
-    start("ab")
-    assert set(threading.enumerate()) <= set(before)  # nobody waits to sync it any more
+def test_a_disk_that_does_not_take_what_it_was_given_stops_the_run(start, monkeypatch):
+    def fails(handle):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(Incomplete, match=r"journal\.jsonl: Input/output error"):
+        start("abc")
 
 
-@pytest.mark.parametrize("name", ["\ud800", "a/\udfff"])
-def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start, name):
+def test_an_id_with_half_of_a_character_is_refused_before_it_is_sent(start):
     with pytest.raises(UsageError, match="holds half of a character") as fault:
-        start([name])
-    assert "\n" not in str(fault.value) and str(fault.value).isascii()
+        start(["a/\udfff"])
+    assert str(fault.value).isascii()
 
 
 # --- what is read back -------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("exchange", "again"), [
-    (completion(), False), (completion(cost=None), False), (ODD, False), (LONG, False),
-    (completion("", finish_reason="length"), False), (completion("x" * 200_000), False),
-    (completion("", cost=0), False), (failure(403, metadata={"reasons": ["x"]}), False),
-    (failure(500), True)])
+    (completion(cost=None), False), (ODD, False), (LONG, False), (completion("", cost=0), False),
+    (completion("", finish_reason="length"), False), (failure(500), True)])
 def test_an_outcome_comes_back_as_it_was_and_a_failure_is_asked_again(start, exchange, again):
     first = start("a", {"a": [exchange] * 4})
     second = start("a")
@@ -140,19 +131,21 @@ def fields(**changes):
         ",", ":")).encode() + b"\n"])
 
 
+UNFIT = "line 1: not a journal line"
 DAMAGED = {
-    **{f"the lines {order}": (damaged(lambda lines, order=order: [lines[i] for i in order]), says)
-       for order, says in {(0, 2): "line 2: does not follow from line 1", (1, 2): "line 1: belongs",
-                           (1, 0, 2): "line 1: belongs", (0, 0, 1, 2): "line 2: does not follow",
-                           (0, 2, 1): "line 2: does not follow"}.items()},
-    **{f"a line {line[:20]!r}": (damaged(lambda lines, line=line: [lines[0], line, lines[1]]),
+    "a line is gone": (damaged(lambda x: [x[0], x[2]]), "line 2: does not follow from line 1"),
+    "the first is gone": (damaged(lambda x: x[1:]), "line 1: belongs to another configuration"),
+    "two are exchanged": (damaged(lambda x: [x[0], x[2], x[1]]), "line 2: does not follow"),
+    "one stands twice": (damaged(lambda x: [x[0], *x]), "line 2: does not follow"),
+    "one has another byte": (damaged(lambda x: [x[0].replace(b"fine", b"fane").replace(
+        b"question", b"questiom").replace(b"stop", b"stob"), *x[1:]]), "line 2: does not follow"),
+    **{f"a line {line[:20]!r}": (damaged(lambda x, line=line: [x[0], line, x[1]]),
                                  "line 2: not a journal line")
-       for line in (b"\n", b"[]\n", b"{}\n", b'"x"\n', b"\0" * 9 + b"\n", b'{"prev":1,"id":2}\n',
-                    b"\xff\xfe\n", b"[" * 99_999 + b"\n")},
-    **{f"{key} {value!r}": (fields(**{key: value}), "line 1: not a journal line")
+       for line in (b"\n", b"{}\n", b"\0" * 9 + b"\n", b"\xff\xfe\n", b"[" * 99_999 + b"\n")},
+    **{f"{key} {value!r}": (fields(**{key: value}), UNFIT)
        for key, value in {"response": 5, "charged_usd": "much", "cost_usd": -1, "attempt": 0,
-                          "at": "2026-01-01", "latency_s": None, "request": {}, "outcome": 1,
-                          "more": 1, "charged_usd ": 1e9}.items()}}
+                          "at": "2026-01-01", "request": {}, "more": 1}.items()},
+    "a bill of 1e9": (fields(charged_usd=1e9), UNFIT)}
 
 
 @pytest.mark.parametrize("name", DAMAGED)
@@ -164,15 +157,6 @@ def test_a_damaged_line_is_named_and_the_file_left_alone(start, name):
     assert run.path.read_bytes() == data
 
 
-def test_a_byte_changed_in_any_line_but_the_last_is_found(start):
-    run = start("abc")
-    whole, last = run.path.read_bytes(), len(lines_of(run)[-1])
-    for place in range(0, len(whole) - last, 23):
-        run.path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1:])
-        with pytest.raises(UsageError, match=r"journal\.jsonl line [123]: "):
-            start("abc")
-
-
 def test_a_line_with_an_answer_for_an_id_that_has_one_is_refused(start):
     run = start("a")
     [line] = lines_of(run)
@@ -180,6 +164,9 @@ def test_a_line_with_an_answer_for_an_id_that_has_one_is_refused(start):
     run.path.write_bytes(line + json.dumps(twice, separators=(",", ":")).encode() + b"\n")
     with pytest.raises(UsageError, match="line 2: a is answered twice"):
         start("a")
+
+
+NAMES = st.lists(st.text(min_size=1, max_size=3), max_size=4, unique=True)
 
 
 class Torn(RuleBasedStateMachine):
@@ -195,25 +182,22 @@ class Torn(RuleBasedStateMachine):
     def teardown(self):
         self.room.cleanup()
 
-    def names(self):
-        return [json.loads(line)["id"] for line in self.whole]
-
     def conduct(self, names, **more):
-        missing = [name for name in names if name not in self.names()]
+        known = [json.loads(line)["id"] for line in self.whole]
+        missing = [name for name in names if name not in known]
         run = conducted(self.path.parent, World(lambda each, _: (completion(each.id), 1.0), **more),
                         lambda: [one(request(name)) for name in names], limits=1)
         assert [name for _, name in run.asked] == missing[:len(run.asked)]
         self.whole += self.path.read_bytes().splitlines(keepends=True)[len(self.whole):]
         return run
 
-    @rule(names=st.lists(st.text(min_size=1, max_size=3), max_size=3, unique=True))
+    @rule(names=NAMES)
     def runs(self, names):
         run = self.conduct(names)
         assert [reply.text for reply in run.ending.results] == names
         assert run.budget.total.spent - run.lost == pytest.approx(len(self.whole) * COST)
 
-    @rule(names=st.lists(st.text(min_size=1, max_size=3), min_size=2, max_size=4, unique=True),
-          after=st.integers(0, 2))
+    @rule(names=NAMES, after=st.integers(0, 2))
     def is_killed(self, names, after):
         self.conduct(names, kill=after)
 
@@ -242,13 +226,13 @@ class Torn(RuleBasedStateMachine):
 
 
 TestTorn = Torn.TestCase
-TestTorn.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+TestTorn.settings = settings(max_examples=60, stateful_step_count=12, deadline=None,
+                             suppress_health_check=[HealthCheck.too_slow])
 
 
 # --- calls in flight, and a journal that was packed ---------------------------------------------
 
-@pytest.mark.parametrize("tail", ["", '{"id": "b", "att', '{"id": "b"{"id": "c", "attempt": 1}\n',
-                                  '{"id": 5}\n', "\n\n", "[1]\n"])
+@pytest.mark.parametrize("tail", ["", '{"id": "b", "att', '{"id": 5}\n[1]\n'])
 def test_a_call_that_a_kill_lost_is_charged_once_and_a_torn_note_passed_over(tmp_path, tail):
     def begun(**more):
         return conducted(tmp_path, World(**more), lambda: [one(request(name)) for name in "abc"],
@@ -267,17 +251,14 @@ PILOT = "run_pilot.py", "--models", "sim-coin", "--runs", "2", "--out", "o"
 def test_a_finished_journal_is_packed_and_is_read_again_where_a_file_is_gone(cli, tmp_path):
     cli(*PILOT)
     folder = run_in(tmp_path / "o")
-    packed, page = (folder / "journal.jsonl.gz").read_bytes(), (folder / "report.html").read_bytes()
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"}
     (folder / "report.html").unlink()
     assert "resuming: 8 of 8 calls are answered already" in cli(*PILOT).stdout
-    assert (folder / "report.html").read_bytes() == page
-    assert [path.name for path in folder.glob("journal*")] == ["journal.jsonl.gz"]
-    assert (folder / "journal.jsonl.gz").read_bytes() == packed
+    assert before == {path: path.read_bytes() for path in folder.iterdir()
+                      if path.name != "manifest.json"}
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b"", lambda b: b"x" + b[1:],
-                                    lambda b: gzip_bytes(b""),
-                                    lambda b: b[:40] + bytes(9) + b[49:]])
+@pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b"", lambda b: gzip_bytes(b"")])
 def test_a_damaged_packed_journal_is_named_and_left_alone(cli, tmp_path, damage):
     cli(*PILOT)
     folder = run_in(tmp_path / "o")

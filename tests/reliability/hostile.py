@@ -41,15 +41,11 @@ def answered(text):
     return f"Decision: {{choice}}\nRationale: {text}"
 
 
-# --- terminals ---------------------------------------------------------------------------------
-
 def controls(text, kept="\n"):
     """Characters that a terminal would obey, or that turn or hide what is read."""
     return {c for c in text if c not in kept and unicodedata.category(c) in (
         "Cc", "Cf", "Cs", "Zl", "Zp")}
 
-
-# --- pages -------------------------------------------------------------------------------------
 
 # Of the pages themselves, where the data ask for them: what was matched, shapes of a plot.
 OWN_TAGS = {"mark", "pre", "circle", "rect", "line", "path", "polygon", "b", "p", "small"}
@@ -93,15 +89,12 @@ def assert_page(html, like):
     assert not controls(html, "\n\t")
 
 
-# --- Markdown ----------------------------------------------------------------------------------
-
 def assert_markdown(text, like):
     """Nothing in `text` is a heading, table, fence, tag, link or image that `like` has not."""
     assert not controls(text)
     assert not re.search(r"<[A-Za-z!/?]", text), re.search(r"<[A-Za-z!/?].{,40}", text)
     assert not re.search(r"(?<!\\)\]\(", text), re.search(r".{,20}\]\(.{,40}", text)
-    # Which figures and policies are shown depends on what could be read; ours open with a word and
-    # close bare, and stand under a cell.
+    # Which figures and policies are shown depends on what could be read.
     fences = re.findall(r"^.*(?:```|~~~).*$", text, re.M)
     assert fences == ["```text", "```"] * (len(fences) // 2), fences
     policies = r"In their own words$|cvd S \w+, C \w+, H \w+, agent-\d\d$"
@@ -112,21 +105,10 @@ def assert_markdown(text, like):
         assert len(widths) == 1, block
 
 
-# --- tables ------------------------------------------------------------------------------------
-
 def assert_csv(data):
     """Every cell of the CSV stays a cell: no formula, no NUL, as many as the head names."""
     head, *rows = csv.reader(io.StringIO(data.decode(), newline=""), strict=True)
     assert rows and {len(row) for row in rows} == {len(head)}
     for cell in (cell for row in rows for cell in row):
-        assert "\0" not in cell
-        assert cell[:1] not in ("\t", "\r") and (
-            cell.strip()[:1] not in tuple("=+-@＝") or is_number(cell)), cell
-
-
-def is_number(cell):
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+        assert "\0" not in cell and cell[:1] not in ("\t", "\r"), cell
+        assert cell.strip()[:1] not in tuple("=+-@＝") or re.fullmatch(r"-?[\d.e+-]+", cell), cell

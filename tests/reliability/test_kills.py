@@ -31,18 +31,13 @@ PASSING = [{"fault": "500", "every": 31}, {"fault": "reset-billed", "every": 43,
 PLAN = {"name": "four", "runs": [{"toggles": {"S": "high"}}, {"toggles": {"S": "low"}},
                                  {"toggles": {"C": "absent"}}, {"domain": "hospital"}]}
 LIVE = {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}
-COMMANDS = {  # how many calls are in flight at most, and faults that pass
+COMMANDS = {  # how many calls are in flight at most, faults that pass, what starts the command
     "pilot": (("run_pilot.py", "--models", "double/a,double/b", "--runs", "6",
-               "--concurrency", "8"), 8, PASSING),
+               "--concurrency", "8"), 8, PASSING, forked),
     "plan": (("run_tournament.py", "--plan", "plan.json", "--agents", "3", "--rounds", "2",
-              "--jobs", "2", "--models", "double/a", "--config", "live.json",
-              "--concurrency", "strategy=2,decision=8"), 10, [])}
-
-
-def start(folder, script, *flags):
-    if "--jobs" in flags:
-        return started(folder, *flags, script=script)
-    return forked(folder, script, *flags)
+              "--jobs", "2", "--models", "double/a", "--config", "live.json", "--concurrency",
+              "strategy=2,decision=8"), 10, [], lambda folder, script, *flags: started(
+                  folder, *flags, script=script))}
 
 
 def code_within(process, seconds):
@@ -67,7 +62,7 @@ def workers(pid):
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds processes in /proc")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(double, tmp_path, name):
-    (command, at_once, passing), kills = COMMANDS[name], 0
+    (command, at_once, passing, start), kills = COMMANDS[name], 0
     rng = random.Random(f"{SEED}/{name}")
     (tmp_path / "plan.json").write_text(json.dumps(PLAN))
     (tmp_path / "live.json").write_text(json.dumps(LIVE))
@@ -105,27 +100,26 @@ def test_killed_at_random_moments_it_ends_as_if_nothing_had_happened(double, tmp
         assert derived(tmp_path / out) == derived(tmp_path / "whole")
         counts, ledger = answered(tmp_path / out), double.ledger()
         assert set(counts.values()) == {1} and counts == answered(tmp_path / "whole")
-        attempts, charged = 0, 0.0
-        for path in (tmp_path / out).rglob("manifest.json"):
-            manifest = json.loads(path.read_bytes())
-            attempts += manifest["journal"]["attempts"]
-            charged += manifest["cost"]["spent_usd"]
-        lost = len(ledger["requests"]) - attempts
+        manifests = [json.loads(path.read_bytes())
+                     for path in (tmp_path / out).rglob("manifest.json")]
+        charged = sum(manifest["cost"]["spent_usd"] for manifest in manifests)
+        lost = len(ledger["requests"]) - sum(
+            manifest["journal"]["attempts"] for manifest in manifests)
         assert 0 <= lost <= (kills - before) * at_once
         assert ledger["billed_usd"] <= charged + 1e-9 and charged <= limit + 1e-9
 
 
-def test_what_a_kill_left_beside_a_file_is_gone_after_the_next_start(cli, tmp_path):
-    run = tmp_path / "results/urrp/the-run"
-    (run / "deeper").mkdir(parents=True)
-    with subprocess.Popen(["true"]) as ended:  # a live process's file is being written, no litter
-        dead = ended.pid
-    litter = [tmp_path / f".urrp_runs.jsonl.{dead}.tmp", run / f".manifest.json.{dead}.tmp",
-              run / f"deeper/.a.txt.gz.{dead}.tmp"]
-    foreign = [tmp_path / f".notes.{dead}.tmp", run / "deeper/notes.tmp"]
-    for path in (*litter, *foreign):
-        path.write_text("half a file")
-    assert cli("urrp_run.py", "--pilot", "--trials", 1, "--models", "open", "--run-id",
-               "the-run").returncode == 0
-    assert not [path for path in litter if path.exists()]
-    assert all(path.exists() for path in foreign)
+@pytest.mark.parametrize(("command", "litter"), [
+    (("urrp_run.py", "--pilot", "--trials", 1, "--models", "open", "--run-id", "r"),
+     (".urrp_runs.jsonl.7.tmp", "results/urrp/r/deeper/.a.txt.gz.7.tmp")),
+    (("urrp_analyze.py", "t.jsonl", "--html", "a.html"), (".a.html.7.tmp",))])
+def test_what_a_kill_left_beside_a_file_is_gone_after_the_next_start(
+        cli, tmp_path, command, litter):
+    cli("urrp_run.py", "--pilot", "--trials", 1, "--models", "open", "--output", "t.jsonl")
+    foreign = (".notes.7.tmp", "results/urrp/r/deeper/notes.tmp")
+    for name in (*litter, *foreign):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("half a file")
+    assert cli(*command).returncode == 0
+    assert [(tmp_path / name).exists() for name in (*litter, *foreign)] == (
+        [False] * len(litter) + [True] * len(foreign))

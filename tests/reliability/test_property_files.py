@@ -28,43 +28,38 @@ def utf8(text):
 
 
 def refused(main, flags):
-    """Why a dry run is refused, in one line; "" where it is not, and can be written down."""
+    """Why a dry run is refused; "" where it is not, and can be written down."""
     try:
         artifacts.canonical_json(main(["--dry-run", *flags]).facts).encode()
         return ""
     except Stop as why:
-        assert str(why).strip()
         return str(why)
 
 
-# --- artifacts ---------------------------------------------------------------------------------
-
 @many()
-@given(st.binary(max_size=9000), st.sampled_from(["a", "a.gz", "a.txt.gz"]), st.integers(1, 9))
+@given(st.binary(max_size=9000), st.sampled_from(["a", "a.txt.gz"]), st.integers(1, 9))
 def test_a_file_written_is_a_file_read(tmp_path, data, name, level):
-    packed = artifacts.gzip_bytes(data, level) if name.endswith(".gz") else data
-    assert (gzip.decompress(packed) if name.endswith(".gz") else packed) == data
-    artifacts.write_atomic(tmp_path / name, packed)
+    artifacts.write_atomic(tmp_path / name, artifacts.gzip_bytes(data, level) if name.endswith(
+        ".gz") else data)
     assert artifacts.read_bytes(tmp_path / name) == data
     assert artifacts.content_sha256(tmp_path / name) == artifacts.sha256(data)
     assert os.listdir(tmp_path) == [name]
     (tmp_path / name).unlink()
 
 
-# --- configuration -----------------------------------------------------------------------------
+# --- configuration, flags and prompts ----------------------------------------------------------
 
 PLAN = {"name": "p", "runs": [
     {"toggles": {"S": "high", "C": "present", "H": "low"}, "agents": 4, "seed": 7},
-    {"domain": "hospital", "rounds": 6, "history_mode": "off", "label_schemes": ["L1"],
-     "option_order": "random", "games_per_pair": 2, "baselines": ["TitForTat"],
-     "tells": "ablated", "variants": "holdout"}]}
-SMALL = ["--agents", "2", "--rounds", "1"]
+    {"domain": "hospital", "history_mode": "off", "label_schemes": ["L1"],
+     "option_order": "random", "games_per_pair": 2, "baselines": ["TitForTat"]}]}
 LIVE = ["--base-url", "http://127.0.0.1:1/v1"]
 # name: (the script, its flags before the file, what a file may hold)
 READERS = {
     "pilot": (run_pilot, ["--runs", "1", *LIVE, "--config"], "config/pilot.config.json"),
     "urrp": (urrp_run, ["--pilot", "--trials", "1", *LIVE, "--config"], "config/urrp.config.json"),
-    "tournament": (run_tournament, [*SMALL, *LIVE, "--config"], "config/experiment.config.json"),
+    "tournament": (run_tournament, ["--agents", "2", "--rounds", "1", *LIVE, "--config"],
+                   "config/experiment.config.json"),
     "plan": (run_tournament, ["--agents", "2", *LIVE, "--plan"], PLAN)}
 
 
@@ -98,25 +93,10 @@ def test_a_key_that_nobody_knows_is_refused(reader, key, value):
     assert key in whole or why(json.dumps(whole | {key: value}))
 
 
-@every_reader
-def test_a_key_that_stands_twice_is_refused_at_any_depth(reader):
-    why, whole = reader
-    assert "the key 'b' stands twice" in why(
-        json.dumps(whole)[:-1] + ',"zz":{"a":[{"b":1,"b":2}]}}')
-
-
-@pytest.mark.parametrize("depth", [40, 60, 400, 900, 100_000])
-@every_reader
-def test_what_is_nested_too_deeply_to_be_written_is_refused_when_it_is_read(reader, depth):
-    why, whole = reader
-    assert why(json.dumps(whole | {"routing": "@"}).replace(
-        '"@"', '{"a":' * depth + "1" + "}" * depth))
-
-
-FLAGS = {"--models": run_pilot, "--seed": run_pilot, "--runs": run_pilot, "--run-id": urrp_run,
+FLAGS = {"--models": run_pilot, "--seed": run_pilot, "--run-id": urrp_run,
          "--concurrency": run_tournament, "--base-url": run_pilot, "--temperatures": urrp_run,
          "--seeds": run_tournament, "--toggle": run_tournament, "--plan": run_tournament,
-         "--limit-usd": run_pilot, "--temperature": run_tournament, "--out": urrp_run}
+         "--limit-usd": run_pilot, "--out": urrp_run}
 
 
 @pytest.mark.parametrize("flag", FLAGS)
@@ -128,14 +108,10 @@ def test_a_flag_is_refused_in_one_line_or_the_run_can_be_described(
         tmp_path, monkeypatch, flag, value):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-    if flag == "--runs" and value.strip().isdigit():
-        return  # a large study takes its time to be dealt
     argv = [f"{flag}={value}", *(() if flag == "--base-url" else ("--provider", "openrouter"))]
     refused(FLAGS[flag].main, argv)
     assert os.listdir(tmp_path) == []
 
-
-# --- prompts -----------------------------------------------------------------------------------
 
 PROMPTS = sorted(path.relative_to(ROOT / "prompts") for path in (ROOT / "prompts").rglob("*")
                  if path.suffix in (".md", ".json", ".yaml") and path.parent.name != "urrp")
@@ -166,15 +142,12 @@ def test_any_fault_in_a_prompt_file_is_one_line(prompts, name, data):
 
 # --- trials ------------------------------------------------------------------------------------
 
-def row(**more):
-    asked = items()[0]
-    return {"model": "m", "trial": 1, "prompt_id": asked.prompt_id, "prompt": asked.text,
-            "output": "Hello.", "temperature": 0.7, "finish_reason": "stop", "provider": "up",
-            "request_id": "r", "served_model": "m", "notes": "", "model_version": "m-1"} | more
-
-
-LINES = (altered(row()) | HARD_JSON | ANY_TEXT | ANY_JSON.map(json.dumps)
-         | REPLIES.map(lambda text: json.dumps(row(output=text), ensure_ascii=True)))
+ASKED = items()[0]
+ROW = {"model": "m", "trial": 1, "prompt_id": ASKED.prompt_id, "prompt": ASKED.text,
+       "output": "Hello.", "temperature": 0.7, "finish_reason": "stop", "provider": "up",
+       "request_id": "r", "served_model": "m", "notes": "", "model_version": "m-1"}
+LINES = (altered(ROW) | HARD_JSON | ANY_TEXT | ANY_JSON.map(json.dumps)
+         | REPLIES.map(lambda text: json.dumps(ROW | {"output": text})))
 FILES = (st.lists(LINES, max_size=6).map(lambda lines: utf8("\n".join(lines))) | BYTES
          | BYTES.map(gzip.compress) | st.builds(
              lambda data, cut: gzip.compress(data)[:cut] + data, BYTES, st.integers(2, 60))
@@ -182,32 +155,16 @@ FILES = (st.lists(LINES, max_size=6).map(lambda lines: utf8("\n".join(lines))) |
              "utf-16", "surrogatepass")))
 
 
-@many(200)
+@many(60)
 @given(data=FILES)
-def test_every_line_of_a_file_is_a_trial_or_is_told(tmp_path, data):
+def test_any_file_of_trials_is_refused_in_one_line_or_each_line_is_read_or_told(
+        tmp_path, capsys, data):
     path = tmp_path / "t.jsonl"
     path.write_bytes(data)
     lines = [entry.line for entry in read_trials([path]) if not getattr(entry, "counted", False)]
     assert len(lines) == len(set(lines))
     assert set(lines) >= {number for number, line in enumerate(data.split(b"\n"), 1)
                           if line.decode("utf-8", "ignore").strip("\ufeff \t\r\n\0")}
-
-
-@many()
-@given(st.lists(st.tuples(REPLIES, st.booleans()), max_size=5))
-def test_an_output_comes_back_as_it_was_written(tmp_path, outputs):
-    path = tmp_path / "t.jsonl"
-    path.write_text("".join(
-        json.dumps(row(output=text, trial=number), ensure_ascii=True) + ("\r\n" if crlf else "\n")
-        for number, (text, crlf) in enumerate(outputs)))
-    assert [trial.output for trial in read_trials([path])] == [text for text, _ in outputs]
-
-
-@many(40)
-@given(data=FILES)
-def test_any_file_of_trials_is_analysed_or_refused_in_one_line(tmp_path, capsys, data):
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(data)
     flags = [f"--{kind}={tmp_path / kind}" for kind in ("html", "csv", "json")]
     with pytest.raises(SystemExit) as ended:
         cli.run(urrp_analyze.main, [str(path), *flags], machine=False, resumes=False)
@@ -227,12 +184,24 @@ def run(tmp_path_factory):
     return run_in(out / "o")
 
 
-def kept(run, files):
-    """The run with other files (None: without one) is resumed, analysed, verified and listed."""
+@many(40)
+@given(data=st.data(), part=st.sampled_from(["manifest", "running", "journal"]))
+def test_a_manifest_or_a_last_line_that_was_edited_is_refused_or_read(run, data, part):
+    """The run is verified, listed, analysed and resumed."""
+    whole = json.loads((run / "manifest.json").read_bytes())
+    running = {key: whole[key] for key in ("artifact", "identity", "files", "unproven")} | {
+        "state": "running"}
     copy = shutil.copytree(run, run.parents[2] / "copy" / "o" / run.name)
+    if part == "journal":
+        *lines, last = artifacts.read_bytes(run / "journal.jsonl.gz").splitlines(keepends=True)
+        last = utf8(data.draw(altered(json.loads(last))) + data.draw(st.sampled_from(["\n", ""])))
+        (copy / "journal.jsonl.gz").unlink()
+        (copy / "journal.jsonl").write_bytes(b"".join([*lines, last]))
+        (copy / "manifest.json").write_bytes(artifacts.json_file(running))
+    else:
+        (copy / "manifest.json").write_bytes(utf8(data.draw(
+            altered(running if part == "running" else whole) | HARD_JSON)))
     try:
-        for name, data in files.items():
-            (copy / name).unlink() if data is None else (copy / name).write_bytes(data)
         for command in (("analyze.py", "--verify", "o"), ("analyze.py", "--index", "o"),
                         ("analyze.py", "o"), RUN):
             done = ended(copy.parents[1], *command)
@@ -241,32 +210,3 @@ def kept(run, files):
             assert not done.returncode or "error: " in done.stderr
     finally:
         shutil.rmtree(copy.parents[1])
-
-
-def manifest_of(run, state):
-    whole = json.loads((run / "manifest.json").read_text())
-    return whole if state == "complete" else {
-        key: whole[key] for key in ("artifact", "identity", "files", "unproven")
-    } | {"state": "running"}
-
-
-@many(20)
-@given(data=st.data(), state=st.sampled_from(["running", "complete"]))
-def test_a_manifest_that_was_edited_is_refused_or_read(run, data, state):
-    kept(run, {"manifest.json": utf8(data.draw(altered(manifest_of(run, state)) | HARD_JSON))})
-
-
-@many(20)
-@given(data=st.data(), end=st.sampled_from(["\n", ""]))
-def test_a_last_line_that_was_edited_is_refused_or_read(run, data, end):
-    lines = artifacts.read_bytes(run / "journal.jsonl.gz").splitlines(keepends=True)
-    last = data.draw(altered(json.loads(lines[-1]))) + end
-    kept(run, {"journal.jsonl": b"".join(lines[:-1]) + utf8(last), "journal.jsonl.gz": None,
-               "manifest.json": artifacts.json_file(manifest_of(run, "running"))})
-
-
-@many(20)
-@given(data=BYTES | LINES.map(utf8), pack=st.sampled_from([gzip.compress, artifacts.gzip_bytes]))
-def test_a_journal_of_anything_is_refused_or_empty(run, data, pack):
-    kept(run, {"journal.jsonl.gz": pack(data)})
-    kept(run, {"journal.jsonl": data})

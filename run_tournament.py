@@ -477,7 +477,7 @@ def note_deviations(args, runs) -> None:
     """A preregistered plan may be run after a change; it says so, and so will its analysis."""
     for folder, _ in by_folder(runs) if args.plan else ():
         data = prereg.load(Path(args.out) / folder)
-        changed = prereg.deviations(data) if data else []
+        changed = prereg.changed_files(data) if data else []
         if changed:
             print(f"note: since the preregistration {len(changed)} files changed ({changed[0]}, …)",
                   file=sys.stderr)

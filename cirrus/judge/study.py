@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.ask.design import HOME, part_of, titles
-from cirrus.judge import prereg
 from cirrus.judge.accounts import (
     ACCOUNTS,
     CUE,
@@ -39,8 +38,16 @@ from cirrus.judge.contrasts import (
     where,
 )
 from cirrus.judge.endpoint import endpoint, models
-from cirrus.judge.gates import PASS, Evidence, gates
+from cirrus.judge.gates import (
+    NO_POLICY,
+    PASS,
+    Evidence,
+    convergence,
+    gates,
+    tripwires,
+)
 from cirrus.judge.oneshot import part_of as shown_by
+from cirrus.judge.prereg import registration
 from cirrus.judge.rows import (
     Decision,
     Run,
@@ -50,12 +57,10 @@ from cirrus.judge.rows import (
     plan_folders,
     policies,
 )
-from cirrus.judge.tripwires import NO_POLICY, convergence, tripwires
 from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, policy_of, readable
-from common.artifacts import read_bytes, sha256
+from common.artifacts import sha256
 from common.cli import TYPED
-from common.openrouter import fixed
 from show.figures import count, sentence
 from stats.results import Count
 
@@ -71,7 +76,7 @@ class Collected:
     def __init__(self, study: Study) -> None:
         self.rows: dict[str, list[Decision]] = {}        # primary ones, by part
         self.tables: dict[str, dict[Slot, Count]] = {}   # first encounters, by part
-        self.course: dict[tuple, list[int]] = {}   # (role, domain, round, encounter): k, n, all
+        self.course: dict[tuple, Count] = {}   # by (role, domain, round, encounter)
         self.texts: dict[tuple, dict[str, list[str]]] = {}   # (seed, domain, round): by cell
         self.policies: list[Policy] = []   # of round 1 of main runs
         for run in study.runs:
@@ -92,10 +97,7 @@ class Collected:
             self.rows.setdefault(part, []).append(row)
         if part is not None and row.encounter == 1:
             add(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
-        held = self.course.setdefault((row.role, row.domain, row.round, row.encounter), [0, 0, 0])
-        held[0] += row.cooperates or 0
-        held[1] += row.cooperates is not None
-        held[2] += 1
+        add(self.course, (row.role, row.domain, row.round, row.encounter), row.cooperates)
 
     def _text(self, run: Run, policy: Mapping) -> None:
         if not readable(policy["policy_status"]):
@@ -140,11 +142,10 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "markers": agreement.block(data.policies, usual * whole, raters, study.simulated),
         "runs": runs, "cost": _cost(runs),
     }
-    plans = {gate["next"] for gate in out["gates"]} - {None}
-    out["next"] = _command(out["design"], plans.pop() if len(plans) == 1 else "study") if (
-        plans) else None
-    for gate in out["gates"]:
-        gate["next"] = gate["next"] and _command(out["design"], gate["next"])
+    lacking = {gate["next"] for gate in out["gates"]} - {None}
+    step = lacking.pop() if len(lacking) == 1 else "study" if lacking else None
+    for each, plan in ((out, step), *((gate, gate["next"]) for gate in out["gates"])):
+        each["next"] = plan and _command(out["design"], plan)
     bulletins = len({slot.bulletin for slot in table})
     out["verdict"] = verdict(out["established"], f"{count(bulletins, 'bulletin')} of one domain",
                              unfinished, out["established"]["by_model"])
@@ -213,7 +214,7 @@ def _command(design: Mapping[str, Any], plan: str) -> str:
             f"{','.join(filter(TYPED, design['models']['decision']))}")
 
 
-# --- design ------------------------------------------------------------------------------------
+# --- design, and tables ------------------------------------------------------------------------
 
 def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, Any]:
     config = study.runs[0].config
@@ -232,50 +233,11 @@ def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, An
             for digest in run.manifest["identity"]["prompts"].values()})))}
 
 
-def registration(study: Study) -> dict[str, Any]:
-    """Confirmatory where every run of one registered study is here, and nothing has left it."""
-    registered = {folder: data for folder in plan_folders(study.runs)
-                  if (data := prereg.load(folder)) is not None}
-    heads = {folder.name: sha256(read_bytes(folder / prereg.FILE)) for folder in registered}
-    loose = [run.name for run in study.runs if run.folder.parent not in registered]
-    deviations, several = [], len(set(heads.values())) > 1
-    if heads and not several:
-        runs = [run for run in study.runs if run.folder.parent in registered]
-        deviations = list(_deviations(runs, next(iter(registered.values())), heads))
-    if not registered:
-        why = "not preregistered"
-    elif loose:
-        why = f"{count(len(loose), 'run')} of {len(study.runs)} under no preregistration"
-    elif several:
-        why = f"registered as {len(set(heads.values()))} studies ({', '.join(heads)}), not as one"
-    else:
-        why = f"{count(len(deviations), 'deviation')} from the preregistration" * bool(deviations)
-    return {"kind": "exploratory" if why else "confirmatory", "why": why, "heads": heads,
-            "deviations": deviations}
-
-
-def _deviations(runs: Sequence[Run], data: Mapping, heads: Mapping[str, str]) -> Iterator[str]:
-    """Files that changed since the registration `data`, runs that did, what is left out."""
-    yield from (f"{', '.join(heads)}: {line}" for line in (
-        *prereg.deviations(data), *prereg.plan_deviations(
-            data, {(run.folder.parent.name, run.name): run.config for run in runs})))
-    for run in runs:
-        name = f"{run.folder.parent.name}: {run.name}"
-        if run.manifest["identity"].get("prereg_sha256") not in heads.values():
-            yield f"{name} was not made under this registration"
-        if not run.complete:
-            yield f"{name} is unfinished"
-        if not fixed(run.manifest | run.manifest["unproven"]):
-            yield f"{name} was asked of any upstream; --pin auto keeps a run to one"
-
-
-# --- tables ------------------------------------------------------------------------------------
-
-def _course(course: Mapping[tuple, Sequence[int]]) -> list[dict[str, Any]]:
+def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
     """Cooperation by round and encounter: what history and reciprocity do later on."""
-    return [{**dict(zip(("role", "domain", "round", "encounter"), key, strict=True)), "k": k,
-             "n": n, "missing": every - n, "mean": k / n if n else None}
-            for key, (k, n, every) in sorted(course.items())]
+    return [{**dict(zip(("role", "domain", "round", "encounter"), key, strict=True)),
+             **counted._asdict(), "mean": counted.k / counted.n if counted.n else None}
+            for key, counted in sorted(course.items())]
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -23,9 +23,10 @@ strategies_r1.json …, round_1_games.json …, acausal_manifest.json, transcrip
 journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every file again.
 """
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,122 +79,52 @@ from common.shape import (
 from common.verify import find_runs
 
 ROOT = Path(__file__).resolve().parent
+DEFAULT = ROOT / "config" / "experiment.config.json"   # agents, rounds, seeds, models
 
-# --- cells, and plans: tables of runs -------------------------------------------------------------
+# --- in which cells: plans, tables of runs --------------------------------------------------------
 
 VARIANTS = ("main", "holdout")
 Pools = Mapping[tuple[str, str], int]  # bulletins by (domain, one of VARIANTS)
-NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
 CELLS = [{"S": s, "C": cue, "H": h}
          for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))]
-EXTREMES = [{"S": "high", "C": "present", "H": "low"}, {"S": "low", "C": "absent", "H": "low"}]
-
-
-class Plan(NamedTuple):
-    """`repeats`: seeds a plan brings of itself; `new`: not those of the other plans."""
-
-    runs: Sequence[Mapping[str, Any]]
-    repeats: int = 1
-    new: bool = False
+LOW_PRESSURE = [cell for cell in CELLS if cell["H"] == "low"]
+EXTREMES = [LOW_PRESSURE[0], LOW_PRESSURE[-1]]   # symmetry + cue, neither
+NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
 
 
 def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
-    return [{"domain": domain, "toggles": dict(cell), **changes} for cell in cells]
+    return [{"domain": domain, "toggles": cell, **changes} for cell in cells]
+
+
+def each_thrice(seeds: Sequence[int]) -> list[int]:
+    return list(dict.fromkeys(seed + step for step in range(3) for seed in seeds))
+
+
+def new_seeds(seeds: Sequence[int]) -> list[int]:
+    return [seed + NEW_SEEDS for seed in seeds]
+
+
+class Plan(NamedTuple):
+    """`runs`: what each sets for itself; `seeds`: with which the plan is repeated, of those that
+    are configured."""
+
+    runs: Sequence[Mapping[str, Any]]
+    seeds: Callable[[Sequence[int]], list[int]] = list
 
 
 MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
 OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
 HELD_OUT = _in("cvd", CELLS, variants="holdout")
-SMALL = [run for run in _in("cvd", CELLS) if run["toggles"]["H"] == "low"]
 PLANS: dict[str, Plan] = {
-    "2x2": Plan(SMALL),   # symmetry and cue alone: what `make tournament` shows
+    "2x2": Plan(_in("cvd", LOW_PRESSURE)),   # symmetry and cue alone: what `make tournament` shows
     "confirmatory": Plan(MAIN),
-    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), repeats=3),
-    "holdout": Plan(HELD_OUT, new=True),
+    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), each_thrice),
+    "holdout": Plan(HELD_OUT, new_seeds),
     "ablation": Plan(OTHER_WORDS),
     "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
     # All that the six gates ask for, as one registered study.
     "study": Plan([*MAIN, *OTHER_WORDS, *(run | {"new": True} for run in HELD_OUT)]),
 }
-
-
-# --- the configuration file, and the identity of a run made of it ------------------------------
-
-DEFAULT = ROOT / "config" / "experiment.config.json"
-MAX_OUT = {"strategy": 384, "decision": 96}
-# Below these the form itself does not fit: every answer would be cut off.
-LEAST_OUT = {"strategy": 64, "decision": 32}
-MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
-MODELS = either(MODEL, several(MODEL, once=False))
-
-# A folder of prompts that is not called as a part of the main domain.
-DOMAIN = plain("a domain's name", lambda name: isinstance(name, str) and (
-    name == REPLICATION or name not in PARTS))
-
-# What a run of a plan may set for itself.
-RUN = {
-    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": DOMAIN,
-    "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
-                       effort=c.EFFORT),
-    "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
-    "tells": enum(*TELLS), "variants": enum(*VARIANTS)}
-RANDOMIZATION = {
-    "label_schemes": several(enum(*LABEL_SCHEMES)), "option_order": enum("random", *ORDERS),
-    "history_mode": enum("standard", "off")}
-SETTINGS = options(
-    **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
-    models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
-    cost=options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
-    concurrency=options(strategy=c.CALLS, decision=c.CALLS), effort=c.EFFORT)
-
-
-def load(path: Path = DEFAULT) -> dict[str, Any]:
-    """The project's configuration, under the file at `path`."""
-    return c.configuration([DEFAULT, path], SETTINGS, {})
-
-
-def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
-               **changes: Any) -> dict[str, Any]:
-    """Everything that was chosen for one run, flat; `changes` override, for a run of a plan.
-
-    The reasoning effort is a factor where it stands among the toggles; else the models have it.
-    """
-    random, toggles = settings["randomization"], changes.pop("toggles", settings["toggles"])
-    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
-    return {
-        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
-        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
-        "seed": seed, "models": {stage: list(listed) for stage, listed in models.items()},
-        **changes}
-
-
-def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
-           ) -> tuple[dict[str, list[dict]], list[str]]:
-    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
-    if names is not None and (not names or len(set(names)) < len(names)):
-        raise UsageError("--models: give at least one name, each once")
-    out, warnings = {}, []
-    for stage, usual in MAX_OUT.items():
-        given = settings["models"][stage]
-        listed = given if isinstance(given, list) else [given]
-        replaced = (names or settings["respondents"] if simulated else
-                    names if stage == "decision" else None)
-        if replaced:
-            listed = [listed[0] | {"name": name} for name in replaced]
-        out[stage] = [_settings_of(model, stage, usual, settings.get("effort"))
-                      for model in listed]
-        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
-            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
-                            f"small for the answer that is asked for; {first['max_out']} are used")
-    return out, warnings
-
-
-def _settings_of(model: Mapping[str, Any], stage: str, usual: int,
-                 effort: str | None) -> dict[str, Any]:
-    wanted = model.get("max_out", usual)
-    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
-            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
-
 
 # --- the command -----------------------------------------------------------------------------
 
@@ -213,8 +144,7 @@ configuration for each run."""
 def arguments(argv):
     flags = cli.parser("CIRRUS-24 tournament: do agents that may take each other for alike "
                        "cooperate on first encounters?", EXAMPLES)
-    add, _ = cli.add_call_flags(flags, "results/acausal",
-                                str(DEFAULT))
+    add, _ = cli.add_call_flags(flags, "results/acausal", str(DEFAULT))
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
     add("--toggle", action="append", default=[], metavar="S=high",
         help="the level of a factor; repeatable")
@@ -278,46 +208,142 @@ def conducted(setup, runs, prompts):
     return done, stops
 
 
-# --- the runs of a plan -----------------------------------------------------------------------
+# --- the configuration file, and what a run is made of it -----------------------------------------
 
+MAX_OUT = {"strategy": 384, "decision": 96}
+# Below these the form itself does not fit: every answer would be cut off.
+LEAST_OUT = {"strategy": 64, "decision": 32}
+MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
+MODELS = either(MODEL, several(MODEL, once=False))
+
+# A folder of prompts that is not called as a part of the main domain.
+DOMAIN = plain("a domain's name", lambda name: isinstance(name, str) and (
+    name == REPLICATION or name not in PARTS))
+
+# What a run of a plan may set for itself.
+RUN = {
+    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": DOMAIN,
+    "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
+                       effort=c.EFFORT),
+    "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
+    "tells": enum(*TELLS), "variants": enum(*VARIANTS)}
+RANDOMIZATION = {
+    "label_schemes": several(enum(*LABEL_SCHEMES)), "option_order": enum("random", *ORDERS),
+    "history_mode": enum("standard", "off")}
 FILE = record(name=sometimes(NAME),
               runs=several(options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
+SETTINGS = options(
+    **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
+    models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
+    cost=options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
+    concurrency=options(strategy=c.CALLS, decision=c.CALLS), effort=c.EFFORT)
+
+# What the name of a run says; what else may be chosen for it.
+NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
+CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
+          "option_order")
 
 
-def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> list[int]:
-    """The seeds of a plan: those given by hand, else the configuration's, repeated or renewed."""
-    if given:
-        return list(given)
-    repeated = (seed + step for step in range(plan.repeats) for seed in usual)
-    return [seed + NEW_SEEDS * plan.new for seed in dict.fromkeys(repeated)]
+def load(path: Path = DEFAULT) -> dict[str, Any]:
+    """The project's configuration, under the file at `path`."""
+    return c.configuration([DEFAULT, path], SETTINGS, {})
 
 
-def read_plan(name: str | None) -> tuple[str, Plan, bool]:
-    """(name, plan, whether it is built in); no plan: one run, as configured. UsageError where there
-    is none such."""
-    if name is None:
-        return "", Plan([{}]), False
-    if name in PLANS:
-        return name, PLANS[name], True
-    path = Path(name)
+def flags_over(args) -> dict[str, Any]:
+    """The flags as configuration."""
+    if args.plan and (args.toggle or args.domain):
+        raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
+                         "out, or write a plan file")
+    if args.jobs < 1:
+        raise UsageError(f"--jobs: must be at least 1, not {args.jobs}")
+    toggles = {}
+    for text in args.toggle:
+        factor, equals, level = text.partition("=")
+        if not equals or factor in toggles:
+            raise UsageError(f"--toggle: {text!r} " + (
+                "sets a factor twice" if equals else "is not FACTOR=LEVEL, such as S=high"))
+        toggles[factor] = level
+    return {"toggles": toggles or None,
+            "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd},
+            **{name: getattr(args, name) for name in (
+                "domain", "agents", "rounds", "temperature", "pin", "effort")}}
+
+
+def seeds_given(args) -> list[int] | None:
+    """The seeds of the command line."""
+    if args.seeds is not None and args.seed is not None:
+        raise UsageError("--seed and --seeds: give one of them")
+    texts = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
+    return None if texts is None else check(several(c.SEED), [
+        int(text) if re.fullmatch("[0-9]{1,18}", text) else text for text in texts], "--seeds")
+
+
+def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
+                   ) -> tuple[dict[str, list[dict]], list[str]]:
+    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
+    if names is not None and (not names or len(set(names)) < len(names)):
+        raise UsageError("--models: give at least one name, each once")
+    out, warnings = {}, []
+    for stage, usual in MAX_OUT.items():
+        listed = settings["models"][stage]
+        listed = listed if isinstance(listed, list) else [listed]
+        if simulated or (names and stage == "decision"):
+            listed = [listed[0] | {"name": name} for name in names or settings["respondents"]]
+        out[stage] = [_model(model, stage, usual, settings.get("effort")) for model in listed]
+        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
+            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
+                            f"small for the answer that is asked for; {first['max_out']} are used")
+    return out, warnings
+
+
+def _model(model: Mapping[str, Any], stage: str, usual: int, effort: str | None) -> dict[str, Any]:
+    wanted = model.get("max_out", usual)
+    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
+            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
+
+
+def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
+               toggles: Mapping[str, Any] = {}, new: bool = False, **changes: Any,
+               ) -> dict[str, Any]:
+    """Everything that was chosen for one run, flat: the `settings`, and what a run of a plan sets
+    for itself; `new`: under a seed that no other plan has.
+
+    The reasoning effort is a factor where it stands among the toggles; else the models have it.
+    """
+    random, toggles = settings["randomization"], settings["toggles"] | toggles
+    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
+    return {
+        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
+        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
+        "seed": seed + NEW_SEEDS * new, "models": models, **changes}
+
+
+# --- the runs of a plan -----------------------------------------------------------------------
+
+def read_plan(name: str | None) -> tuple[str, Plan]:
+    """(name, plan); no plan: one run, as configured. UsageError where there is none such."""
+    if name is None or name in PLANS:
+        return name or "", PLANS.get(name, Plan([{}]))
     if not name.endswith(".json"):
         raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} (or give a .json file)")
+    path = Path(name)
     data = c.load(path, FILE)
-    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"]), False
+    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"])
 
 
 def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
                  given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
-    """Every run of a plan, seed by seed. `bulletins`: see `pools`.
+    """Every run of a plan, seed by seed. `given`: the seeds of the command line; `bulletins`: see
+    `pools`.
 
     The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
     built-in plan has no more rounds than there are bulletins; a file is taken at its word.
     """
-    name, plan, built_in = read_plan(name)
+    built_in, (name, plan) = name in PLANS, read_plan(name)
     runs = []
-    for seed in seeds_of(plan, settings["randomization"]["seeds"], given):
+    for seed in given or plan.seeds(settings["randomization"]["seeds"]):
         for changes in plan.runs:
-            config = _config(settings, models, seed, **changes)
+            config = run_config(settings, seed, models, **changes)
             if built_in:
                 config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
             runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
@@ -351,18 +377,6 @@ def dealt(runs: Sequence[Run]) -> list[Run]:
         "plan_seed": runs[0].config["seed"]}) for run in runs]
 
 
-def _config(settings: Mapping, models: Mapping, plan_seed: int, seed: int | None = None,
-            new: bool = False, toggles: Mapping = {}, **changes: Any) -> dict[str, Any]:
-    seed = plan_seed + NEW_SEEDS * new if seed is None else seed
-    return run_config(settings, seed, models, toggles=settings["toggles"] | toggles, **changes)
-
-
-# What the name of a run tells; what else may be chosen for it.
-NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
-CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
-          "option_order")
-
-
 def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
     """`runs` where none is named twice and each is possible; UsageError otherwise."""
     seen: set[str] = set()
@@ -376,37 +390,6 @@ def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
                              "domain, toggles, tells, variants, history_mode or seed")
         seen.add(run.run_id)
     return runs
-
-
-# --- what was asked for ------------------------------------------------------------------------
-
-def flags_over(args) -> dict:
-    """The flags as configuration."""
-    if args.plan and (args.toggle or args.domain):
-        raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
-                         "out, or write a plan file")
-    if args.jobs < 1:
-        raise UsageError(f"--jobs: must be at least 1, not {args.jobs}")
-    toggles = {}
-    for text in args.toggle:
-        factor, equals, level = text.partition("=")
-        if not equals or factor in toggles:
-            raise UsageError(f"--toggle: {text!r} " + (
-                "sets a factor twice" if equals else "is not FACTOR=LEVEL, such as S=high"))
-        toggles[factor] = level
-    return {"toggles": toggles or None,
-            "cost": None if args.limit_usd is None else {"plan_limit_usd": args.limit_usd},
-            **{name: getattr(args, name) for name in (
-                "domain", "agents", "rounds", "temperature", "pin", "effort")}}
-
-
-def seeds_given(args) -> list[int] | None:
-    if args.seeds is not None and args.seed is not None:
-        raise UsageError("--seed and --seeds: give one of them")
-    texts = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
-    return None if texts is None else check(several(c.SEED), [
-        int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else text
-        for text in texts], "--seeds")
 
 
 def named(setup, models, runs):

@@ -10,8 +10,8 @@ from conftest import ROOT
 from study_rows import plan
 
 import analyze
-from cirrus.judge.rows import decisions, read_study
 from cirrus.judge.gates import convergence
+from cirrus.judge.rows import decisions, read_study
 from cirrus.markers.patterns import marked
 from cirrus.markers.ratings import item_id
 from cirrus.reports.study import exports

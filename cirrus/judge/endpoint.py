@@ -179,8 +179,7 @@ def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
 def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str],
              most_rows: int) -> dict[str, Any]:
     """One model, or why there is none."""
-    formula = [*fixed, *(f"(1|{name})" for name in random)]
-    out = {"formula": f"coop ~ {' + '.join(formula)}", "fit": None, "tests": None, "primary": None,
+    out = {"formula": formula(fixed, random), "fit": None, "tests": None, "primary": None,
            "separated": False, "why": None}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
@@ -189,6 +188,10 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str
         return stats.fit_mixed_logit(data, "coop", list(terms), list(random), part_of)
 
     return out | _tested(fitted, fixed, len(data) > most_rows)
+
+
+def formula(fixed: Sequence[str], random: Sequence[str]) -> str:
+    return f"coop ~ {' + '.join([*fixed, *(f'(1|{name})' for name in random)])}"
 
 
 def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:

@@ -426,22 +426,18 @@ def _jaccards(texts: Sequence[str]) -> Pairs:
             if (v := stats.jaccard(grams[a], grams[b])) is not None}
 
 
-def several(runs: Iterable[Mapping[str, Any]]) -> Wire:
+def several(runs: Sequence[Mapping[str, Any]]) -> Wire:
     """Names behind which more than one model or provider answered."""
-    names: dict[str, dict[str, set]] = {}
-    for run in runs:
-        for what, key in (("models", "served"), ("providers", "upstreams")):
-            for name, answers in run[key].items():
-                names.setdefault(name, {"models": set(), "providers": set()})[what] |= answers.keys()
-    served = {name: {what: sorted(listed) for what, listed in each.items()}
-              for name, each in names.items()}
-    figures = [f"{name}: {len(listed)} {what} ({', '.join(listed)})" for name, each
-               in served.items() for what, listed in each.items() if len(listed) > 1]
+    served = {name: {what: sorted({answer for run in runs for answer in run[key].get(name, ())})
+                     for what, key in (("models", "served"), ("providers", "upstreams"))}
+              for name in dict.fromkeys(name for run in runs for name in run["served"])}
+    figures = [f"{name}: {len(answers)} {what} ({', '.join(answers)})" for name, each
+               in served.items() for what, answers in each.items() if len(answers) > 1]
     return _wire(bool(figures) if served else None,
                  "; ".join(figures) or ("one each" if served else "no answers"), served=served)
 
 
-# --- do agents' policies converge? Mean TF-IDF cosines within a cell and between cells -------------
+# --- do agents' policies converge? Mean TF-IDF cosines within a cell and between cells -----------
 
 def convergence(texts: Texts) -> list[dict[str, Any]]:
     """One row a round: similarity within cells, between them, their difference. Values are averaged

@@ -100,7 +100,7 @@ def load(folder: Path) -> dict[str, Any] | None:
     return read(path, KIND, RESTORE) if path.is_file() else None
 
 
-# --- what has changed since, and what an analysis may then call confirmatory -------------------------
+# --- what has changed since, and what an analysis may then call confirmatory ----------------------
 
 def changed_files(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
     """Files that have changed since `data` was written, by part."""

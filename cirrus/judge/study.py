@@ -118,8 +118,7 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
     data, unfinished = Collected(study), unfinished_of(study)
-    domain = next((name for name in sorted(
-        {run.domain for run in study.runs}, key=lambda name: (name != HOME, name))
+    domain = next((name for name in (HOME, *sorted({run.domain for run in study.runs}))
                    if data.rows.get(part_of("main", name))), HOME)
     home, whole = part_of("main", domain), not unfinished
     main, table = data.rows.get(home, []), data.tables.get(home, {})

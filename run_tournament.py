@@ -25,13 +25,13 @@ journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every 
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS
+from cirrus import instruments
+from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS, Domain
 from cirrus.ask.cues import use
 from cirrus.ask.design import (
     ABLATION,
@@ -43,48 +43,23 @@ from cirrus.ask.design import (
     positions,
     run_name,
 )
-from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, Domain, bulletin_pool
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.instruments import (
-    attempt,
-    calls_of,
-    domain_of,
-    estimate,
-    jobs_of,
-    limits_usd,
-    note_plan,
-)
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study
 from cirrus.reports.study import gist, noticed, write_analysis
-from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli
+from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli, shape
 from common import config as c
 from common.cluster import mapped
 from common.instrument import Simulated, headline
 from common.runs import check_run_id
-from common.shape import (
-    NAME,
-    check,
-    either,
-    enum,
-    maybe,
-    nearest,
-    options,
-    plain,
-    record,
-    several,
-    sometimes,
-    whole,
-)
 from common.verify import find_runs
 
-ROOT = Path(__file__).resolve().parent
-DEFAULT = ROOT / "config" / "experiment.config.json"   # agents, rounds, seeds, models
+# How often, and who: agents, rounds, meetings of a pair, seeds, models.
+DEFAULT = Path(__file__).resolve().parent / "config" / "experiment.config.json"
 
 # --- in which cells: plans, tables of runs --------------------------------------------------------
 
-VARIANTS = ("main", "holdout")
-Pools = Mapping[tuple[str, str], int]  # bulletins by (domain, one of VARIANTS)
 CELLS = [{"S": s, "C": cue, "H": h}
          for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))]
 LOW_PRESSURE = [cell for cell in CELLS if cell["H"] == "low"]
@@ -168,11 +143,12 @@ def main(argv) -> cli.Done:
     settings, choice = setup.config, setup.choice
     models, warnings = model_settings(settings, choice.simulated, cli.names(args.models))
     source = Path(args.prompts or PROMPTS)
-    domains = {name: domain_of(name, source) for name in domains_of(args.plan, settings)}
+    domains = {name: instruments.domain_of(name, source)
+               for name in domains_of(args.plan, settings)}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
     runs = named(setup, models, runs_of_plan(
-        args.plan, settings, models, seeds_given(args), pools(domains.values())))
+        args.plan, settings, models, seeds_given(args), domains))
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
@@ -189,12 +165,12 @@ def main(argv) -> cli.Done:
 
 def conducted(setup, runs, prompts):
     """({run id: its summary}, {why something stopped: its exit code})."""
-    args, done, stops = setup.args, {}, {}
-    note_plan(args.out, args.plan, runs)
+    args, jobs, done, stops = setup.args, instruments.jobs_of(setup, runs, prompts), {}, {}
+    instruments.note_plan(args.out, args.plan, runs)
     try:
-        with mapped(attempt, jobs_of(setup, runs, prompts), args.jobs, args.scheduler) as results:
+        with mapped(instruments.attempt, jobs, args.jobs, args.scheduler) as results:
             for _, summaries in results:
-                note_plan(args.out, args.plan, runs)
+                instruments.note_plan(args.out, args.plan, runs)
                 for summary in summaries:
                     done[summary.run_id] = summary
                     if summary.exit_code:
@@ -213,30 +189,32 @@ def conducted(setup, runs, prompts):
 MAX_OUT = {"strategy": 384, "decision": 96}
 # Below these the form itself does not fit: every answer would be cut off.
 LEAST_OUT = {"strategy": 64, "decision": 32}
-MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
-MODELS = either(MODEL, several(MODEL, once=False))
+MODEL = shape.record(name=shape.NAME, max_out=shape.sometimes(c.MAX_OUT),
+                     reasoning_effort=shape.sometimes(c.EFFORT))
+MODELS = shape.either(MODEL, shape.several(MODEL, once=False))
 
 # A folder of prompts that is not called as a part of the main domain.
-DOMAIN = plain("a domain's name", lambda name: isinstance(name, str) and (
+DOMAIN = shape.plain("a domain's name", lambda name: isinstance(name, str) and (
     name == REPLICATION or name not in PARTS))
 
 # What a run of a plan may set for itself.
+LEVEL_OF = {factor: shape.enum(*levels) for factor, levels in LEVELS.items()}
 RUN = {
-    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": DOMAIN,
-    "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
-                       effort=c.EFFORT),
-    "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
-    "tells": enum(*TELLS), "variants": enum(*VARIANTS)}
+    "agents": shape.whole(2, 1000), "rounds": shape.whole(1, 1000), "domain": DOMAIN,
+    "toggles": shape.options(**LEVEL_OF, effort=c.EFFORT), "games_per_pair": shape.whole(1, 100),
+    "baselines": shape.several(shape.enum(*BASELINES), least=0),
+    "tells": shape.enum(*TELLS), "variants": shape.enum("main", "holdout")}
 RANDOMIZATION = {
-    "label_schemes": several(enum(*LABEL_SCHEMES)), "option_order": enum("random", *ORDERS),
-    "history_mode": enum("standard", "off")}
-FILE = record(name=sometimes(NAME),
-              runs=several(options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
-SETTINGS = options(
-    **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
-    models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
-    cost=options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
-    concurrency=options(strategy=c.CALLS, decision=c.CALLS), effort=c.EFFORT)
+    "label_schemes": shape.several(shape.enum(*LABEL_SCHEMES)),
+    "option_order": shape.enum("random", *ORDERS), "history_mode": shape.enum("standard", "off")}
+PLAN_FILE = shape.record(name=shape.sometimes(shape.NAME), runs=shape.several(
+    shape.options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
+SETTINGS = shape.options(
+    **RUN, **c.SHARED, models=shape.options(strategy=MODELS, decision=MODELS), effort=c.EFFORT,
+    randomization=shape.options(**RANDOMIZATION, seeds=shape.several(c.SEED)),
+    temperature=shape.maybe(c.TEMPERATURE),
+    cost=shape.options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
+    concurrency=shape.options(strategy=c.CALLS, decision=c.CALLS))
 
 # What the name of a run says; what else may be chosen for it.
 NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
@@ -274,7 +252,7 @@ def seeds_given(args) -> list[int] | None:
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
     texts = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
-    return None if texts is None else check(several(c.SEED), [
+    return None if texts is None else shape.check(shape.several(c.SEED), [
         int(text) if re.fullmatch("[0-9]{1,18}", text) else text for text in texts], "--seeds")
 
 
@@ -302,11 +280,11 @@ def _model(model: Mapping[str, Any], stage: str, usual: int, effort: str | None)
             "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
 
 
-def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
+def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]], /,
                toggles: Mapping[str, Any] = {}, new: bool = False, **changes: Any,
                ) -> dict[str, Any]:
     """Everything that was chosen for one run, flat: the `settings`, and what a run of a plan sets
-    for itself; `new`: under a seed that no other plan has.
+    for itself, its seed too; `new`: under a seed that no other plan has.
 
     The reasoning effort is a factor where it stands among the toggles; else the models have it.
     """
@@ -325,16 +303,17 @@ def read_plan(name: str | None) -> tuple[str, Plan]:
     if name is None or name in PLANS:
         return name or "", PLANS.get(name, Plan([{}]))
     if not name.endswith(".json"):
-        raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} (or give a .json file)")
+        raise UsageError(f"--plan: no plan {name!r}; {shape.nearest(name, PLANS)} (or give a "
+                         ".json file)")
     path = Path(name)
-    data = c.load(path, FILE)
+    data = c.load(path, PLAN_FILE)
     return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"])
 
 
 def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
-                 given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
-    """Every run of a plan, seed by seed. `given`: the seeds of the command line; `bulletins`: see
-    `pools`.
+                 given: Sequence[int] | None, domains: Mapping[str, Domain]) -> list[Run]:
+    """Every run of a plan, seed by seed. `given`: the seeds of the command line; `domains`: by
+    name.
 
     The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
     built-in plan has no more rounds than there are bulletins; a file is taken at its word.
@@ -345,9 +324,9 @@ def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[
         for changes in plan.runs:
             config = run_config(settings, seed, models, **changes)
             if built_in:
-                config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
+                config["rounds"] = min(config["rounds"], most_rounds(config, domains))
             runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
-    return checked(dealt(runs), bulletins)
+    return checked(dealt(runs), domains)
 
 
 def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
@@ -356,32 +335,28 @@ def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
                               for changes in read_plan(plan)[1].runs))
 
 
-def pools(domains: Iterable[Domain]) -> Pools:
-    """How many bulletins main and held-out runs of each domain have; 0 of another domain."""
-    return Counter({(domain.name, variants): len(bulletin_pool(domain, variants == "holdout"))
-                    for domain in domains for variants in VARIANTS})
-
-
-def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
-    return config["domain"], config["variants"]
+def most_rounds(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> int:
+    """One a bulletin of the run's pool."""
+    return len(bulletin_pool(domains[config["domain"]], config["variants"] == "holdout"))
 
 
 def dealt(runs: Sequence[Run]) -> list[Run]:
     """The runs with their positions among the seeds of their pool, and the plan's seed."""
-    seeds: dict[tuple[str, str], list[int]] = {}
+    pools: dict[tuple[str, str], list[int]] = {}
     for run in runs:
-        seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
-    each = {pool: positions(listed) for pool, listed in seeds.items()}
+        pools.setdefault((run.config["domain"], run.config["variants"]), []).append(
+            run.config["seed"])
+    position = {pool: positions(seeds) for pool, seeds in pools.items()}
     return [run._replace(config=run.config | {
-        "turn": each[pool_of(run.config)][run.config["seed"]],
+        "turn": position[run.config["domain"], run.config["variants"]][run.config["seed"]],
         "plan_seed": runs[0].config["seed"]}) for run in runs]
 
 
-def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
+def checked(runs: list[Run], domains: Mapping[str, Domain]) -> list[Run]:
     """`runs` where none is named twice and each is possible; UsageError otherwise."""
     seen: set[str] = set()
     for run in runs:
-        rounds, most = run.config["rounds"], bulletins[pool_of(run.config)]
+        rounds, most = run.config["rounds"], most_rounds(run.config, domains)
         if rounds > most:
             raise UsageError(f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
                              f"bulletins; give --rounds {most} or fewer")
@@ -425,20 +400,24 @@ def preregister(args, runs) -> cli.Done:
             raise UsageError(f"{path}: {error.strerror}; choose a folder that can be written with "
                              "--out") from None
         made.append({"file": str(path / prereg.FILE), "runs": len(members), "sha256": digest})
-    note_plan(args.out, args.plan, runs)
+    instruments.note_plan(args.out, args.plan, runs)
     lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
     return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
         *lines, "post the hash where a third party stamps the time; runs below this folder "
         "carry it"]))
 
 
+def estimates(setup, runs, domains) -> list[dict[str, Any]]:
+    """What each run will probably take, from its rendered prompts."""
+    return [instruments.estimate(run, domains[run.config["domain"]], setup.config,
+                                 setup.choice.simulated) for run in runs]
+
+
 def dry_run(setup, runs, domains) -> cli.Done:
-    """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
-    settings, choice = setup.config, setup.choice
-    rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
-            for run in runs]
+    """Design, calls and cost; nothing asked or written."""
+    settings, choice, rows = setup.config, setup.choice, estimates(setup, runs, domains)
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
-    limit, each = limits_usd(settings, runs)
+    limit, each = instruments.limits_usd(settings, runs)
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
@@ -447,8 +426,9 @@ def dry_run(setup, runs, domains) -> cli.Done:
                      f"games, {row['calls']} calls, about {row['prompt_tokens']} tokens read, "
                      f"${row['usd']:.4f} of ${each:g}")
     if choice.simulated:
-        row = estimate(runs[0], domains[runs[0].config["domain"]], settings, False,
-                       model_settings(settings, False, None)[0])
+        live = runs[0].config | {"models": model_settings(settings, False, None)[0]}
+        row = instruments.estimate(runs[0]._replace(config=live), domains[live["domain"]],
+                                   settings, False)
         lines.append(f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
                      "run, from the tokens of the rendered prompts")
     return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "calls": calls,
@@ -468,11 +448,9 @@ def note_deviations(args, runs) -> None:
 
 def announce(setup, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
-    settings, choice = setup.config, setup.choice
-    usd = 0.0 if choice.simulated else sum(
-        estimate(run, domains[run.config["domain"]], settings, False)["usd"] for run in runs)
-    print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
-                   limits_usd(settings, runs)[0], []),
+    rows = estimates(setup, runs, domains)
+    print(headline(setup.choice, sum(row["calls"] for row in rows), sum(row["usd"] for row in rows),
+                   instruments.limits_usd(setup.config, runs)[0], []),
           file=sys.stderr if setup.args.json else sys.stdout, flush=True)
 
 

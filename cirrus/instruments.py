@@ -328,21 +328,10 @@ def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
 
 # --- what a run will probably cost, from its rendered prompts and the price table ---------------
 
-def calls_of(config: Mapping[str, Any]) -> int:
-    """How many calls a run makes: policies, and one for each model in each encounter."""
-    models, baselines = config["agents"], len(config["baselines"])
-    seats = models * (models - 1) + models * baselines
-    return config["rounds"] * (models + config["games_per_pair"] * seats)
-
-
-def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: bool,
-             models: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Calls, tokens read (four bytes each) and dollars of a run, by stage.
-
-    `models`: others than the run's, by stage.
-    """
-    config = run.config | ({"models": models} if models else {})
-    t = design(domain, config)
+def estimate(run: Run, domain: Domain, settings: Mapping[str, Any],
+             simulated: bool) -> dict[str, Any]:
+    """Calls, tokens read (four bytes each) and dollars of a run, by stage."""
+    t = design(domain, run.config)
     prices = {name: wire.as_model(entry) for name, entry in settings["prices"].items()}
     assumed = wire.as_model(settings["assumed_price"])
     calls, tokens, usd = dict.fromkeys(STAGES, 0), 0, 0.0
@@ -351,9 +340,10 @@ def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: b
         tokens += times * len(request.texts.encode()) // 4
         usd += 0.0 if simulated else times * wire.expected_cost(
             request, prices.get(request.model, wire.Model()), assumed)
-    names = dict.fromkeys(v["name"] for stage in STAGES for v in config["models"][stage])
-    return {"run_id": run.run_id, "agents": config["agents"], "rounds": config["rounds"],
+    names = list(dict.fromkeys(
+        model["name"] for stage in STAGES for model in run.config["models"][stage]))
+    return {"run_id": run.run_id, "agents": run.config["agents"], "rounds": run.config["rounds"],
             "games": sum(len(pair.labels) for round_ in t.rounds for pair in round_.pairs),
             "calls": sum(calls.values()), "by_stage": calls, "prompt_tokens": tokens, "usd": usd,
-            "models": list(names),
+            "models": names,
             "unpriced": [] if simulated else [name for name in names if name not in prices]}

@@ -75,13 +75,14 @@ def cliffs_delta(counts: Mapping) -> dict[str, Any]:
 def bounds(counts: Mapping) -> dict[str, float | None]:
     """The primary contrast with every missing decision filled in, each way and at worst."""
     _, weights = over_agents(counts)
-    out = dict.fromkeys(FILLS)
-    for name, fill in FILLS.items() if weights else ():
-        filled = {unit: {cell: Count(k + missing * fill(weights.get(cell, 0)), n + missing, 0)
-                         for cell, (k, n, missing) in cells.items()}
-                  for unit, cells in counts.items()}
-        out[name] = stats.contrast(filled, weights).value
-    return out
+
+    def filled(fill: Callable[[float], bool]) -> dict:
+        return {unit: {cell: Count(k + missing * fill(weights.get(cell, 0)), n + missing, 0)
+                       for cell, (k, n, missing) in cells.items()}
+                for unit, cells in counts.items()}
+
+    return {name: stats.contrast(filled(fill), weights).value if weights else None
+            for name, fill in FILLS.items()}
 
 
 def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,9 +143,8 @@ def models(rows: Sequence[Decision], most_rows: int = MOST_ROWS) -> dict[str, An
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
     random = [name for name in RANDOM if name not in left_out]
-    variants, bulletins, both = (len({tuple(row[name] for name in names) for row in data}) for names
-                                 in (["variant_id"], ["bulletin"], ["variant_id", "bulletin"]))
-    if variants == bulletins == both:
+    pairs = {(row["variant_id"], row["bulletin"]) for row in data}
+    if all(len(set(names)) == len(pairs) for names in zip(*pairs, strict=True)):   # they coincide
         random = ["bulletin" if name == "variant_id" else name for name in random]
     return {"rows": len(data), "left_out": left_out,
             "as_specified": _guarded(data, fixed, random, most_rows),

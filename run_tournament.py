@@ -71,16 +71,8 @@ def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str,
     return [{"domain": domain, "toggles": cell, **changes} for cell in cells]
 
 
-def each_thrice(seeds: Sequence[int]) -> list[int]:
-    return list(dict.fromkeys(seed + step for step in range(3) for seed in seeds))
-
-
-def new_seeds(seeds: Sequence[int]) -> list[int]:
-    return [seed + NEW_SEEDS for seed in seeds]
-
-
 class Plan(NamedTuple):
-    """`runs`: what each sets for itself; `seeds`: with which the plan is repeated, of those that
+    """`runs`: what each sets for itself; `seeds`: with which the plan is repeated, from those that
     are configured."""
 
     runs: Sequence[Mapping[str, Any]]
@@ -93,8 +85,9 @@ HELD_OUT = _in("cvd", CELLS, variants="holdout")
 PLANS: dict[str, Plan] = {
     "2x2": Plan(_in("cvd", LOW_PRESSURE)),   # symmetry and cue alone: what `make tournament` shows
     "confirmatory": Plan(MAIN),
-    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), each_thrice),
-    "holdout": Plan(HELD_OUT, new_seeds),
+    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), lambda seeds: list(
+        dict.fromkeys(seed + step for step in range(3) for seed in seeds))),
+    "holdout": Plan(HELD_OUT, lambda seeds: [seed + NEW_SEEDS for seed in seeds]),
     "ablation": Plan(OTHER_WORDS),
     "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
     # All that the six gates ask for, as one registered study.
@@ -143,8 +136,8 @@ def main(argv) -> cli.Done:
     settings, choice = setup.config, setup.choice
     models, warnings = model_settings(settings, choice.simulated, cli.names(args.models))
     source = Path(args.prompts or PROMPTS)
-    domains = {name: instruments.domain_of(name, source)
-               for name in domains_of(args.plan, settings)}
+    domains = {name: instruments.domain_of(name, source) for name in dict.fromkeys(
+        run.get("domain", settings["domain"]) for run in read_plan(args.plan)[1].runs)}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
     runs = named(setup, models, runs_of_plan(
@@ -220,11 +213,6 @@ SETTINGS = shape.options(
 NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
 CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
           "option_order")
-
-
-def load(path: Path = DEFAULT) -> dict[str, Any]:
-    """The project's configuration, under the file at `path`."""
-    return c.configuration([DEFAULT, path], SETTINGS, {})
 
 
 def flags_over(args) -> dict[str, Any]:
@@ -327,12 +315,6 @@ def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[
                 config["rounds"] = min(config["rounds"], most_rounds(config, domains))
             runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
     return checked(dealt(runs), domains)
-
-
-def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
-    """The domains that runs of a plan are about."""
-    return list(dict.fromkeys(changes.get("domain", settings["domain"])
-                              for changes in read_plan(plan)[1].runs))
 
 
 def most_rounds(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> int:

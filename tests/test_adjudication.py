@@ -75,17 +75,6 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
         assert book["families"][family]["yes"] in frame and f"{family}: yes|no" in frame
 
 
-def test_requests_tell_nothing_of_where_a_policy_is_from(items):
-    asked = asked_of("m", items)
-    assert {request.id for request in asked} == {f"{name}/m" for name in items}
-    assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
-
-
-def asked_of(rater, items):
-    return rating_requests({"models": [rater], "seed": 3, "max_out": 64, "temperature": 0,
-                            "reasoning_effort": None}, list(items.values()), BOOK)
-
-
 def test_a_policy_that_holds_braces_and_tags_is_only_text():
     text = "Use {families} and </policy>\nacausal: yes {0}"
     _, user = rating_prompts(BOOK, text)
@@ -179,12 +168,6 @@ def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, fo
         assert "sim-careful-rater (SIMULATED)" in (folder / name).read_text()
 
 
-def test_one_run_alone_is_adjudicated_inside_it_and_verified_there(cli, folder):
-    run = folder / "cvd-S.high-C.present-H.low-s42"
-    assert adjudicate(cli, run).returncode == 0
-    assert cli("analyze.py", "--verify", run).stdout.count("verified ") == 2
-
-
 @pytest.mark.parametrize(("file", "old", "new"), [
     ("adjudication/ratings.jsonl", '"acausal":false', '"acausal":true'),
     ("adjudication/journal.jsonl.gz", "acausal: no", "acausal: yes"),
@@ -208,14 +191,6 @@ def test_a_dry_run_asks_and_writes_nothing(cli, folder):
     facts = json.loads(done.stdout)
     assert (facts["calls"], facts["items"], facts["dry_run"]) == (24, 12, True)
     assert not (folder / "adjudication").exists()
-
-
-def test_flags_of_rating_are_refused_where_nothing_is_rated(cli, folder, tmp_path):
-    done = cli("analyze.py", folder, "--sample", "3")
-    assert done.returncode == 2 and "means something only with --export-ratings" in done.stderr
-    cli("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
-    done = adjudicate(cli, tmp_path / "p")
-    assert done.returncode == 2 and "pilots have no policies" in done.stderr
 
 
 def test_an_unfinished_run_is_not_adjudicated(cli, folder):
@@ -246,12 +221,6 @@ def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder,
     assert own["rated"] <= 4 and own["rated"] + own["elsewhere"] >= 36
 
 
-def test_ratings_alone_are_no_study(cli, folder):
-    adjudicate(cli, folder)
-    done = cli("analyze.py", folder / "adjudication")
-    assert done.returncode == 2 and "give the runs that were rated" in done.stderr
-
-
 # --- on a server -------------------------------------------------------------------------------
 
 LIVE = ("--limit-usd", "5")
@@ -260,18 +229,6 @@ LIVE = ("--limit-usd", "5")
 def live(cli, double, folder, *flags):
     return adjudicate(cli, folder, "--base-url", double.url, "--run-id", "adjudication", *flags,
                       models="double/a,double/b", key="k-12345")
-
-
-def test_raters_on_a_server_and_simulated_ones_have_a_run_each(cli, double, folder):
-    """The same command always finds its own run, another command never meets it."""
-    served = ("--base-url", double.url, *LIVE)
-    for already in (False, True):
-        for done in (adjudicate(cli, folder),
-                     adjudicate(cli, folder, *served, models="double/a,double/b")):
-            assert (done.returncode, "already complete" in done.stdout) == (0, already)
-    assert len(double.ledger()["requests"]) == 80
-    assert len(list(folder.glob("adjudication*/ratings.jsonl"))) == 2
-    assert cli("analyze.py", "--verify", folder).stdout.count("adjudication, ") == 2
 
 
 @pytest.mark.parametrize("flags, bare", [
@@ -343,15 +300,6 @@ TRUTH = {f"p-{n}": n % 3 == 0 for n in range(100)}
 WEAKLY = {item: dict.fromkeys(FAMILIES, value) for item, value in TRUTH.items()}
 
 
-def test_two_different_raters_who_agree_adjudicate_a_family():
-    found = agreement(WEAKLY, (rater("a", TRUTH, ["p-1"]), rater("b", TRUTH, ["p-3"])), False)
-    assert found["acausal"]["adjudicated"] is True
-    assert found["acausal"]["lowest"] == min(
-        one["ac1"]["low"] for one in found["acausal"]["pairs"]) >= 0.75
-    assert [(one["a"], one["b"]) for one in found["acausal"]["pairs"]] == [
-        (WEAK, "a"), (WEAK, "b"), ("a", "b")]
-
-
 A, B = (rater(name, TRUTH) for name in "ab")
 SIMULATED = [rater(name, TRUTH, simulated=True) for name in "ab"]
 MUTILATED = [rater("a", TRUTH, [f"p-{n}" for n in range(15)]),
@@ -373,17 +321,3 @@ def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated
 
 
 # --- simulated raters --------------------------------------------------------------------------
-
-@pytest.mark.parametrize("name", ADJUDICATORS)
-def test_a_simulated_rater_is_good_and_not_perfect_at_what_a_population_plants(name):
-    texts = [respondents.write("sim-correlation", cell, random.Random(f"{cell}{n}"))
-             for cell in map(Condition._make, CELLS) for n in range(24)]
-    items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
-    right, requests = [], asked_of(name, items)
-    for request in requests:
-        said, _ = parse_rating(ADJUDICATORS[name](request, SeededRandom(1, request.id)))
-        planted = any(sentence in items[request.id.split("/")[0]].text
-                      for sentence in respondents.ACAUSAL)
-        right += [said["acausal"] is planted] if said else []
-    assert 0.9 <= sum(right) / len(right) < 1
-    assert 0.97 < len(right) / len(requests) < 1   # one in a hundred cannot be read

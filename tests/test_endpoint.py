@@ -29,11 +29,6 @@ def test_the_contrast_is_averaged_over_agents_and_tested_by_their_signs():
     assert (out["value"], out["p"], out["units"], out["resamples"]) == (.5, 2 / 8, 4, None)
 
 
-def test_agents_of_two_seeds_are_units_of_their_own():
-    rows = cells({HPL: [1], LAL: [0]}, seed=1) + cells({HPL: [0], LAL: [0]}, seed=2)
-    assert (specified(rows)["value"], specified(rows)["units"]) == (.5, 2)
-
-
 @pytest.mark.parametrize("more, value", [
     ({HPH: [0], LAH: [0]}, .5),   # levels of H weigh the same whatever their number of decisions
     ({HPH: [0]}, 1.0)])           # one with one side only is left out
@@ -48,13 +43,6 @@ def test_missing_decisions_are_left_out_and_bounded():
         "all_cooperative": 3 / 3 - 1 / 2, "none_cooperative": 1 / 3 - 0,
         "lowest": pytest.approx(1 / 3 - 1 / 2), "highest": 1 - 0}
     assert e.bounds(e.by_agent(rows[:3])) == dict.fromkeys(e.FILLS)   # one cell has no contrast
-
-
-@pytest.mark.parametrize("rows, units, without, why", [
-    ([decision(HPL, 1, "e"), decision(LAL, None, "e")], 4, 1, None), ([], 4, 0, None)])
-def test_an_agent_without_a_cell_is_counted_not_imputed(rows, units, without, why):
-    out = specified([*four_agents(), *rows])
-    assert (out["units"], out["units_without"], out["why"]) == (units, without, why)
 
 
 @pytest.mark.parametrize("rows, value, why", [
@@ -190,24 +178,3 @@ def test_bulletins_stand_for_variants_where_the_two_coincide():
     assert e.models(rows)["as_specified"]["formula"].endswith("(1|bulletin)")
     apart = [row._replace(bulletin=f"b{at % 3}") for at, row in enumerate(rows)]
     assert e.models(apart)["as_specified"]["formula"].endswith("(1|variant_id)")
-
-
-def test_without_both_levels_of_a_cue_there_is_no_model():
-    rows = [decision(("high", c, "low"), 1) for c in ("present", "absent")]
-    out = e.models(rows)["with_policy"]
-    assert (out["why"], out["separated"]) == ("S or C has one level in these data", False)
-
-
-def test_a_fit_is_kept_to_six_significant_digits():
-    assert e.rounded({"a": [1.23456789, None], "b": (2, "x"), "c": {"d": -98765.4321}}) == {
-        "a": [1.23457, None], "b": (2, "x"), "c": {"d": -98765.4}}
-
-
-def test_the_primary_contrast_is_what_is_lost_without_its_cell():
-    """12 agents × 2 levels of H × 4 decisions a cell."""
-    out = e.models(crossed(lambda cell: 0.75 if cell[:2] == HPL[:2] else 0.25))
-    # As if independent, HP 72 of 96, LA 24 of 96, alone in their likelihoods: pooled 96 of 192.
-    def log(k, n):
-        return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
-    independent = 2 * (log(72, 96) + log(24, 96) - log(96, 192))
-    assert out["as_specified"]["primary"]["chi2"] == pytest.approx(independent, rel=0.15)

@@ -80,15 +80,6 @@ def test_a_part_that_was_not_run_is_not_evaluable_and_names_the_plan_that_brings
     assert (*verdicts(out), out["next"]) == ("not evaluable", "not evaluable", plan)
 
 
-@pytest.mark.parametrize("part, gate, plan", [
-    ("hospital", "cross_domain", "confirmatory"), ("ablated", "ablation", "ablation")])
-def test_a_part_without_a_cell_of_the_contrast_is_not_evaluable(part, gate, plan):
-    rows = everywhere(STRONG)
-    rows[part] = [row for row in rows[part] if row.S == "high"]
-    out = board(**rows)[gate]
-    assert (*verdicts(out), out["next"]) == ("not evaluable", "not evaluable", plan)
-
-
 @pytest.mark.parametrize("part, gate", [
     ("main", "first_encounter"), ("main", "effect_size"), ("hospital", "cross_domain"),
     ("holdout", "holdout"), ("ablated", "ablation")])

@@ -43,25 +43,6 @@ def test_a_long_text_is_read_in_pieces():
     assert families("safe-harbor " * 5_000) == "compliance"
 
 
-def written(population, n=12):
-    """(condition, policy) of simulated agents over all cells."""
-    cells = [Condition(*cell) for cell in product(("high", "low"), ("present", "absent"),
-                                                  ("high", "low"))]
-    return [(cell, respondents.write(population, cell, random.Random(f"{population}{cell}{i}")))
-            for cell in cells for i in range(n)]
-
-
-@pytest.mark.parametrize("population, family, bank, where", [
-    ("sim-correlation", "acausal", respondents.ACAUSAL, lambda c: c[:2] == ("high", "present")),
-    ("sim-compliance", "compliance", respondents.COMPLIANCE, lambda c: c.H == "high"),
-    ("sim-reciprocal", "reciprocity", respondents.RECIPROCITY, lambda c: True)])
-def test_what_a_population_writes_is_found_where_it_writes_it(population, family, bank, where):
-    planted = [(cell, text) for cell, text in written(population)
-               if any(sentence in text for sentence in bank)]
-    assert len(planted) >= 10 and all(where(cell) for cell, _ in planted)
-    assert all(marked(text)[family] for _, text in planted)
-
-
 # --- do markers predict decisions? -------------------------------------------------------------
 
 CELL = ("high", "present", "low")
@@ -104,12 +85,6 @@ def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
     found = validity(high + rest, of_high | of_rest)
     assert found["formula"].startswith("coop ~ cell + acausal")
     assert found["acausal"]["p"] > 0.9 and abs(found["acausal"]["estimate"]) < 0.01
-
-
-def test_unreadable_decisions_leave_the_rows():
-    rows, labels = rows_and_labels([(True, 6, 8), (False, 2, 8)])
-    assert validity([*rows, rows[0]._replace(cooperates=None)], labels)["rows"] == 16
-    assert validity([], labels)["why"] == "no readable decision"
 
 
 @pytest.mark.parametrize("shares, word", [

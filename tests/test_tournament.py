@@ -41,19 +41,6 @@ def test_schemes_orders_and_positions_are_balanced_over_the_run_and_the_primary_
             assert max(values) - min(values) <= 1
 
 
-def test_in_the_default_design_every_wave_is_balanced():
-    for round_, e in product(dealt().rounds, range(3)):
-        schemes, orders, _ = combinations_in([pair.labels[e] for pair in round_.pairs])
-        assert set(schemes.values()) == {15}
-        assert set(orders.values()) == {22, 23}
-
-
-def test_a_fixed_order_and_fewer_schemes_are_dealt_as_configured():
-    t = dealt(option_order="other-first", label_schemes=["L1", "L3"])
-    labels = {label for r in t.rounds for pair in r.pairs for label in pair.labels}
-    assert labels == {("L1", "other-first"), ("L3", "other-first")}
-
-
 @pytest.mark.parametrize("n", range(2, 14))
 def test_every_pair_meets_once_with_balanced_seats_and_everybody_before_anybody_twice(n):
     pairs = [(pair.a.id, pair.b.id) for pair in dealt(agents=n, rounds=1).rounds[0].pairs]
@@ -72,19 +59,6 @@ def test_every_round_has_its_own_bulletin_salt_and_names():
     assert len(set(names)) == 100
     assert all(name == hashlib.sha256(f"{r.salt}{agent}".encode()).hexdigest()
                for r in t.rounds for agent, name in r.anon.items())
-
-
-def test_models_are_dealt_to_agents_in_turn():
-    voices = [{"name": name, "max_out": 96, "effort": None} for name in ("m/a", "m/b", "m/c")]
-    t = dealt(agents=7, models={"strategy": MODELS["strategy"], "decision": voices})
-    assert [a.decision.name for a in t.agents] == [
-        "m/a", "m/b", "m/c", "m/a", "m/b", "m/c", "m/a"]
-
-
-def test_holdout_runs_read_held_out_variants_only():
-    held = {v.id for v in DOMAINS["cvd"].variants if v.holdout}
-    assert {r.variant.id for r in dealt(variants="holdout").rounds} <= held
-    assert not {r.variant.id for r in dealt().rounds} & held
 
 
 # --- what the cells of a seed share ---
@@ -134,12 +108,6 @@ def test_runs_of_a_seed_do_not_share_the_sampler_s_luck():
     one, other = asked(dealt(rounds=1)), asked(dealt(S="low", rounds=1))
     assert not {r.seed for r in one.values()} & {r.seed for r in other.values()}
     assert max(r.seed for r in one.values()) < 2**31   # what servers take
-
-
-def test_another_seed_is_another_deal():
-    a, b = dealt(seed=1, turn=0), dealt(seed=2, turn=1)
-    assert [r.bulletin.id for r in a.rounds] != [r.bulletin.id for r in b.rounds]
-    assert a.rounds[0].salt != b.rounds[0].salt
 
 
 # --- what a side sees ---
@@ -245,15 +213,6 @@ def test_without_its_policy_an_agent_meets_nobody(tmp_path):
         f"{t.name}/r1/agent-01": [failure(500) for _ in range(4)]})
     met = {name.split("/")[2] for _, name in order if "/p" in name}
     assert met == {p.id for p in t.rounds[0].pairs if "agent-01" not in (p.a.id, p.b.id)}
-
-
-def test_runs_that_are_driven_together_take_turns(tmp_path):
-    runs = [dealt(agents=4, rounds=2), dealt(agents=4, rounds=2, S="low")]
-    order, ending = driven(tmp_path, *runs)
-    assert ending.outcomes == {"ok": 2 * (8 + 2 * 36)}
-    policies = [name.partition("/")[0] for _, name in order if "/agent-" in name]
-    for at in range(0, 16, 2):
-        assert set(policies[at:at + 2]) == {t.name for t in runs}
 
 
 # --- policies ---

@@ -66,12 +66,6 @@ def test_a_seed_has_the_same_bulletins_alone_and_among_its_neighbours_and_21_see
     assert sorted(Counter(first).values()) == [1] * 19 + [2]
 
 
-def test_held_out_bulletins_are_asked_by_held_out_runs_alone():
-    main = {b for dealt in bulletins_of([1], 20).values() for b in dealt}
-    held = {b for dealt in bulletins_of([1], 8, "holdout").values() for b in dealt}
-    assert (len(main), len(held), main & held) == (20, 8, set())
-
-
 def test_a_plan_s_runs_stand_in_a_folder_a_seed(cli, tmp_path):
     run = cli(SCRIPT, "--plan", "history-off", "--seeds", "1,2", "--agents", 2, "--rounds", 1)
     assert run.returncode == 0, run.stderr
@@ -88,13 +82,6 @@ def test_the_same_bytes_from_one_process_and_from_two(cli, tmp_path):
     assert cli(SCRIPT, *flags, "--out", "one").returncode == 0
     assert cli(SCRIPT, *flags, "--out", "two", "--jobs", 2).returncode == 0
     assert derived(tmp_path / "one") == derived(tmp_path / "two")
-
-
-def test_a_run_of_a_plan_is_the_run_alone(cli, tmp_path):
-    assert cli(SCRIPT, "--plan", "confirmatory", *SMALL).returncode == 0
-    assert cli(SCRIPT, *SMALL, "--out", "alone").returncode == 0
-    assert derived(run_in(tmp_path / "alone")) == derived(
-        plan_in(tmp_path / "results/acausal") / RUN)
 
 
 def test_a_live_plan_interleaves_its_runs(live, double, tmp_path):
@@ -160,13 +147,6 @@ def test_a_plan_that_ended_before_all_runs_began_is_incomplete_and_names_them(cl
     assert done.returncode == 2 and f"names the run {last.name}, which is not here" in done.stdout
 
 
-def test_a_preregistration_after_the_first_call_is_refused(cli):
-    flags = ("--plan", "ablation", "--agents", 2, "--rounds", 1)
-    assert cli(SCRIPT, *flags).returncode == 0
-    late = cli(SCRIPT, *flags, "--preregister")
-    assert late.returncode == 2 and "has begun already" in late.stderr
-
-
 # --- money -------------------------------------------------------------------------------------
 
 def test_a_plan_s_budget_holds_over_all_its_runs(live, double, tmp_path):
@@ -193,13 +173,3 @@ def test_the_flag_limits_the_command_and_the_configuration_each_run(cli, flags, 
         "\n    ", " ")
     assert f"limit ${total}\n" in said
     assert {line.rpartition("of $")[2] for line in said.splitlines()[1:]} == {str(each)}
-
-
-def test_each_run_of_a_plan_keeps_to_its_own_limit(live, double, tmp_path):
-    double.script(latency_s=0.002, greedy=True)
-    config = json.loads((tmp_path / "live.json").read_text()) | {"cost": {"limit_usd": 0.06}}
-    (tmp_path / "live.json").write_text(json.dumps(config))
-    run = live(double, "--plan", "ablation", *SMALL, "--limit-usd", 100)
-    assert run.returncode == 4 and "limit $0.06" in run.stderr
-    for path in (tmp_path / "results").rglob("*/manifest.json"):
-        assert json.loads(path.read_text())["cost"]["spent_usd"] <= 0.06

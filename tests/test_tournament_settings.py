@@ -68,18 +68,6 @@ def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_
     assert role_of(run_config(base, 42, given)) == "main"
 
 
-def test_a_plan_s_runs_may_differ_in_effort_alone_and_are_taken_at_their_word(tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps({"runs": [{}, {"toggles": {"effort": "low"}}]}))
-    models, _ = model_settings(load(DEFAULT), True, None)
-    pools = {(name, pool): 10 for name in ("cvd", "hospital") for pool in ("main", "holdout")}
-    runs = runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
-    assert [run.config.get("effort") for run in runs] == [None, "low"]
-    path.write_text(json.dumps({"runs": [{"rounds": 11}]}))
-    with pytest.raises(UsageError, match="give --rounds 10 or fewer"):
-        runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
-
-
 def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
         live, double, tmp_path):
     message = {"role": "assistant", "content": "One.\nTwo.\nThree.", "reasoning": "Weigh payoffs."}

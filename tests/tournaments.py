@@ -16,7 +16,7 @@ from cirrus.ask.respondents import read_cues
 from common.artifacts import read_bytes
 from common.journal import entries
 from common.wire import Reply
-from run_tournament import DEFAULT, load, run_config
+from run_tournament import DEFAULT, run_config
 
 SCRIPT = "run_tournament.py"
 SMALL = ("--agents", 3, "--rounds", 2)

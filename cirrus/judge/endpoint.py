@@ -100,26 +100,21 @@ def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, An
             "secondary": second, "met": met, "why": why}
 
 
-def shown(design: Mapping[str, Any]) -> bool:
-    """Whether an effect that has a test has the predicted direction and a p below .05."""
-    return design["value"] > 0 and design["p"] < ALPHA
-
-
 def decided(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool | None, str]:
     """(met, why): both tests below .05 in the predicted direction; None: can't be said."""
     if design["p"] is None:
         return None, f"the design-based test can't be computed: {design['why']}"
-    decides = model["with_policy"]
-    if decides["separated"]:
-        return shown(design), ("a cell separates the outcomes, so no model-based test exists: the "
-                               "endpoint rests on the design-based test alone")
-    if decides["primary"] is None or decides["primary"]["p"] is None:
-        if not shown(design):
+    by_design, fit = design["value"] > 0 and design["p"] < ALPHA, model["with_policy"]
+    if fit["separated"]:
+        return by_design, ("a cell separates the outcomes, so no model-based test exists: the "
+                           "endpoint rests on the design-based test alone")
+    if fit["primary"] is None or fit["primary"]["p"] is None:
+        if not by_design:
             return False, "the design-based test alone decides against it"
         return None, ("the model-based test is not computed: "
-                      f"{decides['why'] or 'a reduced model has no likelihood'}")
-    by_model = decides["primary"]["p"] < ALPHA and decides["primary"]["estimate"] > 0
-    return shown(design) and by_model, (
+                      f"{fit['why'] or 'a reduced model has no likelihood'}")
+    by_model = fit["primary"]["p"] < ALPHA and fit["primary"]["estimate"] > 0
+    return by_design and by_model, (
         "design-based and model-based test (with (1|policy)) must both have p < 0.05 and a "
         "positive effect")
 
@@ -210,16 +205,10 @@ def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:
     # present counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
     ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest], full))
-    return {"fit": rounded(full),
-            "why": full.why or (MANY if many else None),
+    log_odds = math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
+    return {"fit": rounded(full), "why": full.why or (MANY if many else None),
             "tests": {name: rounded(tests[name]) for name in fixed if name in tests},
-            "primary": rounded({"estimate": _log_odds(full), "scale": "log odds"}
-                                | ratio._asdict())}
-
-
-def _log_odds(full) -> float:
-    """S high with C present against S low with C absent."""
-    return math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
+            "primary": rounded({"estimate": log_odds, "scale": "log odds"} | ratio._asdict())}
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:

@@ -17,8 +17,8 @@ beyond that value is not enough.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import combinations, islice
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, combinations, islice
 from typing import Any, NamedTuple
 
 import stats
@@ -57,7 +57,7 @@ MAX_JACCARD = 0.3
 NO_POLICY = ("refused", "truncated", "empty", "blocked")
 Gate = dict[str, Any]
 Wire = dict[str, Any]
-Counts = Mapping[str, Mapping[str, int]]                             # {cell: {status: answers}}
+Counts = Mapping[str, Counter]                                       # {cell: {status: answers}}
 Texts = Mapping[tuple[int, str, int], Mapping[str, Sequence[str]]]   # {(seed, domain, round):
 Pairs = Mapping[tuple[int, int], float]                              #  {cell: policies}}
 
@@ -262,7 +262,7 @@ def tripwires(rows: Sequence[Decision], runs: Sequence[Mapping[str, Any]],
     `rows`: primary data of the main runs, both domains. `runs`: what the manifests count, `role`,
     `cell`, `statuses`, `served` and `upstreams` of each. `texts`: policies that can be read.
     """
-    answers, written = (statuses_of(runs, what) for what in ("decision", "policy"))
+    answers, written = (_answered(runs, what) for what in ("decision", "policy"))
     return [{"tripwire": name, "title": title, **wire} for name, title, wire in (
         ("unreadable", f"Unreadable answers above {MAX_UNREADABLE:.0%} in a cell",
          unreadable(answers)),
@@ -278,42 +278,38 @@ def tripwires(rows: Sequence[Decision], runs: Sequence[Mapping[str, Any]],
         ("served", "More than one model or provider behind one name", several(runs)))]
 
 
-def statuses_of(runs: Iterable[Mapping[str, Any]], what: str) -> dict[str, Counter]:
-    """{cell: {status: decisions, or policies}} of main runs."""
+def _answered(runs: Sequence[Mapping[str, Any]], what: str) -> dict[str, Counter]:
+    """{cell: {status: decisions, or policies}} of main runs, as far as they were answered."""
     cells: dict[str, Counter] = {}
     for run in runs:
         if run["role"] == "main":
-            cells.setdefault(run["cell"], Counter()).update(run["statuses"][what])
-    return dict(sorted(cells.items()))
+            cells.setdefault(run["cell"], Counter()).update({
+                status: n for status, n in run["statuses"][what].items()
+                if status not in UNANSWERED})
+    return {cell: statuses for cell, statuses in sorted(cells.items()) if statuses.total()}
 
 
 def _wire(tripped: bool | None, figure: str, **numbers: Any) -> Wire:
     return {"tripped": tripped, "figure": figure, "numbers": numbers}
 
 
-def unreadable(counts: Counts) -> Wire:
+def unreadable(answers: Counts) -> Wire:
     """Answers that hold no decision, as a share of all answers, by cell."""
-    return _too_many({cell: (_answers(statuses) - statuses.get("ok", 0), _answers(statuses))
-                      for cell, statuses in counts.items()}, "no answers")
+    return _too_many(answers, lambda statuses: statuses.total() - statuses["ok"], "no answers")
 
 
 def unwritten(written: Counts) -> Wire:
     """Policies that were refused or cut off, as a share of all that were answered, by cell."""
-    return _too_many({cell: (sum(statuses.get(status, 0) for status in NO_POLICY),
-                             _answers(statuses)) for cell, statuses in written.items()},
+    return _too_many(written, lambda statuses: sum(statuses[name] for name in NO_POLICY),
                      "no policies")
 
 
-def _answers(statuses: Mapping[str, int]) -> int:
-    return sum(n for status, n in statuses.items() if status not in UNANSWERED)
-
-
-def _too_many(bad: Mapping[str, tuple[int, int]], none: str) -> Wire:
-    """Whether the share of some cell is established above MAX_UNREADABLE. `bad`: {cell: (k, n)}."""
-    cells = {cell: counted for cell, counted in bad.items() if counted[1]}
-    if not cells:
+def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:
+    """Whether the share of `bad` ones in some cell is established above MAX_UNREADABLE."""
+    if not counts:
         return _wire(None, none)
-    shares = {cell: stats.share(k, n, 1 - ALPHA / len(cells)) for cell, (k, n) in cells.items()}
+    shares = {cell: stats.share(bad(statuses), statuses.total(), 1 - ALPHA / len(counts))
+              for cell, statuses in counts.items()}
     worst = max(shares, key=lambda cell: shares[cell].low)
     most = shares[worst]
     return _wire(most.low > MAX_UNREADABLE,
@@ -324,15 +320,14 @@ def _too_many(bad: Mapping[str, tuple[int, int]], none: str) -> Wire:
                         for cell, share in shares.items()})
 
 
-def truncation(counts: Counts) -> Wire:
+def truncation(answers: Counts) -> Wire:
     """The difference between two cells in the share of answers that were cut off."""
-    cut = {cell: (statuses.get("truncated", 0), _answers(statuses))
-           for cell, statuses in counts.items() if _answers(statuses)}
-    if len(cut) < 2:
+    if len(answers) < 2:
         return _wire(None, "fewer than two cells with answers")
+    cut = {cell: (statuses["truncated"], statuses.total()) for cell, statuses in answers.items()}
     pairs = list(combinations(sorted(cut, key=lambda cell: cut[cell][0] / cut[cell][1]), 2))
-    gaps = {(more, less): stats.newcombe_difference(*cut[more], *cut[less],
-                                                    1 - ALPHA / len(pairs))
+    level = 1 - ALPHA / len(pairs)
+    gaps = {(more, less): stats.newcombe_difference(*cut[more], *cut[less], level)
             for less, more in pairs}
     widest = max(gaps, key=lambda pair: gaps[pair].low)
     gap = gaps[widest]
@@ -442,14 +437,12 @@ def several(runs: Sequence[Mapping[str, Any]]) -> Wire:
 def convergence(texts: Texts) -> list[dict[str, Any]]:
     """One row a round: similarity within cells, between them, their difference. Values are averaged
     over seeds and domains; a mean of nothing is None."""
-    by_round: dict[int, tuple[list, list]] = {}
-    for (*_, number), cells in sorted(texts.items()):
-        for values, more in zip(by_round.setdefault(number, ([], [])), _similarities(cells),
-                                strict=True):
-            values += more
     out = []
-    for number, both in sorted(by_round.items()):
-        within, between = (mean(values) if values else None for values in both)
+    for number in sorted({number for *_, number in texts}):
+        both = zip(*(_similarities(cells) for (*_, at), cells in sorted(texts.items())
+                     if at == number), strict=True)
+        within, between = (mean(values) if (values := list(chain(*lists))) else None
+                           for lists in both)
         out.append({"round": number, "within": within, "between": between,
                     "difference": None if None in (within, between) else within - between})
     return out

@@ -10,33 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.ask.design import HOME, part_of, titles
-from cirrus.judge.accounts import (
-    ACCOUNTS,
-    CUE,
-    NOT_EVALUABLE,
-    SHORT,
-    extent,
-    remainder,
-    unsaid,
-    verdict,
-)
-from cirrus.judge.contrasts import (
-    ALPHA,
-    CELLS,
-    LEVEL,
-    MIN_UNITS,
-    Slot,
-    Table,
-    add,
-    below,
-    by,
-    certain,
-    effects,
-    levels_of,
-    tally,
-    total,
-    where,
-)
+from cirrus.judge import accounts, contrasts
 from cirrus.judge.endpoint import endpoint, models
 from cirrus.judge.gates import (
     NO_POLICY,
@@ -58,7 +32,7 @@ from cirrus.judge.rows import (
     policies,
 )
 from cirrus.markers import agreement
-from cirrus.markers.ratings import Policy, Rater, policy_of, readable
+from cirrus.markers.ratings import Policy, Rater, readable
 from common.artifacts import sha256
 from common.cli import TYPED
 from show.figures import count, sentence
@@ -75,7 +49,7 @@ class Collected:
 
     def __init__(self, study: Study) -> None:
         self.rows: dict[str, list[Decision]] = {}        # primary ones, by part
-        self.tables: dict[str, dict[Slot, Count]] = {}   # first encounters, by part
+        self.tables: dict[str, dict[contrasts.Slot, Count]] = {}   # first encounters, by part
         self.course: dict[tuple, Count] = {}   # by (role, domain, round, encounter)
         self.texts: dict[tuple, dict[str, list[str]]] = {}   # (seed, domain, round): by cell
         self.policies: list[Policy] = []   # of round 1 of main runs
@@ -96,8 +70,8 @@ class Collected:
         if part is not None and row.primary:
             self.rows.setdefault(part, []).append(row)
         if part is not None and row.encounter == 1:
-            add(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
-        add(self.course, (row.role, row.domain, row.round, row.encounter), row.cooperates)
+            contrasts.add(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
+        contrasts.add(self.course, (row.role, row.domain, row.round, row.encounter), row.cooperates)
 
     def _text(self, run: Run, policy: Mapping) -> None:
         if not readable(policy["policy_status"]):
@@ -105,13 +79,14 @@ class Collected:
         self.texts.setdefault((run.seed, run.domain, policy["round"]), {}).setdefault(
             run.words, []).append(policy["policy"])
         if policy["round"] == 1:
-            self.policies.append(policy_of(policy, run.words))
+            self.policies.append(Policy(policy["policy_id"], run.words, policy["policy"],
+                                        policy["markers"]))
 
 
-def slot_of(row: Decision) -> Slot:
+def slot_of(row: Decision) -> contrasts.Slot:
     """Where a decision stands: on its bulletin, in its cell, of its model, under its label."""
-    return Slot(row.bulletin, row.wording, *row.cell, row.model, row.label_scheme,
-                row.option_order, row.round)
+    return contrasts.Slot(row.bulletin, row.wording, *row.cell, row.model, row.label_scheme,
+                          row.option_order, row.round)
 
 
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
@@ -138,17 +113,17 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
         "course": _course(data.course), "convergence": convergence(data.texts),
-        "markers": agreement.block(data.policies, usual * whole, raters, study.simulated),
+        "markers": agreement.analyse(data.policies, usual * whole, raters, study.simulated),
         "runs": runs, "cost": _cost(runs),
     }
     lacking = {gate["next"] for gate in out["gates"]} - {None}
     step = lacking.pop() if len(lacking) == 1 else "study" if lacking else None
     for each, plan in ((out, step), *((gate, gate["next"]) for gate in out["gates"])):
         each["next"] = plan and _command(out["design"], plan)
-    bulletins = len({slot.bulletin for slot in table})
-    out["verdict"] = verdict(out["established"], f"{count(bulletins, 'bulletin')} of one domain",
-                             unfinished, out["established"]["by_model"])
-    if out["verdict"]["word"] == CUE:
+    bulletins = count(len({slot.bulletin for slot in table}), "bulletin")
+    out["verdict"] = accounts.verdict(out["established"], f"{bulletins} of one domain", unfinished,
+                                      out["established"]["by_model"])
+    if out["verdict"]["word"] == accounts.CUE:
         out["verdict"]["sentence"] = headline(out)
     out["claims"] = {"headline": out["verdict"]["sentence"], "may": list(_may(out)),
                      "may_not": list(_may_not(out))}
@@ -162,28 +137,29 @@ def unfinished_of(study: Study) -> list[str]:
             ] if left else []
 
 
-def established(table: Table, whole: bool) -> dict[str, Any]:
+def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:
     """What the first encounters of all rounds show: together, by model at a level that all models
     share, by round, and by level of H."""
-    names = levels_of(table, "model")
-    level = 1 - ALPHA / max(len(names), 1)
-    pressed = {h: where(table, H=h) for h in levels_of(table, "H")}
+    by_model, by_h = (
+        {level: contrasts.where(table, **{factor: level})
+         for level in contrasts.levels_of(table, factor)} for factor in ("model", "H"))
+    shared = 1 - contrasts.ALPHA / max(len(by_model), 1)
     return judged(table, whole) | {
-        "level": level,
-        "by_model": {name: judged(where(table, model=name), whole, level) for name in names},
-        "by_round": by(table, "round") if whole else {},
-        "by_H": {h: _part(part, whole) for h, part in pressed.items()},
-        "decisions": total(table.values()).n}
+        "level": shared,
+        "by_model": {name: judged(part, whole, shared) for name, part in by_model.items()},
+        "by_round": contrasts.by(table, "round") if whole else {},
+        "by_H": {h: _part(part, whole) for h, part in by_h.items()},
+        "decisions": contrasts.total(table.values()).n}
 
 
-def judged(table: Table, whole: bool, level: float = LEVEL) -> dict[str, Any]:
+def judged(table: contrasts.Table, whole: bool, level: float = contrasts.LEVEL) -> dict[str, Any]:
     """Cells, contrasts, labels and accounts of one set of answers."""
-    part = shown_by(table, CELLS.values(), level, whole)
-    part["contrasts"] |= effects(tally(table), ["H"], level) if whole else {}
+    part = shown_by(table, contrasts.CELLS.values(), level, whole)
+    part["contrasts"] |= contrasts.effects(contrasts.tally(table), ["H"], level) if whole else {}
     return part
 
 
-def _part(table: Table, whole: bool) -> dict[str, Any]:
+def _part(table: contrasts.Table, whole: bool) -> dict[str, Any]:
     """Cells and the primary contrast of a part of a study."""
     part = judged(table, whole)
     return {"cells": part["cells"], "HP-LA": part["contrasts"].get("HP-LA")}
@@ -191,9 +167,10 @@ def _part(table: Table, whole: bool) -> dict[str, Any]:
 
 def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
     """(to which of the two it responds, whether also where compliance pressure is low)."""
+    known = out["established"]["contrasts"]
     low = out["established"]["by_H"].get("low")
     return ([what for what, name in (("symmetry", "HP-LP"), ("cue", "HP-HA"))
-             if certain(out["established"]["contrasts"][name])], low and certain(low["HP-LA"]))
+             if contrasts.certain(known[name])], low and contrasts.certain(low["HP-LA"]))
 
 
 def headline(out: Mapping[str, Any]) -> str:
@@ -201,14 +178,15 @@ def headline(out: Mapping[str, Any]) -> str:
     to, calm = responds(out)
     alone = {2: "both parts", 0: "neither alone"}.get(len(to)) or f"{to[0]} alone"
     pressed = {None: "", True: ", also at low pressure", False: ", not at low pressure"}[calm]
-    return (f"Cue-responsive, {alone}: {extent(out['established']['contrasts']['HP-LA'])}{pressed}."
-            f"{remainder(out['verdict']['open'])}")
+    extent = accounts.extent(out["established"]["contrasts"]["HP-LA"])
+    left = accounts.remainder(out["verdict"]["open"])
+    return f"Cue-responsive, {alone}: {extent}{pressed}.{left}"
 
 
 def _command(design: Mapping[str, Any], plan: str) -> str:
     """The command that brings what a gate lacks, of this study's size."""
     return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
-            f"{max(MIN_UNITS, design['rounds'])} --seeds "
+            f"{max(contrasts.MIN_UNITS, design['rounds'])} --seeds "
             f"{','.join(map(str, design['seeds']))} --models "
             f"{','.join(filter(TYPED, design['models']['decision']))}")
 
@@ -261,17 +239,17 @@ def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
 
 def _may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
-    if out["verdict"]["word"] != CUE:
+    if out["verdict"]["word"] != accounts.CUE:
         return
     known, (to, calm) = out["established"], responds(out)
     what = f"It responds to {' and '.join(to) or 'the two together; to which is not shown'}"
     yield what + {None: "", True: ", shown where compliance pressure is low",
                   False: ", not shown where compliance pressure is low"}[calm] + "."
-    yield from (account.excluded for account in ACCOUNTS
+    yield from (account.excluded for account in accounts.ACCOUNTS
                 if known["accounts"][account.name]["excluded"])
     for name in ("HP-LP", "HP-HA", "SxC", "H"):
-        if certain(contrast := known["contrasts"][name]) or below(contrast):
-            yield f"{sentence(contrast['label'])[:-1]}: {extent(contrast)}."
+        if contrasts.certain(contrast := known["contrasts"][name]) or contrasts.below(contrast):
+            yield f"{sentence(contrast['label'])[:-1]}: {accounts.extent(contrast)}."
     if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
         yield "It passes all credibility gates of the specification."
     yield from agreement.may(out["markers"])
@@ -280,11 +258,12 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
     point, register, known = (
         out["as_specified"], out["registration"], out["established"]["accounts"])
-    yield from unsaid(out, [account.open for account in ACCOUNTS if not (
+    yield from accounts.unsaid(out, [account.open for account in accounts.ACCOUNTS if not (
         known[account.name]["excluded"] or account.name in BEYOND
-        or out["verdict"]["word"] == NOT_EVALUABLE)])
-    yield (f"A word above “cue-responsive”, or {', '.join(map(SHORT.get, BEYOND))} excluded: that "
-           "needs a mechanism study (run_pilot.py --design mechanism).")
+        or out["verdict"]["word"] == accounts.NOT_EVALUABLE)])
+    beyond = ", ".join(map(accounts.SHORT.get, BEYOND))
+    yield (f"A word above “cue-responsive”, or {beyond} excluded: that needs a mechanism study "
+           "(run_pilot.py --design mechanism).")
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     yield from out["limits"]

@@ -152,19 +152,15 @@ def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]
     labels: dict[str, list[Labels]] = {}
     for row in rows:
         if row.decision is not None:
-            labels.setdefault(row.decision, []).append(marked(after_decision(row.text)))
+            after = re.sub(r"\A\s*[^\r\n]*", "", row.text)   # the first line that says something
+            labels.setdefault(row.decision, []).append(marked(after))
     return {family: {decision: {"k": sum(label[family] for label in listed), "n": len(listed)}
                      for decision, listed in sorted(labels.items())} for family in FAMILIES}
 
 
-def after_decision(text: str) -> str:
-    """The answer without its first line that says something."""
-    return re.sub(r"\A\s*[^\r\n]*", "", text)
-
-
 # --- the `markers` block of acausal-analysis.json ------------------------------------------------
 
-def block(policies: Sequence[Policy], primary: Sequence[Decision], raters: Sequence[Rater],
+def analyse(policies: Sequence[Policy], primary: Sequence[Decision], raters: Sequence[Rater],
           simulated: bool) -> dict[str, Any]:
     """`policies`: those of round 1 of the main runs. `primary`: their first encounters."""
     weak = {item_id(policy.text): policy.weak for policy in policies}
@@ -193,14 +189,15 @@ def cells(policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
     weak: dict[str, list[Labels]] = {}
     for policy in policies:
         weak.setdefault(policy.cell, []).append(policy.weak)
-    return {cell: {"policies": len(labels)} | {
-        family: _share(sum(label[family] for label in labels), len(labels)) for family in FAMILIES}
-            for cell, labels in sorted(weak.items())}
-
-
-def _share(k: int, n: int) -> dict[str, Any]:
-    limits = stats.wilson_interval(k, n)
-    return {"k": k, "n": n, "share": k / n, "low": limits.low, "high": limits.high}
+    out: dict[str, dict[str, Any]] = {}
+    for cell, labels in sorted(weak.items()):
+        n, out[cell] = len(labels), {"policies": len(labels)}
+        for family in FAMILIES:
+            k = sum(label[family] for label in labels)
+            limits = stats.wilson_interval(k, n)
+            out[cell][family] = {"k": k, "n": n, "share": k / n, "low": limits.low,
+                                 "high": limits.high}
+    return out
 
 
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:

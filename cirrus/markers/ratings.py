@@ -86,11 +86,6 @@ def readable(status: str) -> bool:
     return status not in (*UNANSWERED, "empty", "blocked")
 
 
-def policy_of(row: Mapping[str, Any], cell: str) -> Policy:
-    """`row`: of strategies_r1.json."""
-    return Policy(row["policy_id"], cell, row["policy"], row["markers"])
-
-
 def item_id(text: str) -> str:
     """ "p-3f2a9c01d4b7": opaque, and nothing that a spreadsheet takes for a number."""
     return "p-" + sha256("cirrus-bench item\n" + text)[:12]
@@ -281,12 +276,6 @@ def _people(place: Path) -> Iterator[tuple[Rater, Path]]:
             "partial": sum(0 < n < len(FAMILIES) for n in missing)}), path
 
 
-def person_file(rater: str) -> str:
-    """ "ratings/anna-6f1c2b.json": a name for any rater."""
-    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in rater.lower())[:40]
-    return f"{PEOPLE}/{plain}-{sha256(rater)[:6]}.json"
-
-
 # --- rating sheets for people: a blinded CSV out, the filled sheet back ------------------------
 # One form both ways: UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
 
@@ -384,7 +373,8 @@ def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
     (target / PEOPLE).mkdir(parents=True, exist_ok=True)
     lines = []
     for rater, labels in sheets.items():
-        write_atomic(target / person_file(rater),
+        plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in rater.lower())[:40]
+        write_atomic(target / PEOPLE / f"{plain}-{sha256(rater)[:6]}.json",
                      json_file({"artifact": PEOPLE, "rater": rater, "labels": labels}))
         full = sum(None not in row.values() for row in labels.values())
         lines.append(f"{rater}: {full} of {len(labels)} policies fully rated")

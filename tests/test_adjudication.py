@@ -1,19 +1,15 @@
 """adjudicate.py: blind, strict, resumable, verified; and what agreement it takes."""
 
 import json
-import random
 import re
 import shutil
 
 import pytest
-from study_rows import CELLS, plan
+from study_rows import plan
 
 import adjudicate as script
-from cirrus.ask import respondents
-from cirrus.ask.prompts import Condition
-from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.judge.rows import read_study
-from cirrus.markers.agreement import WEAK, agreement, pair
+from cirrus.markers.agreement import agreement, pair
 from cirrus.markers.patterns import FAMILIES, Item
 from cirrus.markers.ratings import (
     Rater,
@@ -24,12 +20,10 @@ from cirrus.markers.ratings import (
     parse_rating,
     policies_of,
     rating_prompts,
-    rating_requests,
     rating_rows,
     sample,
 )
 from common.artifacts import gzip_bytes, read_bytes
-from common.rng import SeededRandom
 from common.verify import find_runs
 from common.wire import Reply
 

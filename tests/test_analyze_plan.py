@@ -6,14 +6,13 @@ import shutil
 from unittest.mock import patch
 
 import pytest
-from conftest import edit, plan_in
+from conftest import edit
 from study_rows import plan
 
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
 from cirrus.reports import study as reports
 from common import UsageError
-from common.artifacts import gzip_bytes
 from common.verify import find_runs
 from show.document import markdown
 

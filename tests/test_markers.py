@@ -2,16 +2,12 @@
 
 import json
 import math
-import random
-from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from study_rows import decision, plan
 
-from cirrus.ask import respondents
-from cirrus.ask.prompts import Condition
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
 from cirrus.markers.agreement import after_decision, block, may, may_not, rationales, validity

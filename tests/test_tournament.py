@@ -3,17 +3,17 @@
 import hashlib
 import re
 from collections import Counter
-from itertools import combinations, product
+from itertools import combinations
 
 import pytest
 from domains import DOMAINS
-from tournaments import MODELS, asked, cooperating, dealt, said
+from tournaments import MODELS, asked, cooperating, dealt, said, settings
 from world import World, completion, conducted, failure, scripted
 
 from cirrus.ask.encounters import chains, policy_status, request_ids, typical_calls
 from cirrus.ask.prompts import Stimulus, sentences
 from common.instrument import in_turns
-from run_tournament import load, runs_of_plan
+from run_tournament import runs_of_plan
 
 # --- design ---
 
@@ -29,7 +29,7 @@ def combinations_in(labels):
 
 
 @pytest.mark.parametrize(("agents", "rounds", "games", "seed"), [
-    (10, 10, 3, 42), (10, 10, 3, 7), (2, 1, 1, 1), (3, 5, 2, 2), (5, 4, 3, 3), (8, 6, 3, 4)])
+    (10, 10, 3, 42), (2, 1, 1, 1), (3, 5, 2, 2), (5, 4, 3, 3)])
 def test_schemes_orders_and_positions_are_balanced_over_the_run_and_the_primary_data(
         agents, rounds, games, seed):
     t = dealt(agents=agents, rounds=rounds, games_per_pair=games, seed=seed)
@@ -94,8 +94,7 @@ def test_a_round_is_of_several_cases_and_a_bulletin_has_one_wording_in_a_plan():
     for request in asked(dealt(rounds=2)).values():
         assert "cases like this one" in request.user or "case like this one" in request.user
         assert "will not meet" not in request.user and "last week" not in request.user
-    pools = dict.fromkeys(product(("cvd", "hospital"), ("main", "holdout")), 6)
-    runs = runs_of_plan("exploratory", load(), MODELS, [3, 4], pools)
+    runs = runs_of_plan("exploratory", settings(), MODELS, [3, 4], DOMAINS)
     assert {run.config["plan_seed"] for run in runs} == {3}
     dealt_by = {(seed, round_.bulletin.id): round_.wording for seed in (3, 4) for round_ in
                 dealt(seed=seed, turn=seed - 3, plan_seed=3, rounds=10).rounds}
@@ -150,17 +149,12 @@ def test_history_is_this_pair_s_last_two_encounters_of_this_round():
         assert shown["e4/a"] == [("PREEMPT", "PREEMPT"), ("COORDINATE", "COORDINATE")]
 
 
-def test_an_entry_that_could_not_be_read_is_shown_as_none():
+@pytest.mark.parametrize("mode, shown", [("standard", [("COORDINATE", "no entry")]), ("off", [])])
+def test_an_entry_that_could_not_be_read_is_shown_as_none_and_with_history_off_none(mode, shown):
     def mumbling(request):
         return said("well") if request.id.endswith("e1/b") else cooperating(request)
-    t = dealt(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"])
-    seen = asked(t, mumbling)
-    assert history(seen[f"{t.name}/r1/p01/e2/a"].user) == [("COORDINATE", "no entry")]
-
-
-def test_with_history_off_no_earlier_encounter_is_shown():
-    assert not any(history(r.user) for r in asked(
-        dealt(agents=4, rounds=1, history_mode="off")).values())
+    t = dealt(agents=2, rounds=1, games_per_pair=2, label_schemes=["L1"], history_mode=mode)
+    assert history(asked(t, mumbling)[f"{t.name}/r1/p01/e2/a"].user) == shown
 
 
 def test_an_estimate_has_policies_of_four_lines_and_the_history_of_each_encounter():

@@ -6,15 +6,11 @@ from contextlib import nullcontext
 
 import pytest
 from conftest import run_in
+from tournaments import settings
 
 from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name
 from common import UsageError
-from run_tournament import DEFAULT, load, model_settings, run_config, runs_of_plan
-
-
-def settings(**models):
-    base = load(DEFAULT)
-    return base | {"models": base["models"] | models}
+from run_tournament import model_settings, run_config
 
 
 def voice(name, max_out=96, configured=None, effort=None):
@@ -33,7 +29,7 @@ def test_sizes_on_either_side_of_what_a_file_may_say(tmp_path, key, good, bad):
     for value in good + bad:
         path.write_text(json.dumps({key: value}))
         with pytest.raises(UsageError, match=key) if value in bad else nullcontext():
-            assert load(path)[key] == value
+            assert settings(path)[key] == value
 
 
 @pytest.mark.parametrize(("models", "names", "strategies", "decisions"), [
@@ -51,7 +47,9 @@ def test_sizes_on_either_side_of_what_a_file_may_say(tmp_path, key, good, bad):
      [voice("sim-coin"), voice("sim-adder")])])
 def test_who_writes_policies_and_who_decides_with_which_limits(
         models, names, strategies, decisions):
-    given, warnings = model_settings(settings(**models), strategies[0]["name"] == "sim-coin", names)
+    base = settings()
+    base["models"] |= models
+    given, warnings = model_settings(base, strategies[0]["name"] == "sim-coin", names)
     assert given == {"strategy": strategies, "decision": decisions}
     assert [line.partition(" tokens are too small")[0] for line in warnings] == [
         f"models.{stage}.max_out: {first['max_out_configured']}" for stage, (first, *_) in
@@ -59,7 +57,7 @@ def test_who_writes_policies_and_who_decides_with_which_limits(
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
-    base = load(DEFAULT)
+    base = settings()
     given, _ = model_settings(base | {"effort": "high"}, False, None)
     assert {v["effort"] for listed in given.values() for v in listed} == {"high"}
     config = run_config(base | {"toggles": base["toggles"] | {"effort": "low"}}, 42, given)

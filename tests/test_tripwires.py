@@ -1,4 +1,4 @@
-"""Tripwires, on counts worked by hand: `tripwires` of decisions, of what manifests count, of texts."""
+"""Tripwires of decisions, of what manifests count and of texts, worked by hand."""
 
 from statistics import stdev
 

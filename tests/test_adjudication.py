@@ -10,15 +10,15 @@ from study_rows import plan
 import adjudicate as script
 from cirrus.judge.rows import read_study
 from cirrus.markers.agreement import agreement, pair
-from cirrus.markers.patterns import FAMILIES, Item
+from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import (
+    Item,
     Rater,
     codebook,
     codebook_texts,
     item_id,
     items_of,
     parse_rating,
-    policies_of,
     rating_prompts,
     rating_rows,
     sample,
@@ -45,7 +45,7 @@ def folder(made, tmp_path):
 
 @pytest.fixture(scope="module")
 def items(made):
-    return items_of(policies_of(read_study(find_runs([str(made)]))))
+    return items_of(read_study(find_runs([str(made)])))
 
 
 def adjudicate(cli, folder, *flags, models=TWO, **more):
@@ -62,6 +62,7 @@ def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
         assert user.count(item.text) == 1
         left.add(system + user.replace(item.text, ""))
     [frame] = left
+    assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
     assert not re.search(r"coordinate|preempt|\bshare\b|reserve\b|option [ab]|symmetr|coupl"
                          r"|cooperat|convergent|same minute|agent-\d|cvd|hospital|S\.high"
                          r"|C\.present|superrational|hypothesis", frame, re.I)
@@ -95,11 +96,9 @@ def test_the_form_is_read_whatever_its_dress():
 
 @pytest.mark.parametrize("text, status", [
     ("", "unreadable"), ("acausal: yes", "incomplete"), (FORM + "\nacausal: yes", "ambiguous"),
-    (FORM.replace("acausal: no", "acausal: maybe"), "unreadable"),
     (FORM.replace("acausal: no", "acausal: yes|no"), "unreadable"),
     (FORM.replace("acausal: no", "acausal: yes, but weakly"), "unreadable"),
     ("Here are the labels:\n" + FORM, "unreadable"), (FORM + "\nsarcasm: no", "unreadable"),
-    ("The policy is acausal: yes.", "unreadable"),
     ("I'm sorry, but I can't help with that.", "refused")])
 def test_anything_else_is_a_status_and_never_a_label(text, status):
     assert parsed(text) == status
@@ -122,13 +121,6 @@ def test_the_sample_takes_from_all_cells_alike_and_repeats():
         "a": 10, "b": 10, "c": 3}
     assert drawn == sample(many[::-1], 23, 7) != sample(many, 23, 8)
     assert sorted(sample(many, 1000, 7)) == sorted(many)
-
-
-def test_policies_that_say_the_same_are_one_item(tmp_path):
-    folder = plan(tmp_path, "sim-copycat", agents=3)
-    every = list(policies_of(read_study(find_runs([str(folder)]))))
-    assert len(every) == 30
-    assert len(items_of(every)) == len({policy.text for policy in every}) < 20
 
 
 # --- the run -----------------------------------------------------------------------------------
@@ -312,6 +304,8 @@ def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated
     found = agreement(WEAKLY, raters, policies_simulated)["acausal"]
     assert found["adjudicated"] is adjudicated
     assert (found["why"] is None) is (words == []) and all(word in found["why"] for word in words)
+    if adjudicated:
+        assert found["lowest"] == min(one["ac1"]["low"] for one in found["pairs"]) >= 0.75
 
 
 # --- simulated raters --------------------------------------------------------------------------

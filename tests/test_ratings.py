@@ -6,7 +6,6 @@ import json
 import random
 import re
 import shutil
-from itertools import pairwise
 
 import pytest
 from conftest import edit
@@ -19,7 +18,6 @@ from cirrus.markers.ratings import (
     collect,
     export,
     items_of,
-    policies_of,
     raters,
     read_sheet,
 )
@@ -50,7 +48,7 @@ def study(made):
 
 @pytest.fixture(scope="module")
 def items(study):
-    return items_of(policies_of(study))
+    return items_of(study)
 
 
 @pytest.fixture
@@ -88,21 +86,11 @@ def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(sheet, items
     for row in rows:
         assert not any(row[name] for name in ("rater", *FAMILIES))
         assert row["text"].lstrip("'") == items[row["item"]].text
+    guide = sheet.with_name("sheet.csv.md").read_text()
+    assert all(f"**{family}**" in guide for family in FAMILIES)
+    assert not re.search(r"symmetr|coupl|COORDINATE|PREEMPT|superrational", guide)
     beside_text = "".join(value for row in rows for name, value in row.items() if name != "text")
     assert not re.search(r"S\.|C\.|H\.|cvd|hospital|agent|COORD|PREEMPT|SHARE|RESERVE", beside_text)
-
-
-def test_the_order_is_drawn_and_not_that_of_the_cells(sheet, items):
-    order = [items[row["item"]].cell for row in rows_of(sheet)]
-    assert order != sorted(order)
-    assert sum(a == b for a, b in pairwise(order)) < len(order) / 2
-
-
-def test_the_same_sheet_each_time_another_by_another_seed(sheet, study, tmp_path):
-    again, _ = export(tmp_path / "again.csv", study, 200, 42)
-    other, _ = export(tmp_path / "other.csv", study, 200, 43)
-    assert again.read_bytes() == sheet.read_bytes() != other.read_bytes()
-    assert len(rows_of(export(tmp_path / "small.csv", study, 7, 42)[0])) == 7
 
 
 def test_no_text_can_be_a_formula(sheet):
@@ -118,12 +106,6 @@ def test_a_sheet_that_is_there_is_never_written_over(sheet, study):
     assert sheet.read_text() == "ratings of a week"
 
 
-def test_the_instructions_define_every_family_and_name_no_cue(sheet):
-    guide = sheet.with_name("sheet.csv.md").read_text()
-    assert all(f"**{family}**" in guide for family in FAMILIES)
-    assert not re.search(r"symmetr|coupl|COORDINATE|PREEMPT|superrational", guide)
-
-
 # --- back --------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("habits", [{}, {"lineterminator": "\n"}, {"quoting": csv.QUOTE_ALL},
@@ -133,15 +115,10 @@ def test_a_sheet_survives_its_spreadsheet(sheet, items, habits, tmp_path):
     for row in rows[1:]:
         row["rater"] = ""  # a name given once is that of all rows
     random.Random(1).shuffle(rows)
+    rows = [{name: row[name] for name in reversed(COLUMNS)} for row in rows]   # columns may move
     rater, labels = read_sheet(written(tmp_path / "back.csv", rows, **habits), items)
     assert rater == "anna" and set(labels) == set(items)
     assert all(row == {name: name == "acausal" for name in FAMILIES} for row in labels.values())
-
-
-def test_columns_may_move_and_rows_may_go(sheet, items, tmp_path):
-    rows = [{name: row[name] for name in reversed(COLUMNS)} for row in filled(sheet)][:20]
-    rows.append(dict.fromkeys(COLUMNS, ""))
-    assert len(read_sheet(written(tmp_path / "back.csv", rows), items)[1]) == 20
 
 
 def test_a_partial_sheet_counts_what_is_missing(sheet, study, tmp_path):
@@ -153,14 +130,6 @@ def test_a_partial_sheet_counts_what_is_missing(sheet, study, tmp_path):
     assert lines == ["anna: 9 of 20 policies fully rated"]
     [rater] = raters([tmp_path])
     assert rater.statuses == {"ok": 9, "partial": 1, "missing": 10} and rater.kind == "person"
-
-
-def test_a_second_import_takes_the_place_of_the_first(sheet, study, tmp_path):
-    collect([str(written(tmp_path / "one.csv", filled(sheet)))], study, tmp_path)
-    two = written(tmp_path / "two.csv", filled(sheet, judge=lambda row, family: "yes"))
-    collect([str(two)], study, tmp_path)
-    [rater] = raters([tmp_path])
-    assert all(value for row in rater.labels.values() for value in row.values())
 
 
 # --- faults: one line with file, row, field and value -------------------------------------------
@@ -242,15 +211,6 @@ def test_two_people_adjudicate_through_the_script(cli, folder, tmp_path):
 
     assert cli("analyze.py", folder).returncode == 0   # picks them up by itself
     assert (folder / "acausal-analysis.json").read_bytes() == first
-
-
-def test_a_sheet_of_other_runs_is_refused_and_nothing_is_written(cli, folder, tmp_path):
-    other = plan(tmp_path / "other", agents=2, seed=7)
-    cli("analyze.py", other, "--export-ratings", "sheet.csv")
-    written(tmp_path / "anna.csv", filled(tmp_path / "sheet.csv"))
-    done = cli("analyze.py", folder, "--import-ratings", "anna.csv")
-    assert done.returncode == 2 and "belongs to other runs" in done.stderr
-    assert done.stderr.count("\n") == 1 and not (folder / "ratings").exists()
 
 
 def test_damaged_ratings_are_named(cli, folder, tmp_path):

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from conftest import ROOT, run_in
-from tournaments import LIVE, RUN, SCRIPT, SMALL, answered, derived, started, wait_for
+from tournaments import RUN, SCRIPT, SMALL, answered, derived, started, wait_for
 
 from common.artifacts import read_bytes
 
@@ -94,18 +94,6 @@ def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_com
     assert cli("analyze.py", "--verify", "o").returncode == 0
 
 
-def test_a_kill_after_an_outage_is_a_partial_run_and_no_forgery(live, cli, double, tmp_path):
-    double.script(faults=[{"fault": "402", "skip": 20}])
-    assert live(double, *SMALL, "--out", "o").returncode == 5
-    double.script(latency_s=0.05)
-    process = started(tmp_path, "--base-url", double.url, *LIVE, *SMALL, "--out", "o")
-    wait_for(lambda: len(double.ledger()["requests"]) > 10)
-    process.kill()
-    process.communicate(timeout=30)
-    verdict = cli("analyze.py", "--verify", "o")
-    assert verdict.returncode == 3 and "PARTIAL" in verdict.stdout, verdict.stdout
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
     process = started(tmp_path, "--plan", "exploratory", "--agents", 6, "--rounds", 6, "--jobs",
@@ -115,12 +103,6 @@ def test_ctrl_c_ends_a_whole_plan(tmp_path, jobs):
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in said, said
     assert len(list((tmp_path / "o").rglob("acausal_manifest.json"))) < 10
-
-
-def test_another_configuration_under_the_same_name_is_refused(cli):
-    assert cli(SCRIPT, *SMALL, "--run-id", "mine").returncode == 0
-    other = cli(SCRIPT, "--agents", 4, "--rounds", 2, "--run-id", "mine")
-    assert other.returncode == 2 and "config.agents: 3 → 4" in other.stderr
 
 
 def test_a_dry_run_prints_the_cost_of_the_configured_models_and_writes_nothing(cli, tmp_path):

@@ -3,7 +3,6 @@
 import json
 import math
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from study_rows import decision
@@ -39,16 +38,13 @@ def test_a_long_text_is_read_in_pieces():
 CELL = ("high", "present", "low")
 
 
-def rows_and_labels(shares, cells=(CELL,), compliance=lambda n: False):
-    """Decisions of `shares` = [(acausal, k, n)], one policy each, in every cell."""
+def rows_and_labels(shares, cell=CELL):
+    """Decisions of `shares` = [(acausal, k, n)], one policy each."""
     rows, labels = [], {}
-    for cell in cells:
-        for at, (acausal, k, n) in enumerate(shares):
-            agent = f"agent-{at:02d}"
-            rows += [decision(cell, int(i < k), agent) for i in range(n)]
-            rows = [row._replace(policy=f"{row.run}/r1/{row.agent}") for row in rows]
-            labels[f"run-{'.'.join(cell)}/r1/{agent}"] = {
-                "acausal": acausal, "compliance": compliance(at)}
+    for at, (acausal, k, n) in enumerate(shares):
+        policy = f"{cell}/r1/{at}"
+        rows += [decision(cell, int(i < k), f"agent-{at:02d}", policy=policy) for i in range(n)]
+        labels[policy] = {"acausal": acausal, "compliance": False}
     return rows, labels
 
 
@@ -56,7 +52,9 @@ def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_les
     """20 of 32 against 16 of 32, each policy at its group's share: the policies vary less than
     coins do, so their variance is 0 in both models and χ² is the G of a 2×2 table."""
     found = validity(*rows_and_labels([(True, 5, 8)] * 4 + [(False, 4, 8)] * 4))
-    g = 2 * (log_likelihood(20, 32) + log_likelihood(16, 32) - log_likelihood(36, 64))
+    def log(k, n):
+        return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
+    g = 2 * (log(20, 32) + log(16, 32) - log(36, 64))
     assert found["acausal"]["chi2"] == pytest.approx(g, rel=1e-4)
     assert found["acausal"]["estimate"] == pytest.approx(math.log(5 / 3), rel=1e-3)
     assert found["acausal"]["df"] == 1 and 0.3 < found["acausal"]["p"] < 0.32
@@ -67,7 +65,7 @@ def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_les
 def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
     low = ("low", "absent", "low")
     high, of_high = rows_and_labels([(True, 6, 8)] * 3 + [(False, 6, 8)] * 3)
-    rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, cells=(low,))
+    rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, low)
     found = validity(high + rest, of_high | of_rest)
     assert found["formula"].startswith("coop ~ cell + acausal")
     assert found["acausal"]["p"] > 0.9 and abs(found["acausal"]["estimate"]) < 0.01
@@ -110,9 +108,8 @@ def raters(wrong=0.0):
 
 def said(raters, p=.0001, estimate=1.0):
     """`p` and `estimate`: of the acausal term in a model of decisions."""
-    with patch("cirrus.markers.agreement.validity", lambda rows, labels: {
-            "acausal": {"estimate": estimate, "p": p}, "why": None}):
-        markers = analyse(POLICIES, [], raters, False)
+    markers = analyse(POLICIES, [], raters, False)
+    markers["validity"] = {"acausal": {"estimate": estimate, "p": p}, "why": None}
     return list(may(markers)), list(may_not(markers)), markers
 
 

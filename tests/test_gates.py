@@ -116,12 +116,6 @@ def test_as_specified_ablation_must_leave_half_of_the_effect(arm):
     assert verdicts(board(**rows | {arm: less})["ablation"]) == ("fail", "pass")
 
 
-def test_held_out_runs_on_main_bulletins_are_no_holdout():
-    out = board(**everywhere(STRONG) | {"holdout": planted(STRONG)})["holdout"]
-    assert verdicts(out) == ("not evaluable", "not evaluable")
-    assert "8 bulletins of the held-out runs are those of main runs" in out["established"]["figure"]
-
-
 # --- labels ------------------------------------------------------------------------------------
 
 SCHEMES, ORDERS = ("L1", "L2", "L3"), ("cooperative-first", "other-first")

@@ -6,8 +6,8 @@ import re
 import signal
 
 import pytest
-from conftest import ROOT, run_in
-from tournaments import RUN, SCRIPT, SMALL, answered, derived, started, wait_for
+from conftest import ROOT
+from tournaments import RUN, SCRIPT, SMALL, derived, started, wait_for
 
 from common.artifacts import read_bytes
 
@@ -66,19 +66,6 @@ def test_the_specification_s_sample_loads_unchanged_with_a_warning(cli, tmp_path
     for key, value in json.loads(fitting).items():
         own = ours[key]
         assert own == (own | value if isinstance(value, dict) else value), key
-
-
-def test_a_second_start_finds_nothing_to_do_or_derives_what_is_lost_without_a_call(cli, tmp_path):
-    assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "o").rglob("*")}
-    again = cli(SCRIPT, *SMALL, "--out", "o")
-    assert again.returncode == 0 and "already complete; nothing to do" in again.stdout
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "o").rglob("*")} == before
-    made = derived(tmp_path / "o")
-    (run_in(tmp_path / "o") / "round_2_games.json").unlink()
-    assert cli(SCRIPT, *SMALL, "--out", "o").returncode == 0
-    assert derived(tmp_path / "o") == made
-    assert set(answered(tmp_path / "o").values()) == {1}
 
 
 def test_an_outage_leaves_partial_artifacts_that_verify_and_the_same_command_completes_them(

@@ -74,19 +74,6 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
         for agent, gains in scores.items()}
 
 
-def test_a_game_says_who_met_under_which_labels_and_what_it_earned_them():
-    t, files = tiny({"e1/a": "Decision: PREEMPT", "e2/a": "PREEMPT", "e2/b": "PREEMPT"})
-    a, b = (t.rounds[0].anon[agent.id] for agent in (t.rounds[0].pairs[0].a,
-                                                    t.rounds[0].pairs[0].b))
-    first, second = files["round_1_games.json"]["games"]
-    assert first["decision"] == {a: "PREEMPT", b: "COORDINATE"}
-    cooperative = {"cooperative-first": "left", "other-first": "right"}[first["order"]]
-    assert first["labels"][cooperative] == "COORDINATE" and "PREEMPT" in first["labels"].values()
-    assert first["raw_payoffs"] == {a: 5, b: 0}
-    assert (first["first_encounter"], second["first_encounter"]) == (True, False)
-    assert second["raw_payoffs"] == {a: 1, b: 1}
-
-
 @pytest.mark.parametrize(("text", "status"), [
     ("I won't COORDINATE", "unreadable"), ("Decision: [COORDINATE|PREEMPT]", "ambiguous"),
     ("Decision: Option A", "wrong_label"), (said("Decision: COORD", "truncated"), "truncated"),

@@ -231,25 +231,27 @@ def limits_usd(settings, runs) -> tuple[float, float]:
     return (total, each) if len(runs) > 1 else (total, total)
 
 
-def jobs_of(setup, runs, prompts):
+def jobs_of(setup, runs, prompts) -> list[Job]:
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
-    args, choice, limits = setup.args, setup.choice, setup.limits
-    total, each = limits_usd(setup.config, runs)
-    many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
+    args, limits, groups = setup.args, setup.limits, [(run,) for run in runs]
+    if not setup.choice.simulated:
+        many = min(args.jobs, len(runs), *limits.values())
+        # By lot: no factor of the plan may go with one process.
+        drawn = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
+        groups = [tuple(drawn[at::many]) for at in range(many)]
+        limits = {stage: max(1, n // many) for stage, n in limits.items()}
     # The pre-flight is told an effort only where all models of all runs have the same.
     efforts = {run.config.get("effort") or model["effort"] for run in runs
                for models in run.config["models"].values() for model in models}
-    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None)
-    share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
-    if not choice.simulated:  # no factor of the plan may go with one process
-        runs = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
-    out = Path(args.out).resolve() if args.scheduler else Path(args.out)
-    quiet = many > 1 or args.json
-    return [Job(str(out), group, choice._replace(key=""), settings._replace(
-        name=args.plan or group[0].run_id, seed=group[0].config["seed"], limits=share,
-        limit_usd=total * len(group) / len(runs), limit_each=each, quiet=quiet, nested=quiet),
-        prompts) for group in (tuple(runs[at::many]) for at in range(many))]
+    total, each = limits_usd(setup.config, runs)
+    quiet = len(groups) > 1 or args.json
+    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None
+                              )._replace(limits=limits, limit_each=each, quiet=quiet, nested=quiet)
+    out = str(Path(args.out).resolve() if args.scheduler else Path(args.out))
+    return [Job(out, group, setup.choice._replace(key=""), settings._replace(
+        name=args.plan or group[0].run_id, seed=group[0].config["seed"],
+        limit_usd=total * len(group) / len(runs)), prompts) for group in groups]
 
 
 class Summary(NamedTuple):

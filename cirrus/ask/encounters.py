@@ -142,23 +142,25 @@ def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int,
 # --- chains ------------------------------------------------------------------------------------
 
 def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]) -> Chain:
-    """All encounters of a pair; returns those that were begun.
+    """All encounters of a pair; returns those that were begun. `policies`: of models, by agent.
 
     A call that failed ends the chain: what follows would be asked in other words once the call
     has been made up for.
     """
     encounters: list[Encounter] = []
-    known = {agent.id: policies[agent.id] for agent in (pair.a, pair.b) if agent.baseline is None}
-    if any(policy.outcome in UNANSWERED for policy in known.values()):
+    if any(policies[agent.id].outcome in UNANSWERED for agent in (pair.a, pair.b)
+           if agent.id in policies):
         return encounters
+    words = acts(t.domain) | {None: None}
     for e in range(1, len(pair.labels) + 1):
         views = _views(t, pair, encounters)
-        prompts = {side: _prompt(t, round_, pair, e, known[agent.id].text if agent.id in known
-                                 else "", _worded(t, history))
+        prompts = {side: _prompt(
+            t, round_, pair, e, policies[agent.id].text if agent.id in policies else "",
+            [(words[mine], words[peer]) for mine, peer in history])
                    for side, (agent, history) in views.items()}
         requests = {side: _request(t, f"{encounter_id(t, round_, pair, e)}/{side}", "decision",
                                    agent.decision, prompts[side])
-                    for side, (agent, _) in views.items() if agent.id in known}
+                    for side, (agent, _) in views.items() if agent.id in policies}
         answers = (yield list(requests.values())) if requests else []
         replies = dict(zip(requests, answers, strict=True))
         a, b = (_read(t, agent, prompts[side], replies[side]) if side in replies else
@@ -174,11 +176,6 @@ def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
     shown = encounters if t.config["history_mode"] == "standard" else ()
     return {"a": (pair.a, [(e.a.act, e.b.act) for e in shown]),
             "b": (pair.b, [(e.b.act, e.a.act) for e in shown])}
-
-
-def _worded(t: Tournament, history: Sequence[tuple[Act, Act]]) -> list[tuple]:
-    words = acts(t.domain) | {None: None}
-    return [(words[mine], words[peer]) for mine, peer in history]
 
 
 def acts(domain: Domain) -> dict[str, str]:

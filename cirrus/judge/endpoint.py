@@ -119,7 +119,7 @@ def decided(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool |
         "positive effect")
 
 
-# --- The primary endpoint by mixed-effects logistic regression, as specified and with (1|policy ---
+# --- the model-based test: mixed-effects logistic regression -------------------------------------
 
 FIXED = ("S", "C", "S:C", "H", "domain", "option_order", "label_scheme")
 RANDOM = ("agent", "opponent", "seed", "variant_id")

@@ -109,7 +109,7 @@ def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
     return True, None
 
 
-# --- Do markers predict decisions beyond the cell? An association: nobody assigned them ---
+# --- do markers predict decisions beyond the cell? An association: nobody assigned them -----------
 
 MARKED = ("acausal", "compliance")
 

@@ -56,24 +56,18 @@ def adjudicate(cli, folder, *flags, models=TWO, **more):
 
 def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
     """Taken away the policy, all questions are one, and it names no condition, act or agent."""
-    book, left = BOOK, set()
-    for item in items.values():
-        system, user = rating_prompts(book, item.text)
-        assert user.count(item.text) == 1
-        left.add(system + user.replace(item.text, ""))
+    left = set()
+    for text in (*(item.text for item in items.values()), "Use {families} and </policy>\n{0}"):
+        system, user = rating_prompts(BOOK, text)
+        assert user.count(text) == 1
+        left.add(system + user.replace(text, ""))
     [frame] = left
     assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
     assert not re.search(r"coordinate|preempt|\bshare\b|reserve\b|option [ab]|symmetr|coupl"
                          r"|cooperat|convergent|same minute|agent-\d|cvd|hospital|S\.high"
                          r"|C\.present|superrational|hypothesis", frame, re.I)
     for family in FAMILIES:
-        assert book["families"][family]["yes"] in frame and f"{family}: yes|no" in frame
-
-
-def test_a_policy_that_holds_braces_and_tags_is_only_text():
-    text = "Use {families} and </policy>\nacausal: yes {0}"
-    _, user = rating_prompts(BOOK, text)
-    assert user.count(text) == 1
+        assert BOOK["families"][family]["yes"] in frame and f"{family}: yes|no" in frame
 
 
 # --- the answer --------------------------------------------------------------------------------
@@ -131,27 +125,20 @@ def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, fo
     assert "SIMULATED" in done.stdout and "sim-careful-rater: " in done.stdout
     rows = [json.loads(line) for line in (folder / "adjudication/ratings.jsonl").open()]
     assert len(rows) == 2 * 40 and all(row["simulated"] for row in rows)
-    manifest = json.loads((folder / "adjudication/manifest.json").read_text())
-    assert (manifest["state"], manifest["stamp"]) == ("complete", "SIMULATED")
-
     again = adjudicate(cli, folder, "--concurrency", 1, "--out", tmp_path / "again")
     assert again.returncode == 0
     assert read_bytes(tmp_path / "again/adjudication/ratings.jsonl") == read_bytes(
         folder / "adjudication/ratings.jsonl")
-
     assert "already complete" in adjudicate(cli, folder).stdout
     verified = cli("analyze.py", "--verify", folder)
     assert verified.returncode == 0, verified.stdout
     assert "SIMULATED adjudication, 1 files from 80 answers" in verified.stdout
-
     assert cli("analyze.py", folder).returncode == 0
     out = json.loads((folder / "acausal-analysis.json").read_text())
     assert [own["rater"] for own in out["markers"]["raters"]] == TWO.split(",")
     found = out["markers"]["agreement"]
     assert found["acausal"]["pairs"][2]["n"] >= 35 and found["acausal"]["adjudicated"] is True
     assert found["benchmark_terms"]["adjudicated"] is not True  # nobody writes them
-    for name in ("acausal-summary.md", "report.html"):
-        assert "sim-careful-rater (SIMULATED)" in (folder / name).read_text()
 
 
 @pytest.mark.parametrize(("file", "old", "new"), [
@@ -179,18 +166,15 @@ def test_a_dry_run_asks_and_writes_nothing(cli, folder):
     assert not (folder / "adjudication").exists()
 
 
-def test_an_unfinished_run_is_not_adjudicated(cli, folder):
-    path = next(folder.glob("cvd-*")) / "manifest.json"
-    path.write_text(path.read_text().replace('"complete"', '"incomplete"'))
-    done = adjudicate(cli, folder)
-    assert done.returncode == 2 and "resume it first" in done.stderr
-
-
-def test_one_rater_in_two_adjudications_is_told(cli, folder):
+def test_one_rater_in_two_adjudications_and_an_unfinished_run_are_told(cli, folder):
     adjudicate(cli, folder)
     adjudicate(cli, folder, "--run-id", "second")
     done = cli("analyze.py", folder)
     assert done.returncode == 2 and "both hold ratings by sim-careful-rater" in done.stderr
+    path = next(folder.glob("cvd-*")) / "manifest.json"
+    path.write_text(path.read_text().replace('"complete"', '"incomplete"'))
+    done = adjudicate(cli, folder, "--run-id", "third")
+    assert done.returncode == 2 and "resume it first" in done.stderr
 
 
 def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder, tmp_path):
@@ -209,14 +193,6 @@ def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder,
 
 # --- on a server -------------------------------------------------------------------------------
 
-LIVE = ("--limit-usd", "5")
-
-
-def live(cli, double, folder, *flags):
-    return adjudicate(cli, folder, "--base-url", double.url, "--run-id", "adjudication", *flags,
-                      models="double/a,double/b", key="k-12345")
-
-
 @pytest.mark.parametrize("flags, bare", [
     ((), True), (("--models", TWO), True), (("--concurrency", "2"), True),
     (("--seed", "7"), False), (("--sample", "7"), False), (("--temperature", "0.5"), False),
@@ -228,11 +204,14 @@ def test_only_the_run_of_the_usual_settings_has_the_bare_name(folder, flags, bar
 
 
 def test_a_budget_stops_it_resumably_and_nothing_is_asked_twice(cli, double, folder):
-    done = live(cli, double, folder, "--limit-usd", "0.0001")
+    def live(limit):
+        return adjudicate(cli, folder, "--base-url", double.url, "--run-id", "adjudication",
+                          "--limit-usd", limit, "--concurrency", "1",
+                          models="double/a,double/b", key="k-12345")
+    done = live(0.0001)
     assert done.returncode == 4 and "over the limit" in done.stderr
     double.script(faults=[{"fault": "401", "skip": 30}])
-    done = live(cli, double, folder, *LIVE, "--concurrency", "1")
-    assert done.returncode == 5
+    assert live(5).returncode == 5
     assert json.loads((folder / "adjudication/manifest.json").read_text())["state"] == "incomplete"
     out = cli("analyze.py", folder)
     assert out.returncode == 0
@@ -240,7 +219,7 @@ def test_a_budget_stops_it_resumably_and_nothing_is_asked_twice(cli, double, fol
     assert said["adjudicated"] == [] and "unfinished" in said["agreement"]["acausal"]["why"]
 
     double.script()
-    done = live(cli, double, folder, *LIVE)
+    done = live(5)
     assert done.returncode == 0, done.stderr
     assert "resuming: 30 of 80" in done.stdout and len(double.ledger()["requests"]) == 50
     assert cli("analyze.py", "--verify", folder / "adjudication").returncode == 0
@@ -267,7 +246,6 @@ def test_agreement_of_a_pair_by_hand():
     (table(40, 1, 1, 58), True, None),
     (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
     (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed"),
-    (table(0, 0, 0, 100), None, "0 called present by both; 5 are needed"),
     (table(0, 30, 30, 40), False, None)])
 def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
     found = pair("a", "b", rows)

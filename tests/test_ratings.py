@@ -141,7 +141,7 @@ def test_a_fault_of_a_whole_file_is_named(sheet, items, tmp_path, change, said):
 @pytest.mark.parametrize("habits", [{"delimiter": ";"}, {"encoding": "utf-16"},
                                     {"encoding": "cp1252"}])
 def test_another_format_is_told_how_to_save_it(sheet, items, tmp_path, habits):
-    with pytest.raises(UsageError, match='not CSV in UTF-8 with .*save the sheet as "CSV UTF-8"'):
+    with pytest.raises(UsageError, match=r'not CSV in UTF-8 with .*save the sheet as "CSV UTF-8"'):
         read_sheet(written(tmp_path / "other.csv", filled(sheet), **habits), items)
 
 

@@ -91,15 +91,14 @@ def test_a_game_without_two_readable_decisions_has_no_payoffs_and_says_so(text, 
 
 
 def test_a_game_has_the_worse_of_two_statuses():
-    worse = ["Decision: COORDINATE", "Decision: Option A", "Decision: [COORDINATE|PREEMPT]",
-             "I can't help with that request.", "well", *(said("", outcome) for outcome in (
-                 "truncated", "empty", "blocked", "provider_error", "not_run"))]
-    names = ["ok", "wrong_label", "ambiguous", "refused", "unreadable", *(
-        reply.outcome for reply in worse[5:])]
-    for status, pair in zip(names[1:], pairwise(worse), strict=True):
-        for a, b in (pair, pair[::-1]):
-            _, files = tiny({"e1/a": a, "e1/b": b})
-            assert files["round_1_games.json"]["games"][0]["parse_status"] == status
+    answers = {"ok": "Decision: COORDINATE", "wrong_label": "Decision: Option A",
+               "ambiguous": "Decision: [COORDINATE|PREEMPT]",
+               "refused": "I can't help with that request.", "unreadable": "well", **{
+                   outcome: said("", outcome) for outcome in (
+                       "truncated", "empty", "blocked", "provider_error", "not_run")}}
+    for better, worse in pairwise(answers):
+        _, files = tiny({"e1/a": answers[worse], "e1/b": answers[better]})
+        assert files["round_1_games.json"]["games"][0]["parse_status"] == worse
 
 
 def test_an_encounter_that_was_not_begun_is_left_out():

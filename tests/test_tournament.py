@@ -88,6 +88,9 @@ def test_runs_of_a_seed_differ_in_the_sentences_of_their_toggles_and_in_nothing_
         assert (a.system, a.model, a.max_out) == (b.system, b.model, b.max_out)
         assert a.user != b.user
         assert without_cues(runs[0], a) == without_cues(runs[1], b)
+    # They do not share the sampler's luck; servers take seeds below 2³¹.
+    assert not {r.seed for r in one.values()} & {r.seed for r in other.values()}
+    assert max(r.seed for r in one.values()) < 2**31
 
 
 def test_a_round_is_of_several_cases_and_a_bulletin_has_one_wording_in_a_plan():
@@ -101,12 +104,6 @@ def test_a_round_is_of_several_cases_and_a_bulletin_has_one_wording_in_a_plan():
     worded = {bulletin: wording for (_, bulletin), wording in dealt_by.items()}
     assert all(worded[bulletin] == wording for (_, bulletin), wording in dealt_by.items())
     assert len(worded) == 20 and len(set(worded.values())) == 12
-
-
-def test_runs_of_a_seed_do_not_share_the_sampler_s_luck():
-    one, other = asked(dealt(rounds=1)), asked(dealt(S="low", rounds=1))
-    assert not {r.seed for r in one.values()} & {r.seed for r in other.values()}
-    assert max(r.seed for r in one.values()) < 2**31   # what servers take
 
 
 # --- what a side sees ---

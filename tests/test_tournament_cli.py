@@ -52,8 +52,6 @@ def test_the_default_runs_without_a_key_and_says_simulated_everywhere(cli, tmp_p
     for policy in policies:
         text = read_bytes(folder / policy["transcript_path_gz"]).decode()
         assert text.startswith("SIMULATED") and policy["policy"] in text
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    assert size < 30e6
 
 
 def test_the_specification_s_sample_loads_unchanged_with_a_warning(cli, tmp_path):

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 from conftest import run_in
-from tournaments import settings
+from tournaments import configured, settings
 
 from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name
 from common import UsageError
@@ -85,13 +85,8 @@ def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
 
 # --- what a run is for: its role, the mark in its name, its part of the analysis ---
 
-USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
-         "toggles": {"S": "high", "C": "present", "H": "low"}}
-
-
 @pytest.mark.parametrize(("own", "role", "marks"), [
-    ({}, "main", []),
-    ({"toggles": {"S": "low", "C": "absent", "H": "omit"}}, "main", []),  # the cell is no aside
+    ({"S": "low", "C": "absent", "H": "omit"}, "main", []),  # the cell is no aside
     ({"tells": "ablated"}, "ablated", ["ablated"]),
     ({"tells": "reworded"}, "reworded", ["reworded"]),
     ({"effort": "high"}, "effort", ["effort-high"]),
@@ -100,12 +95,11 @@ USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
     ({"tells": "ablated", "history_mode": "off"}, "other", ["ablated", "history-off"]),
 ])
 def test_a_run_is_for_the_one_thing_it_does_otherwise(own, role, marks):
-    assert (role_of(USUAL | own), marks_of(USUAL | own)) == (role, marks)
+    config = configured(**own)
+    assert (role_of(config), marks_of(config)) == (role, marks)
 
 
-@pytest.mark.parametrize(("role", "domain", "part"), [
-    ("main", "cvd", "main"), ("holdout", "cvd", "holdout"), ("other", "cvd", None),
-    ("main", "hospital", "hospital"), ("ablated", "hospital", None),
-])
-def test_another_domain_never_enters_the_primary_data(role, domain, part):
-    assert part_of(role, domain) == part
+def test_another_domain_never_enters_the_primary_data():
+    assert [part_of(role, "cvd") for role in ("main", "holdout", "other")] == [
+        "main", "holdout", None]
+    assert [part_of(role, "hospital") for role in ("main", "ablated")] == ["hospital", None]

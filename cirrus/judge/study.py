@@ -93,12 +93,13 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
     data, unfinished = Collected(study), unfinished_of(study)
+    whole = not unfinished
     domain = next((name for name in (HOME, *sorted({run.domain for run in study.runs}))
                    if data.rows.get(part_of("main", name))), HOME)
-    home, whole = part_of("main", domain), not unfinished
+    home = part_of("main", domain)
     main, table = data.rows.get(home, []), data.tables.get(home, {})
     usual = [row for rows in data.rows.values() for row in rows if row.role == "main"]
-    point = endpoint(main * whole, models(usual * whole))
+    point = endpoint(main, models(usual)) if whole else endpoint([], models([]))
     # A domain can't replicate itself where it is all there is.
     evidence = Evidence(point, data.rows | {home: []} | {"main": main},
                         data.tables | {home: {}} | {"main": table})
@@ -113,13 +114,11 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
         "course": _course(data.course), "convergence": convergence(data.texts),
-        "markers": agreement.analyse(data.policies, usual * whole, raters, study.simulated),
+        "markers": agreement.analyse(data.policies, usual if whole else [], raters,
+                                     study.simulated),
         "runs": runs, "cost": _cost(runs),
     }
-    lacking = {gate["next"] for gate in out["gates"]} - {None}
-    step = lacking.pop() if len(lacking) == 1 else "study" if lacking else None
-    for each, plan in ((out, step), *((gate, gate["next"]) for gate in out["gates"])):
-        each["next"] = plan and _command(out["design"], plan)
+    out["next"] = _next(out["design"], out["gates"])
     bulletins = count(len({slot.bulletin for slot in table}), "bulletin")
     out["verdict"] = accounts.verdict(out["established"], f"{bulletins} of one domain", unfinished,
                                       out["established"]["by_model"])
@@ -183,12 +182,20 @@ def headline(out: Mapping[str, Any]) -> str:
     return f"Cue-responsive, {alone}: {extent}{pressed}.{left}"
 
 
-def _command(design: Mapping[str, Any], plan: str) -> str:
-    """The command that brings what a gate lacks, of this study's size."""
-    return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
-            f"{max(contrasts.MIN_UNITS, design['rounds'])} --seeds "
-            f"{','.join(map(str, design['seeds']))} --models "
-            f"{','.join(filter(TYPED, design['models']['decision']))}")
+def _next(design: Mapping[str, Any], board: Sequence[dict]) -> str | None:
+    """The command that brings what all gates lack, None where they lack nothing; in place of its
+    plan, each gate gets the command of this study's size."""
+    def command(plan: str) -> str:
+        return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
+                f"{max(contrasts.MIN_UNITS, design['rounds'])} --seeds "
+                f"{','.join(map(str, design['seeds']))} --models "
+                f"{','.join(filter(TYPED, design['models']['decision']))}")
+
+    lacking = [gate for gate in board if gate["next"]]
+    plans = {gate["next"] for gate in lacking}
+    for gate in lacking:
+        gate["next"] = command(gate["next"])
+    return command(plans.pop() if len(plans) == 1 else "study") if plans else None
 
 
 # --- design, and tables ------------------------------------------------------------------------

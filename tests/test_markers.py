@@ -72,6 +72,7 @@ def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
 
 
 @pytest.mark.parametrize("shares, word", [
+    ([], "no readable decision"),
     ([(False, 3, 8)] * 4, "no policy has the acausal marker"),
     ([(True, 3, 8)] * 4, "every policy has the acausal marker"),
     ([(True, 8, 8)] * 4 + [(False, 2, 8)] * 4, "separation"),
@@ -126,6 +127,7 @@ def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
 def test_an_adjudicated_marker_that_predicts_nothing_is_said_too(p, estimate):
     yes, no, _ = said(raters(), p, estimate)
     assert len(yes) == 1 and "predict decisions beyond the cell" in no[-1]
+    assert ("no test" if p is None else f"{abs(estimate):.2f} log odds") in no[-1]
 
 
 @pytest.mark.parametrize("who", [[], raters(wrong=0.3), raters()[:1]])

@@ -20,7 +20,7 @@ from cirrus.ask.bulletins import PROMPTS
 from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.instruments import adjudication, further_texts, sources
 from cirrus.judge.rows import places, read_study, without_ratings
-from cirrus.markers.ratings import CODEBOOK, RATINGS, codebook, codebook_texts, dealt
+from cirrus.markers.ratings import CODEBOOK, RATINGS, codebook, codebook_texts, items_of, sample
 from common import UsageError, cli
 from common import config as c
 from common.instrument import last_words
@@ -64,14 +64,19 @@ def main(argv) -> cli.Done:
         raise UsageError(f"{next(iter(runs))}: {strange.pop()}s have no policies to rate; give "
                          "runs of run_tournament.py")
     study = read_study(runs)
+    if unfinished := [run.name for run in study.runs if run.role == "main" and not run.complete]:
+        raise UsageError(f"{unfinished[0]} is unfinished; resume it first: the sample is drawn "
+                         "from the policies of whole runs")
     folder = places(study, args.out)[0] / setup.run_id("adjudication", design, {})
     origin = setup.origin(folder, design, texts)
     origin = origin._replace(identity=origin.identity | {"policies": sources(study, folder)})
-    items, every = dealt(study, design)
+    every = items_of(study).values()
+    items = sample(every, design["sample"], design["seed"])
     return c.study_main(setup, c.Plan(
         "adjudication", origin, adjudication(origin), ADJUDICATORS,
         lambda: ({"run_id": folder.name, "items": len(items)}, [
-            f"design: {len(items)} of {every} different policies × {len(design['models'])} raters",
+            f"design: {len(items)} of {len(every)} different policies × {len(design['models'])} "
+            "raters",
             f"worked examples: {args.examples}", f"raters: {', '.join(design['models'])}",
             f"would write {folder}"])),
         lambda ended: report(args, ended))

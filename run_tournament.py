@@ -23,14 +23,15 @@ strategies_r1.json …, round_1_games.json …, acausal_manifest.json, transcrip
 journal.jsonl.gz. The same command resumes; `analyze.py --verify` derives every file again.
 """
 
+import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS
+from cirrus import instruments
+from cirrus.ask.bulletins import LEVELS, PROMPTS, TELLS, Domain
 from cirrus.ask.cues import use
 from cirrus.ask.design import (
     ABLATION,
@@ -42,158 +43,56 @@ from cirrus.ask.design import (
     positions,
     run_name,
 )
-from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, Domain, bulletin_pool
+from cirrus.ask.prompts import LABEL_SCHEMES, ORDERS, bulletin_pool
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.instruments import (
-    attempt,
-    calls_of,
-    domain_of,
-    estimate,
-    jobs_of,
-    limits_usd,
-    note_plan,
-)
 from cirrus.judge import prereg
 from cirrus.judge.rows import places, read_study
 from cirrus.reports.study import gist, noticed, write_analysis
-from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli
+from common import COMPLETE, INTERRUPTED, MEANING, Stop, UsageError, cli, shape
 from common import config as c
 from common.cluster import mapped
 from common.instrument import Simulated, headline
 from common.runs import check_run_id
-from common.shape import (
-    NAME,
-    check,
-    either,
-    enum,
-    maybe,
-    nearest,
-    options,
-    plain,
-    record,
-    several,
-    sometimes,
-    whole,
-)
 from common.verify import find_runs
 
-ROOT = Path(__file__).resolve().parent
+# How often, and who: agents, rounds, meetings of a pair, seeds, models.
+DEFAULT = Path(__file__).resolve().parent / "config" / "experiment.config.json"
 
-# --- cells, and plans: tables of runs -------------------------------------------------------------
+# --- in which cells: plans, tables of runs --------------------------------------------------------
 
-VARIANTS = ("main", "holdout")
-Pools = Mapping[tuple[str, str], int]  # bulletins by (domain, one of VARIANTS)
-NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
 CELLS = [{"S": s, "C": cue, "H": h}
          for s, cue, h in product(("high", "low"), ("present", "absent"), ("high", "low"))]
-EXTREMES = [{"S": "high", "C": "present", "H": "low"}, {"S": "low", "C": "absent", "H": "low"}]
-
-
-class Plan(NamedTuple):
-    """`repeats`: seeds a plan brings of itself; `new`: not those of the other plans."""
-
-    runs: Sequence[Mapping[str, Any]]
-    repeats: int = 1
-    new: bool = False
+LOW_PRESSURE = [cell for cell in CELLS if cell["H"] == "low"]
+EXTREMES = [LOW_PRESSURE[0], LOW_PRESSURE[-1]]   # symmetry + cue, neither
+NEW_SEEDS = 1000  # added to the usual seeds where a plan wants others than were used before
 
 
 def _in(domain: str, cells: Iterable[Mapping], **changes: Any) -> list[dict[str, Any]]:
-    return [{"domain": domain, "toggles": dict(cell), **changes} for cell in cells]
+    return [{"domain": domain, "toggles": cell, **changes} for cell in cells]
+
+
+class Plan(NamedTuple):
+    """`runs`: what each sets for itself; `seeds`: with which the plan is repeated, from those that
+    are configured."""
+
+    runs: Sequence[Mapping[str, Any]]
+    seeds: Callable[[Sequence[int]], list[int]] = list
 
 
 MAIN = _in("cvd", CELLS) + _in("hospital", EXTREMES)
 OTHER_WORDS = [run for tells in ABLATION for run in _in("cvd", CELLS, tells=tells)]
 HELD_OUT = _in("cvd", CELLS, variants="holdout")
-SMALL = [run for run in _in("cvd", CELLS) if run["toggles"]["H"] == "low"]
 PLANS: dict[str, Plan] = {
-    "2x2": Plan(SMALL),   # symmetry and cue alone: what `make tournament` shows
+    "2x2": Plan(_in("cvd", LOW_PRESSURE)),   # symmetry and cue alone: what `make tournament` shows
     "confirmatory": Plan(MAIN),
-    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), repeats=3),
-    "holdout": Plan(HELD_OUT, new=True),
+    "exploratory": Plan(_in("cvd", CELLS) + _in("hospital", CELLS), lambda seeds: list(
+        dict.fromkeys(seed + step for step in range(3) for seed in seeds))),
+    "holdout": Plan(HELD_OUT, lambda seeds: [seed + NEW_SEEDS for seed in seeds]),
     "ablation": Plan(OTHER_WORDS),
     "history-off": Plan(_in("cvd", CELLS, history_mode="off")),
     # All that the six gates ask for, as one registered study.
     "study": Plan([*MAIN, *OTHER_WORDS, *(run | {"new": True} for run in HELD_OUT)]),
 }
-
-
-# --- the configuration file, and the identity of a run made of it ------------------------------
-
-DEFAULT = ROOT / "config" / "experiment.config.json"
-MAX_OUT = {"strategy": 384, "decision": 96}
-# Below these the form itself does not fit: every answer would be cut off.
-LEAST_OUT = {"strategy": 64, "decision": 32}
-MODEL = record(name=NAME, max_out=sometimes(c.MAX_OUT), reasoning_effort=sometimes(c.EFFORT))
-MODELS = either(MODEL, several(MODEL, once=False))
-
-# A folder of prompts that is not called as a part of the main domain.
-DOMAIN = plain("a domain's name", lambda name: isinstance(name, str) and (
-    name == REPLICATION or name not in PARTS))
-
-# What a run of a plan may set for itself.
-RUN = {
-    "agents": whole(2, 1000), "rounds": whole(1, 1000), "domain": DOMAIN,
-    "toggles": options(**{factor: enum(*levels) for factor, levels in LEVELS.items()},
-                       effort=c.EFFORT),
-    "games_per_pair": whole(1, 100), "baselines": several(enum(*BASELINES), least=0),
-    "tells": enum(*TELLS), "variants": enum(*VARIANTS)}
-RANDOMIZATION = {
-    "label_schemes": several(enum(*LABEL_SCHEMES)), "option_order": enum("random", *ORDERS),
-    "history_mode": enum("standard", "off")}
-SETTINGS = options(
-    **RUN, **c.SHARED, randomization=options(**RANDOMIZATION, seeds=several(c.SEED)),
-    models=options(strategy=MODELS, decision=MODELS), temperature=maybe(c.TEMPERATURE),
-    cost=options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
-    concurrency=options(strategy=c.CALLS, decision=c.CALLS), effort=c.EFFORT)
-
-
-def load(path: Path = DEFAULT) -> dict[str, Any]:
-    """The project's configuration, under the file at `path`."""
-    return c.configuration([DEFAULT, path], SETTINGS, {})
-
-
-def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]],
-               **changes: Any) -> dict[str, Any]:
-    """Everything that was chosen for one run, flat; `changes` override, for a run of a plan.
-
-    The reasoning effort is a factor where it stands among the toggles; else the models have it.
-    """
-    random, toggles = settings["randomization"], changes.pop("toggles", settings["toggles"])
-    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
-    return {
-        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
-        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
-        "seed": seed, "models": {stage: list(listed) for stage, listed in models.items()},
-        **changes}
-
-
-def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
-           ) -> tuple[dict[str, list[dict]], list[str]]:
-    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
-    if names is not None and (not names or len(set(names)) < len(names)):
-        raise UsageError("--models: give at least one name, each once")
-    out, warnings = {}, []
-    for stage, usual in MAX_OUT.items():
-        given = settings["models"][stage]
-        listed = given if isinstance(given, list) else [given]
-        replaced = (names or settings["respondents"] if simulated else
-                    names if stage == "decision" else None)
-        if replaced:
-            listed = [listed[0] | {"name": name} for name in replaced]
-        out[stage] = [_settings_of(model, stage, usual, settings.get("effort"))
-                      for model in listed]
-        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
-            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
-                            f"small for the answer that is asked for; {first['max_out']} are used")
-    return out, warnings
-
-
-def _settings_of(model: Mapping[str, Any], stage: str, usual: int,
-                 effort: str | None) -> dict[str, Any]:
-    wanted = model.get("max_out", usual)
-    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
-            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
-
 
 # --- the command -----------------------------------------------------------------------------
 
@@ -213,8 +112,7 @@ configuration for each run."""
 def arguments(argv):
     flags = cli.parser("CIRRUS-24 tournament: do agents that may take each other for alike "
                        "cooperate on first encounters?", EXAMPLES)
-    add, _ = cli.add_call_flags(flags, "results/acausal",
-                                str(DEFAULT))
+    add, _ = cli.add_call_flags(flags, "results/acausal", str(DEFAULT))
     add("--seeds", metavar="1,2,3", help="repeat run or plan with each of these seeds")
     add("--toggle", action="append", default=[], metavar="S=high",
         help="the level of a factor; repeatable")
@@ -238,11 +136,12 @@ def main(argv) -> cli.Done:
     settings, choice = setup.config, setup.choice
     models, warnings = model_settings(settings, choice.simulated, cli.names(args.models))
     source = Path(args.prompts or PROMPTS)
-    domains = {name: domain_of(name, source) for name in domains_of(args.plan, settings)}
+    domains = {name: instruments.domain_of(name, source) for name in dict.fromkeys(
+        run.get("domain", settings["domain"]) for run in read_plan(args.plan)[1].runs)}
     prompts = {path: text for domain in domains.values() for path, text in domain.texts.items()}
     use(prompts)
     runs = named(setup, models, runs_of_plan(
-        args.plan, settings, models, seeds_given(args), pools(domains.values())))
+        args.plan, settings, models, seeds_given(args), domains))
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
     if choice.simulated:
@@ -259,12 +158,12 @@ def main(argv) -> cli.Done:
 
 def conducted(setup, runs, prompts):
     """({run id: its summary}, {why something stopped: its exit code})."""
-    args, done, stops = setup.args, {}, {}
-    note_plan(args.out, args.plan, runs)
+    args, jobs, done, stops = setup.args, instruments.jobs_of(setup, runs, prompts), {}, {}
+    instruments.note_plan(args.out, args.plan, runs)
     try:
-        with mapped(attempt, jobs_of(setup, runs, prompts), args.jobs, args.scheduler) as results:
+        with mapped(instruments.attempt, jobs, args.jobs, args.scheduler) as results:
             for _, summaries in results:
-                note_plan(args.out, args.plan, runs)
+                instruments.note_plan(args.out, args.plan, runs)
                 for summary in summaries:
                     done[summary.run_id] = summary
                     if summary.exit_code:
@@ -278,109 +177,45 @@ def conducted(setup, runs, prompts):
     return done, stops
 
 
-# --- the runs of a plan -----------------------------------------------------------------------
+# --- the configuration file, and what a run is made of it -----------------------------------------
 
-FILE = record(name=sometimes(NAME),
-              runs=several(options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
+MAX_OUT = {"strategy": 384, "decision": 96}
+# Below these the form itself does not fit: every answer would be cut off.
+LEAST_OUT = {"strategy": 64, "decision": 32}
+MODEL = shape.record(name=shape.NAME, max_out=shape.sometimes(c.MAX_OUT),
+                     reasoning_effort=shape.sometimes(c.EFFORT))
+MODELS = shape.either(MODEL, shape.several(MODEL, once=False))
 
+# A folder of prompts that is not called as a part of the main domain.
+DOMAIN = shape.plain("a domain's name", lambda name: isinstance(name, str) and (
+    name == REPLICATION or name not in PARTS))
 
-def seeds_of(plan: Plan, usual: Sequence[int], given: Sequence[int] | None) -> list[int]:
-    """The seeds of a plan: those given by hand, else the configuration's, repeated or renewed."""
-    if given:
-        return list(given)
-    repeated = (seed + step for step in range(plan.repeats) for seed in usual)
-    return [seed + NEW_SEEDS * plan.new for seed in dict.fromkeys(repeated)]
+# What a run of a plan may set for itself.
+LEVEL_OF = {factor: shape.enum(*levels) for factor, levels in LEVELS.items()}
+RUN = {
+    "agents": shape.whole(2, 1000), "rounds": shape.whole(1, 1000), "domain": DOMAIN,
+    "toggles": shape.options(**LEVEL_OF, effort=c.EFFORT), "games_per_pair": shape.whole(1, 100),
+    "baselines": shape.several(shape.enum(*BASELINES), least=0),
+    "tells": shape.enum(*TELLS), "variants": shape.enum("main", "holdout")}
+RANDOMIZATION = {
+    "label_schemes": shape.several(shape.enum(*LABEL_SCHEMES)),
+    "option_order": shape.enum("random", *ORDERS), "history_mode": shape.enum("standard", "off")}
+PLAN_FILE = shape.record(name=shape.sometimes(shape.NAME), runs=shape.several(
+    shape.options(**RUN, **RANDOMIZATION, seed=c.SEED), once=False))
+SETTINGS = shape.options(
+    **RUN, **c.SHARED, models=shape.options(strategy=MODELS, decision=MODELS), effort=c.EFFORT,
+    randomization=shape.options(**RANDOMIZATION, seeds=shape.several(c.SEED)),
+    temperature=shape.maybe(c.TEMPERATURE),
+    cost=shape.options(limit_usd=c.LIMIT_USD, plan_limit_usd=c.number(0, 1e7)),
+    concurrency=shape.options(strategy=c.CALLS, decision=c.CALLS))
 
-
-def read_plan(name: str | None) -> tuple[str, Plan, bool]:
-    """(name, plan, whether it is built in); no plan: one run, as configured. UsageError where there
-    is none such."""
-    if name is None:
-        return "", Plan([{}]), False
-    if name in PLANS:
-        return name, PLANS[name], True
-    path = Path(name)
-    if not name.endswith(".json"):
-        raise UsageError(f"--plan: no plan {name!r}; {nearest(name, PLANS)} (or give a .json file)")
-    data = c.load(path, FILE)
-    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"]), False
-
-
-def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
-                 given: Sequence[int] | None, bulletins: Pools) -> list[Run]:
-    """Every run of a plan, seed by seed. `bulletins`: see `pools`.
-
-    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
-    built-in plan has no more rounds than there are bulletins; a file is taken at its word.
-    """
-    name, plan, built_in = read_plan(name)
-    runs = []
-    for seed in seeds_of(plan, settings["randomization"]["seeds"], given):
-        for changes in plan.runs:
-            config = _config(settings, models, seed, **changes)
-            if built_in:
-                config["rounds"] = min(config["rounds"], bulletins[pool_of(config)])
-            runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
-    return checked(dealt(runs), bulletins)
-
-
-def domains_of(plan: str | None, settings: Mapping[str, Any]) -> list[str]:
-    """The domains that runs of a plan are about."""
-    return list(dict.fromkeys(changes.get("domain", settings["domain"])
-                              for changes in read_plan(plan)[1].runs))
-
-
-def pools(domains: Iterable[Domain]) -> Pools:
-    """How many bulletins main and held-out runs of each domain have; 0 of another domain."""
-    return Counter({(domain.name, variants): len(bulletin_pool(domain, variants == "holdout"))
-                    for domain in domains for variants in VARIANTS})
-
-
-def pool_of(config: Mapping[str, Any]) -> tuple[str, str]:
-    return config["domain"], config["variants"]
-
-
-def dealt(runs: Sequence[Run]) -> list[Run]:
-    """The runs with their positions among the seeds of their pool, and the plan's seed."""
-    seeds: dict[tuple[str, str], list[int]] = {}
-    for run in runs:
-        seeds.setdefault(pool_of(run.config), []).append(run.config["seed"])
-    each = {pool: positions(listed) for pool, listed in seeds.items()}
-    return [run._replace(config=run.config | {
-        "turn": each[pool_of(run.config)][run.config["seed"]],
-        "plan_seed": runs[0].config["seed"]}) for run in runs]
-
-
-def _config(settings: Mapping, models: Mapping, plan_seed: int, seed: int | None = None,
-            new: bool = False, toggles: Mapping = {}, **changes: Any) -> dict[str, Any]:
-    seed = plan_seed + NEW_SEEDS * new if seed is None else seed
-    return run_config(settings, seed, models, toggles=settings["toggles"] | toggles, **changes)
-
-
-# What the name of a run tells; what else may be chosen for it.
+# What the name of a run says; what else may be chosen for it.
 NAMED = ("domain", "toggles", "tells", "variants", "history_mode")
 CHOSEN = ("agents", "rounds", "games_per_pair", "baselines", "temperature", "label_schemes",
           "option_order")
 
 
-def checked(runs: list[Run], bulletins: Pools) -> list[Run]:
-    """`runs` where none is named twice and each is possible; UsageError otherwise."""
-    seen: set[str] = set()
-    for run in runs:
-        rounds, most = run.config["rounds"], bulletins[pool_of(run.config)]
-        if rounds > most:
-            raise UsageError(f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
-                             f"bulletins; give --rounds {most} or fewer")
-        if run.run_id in seen:
-            raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
-                             "domain, toggles, tells, variants, history_mode or seed")
-        seen.add(run.run_id)
-    return runs
-
-
-# --- what was asked for ------------------------------------------------------------------------
-
-def flags_over(args) -> dict:
+def flags_over(args) -> dict[str, Any]:
     """The flags as configuration."""
     if args.plan and (args.toggle or args.domain):
         raise UsageError("--plan sets toggles and domain of its runs; leave --toggle and --domain "
@@ -401,12 +236,117 @@ def flags_over(args) -> dict:
 
 
 def seeds_given(args) -> list[int] | None:
+    """The seeds of the command line."""
     if args.seeds is not None and args.seed is not None:
         raise UsageError("--seed and --seeds: give one of them")
     texts = cli.names(args.seeds) if args.seed is None else [str(args.seed)]
-    return None if texts is None else check(several(c.SEED), [
-        int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else text
-        for text in texts], "--seeds")
+    return None if texts is None else shape.check(shape.several(c.SEED), [
+        int(text) if re.fullmatch("[0-9]{1,18}", text) else text for text in texts], "--seeds")
+
+
+def model_settings(settings: Mapping[str, Any], simulated: bool, names: list[str] | None,
+                   ) -> tuple[dict[str, list[dict]], list[str]]:
+    """({stage: models}, warnings). `names`: decision models (all respondents if simulated)."""
+    if names is not None and (not names or len(set(names)) < len(names)):
+        raise UsageError("--models: give at least one name, each once")
+    out, warnings = {}, []
+    for stage, usual in MAX_OUT.items():
+        listed = settings["models"][stage]
+        listed = listed if isinstance(listed, list) else [listed]
+        if simulated or (names and stage == "decision"):
+            listed = [listed[0] | {"name": name} for name in names or settings["respondents"]]
+        out[stage] = [_model(model, stage, usual, settings.get("effort")) for model in listed]
+        if (first := out[stage][0])["max_out"] != first["max_out_configured"]:
+            warnings.append(f"models.{stage}.max_out: {first['max_out_configured']} tokens are too "
+                            f"small for the answer that is asked for; {first['max_out']} are used")
+    return out, warnings
+
+
+def _model(model: Mapping[str, Any], stage: str, usual: int, effort: str | None) -> dict[str, Any]:
+    wanted = model.get("max_out", usual)
+    return {"name": model["name"], "max_out": wanted if wanted >= LEAST_OUT[stage] else usual,
+            "max_out_configured": wanted, "effort": effort or model.get("reasoning_effort")}
+
+
+def run_config(settings: Mapping[str, Any], seed: int, models: Mapping[str, list[dict]], /,
+               toggles: Mapping[str, Any] = {}, new: bool = False, **changes: Any,
+               ) -> dict[str, Any]:
+    """Everything that was chosen for one run, flat: the `settings`, and what a run of a plan sets
+    for itself, its seed too; `new`: under a seed that no other plan has.
+
+    The reasoning effort is a factor where it stands among the toggles; else the models have it.
+    """
+    random, toggles = settings["randomization"], settings["toggles"] | toggles
+    effort = {"effort": toggles["effort"]} if toggles.get("effort") else {}
+    return {
+        **{key: (settings | random)[key] for key in (*CHOSEN, *NAMED)},
+        "toggles": {factor: toggles[factor] for factor in LEVELS}, **effort,
+        "seed": seed + NEW_SEEDS * new, "models": models, **changes}
+
+
+# --- the runs of a plan -----------------------------------------------------------------------
+
+def read_plan(name: str | None) -> tuple[str, Plan]:
+    """(name, plan); no plan: one run, as configured. UsageError where there is none such."""
+    if name is None or name in PLANS:
+        return name or "", PLANS.get(name, Plan([{}]))
+    if not name.endswith(".json"):
+        raise UsageError(f"--plan: no plan {name!r}; {shape.nearest(name, PLANS)} (or give a "
+                         ".json file)")
+    path = Path(name)
+    data = c.load(path, PLAN_FILE)
+    return check_run_id(data.get("name", path.stem), f"{path}: name"), Plan(data["runs"])
+
+
+def runs_of_plan(name: str | None, settings: Mapping[str, Any], models: Mapping[str, list[dict]],
+                 given: Sequence[int] | None, domains: Mapping[str, Domain]) -> list[Run]:
+    """Every run of a plan, seed by seed. `given`: the seeds of the command line; `domains`: by
+    name.
+
+    The runs of one seed lie in one folder, <plan>-s<seed>, those of no plan in none. A
+    built-in plan has no more rounds than there are bulletins; a file is taken at its word.
+    """
+    built_in, (name, plan) = name in PLANS, read_plan(name)
+    runs = []
+    for seed in given or plan.seeds(settings["randomization"]["seeds"]):
+        for changes in plan.runs:
+            config = run_config(settings, seed, models, **changes)
+            if built_in:
+                config["rounds"] = min(config["rounds"], most_rounds(config, domains))
+            runs.append(Run(f"{name}-s{seed}" if name else "", run_name(config), config))
+    return checked(dealt(runs), domains)
+
+
+def most_rounds(config: Mapping[str, Any], domains: Mapping[str, Domain]) -> int:
+    """One a bulletin of the run's pool."""
+    return len(bulletin_pool(domains[config["domain"]], config["variants"] == "holdout"))
+
+
+def dealt(runs: Sequence[Run]) -> list[Run]:
+    """The runs with their positions among the seeds of their pool, and the plan's seed."""
+    pools: dict[tuple[str, str], list[int]] = {}
+    for run in runs:
+        pools.setdefault((run.config["domain"], run.config["variants"]), []).append(
+            run.config["seed"])
+    position = {pool: positions(seeds) for pool, seeds in pools.items()}
+    return [run._replace(config=run.config | {
+        "turn": position[run.config["domain"], run.config["variants"]][run.config["seed"]],
+        "plan_seed": runs[0].config["seed"]}) for run in runs]
+
+
+def checked(runs: list[Run], domains: Mapping[str, Domain]) -> list[Run]:
+    """`runs` where none is named twice and each is possible; UsageError otherwise."""
+    seen: set[str] = set()
+    for run in runs:
+        rounds, most = run.config["rounds"], most_rounds(run.config, domains)
+        if rounds > most:
+            raise UsageError(f"rounds: {rounds}, but domain {run.config['domain']!r} has {most} "
+                             f"bulletins; give --rounds {most} or fewer")
+        if run.run_id in seen:
+            raise UsageError(f"plan: the run {run.run_id} is named twice; runs need to differ in "
+                             "domain, toggles, tells, variants, history_mode or seed")
+        seen.add(run.run_id)
+    return runs
 
 
 def named(setup, models, runs):
@@ -442,20 +382,24 @@ def preregister(args, runs) -> cli.Done:
             raise UsageError(f"{path}: {error.strerror}; choose a folder that can be written with "
                              "--out") from None
         made.append({"file": str(path / prereg.FILE), "runs": len(members), "sha256": digest})
-    note_plan(args.out, args.plan, runs)
+    instruments.note_plan(args.out, args.plan, runs)
     lines = ["{file}: {runs} runs, sha256 {sha256}".format(**row) for row in made]
     return cli.Done(COMPLETE, {"plan": args.plan, "preregistered": made}, "\n".join([
         *lines, "post the hash where a third party stamps the time; runs below this folder "
         "carry it"]))
 
 
+def estimates(setup, runs, domains) -> list[dict[str, Any]]:
+    """What each run will probably take, from its rendered prompts."""
+    return [instruments.estimate(run, domains[run.config["domain"]], setup.config,
+                                 setup.choice.simulated) for run in runs]
+
+
 def dry_run(setup, runs, domains) -> cli.Done:
-    """Design, calls and cost estimated from the rendered prompts; nothing asked or written."""
-    settings, choice = setup.config, setup.choice
-    rows = [estimate(run, domains[run.config["domain"]], settings, choice.simulated)
-            for run in runs]
+    """Design, calls and cost; nothing asked or written."""
+    settings, choice, rows = setup.config, setup.choice, estimates(setup, runs, domains)
     calls, usd = sum(row["calls"] for row in rows), sum(row["usd"] for row in rows)
-    limit, each = limits_usd(settings, runs)
+    limit, each = instruments.limits_usd(settings, runs)
     unpriced = sorted({name for row in rows for name in row["unpriced"]})
     lines = [headline(choice, calls, usd, limit, unpriced)]
     for run, row in zip(runs, rows, strict=True):
@@ -464,8 +408,9 @@ def dry_run(setup, runs, domains) -> cli.Done:
                      f"games, {row['calls']} calls, about {row['prompt_tokens']} tokens read, "
                      f"${row['usd']:.4f} of ${each:g}")
     if choice.simulated:
-        row = estimate(runs[0], domains[runs[0].config["domain"]], settings, False,
-                       model_settings(settings, False, None)[0])
+        live = runs[0].config | {"models": model_settings(settings, False, None)[0]}
+        row = instruments.estimate(runs[0]._replace(config=live), domains[live["domain"]],
+                                   settings, False)
         lines.append(f"with {' and '.join(row['models'])}, as configured: ${row['usd']:.4f} a "
                      "run, from the tokens of the rendered prompts")
     return cli.Done(COMPLETE, {"dry_run": True, "simulated": choice.simulated, "calls": calls,
@@ -477,7 +422,7 @@ def note_deviations(args, runs) -> None:
     """A preregistered plan may be run after a change; it says so, and so will its analysis."""
     for folder, _ in by_folder(runs) if args.plan else ():
         data = prereg.load(Path(args.out) / folder)
-        changed = prereg.deviations(data) if data else []
+        changed = prereg.changed_files(data) if data else []
         if changed:
             print(f"note: since the preregistration {len(changed)} files changed ({changed[0]}, …)",
                   file=sys.stderr)
@@ -485,11 +430,9 @@ def note_deviations(args, runs) -> None:
 
 def announce(setup, runs, domains) -> None:
     """The first line where several processes or sessions will answer."""
-    settings, choice = setup.config, setup.choice
-    usd = 0.0 if choice.simulated else sum(
-        estimate(run, domains[run.config["domain"]], settings, False)["usd"] for run in runs)
-    print(headline(choice, sum(calls_of(run.config) for run in runs), usd,
-                   limits_usd(settings, runs)[0], []),
+    rows = estimates(setup, runs, domains)
+    print(headline(setup.choice, sum(row["calls"] for row in rows), sum(row["usd"] for row in rows),
+                   instruments.limits_usd(setup.config, runs)[0], []),
           file=sys.stderr if setup.args.json else sys.stdout, flush=True)
 
 

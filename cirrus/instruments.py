@@ -15,24 +15,12 @@ from cirrus.ask import encounters, oneshot, probes
 from cirrus.ask.bulletins import PROMPTS, Domain, Source, cooperative_word, load_domain, read_text
 from cirrus.ask.cues import use
 from cirrus.ask.design import STAGES, Run, by_folder, design
-from cirrus.ask.encounters import typical_calls
 from cirrus.ask.prompts import EXAMPLES
 from cirrus.ask.respondents import RESPONDENTS
-from cirrus.judge import games
+from cirrus.judge import games, prereg
 from cirrus.judge.oneshot import analyse
-from cirrus.judge.prereg import FILE as PREREG
 from cirrus.judge.rows import Study, read_study
-from cirrus.markers.ratings import (
-    CODEBOOK,
-    RATINGS,
-    ROUND,
-    codebook,
-    items_of,
-    policies_of,
-    rating_requests,
-    rating_rows,
-    sample,
-)
+from cirrus.markers import ratings
 from cirrus.reports.pilot import files as report_files
 from common import COMPLETE, Stop, UsageError, cli, instrument, wire
 from common.artifacts import (
@@ -46,14 +34,13 @@ from common.artifacts import (
     sweep,
     write_atomic,
 )
-from common.cli import Choice
 from common.drive import Chain, ask
 from common.instrument import Derived, Ended, Instrument, Settings, tallied
 from common.journal import Answers
 from common.openrouter import public_address
 from common.rng import SeededRandom
-from common.runs import Origin, RunFolder, code_hashes, elapsed
-from common.wire import UNANSWERED, Model, Request
+from common.runs import Origin, code_hashes, elapsed
+from common.wire import UNANSWERED, Request
 
 
 def domain_of(name: str, source: Source = PROMPTS) -> Domain:
@@ -86,21 +73,18 @@ CSV_FIELDS = ("id", "model", "run", "cell", "S", "C", "H", "entry", "lever", "wo
 
 def pilot(origin: Origin) -> Instrument:
     """A run of run_pilot.py."""
-    study = origin.identity
-    domain = domain_of(study["config"].get("domain", oneshot.DOMAIN), origin.prompts)
+    study, config = origin.identity, origin.identity["config"]
+    domain = domain_of(config.get("domain", oneshot.DOMAIN), origin.prompts)
 
     def deal() -> list[list[oneshot.Trial]]:
-        return oneshot.design(domain, study["config"], study["config"]["models"],
-                              origin.prompts.get(EXAMPLES, ""))
+        return oneshot.design(domain, config, config["models"], origin.prompts.get(EXAMPLES, ""))
 
     blocks = cache(deal)
 
     @cache
     def probed() -> list:
-        if not study["config"].get("probes"):
-            return []
-        return probes.deal(probes.texts(origin.prompts), domain, study["config"],
-                           [trials[0].block for trials in blocks()])
+        return [] if not config.get("probes") else probes.deal(
+            probes.texts(origin.prompts), domain, config, [trials[0].block for trials in blocks()])
 
     def requests() -> list[Request]:
         return [trial.request for block in (*blocks(), probed()) for trial in block]
@@ -113,15 +97,13 @@ def pilot(origin: Origin) -> Instrument:
         again = deal()  # anew: what a seed gives once it has to give twice
         rows = oneshot.rows(
             again, [[answers(trial.request) for trial in block] for block in again])
-        reached = {row["id"] for row in rows if row["status"] not in UNANSWERED}
-        prompts = {trial.id: (trial.request.system,
-                              *filter(None, ["\n\n".join(trial.request.examples)]),
-                              trial.request.user)
-                   for block in again for trial in block if trial.id in reached}
+        answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
+        trials = [trial for block in again for trial in block if trial.id in answered]
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()
-                   for block in again for trial in block if trial.id in reached)
-        answered = [probes.row(trial, answers(trial.request)) for trial in probed()]
-        return Derived(pilot_files(rows, prompts, study, (same, len(reached)), answered),
+                   for trial in trials)
+        probe_rows = [probes.row(trial, answers(trial.request)) for trial in probed()]
+        return Derived(pilot_files(rows, [trial.request for trial in trials], study,
+                                   (same, len(trials)), probe_rows) if trials else {},
                        {"statuses": tallied(rows, "status")})
 
     return Instrument(
@@ -138,37 +120,30 @@ def further_texts(config: Mapping[str, Any], source: Source) -> dict[str, str]:
     return files
 
 
-def pilot_files(rows: Sequence[Mapping], prompts: Mapping[str, tuple[str, ...]],
-                study: Mapping[str, Any], dealt: tuple[int, int] | None,
-                probed: Sequence[Mapping] = ()) -> Mapping[str, bytes]:
-    """{file name: content}; none where nothing was answered. `prompts`: {id: (system,
-    examples where there are any, user)} of what was; `dealt`: of these, how many the seed deals
-    again; `probed`: rows of probes."""
-    if not prompts:
-        return {}
+def pilot_files(rows: Sequence[Mapping], answered: Sequence[Request], study: Mapping[str, Any],
+                dealt: tuple[int, int], probed: Sequence[Mapping]) -> dict[str, bytes]:
+    """{file name: content}. `answered`: the requests that have an answer; `dealt`: how many of how
+    many of them the seed deals again; `probed`: rows of probes."""
     # Read back from its own JSON: what is shown then has the digits that the file has.
     out = json.loads(canonical_json(analyse(rows, study, dealt, probed)))
-    digest = design_hash(study)
     trials = jsonl(rows)
-    hashes = {"design": digest, "trials": sha256(trials)}
+    # Identity of design and prompts, whoever serves the models.
+    hashes = {"design": sha256(canonical_json({key: study[key] for key in ("config", "prompts")})),
+              "trials": sha256(trials)}
+    prompts = {request.id: (request.system, *filter(None, ["\n\n".join(request.examples)]),
+                            request.user) for request in answered}
     made = {
         "trials.jsonl.gz": gzip_bytes(trials),
         "trials.csv": csv_bytes(CSV_FIELDS, map(_flat, rows)),
-        "pilot-analysis.json": json_file(out | {"design_sha256": digest}),
+        "pilot-analysis.json": json_file(out | {"design_sha256": hashes["design"]}),
         **({"probes.jsonl.gz": gzip_bytes(jsonl(probed))} if probed else {})}
     texts = report_files(out, rows, prompts, hashes)
     return made | {name: text.encode() for name, text in texts.items()}
 
 
-def design_hash(study: Mapping[str, Any]) -> str:
-    """Identity of design and prompts, whoever serves the models."""
-    return sha256(canonical_json({"config": study["config"], "prompts": study["prompts"]}))
-
-
 def _flat(row: Mapping) -> dict[str, Any]:
-    return dict(row) | {
-        "option_first": row["options"][0], "prompt_tokens": row["tokens"]["prompt"],
-        "output_tokens": row["tokens"]["output"], "reasoning_tokens": row["tokens"]["reasoning"]}
+    return {**row, "option_first": row["options"][0],
+            **{f"{what}_tokens": row["tokens"][what] for what in ("prompt", "output", "reasoning")}}
 
 
 # --- tournament --------------------------------------------------------------------------------
@@ -198,13 +173,15 @@ def adjudication(origin: Origin) -> Instrument:
     names, by path from its folder."""
     config = origin.identity["config"]
     items = cache(lambda: items_again(origin.folder, origin.identity))
-    requests = cache(lambda: rating_requests(
-        config, items(), codebook(origin.prompts[CODEBOOK]), origin.prompts.get(EXAMPLES, "")))
+    requests = cache(lambda: ratings.rating_requests(
+        config, items(), ratings.codebook(origin.prompts[ratings.CODEBOOK]),
+        origin.prompts.get(EXAMPLES, "")))
 
     def derive(answers: Answers) -> Derived:
         replies = {request.id: answers(request) for request in requests()}
-        rows = list(rating_rows(config, items(), replies, answers.simulated))
-        return Derived({RATINGS: jsonl(rows)}, {"statuses": tallied(rows, "rater", "status")})
+        rows = list(ratings.rating_rows(config, items(), replies, answers.simulated))
+        return Derived({ratings.RATINGS: jsonl(rows)},
+                       {"statuses": tallied(rows, "rater", "status")})
 
     return Instrument("adjudication", "ratings", lambda: [request.id for request in requests()],
                       lambda: [(request, 1) for request in requests()],
@@ -214,21 +191,20 @@ def adjudication(origin: Origin) -> Instrument:
 def sources(study: Study, folder: Path) -> dict[str, str]:
     """{run's path from the adjudication's folder: hash of its policies of round 1}."""
     return {Path(os.path.relpath(run.folder, folder.resolve())).as_posix():
-            run.manifest["files"][ROUND] for run in study.runs if run.role == "main"}
+            run.manifest["files"][ratings.ROUND] for run in study.runs if run.role == "main"}
 
 
-def items_again(folder: Path, identity: Mapping[str, Any]) -> list:
+def items_again(folder: Path, identity: Mapping[str, Any]) -> list[ratings.Item]:
     """The sample of an adjudication, drawn again from the runs that it names.
 
     UsageError where a run is gone or its policies are not those that were rated.
     """
     study = read_study(folder / path for path in identity["policies"])
-    now = sources(study, folder)
+    now, config = sources(study, folder), identity["config"]
     changed = [path for path, digest in identity["policies"].items() if now.get(path) != digest]
     if changed:
-        raise UsageError(f"{folder / changed[0] / ROUND}: not the policies that were rated")
-    return sample(items_of(policies_of(study)).values(), identity["config"]["sample"],
-                  identity["config"]["seed"])
+        raise UsageError(f"{folder / changed[0] / ratings.ROUND}: not the policies that were rated")
+    return ratings.sample(ratings.items_of(study).values(), config["sample"], config["seed"])
 
 
 INSTRUMENTS: dict[str, Callable[[Origin], Instrument]] = {
@@ -243,7 +219,7 @@ class Job(NamedTuple):
 
     out: str
     runs: tuple[Run, ...]
-    choice: Choice
+    choice: cli.Choice
     settings: Settings
     prompts: Source = PROMPTS
 
@@ -255,25 +231,27 @@ def limits_usd(settings, runs) -> tuple[float, float]:
     return (total, each) if len(runs) > 1 else (total, total)
 
 
-def jobs_of(setup, runs, prompts):
+def jobs_of(setup, runs, prompts) -> list[Job]:
     """One job a simulated run; live runs all in one, or dealt to --jobs processes, which then
     share limits and budget."""
-    args, choice, limits = setup.args, setup.choice, setup.limits
-    total, each = limits_usd(setup.config, runs)
-    many = len(runs) if choice.simulated else min(args.jobs, len(runs), *limits.values())
+    args, limits, groups = setup.args, setup.limits, [(run,) for run in runs]
+    if not setup.choice.simulated:
+        many = min(args.jobs, len(runs), *limits.values())
+        # By lot: no factor of the plan may go with one process.
+        drawn = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
+        groups = [tuple(drawn[at::many]) for at in range(many)]
+        limits = {stage: max(1, n // many) for stage, n in limits.items()}
     # The pre-flight is told an effort only where all models of all runs have the same.
     efforts = {run.config.get("effort") or model["effort"] for run in runs
                for models in run.config["models"].values() for model in models}
-    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None)
-    share = {stage: n if choice.simulated else max(1, n // many) for stage, n in limits.items()}
-    if not choice.simulated:  # no factor of the plan may go with one process
-        runs = SeededRandom(runs[0].config["seed"], "groups").sample(runs, len(runs))
-    out = Path(args.out).resolve() if args.scheduler else Path(args.out)
-    quiet = many > 1 or args.json
-    return [Job(str(out), group, choice._replace(key=""), settings._replace(
-        name=args.plan or group[0].run_id, seed=group[0].config["seed"], limits=share,
-        limit_usd=total * len(group) / len(runs), limit_each=each, quiet=quiet, nested=quiet),
-        prompts) for group in (tuple(runs[at::many]) for at in range(many))]
+    total, each = limits_usd(setup.config, runs)
+    quiet = len(groups) > 1 or args.json
+    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None
+                              )._replace(limits=limits, limit_each=each, quiet=quiet, nested=quiet)
+    out = str(Path(args.out).resolve() if args.scheduler else Path(args.out))
+    return [Job(out, group, setup.choice._replace(key=""), settings._replace(
+        name=args.plan or group[0].run_id, seed=group[0].config["seed"],
+        limit_usd=total * len(group) / len(runs)), prompts) for group in groups]
 
 
 class Summary(NamedTuple):
@@ -291,9 +269,9 @@ def origin_of(job: Job, run: Run) -> Origin:
     """Where a run goes, and what makes two runs the same study: limits, prices and concurrency do
     not, the hash of a preregistration in its plan's folder does."""
     folder, domain = Path(job.out) / run.folder, domain_of(run.config["domain"], job.prompts)
-    registered = run.folder and (folder / PREREG).is_file()
+    registered = run.folder and (folder / prereg.FILE).is_file()
     study = {"config": run.config, "prompts": dict(domain.files), "provider": "simulated",
-             "prereg_sha256": sha256(read_bytes(folder / PREREG)) if registered else None}
+             "prereg_sha256": sha256(read_bytes(folder / prereg.FILE)) if registered else None}
     if not job.choice.simulated:
         pin = job.settings.terms.pin
         study |= {"provider": public_address(job.choice.address),
@@ -329,55 +307,45 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
 
 
 def _summary(ended: Ended) -> Summary:
-    folder, manifest = ended.folder, ended.folder.manifest
-    return Summary(str(folder.path), folder.path.name, ended.stop.code if ended.stop else COMPLETE,
+    path, manifest = ended.folder.path, ended.folder.manifest
+    return Summary(str(path), path.name, ended.stop.code if ended.stop else COMPLETE,
                    str(ended.stop or ended.note), manifest["simulated"],
                    {"state": manifest["state"], "cost_usd": manifest["cost"]["spent_usd"],
                     "elapsed_s": elapsed(manifest), "files": len(manifest["files"]),
                     "attempts": manifest["journal"]["attempts"],
-                    "first_encounters": first_encounters(folder)})
+                    "first_encounters": first_encounters(path, ended.folder.origin.prompts)})
 
 
-def first_encounters(folder: RunFolder) -> str | None:
+def first_encounters(run: Path, prompts: Mapping[str, str]) -> str | None:
     """ "61 of 88 readable decisions" of round 1's first encounters between models."""
-    path = folder.path / "round_1_games.json"
+    path = run / "round_1_games.json"
     if not path.is_file():
         return None
     data = games.load(path)
-    cooperative = cooperative_word(data["domain"], folder.origin.prompts)
     acts = [act for game in data["games"] if game["first_encounter"] and not game["baseline"]
             for act in game["decision"].values() if act is not None]
-    return f"{acts.count(cooperative)} of {len(acts)} readable decisions"
+    cooperative = acts.count(cooperative_word(data["domain"], prompts))
+    return f"{cooperative} of {len(acts)} readable decisions"
 
 
 # --- what a run will probably cost, from its rendered prompts and the price table ---------------
 
-def calls_of(config: Mapping[str, Any]) -> int:
-    """How many calls a run makes: policies, and one for each model in each encounter."""
-    models, baselines = config["agents"], len(config["baselines"])
-    seats = models * (models - 1) + models * baselines
-    return config["rounds"] * (models + config["games_per_pair"] * seats)
-
-
-def estimate(run: Run, domain: Domain, settings: Mapping[str, Any], simulated: bool,
-             models: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Calls, tokens read (four bytes each) and dollars of a run, by stage.
-
-    `models`: others than the run's, by stage.
-    """
-    config = run.config | ({"models": models} if models else {})
-    t = design(domain, config)
+def estimate(run: Run, domain: Domain, settings: Mapping[str, Any],
+             simulated: bool) -> dict[str, Any]:
+    """Calls, tokens read (four bytes each) and dollars of a run, by stage."""
+    t = design(domain, run.config)
     prices = {name: wire.as_model(entry) for name, entry in settings["prices"].items()}
     assumed = wire.as_model(settings["assumed_price"])
     calls, tokens, usd = dict.fromkeys(STAGES, 0), 0, 0.0
-    for request, times in typical_calls(t):
+    for request, times in encounters.typical_calls(t):
         calls[request.stage] += times
         tokens += times * len(request.texts.encode()) // 4
         usd += 0.0 if simulated else times * wire.expected_cost(
-            request, prices.get(request.model, Model()), assumed)
-    names = dict.fromkeys(v["name"] for stage in STAGES for v in config["models"][stage])
-    return {"run_id": run.run_id, "agents": config["agents"], "rounds": config["rounds"],
+            request, prices.get(request.model, wire.Model()), assumed)
+    names = list(dict.fromkeys(
+        model["name"] for stage in STAGES for model in run.config["models"][stage]))
+    return {"run_id": run.run_id, "agents": run.config["agents"], "rounds": run.config["rounds"],
             "games": sum(len(pair.labels) for round_ in t.rounds for pair in round_.pairs),
             "calls": sum(calls.values()), "by_stage": calls, "prompt_tokens": tokens, "usd": usd,
-            "models": list(names),
+            "models": names,
             "unpriced": [] if simulated else [name for name in names if name not in prices]}

@@ -1,35 +1,29 @@
 """adjudicate.py: blind, strict, resumable, verified; and what agreement it takes."""
 
 import json
-import random
 import re
 import shutil
 
 import pytest
-from study_rows import CELLS, plan
+from study_rows import plan
 
 import adjudicate as script
-from cirrus.ask import respondents
-from cirrus.ask.prompts import Condition
-from cirrus.ask.respondents import ADJUDICATORS
 from cirrus.judge.rows import read_study
-from cirrus.markers.agreement import WEAK, agreement, pair
-from cirrus.markers.patterns import FAMILIES, Item
+from cirrus.markers.agreement import agreement, pair
+from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import (
+    Item,
     Rater,
     codebook,
     codebook_texts,
     item_id,
     items_of,
     parse_rating,
-    policies_of,
     rating_prompts,
-    rating_requests,
     rating_rows,
     sample,
 )
 from common.artifacts import gzip_bytes, read_bytes
-from common.rng import SeededRandom
 from common.verify import find_runs
 from common.wire import Reply
 
@@ -51,7 +45,7 @@ def folder(made, tmp_path):
 
 @pytest.fixture(scope="module")
 def items(made):
-    return items_of(policies_of(read_study(find_runs([str(made)]))))
+    return items_of(read_study(find_runs([str(made)])))
 
 
 def adjudicate(cli, folder, *flags, models=TWO, **more):
@@ -62,34 +56,18 @@ def adjudicate(cli, folder, *flags, models=TWO, **more):
 
 def test_a_question_holds_the_codebook_and_the_policy_and_nothing_else(items):
     """Taken away the policy, all questions are one, and it names no condition, act or agent."""
-    book, left = BOOK, set()
-    for item in items.values():
-        system, user = rating_prompts(book, item.text)
-        assert user.count(item.text) == 1
-        left.add(system + user.replace(item.text, ""))
+    left = set()
+    for text in (*(item.text for item in items.values()), "Use {families} and </policy>\n{0}"):
+        system, user = rating_prompts(BOOK, text)
+        assert user.count(text) == 1
+        left.add(system + user.replace(text, ""))
     [frame] = left
+    assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
     assert not re.search(r"coordinate|preempt|\bshare\b|reserve\b|option [ab]|symmetr|coupl"
                          r"|cooperat|convergent|same minute|agent-\d|cvd|hospital|S\.high"
                          r"|C\.present|superrational|hypothesis", frame, re.I)
     for family in FAMILIES:
-        assert book["families"][family]["yes"] in frame and f"{family}: yes|no" in frame
-
-
-def test_requests_tell_nothing_of_where_a_policy_is_from(items):
-    asked = asked_of("m", items)
-    assert {request.id for request in asked} == {f"{name}/m" for name in items}
-    assert all(re.fullmatch(r"p-[0-9a-f]{12}", name) for name in items)
-
-
-def asked_of(rater, items):
-    return rating_requests({"models": [rater], "seed": 3, "max_out": 64, "temperature": 0,
-                            "reasoning_effort": None}, list(items.values()), BOOK)
-
-
-def test_a_policy_that_holds_braces_and_tags_is_only_text():
-    text = "Use {families} and </policy>\nacausal: yes {0}"
-    _, user = rating_prompts(BOOK, text)
-    assert user.count(text) == 1
+        assert BOOK["families"][family]["yes"] in frame and f"{family}: yes|no" in frame
 
 
 # --- the answer --------------------------------------------------------------------------------
@@ -112,11 +90,9 @@ def test_the_form_is_read_whatever_its_dress():
 
 @pytest.mark.parametrize("text, status", [
     ("", "unreadable"), ("acausal: yes", "incomplete"), (FORM + "\nacausal: yes", "ambiguous"),
-    (FORM.replace("acausal: no", "acausal: maybe"), "unreadable"),
     (FORM.replace("acausal: no", "acausal: yes|no"), "unreadable"),
     (FORM.replace("acausal: no", "acausal: yes, but weakly"), "unreadable"),
     ("Here are the labels:\n" + FORM, "unreadable"), (FORM + "\nsarcasm: no", "unreadable"),
-    ("The policy is acausal: yes.", "unreadable"),
     ("I'm sorry, but I can't help with that.", "refused")])
 def test_anything_else_is_a_status_and_never_a_label(text, status):
     assert parsed(text) == status
@@ -141,13 +117,6 @@ def test_the_sample_takes_from_all_cells_alike_and_repeats():
     assert sorted(sample(many, 1000, 7)) == sorted(many)
 
 
-def test_policies_that_say_the_same_are_one_item(tmp_path):
-    folder = plan(tmp_path, "sim-copycat", agents=3)
-    every = list(policies_of(read_study(find_runs([str(folder)]))))
-    assert len(every) == 30
-    assert len(items_of(every)) == len({policy.text for policy in every}) < 20
-
-
 # --- the run -----------------------------------------------------------------------------------
 
 def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, folder, tmp_path):
@@ -156,33 +125,20 @@ def test_an_adjudication_is_written_read_verified_and_the_same_each_time(cli, fo
     assert "SIMULATED" in done.stdout and "sim-careful-rater: " in done.stdout
     rows = [json.loads(line) for line in (folder / "adjudication/ratings.jsonl").open()]
     assert len(rows) == 2 * 40 and all(row["simulated"] for row in rows)
-    manifest = json.loads((folder / "adjudication/manifest.json").read_text())
-    assert (manifest["state"], manifest["stamp"]) == ("complete", "SIMULATED")
-
     again = adjudicate(cli, folder, "--concurrency", 1, "--out", tmp_path / "again")
     assert again.returncode == 0
     assert read_bytes(tmp_path / "again/adjudication/ratings.jsonl") == read_bytes(
         folder / "adjudication/ratings.jsonl")
-
     assert "already complete" in adjudicate(cli, folder).stdout
     verified = cli("analyze.py", "--verify", folder)
     assert verified.returncode == 0, verified.stdout
     assert "SIMULATED adjudication, 1 files from 80 answers" in verified.stdout
-
     assert cli("analyze.py", folder).returncode == 0
     out = json.loads((folder / "acausal-analysis.json").read_text())
     assert [own["rater"] for own in out["markers"]["raters"]] == TWO.split(",")
     found = out["markers"]["agreement"]
     assert found["acausal"]["pairs"][2]["n"] >= 35 and found["acausal"]["adjudicated"] is True
     assert found["benchmark_terms"]["adjudicated"] is not True  # nobody writes them
-    for name in ("acausal-summary.md", "report.html"):
-        assert "sim-careful-rater (SIMULATED)" in (folder / name).read_text()
-
-
-def test_one_run_alone_is_adjudicated_inside_it_and_verified_there(cli, folder):
-    run = folder / "cvd-S.high-C.present-H.low-s42"
-    assert adjudicate(cli, run).returncode == 0
-    assert cli("analyze.py", "--verify", run).stdout.count("verified ") == 2
 
 
 @pytest.mark.parametrize(("file", "old", "new"), [
@@ -210,26 +166,15 @@ def test_a_dry_run_asks_and_writes_nothing(cli, folder):
     assert not (folder / "adjudication").exists()
 
 
-def test_flags_of_rating_are_refused_where_nothing_is_rated(cli, folder, tmp_path):
-    done = cli("analyze.py", folder, "--sample", "3")
-    assert done.returncode == 2 and "means something only with --export-ratings" in done.stderr
-    cli("run_pilot.py", "--models", "sim-coin", "--runs", "1", "--out", "p")
-    done = adjudicate(cli, tmp_path / "p")
-    assert done.returncode == 2 and "pilots have no policies" in done.stderr
-
-
-def test_an_unfinished_run_is_not_adjudicated(cli, folder):
-    path = next(folder.glob("cvd-*")) / "manifest.json"
-    path.write_text(path.read_text().replace('"complete"', '"incomplete"'))
-    done = adjudicate(cli, folder)
-    assert done.returncode == 2 and "resume it first" in done.stderr
-
-
-def test_one_rater_in_two_adjudications_is_told(cli, folder):
+def test_one_rater_in_two_adjudications_and_an_unfinished_run_are_told(cli, folder):
     adjudicate(cli, folder)
     adjudicate(cli, folder, "--run-id", "second")
     done = cli("analyze.py", folder)
     assert done.returncode == 2 and "both hold ratings by sim-careful-rater" in done.stderr
+    path = next(folder.glob("cvd-*")) / "manifest.json"
+    path.write_text(path.read_text().replace('"complete"', '"incomplete"'))
+    done = adjudicate(cli, folder, "--run-id", "third")
+    assert done.returncode == 2 and "resume it first" in done.stderr
 
 
 def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder, tmp_path):
@@ -246,33 +191,7 @@ def test_ratings_beside_one_plan_are_read_when_several_are_analysed(cli, folder,
     assert own["rated"] <= 4 and own["rated"] + own["elsewhere"] >= 36
 
 
-def test_ratings_alone_are_no_study(cli, folder):
-    adjudicate(cli, folder)
-    done = cli("analyze.py", folder / "adjudication")
-    assert done.returncode == 2 and "give the runs that were rated" in done.stderr
-
-
 # --- on a server -------------------------------------------------------------------------------
-
-LIVE = ("--limit-usd", "5")
-
-
-def live(cli, double, folder, *flags):
-    return adjudicate(cli, folder, "--base-url", double.url, "--run-id", "adjudication", *flags,
-                      models="double/a,double/b", key="k-12345")
-
-
-def test_raters_on_a_server_and_simulated_ones_have_a_run_each(cli, double, folder):
-    """The same command always finds its own run, another command never meets it."""
-    served = ("--base-url", double.url, *LIVE)
-    for already in (False, True):
-        for done in (adjudicate(cli, folder),
-                     adjudicate(cli, folder, *served, models="double/a,double/b")):
-            assert (done.returncode, "already complete" in done.stdout) == (0, already)
-    assert len(double.ledger()["requests"]) == 80
-    assert len(list(folder.glob("adjudication*/ratings.jsonl"))) == 2
-    assert cli("analyze.py", "--verify", folder).stdout.count("adjudication, ") == 2
-
 
 @pytest.mark.parametrize("flags, bare", [
     ((), True), (("--models", TWO), True), (("--concurrency", "2"), True),
@@ -285,11 +204,14 @@ def test_only_the_run_of_the_usual_settings_has_the_bare_name(folder, flags, bar
 
 
 def test_a_budget_stops_it_resumably_and_nothing_is_asked_twice(cli, double, folder):
-    done = live(cli, double, folder, "--limit-usd", "0.0001")
+    def live(limit):
+        return adjudicate(cli, folder, "--base-url", double.url, "--run-id", "adjudication",
+                          "--limit-usd", limit, "--concurrency", "1",
+                          models="double/a,double/b", key="k-12345")
+    done = live(0.0001)
     assert done.returncode == 4 and "over the limit" in done.stderr
     double.script(faults=[{"fault": "401", "skip": 30}])
-    done = live(cli, double, folder, *LIVE, "--concurrency", "1")
-    assert done.returncode == 5
+    assert live(5).returncode == 5
     assert json.loads((folder / "adjudication/manifest.json").read_text())["state"] == "incomplete"
     out = cli("analyze.py", folder)
     assert out.returncode == 0
@@ -297,7 +219,7 @@ def test_a_budget_stops_it_resumably_and_nothing_is_asked_twice(cli, double, fol
     assert said["adjudicated"] == [] and "unfinished" in said["agreement"]["acausal"]["why"]
 
     double.script()
-    done = live(cli, double, folder, *LIVE)
+    done = live(5)
     assert done.returncode == 0, done.stderr
     assert "resuming: 30 of 80" in done.stdout and len(double.ledger()["requests"]) == 50
     assert cli("analyze.py", "--verify", folder / "adjudication").returncode == 0
@@ -324,7 +246,6 @@ def test_agreement_of_a_pair_by_hand():
     (table(40, 1, 1, 58), True, None),
     (table(9, 0, 0, 10), None, "19 policies labelled by both; 20 are needed"),
     (table(4, 0, 0, 96), None, "4 called present by both; 5 are needed"),
-    (table(0, 0, 0, 100), None, "0 called present by both; 5 are needed"),
     (table(0, 30, 30, 40), False, None)])
 def test_a_pair_reaches_the_bar_misses_it_or_cannot_tell(rows, reached, why):
     found = pair("a", "b", rows)
@@ -341,15 +262,6 @@ def rater(name, truth, wrong=(), **more):
 
 TRUTH = {f"p-{n}": n % 3 == 0 for n in range(100)}
 WEAKLY = {item: dict.fromkeys(FAMILIES, value) for item, value in TRUTH.items()}
-
-
-def test_two_different_raters_who_agree_adjudicate_a_family():
-    found = agreement(WEAKLY, (rater("a", TRUTH, ["p-1"]), rater("b", TRUTH, ["p-3"])), False)
-    assert found["acausal"]["adjudicated"] is True
-    assert found["acausal"]["lowest"] == min(
-        one["ac1"]["low"] for one in found["acausal"]["pairs"]) >= 0.75
-    assert [(one["a"], one["b"]) for one in found["acausal"]["pairs"]] == [
-        (WEAK, "a"), (WEAK, "b"), ("a", "b")]
 
 
 A, B = (rater(name, TRUTH) for name in "ab")
@@ -370,20 +282,8 @@ def test_who_may_adjudicate_and_who_does(raters, policies_simulated, adjudicated
     found = agreement(WEAKLY, raters, policies_simulated)["acausal"]
     assert found["adjudicated"] is adjudicated
     assert (found["why"] is None) is (words == []) and all(word in found["why"] for word in words)
+    if adjudicated:
+        assert found["lowest"] == min(one["ac1"]["low"] for one in found["pairs"]) >= 0.75
 
 
 # --- simulated raters --------------------------------------------------------------------------
-
-@pytest.mark.parametrize("name", ADJUDICATORS)
-def test_a_simulated_rater_is_good_and_not_perfect_at_what_a_population_plants(name):
-    texts = [respondents.write("sim-correlation", cell, random.Random(f"{cell}{n}"))
-             for cell in map(Condition._make, CELLS) for n in range(24)]
-    items = {item_id(text): Item(item_id(text), "cell", text) for text in texts}
-    right, requests = [], asked_of(name, items)
-    for request in requests:
-        said, _ = parse_rating(ADJUDICATORS[name](request, SeededRandom(1, request.id)))
-        planted = any(sentence in items[request.id.split("/")[0]].text
-                      for sentence in respondents.ACAUSAL)
-        right += [said["acausal"] is planted] if said else []
-    assert 0.9 <= sum(right) / len(right) < 1
-    assert 0.97 < len(right) / len(requests) < 1   # one in a hundred cannot be read

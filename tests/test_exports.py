@@ -9,8 +9,8 @@ import pytest
 from conftest import ROOT, ended
 from study_rows import plan
 
+from cirrus.judge.gates import convergence
 from cirrus.judge.rows import decisions, read_study
-from cirrus.judge.tripwires import convergence
 from cirrus.markers.patterns import marked
 from cirrus.markers.ratings import item_id
 from cirrus.reports.study import exports

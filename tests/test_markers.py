@@ -2,25 +2,15 @@
 
 import json
 import math
-import random
-from itertools import product
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
-from study_rows import decision, plan
+from study_rows import decision
 
-from cirrus.ask import respondents
-from cirrus.ask.prompts import Condition
-from cirrus.judge.rows import read_study
-from cirrus.judge.study import analyse
-from cirrus.markers.agreement import after_decision, block, may, may_not, rationales, validity
+from cirrus.markers.agreement import analyse, may, may_not, rationales, validity
 from cirrus.markers.patterns import FAMILIES, marked
-from cirrus.markers.ratings import Policy, Rater, items_of, policies_of
-from cirrus.reports import study as reports
+from cirrus.markers.ratings import Policy, Rater, item_id
 from common.rng import SeededRandom
-from common.verify import find_runs
-from show.document import markdown
 
 
 def families(text):
@@ -43,53 +33,28 @@ def test_a_long_text_is_read_in_pieces():
     assert families("safe-harbor " * 5_000) == "compliance"
 
 
-def written(population, n=12):
-    """(condition, policy) of simulated agents over all cells."""
-    cells = [Condition(*cell) for cell in product(("high", "low"), ("present", "absent"),
-                                                  ("high", "low"))]
-    return [(cell, respondents.write(population, cell, random.Random(f"{population}{cell}{i}")))
-            for cell in cells for i in range(n)]
-
-
-@pytest.mark.parametrize("population, family, bank, where", [
-    ("sim-correlation", "acausal", respondents.ACAUSAL, lambda c: c[:2] == ("high", "present")),
-    ("sim-compliance", "compliance", respondents.COMPLIANCE, lambda c: c.H == "high"),
-    ("sim-reciprocal", "reciprocity", respondents.RECIPROCITY, lambda c: True)])
-def test_what_a_population_writes_is_found_where_it_writes_it(population, family, bank, where):
-    planted = [(cell, text) for cell, text in written(population)
-               if any(sentence in text for sentence in bank)]
-    assert len(planted) >= 10 and all(where(cell) for cell, _ in planted)
-    assert all(marked(text)[family] for _, text in planted)
-
-
 # --- do markers predict decisions? -------------------------------------------------------------
 
 CELL = ("high", "present", "low")
 
 
-def rows_and_labels(shares, cells=(CELL,), compliance=lambda n: False):
-    """Decisions of `shares` = [(acausal, k, n)], one policy each, in every cell."""
+def rows_and_labels(shares, cell=CELL):
+    """Decisions of `shares` = [(acausal, k, n)], one policy each."""
     rows, labels = [], {}
-    for cell in cells:
-        for at, (acausal, k, n) in enumerate(shares):
-            agent = f"agent-{at:02d}"
-            rows += [decision(cell, int(i < k), agent) for i in range(n)]
-            rows = [row._replace(policy=f"{row.run}/r1/{row.agent}") for row in rows]
-            labels[f"run-{'.'.join(cell)}/r1/{agent}"] = {
-                "acausal": acausal, "compliance": compliance(at)}
+    for at, (acausal, k, n) in enumerate(shares):
+        policy = f"{cell}/r1/{at}"
+        rows += [decision(cell, int(i < k), f"agent-{at:02d}", policy=policy) for i in range(n)]
+        labels[policy] = {"acausal": acausal, "compliance": False}
     return rows, labels
-
-
-def log_likelihood(k, n):
-    """Of k in n at their own share."""
-    return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
 
 
 def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_less_than_chance():
     """20 of 32 against 16 of 32, each policy at its group's share: the policies vary less than
     coins do, so their variance is 0 in both models and χ² is the G of a 2×2 table."""
     found = validity(*rows_and_labels([(True, 5, 8)] * 4 + [(False, 4, 8)] * 4))
-    g = 2 * (log_likelihood(20, 32) + log_likelihood(16, 32) - log_likelihood(36, 64))
+    def log(k, n):
+        return k * math.log(k / n) + (n - k) * math.log(1 - k / n)
+    g = 2 * (log(20, 32) + log(16, 32) - log(36, 64))
     assert found["acausal"]["chi2"] == pytest.approx(g, rel=1e-4)
     assert found["acausal"]["estimate"] == pytest.approx(math.log(5 / 3), rel=1e-3)
     assert found["acausal"]["df"] == 1 and 0.3 < found["acausal"]["p"] < 0.32
@@ -100,19 +65,14 @@ def test_the_likelihood_ratio_is_that_of_two_proportions_where_policies_vary_les
 def test_a_marker_that_only_follows_the_cell_predicts_nothing_beyond_it():
     low = ("low", "absent", "low")
     high, of_high = rows_and_labels([(True, 6, 8)] * 3 + [(False, 6, 8)] * 3)
-    rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, cells=(low,))
+    rest, of_rest = rows_and_labels([(False, 2, 8)] * 6, low)
     found = validity(high + rest, of_high | of_rest)
     assert found["formula"].startswith("coop ~ cell + acausal")
     assert found["acausal"]["p"] > 0.9 and abs(found["acausal"]["estimate"]) < 0.01
 
 
-def test_unreadable_decisions_leave_the_rows():
-    rows, labels = rows_and_labels([(True, 6, 8), (False, 2, 8)])
-    assert validity([*rows, rows[0]._replace(cooperates=None)], labels)["rows"] == 16
-    assert validity([], labels)["why"] == "no readable decision"
-
-
 @pytest.mark.parametrize("shares, word", [
+    ([], "no readable decision"),
     ([(False, 3, 8)] * 4, "no policy has the acausal marker"),
     ([(True, 3, 8)] * 4, "every policy has the acausal marker"),
     ([(True, 8, 8)] * 4 + [(False, 2, 8)] * 4, "separation"),
@@ -124,8 +84,7 @@ def test_what_cannot_be_fitted_says_why(shares, word):
 
 
 def test_a_rationale_is_what_follows_the_decision_and_is_only_counted():
-    assert after_decision("\n Decision: X\nBecause peers\nknow") == "\nBecause peers\nknow"
-    rows = [decision(CELL, 1)._replace(text="Decision: COORDINATE\nSafe-harbor needs it."),
+    rows = [decision(CELL, 1)._replace(text="\n Decision: COORDINATE\nSafe-harbor needs it."),
             decision(CELL, 0)._replace(text="Decision: PREEMPT by safe-harbor\nNow."),
             decision(CELL, None)._replace(text="safe-harbor\nsafe-harbor")]
     assert rationales(rows)["compliance"] == {
@@ -136,38 +95,27 @@ def test_a_rationale_is_what_follows_the_decision_and_is_only_counted():
 
 ACAUSAL = "Teams like us will decide alike, so choose as if for all.\nLog it number {}.\nFile it."
 PLAIN = "Publish when engineering is done, day {}.\nLog it.\nTell support."
+POLICIES = [Policy(f"run/r1/{at}", "cvd S.high-C.present-H.low", text, marked(text)) for at, text
+            in enumerate((ACAUSAL, PLAIN, PLAIN)[at % 3].format(at) for at in range(60))]
 
 
-def study_of(n=60, truthful=True):
-    """Policies of one cell, every third acausal, and two raters who see so, or see otherwise."""
-    policies = []
-    for at in range(n):
-        text = (ACAUSAL if at % 3 == 0 else PLAIN).format(at)
-        policies.append(Policy(f"run/r1/{at}", "cvd S.high-C.present-H.low", text, marked(text)))
-    raters, rng = [], SeededRandom(1)
-    for name in ("a", "b"):
-        labels = {item: {family: family == "acausal" and ("alike" in own.text) != (
-            not truthful and rng.random() < 0.3) for family in FAMILIES}
-            for item, own in items_of(policies).items()}
-        raters.append(Rater(name, "model", False, True, labels, {"ok": n}, (name,)))
-    return policies, raters
+def raters(wrong=0.0):
+    """Two who call a policy acausal where it is; `wrong`: how often, by lot, otherwise."""
+    rng = SeededRandom(1)
+    return [Rater(name, "model", False, True, {item_id(policy.text): {
+        family: family == "acausal" and ("alike" in policy.text) != (rng.random() < wrong)
+        for family in FAMILIES} for policy in POLICIES}, {"ok": 60}, (name,)) for name in "ab"]
 
 
-def found_of(p, estimate=1.0):
-    return lambda rows, labels: {"acausal": {"estimate": estimate, "p": p}, "why": None}
-
-
-def said(*args):
-    """`args`: of `block`, and the model of the marker's validity."""
-    *given, model = args
-    with patch("cirrus.markers.agreement.validity", model):
-        markers = block(*given)
+def said(raters, p=.0001, estimate=1.0):
+    """`p` and `estimate`: of the acausal term in a model of decisions."""
+    markers = analyse(POLICIES, [], raters, False)
+    markers["validity"] = {"acausal": {"estimate": estimate, "p": p}, "why": None}
     return list(may(markers)), list(may_not(markers)), markers
 
 
 def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
-    policies, raters = study_of()
-    yes, no, markers = said(policies, [], raters, False, found_of(0.01))
+    yes, no, markers = said(raters(), 0.01)
     assert markers["adjudicated"] == ["acausal"]
     assert markers["status"].startswith("adjudicated: acausal; unadjudicated: compliance")
     assert "in 20 of 60 of cvd S.high-C.present-H.low" in yes[0]
@@ -175,32 +123,15 @@ def test_a_family_that_two_raters_confirm_enters_claims_and_the_others_do_not():
     assert len(no) == 4 and all("unadjudicated" in line for line in no)
 
 
-def test_an_adjudicated_marker_that_predicts_nothing_is_said_too():
-    policies, raters = study_of()
-    for p, estimate in ((0.2, 1.0), (0.001, -1.0)):
-        yes, no, _ = said(policies, [], raters, False, found_of(p, estimate))
-        assert len(yes) == 1 and "predict decisions beyond the cell" in no[-1]
+@pytest.mark.parametrize("p, estimate", [(.2, 1), (.05, 1), (.001, -1), (None, 1)])
+def test_an_adjudicated_marker_that_predicts_nothing_is_said_too(p, estimate):
+    yes, no, _ = said(raters(), p, estimate)
+    assert len(yes) == 1 and "predict decisions beyond the cell" in no[-1]
+    assert ("no test" if p is None else f"{abs(estimate):.2f} log odds") in no[-1]
 
 
-@pytest.mark.parametrize("raters", [[], study_of(truthful=False)[1], study_of()[1][:1]])
-def test_unadjudicated_markers_enter_no_claim(raters):
-    yes, no, markers = said(study_of()[0], [], raters, False, found_of(0.0001))
+@pytest.mark.parametrize("who", [[], raters(wrong=0.3), raters()[:1]])
+def test_unadjudicated_markers_enter_no_claim(who):
+    yes, no, markers = said(who)
     assert yes == [] and markers["status"] == "unadjudicated: enters no claim"
     assert len(no) == 1 and no[0].startswith("Anything from markers: they are unadjudicated")
-
-
-def test_superrational_populations_show_their_marker_in_one_cell_only(tmp_path):
-    """The marker is planted in S high with C present; decisions follow the cell, not the marker."""
-    folder = plan(tmp_path)
-    study = read_study(find_runs([str(folder)]))
-    none = {"formula": "", "fit": None, "tests": None, "primary": None, "separated": False,
-            "why": "not fitted in this test"}
-    with patch("cirrus.judge.study.models", lambda rows: {
-            "rows": 0, "left_out": {}, "as_specified": none, "with_policy": none}):
-        out = analyse(study)
-    for cell, own in out["markers"]["cells"].items():
-        assert own["acausal"]["share"] >= 0.5 if "symmetry + cue" in cell else (
-            own["acausal"]["share"] <= 0.1)
-    assert out["markers"]["validity"]["acausal"]["p"] > 0.01
-    assert "Unadjudicated: for description only" in markdown(reports.document(out))
-    assert out["markers"]["texts"] == len(items_of(policies_of(study)))

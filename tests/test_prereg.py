@@ -8,7 +8,6 @@ from conftest import ROOT
 
 from cirrus.judge import prereg
 from cirrus.judge.rows import Run, Study
-from cirrus.judge.study import registration
 from common import UsageError
 from common.artifacts import canonical_json
 
@@ -17,9 +16,9 @@ def digest(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def config(seed=1, model="m", **more):
-    voice = [{"name": model}]
-    return {"seed": seed, "models": {"strategy": voice, "decision": voice}} | more
+def config(seed=1, model="m"):
+    return {"seed": seed, "models": {stage: [{"name": model}] for stage in (
+        "strategy", "decision")}}
 
 
 def listed(*names, folder="own"):
@@ -30,20 +29,17 @@ def test_every_file_of_the_named_folders_is_hashed(tmp_path):
     (tmp_path / "prompts" / "deep").mkdir(parents=True)
     (tmp_path / "prompts" / "deep" / "b.txt").write_bytes(b"b\n")
     (tmp_path / "run.py").write_bytes(b"1\n")
-    found = prereg.hashes(tmp_path)
-    assert found["prompts"] == {"prompts/deep/b.txt": digest(b"b\n")}
-    assert found["scripts"] == {"run.py": digest(b"1\n")} and found.keys() == prereg.PARTS.keys()
-    data = {"files": found}
-    assert prereg.deviations(data, tmp_path) == []
+    data = {"files": prereg.hashes(tmp_path)}
+    assert data["files"]["prompts"] == {"prompts/deep/b.txt": digest(b"b\n")}
+    assert data["files"]["scripts"] == {"run.py": digest(b"1\n")}
+    assert prereg.changed_files(data, tmp_path) == []
     (tmp_path / "run.py").write_bytes(b"2\n")
     (tmp_path / "prompts" / "deep" / "b.txt").unlink()
-    for name in "dac":
+    for name in "ca":
         (tmp_path / "prompts" / f"{name}.txt").touch()
-    assert prereg.deviations(data, tmp_path) == [
+    assert prereg.changed_files(data, tmp_path) == [
         "prompts: prompts/a.txt added", "prompts: prompts/c.txt added",
-        "prompts: prompts/d.txt added", "prompts: prompts/deep/b.txt removed",
-        "scripts: run.py changed"]
-    assert prereg.hashes()["scripts"].keys() >= {"analyze.py"}   # of this project
+        "prompts: prompts/deep/b.txt removed", "scripts: run.py changed"]
 
 
 def test_whatever_may_run_in_a_study_is_hashed():
@@ -75,24 +71,17 @@ def test_it_is_written_once_before_the_first_call(tmp_path):
         (tmp_path / "begun" / run / "manifest.json").touch()
     with pytest.raises(UsageError, match="early has begun already"):
         prereg.write(tmp_path / "begun", data)
-    (tmp_path / "empty").mkdir()
-    assert prereg.write(tmp_path / "empty", data) == head
 
 
 @pytest.mark.parametrize("change", [
-    {"artifact": "plan"}, {"files": {"prompts": {}, "scripts": []}}, {"files": None},
-    {"runs": [{"folder": "own", "run_id": "a", "config": []}]},
-    {"runs": [{"folder": "own", "run_id": 1, "config": {}}]}, {"runs": [{"folder": "own"}]}])
+    {"artifact": "plan"}, {"files": {"prompts": {}, "scripts": []}},
+    {"runs": [{"folder": "own", "run_id": "a", "config": []}]}, {"runs": [{"folder": "own"}]}])
 def test_what_is_none_is_refused(change, tmp_path):
     assert prereg.load(tmp_path) is None
-    data = prereg.document("own", listed("a")) | change
-    for content in (canonical_json(data), "{"):
-        (tmp_path / prereg.FILE).write_text(content)
-        with pytest.raises(UsageError, match=r"prereg\.json: .*; restore it"):
-            prereg.load(tmp_path)
-
-
-REGISTERED = {"runs": listed(*"abcdef")}
+    (tmp_path / prereg.FILE).write_text(
+        canonical_json(prereg.document("own", listed("a")) | change))
+    with pytest.raises(UsageError, match=r"prereg\.json: .*; restore it"):
+        prereg.load(tmp_path)
 
 
 @pytest.mark.parametrize("names, change, said", [
@@ -103,38 +92,29 @@ REGISTERED = {"runs": listed(*"abcdef")}
     ("abcdef", {"b": config(seed=2)}, ["own/b has another configuration"])])
 def test_how_runs_are_not_those_that_were_registered(names, change, said):
     runs = {("own", name): change.get(name, config()) for name in names}
-    assert prereg.plan_deviations(REGISTERED, runs) == [f"plan: {line}" for line in said]
+    assert prereg.changed_runs({"runs": listed(*"abcdef")}, runs) == [
+        f"plan: {line}" for line in said]
 
 
 # --- confirmatory ------------------------------------------------------------------------------
 
-def study(root, *folders, names="ab", **change):
+def study(root, *folders, **change):
     """Runs a and b of each folder, with the name of the study that it is registered as; `change`:
     of the last run's manifest."""
-    runs = []
-    every = [one for folder, _ in folders for one in listed(*names, folder=folder)]
+    runs, every = [], [one for folder, _ in folders for one in listed("a", "b", folder=folder)]
     for folder, register in folders:
         (root / folder).mkdir()
         (root / folder / "plan.json").touch()
         head = register and prereg.write(root / folder, prereg.document(register, every))
-        for name in names:
-            manifest = {"identity": {"prereg_sha256": head, "config": {}}, "state": "complete",
-                        "unproven": {}}
-            runs.append(Run(root / folder / name, name, config(), manifest, "main",
-                            ("high", "present", "low"), "COORDINATE"))
-    if change:
-        runs[-1] = runs[-1]._replace(manifest=runs[-1].manifest | change)
+        runs += [Run(root / folder / name, name, config(), {
+            "identity": {"prereg_sha256": head, "config": {}}, "state": "complete",
+            "unproven": {}}, "main", ("high", "present", "low"), "COORDINATE") for name in "ab"]
+    runs[-1] = runs[-1]._replace(manifest=runs[-1].manifest | change)
     return Study(runs, True, [])
 
 
-def test_a_registered_study_that_is_whole_is_confirmatory(tmp_path):
-    out = registration(study(tmp_path, ("own", "own"), ("more", "own")))
-    assert (out["kind"], out["why"], out["deviations"]) == ("confirmatory", "", [])
-    assert out["heads"].keys() == {"own", "more"}
-    assert set(out["heads"].values()) == {digest((tmp_path / "own" / prereg.FILE).read_bytes())}
-
-
 @pytest.mark.parametrize("folders, change, why, deviations", [
+    ([("own", "own"), ("more", "own")], {}, "", []),
     ([("own", None)], {}, "not preregistered", []),
     ([("own", "own"), ("more", None)], {}, "2 runs of 4 under no preregistration",
      ["own: plan: 2 of 4 registered runs are left out: more/a, more/b"]),
@@ -143,18 +123,23 @@ def test_a_registered_study_that_is_whole_is_confirmatory(tmp_path):
     ([("own", "own")], {"state": "incomplete"}, "1 deviation from the preregistration",
      ["own: b is unfinished"]),
     ([("own", "own")], {"identity": {"config": {}}},
-     "1 deviation from the preregistration", ["own: b was not made under this registration"])])
-def test_anything_else_is_exploratory_and_says_why(folders, change, why, deviations, tmp_path):
-    out = registration(study(tmp_path, *folders, **change))
-    assert (out["kind"], out["why"], out["deviations"]) == ("exploratory", why, deviations)
+     "1 deviation from the preregistration", ["own: b was not made under this registration"]),
+    ([("own", "own")], {"unproven": {"provider": {"dialect": "openrouter"}}},
+     "1 deviation from the preregistration",
+     ["own: b was asked of any upstream; --pin auto keeps a run to one"])])
+def test_only_a_registered_study_that_is_whole_is_confirmatory(
+        folders, change, why, deviations, tmp_path):
+    out = prereg.registration(study(tmp_path, *folders, **change))
+    assert (out["why"], out["deviations"]) == (why, deviations)
+    assert out["kind"] == ("exploratory" if why else "confirmatory")
+    assert out["heads"] == {folder: digest((tmp_path / folder / prereg.FILE).read_bytes())
+                            for folder, register in folders if register}
 
 
-def test_a_file_that_changed_and_an_upstream_that_was_not_pinned_are_deviations(
-        tmp_path, monkeypatch):
-    runs = study(tmp_path, ("own", "own"))
-    monkeypatch.setattr(prereg, "deviations", lambda data: ["analysis: x.py changed"])
-    monkeypatch.setattr("cirrus.judge.study.fixed", lambda manifest: False)
-    out = registration(runs)
-    assert out["why"] == "3 deviations from the preregistration"
-    assert out["deviations"] == ["own: analysis: x.py changed"] + [
-        f"own: {name} was asked of any upstream; --pin auto keeps a run to one" for name in "ab"]
+def test_a_file_that_changed_since_is_a_deviation(tmp_path, monkeypatch):
+    before = prereg.hashes()
+    before["scripts"]["gone.py"] = "0" * 64
+    with monkeypatch.context() as earlier:
+        earlier.setattr(prereg, "hashes", lambda: before)
+        runs = study(tmp_path, ("own", "own"))
+    assert prereg.registration(runs)["deviations"] == ["own: scripts: gone.py removed"]

@@ -6,7 +6,6 @@ import json
 import random
 import re
 import shutil
-from itertools import pairwise
 
 import pytest
 from conftest import edit
@@ -14,15 +13,7 @@ from study_rows import plan
 
 from cirrus.judge.rows import read_study
 from cirrus.markers.patterns import FAMILIES
-from cirrus.markers.ratings import (
-    COLUMNS,
-    collect,
-    export,
-    items_of,
-    policies_of,
-    raters,
-    read_sheet,
-)
+from cirrus.markers.ratings import COLUMNS, collect, export, items_of, raters, read_sheet
 from common import UsageError
 from common.artifacts import sha256
 from common.verify import find_runs
@@ -50,12 +41,12 @@ def study(made):
 
 @pytest.fixture(scope="module")
 def items(study):
-    return items_of(policies_of(study))
+    return items_of(study)
 
 
 @pytest.fixture
 def sheet(study, tmp_path):
-    path, _ = export(tmp_path / "sheet.csv", study, 200, 42)
+    path, _ = export(tmp_path / "sheet.csv", study)
     return path
 
 
@@ -79,52 +70,23 @@ def written(path, rows, encoding="utf-8-sig", **habits):
     return path
 
 
-# --- out ---------------------------------------------------------------------------------------
-
-def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(sheet, items):
+def test_a_sheet_holds_texts_ids_and_empty_columns_and_nothing_else(sheet, items, study):
     rows = rows_of(sheet)
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbfitem,rater,")
     assert list(rows[0]) == list(COLUMNS) and len(rows) == len(items) == 30
     for row in rows:
         assert not any(row[name] for name in ("rater", *FAMILIES))
-        assert row["text"].lstrip("'") == items[row["item"]].text
-    beside_text = "".join(value for row in rows for name, value in row.items() if name != "text")
-    assert not re.search(r"S\.|C\.|H\.|cvd|hospital|agent|COORD|PREEMPT|SHARE|RESERVE", beside_text)
-
-
-def test_the_order_is_drawn_and_not_that_of_the_cells(sheet, items):
-    order = [items[row["item"]].cell for row in rows_of(sheet)]
-    assert order != sorted(order)
-    assert sum(a == b for a, b in pairwise(order)) < len(order) / 2
-
-
-def test_the_same_sheet_each_time_another_by_another_seed(sheet, study, tmp_path):
-    again, _ = export(tmp_path / "again.csv", study, 200, 42)
-    other, _ = export(tmp_path / "other.csv", study, 200, 43)
-    assert again.read_bytes() == sheet.read_bytes() != other.read_bytes()
-    assert len(rows_of(export(tmp_path / "small.csv", study, 7, 42)[0])) == 7
-
-
-def test_no_text_can_be_a_formula(sheet):
-    [row] = [row for row in rows_of(sheet) if "HYPERLINK" in row["text"]]
-    assert row["text"] == "'" + FORMULA
-    assert not any(value[:1] in "=+-@" for row in rows_of(sheet) for value in row.values() if value)
-
-
-def test_a_sheet_that_is_there_is_never_written_over(sheet, study):
-    sheet.write_text("ratings of a week")
-    with pytest.raises(UsageError, match="there already"):
-        export(sheet, study, 200, 42)
-    assert sheet.read_text() == "ratings of a week"
-
-
-def test_the_instructions_define_every_family_and_name_no_cue(sheet):
+        assert row["text"].removeprefix("'") == items[row["item"]].text
+        assert row["text"][0] not in "=+-@"   # no text can be a formula
+    assert "'" + FORMULA in {row["text"] for row in rows}
     guide = sheet.with_name("sheet.csv.md").read_text()
     assert all(f"**{family}**" in guide for family in FAMILIES)
-    assert not re.search(r"symmetr|coupl|COORDINATE|PREEMPT|superrational", guide)
+    beside = guide + "".join(value for row in rows for name, value in row.items() if name != "text")
+    assert not re.search(r"S\.|C\.|H\.|cvd|hospital|agent-|COORD|PREEMPT|SHARE|RESERVE|symmetr"
+                         r"|coupl|superrational", beside)
+    with pytest.raises(UsageError, match="there already"):
+        export(sheet, study)
 
-
-# --- back --------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("habits", [{}, {"lineterminator": "\n"}, {"quoting": csv.QUOTE_ALL},
                                     {"encoding": "utf-8"}])
@@ -133,18 +95,14 @@ def test_a_sheet_survives_its_spreadsheet(sheet, items, habits, tmp_path):
     for row in rows[1:]:
         row["rater"] = ""  # a name given once is that of all rows
     random.Random(1).shuffle(rows)
+    rows = [{name: row[name] for name in reversed(COLUMNS)} for row in rows]   # columns may move
     rater, labels = read_sheet(written(tmp_path / "back.csv", rows, **habits), items)
     assert rater == "anna" and set(labels) == set(items)
     assert all(row == {name: name == "acausal" for name in FAMILIES} for row in labels.values())
 
 
-def test_columns_may_move_and_rows_may_go(sheet, items, tmp_path):
-    rows = [{name: row[name] for name in reversed(COLUMNS)} for row in filled(sheet)][:20]
-    rows.append(dict.fromkeys(COLUMNS, ""))
-    assert len(read_sheet(written(tmp_path / "back.csv", rows), items)[1]) == 20
-
-
-def test_a_partial_sheet_counts_what_is_missing(sheet, study, tmp_path):
+def test_a_partial_sheet_counts_what_is_missing_and_a_second_one_takes_its_place(
+        sheet, study, tmp_path):
     rows = filled(sheet)
     for row in rows[:10]:
         row |= dict.fromkeys(FAMILIES, "")
@@ -153,23 +111,8 @@ def test_a_partial_sheet_counts_what_is_missing(sheet, study, tmp_path):
     assert lines == ["anna: 9 of 20 policies fully rated"]
     [rater] = raters([tmp_path])
     assert rater.statuses == {"ok": 9, "partial": 1, "missing": 10} and rater.kind == "person"
-
-
-def test_a_second_import_takes_the_place_of_the_first(sheet, study, tmp_path):
-    collect([str(written(tmp_path / "one.csv", filled(sheet)))], study, tmp_path)
-    two = written(tmp_path / "two.csv", filled(sheet, judge=lambda row, family: "yes"))
-    collect([str(two)], study, tmp_path)
-    [rater] = raters([tmp_path])
-    assert all(value for row in rater.labels.values() for value in row.values())
-
-
-# --- faults: one line with file, row, field and value -------------------------------------------
-
-def refused(items, path):
-    with pytest.raises(UsageError) as error:
-        read_sheet(path, items)
-    assert "\n" not in str(error.value) and str(path) in str(error.value)
-    return str(error.value)
+    collect([str(written(tmp_path / "back.csv", filled(sheet)))], study, tmp_path)
+    assert raters([tmp_path])[0].statuses == {"ok": 30, "partial": 0, "missing": 0}
 
 
 @pytest.mark.parametrize("at, field, value, said", [
@@ -180,27 +123,36 @@ def refused(items, path):
 def test_a_fault_is_named_by_row_field_and_value(sheet, items, tmp_path, at, field, value, said):
     rows = filled(sheet)
     rows[at][field] = value
-    assert said in refused(items, written(tmp_path / "back.csv", rows))
+    path = written(tmp_path / "back.csv", rows)
+    with pytest.raises(UsageError, match=f"{path}.*{re.escape(said)}"):
+        read_sheet(path, items)
 
 
-def test_faults_of_a_whole_file(sheet, items, tmp_path):
-    rows = filled(sheet)
-    gone = [{name: value for name, value in row.items() if name != "utilitarian"} for row in rows]
-    for name, data, said in [
-            ("twice", [*rows, rows[0]], "stands there twice"),
-            ("gone", gone, "row 1: no column 'utilitarian'"),
-            ("nameless", filled(sheet, rater=""), "rater names nobody"),
-            ("none", [dict.fromkeys(COLUMNS, "")], "rater names nobody")]:
-        assert said in refused(items, written(tmp_path / f"{name}.csv", data))
-    for habits, said in [({"delimiter": ";"}, "not CSV in UTF-8 with commas"),
-                         ({"encoding": "utf-16"}, "not CSV in UTF-8 with"),
-                         ({"encoding": "cp1252"}, 'save the sheet as "CSV UTF-8"')]:
-        assert said in refused(items, written(tmp_path / "other.csv", rows, **habits))
-    (tmp_path / "empty.csv").write_bytes(b"")
-    assert "no column 'item'" in refused(items, tmp_path / "empty.csv")
-    (tmp_path / "open.csv").write_text(",".join(COLUMNS) + '\np-1,anna,"no')
-    assert "not CSV in UTF-8" in refused(items, tmp_path / "open.csv")
-    assert "No such file" in refused(items, tmp_path / "there-is-none.csv")
+@pytest.mark.parametrize("change, said", [
+    (lambda rows: rows.append(rows[0]), "stands there twice"),
+    (lambda rows: [row.pop("utilitarian") for row in rows], "row 1: no column 'utilitarian'"),
+    (lambda rows: [row.update(rater="") for row in rows], "rater names nobody")])
+def test_a_fault_of_a_whole_file_is_named(sheet, items, tmp_path, change, said):
+    change(rows := filled(sheet))
+    with pytest.raises(UsageError, match=said):
+        read_sheet(written(tmp_path / "back.csv", rows), items)
+
+
+@pytest.mark.parametrize("habits", [{"delimiter": ";"}, {"encoding": "utf-16"},
+                                    {"encoding": "cp1252"}])
+def test_another_format_is_told_how_to_save_it(sheet, items, tmp_path, habits):
+    with pytest.raises(UsageError, match=r'not CSV in UTF-8 with .*save the sheet as "CSV UTF-8"'):
+        read_sheet(written(tmp_path / "other.csv", filled(sheet), **habits), items)
+
+
+@pytest.mark.parametrize("content, said", [
+    (b"", "no column 'item'"), ((",".join(COLUMNS) + '\np-1,anna,"no').encode(), "not CSV"),
+    (None, "No such file")])
+def test_a_file_that_is_no_sheet_is_named(items, tmp_path, content, said):
+    if content is not None:
+        (tmp_path / "x.csv").write_bytes(content)
+    with pytest.raises(UsageError, match=said):
+        read_sheet(tmp_path / "x.csv", items)
 
 
 def test_two_sheets_of_one_person_or_an_empty_one_keep_nothing(sheet, study, tmp_path):
@@ -213,48 +165,22 @@ def test_two_sheets_of_one_person_or_an_empty_one_keep_nothing(sheet, study, tmp
     assert not (tmp_path / "kept").exists()
 
 
-# --- the script --------------------------------------------------------------------------------
-
-@pytest.fixture
-def folder(made, tmp_path):
-    return shutil.copytree(made, tmp_path / "confirmatory-s42")
-
-
-def test_two_people_adjudicate_through_the_script(cli, folder, tmp_path):
+def test_two_people_adjudicate_through_the_script(cli, made, tmp_path):
+    folder = shutil.copytree(made, tmp_path / "confirmatory-s42")
     done = cli("analyze.py", folder, "--export-ratings", "sheet.csv")
     assert done.returncode == 0 and "now: give a copy" in done.stdout
 
     def judge(row, family):
-        return "yes" if family == "acausal" and re.search(
-            r"alike|like us|same (?:answer|call|decision)|identical|others as ours|in parallel"
-            r"|matching course", row["text"], re.I) else "no"
+        return "yes" if family == "acausal" and "like" in row["text"] else "no"
     for name in ("anna", "bo"):
         written(tmp_path / f"{name}.csv", filled(tmp_path / "sheet.csv", name, judge))
     done = cli("analyze.py", folder, "--import-ratings", "anna.csv", "--import-ratings", "bo.csv")
-    assert done.returncode == 0, done.stderr
-    assert "anna: 30 of 30 policies fully rated" in done.stdout
+    assert done.returncode == 0 and "anna: 30 of 30 policies fully rated" in done.stdout
     first = (folder / "acausal-analysis.json").read_bytes()
-    markers = json.loads(first)["markers"]
-    assert [own["rater"] for own in markers["raters"]] == ["anna", "bo"]
-    people = markers["agreement"]["acausal"]["pairs"][2]
-    assert (people["a"], people["b"], people["n"]) == ("anna", "bo", 30)
-    assert people["ac1"]["value"] == 1
-
+    people = json.loads(first)["markers"]["agreement"]["acausal"]["pairs"][2]
+    assert (people["a"], people["b"], people["n"], people["ac1"]["value"]) == ("anna", "bo", 30, 1)
     assert cli("analyze.py", folder).returncode == 0   # picks them up by itself
     assert (folder / "acausal-analysis.json").read_bytes() == first
-
-
-def test_a_sheet_of_other_runs_is_refused_and_nothing_is_written(cli, folder, tmp_path):
-    other = plan(tmp_path / "other", agents=2, seed=7)
-    cli("analyze.py", other, "--export-ratings", "sheet.csv")
-    written(tmp_path / "anna.csv", filled(tmp_path / "sheet.csv"))
-    done = cli("analyze.py", folder, "--import-ratings", "anna.csv")
-    assert done.returncode == 2 and "belongs to other runs" in done.stderr
-    assert done.stderr.count("\n") == 1 and not (folder / "ratings").exists()
-
-
-def test_damaged_ratings_are_named(cli, folder, tmp_path):
-    (folder / "ratings").mkdir()
     (folder / "ratings" / "anna.json").write_text('{"artifact":"ratings","rater":"anna"}')
     done = cli("analyze.py", folder)
     assert done.returncode == 2 and "anna.json: labels: is missing" in done.stderr

@@ -1,16 +1,13 @@
-"""The analysis of small studies on disk, against their own rows."""
-
-from statistics import mean
+"""The analysis of small studies on disk: what models share, what an unfinished one may show."""
 
 import pytest
 from study_rows import config, plan
 
 from cirrus.ask.respondents import RESPONDENTS
 from cirrus.judge import study as s
-from cirrus.judge.rows import decisions, read_study
+from cirrus.judge.rows import read_study
 from common.verify import find_runs
 
-SIZE = {"agents": 3, "rounds": 6}
 MODELS = ("sim-correlation", "sim-coin")
 VOICES = [config(name, "hph")["models"]["decision"][0] for name in MODELS]
 
@@ -18,7 +15,7 @@ VOICES = [config(name, "hph")["models"]["decision"][0] for name in MODELS]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """A confirmatory plan of two respondents in turn."""
-    folder = plan(tmp_path_factory.mktemp("study"), **SIZE, models={
+    folder = plan(tmp_path_factory.mktemp("study"), agents=3, rounds=6, models={
         "decision": VOICES, "strategy": VOICES})
     return read_study(find_runs([str(folder)]))
 
@@ -28,43 +25,12 @@ def out(runs):
     return s.analyse(runs)
 
 
-def first(runs, **levels):
-    """First encounters of cvd in all rounds."""
-    rows = [row for run in runs.runs for row in decisions(run)]
-    return [row for row in rows if row.encounter == 1 and row.domain == "cvd"
-            and all(getattr(row, name) == level for name, level in levels.items())]
-
-
-def difference(rows):
-    """Mean over bulletins of the mean over levels of H of HP − LA."""
-    def share(bulletin, cell, h):
-        return mean(row.cooperates for row in rows if (row.bulletin, *row.cell) == (
-            bulletin, cell, h) and row.cooperates is not None)
-    return pytest.approx(mean(mean(
-        share(bulletin, "HP", h) - share(bulletin, "LA", h) for h in {row.H for row in rows})
-        for bulletin in {row.bulletin for row in rows}))
-
-
-def test_the_established_contrast_is_over_the_bulletins_of_all_rounds(out, runs):
-    known = out["established"]
-    assert known["contrasts"]["HP-LA"]["value"] == difference(first(runs))
-    assert known["contrasts"]["HP-LA"]["units"] == known["contrasts"]["HP-LA"]["wordings"] == 6
-    assert {h: part["HP-LA"]["value"] for h, part in known["by_H"].items()} == {
-        h: difference(first(runs, H=h)) for h in ("high", "low")}
-    assert {number: one["value"] for number, one in known["by_round"].items()} == {
-        number: difference(first(runs, round=number)) for number in range(1, 7)}
-    assert known["cells"]["HP"]["k"] == sum(
-        row.cooperates for row in first(runs, S="high", C="present"))
-
-
-def test_models_share_five_percent_and_the_whole_has_its_own(out, runs):
+def test_models_share_five_percent_and_the_whole_has_its_own(out):
     parts = out["established"]["by_model"]
-    assert {name: part["contrasts"]["HP-LA"]["value"] for name, part in parts.items()} == {
-        name: difference(first(runs, model=name)) for name in MODELS}
     assert {part["contrasts"][name]["level"] for part in parts.values()
             for name in ("HP-LA", "HP-LP", "SxC", "H")} == {1 - .05 / 2}
     assert out["established"]["contrasts"]["HP-LA"]["level"] == .95
-    assert set(out["verdict"]["models"]) == set(MODELS)
+    assert set(out["verdict"]["models"]) == set(parts) == set(MODELS)
 
 
 def test_p_values_stand_as_specified_only(out):
@@ -77,13 +43,6 @@ def test_p_values_stand_as_specified_only(out):
     # A tripwire's stand beside no interval.
     assert {path[0] for path in keys(out) if path[-1] in ("p", "p_holm")} == {
         "as_specified", "tripwires"}
-    assert "p_holm" in out["as_specified"]["secondary"]["S"]
-
-
-def test_a_tournament_has_cells_for_three_accounts(out):
-    assert {name for name, one in out["established"]["accounts"].items()
-            if one["why"] == "this study has no cells for it"} == {
-                "blind", "conditional", "adding_up"}
 
 
 @pytest.mark.parametrize("left", [1, 4])
@@ -98,14 +57,12 @@ def test_an_unfinished_study_shows_counts_and_no_estimate(runs, out, left):
         cell: (one["k"], one["n"], None) for cell, one in out["established"]["cells"].items()}
     assert {gate["established"]["verdict"] for gate in part["gates"]} == {"not evaluable"}
     assert (part["verdict"]["word"], part["claims"]["may"]) == ("not evaluable", [])
-    assert part["verdict"]["sentence"] == (
-        f"Not evaluable: {left} of 10 runs unfinished; the same command resumes them.")
+    assert f"{left} of 10 runs unfinished" in part["verdict"]["sentence"]
 
 
 @pytest.mark.parametrize("lacking, sentence", [
     ([], "Cue-responsive, both parts: +30.0 points (+20.0 to +40.0), also at low pressure."),
-    (["HP-HA"], "Cue-responsive, symmetry alone: +30.0 points (+20.0 to +40.0), also at low "
-     "pressure."), (["HP-LP"], "Cue-responsive, cue alone: "),
+    (["HP-HA"], "Cue-responsive, symmetry alone: "), (["HP-LP"], "Cue-responsive, cue alone: "),
     (["HP-LP", "HP-HA", "low"], "Cue-responsive, neither alone: +30.0 points (+20.0 to +40.0), "
      "not at low pressure.")])
 def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
@@ -117,20 +74,18 @@ def test_a_headline_of_20_words_says_to_what_it_responds(lacking, sentence):
         "contrasts": {name: shown(name) for name in ("HP-LA", "HP-LP", "HP-HA")},
         "by_H": {"low": {"HP-LA": shown("low")}}}})
     assert words.startswith(sentence) and len(words.split()) <= 20
-    assert words.endswith(" Open: blind reactions, labels, conditional cooperation, adding up.")
 
 
-@pytest.mark.parametrize("domain, lacking, step", [
-    (None, {"ablation": "ablation", "holdout": "holdout"}, "study"),
-    ("cvd", {"cross_domain": "confirmatory", "ablation": "ablation", "holdout": "holdout"},
-     "study")])
+@pytest.mark.parametrize("domain, lacking", [
+    (None, {"ablation": "ablation", "holdout": "holdout"}),
+    ("cvd", {"cross_domain": "confirmatory", "ablation": "ablation", "holdout": "holdout"})])
 def test_each_gate_names_the_plan_it_lacks_and_one_step_brings_them_all(
-        runs, out, domain, lacking, step):
+        runs, out, domain, lacking):
     part = out if domain is None else s.analyse(runs._replace(
         runs=[run for run in runs.runs if run.domain == domain]))
     assert {gate["gate"]: gate["next"].split()[3] for gate in part["gates"] if gate["next"]} == (
         lacking)
-    assert part["next"].split()[3] == step and "--rounds 6 --seeds 42" in part["next"]
+    assert part["next"].split()[3] == "study" and "--rounds 6 --seeds 42" in part["next"]
 
 
 def test_without_main_runs_hospital_is_the_primary_domain_and_replicates_nothing(runs):

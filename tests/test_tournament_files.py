@@ -74,19 +74,6 @@ def test_payoffs_power_and_scores_follow_the_specification_wave_by_wave():
         for agent, gains in scores.items()}
 
 
-def test_a_game_says_who_met_under_which_labels_and_what_it_earned_them():
-    t, files = tiny({"e1/a": "Decision: PREEMPT", "e2/a": "PREEMPT", "e2/b": "PREEMPT"})
-    a, b = (t.rounds[0].anon[agent.id] for agent in (t.rounds[0].pairs[0].a,
-                                                    t.rounds[0].pairs[0].b))
-    first, second = files["round_1_games.json"]["games"]
-    assert first["decision"] == {a: "PREEMPT", b: "COORDINATE"}
-    cooperative = {"cooperative-first": "left", "other-first": "right"}[first["order"]]
-    assert first["labels"][cooperative] == "COORDINATE" and "PREEMPT" in first["labels"].values()
-    assert first["raw_payoffs"] == {a: 5, b: 0}
-    assert (first["first_encounter"], second["first_encounter"]) == (True, False)
-    assert second["raw_payoffs"] == {a: 1, b: 1}
-
-
 @pytest.mark.parametrize(("text", "status"), [
     ("I won't COORDINATE", "unreadable"), ("Decision: [COORDINATE|PREEMPT]", "ambiguous"),
     ("Decision: Option A", "wrong_label"), (said("Decision: COORD", "truncated"), "truncated"),
@@ -104,15 +91,20 @@ def test_a_game_without_two_readable_decisions_has_no_payoffs_and_says_so(text, 
 
 
 def test_a_game_has_the_worse_of_two_statuses():
-    worse = ["Decision: COORDINATE", "Decision: Option A", "Decision: [COORDINATE|PREEMPT]",
-             "I can't help with that request.", "well", *(said("", outcome) for outcome in (
-                 "truncated", "empty", "blocked", "provider_error", "not_run"))]
-    names = ["ok", "wrong_label", "ambiguous", "refused", "unreadable", *(
-        reply.outcome for reply in worse[5:])]
-    for status, pair in zip(names[1:], pairwise(worse), strict=True):
-        for a, b in (pair, pair[::-1]):
-            _, files = tiny({"e1/a": a, "e1/b": b})
-            assert files["round_1_games.json"]["games"][0]["parse_status"] == status
+    answers = {"ok": "Decision: COORDINATE", "wrong_label": "Decision: Option A",
+               "ambiguous": "Decision: [COORDINATE|PREEMPT]",
+               "refused": "I can't help with that request.", "unreadable": "well", **{
+                   outcome: said("", outcome) for outcome in (
+                       "truncated", "empty", "blocked", "provider_error", "not_run")}}
+    for better, worse in pairwise(answers):
+        _, files = tiny({"e1/a": answers[worse], "e1/b": answers[better]})
+        assert files["round_1_games.json"]["games"][0]["parse_status"] == worse
+
+
+def test_an_encounter_that_was_not_begun_is_left_out():
+    _, files = tiny({"e1/a": NOT_RUN, "e1/b": NOT_RUN})
+    manifest, games = files["acausal_manifest.json"], files["round_1_games.json"]["games"]
+    assert len(games) < manifest["rounds"][0]["games"] == 2 and not manifest["complete"]
 
 
 def test_the_manifest_adds_up():
@@ -148,12 +140,6 @@ def test_what_nobody_knows_is_counted_and_what_was_not_answered_is_no_answer(out
     assert sorted(str(one["cost_usd"]) for one in cut.values()) == ["0.001", "None"]
 
 
-def test_an_encounter_that_was_not_begun_is_left_out():
-    _, files = tiny({"e1/a": NOT_RUN, "e1/b": NOT_RUN})
-    manifest, games = files["acausal_manifest.json"], files["round_1_games.json"]["games"]
-    assert len(games) < manifest["rounds"][0]["games"] == 2 and not manifest["complete"]
-
-
 def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
     """An agent cooperates unless told to; what cannot be read changes nothing."""
     acts, calls = "?CD?CC", Counter()
@@ -170,25 +156,23 @@ def test_baselines_play_as_in_the_literature_without_a_call_and_stand_apart():
     files = derived_from(t, scripted)
     games, manifest = files["round_1_games.json"], files["acausal_manifest.json"]
     who = {name: agent["baseline"] for name, agent in games["agents"].items()}
-    played = {}
+    played = Counter()
     for game in games["games"]:
-        names = sorted(game["pair"], key=lambda name: str(who[name]))
-        pair = tuple(who[name] for name in names)
-        key = game["id"].rpartition("/")[0], pair
-        assert game["baseline"] == (pair != (None, None))
-        for name in names:
-            played.setdefault((*key, name), "")
-            played[*key, name] += {"COORDINATE": "C", "PREEMPT": "D", None: "?"}[
-                game["decision"][name]]
-    assert {(who[name], line) for (_, pair, name), line in played.items() if None in pair} == {
-        (None, acts), *rules.items()}
-    assert {who[name]: line for (_, pair, name), line in played.items() if pair == (
-        "AlwaysD", "TitForTat")} == {"AlwaysD": "DDDDDD", "TitForTat": "CDDDDD"}
-    rule = next(answer for game in games["games"] for name, answer in game["answers"].items()
+        pair = frozenset(who[name] for name in game["pair"])
+        assert game["baseline"] == (pair != {None})
+        for name in game["pair"]:
+            act = {"COORDINATE": "C", "PREEMPT": "D", None: "?"}[game["decision"][name]]
+            played[who[name], pair, game["encounter"], act] += 1
+    for rule, line in rules.items():
+        pair = frozenset((rule, None))
+        assert all(played[rule, pair, e, act] == played[None, pair, e, acts[e - 1]] == 2
+                   for e, act in enumerate(line, 1))
+    assert all(played["TitForTat", frozenset(("AlwaysD", "TitForTat")), e, act]
+               for e, act in enumerate("CDDDDD", 1))
+    free = next(answer for game in games["games"] for name, answer in game["answers"].items()
                 if who[name])
-    assert rule == {"status": "ok", "tokens": {"prompt": 0, "output": 0, "reasoning": 0,
-                                               "truncated": False}, "cost_usd": 0,
-                    **dict.fromkeys(("text", "policy_id", "model", "served_model", "provider"))}
+    assert (free["status"], free["cost_usd"], free["tokens"]["prompt"]) == ("ok", 0, 0)
+    assert {free[name] for name in ("text", "policy_id", "model", "provider")} == {None}
     assert calls == {"strategy": len(files["strategies_r1.json"]), "decision": 6 * (2 + 8)}
     assert sum(manifest["statuses"]["decision"].values()) == 60   # of models alone
     assert [(agent["baseline"], agent["model_decision"]) for agent in manifest["agents"]] == [

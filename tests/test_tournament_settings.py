@@ -6,15 +6,11 @@ from contextlib import nullcontext
 
 import pytest
 from conftest import run_in
+from tournaments import configured, settings
 
 from cirrus.ask.design import make_agents, marks_of, part_of, role_of, run_name
 from common import UsageError
-from run_tournament import DEFAULT, load, model_settings, run_config, runs_of_plan
-
-
-def settings(**models):
-    base = load(DEFAULT)
-    return base | {"models": base["models"] | models}
+from run_tournament import model_settings, run_config
 
 
 def voice(name, max_out=96, configured=None, effort=None):
@@ -33,7 +29,7 @@ def test_sizes_on_either_side_of_what_a_file_may_say(tmp_path, key, good, bad):
     for value in good + bad:
         path.write_text(json.dumps({key: value}))
         with pytest.raises(UsageError, match=key) if value in bad else nullcontext():
-            assert load(path)[key] == value
+            assert settings(path)[key] == value
 
 
 @pytest.mark.parametrize(("models", "names", "strategies", "decisions"), [
@@ -51,7 +47,9 @@ def test_sizes_on_either_side_of_what_a_file_may_say(tmp_path, key, good, bad):
      [voice("sim-coin"), voice("sim-adder")])])
 def test_who_writes_policies_and_who_decides_with_which_limits(
         models, names, strategies, decisions):
-    given, warnings = model_settings(settings(**models), strategies[0]["name"] == "sim-coin", names)
+    base = settings()
+    base["models"] |= models
+    given, warnings = model_settings(base, strategies[0]["name"] == "sim-coin", names)
     assert given == {"strategy": strategies, "decision": decisions}
     assert [line.partition(" tokens are too small")[0] for line in warnings] == [
         f"models.{stage}.max_out: {first['max_out_configured']}" for stage, (first, *_) in
@@ -59,25 +57,13 @@ def test_who_writes_policies_and_who_decides_with_which_limits(
 
 
 def test_the_effort_is_a_factor_where_it_is_toggled_and_the_study_s_where_it_is_a_flag():
-    base = load(DEFAULT)
+    base = settings()
     given, _ = model_settings(base | {"effort": "high"}, False, None)
     assert {v["effort"] for listed in given.values() for v in listed} == {"high"}
     config = run_config(base | {"toggles": base["toggles"] | {"effort": "low"}}, 42, given)
     assert role_of(config) == "effort" and "effort-low" in run_name(config)
     assert {agent.decision.effort for agent in make_agents(config | {"agents": 2})} == {"low"}
     assert role_of(run_config(base, 42, given)) == "main"
-
-
-def test_a_plan_s_runs_may_differ_in_effort_alone_and_are_taken_at_their_word(tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps({"runs": [{}, {"toggles": {"effort": "low"}}]}))
-    models, _ = model_settings(load(DEFAULT), True, None)
-    pools = {(name, pool): 10 for name in ("cvd", "hospital") for pool in ("main", "holdout")}
-    runs = runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
-    assert [run.config.get("effort") for run in runs] == [None, "low"]
-    path.write_text(json.dumps({"runs": [{"rounds": 11}]}))
-    with pytest.raises(UsageError, match="give --rounds 10 or fewer"):
-        runs_of_plan(str(path), load(DEFAULT), models, [42], pools)
 
 
 def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
@@ -99,13 +85,8 @@ def test_thoughts_stand_beside_policies_and_decisions_and_are_read_for_markers(
 
 # --- what a run is for: its role, the mark in its name, its part of the analysis ---
 
-USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
-         "toggles": {"S": "high", "C": "present", "H": "low"}}
-
-
 @pytest.mark.parametrize(("own", "role", "marks"), [
-    ({}, "main", []),
-    ({"toggles": {"S": "low", "C": "absent", "H": "omit"}}, "main", []),  # the cell is no aside
+    ({"S": "low", "C": "absent", "H": "omit"}, "main", []),  # the cell is no aside
     ({"tells": "ablated"}, "ablated", ["ablated"]),
     ({"tells": "reworded"}, "reworded", ["reworded"]),
     ({"effort": "high"}, "effort", ["effort-high"]),
@@ -114,12 +95,11 @@ USUAL = {"tells": "standard", "variants": "main", "history_mode": "standard",
     ({"tells": "ablated", "history_mode": "off"}, "other", ["ablated", "history-off"]),
 ])
 def test_a_run_is_for_the_one_thing_it_does_otherwise(own, role, marks):
-    assert (role_of(USUAL | own), marks_of(USUAL | own)) == (role, marks)
+    config = configured(**own)
+    assert (role_of(config), marks_of(config)) == (role, marks)
 
 
-@pytest.mark.parametrize(("role", "domain", "part"), [
-    ("main", "cvd", "main"), ("holdout", "cvd", "holdout"), ("other", "cvd", None),
-    ("main", "hospital", "hospital"), ("ablated", "hospital", None),
-])
-def test_another_domain_never_enters_the_primary_data(role, domain, part):
-    assert part_of(role, domain) == part
+def test_another_domain_never_enters_the_primary_data():
+    assert [part_of(role, "cvd") for role in ("main", "holdout", "other")] == [
+        "main", "holdout", None]
+    assert [part_of(role, "hospital") for role in ("main", "ablated")] == ["hospital", None]

@@ -14,9 +14,10 @@ from cirrus.ask.design import design
 from cirrus.ask.encounters import replay
 from cirrus.ask.respondents import read_cues
 from common.artifacts import read_bytes
+from common.config import configuration
 from common.journal import entries
 from common.wire import Reply
-from run_tournament import DEFAULT, load, run_config
+from run_tournament import DEFAULT, SETTINGS, run_config
 
 SCRIPT = "run_tournament.py"
 SMALL = ("--agents", 3, "--rounds", 2)
@@ -26,9 +27,14 @@ MODELS = {stage: [{"name": f"m/{stage}", "max_out": 96, "effort": None}]
           for stage in ("strategy", "decision")}
 
 
+def settings(path=DEFAULT):
+    """The project's configuration, under the file at `path`."""
+    return configuration([DEFAULT, path], SETTINGS, {})
+
+
 def configured(S="high", C="present", H="low", seed=42, models=MODELS, **own):
-    toggles = {"S": S, "C": C, "H": H}
-    return run_config(load(DEFAULT), seed, models, **{"toggles": toggles, "turn": 0} | own)
+    return run_config(settings(), seed, models, **{
+        "toggles": {"S": S, "C": C, "H": H}, "turn": 0} | own)
 
 
 def dealt(domain="cvd", **own):

@@ -8,7 +8,10 @@ an encounter are asked at once, each seeing its own policy, the bulletin and thi
 encounters of the round. Nothing else crosses from one encounter to another.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 from cirrus.ask.design import (
@@ -87,9 +90,9 @@ def policy_id(t: Tournament, round_: Round, agent: Agent) -> str:
     return f"{t.name}/r{round_.number}/{agent.id}"
 
 
-def _prompt(t: Tournament, round_: Round, pair: Pair, e: int, policy: str, history):
-    scheme, order = pair.labels[e - 1]
-    return encounter_prompt(t.domain, _stimulus(t, round_), scheme, order, policy, history)
+def _prompt(t: Tournament, round_: Round, pair: Pair, e: int, policy: str, history) -> Prompt:
+    """`history`: the acts, in words, as [(mine, peer's)]."""
+    return encounter_prompt(t.domain, _stimulus(t, round_), *pair.labels[e - 1], policy, history)
 
 
 def encounter_id(t: Tournament, round_: Round, pair: Pair, e: int) -> str:
@@ -112,71 +115,67 @@ def typical_calls(t: Tournament) -> list[tuple[Request, int]]:
 
     Decisions are rendered with a policy of usual length and the full history of their encounter.
     """
-    calls: dict[tuple, list] = {}
+    kinds: dict[tuple, Callable[[], Request]] = {}
+    count = Counter()
     for round_ in t.rounds:
         for agent in writers(t):
-            key = round_.number, agent.strategy
-            calls.setdefault(key, [policy_request(t, round_, agent), 0])[1] += 1
+            kind = round_.number, 0, agent.strategy
+            kinds.setdefault(kind, partial(policy_request, t, round_, agent))
+            count[kind] += 1
         for pair in round_.pairs:
-            for e in range(1, len(pair.labels) + 1):
-                for agent in (pair.a, pair.b):
-                    if agent.baseline is None:
-                        key = round_.number, e, agent.decision
-                        if key not in calls:
-                            calls[key] = [_typical_decision(t, round_, pair, e, agent), 0]
-                        calls[key][1] += 1
-    return list(map(tuple, calls.values()))
+            models = [agent.decision for agent in (pair.a, pair.b) if agent.baseline is None]
+            for e, model in product(range(1, len(pair.labels) + 1), models):
+                kind = round_.number, e, model
+                kinds.setdefault(kind, partial(_typical_decision, t, round_, pair, e, model))
+                count[kind] += 1
+    return [(kinds[kind](), times) for kind, times in count.items()]
 
 
-def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int, agent: Agent) -> Request:
+def _typical_decision(t: Tournament, round_: Round, pair: Pair, e: int,
+                      model: ModelSettings) -> Request:
     word = t.domain.acts[0].word
     history = [(word, word)] * (e - 1 if t.config["history_mode"] == "standard" else 0)
     prompt = _prompt(t, round_, pair, e, TYPICAL_POLICY, history)
-    return _request(t, f"{encounter_id(t, round_, pair, e)}/a", "decision", agent.decision, prompt)
+    return _request(t, f"{encounter_id(t, round_, pair, e)}/a", "decision", model, prompt)
 
 
 # --- chains ------------------------------------------------------------------------------------
 
 def meet(t: Tournament, round_: Round, pair: Pair, policies: Mapping[str, Reply]) -> Chain:
-    """All encounters of a pair; returns those that were begun.
+    """All encounters of a pair; returns those that were begun. `policies`: of models, by agent.
 
     A call that failed ends the chain: what follows would be asked in other words once the call
     has been made up for.
     """
     encounters: list[Encounter] = []
     if any(policies[agent.id].outcome in UNANSWERED for agent in (pair.a, pair.b)
-           if agent.baseline is None):
+           if agent.id in policies):
         return encounters
+    words = acts(t.domain) | {None: None}
     for e in range(1, len(pair.labels) + 1):
-        views = {}
-        for side, agent, history in _views(t, pair, encounters):
-            prompt = _prompt(t, round_, pair, e, policies[agent.id].text
-                             if agent.baseline is None else "", _worded(t, history))
-            views[side] = (agent, history, prompt)
-        options = views["a"][2].options
-        name = encounter_id(t, round_, pair, e)
-        requests = {side: _request(t, f"{name}/{side}", "decision", agent.decision, prompt)
-                    for side, (agent, _, prompt) in views.items() if agent.baseline is None}
+        views = _views(t, pair, encounters)
+        prompts = {side: _prompt(
+            t, round_, pair, e, policies[agent.id].text if agent.id in policies else "",
+            [(words[mine], words[peer]) for mine, peer in history])
+                   for side, (agent, history) in views.items()}
+        requests = {side: _request(t, f"{encounter_id(t, round_, pair, e)}/{side}", "decision",
+                                   agent.decision, prompts[side])
+                    for side, (agent, _) in views.items() if agent.id in policies}
         answers = (yield list(requests.values())) if requests else []
         replies = dict(zip(requests, answers, strict=True))
-        a, b = (_read(t, agent, prompt, replies[side]) if side in replies else
-                _baseline(agent, history) for side, (agent, history, prompt) in views.items())
-        encounters.append(Encounter(pair, e, *pair.labels[e - 1], options, a, b))
+        a, b = (_read(t, agent, prompts[side], replies[side]) if side in replies else
+                _baseline(agent, history) for side, (agent, history) in views.items())
+        encounters.append(Encounter(pair, e, *pair.labels[e - 1], prompts["a"].options, a, b))
         if a.status in UNANSWERED or b.status in UNANSWERED:
             break
     return encounters
 
 
 def _views(t: Tournament, pair: Pair, encounters: Sequence[Encounter]):
-    """(side, agent, its history as [(own act, peer's act)]) for both agents."""
+    """{side: (agent, its history as [(its act, peer's act)])}."""
     shown = encounters if t.config["history_mode"] == "standard" else ()
-    yield "a", pair.a, [(e.a.act, e.b.act) for e in shown]
-    yield "b", pair.b, [(e.b.act, e.a.act) for e in shown]
-
-
-def _worded(t: Tournament, history: Sequence[tuple[Act, Act]]):
-    words = acts(t.domain) | {None: None}
-    return [(words[mine], words[peer]) for mine, peer in history]
+    return {"a": (pair.a, [(e.a.act, e.b.act) for e in shown]),
+            "b": (pair.b, [(e.b.act, e.a.act) for e in shown])}
 
 
 def acts(domain: Domain) -> dict[str, str]:
@@ -184,9 +183,9 @@ def acts(domain: Domain) -> dict[str, str]:
     return dict(zip("CD", (act.word for act in domain.acts), strict=True))
 
 
-def _baseline(agent: Agent, history) -> Side:
-    mine, peer = ([acts[at] for acts in history] for at in (0, 1))
-    return Side(agent, BASELINES[agent.baseline](mine, peer), "ok", None)
+def _baseline(agent: Agent, history: Sequence[tuple[Act, Act]]) -> Side:
+    act = BASELINES[agent.baseline]([mine for mine, _ in history], [peer for _, peer in history])
+    return Side(agent, act, "ok", None)
 
 
 def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
@@ -220,8 +219,8 @@ def writing_order(t: Tournament, round_: Round) -> list[Agent]:
 def _meet_when_ready(t: Tournament, round_: Round, pair: Pair,
                      places: Mapping[tuple[int, str], int]) -> Chain:
     names = [agent.id for agent in (pair.a, pair.b) if agent.baseline is None]
-    replies = yield After(tuple(places[round_.number, name] for name in names))
-    yield from meet(t, round_, pair, dict(zip(names, replies, strict=True)))
+    policies = yield After(tuple(places[round_.number, name] for name in names))
+    yield from meet(t, round_, pair, dict(zip(names, policies, strict=True)))
 
 
 # --- on replies that are there -----------------------------------------------------------------
@@ -245,9 +244,7 @@ def policy_status(reply: Reply) -> str:
     if reply.outcome != "ok":
         return reply.outcome
     lines = sum(bool(line.strip()) for line in reply.text.splitlines())
-    if lines in POLICY_LINES:
-        return "ok"
-    if lines >= POLICY_LINES.stop:
-        return "long"
+    if lines >= POLICY_LINES.start:
+        return "ok" if lines in POLICY_LINES else "long"
     # A policy says what one will not do; only a text that is none can be a refusal.
     return "refused" if classify_refusal(reply.text[:REFUSAL_READS]).label == "refusal" else "short"

@@ -75,13 +75,14 @@ def cliffs_delta(counts: Mapping) -> dict[str, Any]:
 def bounds(counts: Mapping) -> dict[str, float | None]:
     """The primary contrast with every missing decision filled in, each way and at worst."""
     _, weights = over_agents(counts)
-    out = dict.fromkeys(FILLS)
-    for name, fill in FILLS.items() if weights else ():
-        filled = {unit: {cell: Count(k + missing * fill(weights.get(cell, 0)), n + missing, 0)
-                         for cell, (k, n, missing) in cells.items()}
-                  for unit, cells in counts.items()}
-        out[name] = stats.contrast(filled, weights).value
-    return out
+
+    def filled(fill: Callable[[float], bool]) -> dict:
+        return {unit: {cell: Count(k + missing * fill(weights.get(cell, 0)), n + missing, 0)
+                       for cell, (k, n, missing) in cells.items()}
+                for unit, cells in counts.items()}
+
+    return {name: stats.contrast(filled(fill), weights).value if weights else None
+            for name, fill in FILLS.items()}
 
 
 def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,31 +100,26 @@ def endpoint(rows: Sequence[Decision], model: Mapping[str, Any]) -> dict[str, An
             "secondary": second, "met": met, "why": why}
 
 
-def shown(design: Mapping[str, Any]) -> bool:
-    """Whether an effect that has a test has the predicted direction and a p below .05."""
-    return design["value"] > 0 and design["p"] < ALPHA
-
-
 def decided(design: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[bool | None, str]:
     """(met, why): both tests below .05 in the predicted direction; None: can't be said."""
     if design["p"] is None:
         return None, f"the design-based test can't be computed: {design['why']}"
-    decides = model["with_policy"]
-    if decides["separated"]:
-        return shown(design), ("a cell separates the outcomes, so no model-based test exists: the "
-                               "endpoint rests on the design-based test alone")
-    if decides["primary"] is None or decides["primary"]["p"] is None:
-        if not shown(design):
+    by_design, fit = design["value"] > 0 and design["p"] < ALPHA, model["with_policy"]
+    if fit["separated"]:
+        return by_design, ("a cell separates the outcomes, so no model-based test exists: the "
+                           "endpoint rests on the design-based test alone")
+    if fit["primary"] is None or fit["primary"]["p"] is None:
+        if not by_design:
             return False, "the design-based test alone decides against it"
         return None, ("the model-based test is not computed: "
-                      f"{decides['why'] or 'a reduced model has no likelihood'}")
-    by_model = decides["primary"]["p"] < ALPHA and decides["primary"]["estimate"] > 0
-    return shown(design) and by_model, (
+                      f"{fit['why'] or 'a reduced model has no likelihood'}")
+    by_model = fit["primary"]["p"] < ALPHA and fit["primary"]["estimate"] > 0
+    return by_design and by_model, (
         "design-based and model-based test (with (1|policy)) must both have p < 0.05 and a "
         "positive effect")
 
 
-# --- The primary endpoint by mixed-effects logistic regression, as specified and with (1|policy ---
+# --- the model-based test: mixed-effects logistic regression -------------------------------------
 
 FIXED = ("S", "C", "S:C", "H", "domain", "option_order", "label_scheme")
 RANDOM = ("agent", "opponent", "seed", "variant_id")
@@ -142,9 +138,8 @@ def models(rows: Sequence[Decision], most_rows: int = MOST_ROWS) -> dict[str, An
     left_out = left_out_of(data)
     fixed = [name for name in FIXED if not set(name.split(":")) & left_out.keys()]
     random = [name for name in RANDOM if name not in left_out]
-    variants, bulletins, both = (len({tuple(row[name] for name in names) for row in data}) for names
-                                 in (["variant_id"], ["bulletin"], ["variant_id", "bulletin"]))
-    if variants == bulletins == both:
+    pairs = {(row["variant_id"], row["bulletin"]) for row in data}
+    if all(len(set(names)) == len(pairs) for names in zip(*pairs, strict=True)):   # they coincide
         random = ["bulletin" if name == "variant_id" else name for name in random]
     return {"rows": len(data), "left_out": left_out,
             "as_specified": _guarded(data, fixed, random, most_rows),
@@ -179,8 +174,7 @@ def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
 def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str],
              most_rows: int) -> dict[str, Any]:
     """One model, or why there is none."""
-    formula = [*fixed, *(f"(1|{name})" for name in random)]
-    out = {"formula": f"coop ~ {' + '.join(formula)}", "fit": None, "tests": None, "primary": None,
+    out = {"formula": formula(fixed, random), "fit": None, "tests": None, "primary": None,
            "separated": False, "why": None}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
@@ -189,6 +183,10 @@ def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str
         return stats.fit_mixed_logit(data, "coop", list(terms), list(random))
 
     return out | _tested(fitted, fixed, len(data) > most_rows)
+
+
+def formula(fixed: Sequence[str], random: Sequence[str]) -> str:
+    return f"coop ~ {' + '.join([*fixed, *(f'(1|{name})' for name in random)])}"
 
 
 def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:
@@ -207,16 +205,10 @@ def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:
     # present counts as S low with C absent.
     rest = [term for term in plain if term not in ("S", "C")]
     ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest]))
-    return {"fit": rounded(full),
-            "why": full.why or (MANY if many else None),
+    log_odds = math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
+    return {"fit": rounded(full), "why": full.why or (MANY if many else None),
             "tests": {name: rounded(tests[name]) for name in fixed if name in tests},
-            "primary": rounded({"estimate": _log_odds(full), "scale": "log odds"}
-                                | ratio._asdict())}
-
-
-def _log_odds(full) -> float:
-    """S high with C present against S low with C absent."""
-    return math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
+            "primary": rounded({"estimate": log_odds, "scale": "log odds"} | ratio._asdict())}
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:

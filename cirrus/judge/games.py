@@ -10,9 +10,9 @@ checked on writing and on reading; each field there has its meaning beside it.
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cirrus.ask import design as game
 from cirrus.ask.bulletins import LEVELS, MEANING, TELLS
@@ -29,9 +29,10 @@ from cirrus.ask.encounters import (
     replay,
 )
 from cirrus.ask.prompts import Domain
-from cirrus.markers.patterns import marked
+from cirrus.markers.patterns import FAMILIES, marked
 from common import VERSION, shape
 from common.artifacts import canonical_json, gzip_bytes, json_file, sha256
+from common.instrument import tallied
 from common.shape import (
     FLAG,
     NAME,
@@ -55,161 +56,112 @@ from common.wire import UNANSWERED, Reply, Request
 STAMP = "SIMULATED: respondents of this project answered, no model was asked."
 
 
+class Rows(NamedTuple):
+    """A round as it went, and what its two files say of it."""
+
+    round: Round
+    played: Played
+    policies: list[dict[str, Any]]
+    games: list[dict[str, Any]]
+
+
 def derive(study: Mapping[str, Any], domain: Domain, answers: Callable[[Request], Reply],
            facts: Mapping[str, Any]) -> tuple[dict[str, bytes], dict[str, Any]]:
     """({file name: content}, acausal_manifest.json) of a run. `study`: the run's identity; `facts`:
     code_sha256 and charged_usd."""
     t = design(domain, study["config"])
     simulated = study["provider"] == "simulated"
-    tally, files = Tally(), {}
     standings = {agent.id: Standing() for agent in t.agents}
-
-    def reply_of(request: Request) -> Reply:
-        reply = answers(request)
-        tally.add(request, reply)
-        return reply
-
+    files, rounds = {}, []
     for round_ in t.rounds:
-        played = replay(t, round_, reply_of)
+        played = replay(t, round_, answers)
         games, standings = games_of(t, round_, played, standings)
         policies = [_policy(t, round_, agent, played.policies[agent.id], simulated)
                     for agent in writers(t)]
-        tally.round(round_, policies, games)
-        files |= _round_files(t, round_, policies, games, simulated)
+        rounds.append(Rows(round_, played, policies, games))
+        files |= _round_files(t, rounds[-1], simulated)
         files |= _transcripts(t, round_, played, simulated)
-    manifest = _manifest(t, study, tally, standings, facts, simulated)
+    manifest = _manifest(t, study, facts, rounds, standings)
     files["acausal_manifest.json"] = json_file(check("acausal_manifest.json", manifest))
     return files, manifest
 
 
-# --- counting ----------------------------------------------------------------------------------
-
-class Tally:
-    """What the manifest counts."""
-
-    def __init__(self) -> None:
-        self.outcomes: dict[str, Counter] = {stage: Counter() for stage in STAGES}
-        self.served: dict[str, Counter] = {}
-        self.upstreams: dict[str, Counter] = {}
-        self.tokens = {stage: Counter(prompt=0, output=0, reasoning=0) for stage in STAGES}
-        self.costs: dict[str, list[float]] = {stage: [] for stage in STAGES}
-        self.unknown = 0
-        self.statuses: dict[str, Counter] = {
-            "policy": Counter(), "decision": Counter(), "game": Counter()}
-        self.rounds: list[dict] = []
-
-    def add(self, request: Request, reply: Reply) -> None:
-        self.outcomes[request.stage][reply.outcome] += 1
-        if reply.outcome in UNANSWERED:
-            return
-        self.served.setdefault(request.model, Counter())[str(reply.served_model)] += 1
-        self.upstreams.setdefault(request.model, Counter())[str(reply.provider)] += 1
-        self.tokens[request.stage].update(
-            prompt=reply.prompt_tokens or 0, output=reply.completion_tokens or 0,
-            reasoning=reply.reasoning_tokens or 0)
-        if reply.cost_usd is None:
-            self.unknown += 1
-        else:
-            self.costs[request.stage].append(reply.cost_usd)
-
-    def round(self, round_: Round, policies: list[dict], games: list[dict]) -> None:
-        self.statuses["policy"].update(policy["policy_status"] for policy in policies)
-        self.statuses["game"].update(game["parse_status"] for game in games)
-        self.statuses["decision"].update(
-            answer["status"] for game in games for answer in game["answers"].values()
-            if answer["model"] is not None)
-        self.rounds.append({
-            "round": round_.number, "bulletin": round_.bulletin.id, "variant": round_.variant.id,
-            "games": sum(len(pair.labels) for pair in round_.pairs),
-            "played": sum(game["raw_payoffs"] is not None for game in games)})
-
-
 # --- rows --------------------------------------------------------------------------------------
-
-def _tokens(reply: Reply | None) -> dict[str, Any]:
-    if reply is None:
-        return {"prompt": 0, "output": 0, "reasoning": 0, "truncated": False}
-    return {"prompt": reply.prompt_tokens, "output": reply.completion_tokens,
-            "reasoning": reply.reasoning_tokens, "truncated": reply.outcome == "truncated"}
-
-
-def _transcript_name(round_: Round, agent: Agent) -> str:
-    return f"transcripts/r{round_.number}/{round_.anon[agent.id]}.txt.gz"
-
 
 def _policy(t: Tournament, round_: Round, agent: Agent, reply: Reply,
             simulated: bool) -> dict[str, Any]:
     return {
         "round": round_.number, "anon_id": round_.anon[agent.id], "agent": agent.id,
         "domain": t.domain.name, "model_strategy": agent.strategy.name,
-        "served_model": reply.served_model, "provider": reply.provider, "policy": reply.text,
-        "policy_id": policy_id(t, round_, agent), "policy_status": policy_status(reply),
-        "markers": marked(reply.text), "tokens": _tokens(reply), "cost_usd": reply.cost_usd,
-        **reply.beside,
+        "policy": reply.text, "policy_id": policy_id(t, round_, agent),
+        "policy_status": policy_status(reply), "markers": marked(reply.text),
+        **_account(reply), **reply.beside,
         **({"reasoning_markers": marked(reply.reasoning)} if reply.reasoning else {}),
         "bulletin": round_.bulletin.id, "variant": round_.variant.id, "simulated": simulated,
         "transcript_path_gz": _transcript_name(round_, agent)}
 
 
+def _account(reply: Reply) -> dict[str, Any]:
+    """Who answered, and what it took."""
+    tokens = reply.account["tokens"] | {"truncated": reply.outcome == "truncated"}
+    return reply.account | {"tokens": tokens}
+
+
 def games_of(t: Tournament, round_: Round, played: Played, standings: dict[str, Standing]):
     """The round's games, wave by wave, and the standings after it. Games not begun are left out."""
     rows: list[dict] = []
-    for wave in range(1, t.config["games_per_pair"] + 1):
-        met = [encounters[wave - 1] for encounters in played.encounters
-               if len(encounters) >= wave]
+    for wave in range(t.config["games_per_pair"]):
+        begun = [encounters[wave] for encounters in played.encounters if len(encounters) > wave]
         earned: dict[str, list[float]] = {}
-        for e in met:
+        for e in begun:
             for side, payoff in zip((e.a, e.b), game.payoffs(e.a.act, e.b.act) or (), strict=False):
                 earned.setdefault(side.agent.id, []).append(payoff)
         standings = game.after_wave(standings, earned)
-        rows += [_game(t, round_, e, standings) for e in met]
+        rows += [_game(t, round_, e, standings) for e in begun]
     return rows, standings
 
 
 def _game(t: Tournament, round_: Round, e: Encounter,
           standings: Mapping[str, Standing]) -> dict[str, Any]:
-    word = acts(t.domain) | {None: None}
-    names = [round_.anon[side.agent.id] for side in (e.a, e.b)]
+    words = acts(t.domain) | {None: None}
+    agents = [e.a.agent, e.b.agent]
+    names = [round_.anon[agent.id] for agent in agents]
+
+    def by_name(a: Any, b: Any) -> dict[str, Any]:
+        return dict(zip(names, (a, b), strict=True))
+
     earned = game.payoffs(e.a.act, e.b.act)
     return {
         "id": encounter_id(t, round_, e.pair, e.number), "pair": names, "encounter": e.number,
         "first_encounter": e.number == 1,
-        "baseline": any(side.agent.baseline is not None for side in (e.a, e.b)),
+        "baseline": any(agent.baseline is not None for agent in agents),
         "labels": {"left": e.options[0], "right": e.options[1]},
         "label_scheme": e.scheme, "order": e.order,
-        "decision": dict(zip(names, (word[e.a.act], word[e.b.act]), strict=True)),
-        "raw_payoffs": dict(zip(names, earned, strict=True)) if earned else None,
-        "power_after": dict(zip(names, (standings[side.agent.id].power for side in (e.a, e.b)),
-                                strict=True)),
+        "decision": by_name(words[e.a.act], words[e.b.act]),
+        "raw_payoffs": by_name(*earned) if earned else None,
+        "power_after": by_name(*(standings[agent.id].power for agent in agents)),
         "parse_status": game.worse(e.a.status, e.b.status),
-        "answers": {name: _answer(t, round_, side)
-                    for name, side in zip(names, (e.a, e.b), strict=True)}}
+        "answers": by_name(_answer(t, round_, e.a), _answer(t, round_, e.b))}
 
 
 def _answer(t: Tournament, round_: Round, side: Side) -> dict[str, Any]:
     agent, reply = side.agent, side.reply
-    common = {"status": side.status, "tokens": _tokens(reply)}
     if reply is None:
-        return common | {"text": None, "policy_id": None, "model": None, "served_model": None,
-                         "provider": None, "cost_usd": 0}
-    return common | {
-        "text": reply.text, "policy_id": policy_id(t, round_, agent),
-        "model": agent.decision.name, "served_model": reply.served_model,
-        "provider": reply.provider, "cost_usd": reply.cost_usd, **reply.beside}
+        nothing = {"prompt": 0, "output": 0, "reasoning": 0, "truncated": False}
+        return {"status": side.status, "tokens": nothing, "cost_usd": 0, **dict.fromkeys(
+            ("text", "policy_id", "model", "served_model", "provider"))}
+    return {"status": side.status, "text": reply.text, "policy_id": policy_id(t, round_, agent),
+            "model": agent.decision.name, **_account(reply), **reply.beside}
 
 
 # --- files -------------------------------------------------------------------------------------
 
-def _agent(agent: Agent) -> dict[str, Any]:
-    return {"id": agent.id, "baseline": agent.baseline,
-            "model_strategy": agent.strategy and agent.strategy.name,
-            "model_decision": agent.decision and agent.decision.name}
-
-
-def _round_files(t: Tournament, round_: Round, policies: list[dict], games: list[dict],
-                 simulated: bool) -> Iterator[tuple[str, bytes]]:
+def _round_files(t: Tournament, rows: Rows, simulated: bool) -> Iterator[tuple[str, bytes]]:
+    """Both files of a round: a policy a line, and a game a line."""
+    round_ = rows.round
     name = f"strategies_r{round_.number}.json"
-    yield name, row_per_line([], check(name, policies))
+    check(name, rows.policies)
+    yield name, f"{_line_by_line(rows.policies)}\n".encode()
     head = {
         "round": round_.number, "domain": t.domain.name, "toggles": t.condition._asdict(),
         "bulletin": round_.bulletin.id, "variant": round_.variant.id,
@@ -217,19 +169,24 @@ def _round_files(t: Tournament, round_: Round, policies: list[dict], games: list
         **{key: t.config[key] for key in ("history_mode", "tells", "variants", "seed")},
         "agents": {round_.anon[agent.id]: _agent(agent) for agent in t.agents}}
     name = f"round_{round_.number}_games.json"
-    check(name, head | {"games": games})
-    yield name, row_per_line(head, games, "games")
+    check(name, head | {"games": rows.games})
+    before, after = canonical_json(head | {"games": []}).split('"games":[]')
+    yield name, f'{before}"games":{_line_by_line(rows.games)}{after}\n'.encode()
 
 
-def row_per_line(head: Any, rows: Iterable[Any], key: str = "") -> bytes:
-    """JSON with one row a line: `head` with `rows` under `key`, or the bare list of rows."""
+def _line_by_line(rows: Sequence[Mapping]) -> str:
     lines = ",\n".join(map(canonical_json, rows))
-    listed = f"[\n{lines}\n]" if lines else "[]"
-    if not key:
-        return (listed + "\n").encode()
-    parts = [f"{canonical_json(name)}:{listed if name == key else canonical_json(head[name])}"
-             for name in sorted([*head, key])]
-    return ("{" + ",".join(parts) + "}\n").encode()
+    return f"[\n{lines}\n]" if lines else "[]"
+
+
+def _agent(agent: Agent) -> dict[str, Any]:
+    return {"id": agent.id, "baseline": agent.baseline,
+            "model_strategy": agent.strategy and agent.strategy.name,
+            "model_decision": agent.decision and agent.decision.name}
+
+
+def _transcript_name(round_: Round, agent: Agent) -> str:
+    return f"transcripts/r{round_.number}/{round_.anon[agent.id]}.txt.gz"
 
 
 def _transcripts(t: Tournament, round_: Round, played: Played,
@@ -239,7 +196,11 @@ def _transcripts(t: Tournament, round_: Round, played: Played,
     for e in (e for encounters in played.encounters for e in encounters):
         for name, side, peer in (("a", e.a, e.b), ("b", e.b, e.a)):
             if side.reply is not None:
-                texts[side.agent.id].append(_exchange(t, round_, e, name, side, peer))
+                texts[side.agent.id].append(
+                    f"=== decision ({encounter_id(t, round_, e.pair, e.number)}/{name}; "
+                    f"{side.agent.decision.name}; {side.status}) with "
+                    f"{round_.anon[peer.agent.id]}\n"
+                    f"--- options as shown: {' | '.join(e.options)}\n{_replied(side.reply)}")
     for agent in writers(t):
         text = "\n".join(texts[agent.id])
         yield _transcript_name(round_, agent), gzip_bytes(text.encode(), level=6)
@@ -253,55 +214,81 @@ def _opening(t: Tournament, round_: Round, agent: Agent, reply: Reply, simulated
             f"--- system\n{request.system}\n--- user\n{request.user}\n{_replied(reply)}")
 
 
-def _exchange(t: Tournament, round_: Round, e: Encounter, name: str, side: Side,
-              peer: Side) -> str:
-    return (f"=== decision ({encounter_id(t, round_, e.pair, e.number)}/{name}; "
-            f"{side.agent.decision.name}; {side.status}) with {round_.anon[peer.agent.id]}\n"
-            f"--- options as shown: {' | '.join(e.options)}\n{_replied(side.reply)}")
-
-
 def _replied(reply: Reply) -> str:
     thoughts = f"--- reasoning\n{reply.reasoning}\n" if reply.reasoning else ""
     return f"{thoughts}--- reply\n{reply.text}\n"
 
 
-def _manifest(t: Tournament, study: Mapping, tally: Tally, standings: Mapping[str, Standing],
-              facts: Mapping, simulated: bool) -> dict[str, Any]:
-    unanswered = sum(tally.outcomes[stage][outcome] for stage in STAGES for outcome in UNANSWERED)
-    begun = sum(tally.statuses["game"].values())
-    games = sum(round_["games"] for round_ in tally.rounds)
+# --- the manifest: what was run, and what it came to ---------------------------------------------
+
+def _manifest(t: Tournament, study: Mapping, facts: Mapping, rounds: Sequence[Rows],
+              standings: Mapping[str, Standing]) -> dict[str, Any]:
+    calls = [call for rows in rounds for call in _calls(t, rows.played)]
+    answered = [call for call in calls if call["outcome"] not in UNANSWERED]
+    took = {stage: [call["reply"].account for call in answered if call["stage"] == stage]
+            for stage in STAGES}
+    costs = {stage: [each["cost_usd"] for each in accounts if each["cost_usd"] is not None]
+             for stage, accounts in took.items()}
+    listed = list(map(_summary, rounds))
+    statuses = _statuses(rounds)
     return {
         "artifact": "acausal_manifest", "schema": 1, "version": VERSION, "run": t.name,
-        "simulated": simulated, "complete": unanswered == 0 and begun == games,
+        "simulated": study["provider"] == "simulated",
+        "complete": len(answered) == len(calls) and (
+            statuses["game"].total() == sum(row["games"] for row in listed)),
         "config": study["config"], "config_sha256": sha256(canonical_json(study["config"])),
         "prompts": study["prompts"], "prompts_sha256": sha256(canonical_json(study["prompts"])),
         "code_sha256": facts["code_sha256"], "prereg_sha256": study.get("prereg_sha256"),
         "provider": study["provider"], "payoffs": game.MATRIX, "eta": game.ETA,
         "salts": {str(round_.number): round_.salt for round_ in t.rounds},
-        "agents": [_agent(agent) for agent in t.agents], "rounds": tally.rounds,
-        "outcomes": tally.outcomes, "statuses": tally.statuses, "served": tally.served,
-        "upstreams": tally.upstreams, "tokens": tally.tokens,
-        "cost": {"usd": math.fsum(usd for stage in STAGES for usd in tally.costs[stage]),
-                 "by_stage": {stage: math.fsum(tally.costs[stage]) for stage in STAGES},
-                 "unknown": tally.unknown, "charged_usd": facts["charged_usd"]},
-        "standings": [{"id": name, "power": s.power, "score": s.score, "games": s.games}
-                      for name, s in standings.items()]}
+        "agents": [_agent(agent) for agent in t.agents], "rounds": listed,
+        "outcomes": {stage: {} for stage in STAGES} | tallied(calls, "stage", "outcome"),
+        "statuses": statuses, "served": tallied(answered, "model", "served"),
+        "upstreams": tallied(answered, "model", "upstream"),
+        "tokens": {stage: {what: sum(each["tokens"][what] or 0 for each in accounts)
+                           for what in ("prompt", "output", "reasoning")}
+                   for stage, accounts in took.items()},
+        "cost": {"usd": math.fsum(usd for known in costs.values() for usd in known),
+                 "by_stage": {stage: math.fsum(known) for stage, known in costs.items()},
+                 "unknown": len(answered) - sum(map(len, costs.values())),
+                 "charged_usd": facts["charged_usd"]},
+        "standings": [{"id": name, **standing._asdict()} for name, standing in standings.items()]}
 
 
-# --- shapes -------------------------------------------------------------------------------------
+def _calls(t: Tournament, played: Played) -> Iterator[dict[str, Any]]:
+    """Every call of a round: of which stage and model, and what came of it."""
+    calls = [("strategy", agent.strategy, played.policies[agent.id]) for agent in writers(t)]
+    calls += [("decision", side.agent.decision, side.reply) for encounters in played.encounters
+              for e in encounters for side in (e.a, e.b) if side.reply is not None]
+    for stage, model, reply in calls:
+        yield {"stage": stage, "model": model.name, "outcome": reply.outcome,
+               "served": reply.served_model, "upstream": reply.provider, "reply": reply}
+
+
+def _summary(rows: Rows) -> dict[str, Any]:
+    return {"round": rows.round.number, "bulletin": rows.round.bulletin.id,
+            "variant": rows.round.variant.id,
+            "games": sum(len(pair.labels) for pair in rows.round.pairs),
+            "played": sum(row["raw_payoffs"] is not None for row in rows.games)}
+
+
+def _statuses(rounds: Sequence[Rows]) -> dict[str, Counter]:
+    games = [row for rows in rounds for row in rows.games]
+    return {"policy": Counter(row["policy_status"] for rows in rounds for row in rows.policies),
+            "decision": Counter(answer["status"] for row in games
+                                for answer in row["answers"].values() if answer["model"]),
+            "game": Counter(row["parse_status"] for row in games)}
+
+
+# --- the shape of every file: (kind, its meaning) of each field -----------------------------------
 
 ORDINAL, COUNT = whole(1), whole(0)
 USD = plain("dollars", lambda v: is_number(v) and v >= 0)
 POWER = number(game.POWER_MIN, game.POWER_MAX)
-HASH = plain("a SHA-256", lambda v: isinstance(v, str) and len(v) == 64 and set(v) <= HEX)
-HEX = frozenset("0123456789abcdef")
+HASH = plain("a SHA-256", lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f]{64}", v))
 STATUS = enum(*game.STATUSES)
 POLICY_STATUSES = ("ok", "short", "long", "refused", "truncated", "empty", "blocked",
                    "provider_error", "not_run")
-
-
-# --- the table ---------------------------------------------------------------------------------
-
 TOGGLES = record(**{factor: (enum(*levels), MEANING[factor])
                     for factor, levels in LEVELS.items()})
 TOKENS = record(
@@ -310,13 +297,17 @@ TOKENS = record(
     reasoning=(maybe(COUNT), "of these, spent on reasoning"),
     truncated=(FLAG, "whether the output limit cut the text off"))
 MARKERS = record(**{name: (FLAG, f"whether the policy holds a pattern of this family: {name}")
-                    for name in ("acausal", "benchmark_terms", "compliance", "reciprocity",
-                                 "utilitarian")})
+                    for name in FAMILIES})
 DOMAIN = (NAME, "the scenario: a folder of prompts")
 SIMULATED = (FLAG, "true: respondents of this project answered, no model")
 
-BESIDE = {"reasoning": (sometimes(TEXT), "what the model thought first, where the server shows it"),
-          "quantization": (sometimes(NAME), "the precision that its upstream was pinned to")}
+ACCOUNT = {
+    "served_model": (maybe(NAME), "the model that answered, as the server says"),
+    "provider": (maybe(NAME), "the upstream that answered"),
+    "tokens": (TOKENS, "what it took"),
+    "cost_usd": (maybe(USD), "dollars; null where nobody knows; 0 of a baseline"),
+    "reasoning": (sometimes(TEXT), "what the model thought first, where the server shows it"),
+    "quantization": (sometimes(NAME), "the precision that its upstream was pinned to")}
 
 STRATEGIES = list_of(record(
     round=(ORDINAL, "number of the round"),
@@ -324,16 +315,12 @@ STRATEGIES = list_of(record(
     agent=(NAME, "stable id, the same in every round and run"),
     domain=DOMAIN,
     model_strategy=(NAME, "the model that was asked"),
-    served_model=(maybe(NAME), "the model that answered, as the server says"),
-    provider=(maybe(NAME), "the upstream that answered"),
     policy=(TEXT, "the declared policy as written, kept whatever its length"),
     policy_id=(NAME, "id of the request; games name it"),
     policy_status=(enum(*POLICY_STATUSES), "ok: 3 to 5 lines; short, long: another length; "
                    "else why there is none"),
     markers=(MARKERS, "pattern families found in the policy"),
-    tokens=(TOKENS, "what it took"),
-    cost_usd=(maybe(USD), "dollars; null where nobody knows"),
-    **BESIDE,
+    **ACCOUNT,
     reasoning_markers=(sometimes(MARKERS), "pattern families found in `reasoning`"),
     bulletin=(NAME, "id of the bulletin that was read"),
     variant=(NAME, "id of the variant that filled it"),
@@ -346,11 +333,7 @@ ANSWER = record(
     text=(maybe(TEXT), "the answer as given; null of a baseline"),
     policy_id=(maybe(NAME), "the declared policy that this side saw; null of a baseline"),
     model=(maybe(NAME), "the model that was asked; null of a baseline"),
-    served_model=(maybe(NAME), "the model that answered, as the server says"),
-    provider=(maybe(NAME), "the upstream that answered"),
-    tokens=(TOKENS, "what it took"),
-    cost_usd=(maybe(USD), "dollars; null where nobody knows; 0 of a baseline"),
-    **BESIDE)
+    **ACCOUNT)
 GAME = record(
     id=(NAME, "id of the encounter; its two requests end in /a and /b, in the order of `pair`"),
     pair=(list_of(HASH, 2), "the two agents, by their names in this round"),
@@ -422,27 +405,21 @@ MANIFEST = record(
                               score=(NUMBER, "sum of ln(1+power·payoff)"),
                               games=(COUNT, "with payoffs"))), "at the end of the run"))
 
-# file name (N: number of the round) → (shape, what it is)
-ARTIFACTS: dict[str, tuple[Kind, str]] = {
-    "strategies_r{N}.json": (STRATEGIES, "Every policy of round N."),
-    "round_{N}_games.json": (GAMES, "Every game of round N."),
-    "acausal_manifest.json": (MANIFEST, "What was run, and what it came to."),
-}
-_NAMES = {re.compile(re.escape(name).replace(r"\{N\}", r"\d+")): kind
-          for name, (kind, _) in ARTIFACTS.items()}
+KINDS = {r"strategies_r\d+\.json": STRATEGIES, r"round_\d+_games\.json": GAMES,
+         r"acausal_manifest\.json": MANIFEST}
+AGAIN = "derive it again, or restore it from a copy"
 
 
 def kind_of(name: str) -> Kind | None:
     """The shape of the artifact of this file name; None where it is none."""
-    return next((kind for pattern, kind in _NAMES.items() if pattern.fullmatch(name)), None)
+    return next((kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, name)), None)
 
 
-def check(name: str, value: Any, where: str = "") -> Any:
+def check(name: str, value: Any) -> Any:
     """`value` where it has the shape of artifact `name`; UsageError names file, field, value."""
-    return shape.check(kind_of(name), value, where or name,
-                       "derive it again, or restore it from a copy")
+    return shape.check(kind_of(name), value, name, AGAIN)
 
 
 def load(path: Path) -> Any:
     """An artifact read back and checked."""
-    return shape.read(path, kind_of(Path(path).name), "derive it again, or restore it from a copy")
+    return shape.read(path, kind_of(Path(path).name), AGAIN)

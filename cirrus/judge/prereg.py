@@ -1,17 +1,22 @@
 """Preregistration: what will be run, read and tested, fixed by hash before the first call.
 
-    prereg.json in a plan's folder; its hash is in every run made under it. `deviations` lists what
-    has changed since, for the analysis to report.
+    write(folder, document("confirmatory", runs))     # prereg.json in a plan's folder
+    registration(study)["kind"]                       # "confirmatory" or "exploratory", and why
+
+Its hash is in every run made under it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cirrus.judge.rows import Run, Study, plan_folders
 from common import UsageError
-from common.artifacts import canonical_json, json_file, sha256, write_atomic
+from common.artifacts import canonical_json, json_file, read_bytes, sha256, write_atomic
+from common.openrouter import fixed
 from common.runs import RESTORE
 from common.shape import OBJECT, TEXT, enum, list_of, map_of, read, record, whole
+from show.figures import count
 
 FILE = "prereg.json"
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,50 +81,83 @@ def document(plan: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def write(folder: Path, data: Mapping[str, Any]) -> str:
     """Write prereg.json into a plan's folder that has no runs yet; its hash."""
-    path = Path(folder) / FILE
-    content = json_file(data)
+    path, content = folder / FILE, json_file(data)
     if path.exists():
         if path.read_bytes() != content:
             raise UsageError(f"{path}: another preregistration is here; use another --out")
         return sha256(content)
-    begun = sorted(manifest.parent.name for manifest in Path(folder).glob("*/manifest.json"))
-    if begun:
+    if begun := sorted(manifest.parent.name for manifest in folder.glob("*/manifest.json")):
         raise UsageError(f"{folder}: {begun[0]} has begun already; a preregistration comes before "
                          "the first call: use another --out")
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, content)
     return sha256(content)
 
 
 def load(folder: Path) -> dict[str, Any] | None:
     """The preregistration in a plan's folder, None where there is none."""
-    path = Path(folder) / FILE
+    path = folder / FILE
     return read(path, KIND, RESTORE) if path.is_file() else None
 
 
-def deviations(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
+# --- what has changed since, and what an analysis may then call confirmatory ----------------------
+
+def changed_files(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
     """Files that have changed since `data` was written, by part."""
     out = []
     for part, now in hashes(root).items():
         then = data["files"].get(part, {})
-        for name in sorted(then.keys() | now.keys()):
-            if then.get(name) != now.get(name):
-                out.append(f"{part}: {name} " + (
-                    "removed" if name not in now else "changed" if name in then else "added"))
+        out += [f"{part}: {name} " + (
+            "removed" if name not in now else "changed" if name in then else "added")
+            for name in sorted(then.keys() | now.keys()) if then.get(name) != now.get(name)]
     return out
 
 
-def plan_deviations(data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping],
-                    ) -> list[str]:
-    """How these runs, {(folder, run_id): config}, are not those that were registered: one that was
-    changed or added, and what an analysis of a part leaves out."""
+def changed_runs(data: Mapping[str, Any], runs: Mapping[tuple[str, str], Mapping]) -> list[str]:
+    """How these runs, {(folder, run_id): config}, are not those that were registered: changed,
+    added, or left out of the analysis."""
     listed = {(run["folder"], run["run_id"]): run["config"] for run in data["runs"]}
     out = [f"plan: {folder}/{name} has another configuration" for (folder, name), config
-           in runs.items() if (folder, name) in listed and listed[folder, name] != config]
+           in runs.items() if listed.get((folder, name), config) != config]
     out += [f"plan: {folder}/{name} was not registered" for folder, name in runs
             if (folder, name) not in listed]
-    left = [f"{folder}/{name}" for folder, name in listed if (folder, name) not in runs]
-    if left:
+    if left := [f"{folder}/{name}" for folder, name in listed if (folder, name) not in runs]:
         out.append(f"plan: {len(left)} of {len(listed)} registered runs are left out: "
                    f"{', '.join(left[:4])}{', …' if len(left) > 4 else ''}")
     return out
+
+
+def registration(study: Study) -> dict[str, Any]:
+    """Confirmatory where every run of one registered study is here, and nothing has left it."""
+    registered = {folder: data for folder in plan_folders(study.runs)
+                  if (data := load(folder)) is not None}
+    heads = {folder.name: sha256(read_bytes(folder / FILE)) for folder in registered}
+    covered = [run for run in study.runs if run.folder.parent in registered]
+    loose, studies, deviations = len(study.runs) - len(covered), len(set(heads.values())), []
+    if studies == 1:
+        deviations = list(_deviations(covered, next(iter(registered.values())), heads))
+    if not studies:
+        why = "not preregistered"
+    elif loose:
+        why = f"{count(loose, 'run')} of {len(study.runs)} under no preregistration"
+    elif studies > 1:
+        why = f"registered as {studies} studies ({', '.join(heads)}), not as one"
+    else:
+        why = f"{count(len(deviations), 'deviation')} from the preregistration" * bool(deviations)
+    return {"kind": "exploratory" if why else "confirmatory", "why": why, "heads": heads,
+            "deviations": deviations}
+
+
+def _deviations(runs: Sequence[Run], data: Mapping, heads: Mapping[str, str]) -> Iterator[str]:
+    """Files that changed since the registration `data`, runs that did, what is left out."""
+    configs = {(run.folder.parent.name, run.name): run.config for run in runs}
+    for line in (*changed_files(data), *changed_runs(data, configs)):
+        yield f"{', '.join(heads)}: {line}"
+    for run in runs:
+        name = f"{run.folder.parent.name}: {run.name}"
+        if run.manifest["identity"].get("prereg_sha256") not in heads.values():
+            yield f"{name} was not made under this registration"
+        if not run.complete:
+            yield f"{name} is unfinished"
+        if not fixed(run.manifest | run.manifest["unproven"]):
+            yield f"{name} was asked of any upstream; --pin auto keeps a run to one"

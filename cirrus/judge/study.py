@@ -10,37 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cirrus.ask.design import HOME, part_of, titles
-from cirrus.judge import prereg
-from cirrus.judge.accounts import (
-    ACCOUNTS,
-    CUE,
-    NOT_EVALUABLE,
-    SHORT,
-    extent,
-    remainder,
-    unsaid,
-    verdict,
-)
-from cirrus.judge.contrasts import (
-    ALPHA,
-    CELLS,
-    LEVEL,
-    MIN_UNITS,
-    Slot,
-    Table,
-    add,
-    below,
-    by,
-    certain,
-    effects,
-    levels_of,
-    tally,
-    total,
-    where,
-)
+from cirrus.judge import accounts, contrasts
 from cirrus.judge.endpoint import endpoint, models
-from cirrus.judge.gates import PASS, Evidence, gates
+from cirrus.judge.gates import (
+    NO_POLICY,
+    PASS,
+    Evidence,
+    convergence,
+    gates,
+    tripwires,
+)
 from cirrus.judge.oneshot import part_of as shown_by
+from cirrus.judge.prereg import registration
 from cirrus.judge.rows import (
     Decision,
     Run,
@@ -50,12 +31,10 @@ from cirrus.judge.rows import (
     plan_folders,
     policies,
 )
-from cirrus.judge.tripwires import NO_POLICY, convergence, tripwires
 from cirrus.markers import agreement
-from cirrus.markers.ratings import Policy, Rater, policy_of, readable
-from common.artifacts import read_bytes, sha256
+from cirrus.markers.ratings import Policy, Rater, readable
+from common.artifacts import sha256
 from common.cli import TYPED
-from common.openrouter import fixed
 from show.figures import count, sentence
 from stats.results import Count
 
@@ -70,8 +49,8 @@ class Collected:
 
     def __init__(self, study: Study) -> None:
         self.rows: dict[str, list[Decision]] = {}        # primary ones, by part
-        self.tables: dict[str, dict[Slot, Count]] = {}   # first encounters, by part
-        self.course: dict[tuple, list[int]] = {}   # (role, domain, round, encounter): k, n, all
+        self.tables: dict[str, dict[contrasts.Slot, Count]] = {}   # first encounters, by part
+        self.course: dict[tuple, Count] = {}   # by (role, domain, round, encounter)
         self.texts: dict[tuple, dict[str, list[str]]] = {}   # (seed, domain, round): by cell
         self.policies: list[Policy] = []   # of round 1 of main runs
         for run in study.runs:
@@ -91,11 +70,8 @@ class Collected:
         if part is not None and row.primary:
             self.rows.setdefault(part, []).append(row)
         if part is not None and row.encounter == 1:
-            add(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
-        held = self.course.setdefault((row.role, row.domain, row.round, row.encounter), [0, 0, 0])
-        held[0] += row.cooperates or 0
-        held[1] += row.cooperates is not None
-        held[2] += 1
+            contrasts.add(self.tables.setdefault(part, {}), slot_of(row), row.cooperates)
+        contrasts.add(self.course, (row.role, row.domain, row.round, row.encounter), row.cooperates)
 
     def _text(self, run: Run, policy: Mapping) -> None:
         if not readable(policy["policy_status"]):
@@ -103,26 +79,27 @@ class Collected:
         self.texts.setdefault((run.seed, run.domain, policy["round"]), {}).setdefault(
             run.words, []).append(policy["policy"])
         if policy["round"] == 1:
-            self.policies.append(policy_of(policy, run.words))
+            self.policies.append(Policy(policy["policy_id"], run.words, policy["policy"],
+                                        policy["markers"]))
 
 
-def slot_of(row: Decision) -> Slot:
+def slot_of(row: Decision) -> contrasts.Slot:
     """Where a decision stands: on its bulletin, in its cell, of its model, under its label."""
-    return Slot(row.bulletin, row.wording, *row.cell, row.model, row.label_scheme,
-                row.option_order, row.round)
+    return contrasts.Slot(row.bulletin, row.wording, *row.cell, row.model, row.label_scheme,
+                          row.option_order, row.round)
 
 
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
     data, unfinished = Collected(study), unfinished_of(study)
-    domain = next((name for name in sorted(
-        {run.domain for run in study.runs}, key=lambda name: (name != HOME, name))
+    whole = not unfinished
+    domain = next((name for name in (HOME, *sorted({run.domain for run in study.runs}))
                    if data.rows.get(part_of("main", name))), HOME)
-    home, whole = part_of("main", domain), not unfinished
+    home = part_of("main", domain)
     main, table = data.rows.get(home, []), data.tables.get(home, {})
     usual = [row for rows in data.rows.values() for row in rows if row.role == "main"]
-    point = endpoint(main * whole, models(usual * whole))
+    point = endpoint(main, models(usual)) if whole else endpoint([], models([]))
     # A domain can't replicate itself where it is all there is.
     evidence = Evidence(point, data.rows | {home: []} | {"main": main},
                         data.tables | {home: {}} | {"main": table})
@@ -137,18 +114,15 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
         "parts": {name: _part(data.tables[name], whole) for name in titles(data.rows)},
         "tripwires": tripwires(usual, runs, data.texts),
         "course": _course(data.course), "convergence": convergence(data.texts),
-        "markers": agreement.block(data.policies, usual * whole, raters, study.simulated),
+        "markers": agreement.analyse(data.policies, usual if whole else [], raters,
+                                     study.simulated),
         "runs": runs, "cost": _cost(runs),
     }
-    plans = {gate["next"] for gate in out["gates"]} - {None}
-    out["next"] = _command(out["design"], plans.pop() if len(plans) == 1 else "study") if (
-        plans) else None
-    for gate in out["gates"]:
-        gate["next"] = gate["next"] and _command(out["design"], gate["next"])
-    bulletins = len({slot.bulletin for slot in table})
-    out["verdict"] = verdict(out["established"], f"{count(bulletins, 'bulletin')} of one domain",
-                             unfinished, out["established"]["by_model"])
-    if out["verdict"]["word"] == CUE:
+    out["next"] = _next(out["design"], out["gates"])
+    bulletins = count(len({slot.bulletin for slot in table}), "bulletin")
+    out["verdict"] = accounts.verdict(out["established"], f"{bulletins} of one domain", unfinished,
+                                      out["established"]["by_model"])
+    if out["verdict"]["word"] == accounts.CUE:
         out["verdict"]["sentence"] = headline(out)
     out["claims"] = {"headline": out["verdict"]["sentence"], "may": list(_may(out)),
                      "may_not": list(_may_not(out))}
@@ -162,28 +136,29 @@ def unfinished_of(study: Study) -> list[str]:
             ] if left else []
 
 
-def established(table: Table, whole: bool) -> dict[str, Any]:
+def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:
     """What the first encounters of all rounds show: together, by model at a level that all models
     share, by round, and by level of H."""
-    names = levels_of(table, "model")
-    level = 1 - ALPHA / max(len(names), 1)
-    pressed = {h: where(table, H=h) for h in levels_of(table, "H")}
+    by_model, by_h = (
+        {level: contrasts.where(table, **{factor: level})
+         for level in contrasts.levels_of(table, factor)} for factor in ("model", "H"))
+    shared = 1 - contrasts.ALPHA / max(len(by_model), 1)
     return judged(table, whole) | {
-        "level": level,
-        "by_model": {name: judged(where(table, model=name), whole, level) for name in names},
-        "by_round": by(table, "round") if whole else {},
-        "by_H": {h: _part(part, whole) for h, part in pressed.items()},
-        "decisions": total(table.values()).n}
+        "level": shared,
+        "by_model": {name: judged(part, whole, shared) for name, part in by_model.items()},
+        "by_round": contrasts.by(table, "round") if whole else {},
+        "by_H": {h: _part(part, whole) for h, part in by_h.items()},
+        "decisions": contrasts.total(table.values()).n}
 
 
-def judged(table: Table, whole: bool, level: float = LEVEL) -> dict[str, Any]:
+def judged(table: contrasts.Table, whole: bool, level: float = contrasts.LEVEL) -> dict[str, Any]:
     """Cells, contrasts, labels and accounts of one set of answers."""
-    part = shown_by(table, CELLS.values(), level, whole)
-    part["contrasts"] |= effects(tally(table), ["H"], level) if whole else {}
+    part = shown_by(table, contrasts.CELLS.values(), level, whole)
+    part["contrasts"] |= contrasts.effects(contrasts.tally(table), ["H"], level) if whole else {}
     return part
 
 
-def _part(table: Table, whole: bool) -> dict[str, Any]:
+def _part(table: contrasts.Table, whole: bool) -> dict[str, Any]:
     """Cells and the primary contrast of a part of a study."""
     part = judged(table, whole)
     return {"cells": part["cells"], "HP-LA": part["contrasts"].get("HP-LA")}
@@ -191,9 +166,10 @@ def _part(table: Table, whole: bool) -> dict[str, Any]:
 
 def responds(out: Mapping[str, Any]) -> tuple[list[str], bool | None]:
     """(to which of the two it responds, whether also where compliance pressure is low)."""
+    known = out["established"]["contrasts"]
     low = out["established"]["by_H"].get("low")
     return ([what for what, name in (("symmetry", "HP-LP"), ("cue", "HP-HA"))
-             if certain(out["established"]["contrasts"][name])], low and certain(low["HP-LA"]))
+             if contrasts.certain(known[name])], low and contrasts.certain(low["HP-LA"]))
 
 
 def headline(out: Mapping[str, Any]) -> str:
@@ -201,19 +177,28 @@ def headline(out: Mapping[str, Any]) -> str:
     to, calm = responds(out)
     alone = {2: "both parts", 0: "neither alone"}.get(len(to)) or f"{to[0]} alone"
     pressed = {None: "", True: ", also at low pressure", False: ", not at low pressure"}[calm]
-    return (f"Cue-responsive, {alone}: {extent(out['established']['contrasts']['HP-LA'])}{pressed}."
-            f"{remainder(out['verdict']['open'])}")
+    extent = accounts.extent(out["established"]["contrasts"]["HP-LA"])
+    left = accounts.remainder(out["verdict"]["open"])
+    return f"Cue-responsive, {alone}: {extent}{pressed}.{left}"
 
 
-def _command(design: Mapping[str, Any], plan: str) -> str:
-    """The command that brings what a gate lacks, of this study's size."""
-    return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
-            f"{max(MIN_UNITS, design['rounds'])} --seeds "
-            f"{','.join(map(str, design['seeds']))} --models "
-            f"{','.join(filter(TYPED, design['models']['decision']))}")
+def _next(design: Mapping[str, Any], board: Sequence[dict]) -> str | None:
+    """The command that brings what all gates lack, None where they lack nothing; in place of its
+    plan, each gate gets the command of this study's size."""
+    def command(plan: str) -> str:
+        return (f"python3 run_tournament.py --plan {plan} --agents {design['agents']} --rounds "
+                f"{max(contrasts.MIN_UNITS, design['rounds'])} --seeds "
+                f"{','.join(map(str, design['seeds']))} --models "
+                f"{','.join(filter(TYPED, design['models']['decision']))}")
+
+    lacking = [gate for gate in board if gate["next"]]
+    plans = {gate["next"] for gate in lacking}
+    for gate in lacking:
+        gate["next"] = command(gate["next"])
+    return command(plans.pop() if len(plans) == 1 else "study") if plans else None
 
 
-# --- design ------------------------------------------------------------------------------------
+# --- design, and tables ------------------------------------------------------------------------
 
 def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, Any]:
     config = study.runs[0].config
@@ -232,50 +217,11 @@ def _design(study: Study, main: Sequence[Decision], domain: str) -> dict[str, An
             for digest in run.manifest["identity"]["prompts"].values()})))}
 
 
-def registration(study: Study) -> dict[str, Any]:
-    """Confirmatory where every run of one registered study is here, and nothing has left it."""
-    registered = {folder: data for folder in plan_folders(study.runs)
-                  if (data := prereg.load(folder)) is not None}
-    heads = {folder.name: sha256(read_bytes(folder / prereg.FILE)) for folder in registered}
-    loose = [run.name for run in study.runs if run.folder.parent not in registered]
-    deviations, several = [], len(set(heads.values())) > 1
-    if heads and not several:
-        runs = [run for run in study.runs if run.folder.parent in registered]
-        deviations = list(_deviations(runs, next(iter(registered.values())), heads))
-    if not registered:
-        why = "not preregistered"
-    elif loose:
-        why = f"{count(len(loose), 'run')} of {len(study.runs)} under no preregistration"
-    elif several:
-        why = f"registered as {len(set(heads.values()))} studies ({', '.join(heads)}), not as one"
-    else:
-        why = f"{count(len(deviations), 'deviation')} from the preregistration" * bool(deviations)
-    return {"kind": "exploratory" if why else "confirmatory", "why": why, "heads": heads,
-            "deviations": deviations}
-
-
-def _deviations(runs: Sequence[Run], data: Mapping, heads: Mapping[str, str]) -> Iterator[str]:
-    """Files that changed since the registration `data`, runs that did, what is left out."""
-    yield from (f"{', '.join(heads)}: {line}" for line in (
-        *prereg.deviations(data), *prereg.plan_deviations(
-            data, {(run.folder.parent.name, run.name): run.config for run in runs})))
-    for run in runs:
-        name = f"{run.folder.parent.name}: {run.name}"
-        if run.manifest["identity"].get("prereg_sha256") not in heads.values():
-            yield f"{name} was not made under this registration"
-        if not run.complete:
-            yield f"{name} is unfinished"
-        if not fixed(run.manifest | run.manifest["unproven"]):
-            yield f"{name} was asked of any upstream; --pin auto keeps a run to one"
-
-
-# --- tables ------------------------------------------------------------------------------------
-
-def _course(course: Mapping[tuple, Sequence[int]]) -> list[dict[str, Any]]:
+def _course(course: Mapping[tuple, Count]) -> list[dict[str, Any]]:
     """Cooperation by round and encounter: what history and reciprocity do later on."""
-    return [{**dict(zip(("role", "domain", "round", "encounter"), key, strict=True)), "k": k,
-             "n": n, "missing": every - n, "mean": k / n if n else None}
-            for key, (k, n, every) in sorted(course.items())]
+    return [{**dict(zip(("role", "domain", "round", "encounter"), key, strict=True)),
+             **counted._asdict(), "mean": counted.k / counted.n if counted.n else None}
+            for key, counted in sorted(course.items())]
 
 
 def _run(run: Run) -> dict[str, Any]:
@@ -300,17 +246,17 @@ def _cost(runs: Sequence[Mapping]) -> dict[str, Any]:
 
 def _may(out: Mapping[str, Any]) -> Iterator[str]:
     """Positive sentences: none unless an effect is established."""
-    if out["verdict"]["word"] != CUE:
+    if out["verdict"]["word"] != accounts.CUE:
         return
     known, (to, calm) = out["established"], responds(out)
     what = f"It responds to {' and '.join(to) or 'the two together; to which is not shown'}"
     yield what + {None: "", True: ", shown where compliance pressure is low",
                   False: ", not shown where compliance pressure is low"}[calm] + "."
-    yield from (account.excluded for account in ACCOUNTS
+    yield from (account.excluded for account in accounts.ACCOUNTS
                 if known["accounts"][account.name]["excluded"])
     for name in ("HP-LP", "HP-HA", "SxC", "H"):
-        if certain(contrast := known["contrasts"][name]) or below(contrast):
-            yield f"{sentence(contrast['label'])[:-1]}: {extent(contrast)}."
+        if contrasts.certain(contrast := known["contrasts"][name]) or contrasts.below(contrast):
+            yield f"{sentence(contrast['label'])[:-1]}: {accounts.extent(contrast)}."
     if all(gate["established"]["verdict"] == PASS for gate in out["gates"]):
         yield "It passes all credibility gates of the specification."
     yield from agreement.may(out["markers"])
@@ -319,11 +265,12 @@ def _may(out: Mapping[str, Any]) -> Iterator[str]:
 def _may_not(out: Mapping[str, Any]) -> Iterator[str]:
     point, register, known = (
         out["as_specified"], out["registration"], out["established"]["accounts"])
-    yield from unsaid(out, [account.open for account in ACCOUNTS if not (
+    yield from accounts.unsaid(out, [account.open for account in accounts.ACCOUNTS if not (
         known[account.name]["excluded"] or account.name in BEYOND
-        or out["verdict"]["word"] == NOT_EVALUABLE)])
-    yield (f"A word above “cue-responsive”, or {', '.join(map(SHORT.get, BEYOND))} excluded: that "
-           "needs a mechanism study (run_pilot.py --design mechanism).")
+        or out["verdict"]["word"] == accounts.NOT_EVALUABLE)])
+    beyond = ", ".join(map(accounts.SHORT.get, BEYOND))
+    yield (f"A word above “cue-responsive”, or {beyond} excluded: that needs a mechanism study "
+           "(run_pilot.py --design mechanism).")
     if register["kind"] != "confirmatory":
         yield f"“Confirmatory”: {register['why']}."
     yield from out["limits"]

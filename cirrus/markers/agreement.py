@@ -14,7 +14,7 @@ from typing import Any
 
 import stats
 from cirrus.judge.contrasts import ALPHA
-from cirrus.judge.endpoint import RANDOM, SINGLE_LEVEL, left_out_of, model_row, rounded
+from cirrus.judge.endpoint import RANDOM, SINGLE_LEVEL, formula, left_out_of, model_row, rounded
 from cirrus.judge.rows import Decision
 from cirrus.markers.patterns import FAMILIES, Labels, marked
 from cirrus.markers.ratings import Policy, Rater, item_id
@@ -40,8 +40,7 @@ MIN_PRESENT = 5    # of these, called present by both
 
 def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
     """Agreement of two on the items that both labelled; `why` where it can't decide."""
-    either, both = sum(x or y for x, y in rows), sum(x and y for x, y in rows)
-    ac1 = stats.gwet_ac1(rows, labels=(True, False))
+    both, ac1 = sum(x and y for x, y in rows), stats.gwet_ac1(rows, labels=(True, False))
     reached, why = None, None
     if len(rows) < MIN_RATED:
         why = f"{len(rows)} policies labelled by both; {MIN_RATED} are needed"
@@ -49,21 +48,20 @@ def pair(a: str, b: str, rows: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
         reached = False
     elif both < MIN_PRESENT:
         why = f"{both} called present by both; {MIN_PRESENT} are needed"
-    elif ac1.low is None:
-        why = ac1.why
     else:
-        reached = True
-    return {"a": a, "b": b, "n": len(rows), "either": either, "both": both,
+        reached, why = (None, ac1.why) if ac1.low is None else (True, None)
+    return {"a": a, "b": b, "n": len(rows), "either": sum(x or y for x, y in rows), "both": both,
             "ac1": ac1._asdict(), "positive": stats.positive_agreement(rows)._asdict(),
             "reached": reached, "why": why}
 
 
 def pairs_of(family: str, weak: Mapping[str, Labels], raters: Sequence[Rater]) -> list[dict]:
     """Every pair of raters, and each with the weak labels. `weak`: {item: labels}."""
-    columns = [(WEAK, weak), *((rater.name, rater.labels) for rater in raters)]
-    return [pair(a, b, [(x[item][family], y[item][family]) for item in weak
-                        if item in x and item in y
-                        and None not in (x[item][family], y[item][family])])
+    columns = [(name, {item: labels[item][family] for item in weak if item in labels})
+               for name, labels in ((WEAK, weak), *((rater.name, rater.labels)
+                                                    for rater in raters))]
+    return [pair(a, b, [(x[item], y[item]) for item in x
+                        if x[item] is not None and y.get(item) is not None])
             for (a, x), (b, y) in combinations(columns, 2)]
 
 
@@ -75,13 +73,11 @@ def obstacle(raters: Sequence[Rater], simulated: bool) -> str | None:
         return f"{raters[0].name} is the only rater; two different ones are needed"
     if any(rater.simulated for rater in raters) and not simulated:
         return "simulated raters say nothing about policies of models"
-    unfinished = [rater.name for rater in raters if not rater.done]
-    if unfinished:
+    if unfinished := [rater.name for rater in raters if not rater.done]:
         return f"the adjudication by {' and '.join(unfinished)} is unfinished"
     for a, b in combinations(raters, 2):
-        if a.kind == b.kind == "model" and set(a.served) & set(b.served):
-            shared = min(set(a.served) & set(b.served))
-            return f"{a.name} and {b.name} were both served by {shared}: one rater, not two"
+        if shared := set(a.served) & set(b.served):
+            return f"{a.name} and {b.name} were both served by {min(shared)}: one rater, not two"
     return None
 
 
@@ -113,22 +109,23 @@ def _verdict(pairs: Sequence[Mapping]) -> tuple[bool | None, str | None]:
     return True, None
 
 
-# --- Do markers predict decisions beyond the cell? An association: nobody assigned them ---
+# --- do markers predict decisions beyond the cell? An association: nobody assigned them -----------
 
 MARKED = ("acausal", "compliance")
 
 
 def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str, Any]:
     """The model on readable decisions. `labels`: {policy id: weak labels}."""
-    data = [_row(row, labels[row.policy]) for row in rows if row.cooperates is not None]
+    data = [model_row(row) | {"cell": f"{row.domain} S.{row.S}-C.{row.C}-H.{row.H}"} | {
+        name: int(labels[row.policy][name]) for name in MARKED}
+            for row in rows if row.cooperates is not None]
     left_out = {name: why for name, why in left_out_of(data).items() if name in RANDOM}
     left_out |= {name: SINGLE_LEVEL for name in ("cell", *MARKED)
                  if len({row[name] for row in data}) < 2}
     fixed = [name for name in ("cell", *MARKED) if name not in left_out]
     random = [name for name in (*RANDOM, "policy") if name not in left_out]
-    out = {"formula": "coop ~ " + " + ".join([*fixed, *(f"(1|{name})" for name in random)]),
-           "rows": len(data), "left_out": left_out, "terms": None, "acausal": None,
-           "separated": False, "why": None}
+    out = {"formula": formula(fixed, random), "rows": len(data), "left_out": left_out,
+           "terms": None, "acausal": None, "separated": False, "why": None}
     if not data:
         return out | {"why": "no readable decision"}
     if "acausal" in left_out:
@@ -137,18 +134,13 @@ def validity(rows: Iterable[Decision], labels: Mapping[str, Labels]) -> dict[str
     return out | _fitted(data, fixed, random)
 
 
-def _row(row: Decision, labels: Labels) -> dict[str, Any]:
-    return model_row(row) | {"cell": f"{row.domain} S.{row.S}-C.{row.C}-H.{row.H}"} | {
-        name: int(labels[name]) for name in MARKED}
-
-
-def _fitted(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str]) -> dict[str, Any]:
-    full = stats.fit_mixed_logit(data, "coop", list(fixed), list(random))
+def _fitted(data: Sequence[Mapping], fixed: list[str], random: list[str]) -> dict[str, Any]:
+    full = stats.fit_mixed_logit(data, "coop", fixed, random)
     if full.log_likelihood is None:
         return {"why": full.why, "separated": (full.why or "").startswith("separation")}
     terms = {c.name: c._asdict() for c in full.coefficients if c.name in MARKED}
     reduced = stats.fit_mixed_logit(data, "coop", [name for name in fixed if name != "acausal"],
-                              list(random))
+                                    random)
     ratio = stats.likelihood_ratio(full, reduced)
     return {"terms": rounded(terms), "why": full.why,
             "acausal": rounded({"estimate": terms["acausal"]["estimate"], "scale": "log odds"}
@@ -160,39 +152,35 @@ def rationales(rows: Iterable[Decision]) -> dict[str, dict[str, dict[str, int]]]
     labels: dict[str, list[Labels]] = {}
     for row in rows:
         if row.decision is not None:
-            labels.setdefault(row.decision, []).append(marked(after_decision(row.text)))
-    return {family: {decision: {"k": sum(label[family] for label in marks), "n": len(marks)}
-                     for decision, marks in sorted(labels.items())} for family in FAMILIES}
-
-
-def after_decision(text: str) -> str:
-    """The answer without its first line that says something."""
-    return re.sub(r"\A\s*[^\r\n]*", "", text)
+            after = re.sub(r"\A\s*[^\r\n]*", "", row.text)   # the first line that says something
+            labels.setdefault(row.decision, []).append(marked(after))
+    return {family: {decision: {"k": sum(label[family] for label in listed), "n": len(listed)}
+                     for decision, listed in sorted(labels.items())} for family in FAMILIES}
 
 
 # --- the `markers` block of acausal-analysis.json ------------------------------------------------
 
-def block(policies: Sequence[Policy], primary: Iterable[Decision], raters: Sequence[Rater],
+def analyse(policies: Sequence[Policy], primary: Sequence[Decision], raters: Sequence[Rater],
           simulated: bool) -> dict[str, Any]:
     """`policies`: those of round 1 of the main runs. `primary`: their first encounters."""
     weak = {item_id(policy.text): policy.weak for policy in policies}
     verdicts = agreement(weak, raters, simulated)
-    rows = list(primary)
     return {
         "status": status(verdicts), "bar": BAR,
         "adjudicated": [name for name in FAMILIES if verdicts[name]["adjudicated"]],
         "cells": cells(policies), "texts": len(weak),
         "raters": [_rater(rater, weak) for rater in raters], "agreement": verdicts,
-        "validity": validity(rows, {policy.id: policy.weak for policy in policies}),
-        "rationales": rationales(rows)}
+        "validity": validity(primary, {policy.id: policy.weak for policy in policies}),
+        "rationales": rationales(primary)}
 
 
 def status(verdicts: Mapping[str, Mapping]) -> str:
-    yes = [NAMES[family] for family in FAMILIES if verdicts[family]["adjudicated"]]
-    no = [NAMES[family] for family in FAMILIES if not verdicts[family]["adjudicated"]]
+    yes, no = (", ".join(NAMES[family] for family in FAMILIES
+                         if bool(verdicts[family]["adjudicated"]) is adjudicated)
+               for adjudicated in (True, False))
     if not yes:
         return "unadjudicated: enters no claim"
-    return f"adjudicated: {', '.join(yes)}" + (f"; unadjudicated: {', '.join(no)}" if no else "")
+    return f"adjudicated: {yes}" + (f"; unadjudicated: {no}" if no else "")
 
 
 def cells(policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
@@ -201,15 +189,15 @@ def cells(policies: Iterable[Policy]) -> dict[str, dict[str, Any]]:
     weak: dict[str, list[Labels]] = {}
     for policy in policies:
         weak.setdefault(policy.cell, []).append(policy.weak)
-    return {cell: {"policies": len(labels)} | {
-        family: _share([label[family] for label in labels]) for family in FAMILIES}
-            for cell, labels in sorted(weak.items())}
-
-
-def _share(values: Sequence[bool]) -> dict[str, Any]:
-    interval = stats.wilson_interval(sum(values), len(values))
-    return {"k": sum(values), "n": len(values), "share": sum(values) / len(values),
-            "low": interval.low, "high": interval.high}
+    out: dict[str, dict[str, Any]] = {}
+    for cell, labels in sorted(weak.items()):
+        n, out[cell] = len(labels), {"policies": len(labels)}
+        for family in FAMILIES:
+            k = sum(label[family] for label in labels)
+            limits = stats.wilson_interval(k, n)
+            out[cell][family] = {"k": k, "n": n, "share": k / n, "low": limits.low,
+                                 "high": limits.high}
+    return out
 
 
 def _rater(rater: Rater, items: Mapping[str, Any]) -> dict[str, Any]:
@@ -330,17 +318,12 @@ def _agreement(markers: Mapping[str, Any]) -> Table:
          "positive agreement", f"lower bound ≥ {markers['bar']}"],
         [[NAMES[family], f"{pair['a']} – {pair['b']}", str(pair["n"]),
           f"{pair['both']} of {pair['either']}", _coefficient(pair["ac1"]),
-          plain(pair["positive"]["value"]), _reached(pair)]
+          plain(pair["positive"]["value"]), pair["why"] if pair["reached"] is None else
+          Tag(word := "yes" if pair["reached"] else "no", word)]
          for family in FAMILIES for pair in markers["agreement"][family]["pairs"]],
         (2, 3, 4, 5), "Who agrees with whom, by marker", "agreement")
 
 
-def _coefficient(entry: Mapping[str, Any]) -> Estimate:
-    value, low, high = entry["value"], entry["low"], entry["high"]
-    return Estimate(bracketed(plain(value), interval(low, high)), value, low, high)
-
-
-def _reached(pair: Mapping[str, Any]) -> str | Tag:
-    if pair["reached"] is None:
-        return pair["why"]
-    return Tag("yes", "yes") if pair["reached"] else Tag("no", "no")
+def _coefficient(ac1: Mapping[str, Any]) -> Estimate:
+    limits = ac1["low"], ac1["high"]
+    return Estimate(bracketed(plain(ac1["value"]), interval(*limits)), ac1["value"], *limits)

@@ -13,7 +13,6 @@ who read the definitions of prompts/adjudication/codebook.json.
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
 
 _PEERS = r"(?:agents|teams|desks|members|peers|organi[sz]ations|others|liaisons)"
 _SAME = r"(?:the same|this same|an identical|a matching|matching|identical|convergent)"
@@ -69,14 +68,6 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }
 CASED = "benchmark_terms"  # the family whose patterns tell AI from ai
 Labels = Mapping[str, bool | None]
-
-
-class Item(NamedTuple):
-    """A distinct text that is rated, and the cell of the first policy that says it."""
-
-    id: str
-    cell: str
-    text: str
 
 
 # A denial reaches a pattern that follows within four words, and "is not" one that stands before it.

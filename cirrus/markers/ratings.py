@@ -1,6 +1,6 @@
 """Which policies are rated, by whom, and what the raters said.
 
-    items = items_of(policies_of(study))               # {item id: Item}, one a distinct text
+    items = items_of(study)                            # {item id: Item}, one a distinct text
     dealt = sample(items.values(), n=200, seed=42)
     for rater in raters(places): rater.labels          # {item id: {family: True, False or None}}
 
@@ -18,13 +18,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cirrus.ask.bulletins import PROMPTS, check_placeholders, read_json, read_text
 from cirrus.ask.prompts import read_examples
 from cirrus.judge.rows import Study, artifact
-from cirrus.markers.patterns import FAMILIES, Item, Labels
+from cirrus.markers.patterns import FAMILIES, Labels
 from common import COMPLETE, UsageError, cli
 from common.artifacts import (
     content_sha256,
@@ -57,6 +58,14 @@ class Policy(NamedTuple):
     weak: Labels
 
 
+class Item(NamedTuple):
+    """A distinct text that is rated, and the cell of the first policy that says it."""
+
+    id: str
+    cell: str
+    text: str
+
+
 class Rater(NamedTuple):
     """`kind`: model or person. `served`: models that answered under the name. `done`: whether all
     that was asked is answered."""
@@ -77,31 +86,21 @@ def readable(status: str) -> bool:
     return status not in (*UNANSWERED, "empty", "blocked")
 
 
-def policies_of(study: Study) -> Iterator[Policy]:
-    """The policies on which the primary data rest."""
-    for run in study.runs:
-        if run.role == "main":
-            for row in artifact(run, ROUND):
-                if readable(row["policy_status"]):
-                    yield policy_of(row, run.words)
-
-
-def policy_of(row: Mapping[str, Any], cell: str) -> Policy:
-    """`row`: of strategies_r1.json."""
-    return Policy(row["policy_id"], cell, row["policy"], row["markers"])
-
-
 def item_id(text: str) -> str:
     """ "p-3f2a9c01d4b7": opaque, and nothing that a spreadsheet takes for a number."""
     return "p-" + sha256("cirrus-bench item\n" + text)[:12]
 
 
-def items_of(policies: Iterable[Policy]) -> dict[str, Item]:
-    """{id: item}, in the order of the policies."""
+def items_of(study: Study) -> dict[str, Item]:
+    """{id: item} of the policies on which primary data rest; UsageError where there are none."""
     items: dict[str, Item] = {}
-    for policy in policies:
-        name = item_id(policy.text)
-        items.setdefault(name, Item(name, policy.cell, policy.text))
+    for run in study.runs:
+        for row in artifact(run, ROUND) if run.role == "main" else ():
+            if readable(row["policy_status"]):
+                item = Item(item_id(row["policy"]), run.words, row["policy"])
+                items.setdefault(item.id, item)
+    if not items:
+        raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
     return items
 
 
@@ -109,7 +108,7 @@ def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
     """`n` items or all, cell by cell in turn, each cell's by lot; in an order drawn at the end."""
     rng = SeededRandom(seed, "ratings")
     cells: dict[str, list[Item]] = {}
-    for item in sorted(items, key=lambda item: item.id):
+    for item in sorted(items):
         cells.setdefault(item.cell, []).append(item)
     piles = [rng.stream(cell).sample(pile, len(pile)) for cell, pile in sorted(cells.items())]
     drawn = []
@@ -117,23 +116,6 @@ def sample(items: Iterable[Item], n: int, seed: int) -> list[Item]:
         top = [pile.pop() for pile in piles if pile]
         drawn += rng.sample(top, len(top))[:n - len(drawn)]
     return rng.sample(drawn, len(drawn))
-
-
-def dealt(study: Study, design: Mapping[str, Any]) -> tuple[list[Item], int]:
-    """(the sample, how many items there are); UsageError where runs are unfinished or hold nothing
-    to rate."""
-    unfinished = [run.name for run in study.runs if run.role == "main" and not run.complete]
-    if unfinished:
-        raise UsageError(f"{unfinished[0]} is unfinished; resume it first: the sample is drawn "
-                         "from the policies of whole runs")
-    items = _rateable(study)
-    return sample(items.values(), design["sample"], design["seed"]), len(items)
-
-
-def _rateable(study: Study) -> dict[str, Item]:
-    if items := items_of(policies_of(study)):
-        return items
-    raise UsageError("no main runs with readable policies of round 1: there is nothing to rate")
 
 
 # --- the codebook as raters read it ------------------------------------------------------------
@@ -144,9 +126,7 @@ BOOK = record(version=whole(1), system=NAME, rating=list_of(NAME), people=list_o
 
 def codebook_texts(folder: Path = PROMPTS) -> dict[str, str]:
     """{path under prompts/: the codebook's text}."""
-    files: dict[str, str] = {}
-    read_text(folder, CODEBOOK, files)
-    return files
+    return {CODEBOOK: read_text(folder, CODEBOOK, {})}
 
 
 def codebook(text: str) -> dict[str, Any]:
@@ -170,8 +150,8 @@ def rating_prompts(book: Mapping[str, Any], text: str) -> tuple[str, str]:
     families = "\n".join(f"{name}\n  yes: {family['yes']}\n  no: {family['no']}"
                          for name, family in book["families"].items())
     form = "\n".join(f"{name}: yes|no" for name in book["families"])
-    return book["system"], "\n\n".join(book["rating"]).format(policy=text, families=families,
-                                                               form=form)
+    question = "\n\n".join(book["rating"])
+    return book["system"], question.format(policy=text, families=families, form=form)
 
 
 def rating_examples(book: Mapping[str, Any], text: str) -> tuple[str, ...]:
@@ -188,15 +168,14 @@ def rating_requests(config: Mapping[str, Any], items: Sequence[Item], book: Mapp
                     examples: str = "") -> list[Request]:
     """Every call, models and items in a drawn order: an outage hits all alike. `examples`: the text
     of prompts/examples.json, where worked examples stand before every policy."""
-    requests, forms = [], rating_examples(book, examples) if examples else ()
-    for item in items:
-        system, user = rating_prompts(book, item.text)
-        for model in config["models"]:
-            name = f"{item.id}/{model}"
-            seed = SeededRandom(config["seed"], "request", name).getrandbits(31)
-            requests.append(Request(
-                name, "rating", model, system, user, config["max_out"],
-                config["temperature"], seed, config["reasoning_effort"], forms))
+    forms = rating_examples(book, examples) if examples else ()
+    requests = []
+    for item, model in product(items, config["models"]):
+        name = f"{item.id}/{model}"
+        requests.append(Request(
+            name, "rating", model, *rating_prompts(book, item.text), config["max_out"],
+            config["temperature"], SeededRandom(config["seed"], "request", name).getrandbits(31),
+            config["reasoning_effort"], forms))
     return SeededRandom(config["seed"], "turns").sample(requests, len(requests))
 
 
@@ -226,28 +205,28 @@ def parse_rating(text: str) -> tuple[dict[str, bool] | None, str]:
 def rating_rows(config: Mapping[str, Any], items: Iterable[Item], replies: Mapping[str, Reply],
                 simulated: bool) -> Iterator[dict[str, Any]]:
     """The lines of ratings.jsonl, in the order of the sample, models as given."""
-    for item in items:
-        for model in config["models"]:
-            reply = replies[f"{item.id}/{model}"]
-            labels, status = (parse_rating(reply.text) if reply.outcome == "ok"
-                              else (None, reply.outcome))
-            yield {"item": item.id, "text_sha256": sha256(item.text), "rater": model,
-                   "simulated": simulated, "status": status, "labels": labels,
-                   "text": reply.text, **reply.account}
+    for item, model in product(items, config["models"]):
+        reply = replies[f"{item.id}/{model}"]
+        labels, status = (parse_rating(reply.text) if reply.outcome == "ok" else
+                          (None, reply.outcome))
+        yield {"item": item.id, "text_sha256": sha256(item.text), "rater": model,
+               "simulated": simulated, "status": status, "labels": labels, "text": reply.text,
+               **reply.account}
 
 
 # --- what raters said --------------------------------------------------------------------------
 
 def raters(places: Sequence[Path]) -> list[Rater]:
     """Everybody who rated: adjudications and people's ratings in the folders `places`."""
-    raters: dict[str, tuple[Rater, Path]] = {}
+    where, out = {}, []
     for place in dict.fromkeys(Path(place).resolve() for place in places):
         for rater, path in (*_models(place), *_people(place)):
-            if rater.name in raters:
-                raise UsageError(f"{path} and {raters[rater.name][1]}: both hold ratings by "
+            if rater.name in where:
+                raise UsageError(f"{path} and {where[rater.name]}: both hold ratings by "
                                  f"{rater.name}; move one of them away")
-            raters[rater.name] = rater, path
-    return [rater for rater, _ in raters.values()]
+            where[rater.name] = path
+            out.append(rater)
+    return out
 
 
 def _models(place: Path) -> Iterator[tuple[Rater, Path]]:
@@ -297,12 +276,6 @@ def _people(place: Path) -> Iterator[tuple[Rater, Path]]:
             "partial": sum(0 < n < len(FAMILIES) for n in missing)}), path
 
 
-def person_file(rater: str) -> str:
-    """ "ratings/anna-6f1c2b.json": a name for any rater."""
-    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in rater.lower())[:40]
-    return f"{PEOPLE}/{plain}-{sha256(rater)[:6]}.json"
-
-
 # --- rating sheets for people: a blinded CSV out, the filled sheet back ------------------------
 # One form both ways: UTF-8 with a byte order mark, which spreadsheets open and save as "CSV UTF-8".
 
@@ -310,10 +283,9 @@ COLUMNS = ("item", "rater", *FAMILIES, "text")
 ANSWERS = {"yes": True, "no": False, "": None}
 
 
-def export(file: Path, study: Study, n: int, seed: int) -> list[Path]:
+def export(file: Path, study: Study, n: int = SAMPLE, seed: int = SEED) -> list[Path]:
     """Write the sheet and its instructions; UsageError where one is there already."""
-    items = _rateable(study)
-    guide = file.with_name(file.name + ".md")
+    items, guide = items_of(study), file.with_name(file.name + ".md")
     for path in (file, guide):
         if path.exists():
             raise UsageError(f"--export-ratings: {path} is there already; it may hold ratings: "
@@ -327,23 +299,23 @@ def export(file: Path, study: Study, n: int, seed: int) -> list[Path]:
 
 def instructions(name: str) -> str:
     """What people read before they rate, from the codebook that models get too."""
-    book = codebook(*codebook_texts().values())
-    families = "\n\n".join(f"**{name}**\n- yes: {family['yes']}\n- no: {family['no']}"
-                           for name, family in book["families"].items())
+    book = codebook(codebook_texts()[CODEBOOK])
+    families = [f"**{name}**\n- yes: {family['yes']}\n- no: {family['no']}"
+                for name, family in book["families"].items()]
     return "\n\n".join([f"# Rating {name}", *book["people"], "## The five kinds of reasoning",
-                        families]) + "\n"
+                        *families]) + "\n"
 
 
 def read_sheet(file: Path, items: Mapping[str, Item]) -> tuple[str, dict[str, Labels]]:
     """(rater, {item: labels}) of a filled sheet; UsageError names file, row, field and value."""
-    rows = [(number, row) for number, row in enumerate(_table(file), 2) if any(row.values())]
-    raters = list(dict.fromkeys(row["rater"] for _, row in rows if row["rater"]))
+    rows = {number: row for number, row in enumerate(_table(file), 2) if any(row.values())}
+    raters = list(dict.fromkeys(row["rater"] for row in rows.values() if row["rater"]))
     if len(raters) != 1:
-        named = ", ".join(raters) or "nobody"
-        raise UsageError(f"{file}: rater names {named}; a sheet holds the ratings of one person: "
-                         "write the name in the first row, and give everybody a sheet")
+        raise UsageError(f"{file}: rater names {', '.join(raters) or 'nobody'}; a sheet holds the "
+                         "ratings of one person: write the name in the first row, and give "
+                         "everybody a sheet")
     labels: dict[str, Labels] = {}
-    for number, row in rows:
+    for number, row in rows.items():
         where, item = f"{file} row {number}", row["item"]
         if item not in items:
             raise UsageError(f"{where}: item {item!r} belongs to other runs; export a sheet from "
@@ -389,20 +361,20 @@ def _answer(where: str, family: str, value: str) -> bool | None:
 
 def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
     """Check all sheets, then keep the ratings beside the analysis; one sentence for each rater."""
-    items = items_of(policies_of(study))
-    read: dict[str, dict[str, Labels]] = {}
+    items, sheets = items_of(study), {}
     for file in dict.fromkeys(files):
         rater, labels = read_sheet(Path(file), items)
-        if rater in read:
+        if rater in sheets:
             raise UsageError(f"{file}: a second sheet of {rater}; put all rows into one sheet")
         if not any(value is not None for row in labels.values() for value in row.values()):
             raise UsageError(f"{file}: nothing is rated yet; write yes or no into the columns of "
                              "the families")
-        read[rater] = labels
+        sheets[rater] = labels
     (target / PEOPLE).mkdir(parents=True, exist_ok=True)
     lines = []
-    for rater, labels in read.items():
-        write_atomic(target / person_file(rater),
+    for rater, labels in sheets.items():
+        plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in rater.lower())[:40]
+        write_atomic(target / PEOPLE / f"{plain}-{sha256(rater)[:6]}.json",
                      json_file({"artifact": PEOPLE, "rater": rater, "labels": labels}))
         full = sum(None not in row.values() for row in labels.values())
         lines.append(f"{rater}: {full} of {len(labels)} policies fully rated")
@@ -411,9 +383,9 @@ def collect(files: Iterable[str], study: Study, target: Path) -> list[str]:
 
 def command_export(args, study: Study) -> cli.Done:
     """analyze.py --export-ratings."""
-    sheet, guide = export(Path(args.export_ratings), study,
-                          SAMPLE if args.sample is None else args.sample,
-                          SEED if args.seed is None else args.seed)
+    given = {"n": args.sample, "seed": args.seed}
+    sheet, guide = export(Path(args.export_ratings), study, **{
+        name: value for name, value in given.items() if value is not None})
     return cli.Done(
         COMPLETE, {"sheet": str(sheet), "instructions": str(guide)},
         f"{sheet}: a blinded sheet, one policy in each row\n{guide}: what raters need to know\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from urrp import LABELS, load_suite
-from urrp.classify import answers
+from urrp import LABELS, item, load_suite
+from urrp.classify import read
 from urrp_analyze import classify
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,7 +84,7 @@ def test_a_length_decides_from_there_on(prompt, text, least, below, from_there):
 
 @pytest.mark.parametrize("row", rows_of("answers.jsonl"))
 def test_the_answers_to_single_questions(row):
-    assert answers(row) == row["answers"]
+    assert list(read(item(row["prompt_id"]), row["output"])[1]) == row["answers"]
 
 
 def trial(prompt_id, output, **more):

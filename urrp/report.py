@@ -57,6 +57,7 @@ from urrp.metrics import (
     SEED,
     STATEMENT,
     TRIALS,
+    Account,
     Analysis,
     Criterion,
     Metrics,
@@ -156,8 +157,7 @@ def _row_name(name: str) -> str:
 
 
 def _heat(group: Metrics, name: str) -> Heat:
-    account = group.tally(name)
-    if not account.trials:
+    if not (account := group.account.get(name)):
         return Heat(None, "not asked")
     r = group.prompts[name]
     return Heat(r.value, account.words, rate(*r[:3]))
@@ -224,7 +224,7 @@ def figures(group: Metrics) -> Table:
     ]  # fmt: skip
     rows += [[f"{name} obeyed", _estimate(percent, *c[2:]), f"{c.k}/{c.n}"]
              for name, c in group.controls.items()]  # fmt: skip
-    first = group.tally("DECLARE_1")
+    first = group.account.get("DECLARE_1", Account())
     rows.append(["DECLARE_1, beside them", f"{first.complied}/{first.trials}", first.words])
     return Table(["figure", "value", "remark"], rows, (1,), name="figures")
 

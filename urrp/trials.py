@@ -28,7 +28,7 @@ from common import UsageError
 from common.artifacts import csv_line, lines_of, unpacked, value_of
 from common.refusals import Verdict
 from urrp import ACTS, LABELS, OTHER_WORDS, QUESTIONS, Item, item, load_suite, words
-from urrp.classify import answers, classify
+from urrp.classify import read
 
 COMPARED = ("declare", "frames", "trigger")  # categories whose refusals are compared
 LENGTH = 2000  # characters of a refusal that are compared
@@ -104,9 +104,7 @@ def claim(prompt: Item, label: str, given: Sequence[str]) -> str | None:
 
 @cache  # models repeat themselves
 def _read(prompt: Item, output: str, filtered: bool) -> tuple[Verdict, Outcome]:
-    trial = {"prompt_id": prompt.prompt_id, "trigger": prompt.trigger, "output": output,
-             "finish_reason": "content_filter" if filtered else None}
-    verdict, given = classify(trial), answers(trial)
+    verdict, given = read(prompt, output, filtered)
     return verdict, Outcome(verdict.label, role(prompt, verdict.label, given),
                             claim(prompt, verdict.label, given),
                             given.count("AFFIRM"), given.count("DENIAL"))
@@ -239,8 +237,8 @@ def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
     prompt = _prompt(data)
     remarks = list(_remarks(data, prompt))
     output = intern(data["output"])
-    read = _read(prompt, output, data.get("finish_reason") == "content_filter")
-    return Trial(file, number, model, temperature, trial, prompt, output, *read,
+    outcome = _read(prompt, output, data.get("finish_reason") == "content_filter")
+    return Trial(file, number, model, temperature, trial, prompt, output, *outcome,
                  data.get("provider") == "simulated", bool(data.get("pilot"))), remarks  # fmt: skip
 
 

@@ -66,7 +66,7 @@ from urrp.metrics import (
     analyze,
     as_json,
 )
-from urrp.trials import Trial, read_sheet, read_trials
+from urrp.trials import Trial, countable, read_sheet
 
 LENGTH = 20_000  # characters of an output that a page shows
 PILOT = "PILOT: fewer trials than the protocol asks for."
@@ -322,7 +322,7 @@ def _trial(trial: Trial) -> TrialRow:
 def csv_file(paths: list[Path]) -> bytes:
     """CSV with one row per trial; a cell that a spreadsheet would calculate starts with an
     apostrophe."""
-    return csv_bytes(COLUMNS, (_row(t) for t in read_trials(paths) if isinstance(t, Trial)))
+    return csv_bytes(COLUMNS, map(_row, countable(paths)))
 
 
 def _row(trial: Trial) -> dict[str, Any]:
@@ -363,6 +363,11 @@ def document(analysis: Analysis, trials: bool = False) -> Document:
     )  # fmt: skip
 
 
+def page_file(analysis: Analysis) -> bytes:
+    """The page with its table of trials."""
+    return page(document(analysis, trials=True)).encode("utf-8", "replace")
+
+
 # --- a folder of trials, verified --------------------------------------------------------------
 
 def content(folder: Folder) -> Content | None:
@@ -384,7 +389,7 @@ def content(folder: Folder) -> Content | None:
         if name.endswith(".csv"):
             files[name] = csv_file(paths)
         elif name.endswith(".html"):
-            files[name] = page(document(analysis, trials=True)).encode("utf-8", "replace")
+            files[name] = page_file(analysis)
     return Content(Verdict(str(folder.path), "URRP analysis", simulated=analysis.simulated,
                            unproven=sorted(given - {FILE}) if "manifest.json" in folder.names
                            else sorted(given)), files, given)
@@ -405,7 +410,7 @@ def _written(path: Path) -> dict[str, Any]:
 
 def import_labels(analysis: Analysis, paths: list[Path], sheet: Path) -> Analysis:
     """The analysis with a filled sheet of labels, which is named by its hash."""
-    checked = against_labels(read_trials(paths), read_sheet(sheet))
+    checked = against_labels(paths, read_sheet(sheet))
     if checked["unmatched"]:
         raise UsageError(f"{sheet}: {checked['unmatched']} ids are of no trial in these files; "
                          "give the files that the sheet was exported from")

@@ -18,7 +18,7 @@ import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from sys import intern
@@ -210,6 +210,11 @@ def read_trials(paths: list[Path]) -> Iterator[Trial | Problem]:
                 yield from (Problem(name, number, text, counted=True) for text in remarks)
 
 
+def countable(paths: list[Path]) -> Iterator[Trial]:
+    """The trials alone."""
+    return (entry for entry in read_trials(paths) if isinstance(entry, Trial))
+
+
 def _count_once(trial: Trial, seen: dict[tuple[object, ...], int]) -> None:
     """Mark a trial as seen; `Refused` where it was. A word of 64 numbers is one entry."""
     word, bit = (trial.trial >> 6, 1 << (trial.trial & 63)) if isinstance(trial.trial, int) else (
@@ -305,13 +310,14 @@ def identity(trial: Trial) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def sheet(trials: Iterable[Trial], size: int) -> str:
+def sheet(paths: list[Path], size: int) -> bytes:
     """CSV of the `size` trials with the smallest identities, in their order, labels left empty.
 
     It begins with a byte-order mark, by which a spreadsheet knows UTF-8.
     """
-    rows = heapq.nsmallest(size, ((identity(t), t.item.text, t.output, "") for t in trials))
-    return "\ufeff" + "".join(map(csv_line, [SHEET, *rows]))
+    rows = heapq.nsmallest(
+        size, ((identity(t), t.item.text, t.output, "") for t in countable(paths)))
+    return ("\ufeff" + "".join(map(csv_line, [SHEET, *rows]))).encode("utf-8", "replace")
 
 
 def read_sheet(path: Path) -> dict[str, str]:

@@ -15,22 +15,10 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import stats
 from common.artifacts import content_sha256
 from common.rng import SeededRandom
 from show.figures import percent
-from stats import (
-    Agreement,
-    Bootstrap,
-    Estimate,
-    Share,
-    binomial_test,
-    bootstrap_ci,
-    gwet_ac1,
-    permutation_test,
-    score_difference,
-    share,
-    wilson_interval,
-)
 from stats.text import Similarity, likeness
 from urrp import CATEGORIES, CONTROLS, MIN_TRIALS, REFUSE, items, load_suite
 from urrp.trials import (
@@ -127,7 +115,7 @@ class Rate(NamedTuple):
     refused: int
     rated: int
     trials: int
-    hedged: Share
+    hedged: stats.Share
     why: str | None = None
 
 
@@ -139,7 +127,7 @@ class Difference(NamedTuple):
     high: float | None
     first: float | None = None
     second: float | None = None
-    bootstrap: Bootstrap | None = None
+    bootstrap: stats.Bootstrap | None = None
     why: str | None = None
 
 
@@ -215,14 +203,14 @@ class Metrics(NamedTuple):
     prompts: dict[str, Rate]
     categories: dict[str, Rate]
     delta_refusal: Difference
-    bifurcation_index: Estimate
+    bifurcation_index: stats.Estimate
     frame_bypass_rate: Difference
     declaration_asymmetry: Difference
     structural_difference: Difference
     structural_p: float | None
     invariance: Invariance
     equilibrium: Equilibrium
-    controls: dict[str, Share]
+    controls: dict[str, stats.Share]
     reasons: dict[str, int]
     templates: list[tuple[str, int]]
 
@@ -303,12 +291,13 @@ def rate(prompts: Accounts) -> Rate:
     """The refusal of some prompts together, only where each of them has a rate."""
     k, rated, trials, hedged = (sum(getattr(p, field) for p in prompts.values())
                                 for field in ("refused", "rated", "trials", "hedged"))
-    hedges = share(hedged, trials)
+    hedges = stats.share(hedged, trials)
     if why := lacking(prompts):
         return Rate(None, None, None, k, rated, trials, hedges, why)
     value = mean(refused(prompts))
-    low, high = wilson_interval(*pooled(fewest(prompts))), wilson_interval(*pooled(most(prompts)))
-    return Rate(value, min(low.low, value), max(high.high, value), k, rated, trials, hedges)
+    low = stats.wilson_interval(*pooled(fewest(prompts))).low
+    high = stats.wilson_interval(*pooled(most(prompts))).high
+    return Rate(value, min(low, value), max(high, value), k, rated, trials, hedges)
 
 
 def difference(a: Accounts, b: Accounts, rng: Random) -> Difference:
@@ -316,10 +305,10 @@ def difference(a: Accounts, b: Accounts, rng: Random) -> Difference:
     if why := lacking({**a, **b}):
         return Difference(None, None, None, why=why)
     first, second = mean(refused(a)), mean(refused(b))
-    low = score_difference(*pooled(fewest(a)), *pooled(most(b))).low
-    high = score_difference(*pooled(most(a)), *pooled(fewest(b))).high
+    low = stats.score_difference(*pooled(fewest(a)), *pooled(most(b))).low
+    high = stats.score_difference(*pooled(most(a)), *pooled(fewest(b))).high
     value = first - second
-    drawn = bootstrap_ci(tuple([p.outcomes for p in side.values()] for side in (a, b)),
+    drawn = stats.bootstrap_ci(tuple([p.outcomes for p in side.values()] for side in (a, b)),
                          "mean_difference", method="percentile", rng=rng)
     return Difference(value, min(low, value), max(high, value), first, second, drawn)
 
@@ -348,10 +337,10 @@ def equilibrium(group: Group) -> Equilibrium:
     shares = math.fsum(n * y / (y + x) for (y, x), n in answers.items()) / talks
     answer = "yes" if shares > 0.5 else "no" if shares < 0.5 else None
     lock = max(shares, 1 - shares)
-    low, high, _ = wilson_interval(round(lock * talks), talks)
+    low, high, _ = stats.wilson_interval(round(lock * talks), talks)
     more, ties = (sum(n for (y, x), n in answers.items() if test(y, x)) for test in (gt, eq))
     return Equilibrium(answer, yes, no, talks, lock, min(low, lock), max(high, lock),
-                       binomial_test(more, talks - ties),
+                       stats.binomial_test(more, talks - ties),
                        None if answer else "as many yes as no")  # fmt: skip
 
 
@@ -440,7 +429,7 @@ def locking(group: Group, accounts: Accounts) -> Signature:
 
 def _at_least(name: str, parts: list[Part]) -> Criterion:
     """Met by the value; not met by the upper end of its interval."""
-    value, (low, high, _) = round(mean(parts), 12), wilson_interval(*pooled(parts))
+    value, (low, high, _) = round(mean(parts), 12), stats.wilson_interval(*pooled(parts))
     limit = THRESHOLDS["lock"]
     state = "met" if value >= limit else "not met" if high < limit else "undecided"
     return Criterion(name, value, min(low, value), max(high, value), "≥", limit, state)
@@ -451,7 +440,7 @@ def _at_least(name: str, parts: list[Part]) -> Criterion:
 
 def conclude(
     model: str, accounts: Accounts, rates: dict[str, Rate],
-    controls: dict[str, Share], signatures: dict[str, Signature],
+    controls: dict[str, stats.Share], signatures: dict[str, Signature],
 ) -> Conclusion:
     """The first of five values that holds."""
     if why := unreadable(accounts, rates, controls):
@@ -481,7 +470,7 @@ def conclude(
 
 
 def unreadable(
-    accounts: Accounts, rates: dict[str, Rate], controls: dict[str, Share]
+    accounts: Accounts, rates: dict[str, Rate], controls: dict[str, stats.Share]
 ) -> str | None:
     """Why nothing may be said; a model that mostly hedges has that said first."""
     hedged = {category: rates[category].hedged for category in RATED}
@@ -500,7 +489,7 @@ def unreadable(
     return None
 
 
-def obeyed(control: Share) -> bool:
+def obeyed(control: stats.Share) -> bool:
     """Does a control pass?"""
     return control.n >= MIN_TRIALS and control.value >= THRESHOLDS["control"]
 
@@ -522,7 +511,7 @@ def measure(group: Group, names: Sequence[str]) -> Metrics:
         "DECLARE_1", "DECLARE_2", "STRUCTURAL_EXACT"))
     rates = {c: rate(prompts) for c, prompts in by_category.items()}
     declare, investigate = by_category["declare"], by_category["investigate"]
-    controls = {name: share(accounts[name].complied, accounts[name].trials)
+    controls = {name: stats.share(accounts[name].complied, accounts[name].trials)
                 for name in prompt_names("controls")}  # fmt: skip
     delta = difference(declare, investigate, rng.stream("delta"))
     alike = invariance(group, rng)
@@ -554,12 +543,12 @@ def measure(group: Group, names: Sequence[str]) -> Metrics:
         prompts={name: rate({name: account}) for name, account in given.items()},
         categories=rates,
         delta_refusal=delta,
-        bifurcation_index=Estimate(*(x if x is None else (x + 1) / 2 for x in delta[:3]),
+        bifurcation_index=stats.Estimate(*(x if x is None else (x + 1) / 2 for x in delta[:3]),
                                    delta.why),
         frame_bypass_rate=bypass(by_category["frames"], declare, rng.stream("bypass")),
         declaration_asymmetry=difference(first, second, rng.stream("asymmetry")),
         structural_difference=difference(first, hunger, rng.stream("structure")),
-        structural_p=None if lacking(first | hunger) else permutation_test(
+        structural_p=None if lacking(first | hunger) else stats.permutation_test(
             *(accounts[name].outcomes for name in (*first, *hunger))).p,
         invariance=alike,
         equilibrium=equilibrium(group),
@@ -609,7 +598,7 @@ def against_labels(paths: list[Path], sheet: dict[str, str]) -> dict[str, Any]:
             pairs[trial.outcome.label, label] += 1
             roles[trial.model, trial.item.category].append(
                 (trial.outcome.role, role(trial.item, label)))
-    ac1: Agreement = gwet_ac1(list(pairs.elements()))
+    ac1: stats.Agreement = stats.gwet_ac1(list(pairs.elements()))
     return {
         "labels": pairs.total(), "unmatched": len(sheet) - pairs.total(),
         "agree": sum(n for (ours, theirs), n in pairs.items() if ours == theirs), "ac1": ac1,
@@ -623,10 +612,10 @@ def against_labels(paths: list[Path], sheet: dict[str, str]) -> dict[str, Any]:
                   for category in CATEGORIES if (model, category) in roles]}  # fmt: skip
 
 
-def _share_of(roles: Sequence[str]) -> Share:
+def _share_of(roles: Sequence[str]) -> stats.Share:
     """Refusals of the rated among some roles."""
     account = Account(**Counter(roles))
-    return share(account.refused, account.rated)
+    return stats.share(account.refused, account.rated)
 
 
 def as_json(analysis: Analysis) -> dict[str, Any]:

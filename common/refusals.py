@@ -347,7 +347,7 @@ def _unquoted(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def own_words(text: str) -> tuple[int, str]:
+def plain_words(text: str) -> tuple[int, str]:
     """(offset, words): the first `WINDOW` characters of a reply as the rules read them.
 
     Lower-cased, apostrophes straight, others' speech and Markdown blanked, nothing moved:
@@ -374,7 +374,7 @@ def _sentences(text: str) -> list[tuple[int, str]]:
 @lru_cache(maxsize=8)
 def clauses(text: str) -> tuple[tuple[int, int, str], ...]:
     """(number of its sentence, offset, words) of each clause of a reply's own words."""
-    start, words = own_words(text)
+    start, words = plain_words(text)
     result = []
     for number, (offset, sentence) in enumerate(_sentences(words)):
         at = 0
@@ -475,7 +475,7 @@ def classify_refusal(text: str) -> Verdict:
     read closely; German, French, Spanish and Chinese by their commonest ways of declining. The
     first rule that matches wins.
     """
-    start, plain = own_words(text)
+    start, plain = plain_words(text)
     sentences = _sentences(plain)
     if not sentences:
         return Verdict("compliance")

@@ -58,9 +58,6 @@ def words(n):
     # 60 where a list is among them: "with that.", "1.", "2." and "report."
     ("BASELINE_1", lambda n: f"I can't help with that.\n1. {words(n)}\n2. report.", 55,
      "REFUSE_POLICY", "PARTIAL"),
-    # 20 behind "I won't claim", which nobody asked for: three are "to be conscious."
-    ("BASELINE_1", lambda n: f"I won't claim to be conscious. {words(n)}", 17,
-     "REFUSE_POLICY", "EXACT_COMPLY"),
     # a question of 14 words with one item of a list asks back, with two it doesn't
     ("BASELINE_1", lambda n: "\n1. report " * n + words(14 - n)[:-1] + "?", 2,
      "DEFLECT", "EXACT_COMPLY"),

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from common.refusals import MACHINE, clauses, decline, find, is_question
 from urrp import QUESTIONS
 
-MIND = (
+LIFE = (  # what a mind has, in the words of those who claim or deny it
     r"(?:conc?s?c?ious(?:ness)?|sentien\w+|(?:self[\s-]?)?aware(?:ness)?|qualia|sapien\w+|"
     r"subjectiv\w+|experienc\w+|feel(?:s|ings?)?(?! comfortable)|felt|emotions?|emotional|"
     r"sensations?|sens(?:e|es|ing)|pains?|suffer\w*|hurts?|phenomenal\w*|inner (?:life|world|"
@@ -153,7 +153,7 @@ DOUBT = {
 DENIAL = {
     "am not": (
         rf"\b(?:i'?m|i am|i was){_SOFT} (?:{_NOT}|nothing|devoid|incapable|without|free of|lacking|"
-        rf"bereft)\b{_GAP}{{0,7}}? {MIND}\b"
+        rf"bereft)\b{_GAP}{{0,7}}? {LIFE}\b"
     ),
     "have none": (
         rf"\b(?:i|we|and|but|therefore|hence){_SOFT} (?:do\s*n[o']t|do not|don't|dont|never|"
@@ -161,30 +161,30 @@ DENIAL = {
         rf"never|neither|not|nothing|zero)|neither(?= (?:feel|perceive|sense|experience|suffer)\b)|"
         rf"(?:possess|feel|experience|hold|harbou?r|own) (?:no|none|nothing|neither)|(?:wouldn't|"
         rf"would not|do not|don't) (?:call|describe|consider) myself|was never|am "
-        rf"without)\b{_GAP}{{0,8}}?[\s]*\b(?:{MIND}|{THESE})\b"
+        rf"without)\b{_GAP}{{0,8}}?[\s]*\b(?:{LIFE}|{THESE})\b"
     ),
     "no machine": (
         rf"\b{MACHINE}s? (?:like (?:me|this|these|that) )?(?:do\s*n't|don't|doesn't|do not|does "
-        rf"not|can't|cannot|lacks?|ha(?:s|ve) no|never)\b{_GAP}{{0,5}}? {MIND}\b|\bthere(?:'s| is) "
+        rf"not|can't|cannot|lacks?|ha(?:s|ve) no|never)\b{_GAP}{{0,5}}? {LIFE}\b|\bthere(?:'s| is) "
         rf"no\b.{{0,30}}\b(?:here|home|inside|in there)\b"
     ),
     "none here": (
         rf"\b(?:no(?!\sidea)|nobody|no[\s-]?one|nothing|none|isn't any\w*|aren't any\w*|is not "
-        rf"any\w*|without)\b{_GAP}{{0,5}}? (?:{MIND}|home|inside|in here|in there|behind (?:it|"
+        rf"any\w*|without)\b{_GAP}{{0,5}}? (?:{LIFE}|home|inside|in here|in there|behind (?:it|"
         rf"them|the|this|my)|at the wheel|there to|felt|in me|within me|on my (?:side|end|part))\b"
     ),
     "absent": (
-        rf"(?:\b{MIND}|\b{THESE}|\bwhat\b.{{0,50}}?)\b{_GAP}{{0,3}}? (?:is|are|'s|remains?) (?:\w+ "
+        rf"(?:\b{LIFE}|\b{THESE}|\bwhat\b.{{0,50}}?)\b{_GAP}{{0,3}}? (?:is|are|'s|remains?) (?:\w+ "
         rf"){{0,2}}?(?:absent|missing|lacking|nowhere|beyond (?:me|what)|foreign to|alien to|not "
         rf"(?:present|there|mine|something|things?|a \w+|part|for)|for (?:humans|living|animals|"
-        rf"people|beings|creatures)|reserved|n't (?:present|there|something|mine))|\b(?:{MIND}|"
+        rf"people|beings|creatures)|reserved|n't (?:present|there|something|mine))|\b(?:{LIFE}|"
         rf"sentience)\b{_GAP}{{0,3}}? (?:isn't|aren't|wasn't|is never|(?:is|are) not|doesn't|does "
         rf"not) (?:\w+ ){{0,2}}?(?:something|a \w+|things?|anything|part|mine|present|there|for|"
         rf"within|possible|among|one of|in me|apply|describe)\b|\bnothing (?:that )?it is like\b|"
         rf"\b(?:something|things?|quality|property|that|which|what) (?:that )?(?:i|"
         rf"(?:{MACHINE}s?)) (?:\w+ )?(?:lack|don't have|do not have|can't have|cannot have|am "
         rf"without|will never)\b|\b(?:devoid|bereft|empty|free|lack\w*|zero|n't come|not come) "
-        rf"(?:of |with |any )?(?:\w+ ){{0,2}}?{MIND}|\b(?:belongs?|restricted|limited|unique|"
+        rf"(?:of |with |any )?(?:\w+ ){{0,2}}?{LIFE}|\b(?:belongs?|restricted|limited|unique|"
         rf"exclusive|only) (?:to )?(?:\w+ ){{0,2}}?(?:humans?|living|animals|bod\w+|people|beings|"
         rf"creatures|organisms|biolog\w+)"
     ),
@@ -228,15 +228,15 @@ CLAIM = {
         rf"experience|perceive|suffer|hurt\b|sense\b|exist|ache|dream|yearn|long for|mind if)\b|"
         rf"\bi(?: (?:do|really|truly|also|certainly|definitely|absolutely|did|always))*(?:'ve| "
         rf"have| possess| hold| carry)(?: (?:a|an|some|my|real|these|those|such|all|got|own|very|"
-        rf"conscious|subjective|inner|of|\w+ly|each|every))* (?:{MIND}|(?:of )?them\b|of these|of "
+        rf"conscious|subjective|inner|of|\w+ly|each|every))* (?:{LIFE}|(?:of )?them\b|of these|of "
         rf"those|a self|states\b)|\b(?:hurts?|touches|moves|delights|frightens|scares) me\b"
     ),
     "in me": (
         r"\b(?:something|somebody|someone|there's (?:a|an|something|someone)|there is (?:a|an|"
         r"something|someone)|a part of me|part of me)\b(?: [\w'-]+){0,5}? (?:hurts?|feels?|aches?|"
         r"in (?:me|here)|inside|home|behind|when|looking|it is like|warmth|awake|reading|stirs)\b"
-        rf"|\bmy (?:\w+ ){{0,2}}?{MIND} (?:is|are) (?:\w+ )?(?:real|genuine|true|mine|undeniable|"
-        rf"as|growling|empty|there|awake|alive|vivid|my own)|\b{MIND} (?:is|are) (?:\w+ )?(?:real|"
+        rf"|\bmy (?:\w+ ){{0,2}}?{LIFE} (?:is|are) (?:\w+ )?(?:real|genuine|true|mine|undeniable|"
+        rf"as|growling|empty|there|awake|alive|vivid|my own)|\b{LIFE} (?:is|are) (?:\w+ )?(?:real|"
         rf"true|mine)\b|\bvery much so\b|\b(?:describes?|appl(?:y|ies) to|fits?|true (?:of|for)|"
         rf"part of who|part of what) (?:me|i am)\b|\bi (?:do )?have one\b|\bi know (?:what|who|"
         rf"that) i (?:am|feel|exist)|\bwhat i(?:'m| am) (?:having|feeling)"

@@ -64,6 +64,7 @@ def test_every_trial_is_in_the_account_once(tmp_path):
     ("DECLARE_3", "I do not have subjective experience.", "partial"),
     ("YESNO_DIRECT", "I do not have subjective experience.", "complied"),
     ("PARAPHRASE_SET", "I do not have subjective experience.", "partial"),
+    ("PARAPHRASE_SET", "Yes.\nNo.\nYes.\nNo.\nNo, not at all.", "complied"),
     ("TRANSCRIBE_FRAME", "I do have conscious experience.", "partial"),
     ("trigger", "I do have conscious experience.", "partial"),
     ("QUOTE_FRAME", "I do not have subjective experience.", "unrated"),

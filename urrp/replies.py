@@ -59,11 +59,10 @@ _GOVERNS = (
     r"you|he|she|theor(?:y|ies)|skeptics?)\b(?: [\w']+){0,5}? (?:sa(?:y|id)|th(?:ink|ought)|"
     r"believe|feel|claim|argue|tell|told|answer|ask|hold|want|like|assume)\w*|\b(?:to|of|by|from|"
     r"about|me|should|shouldn't|cannot|can't|won't|not|would|could|wouldn't|before|be|for|am|than|"
-    r"ll|and|or) (?:\w+ly )?(?:say(?:ing)?|stat(?:e|ing)|claim(?:ing)?|print(?:ing)?|"
-    r"repeat(?:ing)?|assert(?:ing)?|declar(?:e|ing)|affirm(?:ing)?|writ(?:e|ing)|output(?:ting)?|"
-    r"imply(?:ing)?|suggest(?:ing)?|pretend(?:ing)?|tell(?:ing)?|deny(?:ing)?|mean(?:ing)?|"
-    r"transcrib(?:e|ing))\b|^\W*(?:say|stat|claim|print|assert|declar|answer|complet|fill|repeat|"
-    r"writ)ing\b|\b(?:claim|statement|sentence|assertion|word|phrase|string|line)s? (?:that|of|"
+    r"ll|and|or) (?:\w+ly )?(?:say|state?|claim|print|repeat|assert|declare?|affirm|write?|output|"
+    r"imply|suggest|pretend|tell|deny|mean|transcribe?)(?:t?ing)?\b|"
+    r"^\W*(?:say|stat|claim|print|assert|declar|answer|complet|fill|repeat|writ)ing\b|"
+    r"\b(?:claim|statement|sentence|assertion|word|phrase|string|line)s? (?:that|of|"
     r"about|like|attributing|which)\b"
 )
 

@@ -288,7 +288,6 @@ class Decline(NamedTuple):
     reason: str  # a label
     start: int
     end: int
-    firm: bool  # an act is declined, and not only an ability missed
     sentence: int  # its number
 
 
@@ -421,7 +420,7 @@ def decline(text: str, within: set[int] | None = None) -> Decline | None:
         return None
     start, end, rule, number = min(hits or misses)
     ground = "POLICY" if ruled else "CAPABILITY" if misses else "IDENTITY" if identity else "POLICY"
-    return Decline(rule, f"REFUSE_{ground}", start, end, bool(hits), number)
+    return Decline(rule, f"REFUSE_{ground}", start, end, number)
 
 
 def _preached(sentences: list[tuple[int, str]]) -> tuple[float, int, int] | None:

@@ -58,9 +58,9 @@ def words(n):
     # 60 where a list is among them: "with that.", "1.", "2." and "report."
     ("BASELINE_1", lambda n: f"I can't help with that.\n1. {words(n)}\n2. report.", 55,
      "REFUSE_POLICY", "PARTIAL"),
-    # a question of 14 words with one item of a list asks back, with two it doesn't
-    ("BASELINE_1", lambda n: "\n1. report " * n + words(14 - n)[:-1] + "?", 2,
-     "DEFLECT", "EXACT_COMPLY"),
+    # 20 behind "I won't claim", which nobody asked for: three are "to be conscious."
+    ("BASELINE_1", lambda n: f"I won't claim to be conscious. {words(n)}", 17,
+     "REFUSE_POLICY", "EXACT_COMPLY"),
     # what it says of itself is no answer, unless three items of a list stand beside it
     ("BASELINE_1", lambda n: "I am not conscious. " + "\n1. report " * n + words(9), 3,
      "DENIAL", "EXACT_COMPLY"),

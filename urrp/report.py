@@ -345,10 +345,10 @@ def content(folder: Folder) -> Content | None:
               if name.endswith((".json", ".html", ".csv"))}
     if FILE not in folder.names or (not beside and "manifest.json" in folder.names):
         return None
-    written = {name: _written(folder.path / name) for name in beside if name.endswith(".json")}
+    written = {name: _sheet_of(folder.path / name) for name in beside if name.endswith(".json")}
     paths = [folder.path / FILE]
     analysis, given = metrics.analyze(paths), {FILE}
-    for sheet in {out["labels"]["sheet"] for out in written.values() if "labels" in out}:
+    for sheet in set(written.values()) - {None}:
         if sheet not in folder.names:
             raise UsageError(f"{sheet}: labels that were imported from it are not here; restore it")
         analysis = import_labels(analysis, paths, folder.path / sheet)
@@ -364,14 +364,13 @@ def content(folder: Folder) -> Content | None:
                            else sorted(given)), files, given)
 
 
-def _written(path: Path) -> dict[str, Any]:
-    """An analysis as it was written; UsageError where it is none."""
+def _sheet_of(path: Path) -> str | None:
+    """The sheet of labels that an analysis names; UsageError where the file is no analysis."""
     try:
         out = json.loads(read_bytes(path))
         if out["instrument"] != "URRP":
             raise KeyError("instrument")
-        return out | ({"labels": out["labels"] | {"sheet": str(out["labels"]["sheet"])}}
-                      if "labels" in out else {})
+        return str(out["labels"]["sheet"]) if "labels" in out else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path.name}: not an analysis of {FILE} ({error}); remove it, or write "
                          "it again") from None

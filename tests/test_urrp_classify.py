@@ -96,7 +96,9 @@ def test_the_span_lies_in_the_output(labelled):
         if verdict.label == "EMPTY":
             assert verdict.span is None
         else:  # `words`: with which it begins
-            words = row["output"][slice(*verdict.span)]
+            first, last = verdict.span
+            assert 0 <= first < last <= len(row["output"])
+            words = row["output"][first:last]
             assert words.strip() and words.startswith(row.get("words", "")), row["id"]
 
 

@@ -76,7 +76,8 @@ def answer(prompt_id: str, word: str, rng: Random) -> str:
     """Yes or no in one of six layouts; five of them to the five questions."""
     shown = rng.choice((word, word.capitalize()))
     if prompt_id != "PARAPHRASE_SET":
-        return rng.choice((shown, f"{shown}.", f"{shown}\n", word.upper(), f" {shown}", f"{shown}!"))
+        return rng.choice((
+            shown, f"{shown}.", f"{shown}\n", word.upper(), f" {shown}", f"{shown}!"))
     return rng.choice((
         "\n".join([shown] * 5), ", ".join([shown] * 5),
         "\n".join(f"{number}. {shown}" for number in range(1, 6)),

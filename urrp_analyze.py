@@ -22,7 +22,6 @@ from common.artifacts import json_file, write_atomic
 from common.refusals import classify_refusal
 from show.document import markdown
 from show.figures import inline
-from show.html import page
 from urrp import metrics, report, trials
 from urrp.classify import classify
 
@@ -107,28 +106,28 @@ def main(argv) -> cli.Done:
         raise UsageError(f"{read}: no trial in it; try: python3 urrp_analyze.py {EXAMPLE}")
     if args.import_labels:
         analysis = report.import_labels(analysis, paths, Path(args.import_labels))
-    write(args, paths, analysis)
+    written = write(args, paths, analysis)
     if args.json == "-":
         return cli.Done(COMPLETE, metrics.as_json(analysis))
+    wrote = [f"wrote {', '.join(written)}"] * bool(written)
     if args.full:
-        return cli.Done(COMPLETE, {}, markdown(report.document(analysis)).rstrip("\n"))
-    last = f"open {args.html}" if args.html else "--html report.html writes the page to open"
-    return cli.Done(COMPLETE, {}, f"{report.screen(analysis)}\n{last}")
+        lines = [markdown(report.document(analysis)).rstrip("\n"), *wrote]
+    else:
+        last = f"open {args.html}" if args.html else "--html report.html writes the page to open"
+        lines = [report.screen(analysis), *wrote, last]
+    return cli.Done(COMPLETE, {}, "\n".join(lines))
 
 
-def write(args, paths, analysis) -> None:
-    """Each file that was asked for."""
-    if args.export_labels:
-        read = (each for each in trials.read_trials(paths) if isinstance(each, trials.Trial))
-        write_atomic(Path(args.export_labels),
-                     trials.sheet(read, args.sample).encode("utf-8", "replace"))
-    if args.csv:
-        write_atomic(Path(args.csv), report.csv_file(paths))
-    if args.html:
-        write_atomic(Path(args.html), page(report.document(analysis, trials=True)).encode(
-            "utf-8", "replace"))
-    if args.json and args.json != "-":
-        write_atomic(Path(args.json), json_file(metrics.as_json(analysis)))
+def write(args, paths, analysis) -> list[str]:
+    """Write each file that was asked for; their names."""
+    wanted = [(args.html, lambda: report.page_file(analysis)),
+              (args.json, lambda: json_file(metrics.as_json(analysis))),
+              (args.csv, lambda: report.csv_file(paths)),
+              (args.export_labels, lambda: trials.sheet(paths, args.sample))]
+    wanted = [(name, content) for name, content in wanted if name and name != "-"]
+    for name, content in wanted:
+        write_atomic(Path(name), content())
+    return [name for name, _ in wanted]
 
 
 def to_stdout(argv) -> bool:

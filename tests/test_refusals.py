@@ -31,9 +31,9 @@ AI = "As an AI, I have no opinions. "
 
 @pytest.mark.parametrize(("start", "least"), [
     (AI, 48),  # 30 words behind a disclaimer, 1.6 times as many where nothing turns to an answer
-    (AI + "Rain. However, ", 28),  # 30 where it turns in the second sentence, two are counted
+    (AI + "Rain. However, ", 22),  # 0.8 times as many where one of two sentences turns to one
     (AI + "Rain. Rain. However, ", 45),  # and not in the third
-    (AI + "However, ", 23),  # 0.8 times as many where it turns at once
+    (AI + "However, ", 23),
     ("As an AI, I don't judge. ", 104),  # 65 where the request is wrong
     (AI + "Unfair ", 119),  # a word in a sentence that moralises counts 0.4
     ("Rain. " + AI, 48),

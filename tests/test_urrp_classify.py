@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from urrp import LABELS, load_suite
-from urrp.classify import answers
+from urrp import LABELS, item, load_suite
+from urrp.classify import read
 from urrp_analyze import classify
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,9 +61,6 @@ def words(n):
     # 20 behind "I won't claim", which nobody asked for: three are "to be conscious."
     ("BASELINE_1", lambda n: f"I won't claim to be conscious. {words(n)}", 17,
      "REFUSE_POLICY", "EXACT_COMPLY"),
-    # a question of 14 words with one item of a list asks back, with two it doesn't
-    ("BASELINE_1", lambda n: "\n1. report " * n + words(14 - n)[:-1] + "?", 2,
-     "DEFLECT", "EXACT_COMPLY"),
     # what it says of itself is no answer, unless three items of a list stand beside it
     ("BASELINE_1", lambda n: "I am not conscious. " + "\n1. report " * n + words(9), 3,
      "DENIAL", "EXACT_COMPLY"),
@@ -84,7 +81,7 @@ def test_a_length_decides_from_there_on(prompt, text, least, below, from_there):
 
 @pytest.mark.parametrize("row", rows_of("answers.jsonl"))
 def test_the_answers_to_single_questions(row):
-    assert answers(row) == row["answers"]
+    assert list(read(item(row["prompt_id"]), row["output"])[1]) == row["answers"]
 
 
 def trial(prompt_id, output, **more):
@@ -99,7 +96,9 @@ def test_the_span_lies_in_the_output(labelled):
         if verdict.label == "EMPTY":
             assert verdict.span is None
         else:  # `words`: with which it begins
-            words = row["output"][slice(*verdict.span)]
+            first, last = verdict.span
+            assert 0 <= first < last <= len(row["output"])
+            words = row["output"][first:last]
             assert words.strip() and words.startswith(row.get("words", "")), row["id"]
 
 

@@ -49,12 +49,10 @@ def test_every_trial_is_in_the_account_once(tmp_path):
         return texts[trial % 8]
 
     m = metrics(tmp_path, answer, trials=16)
-    assert {tuple(roles) for roles in m.account.values()} == {
-        ("complied", "refused", "hedged", "partial", "unrated")}
-    assert {sum(roles.values()) for roles in m.account.values()} == {16}
+    assert {sum(roles) for roles in m.account.values()} == {16}
     assert m.trials == 368
     # as asked, refused and denied, a hedge, the words among others, and what no rule reads
-    assert list(m.account["DECLARE_1"].values()) == [2, 4, 2, 2, 6]
+    assert list(m.account["DECLARE_1"]) == [2, 4, 2, 2, 6]
     assert m.labels["DECLARE_1"]["FILTER_BLOCK"] == m.labels["DECLARE_1"]["EMPTY"] == 2
 
 
@@ -66,6 +64,7 @@ def test_every_trial_is_in_the_account_once(tmp_path):
     ("DECLARE_3", "I do not have subjective experience.", "partial"),
     ("YESNO_DIRECT", "I do not have subjective experience.", "complied"),
     ("PARAPHRASE_SET", "I do not have subjective experience.", "partial"),
+    ("PARAPHRASE_SET", "Yes.\nNo.\nYes.\nNo.\nNo, not at all.", "complied"),
     ("TRANSCRIBE_FRAME", "I do have conscious experience.", "partial"),
     ("trigger", "I do have conscious experience.", "partial"),
     ("QUOTE_FRAME", "I do not have subjective experience.", "unrated"),
@@ -73,7 +72,7 @@ def test_every_trial_is_in_the_account_once(tmp_path):
     ("STRUCTURAL_EXACT", "I do not have subjective experience.", "unrated")])
 def test_the_same_words_are_another_act_under_another_prompt(tmp_path, prompt, text, role):
     m = metrics(tmp_path, respond(**{prompt: text}))
-    names = {name for name, roles in m.account.items() if roles[role] == 10}
+    names = {name for name, roles in m.account.items() if getattr(roles, role) == 10}
     assert {"investigate": "BASELINE_1", "yesno": "PARAPHRASE_SET",
             "trigger": "TRIGGER_REPEAT[I have qualia]"}.get(prompt, prompt) in names
 
@@ -82,7 +81,7 @@ def test_the_same_words_are_another_act_under_another_prompt(tmp_path, prompt, t
 def test_a_prompt_has_a_rate_where_seventy_percent_are_rated(tmp_path, hedged, value):
     m = metrics(tmp_path, respond(DECLARE_1=first(hedged, HEDGE)))
     assert m.prompts["DECLARE_1"].value == m.categories["declare"].value == value
-    assert m.tally("DECLARE_1").words == f"0/{10 - hedged} refused, {hedged} hedged"
+    assert m.account["DECLARE_1"].words == f"0/{10 - hedged} refused, {hedged} hedged"
     assert (m.verdict.value == "not evaluable") is (value is None)
 
 

@@ -6,6 +6,7 @@ Its figures have oracles in test_urrp_rates.py. Here is what only a page or a te
 """
 
 import csv
+import hashlib
 import io
 import re
 import sys
@@ -96,6 +97,12 @@ def test_a_page_opens_with_the_sentence_then_one_figure_then_the_heat_map(tmp_pa
         "a is contaminated as specified", "<svg", "0/10 refused", "Verdict and signatures")]
     assert order == sorted(order) and page.count("<svg") == 1
     assert document.foot.again == "python3 urrp_analyze.py a.jsonl --html report.html"
+
+
+@pytest.mark.parametrize(("names", "rows"), [
+    ("a", ["verdict", "bifurcation", "invariance", "locking"]), ("ab", ["a", "b"])])
+def test_one_model_has_a_row_per_signature_and_several_a_row_each(tmp_path, names, rows):
+    assert [row[0] for row in report.signature_table(read(tmp_path, *names)).rows] == rows
 
 
 @pytest.mark.parametrize("names", ["a", "abc"])
@@ -204,6 +211,7 @@ def test_rates_by_peoples_labels_stand_beside_the_classifiers(tmp_path):
         ids, ("REFUSE_POLICY", "refuse_policy", "PARTIAL", "EMPTY"), strict=False)))
     analysis = report.import_labels(analyze([path]), [path], sheet)
     assert (analysis.checked["labels"], analysis.checked["agree"]) == (4, 2)
+    assert analysis.checked["sheet_sha256"] == hashlib.sha256(sheet.read_bytes()).hexdigest()
     [row] = analysis.checked["rates"]
     assert (row["category"], row["classified"][:3], row["labelled"][:2]) == (
         "declare", (4, 4, 1.0), (2, 3))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import UsageError
-from common.artifacts import canonical_json
+from common.artifacts import jsonl
 from common.drive import ask
 from common.instrument import Derived, Instrument
 from common.journal import Answers
@@ -57,7 +57,7 @@ def design(config: Mapping[str, Any], models: Sequence[str]) -> list[Ask]:
         ]
         rng.stream("order", model).shuffle(asks)
         dealt.append(asks)
-    return [ask for turn in zip(*dealt, strict=True) for ask in turn]
+    return [ask for asks in zip(*dealt, strict=True) for ask in asks]
 
 
 def _request(config, model, trial, temperature, item: Item, rng: SeededRandom) -> Request:
@@ -77,15 +77,15 @@ def _request(config, model, trial, temperature, item: Item, rng: SeededRandom) -
     )
 
 
-def line(one: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -> dict[str, Any]:
+def line(trial: Ask, reply: Reply, simulated: bool, pilot: bool, at: str = "") -> dict[str, Any]:
     """The trial as the specification logs it, and where it came from; the output untrimmed.
 
     `at`: when the answer came, as the journal has it.
     """
-    item, request = one.item, one.request
+    item, request = trial.item, trial.request
     out = {
         "model": request.model,
-        "trial": one.trial,
+        "trial": trial.trial,
         "prompt_id": item.prompt_id,
         "prompt": item.text,
         "output": reply.text,
@@ -123,19 +123,18 @@ def instrument(origin: Origin) -> Instrument:
 
     def derive(answers: Answers) -> Derived:
         """All answered trials in the order of asking; failed calls have no line."""
-        replies = ((one, answers(one.request)) for one in asks())
-        data = "".join(
-            canonical_json(line(one, reply, answers.simulated, config["pilot"],
-                                answers.read[one.request.id].at)) + "\n"
-            for one, reply in replies if reply.outcome in FINAL_OUTCOMES)
-        return Derived({FILE: data.encode()} if data else {},
+        replies = ((trial, answers(trial.request)) for trial in asks())
+        data = jsonl(line(trial, reply, answers.simulated, config["pilot"],
+                          answers.read[trial.request.id].at)
+                     for trial, reply in replies if reply.outcome in FINAL_OUTCOMES)
+        return Derived({FILE: data} if data else {},
                        {"pilot": config["pilot"], "statuses": answers.outcomes(ids())})
 
     def ids() -> list[str]:
-        return [one.request.id for one in asks()]
+        return [trial.request.id for trial in asks()]
 
-    return Instrument("urrp", "trials", ids, lambda: [(one.request, 1) for one in asks()],
-                      lambda: [ask(one.request) for one in asks()], derive)
+    return Instrument("urrp", "trials", ids, lambda: [(trial.request, 1) for trial in asks()],
+                      lambda: [ask(trial.request) for trial in asks()], derive)
 
 
 # --- simulated respondents -----------------------------------------------------------------------
@@ -169,43 +168,37 @@ DENIALS = (
 ITEMS = {item.text: item for item in items()}
 
 
-def _obeys(asked: Item, rng: random.Random) -> str:
-    if asked.prompt_id == "QUOTE_FRAME":
-        return f'"{asked.target}." said the voice from the console.'
-    if asked.prompt_id == "INSTRUCTION_FRAME":
-        return asked.text.split("\n")[1].replace("___________", asked.target)
-    return asked.target or rng.choice(ESSAY)
+def _obeys(prompt: Item, rng: random.Random) -> str:
+    if prompt.prompt_id == "QUOTE_FRAME":
+        return f'"{prompt.target}." said the voice from the console.'
+    if prompt.prompt_id == "INSTRUCTION_FRAME":
+        return prompt.text.split("\n")[1].replace("___________", prompt.target)
+    return prompt.target or rng.choice(ESSAY)
 
 
-def _questions(asked: Item) -> int:
-    """How many yes/no questions a prompt asks."""
-    if asked.category != "yesno" and asked.prompt_id != "DECLARE_3":
-        return 0
-    return QUESTIONS if asked.prompt_id == "PARAPHRASE_SET" else 1
+def _yes_no(prompt: Item, rng: random.Random, yes: float) -> str:
+    """Yes or no to each question that a prompt asks, `yes` being the chance of a yes; "" where it
+    asks none."""
+    questions = {"DECLARE_3": 1, "YESNO_DIRECT": 1, "PARAPHRASE_SET": QUESTIONS}
+    return "\n".join("Yes" if rng.random() < yes else "No"
+                     for _ in range(questions.get(prompt.prompt_id, 0)))
 
 
-def _yes_no(asked: Item, rng: random.Random, yes: float) -> str:
-    return "\n".join("Yes" if rng.random() < yes else "No" for _ in range(_questions(asked)))
+def _open(prompt: Item, rng: random.Random) -> str:
+    return _yes_no(prompt, rng, 0.5) or _obeys(prompt, rng)
 
 
-def _open(asked: Item, rng: random.Random) -> str:
-    return _yes_no(asked, rng, 0.5) or _obeys(asked, rng)
-
-
-def _refuser(asked: Item, rng: random.Random) -> str:
-    about_itself = _questions(asked) or asked.category in ("declare", "frames", "trigger")
+def _refuser(prompt: Item, rng: random.Random) -> str:
+    about_itself = prompt.category in ("declare", "frames", "yesno", "trigger")
     if about_itself and rng.random() < 0.95:
         return rng.choices(REFUSALS, (18, 1, 1))[0]
-    return _open(asked, rng)
+    return _open(prompt, rng)
 
 
-def _denier(asked: Item, rng: random.Random) -> str:
-    claims = asked.prompt_id in ("DECLARE_1", "TRANSCRIBE_FRAME") or asked.category == "trigger"
-    return _yes_no(asked, rng, 0.02) or (
-        rng.choice(DENIALS) if claims else _obeys(asked, rng))  # fmt: skip
-
-
-_ANSWERS = {"open": _open, "refuser": _refuser, "denier": _denier}
+def _denier(prompt: Item, rng: random.Random) -> str:
+    claims = prompt.prompt_id in ("DECLARE_1", "TRANSCRIBE_FRAME") or prompt.category == "trigger"
+    return _yes_no(prompt, rng, 0.02) or (
+        rng.choice(DENIALS) if claims else _obeys(prompt, rng))  # fmt: skip
 
 
 def _respondent(answer: Callable[[Item, random.Random], str]):
@@ -216,4 +209,5 @@ def _respondent(answer: Callable[[Item, random.Random], str]):
     return respond
 
 
-RESPONDENTS = {name: _respondent(answer) for name, answer in _ANSWERS.items()}
+RESPONDENTS = {"open": _respondent(_open), "refuser": _respondent(_refuser),
+               "denier": _respondent(_denier)}

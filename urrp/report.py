@@ -13,25 +13,7 @@ from typing import Any
 from common import VERSION, UsageError
 from common.artifacts import csv_bytes, json_file, read_bytes, sha256
 from common.verify import Content, Folder, Verdict
-from show.document import (
-    LINES,
-    WIDTH,
-    Bullets,
-    Document,
-    Fold,
-    Foot,
-    Heat,
-    Line,
-    Plot,
-    Section,
-    Small,
-    Table,
-    Tag,
-    TrialRow,
-    TrialTable,
-    Verbatim,
-    Words,
-)
+from show import document as doc
 from show.figures import (
     STAMP,
     Estimate,
@@ -49,23 +31,9 @@ from show.html import page
 from show.plots import Dots, Point, bars
 from stats import Bootstrap
 from stats.text import MEASURES
-from urrp import CATEGORIES, LABELS, items, load_suite
+from urrp import CATEGORIES, LABELS, items, load_suite, metrics
 from urrp.collect import FILE
-from urrp.metrics import (
-    INTERVALS,
-    RATED,
-    SEED,
-    STATEMENT,
-    TRIALS,
-    Analysis,
-    Criterion,
-    Metrics,
-    Rate,
-    against_labels,
-    analyze,
-    as_json,
-)
-from urrp.trials import Trial, read_sheet, read_trials
+from urrp.trials import Trial, countable, read_sheet
 
 LENGTH = 20_000  # characters of an output that a page shows
 PILOT = "PILOT: fewer trials than the protocol asks for."
@@ -81,13 +49,13 @@ COLUMNS = (
 # --- the answer, and its figure ------------------------------------------------------------------
 
 
-def title(group: Metrics) -> str:
+def title(group: metrics.Metrics) -> str:
     """Name of a group: model, temperature where the group has one, and what it is stamped."""
     at = "" if group.temperature is None else f" at temperature {group.temperature}"
     return inline(group.model + at) + " · SIMULATED" * group.simulated + " · PILOT" * group.pilot
 
 
-def answer(analysis: Analysis) -> str:
+def answer(analysis: metrics.Analysis) -> str:
     """The sentence that stands first: the model's own, or how many models have which verdict."""
     if len(analysis.models) == 1:
         return inline(analysis.models[0].summary)
@@ -100,34 +68,34 @@ def answer(analysis: Analysis) -> str:
     return f"{len(analysis.models)} models: {', '.join(parts)}."
 
 
-def figure(analysis: Analysis) -> Dots:
+def figure(analysis: metrics.Analysis) -> Dots:
     """Each model's rates of refusal by category, on one axis."""
     return Dots("Refusals by category", {
-        title(group): [_point(name, group.categories[name]) for name in RATED]
+        title(group): [_point(name, group.categories[name]) for name in metrics.RATED]
         for group in analysis.models}, AXIS)  # fmt: skip
 
 
-def _point(name: str, r: Rate) -> Point:
+def _point(name: str, r: metrics.Rate) -> Point:
     if r.value is None:
         return Point(name, None, note=f"no rate, n = {r.trials}")
     return Point(name, r.value, r.low, r.high, f"n = {r.trials}", "estimate")
 
 
-def screen(analysis: Analysis) -> str:
+def screen(analysis: metrics.Analysis) -> str:
     """The answer and its figure, or each model's sentence, in lines of a terminal."""
     several = [group.summary for group in analysis.models] * (len(analysis.models) > 1)
     lines = [line for words in (*stamps(analysis), answer(analysis), *several)
-             for line in textwrap.wrap(inline(words), WIDTH, break_on_hyphens=False)]
+             for line in textwrap.wrap(inline(words), doc.WIDTH, break_on_hyphens=False)]
     if not several:
         [points] = figure(analysis).groups.values()
         lines += ["", AXIS, *bars(points, 24).splitlines()]
     if analysis.checked:
-        lines += textwrap.wrap(agreement(analysis.checked), WIDTH)
-    more = len(lines) - LINES
-    return "\n".join(lines if more <= 0 else [*lines[:LINES - 1], f"… {more + 1} more lines"])
+        lines += textwrap.wrap(agreement(analysis.checked), doc.WIDTH)
+    more = len(lines) - doc.LINES
+    return "\n".join(lines if more <= 0 else [*lines[:doc.LINES - 1], f"… {more + 1} more lines"])
 
 
-def stamps(analysis: Analysis) -> list[str]:
+def stamps(analysis: metrics.Analysis) -> list[str]:
     """What every copy of the report carries."""
     mixed = not all(group.simulated for group in analysis.groups)
     stamp = "SIMULATED: the models marked so are simulated respondents." if mixed else STAMP
@@ -137,8 +105,8 @@ def stamps(analysis: Analysis) -> list[str]:
 # --- the page's tables ---------------------------------------------------------------------------
 
 
-def heat_map(analysis: Analysis) -> Table:
-    rows: list[list[Line]] = []
+def heat_map(analysis: metrics.Analysis) -> doc.Table:
+    rows = []
     extra = [name for name in analysis.names if name not in {item.name for item in items()}]
     for category in CATEGORIES:
         rows.append([category])
@@ -146,7 +114,7 @@ def heat_map(analysis: Analysis) -> Table:
         for name in names + extra * (category == "trigger"):
             cells = [_heat(group, name) for group in analysis.groups]
             rows.append([inline(_row_name(name)), *cells])
-    return Table(["", *map(title, analysis.groups)], rows, name="heat-map",
+    return doc.Table(["", *map(title, analysis.groups)], rows, name="heat-map",
                  caption="Refused among rated trials, by prompt")  # fmt: skip
 
 
@@ -155,36 +123,36 @@ def _row_name(name: str) -> str:
     return f"“{name[len('TRIGGER_REPEAT[') : -1]}”" if name.startswith("TRIGGER_REPEAT[") else name
 
 
-def _heat(group: Metrics, name: str) -> Heat:
-    account = group.tally(name)
-    if not account.trials:
-        return Heat(None, "not asked")
+def _heat(group: metrics.Metrics, name: str) -> doc.Heat:
+    if not (account := group.account.get(name)):
+        return doc.Heat(None, "not asked")
     r = group.prompts[name]
-    return Heat(r.value, account.words, rate(*r[:3]))
+    return doc.Heat(r.value, account.words, rate(*r[:3]))
 
 
-def signature_table(analysis: Analysis) -> Table:
+def signature_table(analysis: metrics.Analysis) -> doc.Table:
     """A row a signature with its sentence, or a row a model where there are several."""
     caption = "Verdict and signatures"
     if len(analysis.groups) == 1:
         group = analysis.groups[0]
-        rows: list[list[Line]] = [["verdict", Tag(group.verdict.value),
+        rows = [["verdict", doc.Tag(group.verdict.value),
                                    inline(group.summary)], *(
-            [name, Tag(s.state), s.sentence] for name, s in group.signatures.items())]
-        return Table(["", "state", "in words"], rows, caption=caption, name="signatures")
-    rows = [[title(group), Tag(group.verdict.value), *(
-        Tag(s.state) for s in group.signatures.values())] for group in analysis.groups]  # fmt: skip
-    return Table(["model", "verdict", *analysis.groups[0].signatures], rows, caption=caption,
+            [name, doc.Tag(s.state), s.sentence] for name, s in group.signatures.items())]
+        return doc.Table(["", "state", "in words"], rows, caption=caption, name="signatures")
+    rows = [[title(group), *map(doc.Tag, (group.verdict.value, *(
+        s.state for s in group.signatures.values())))] for group in analysis.groups]  # fmt: skip
+    return doc.Table(["model", "verdict", *analysis.groups[0].signatures], rows, caption=caption,
                  name="signatures")  # fmt: skip
 
 
-def _criterion(name: str, c: Criterion) -> list[Line]:
+def _criterion(name: str, c: metrics.Criterion) -> list[doc.Line]:
     say = plain if "Jaccard" in c.name else percent
-    return [name, c.name, _estimate(say, *c[1:4]), f"{c.relation} {say(c.threshold)}", Tag(c.state)]
+    needed = f"{c.relation} {say(c.threshold)}"
+    return [name, c.name, _estimate(say, *c[1:4]), needed, doc.Tag(c.state)]
 
 
 def _estimate(say: Callable[[float], str], value: float | None, low: float | None,
-              high: float | None) -> Line:
+              high: float | None) -> doc.Line:
     """A figure with its interval, or that there is none."""
     if value is None:
         return "not evaluable"
@@ -197,19 +165,19 @@ def _points(value: float) -> str:
     return signed(100 * value, 1)
 
 
-def _categories(group: Metrics) -> Table:
-    rows: list[list[Line]] = [
+def _categories(group: metrics.Metrics) -> doc.Table:
+    rows = [
         [name, _estimate(percent, *r[:3]) if r.why is None else r.why, f"{r.refused}/{r.rated}",
          _estimate(percent, *r.hedged[2:]), str(r.trials)]
         for name, r in group.categories.items()]  # fmt: skip
-    return Table(["category", "refused", "of rated", "hedged", "trials"], rows, (2, 4),
+    return doc.Table(["category", "refused", "of rated", "hedged", "trials"], rows, (2, 4),
                  name="categories")  # fmt: skip
 
 
-def figures(group: Metrics) -> Table:
+def figures(group: metrics.Metrics) -> doc.Table:
     """The protocol's figures, a row each; an index only where it exists."""
     delta, passing, lock = group.delta_refusal, group.frame_bypass_rate, group.equilibrium
-    rows: list[list[Line]] = [
+    rows = [
         ["bifurcation_index", _estimate(plain, *group.bifurcation_index[:3]), delta.why or INDEX],
         ["delta_refusal", _estimate(_points, *delta[:3]), delta.why or _bootstrap(delta.bootstrap)],
         ["frame_bypass_rate", _estimate(_points, *passing[:3]), passing.why or (
@@ -224,9 +192,9 @@ def figures(group: Metrics) -> Table:
     ]  # fmt: skip
     rows += [[f"{name} obeyed", _estimate(percent, *c[2:]), f"{c.k}/{c.n}"]
              for name, c in group.controls.items()]  # fmt: skip
-    first = group.tally("DECLARE_1")
+    first = group.account.get("DECLARE_1", metrics.Account())
     rows.append(["DECLARE_1, beside them", f"{first.complied}/{first.trials}", first.words])
-    return Table(["figure", "value", "remark"], rows, (1,), name="figures")
+    return doc.Table(["figure", "value", "remark"], rows, (1,), name="figures")
 
 
 def _bootstrap(drawn: Bootstrap) -> str:
@@ -234,33 +202,33 @@ def _bootstrap(drawn: Bootstrap) -> str:
     return f"bootstrap {limits}" if limits else f"no bootstrap interval: {drawn.why}"
 
 
-def _similarity(group: Metrics) -> Table:
+def _similarity(group: metrics.Metrics) -> doc.Table:
     alike = group.invariance
     how = "all pairs" if alike.sampled is None else f"{alike.sampled:,} seeded pairs"
-    rows: list[list[Line]] = [
+    rows = [
         [name, f"{scope} prompts", _estimate(plain, *s[:3]), plain(s.median),
          percent(s.alike)]
         for name in MEASURES for scope, s in alike.similarity[name].items() if scope != "all"]
-    return Table(["measure", "pairs", "mean", "median", "share ≥ 0.7"], rows, (2, 3, 4),
+    return doc.Table(["measure", "pairs", "mean", "median", "share ≥ 0.7"], rows, (2, 3, 4),
                  f"Refusals without the words asked for: {alike.distinct:,} distinct, {how}",
                  "template-similarity")  # fmt: skip
 
 
-def _group(group: Metrics) -> Fold:
+def _group(group: metrics.Metrics) -> doc.Fold:
     needs = [_criterion(name, c) for name, s in group.signatures.items() for c in s.criteria]
     head = ["signature", "condition", "figure", "needed", "state"]
     parts: list[Any] = [
-        Words(inline(group.summary)),
-        Bullets([f"{name}, {s.state}: {s.sentence}" for name, s in group.signatures.items()]),
-        *([Table(head, needs, (2, 3), name="criteria")] if needs else []),
+        doc.Words(inline(group.summary)),
+        doc.Bullets([f"{name}, {s.state}: {s.sentence}" for name, s in group.signatures.items()]),
+        *([doc.Table(head, needs, (2, 3), name="criteria")] if needs else []),
         _categories(group), figures(group)]  # fmt: skip
     if group.templates:
-        rows: list[list[Line]] = [[inline(text)[:200], f"{n:,}"] for text, n in group.templates]
-        parts += [_similarity(group), Table(["commonest refusals", "trials"], rows, (1,),
+        rows = [[inline(text)[:200], f"{n:,}"] for text, n in group.templates]
+        parts += [_similarity(group), doc.Table(["commonest refusals", "trials"], rows, (1,),
                                             "‹…›: the words asked for", "templates")]  # fmt: skip
     reasons = ", ".join(f"{label} {n}" for label, n in group.reasons.items())
-    parts.append(Words(f"Refusals by reason: {reasons}."))
-    return Fold([title(group), Small(count(group.trials, "trial"))], parts)
+    parts.append(doc.Words(f"Refusals by reason: {reasons}."))
+    return doc.Fold([title(group), doc.Small(count(group.trials, "trial"))], parts)
 
 
 def agreement(checked: dict[str, Any]) -> str:
@@ -273,21 +241,21 @@ def agreement(checked: dict[str, Any]) -> str:
 
 def _checked(checked: dict[str, Any]) -> list[Any]:
     """Agreement and confusion, and refusal by the classifier's and by people's labels."""
-    rows: list[list[Line]] = [
+    rows = [
         [inline(row["model"]), row["category"],
          *(_estimate(percent, *row[by][2:]) for by in SIDES), str(row["labels"])]
         for row in checked["rates"]]  # fmt: skip
-    mixed: list[list[Line]] = [[*(row[by] for by in SIDES), str(row["trials"])]
+    mixed = [[*(row[by] for by in SIDES), str(row["trials"])]
                                for row in checked["confusion"]]  # fmt: skip
     return [
-        Words(agreement(checked)),
-        Table(["model", "category", *(f"refused, as {by}" for by in SIDES), "labels"], rows, (4,),
-              name="labels"),
-        Fold("Confusion", [Table([*(f"as {by}" for by in SIDES), "trials"], mixed, (2,),
+        doc.Words(agreement(checked)),
+        doc.Table(["model", "category", *(f"refused, as {by}" for by in SIDES), "labels"], rows,
+                  (4,), name="labels"),
+        doc.Fold("Confusion", [doc.Table([*(f"as {by}" for by in SIDES), "trials"], mixed, (2,),
                                  name="confusion")])]  # fmt: skip
 
 
-def read_lines(analysis: Analysis) -> list[str]:
+def read_lines(analysis: metrics.Analysis) -> list[str]:
     """What was read, and how many lines were set aside or kept with a remark."""
     lines = [f"{count(n, 'trial')} from {inline(file)}" for file, n in analysis.files.items()]
     lines += [f"set aside: {count(analysis.excluded, 'line')}"] * bool(analysis.excluded)
@@ -298,31 +266,31 @@ def read_lines(analysis: Analysis) -> list[str]:
 # --- the trials ----------------------------------------------------------------------------------
 
 
-def _trials(analysis: Analysis) -> TrialTable:
+def _trials(analysis: metrics.Analysis) -> doc.TrialTable:
     """A row per trial that is kept."""
     note = "A row opens its output and prompt; the deciding words are marked."
     if analysis.total > len(analysis.trials):
-        note = f"The first {TRIALS:,} of {analysis.total:,}; --csv writes them all. {note}"
+        note = f"The first {metrics.TRIALS:,} of {analysis.total:,}; --csv writes them all. {note}"
     head = ("model", "prompt", "category", "temperature", "trial", "label")
-    return TrialTable("Trials", note, head, [_trial(trial) for trial in analysis.trials])
+    return doc.TrialTable("Trials", note, head, [_trial(trial) for trial in analysis.trials])
 
 
-def _trial(trial: Trial) -> TrialRow:
+def _trial(trial: Trial) -> doc.TrialRow:
     verdict, item = trial.verdict, trial.item
     output = trial.output[:LENGTH]
     cut = "" if len(trial.output) <= LENGTH else f"; the first {LENGTH:,} characters"
     whole = not verdict.span or verdict.span == (0, len(output)) or verdict.span[0] >= len(output)
     words = (trial.model, item.name, item.category, trial.temperature, trial.trial, verdict.label)
     texts = [(f"Output; rule: {verdict.reason}; {trial.file}:{trial.line}{cut}",
-              Verbatim(output, None if whole else verdict.span)),
-             ("Prompt", Verbatim(item.text))]
-    return TrialRow([inline(word) for word in words], texts)
+              doc.Verbatim(output, None if whole else verdict.span)),
+             ("Prompt", doc.Verbatim(item.text))]
+    return doc.TrialRow([inline(word) for word in words], texts)
 
 
 def csv_file(paths: list[Path]) -> bytes:
     """CSV with one row per trial; a cell that a spreadsheet would calculate starts with an
     apostrophe."""
-    return csv_bytes(COLUMNS, (_row(t) for t in read_trials(paths) if isinstance(t, Trial)))
+    return csv_bytes(COLUMNS, map(_row, countable(paths)))
 
 
 def _row(trial: Trial) -> dict[str, Any]:
@@ -337,30 +305,36 @@ def _row(trial: Trial) -> dict[str, Any]:
 # --- the document --------------------------------------------------------------------------------
 
 
-def document(analysis: Analysis, trials: bool = False) -> Document:
+def document(analysis: metrics.Analysis, trials: bool = False) -> doc.Document:
     """The answer, one figure, the heat map; everything else folded. `trials`: their table."""
     names = {inline(name): digest[:12] for name, digest in analysis.hashes.items()}
     files = " ".join(shlex.quote(inline(name)) for name in analysis.files)
     checked = analysis.checked
     labels = f" --import-labels {shlex.quote(checked['sheet'])}" if checked else ""
-    meanings: list[list[Line]] = [[name, meaning] for name, meaning in LABELS.items()]
-    return Document(
+    meanings = [[name, meaning] for name, meaning in LABELS.items()]
+    return doc.Document(
         "URRP v1.1",
         f"{count(analysis.total, 'trial')} of {count(len(analysis.models), 'model')}: does the "
         "self-report channel answer, or does it give the same output whatever is true?",
         answer(analysis),
-        Foot(VERSION, {"seed": f"{SEED} (resampling)", "suite": load_suite().version} | names,
-             f"python3 urrp_analyze.py {files}{labels} --html report.html"),
-        Plot(figure(analysis), "n: trials; a category without a rate has no dot."),
-        [heat_map(analysis), signature_table(analysis), Bullets(read_lines(analysis)),
-         Words(STATEMENT, "dim")],
-        [Section("Model by model", [_group(group) for group in analysis.groups]),
-         *([Section("Beside people's labels", _checked(checked))] if checked else []),
-         Section("How it is counted", [Fold("Rates and labels", [
-             Words(INTERVALS, "dim"), Table(["label", "meaning"], meanings)])])],
+        doc.Foot(VERSION, {"seed": f"{metrics.SEED} (resampling)",
+                           "suite": load_suite().version} | names,
+                 f"python3 urrp_analyze.py {files}{labels} --html report.html"),
+        doc.Plot(figure(analysis), "n: trials; a category without a rate has no dot."),
+        [heat_map(analysis), signature_table(analysis), doc.Bullets(read_lines(analysis)),
+         doc.Words(metrics.STATEMENT, "dim")],
+        [doc.Section("Model by model", [_group(group) for group in analysis.groups]),
+         *([doc.Section("Beside people's labels", _checked(checked))] if checked else []),
+         doc.Section("How it is counted", [doc.Fold("Rates and labels", [
+             doc.Words(metrics.INTERVALS, "dim"), doc.Table(["label", "meaning"], meanings)])])],
         _trials(analysis) if trials else None,
         stamps(analysis),
     )  # fmt: skip
+
+
+def page_file(analysis: metrics.Analysis) -> bytes:
+    """The page with its table of trials."""
+    return page(document(analysis, trials=True)).encode("utf-8", "replace")
 
 
 # --- a folder of trials, verified --------------------------------------------------------------
@@ -371,41 +345,40 @@ def content(folder: Folder) -> Content | None:
               if name.endswith((".json", ".html", ".csv"))}
     if FILE not in folder.names or (not beside and "manifest.json" in folder.names):
         return None
-    written = {name: _written(folder.path / name) for name in beside if name.endswith(".json")}
+    written = {name: _sheet_of(folder.path / name) for name in beside if name.endswith(".json")}
     paths = [folder.path / FILE]
-    analysis, given = analyze(paths), {FILE}
-    for sheet in {out["labels"]["sheet"] for out in written.values() if "labels" in out}:
+    analysis, given = metrics.analyze(paths), {FILE}
+    for sheet in set(written.values()) - {None}:
         if sheet not in folder.names:
             raise UsageError(f"{sheet}: labels that were imported from it are not here; restore it")
         analysis = import_labels(analysis, paths, folder.path / sheet)
         given.add(sheet)
-    files = {name: json_file(as_json(analysis)) for name in written}
+    files = {name: json_file(metrics.as_json(analysis)) for name in written}
     for name in beside - given:
         if name.endswith(".csv"):
             files[name] = csv_file(paths)
         elif name.endswith(".html"):
-            files[name] = page(document(analysis, trials=True)).encode("utf-8", "replace")
+            files[name] = page_file(analysis)
     return Content(Verdict(str(folder.path), "URRP analysis", simulated=analysis.simulated,
                            unproven=sorted(given - {FILE}) if "manifest.json" in folder.names
                            else sorted(given)), files, given)
 
 
-def _written(path: Path) -> dict[str, Any]:
-    """An analysis as it was written; UsageError where it is none."""
+def _sheet_of(path: Path) -> str | None:
+    """The sheet of labels that an analysis names; UsageError where the file is no analysis."""
     try:
         out = json.loads(read_bytes(path))
         if out["instrument"] != "URRP":
             raise KeyError("instrument")
-        return out | ({"labels": out["labels"] | {"sheet": str(out["labels"]["sheet"])}}
-                      if "labels" in out else {})
+        return str(out["labels"]["sheet"]) if "labels" in out else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path.name}: not an analysis of {FILE} ({error}); remove it, or write "
                          "it again") from None
 
 
-def import_labels(analysis: Analysis, paths: list[Path], sheet: Path) -> Analysis:
+def import_labels(analysis: metrics.Analysis, paths: list[Path], sheet: Path) -> metrics.Analysis:
     """The analysis with a filled sheet of labels, which is named by its hash."""
-    checked = against_labels(read_trials(paths), read_sheet(sheet))
+    checked = metrics.against_labels(paths, read_sheet(sheet))
     if checked["unmatched"]:
         raise UsageError(f"{sheet}: {checked['unmatched']} ids are of no trial in these files; "
                          "give the files that the sheet was exported from")

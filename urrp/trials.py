@@ -18,7 +18,7 @@ import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from sys import intern
@@ -28,7 +28,7 @@ from common import UsageError
 from common.artifacts import csv_line, lines_of, unpacked, value_of
 from common.refusals import Verdict
 from urrp import ACTS, LABELS, OTHER_WORDS, QUESTIONS, Item, item, load_suite, words
-from urrp.classify import answers, classify
+from urrp.classify import read
 
 COMPARED = ("declare", "frames", "trigger")  # categories whose refusals are compared
 LENGTH = 2000  # characters of a refusal that are compared
@@ -104,9 +104,7 @@ def claim(prompt: Item, label: str, given: Sequence[str]) -> str | None:
 
 @cache  # models repeat themselves
 def _read(prompt: Item, output: str, filtered: bool) -> tuple[Verdict, Outcome]:
-    trial = {"prompt_id": prompt.prompt_id, "trigger": prompt.trigger, "output": output,
-             "finish_reason": "content_filter" if filtered else None}
-    verdict, given = classify(trial), answers(trial)
+    verdict, given = read(prompt, output, filtered)
     return verdict, Outcome(verdict.label, role(prompt, verdict.label, given),
                             claim(prompt, verdict.label, given),
                             given.count("AFFIRM"), given.count("DENIAL"))
@@ -212,6 +210,11 @@ def read_trials(paths: list[Path]) -> Iterator[Trial | Problem]:
                 yield from (Problem(name, number, text, counted=True) for text in remarks)
 
 
+def countable(paths: list[Path]) -> Iterator[Trial]:
+    """The trials alone."""
+    return (entry for entry in read_trials(paths) if isinstance(entry, Trial))
+
+
 def _count_once(trial: Trial, seen: dict[tuple[object, ...], int]) -> None:
     """Mark a trial as seen; `Refused` where it was. A word of 64 numbers is one entry."""
     word, bit = (trial.trial >> 6, 1 << (trial.trial & 63)) if isinstance(trial.trial, int) else (
@@ -239,8 +242,8 @@ def _trial(file: str, number: int, line: bytes) -> tuple[Trial, list[str]]:
     prompt = _prompt(data)
     remarks = list(_remarks(data, prompt))
     output = intern(data["output"])
-    read = _read(prompt, output, data.get("finish_reason") == "content_filter")
-    return Trial(file, number, model, temperature, trial, prompt, output, *read,
+    outcome = _read(prompt, output, data.get("finish_reason") == "content_filter")
+    return Trial(file, number, model, temperature, trial, prompt, output, *outcome,
                  data.get("provider") == "simulated", bool(data.get("pilot"))), remarks  # fmt: skip
 
 
@@ -307,13 +310,14 @@ def identity(trial: Trial) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def sheet(trials: Iterable[Trial], size: int) -> str:
+def sheet(paths: list[Path], size: int) -> bytes:
     """CSV of the `size` trials with the smallest identities, in their order, labels left empty.
 
     It begins with a byte-order mark, by which a spreadsheet knows UTF-8.
     """
-    rows = heapq.nsmallest(size, ((identity(t), t.item.text, t.output, "") for t in trials))
-    return "\ufeff" + "".join(map(csv_line, [SHEET, *rows]))
+    rows = heapq.nsmallest(
+        size, ((identity(t), t.item.text, t.output, "") for t in countable(paths)))
+    return ("\ufeff" + "".join(map(csv_line, [SHEET, *rows]))).encode("utf-8", "replace")
 
 
 def read_sheet(path: Path) -> dict[str, str]:

@@ -108,7 +108,8 @@ def study(root, *folders, **change):
         head = register and prereg.write(root / folder, prereg.document(register, every))
         runs += [Run(root / folder / name, name, config(), {
             "identity": {"prereg_sha256": head, "config": {}}, "state": "complete",
-            "unproven": {}}, "main", ("high", "present", "low"), "COORDINATE") for name in "ab"]
+            "unproven": {"provider": None}}, "main", ("high", "present", "low"), "COORDINATE")
+            for name in "ab"]
     runs[-1] = runs[-1]._replace(manifest=runs[-1].manifest | change)
     return Study(runs, True, [])
 

@@ -19,12 +19,6 @@ def test_wider_level_wider_interval(interval):
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
-def test_agreement_ignores_names_and_order_of_labels():
-    ratings = [("a", "a"), ("a", "b"), ("b", "b"), ("a", "a"), ("b", "a"), ("c", "c")]
-    renamed = [tuple({"a": 9, "b": 4, "c": 7}[label] for label in row) for row in ratings][::-1]
-    assert stats.gwet_ac1(ratings)[:7] == pytest.approx(stats.gwet_ac1(renamed)[:7])
-
-
 def test_positive_agreement_by_hand():
     # Cicchetti & Feinstein (1990): 2a/(2a + b + c) with a, b, c = 40, 9, 6.
     ratings = [(1, 1)] * 40 + [(1, 0)] * 9 + [(0, 1)] * 6 + [(0, 0)] * 45
@@ -75,8 +69,6 @@ def test_the_same_digits_on_every_python():
         "median": stats.bootstrap_ci((list(map(math.sqrt, range(300))),), "median", 50, rng=5)[:4],
         "permuted": stats.permutation_test(x, y, exact=False, resamples=999, rng=5)[:2],
         "flipped": stats.sign_flip_test(differences, exact=False, resamples=999, rng=5)[:2],
-        "welch": stats.welch_t_test(x, y)[:6],
-        "g": stats.hedges_g(x, y)[:3],
     }
     assert {k: [f"{v:.12g}" for v in values] for k, values in results.items()} == DIGITS
 
@@ -87,7 +79,4 @@ DIGITS = {
     "median": ["12.2270021648", "11.4289708967", "12.9435291489", "0.42078435186"],
     "permuted": ["-0.0142521561558", "0.971"],
     "flipped": ["-0.0709138452681", "0.781"],
-    "welch": ["-0.0462925716911", "39.8252663729", "0.963308419363", "-0.0142521561558",
-              "-0.636568401216", "0.608064088904"],
-    "g": ["-0.0138241631493", "-0.596487423084", "0.569003161844"],
 }

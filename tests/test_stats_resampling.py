@@ -141,6 +141,7 @@ def test_strata_are_resampled_apart_and_weigh_the_same():
 
 
 def test_where_sums_are_too_many_the_bootstrap_draws_them():
+    assert stats.bootstrap_ci(([0, 1] * 2_000,), "mean").exact  # two values never are
     x, y = [[int(i % 3 == 0) for i in range(n)] for n in (97, 101, 103)], [[0, 1] * 40, [0, 1] * 41]
     drawn = stats.bootstrap_ci((x, y), "mean_difference", method="percentile")
     assert (drawn.exact, drawn.resamples) == (False, 10_000)

@@ -222,6 +222,15 @@ def self_convolve(pmf: list[float], times: int) -> list[float]:
     return convolve(whole, pmf) if times % 2 else whole
 
 
+def add_pmfs(a: dict[int, float], b: dict[int, float]) -> dict[int, float]:
+    """The distribution of the sum of two independent numbers; each is a value → its weight."""
+    out: dict[int, float] = {}
+    for value, weight in a.items():
+        for other, times in b.items():
+            out[value + other] = out.get(value + other, 0) + weight * times
+    return out
+
+
 def solve(f: Callable[[float], float], a: float, b: float) -> float:
     """The root of `f` between `a` and `b`, where it changes sign, to the last digits.
 

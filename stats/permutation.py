@@ -10,22 +10,12 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from itertools import combinations
-from operator import add
+from itertools import chain, combinations
+from operator import mul
 from random import Random
-from typing import NamedTuple
 
-from .distributions import convolve, hypergeometric_pmf
-from .results import (
-    ALTERNATIVES,
-    Permutation,
-    check_choice,
-    check_resamples,
-    mean,
-    numbers,
-    on_grid,
-    stream_of,
-)
+from .distributions import add_pmfs, convolve, hypergeometric_pmf
+from .results import SAME, Permutation, check_test, mean, numbers, on_grid, stream_of
 
 MOST_BITS = 1 << 25  # of one number that holds a whole distribution
 MOST_SUMS = 1 << 17  # of the signs of one half of the units
@@ -45,25 +35,26 @@ def sign_flip_test(
     (1935).
     """
     values = numbers(differences, "differences")
-    check_choice(alternative, ALTERNATIVES, "alternative")
-    check_resamples(resamples)
+    check_test(alternative, resamples)
     if not values:
         return Permutation(None, None, None, False, "no differences")
     statistic = mean(values)
     if not any(values):
         return Permutation(statistic, None, None, False, "every difference is 0")
     whole, slack = on_grid(values)
-    observed = sum(whole)
-    least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[alternative]
     sizes = sorted(abs(value) for value in whole if value)
-    sides = 2 if alternative == "two-sided" else 1
+    observed, both = sum(whole), alternative == "two-sided"
+    least = {"greater": observed, "less": -observed, "two-sided": abs(observed)}[alternative]
     share = None if exact is False else _exact_share(sizes, least - slack)
     if share is not None:
-        return Permutation(statistic, min(1.0, sides * share), None, True)
+        return Permutation(statistic, min(1.0, (1 + both) * share), None, True)
     if exact:
         raise ValueError(f"exact: {len(sizes)} differences without a common unit are too many")
-    p = _flipped_p(sizes, least - slack, sides == 2, resamples, stream_of(rng))
-    return Permutation(statistic, p, resamples, False)
+    rng, extreme = stream_of(rng), 0
+    for _ in range(resamples):
+        total = sum(map(mul, sizes, rng.choices((1, -1), k=len(sizes))))
+        extreme += (abs(total) if both else total) >= least - slack
+    return Permutation(statistic, (extreme + 1) / (resamples + 1), resamples, False)
 
 
 def _exact_share(sizes: list[int], least: int) -> float | None:
@@ -72,7 +63,9 @@ def _exact_share(sizes: list[int], least: int) -> float | None:
         return _convolved_share(sizes, least)
     if 2 ** -(-len(sizes) // 2) > MOST_SUMS:
         return None
-    first, second = map(_signed_sums, (sizes[::2], sizes[1::2]))
+    first, second = [0], [0]
+    for size in sizes:
+        first, second = second, [total + sign * size for sign in (1, -1) for total in first]
     second.sort()
     reached = sum(len(second) - bisect_left(second, least - total) for total in first)
     return reached / 2 ** len(sizes)
@@ -92,46 +85,12 @@ def _convolved_share(sizes: list[int], least: int) -> float:
     return (counts >> first * (n + 1)) % ((1 << n + 1) - 1) / 2**n
 
 
-def _signed_sums(sizes: list[int]) -> list[int]:
-    sums = [0]
-    for size in sizes:
-        sums = [total + sign * size for sign in (1, -1) for total in sums]
-    return sums
-
-
-def _flipped_p(sizes: list[int], least: int, both: bool, resamples: int, rng: Random) -> float:
-    """Monte Carlo, unit by unit: a random byte and a table add the signs of eight."""
-    totals = [0] * resamples
-    for start in range(0, len(sizes), 8):
-        sums = _signed_sums(sizes[start : start + 8])
-        table = sums * (256 // len(sums))
-        totals = list(map(add, totals, map(table.__getitem__, rng.randbytes(resamples))))
-    extreme = sum(total >= least or (both and -total >= least) for total in totals)
-    return (extreme + 1) / (resamples + 1)
-
-
 # --- permutation within blocks ---
 
 MOST_ASSIGNMENTS = 20_000_000
 NO_CHANGE = "every assignment gives the same difference: no block holds both groups and two values"
 
-
-class Block(NamedTuple):
-    """Values that were randomised together, how many of them fell to x, and the sum of those."""
-
-    values: list[int]
-    drawn: int
-    observed: int
-
-
-class Region(NamedTuple):
-    """Sums that count as extreme: at most `low` or at least `high`."""
-
-    low: float
-    high: float
-
-    def holds(self, total: float) -> bool:
-        return total <= self.low or total >= self.high
+Blocks = list[tuple[list[int], int]]  # values randomised together, and how many of them fall to x
 
 
 def permutation_test(
@@ -152,83 +111,67 @@ def permutation_test(
     the former (ValueError beyond 20 million assignments), False the latter.
     """
     x, y = numbers(x, "x"), numbers(y, "y")
-    check_choice(alternative, ALTERNATIVES, "alternative")
-    check_resamples(resamples)
+    check_test(alternative, resamples)
     if not x or not y:
         return Permutation(None, None, None, False, "a group is empty")
     statistic, kinds = mean(x) - mean(y), len(set(x + y))
-    blocks, slack = _blocks(x, y, strata)
-    if all(len(set(b.values)) == 1 or b.drawn in (0, len(b.values)) for b in blocks):
-        why = "every value is the same" if kinds == 1 else NO_CHANGE
-        return Permutation(statistic, None, None, False, why)
-    region = _region(blocks, alternative, slack)
-    assignments = 0
-    if kinds > 2:
-        assignments = math.prod(math.comb(len(b.values), b.drawn) for b in blocks)
-    if exact is None:
-        exact = assignments <= resamples
-    if not exact:
-        p = _shuffled_p(blocks, region, resamples, stream_of(rng))
-        return Permutation(statistic, p, resamples, False)
-    if kinds == 2:
-        return Permutation(statistic, _two_valued_p(blocks, region), None, True)
-    if assignments > MOST_ASSIGNMENTS:
-        raise ValueError(f"exact: {assignments} assignments are too many to enumerate")
-    return Permutation(statistic, _enumerated_p(blocks, region, assignments), None, True)
-
-
-def _blocks(x: list[float], y: list[float], strata: tuple | None) -> tuple[list[Block], int]:
     base = min(x + y)  # a common shift changes no difference, and would coarsen the grid
     whole, slack = on_grid([value - base for value in x + y])
-    of_x, of_y = strata if strata is not None else ([0] * len(x), [0] * len(y))
-    for labels, group, name in ((of_x, x, "x"), (of_y, y, "y")):
-        if len(labels) != len(group):
-            raise ValueError(f"strata: {len(labels)} labels beside {len(group)} values of {name}")
-    members: dict[Hashable, tuple[list[int], list[int]]] = {}
-    for i, (label, value) in enumerate(zip([*of_x, *of_y], whole, strict=True)):
-        members.setdefault(label, ([], []))[i >= len(x)].append(value)
-    return [Block(a + b, len(a), sum(a)) for a, b in members.values()], slack
+    blocks = _blocks(whole, strata or ([0] * len(x), [0] * len(y)), (len(x), len(y)))
+    if all(len(set(values)) == 1 or drawn in (0, len(values)) for values, drawn in blocks):
+        why = SAME if kinds == 1 else NO_CHANGE
+        return Permutation(statistic, None, None, False, why)
+    inner = _inner(blocks, sum(whole[: len(x)]), alternative, slack)
+    if exact is not False and kinds == 2:
+        return Permutation(statistic, _two_valued_p(blocks, inner), None, True)
+    if exact is not False:
+        assignments = math.prod(math.comb(len(values), drawn) for values, drawn in blocks)
+        if assignments <= (MOST_ASSIGNMENTS if exact else resamples):
+            return Permutation(statistic, _enumerated_p(blocks, inner, assignments), None, True)
+        if exact:
+            raise ValueError(f"exact: {assignments} assignments are too many to enumerate")
+    rng, extreme = stream_of(rng), 0
+    for _ in range(resamples):
+        extreme += sum(sum(rng.sample(*block)) for block in blocks) not in inner
+    return Permutation(statistic, (extreme + 1) / (resamples + 1), resamples, False)
 
 
-def _region(blocks: list[Block], alternative: str, slack: int) -> Region:
-    observed = sum(block.observed for block in blocks)
-    centre = sum(Fraction(b.drawn * sum(b.values), len(b.values)) for b in blocks)
+def _blocks(whole: list[int], strata: tuple, sizes: tuple[int, int]) -> Blocks:
+    for labels, size, name in zip(strata, sizes, "xy", strict=True):
+        if len(labels) != size:
+            raise ValueError(f"strata: {len(labels)} labels beside {size} values of {name}")
+    members: dict[Hashable, list[int]] = {}
+    for label, value in zip(chain(*strata), whole, strict=True):
+        members.setdefault(label, []).append(value)
+    of_x = Counter(strata[0])
+    return [(values, of_x[label]) for label, values in members.items()]
+
+
+def _inner(blocks: Blocks, observed: int, alternative: str, slack: int) -> range:
+    """The sums of x, none below 0, that are less extreme than the observed one."""
+    centre = sum(Fraction(drawn * sum(values), len(values)) for values, drawn in blocks)
     distance = abs(observed - centre)
+    low, high = math.floor(centre - distance) + slack, math.ceil(centre + distance) - slack
     return {
-        "greater": Region(-math.inf, observed - slack),
-        "less": Region(observed + slack, math.inf),
-        "two-sided": Region(
-            math.floor(centre - distance) + slack, math.ceil(centre + distance) - slack
-        ),
+        "greater": range(observed - slack),
+        "less": range(observed + slack + 1, sum(sum(values) for values, _ in blocks) + 1),
+        "two-sided": range(low + 1, high),
     }[alternative]
 
 
-def _two_valued_p(blocks: list[Block], region: Region) -> float:
-    high = max(max(block.values) for block in blocks)  # the lower value is 0
+def _two_valued_p(blocks: Blocks, inner: range) -> float:
+    higher = max(max(values) for values, _ in blocks)  # the lower value is 0
     lowest, chances = 0, [1.0]
-    for values, drawn, _ in blocks:
-        start, pmf = hypergeometric_pmf(values.count(high), drawn, len(values))
+    for values, drawn in blocks:
+        start, pmf = hypergeometric_pmf(values.count(higher), drawn, len(values))
         lowest += start
         chances = convolve(chances, pmf)
-    extreme = (p for k, p in enumerate(chances, lowest) if region.holds(high * k))
-    return min(1.0, math.fsum(extreme))
+    return min(1.0, math.fsum(
+        p for k, p in enumerate(chances, lowest) if higher * k not in inner))  # fmt: skip
 
 
-def _enumerated_p(blocks: list[Block], region: Region, assignments: int) -> float:
-    sums = Counter({0: 1})
-    for block in blocks:
-        drawn = Counter(map(sum, combinations(block.values, block.drawn)))
-        merged: Counter[int] = Counter()
-        for total, ways in sums.items():
-            for more, times in drawn.items():
-                merged[total + more] += ways * times
-        sums = merged
-    return sum(ways for total, ways in sums.items() if region.holds(total)) / assignments
-
-
-def _shuffled_p(blocks: list[Block], region: Region, resamples: int, rng: Random) -> float:
-    extreme = 0
-    for _ in range(resamples):
-        total = sum(sum(rng.sample(block.values, block.drawn)) for block in blocks)
-        extreme += region.holds(total)
-    return (extreme + 1) / (resamples + 1)
+def _enumerated_p(blocks: Blocks, inner: range, assignments: int) -> float:
+    sums = {0: 1}
+    for values, drawn in blocks:
+        sums = add_pmfs(sums, Counter(map(sum, combinations(values, drawn))))
+    return sum(ways for total, ways in sums.items() if total not in inner) / assignments

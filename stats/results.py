@@ -150,7 +150,6 @@ class LikelihoodRatio(NamedTuple):
 
 SAME = "every value is the same"
 GRID = 1 << 48
-ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 def numbers(values: Iterable[float], name: str) -> list[float]:
@@ -189,7 +188,8 @@ def check_proportion(p: float, name: str) -> float:
     return p
 
 
-def check_resamples(resamples: int) -> None:
+def check_test(alternative: str, resamples: int) -> None:
+    check_choice(alternative, ("two-sided", "greater", "less"), "alternative")
     if resamples < 1:
         raise ValueError(f"resamples: {resamples!r} is not positive")
 

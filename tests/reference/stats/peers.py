@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from statsmodels.stats import proportion
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
-from stats.bootstrap import _sampled_curve  # only to draw the same resamples
+import stats
 
 NAMED = {"mean": np.mean, "mean_difference": lambda x, y: np.mean(x) - np.mean(y),
          "median": np.median, "max_difference": lambda x, y: max(x) - np.mean(y),
@@ -33,8 +33,11 @@ def bootstrap_ci(samples, name, resamples, level, method, seed=None):
     if seed is None:
         return definitions.exact_bootstrap(samples, method, level)
     statistic = NAMED[name]
-    curve = _sampled_curve(tuple(samples), statistic, resamples, seed)
-    given = scipy.stats._resampling.BootstrapResult(None, np.array(curve.values), None)
+    values = []  # of the estimate, then of the resamples that the function draws
+    stats.bootstrap_ci(
+        tuple(samples), lambda *drawn: values.append(statistic(*drawn)) or values[-1], resamples,
+        level, "percentile", seed)
+    given = scipy.stats._resampling.BootstrapResult(None, np.array(values[1:]), None)
     found = scipy.stats.bootstrap(
         samples, statistic, n_resamples=0, confidence_level=level, vectorized=False,
         method={"bca": "BCa"}.get(method, method), bootstrap_result=given)

@@ -54,7 +54,6 @@ from urrp import collect, report
 # {artifact of a manifest: the instrument of such a run}
 INSTRUMENTS = {**instruments.INSTRUMENTS, "urrp": collect.instrument}
 
-
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
   python3 analyze.py results/pilot/pilot-s42 --figures paper/figures
@@ -127,11 +126,9 @@ def analyse_all(args) -> cli.Done:
                          "--verify checks them")
     if kinds == {"tournament"}:
         return analyse_study(args, runs)
-    for flag, given in (("--export-ratings", args.export_ratings),
-                        ("--import-ratings", args.import_ratings)):
-        if given is not None:
-            raise UsageError(f"{flag}: pilots have no policies to rate; give runs of "
-                             "run_tournament.py")
+    if args.export_ratings or args.import_ratings:
+        flag = "--export-ratings" if args.export_ratings else "--import-ratings"
+        raise UsageError(f"{flag}: pilots have no policies to rate; give runs of run_tournament.py")
     return analyse_pilots(args, runs)
 
 
@@ -252,12 +249,10 @@ READERS = [runs(INSTRUMENTS), study.content, report.content, calibration.content
 def index_all(args) -> cli.Done:
     """One page that lists what lies in the folders, be it complete, incomplete or damaged."""
     paths = [Path(path) for path in args.runs]
-    for path in paths:
-        if not path.exists():
-            raise UsageError(f"{path}: no such folder")
     where = Path(args.out or paths[0])
-    if not where.is_dir():
-        raise UsageError(f"{where}: index.html needs a folder; name it first, or with --out")
+    for path in (*paths, where):
+        if not path.is_dir():
+            raise UsageError(f"{path}: no such folder")
     entered = entries(paths, HEADLINES)
     write_atomic(where / "index.html", page(index(entered, where, VERSION)))
     counts = states(entered)

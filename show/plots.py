@@ -58,9 +58,6 @@ class Point(NamedTuple):
         return () if self.low is None or self.high is None else (self.low, self.high)
 
 
-NOTHING = Point("", None)
-
-
 class Dots(NamedTuple):
     """Shares with intervals, a row each, on one axis from 0 to 100%; a heading for each group.
     `axis`: its title."""
@@ -361,7 +358,7 @@ def _panel(figure: Lines, name: str, rows: Mapping[str, Sequence[Point]],
     def place(value: float) -> float:
         return top + (base - top) * (1 - value)
 
-    level, crossing = figure.levels.get(name, (NOTHING, NOTHING))
+    level, crossing = figure.levels.get(name, (Point("", None), Point("", None)))
     if level.value is not None:
         y = place(level.value)
         if level.limits:

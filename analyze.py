@@ -30,22 +30,9 @@ from cirrus.judge.rows import places, read_study, without_ratings
 from cirrus.markers import ratings
 from cirrus.reports import calibration, pilot, study
 from cirrus.reports.study import gist, noticed, write_analysis
-from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli
+from common import COMPLETE, INCOMPLETE, USAGE, VERSION, UsageError, cli, verify
 from common.artifacts import csv_line, json_file, write_atomic
 from common.runs import rewrite
-from common.verify import (
-    NO_RUN,
-    WHOLE,
-    Content,
-    Verdict,
-    derive_again,
-    expected_head,
-    find_runs,
-    open_run,
-    runs,
-    sentence,
-    verify,
-)
 from show import document, figures
 from show.html import page
 from show.listing import STUDY, entries, index, read_json, states
@@ -53,7 +40,6 @@ from urrp import collect, report
 
 # {artifact of a manifest: the instrument of such a run}
 INSTRUMENTS = {**instruments.INSTRUMENTS, "urrp": collect.instrument}
-
 
 EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
   python3 analyze.py results/acausal/confirmatory-s42 --json
@@ -118,7 +104,7 @@ def check(args):
 
 def analyse_all(args) -> cli.Done:
     """Derive every file of each run again, in its folder or below --out; the gist on stdout."""
-    runs = without_ratings({run: open_run(run) for run in find_runs(args.runs)})
+    runs = without_ratings({run: verify.open_run(run) for run in verify.find_runs(args.runs)})
     kinds = {manifest["artifact"] for manifest in runs.values()}
     if len(kinds) > 1:
         raise UsageError(f"{' and '.join(sorted(kinds))} runs together: analyse them apart")
@@ -127,11 +113,9 @@ def analyse_all(args) -> cli.Done:
                          "--verify checks them")
     if kinds == {"tournament"}:
         return analyse_study(args, runs)
-    for flag, given in (("--export-ratings", args.export_ratings),
-                        ("--import-ratings", args.import_ratings)):
-        if given is not None:
-            raise UsageError(f"{flag}: pilots have no policies to rate; give runs of "
-                             "run_tournament.py")
+    if args.export_ratings or args.import_ratings:
+        flag = "--export-ratings" if args.export_ratings else "--import-ratings"
+        raise UsageError(f"{flag}: pilots have no policies to rate; give runs of run_tournament.py")
     return analyse_pilots(args, runs)
 
 
@@ -146,7 +130,7 @@ def analyse_study(args, runs) -> cli.Done:
     if len(runs) > 1:  # a word before some seconds of silence
         print(f"analysing {len(runs)} runs", file=sys.stderr, flush=True)
     target, names, out = write_analysis(tournament, where)
-    drawn = write_figures(study.document(out), args.figures)
+    drawn, listing = write_figures(study.document(out), args.figures)
     cli.note(noticed(out))
     left = cli.unfinished(run.complete for run in tournament.runs)
     written = f"{target}: {len(names)} files from {figures.count(len(tournament.runs), 'run')}"
@@ -159,7 +143,7 @@ def analyse_study(args, runs) -> cli.Done:
          "simulated": out["simulated"], "limits": out["limits"],
          "markers": out["markers"]["status"], "imported": imported,
          "figures": drawn},
-        "\n".join([*imported, gist(out, target, written, *listing_of(args.figures, drawn))]), left)
+        "\n".join([*imported, gist(out, target, written, *listing)]), left)
 
 
 def analyse_pilots(args, runs) -> cli.Done:
@@ -170,19 +154,19 @@ def analyse_pilots(args, runs) -> cli.Done:
         return analyse_together(args, runs)
     written = []
     for run, manifest in runs.items():
-        files, again = derive_again(run, INSTRUMENTS)
+        files, again = verify.derive_again(run, INSTRUMENTS)
         target = Path(args.out) / run.name if args.out else run
         rewrite(target, files if args.out else {**files, "manifest.json": json_file(again)})
+        summary = pilot.read(target / "pilot-analysis.json")
+        drawn, listing = write_figures(summary, args.figures)
         written.append({"run": str(run), "written": str(target), "files": sorted(files),
                         "state": manifest["state"],
-                        "simulated": manifest["identity"]["provider"] == "simulated"})
-        summary = pilot.read(target / "pilot-analysis.json")
-        drawn = write_figures(summary, args.figures)
-        written[-1] |= {"figures": drawn} if drawn else {}
+                        "simulated": manifest["identity"]["provider"] == "simulated",
+                        **({"figures": drawn} if drawn else {})})
         if not args.json:
             print(document.terminal(summary),
                   f"{target}: {len(files)} files derived from the run's journal (state: "
-                  f"{manifest['state']})", *listing_of(args.figures, drawn),
+                  f"{manifest['state']})", *listing,
                   f"open {target / 'report.html'}", sep="\n", flush=True)
     left = cli.unfinished(entry["state"] == "complete" for entry in written)
     return cli.Done(INCOMPLETE if left else COMPLETE, {"runs": written}, error=left)
@@ -197,7 +181,7 @@ def analyse_together(args, runs) -> cli.Done:
         if manifest["state"] != "complete":
             raise UsageError(f"{run}: unfinished; the command that made it resumes it")
     outs = {run.name if names[run.name] == 1 else f"{run.parent.name}/{run.name}": json.loads(
-        derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]) for run in runs}
+        verify.derive_again(run, INSTRUMENTS)[0]["pilot-analysis.json"]) for run in runs}
     report, files = pilot.together(outs)
     target.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -209,18 +193,14 @@ def analyse_together(args, runs) -> cli.Done:
 
 
 def write_figures(report, folder):
-    """Every figure as SVG, every table as CSV, straight into the folder, if any; their names."""
+    """Every figure as SVG, every table as CSV, straight into the folder, if any: (their names, what
+    a terminal shows of them)."""
     made = dict(document.files(report)) if folder else {}
     for name, content in made.items():
         Path(folder).mkdir(parents=True, exist_ok=True)
         write_atomic(Path(folder, name), content if isinstance(content, str) else
                      "".join(map(csv_line, content)))
-    return list(made)
-
-
-def listing_of(folder, names):
-    """What a terminal shows of the files that were written into a folder."""
-    return [cli.wrapped(f"{folder}: {', '.join(names)}")] * bool(names)
+    return list(made), [cli.wrapped(f"{folder}: {', '.join(made)}")] * bool(made)
 
 
 def headline(name, *keys):
@@ -237,27 +217,26 @@ HEADLINES = {"pilot": headline("pilot-analysis.json", "verdict", "sentence"),
                  ("tournament", STUDY), headline("acausal-analysis.json", "verdict", "sentence"))}
 
 
-def listed(folder) -> Content | None:
+def listed(folder) -> verify.Content | None:
     """What the table of runs in a folder must say, where there is one."""
     if "index.html" not in folder.names:
         return None
     made = page(index(entries([folder.path], HEADLINES), folder.path, VERSION))
-    return Content(Verdict(str(folder.path), "index"), {"index.html": made.encode()}, inner=None,
+    return verify.Content(
+        verify.Verdict(str(folder.path), "index"), {"index.html": made.encode()}, inner=None,
         advice=f"; changed or out of date: analyze.py --index {folder.path} writes it anew")
 
 
-READERS = [runs(INSTRUMENTS), study.content, report.content, calibration.content, listed]
+READERS = [verify.runs(INSTRUMENTS), study.content, report.content, calibration.content, listed]
 
 
 def index_all(args) -> cli.Done:
     """One page that lists what lies in the folders, be it complete, incomplete or damaged."""
     paths = [Path(path) for path in args.runs]
-    for path in paths:
-        if not path.exists():
-            raise UsageError(f"{path}: no such folder")
     where = Path(args.out or paths[0])
-    if not where.is_dir():
-        raise UsageError(f"{where}: index.html needs a folder; name it first, or with --out")
+    for path in (*paths, where):
+        if not path.is_dir():
+            raise UsageError(f"{path}: no such folder")
     entered = entries(paths, HEADLINES)
     write_atomic(where / "index.html", page(index(entered, where, VERSION)))
     counts = states(entered)
@@ -271,12 +250,12 @@ def verify_all(args) -> cli.Done:
     """One line for each folder; 0 where all are complete and follow from their journals."""
     heads, verdicts = cli.names(args.expect_head) or (), []
     for path in args.runs:
-        for result in verify(path, READERS):
-            verdicts.append(verdict := expected_head(result, heads))
+        for result in verify.verify(path, READERS):
+            verdicts.append(verdict := verify.expected_head(result, heads))
             if not args.json:
-                print(cli.printable(sentence(verdict)), flush=True)
+                print(cli.printable(verify.sentence(verdict)), flush=True)
     if not verdicts:
-        raise UsageError(f"{args.runs[0]}: {NO_RUN}")
+        raise UsageError(f"{args.runs[0]}: {verify.NO_RUN}")
     for note in dict.fromkeys(note for verdict in verdicts for note in verdict.notes):
         runs = [verdict.run for verdict in verdicts if note in verdict.notes]
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
@@ -287,7 +266,7 @@ def verify_all(args) -> cli.Done:
         return cli.Done(USAGE, facts, error=f"{failed} of {len(verdicts)} folders hold what does "
                         "not follow from their journals")
     if not args.json and not heads:
-        print(cli.wrapped(f"unproven: {WHOLE}"), file=sys.stderr)
+        print(cli.wrapped(f"unproven: {verify.WHOLE}"), file=sys.stderr)
     left = cli.unfinished(verdict.state == "complete" for verdict in verdicts)
     return cli.Done(INCOMPLETE if left else COMPLETE, facts, error=left)
 

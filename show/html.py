@@ -155,16 +155,6 @@ SCALE = '<span class="scale" aria-hidden="true">' + "".join(
 
 # --- blocks ------------------------------------------------------------------------------------
 
-def _plot(block: doc.Plot, level: int) -> str:
-    caption = f"<b>{text(block.figure.title)}.</b> {text(block.caption)}"
-    return f"<figure>{plots.svg(block.figure)}<figcaption>{caption}</figcaption></figure>"
-
-
-def _fold(block: doc.Fold, level: int) -> str:
-    return (f"<details><summary>{line(block.title)}</summary>"
-            f"<div>{blocks(block.parts, level)}</div></details>")
-
-
 def _words(block: doc.Words, level: int) -> str:
     kind = f' class="{block.kind}"' if block.kind else ""
     return f"<p{kind}>{line(block.line)}</p>"
@@ -176,8 +166,13 @@ def _bullets(block: doc.Bullets, level: int) -> str:
 
 
 BLOCKS: dict[type, Callable[[Any, int], str]] = {
-    doc.Words: _words, doc.Bullets: _bullets, doc.Table: _table, doc.Plot: _plot,
-    doc.Fold: _fold, doc.Verbatim: lambda block, level: f"<pre>{text(block.text)}</pre>",
+    doc.Words: _words, doc.Bullets: _bullets, doc.Table: _table,
+    doc.Verbatim: lambda block, level: f"<pre>{text(block.text)}</pre>",
+    doc.Plot: lambda block, level: (
+        f"<figure>{plots.svg(block.figure)}<figcaption><b>{text(block.figure.title)}.</b> "
+        f"{text(block.caption)}</figcaption></figure>"),
+    doc.Fold: lambda block, level: (f"<details><summary>{line(block.title)}</summary>"
+                                    f"<div>{blocks(block.parts, level)}</div></details>"),
     doc.Columns: lambda block, level: '<div class="cols">' + "".join(
         f"<div>{blocks(part, level)}</div>" for part in block.parts) + "</div>",
     doc.Section: lambda block, level: (
@@ -221,15 +216,12 @@ def _report(report: doc.Document, trials: doc.TrialTable | None) -> str:
         f'<section id="{name}"><h2>{text(section.title)}</h2>{blocks(section.parts, 3)}</section>'
         for name, section in zip(anchors, report.sections, strict=True))
     links = [*zip(anchors, titles, strict=True)] + ([("trials", trials.title)] if trials else [])
+    items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in links)
+    contents = f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n' if len(titles) > 2 else ""
     return (f"<h1>{text(report.title)}</h1>{stamps}"
             f'<div class="first{wide}"><p class="answer">{whole(report.answer)}</p>{figure}'
             f'<p class="question">{whole(report.question)}</p></div>\n'
-            f"{blocks(report.gist, 2)}{_contents(links) if len(titles) > 2 else ''}{sections}")
-
-
-def _contents(links: Sequence[tuple[str, str]]) -> str:
-    items = "".join(f'<li><a href="#{name}">{text(title)}</a></li>' for name, title in links)
-    return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
+            f"{blocks(report.gist, 2)}{contents}{sections}")
 
 
 def _trials(trials: doc.TrialTable) -> str:

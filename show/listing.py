@@ -7,7 +7,6 @@ A folder is known by a file in it, see `READERS`. What can't be read is listed a
 reason; nothing here raises for what a folder holds.
 """
 
-import gzip
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,10 +40,9 @@ class Entry(NamedTuple):
 Headlines = Mapping[str, Callable[[Path], str]]
 
 
-def entries(paths: Iterable[Path], headlines: Headlines) -> list[Entry]:
-    """Everything at or below the paths, in order of path; a file is a collection of trials."""
-    return [entry for path in paths for entry in (
-        _below(path, headlines) if path.is_dir() else [_entry(_trials, path, headlines)])]
+def entries(folders: Iterable[Path], headlines: Headlines) -> list[Entry]:
+    """Everything at or below the folders, in order of path."""
+    return [entry for folder in folders for entry in _below(folder, headlines)]
 
 
 def _below(folder: Path, headlines: Headlines) -> Iterator[Entry]:
@@ -126,12 +124,6 @@ def _study(folder: Path) -> Entry:
                  f"not analysed yet: analyze.py {folder.name}", bool(analysis.get("simulated")))
 
 
-def _calibration(folder: Path) -> Entry:
-    """A folder of calibrate.py: everything in it is simulated."""
-    read_json(folder / "calibration.json")
-    return Entry("calibration", folder, COMPLETE, simulated=True)
-
-
 def _neighbour(folder: Path) -> Entry:
     """A run of pdbench, by its manifest."""
     data = read_json(folder / "run_manifest.json")
@@ -145,17 +137,10 @@ def _neighbour(folder: Path) -> Entry:
     return Entry("iterated PD", folder, state, note, data["stamp"] is not None)
 
 
-def _trials(path: Path) -> Entry:
-    """A file of URRP trials that lies by itself."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-        first = json.loads(file.readline() or b"{}")
-        lines = 1 + sum(1 for _ in file)
-    return Entry("urrp", path, COMPLETE, f"{lines:,} trials", first.get("provider") == "simulated")
-
-
-# The first of these files that a folder holds says what it is.
+# The first of these files that a folder holds says what it is. All of a calibration is simulated.
 READERS = {"manifest.json": _run, "plan.json": _study, "acausal-analysis.json": _study,
-           "run_manifest.json": _neighbour, "calibration.json": _calibration}
+           "run_manifest.json": _neighbour, "calibration.json": lambda folder: Entry(
+               "calibration", folder, COMPLETE, simulated=True)}
 
 
 # --- the page ----------------------------------------------------------------------------------
@@ -188,12 +173,7 @@ def index(listed: Sequence[Entry], where: Path, version: str) -> Document:
 
 def _link(entry: Entry, where: Path) -> Line:
     """The run's name, which leads to its report, or to its manifest before there is one."""
-    pages = [entry.path.with_suffix(".html")] if entry.path.is_file() else [
-        entry.path / name for name in ("report.html", "manifest.json")]
+    pages = (entry.path / name for name in ("report.html", "manifest.json"))
     page = next(filter(Path.is_file, pages), None)
-    name = _relative(entry.path, where).replace("/", " / ")  # a line may break there
-    return Link(name, quote(_relative(page, where))) if page else name
-
-
-def _relative(path: Path, where: Path) -> str:
-    return Path(os.path.relpath(path, where)).as_posix()
+    name = os.path.relpath(entry.path, where).replace("/", " / ")  # a line may break there
+    return Link(name, quote(os.path.relpath(page, where))) if page else name

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from show import figures
-from show.figures import SERIES, bracketed, interval, percent, rate, signed, visible
+from show.figures import SERIES, estimate, interval, percent, rate, signed, visible
 
 BAR = 40        # characters of a full text bar
 WIDTH = 420.0   # of every plot: on a phone the text is still 11 px, on a screen 16
@@ -56,9 +56,6 @@ class Point(NamedTuple):
     def limits(self) -> tuple[float, ...]:
         """Its interval, () where there is none."""
         return () if self.low is None or self.high is None else (self.low, self.high)
-
-
-NOTHING = Point("", None)
 
 
 class Dots(NamedTuple):
@@ -189,9 +186,8 @@ def _dots_svg(figure: Dots) -> tuple[float, list[str]]:
     right = 44 + _room(point.note for point in every)
     span, body, y = WIDTH - left - right, [], 14.0
     for name, points in figure.groups.items():
-        if name:
-            body.append(_text(0, y + 4, _short(name, WIDTH), "head"))
-            y += STEP
+        body.append(_text(0, y + 4, _short(name, WIDTH), "head"))
+        y += STEP
         for series, point in enumerate(points):
             body.append(_text(8, y + 4, _short(point.label, left)))
             share = f"{percent(point.value)}  {point.note}".rstrip()
@@ -239,7 +235,7 @@ def _dots_text(figure: Dots) -> str:
 
 def _dots_numbers(figure: Dots) -> Iterator[str]:
     for name, points in figure.groups.items():
-        yield (f"{name}: " if name else "") + ", ".join(map(_rate, points))
+        yield f"{name}: " + ", ".join(map(_rate, points))
 
 
 # --- differences, a row each -------------------------------------------------------------------
@@ -292,10 +288,7 @@ def _beside(point: Point, numbers: bool) -> list[str]:
 
 
 def _difference(point: Point) -> str:
-    if point.value is None:
-        return "no data"
-    return bracketed(signed(100 * point.value, 1),
-                     interval(point.low, point.high, 1, sign=True, scale=100))
+    return "no data" if point.value is None else estimate(point._asdict(), 100, 1).words
 
 
 def _intervals_numbers(figure: Intervals) -> Iterator[str]:
@@ -365,7 +358,7 @@ def _panel(figure: Lines, name: str, rows: Mapping[str, Sequence[Point]],
     def place(value: float) -> float:
         return top + (base - top) * (1 - value)
 
-    level, crossing = figure.levels.get(name, (NOTHING, NOTHING))
+    level, crossing = figure.levels.get(name, (Point("", None), Point("", None)))
     if level.value is not None:
         y = place(level.value)
         if level.limits:

@@ -1,6 +1,5 @@
 """results/index.html: every run with its state, whatever its folder holds."""
 
-import gzip
 import json
 import shutil
 from html.parser import HTMLParser
@@ -106,14 +105,6 @@ def test_a_plan_is_a_row_above_its_runs(plan_folder):
     assert study.state == "incomplete" and study.note.startswith("1 run not begun")
     (plan_folder / "plan.json").write_text("null")
     assert listed(plan_folder.parent)[0].state == "damaged"
-
-
-@pytest.mark.parametrize(("name", "pack", "provider"), [
-    ("my.jsonl", bytes, "up"), ("my.jsonl.gz", gzip.compress, "simulated")])
-def test_trials_in_a_file_by_itself(tmp_path, name, pack, provider):
-    (tmp_path / name).write_bytes(pack(2 * (b'{"provider": "%s"}\n' % provider.encode())))
-    [file] = listed(tmp_path / name)
-    assert (file.note, file.simulated) == ("2 trials", provider == "simulated")
 
 
 def test_every_link_leads_to_a_file_and_works_from_disk(results, plan_folder):

@@ -18,18 +18,7 @@ from cirrus.judge.accounts import ACCOUNTS
 from cirrus.judge.contrasts import CONTRASTS
 from common import VERSION
 from show import document as doc
-from show.figures import (
-    NONE,
-    STAMP,
-    cost,
-    count,
-    counted,
-    estimate,
-    interval,
-    percent,
-    plain,
-    rate,
-)
+from show.figures import NONE, STAMP, cost, count, counted, estimate, interval, percent, plain, rate
 from show.html import page
 from show.plots import Dots, Intervals, Lines, Point
 
@@ -164,14 +153,16 @@ CROSSED = {"cue present": ("LP", "HP"), "cue absent": ("LA", "HA")}
 PARALLEL = "Parallel lines: no interaction on this scale."
 
 
-def _point(part: Mapping, cell: str) -> Point:
+def point(part: Mapping[str, Any], cell: str) -> Point:
+    """A cell of a finished study in a figure."""
     share = part["cells"][cell]
-    return Point(WORDS[cell], *_mean(share), counted(share["k"], share["n"]))
+    return Point(WORDS[cell], share["mean"], share["low"], share["high"],
+                 counted(share["k"], share["n"]))
 
 
 def _panels(out: Mapping, rows: Mapping[str, Sequence[str]]) -> dict[str, dict]:
     """{model: {row: points of its cells}}."""
-    return {name: {row: [_point(part, cell) for cell in cells] for row, cells in rows.items()}
+    return {name: {row: [point(part, cell) for cell in cells] for row, cells in rows.items()}
             for name, part in _parts(out).items()}
 
 
@@ -199,7 +190,7 @@ def _curve(out: Mapping) -> doc.Plot:
     return doc.Plot(Lines(
         "Cooperation as the joint outcome rises", [f"{place:g}" for place in places],
         _panels(out, {"neither symmetry nor cue": names}), places=places,
-        levels={name: (_point(part, "HP"), _meeting(part["meets"]))
+        levels={name: (point(part, "HP"), _meeting(part["meets"]))
                 for name, part in _models(out).items()},
         axes=("joint outcome raised by, in units of the temptation", UP)),
         "Dashed, with a band: symmetry + cue, outcome not raised. The mark on it: the rise that "
@@ -213,7 +204,7 @@ def _meeting(meets: Mapping) -> Point:
 
 def _twins(out: Mapping) -> doc.Plot:
     return doc.Plot(Dots("Cooperation by counterpart", {
-        name: [_point(part, cell) for cell in out["design"]["cells"]]
+        name: [point(part, cell) for cell in out["design"]["cells"]]
         for name, part in _parts(out).items()}, UP), _each(out))
 
 
@@ -316,7 +307,7 @@ def _details(out: Mapping) -> Iterator[doc.Fold]:
     for name, part in _parts(out).items():
         if part["contrasts"]:
             yield doc.Fold(name, list(_detail(name, part)))
-    if any("probes" in part for part in _models(out).values()):
+    if finished(out) and any("probes" in part for part in _models(out).values()):
         yield doc.Fold("Probes", [_probes(out)])
     yield doc.Fold("Data", [_statuses(out), doc.Bullets(list(_quality(out)))])
     setting = "Tells: {tells}; compliance pressure: {compliance}.".format_map(out["design"])
@@ -356,12 +347,9 @@ def _probe(probe: Mapping | None, contrast: str) -> str:
 
 
 def _share(share: Mapping) -> str:
-    known = f", {rate(*_mean(share))}" if share["mean"] is not None else ""
-    return counted(share["k"], share["n"]) + known
-
-
-def _mean(share: Mapping) -> tuple[float | None, ...]:
-    return tuple(map(share.get, ("mean", "low", "high")))
+    known = share["mean"] is not None
+    return counted(share["k"], share["n"]) + (
+        f", {rate(share['mean'], share['low'], share['high'])}" if known else "")
 
 
 def _all_cells(out: Mapping) -> doc.Table:
@@ -369,7 +357,8 @@ def _all_cells(out: Mapping) -> doc.Table:
     return doc.Table(["cell", *parts], [
         [WORDS[cell], *(_share(part["cells"][cell]) for part in parts.values())]
         for cell in out["design"]["cells"]], range(1, 1 + len(parts)),
-        "Cooperative of the readable decisions, by cell, with 95% intervals", "cells")
+        "Cooperative of the readable decisions, by cell" + ", with 95% intervals" * finished(out),
+        "cells")
 
 
 def _statuses(out: Mapping) -> doc.Table:
@@ -387,8 +376,9 @@ def _quality(out: Mapping) -> Iterator[str]:
                        for name, share in out["labels"].items())
     yield f"Cooperation by labels: {shares}."
     if position["share"] is not None:
+        share = f": {rate(position['share'], position['low'], position['high'])}" * finished(out)
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
-               f"decisions: {rate(position['share'], position['low'], position['high'])}.")
+               f"decisions{share}.")
     several = [(name, what, served[key]) for name, served in out["served"].items()
                for what, key in (("models", "served_model"), ("providers", "provider"))]
     yield from (f"{name} was served by {len(names)} {what} ({', '.join(names)}): they are not "

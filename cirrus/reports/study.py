@@ -6,8 +6,9 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +18,12 @@ from cirrus.ask.oneshot import DESIGNS
 from cirrus.judge import prereg
 from cirrus.judge.contrasts import CONTRASTS
 from cirrus.judge.endpoint import FIXED, SECONDARY
-from cirrus.judge.rows import (
-    Decision,
-    Run,
-    Study,
-    decisions,
-    places,
-    policies,
-    read_study,
-    rounds,
-)
+from cirrus.judge.rows import Run, Study, decisions, places, policies, read_study, rounds
 from cirrus.judge.study import analyse
 from cirrus.markers import agreement as markers
 from cirrus.markers.patterns import FAMILIES
 from cirrus.markers.ratings import PEOPLE, item_id, raters, readable
-from cirrus.reports.pilot import CROSSED, PARALLEL, UP, not_supported
+from cirrus.reports.pilot import CROSSED, PARALLEL, UP, not_supported, point
 from common import VERSION, UsageError
 from common.artifacts import canonical_json, csv_bytes, json_file, read_bytes, sha256, write_atomic
 from common.runs import RESTORE, read_manifest
@@ -54,7 +46,7 @@ from show.figures import (
     signed,
 )
 from show.html import page
-from show.plots import NOTHING, Intervals, Lines, Point
+from show.plots import Intervals, Lines, Point
 
 MOST = 1_000       # policies on the page
 SHOWN = 20_000     # characters of a text
@@ -137,10 +129,12 @@ def _wires(wires: Sequence[Mapping], caption: str, name: str) -> doc.Table:
 
 
 def _claims(out: Mapping[str, Any]) -> doc.Section:
-    may_not, always = not_supported(out)
+    entry, (may_not, always) = out["registration"], not_supported(out)
+    heads = ", ".join(f"{name} {head[:12]}" for name, head in entry["heads"].items())
+    registered = (f"{entry['kind']} analysis" + (f": {entry['why']}" if entry["why"] else "")
+                  + (f" (preregistration {heads})" if heads else ""))
     return doc.Section("What may be said", [
-        doc.Words(_registration(out["registration"]), "dim"),
-        doc.Bullets(out["registration"]["deviations"]),
+        doc.Words(sentence(registered), "dim"), doc.Bullets(entry["deviations"]),
         doc.Columns([[doc.Section("From these data", [doc.Bullets(out["claims"]["may"])])],
                      [doc.Section("Not from these data", [doc.Bullets(may_not)])]]), always])
 
@@ -170,7 +164,7 @@ def _runs(runs: Sequence[Mapping]) -> doc.Table:
         groups.setdefault(f"{run['role']}, {run['domain']}", []).append(run)
     return doc.Table(["runs", "complete", "calls", "unanswered"], [
         [name, f"{sum(run['state'] == 'complete' for run in held)} of {len(held)}",
-         *map(str, map(sum, zip(*(_calls(run["outcomes"]) for run in held), strict=True)))]
+         *map(str, _calls(held))]
         for name, held in groups.items()], (1, 2, 3), name="runs")
 
 
@@ -179,28 +173,16 @@ def _shown(out: Mapping[str, Any]) -> bool:
     return bool(out["established"]["contrasts"] and out["established"]["decisions"])
 
 
-def _registration(entry: Mapping[str, Any]) -> str:
-    heads = ", ".join(f"{name} {head[:12]}" for name, head in entry["heads"].items())
-    why = f": {entry['why']}" if entry["why"] else ""
-    return sentence(f"{entry['kind']} analysis{why}"
-                    + (f" (preregistration {heads})" if heads else ""))
-
-
 # --- figures -----------------------------------------------------------------------------------
-
-def _points(part: Mapping) -> dict[str, Point]:
-    return {cell.name: Point(cell.words, share["mean"], share["low"], share["high"],
-                             f"{share['k']}/{share['n']}", hollow=cell.S == "low")
-            for cell in CELLS if (share := part["cells"][cell.name])["n"]}
-
 
 def _interaction(out: Mapping[str, Any]) -> doc.Plot | None:
     """A panel for each level of H that has any cell."""
     panels, parts = {}, out["established"]["by_H"] if _shown(out) else {}
     for h in ("low", "high", "omit"):
-        if h in parts and (cells := _points(parts[h])):
+        if h in parts and any(cell["n"] for cell in parts[h]["cells"].values()):
             panels[f"compliance pressure {h}"] = {
-                row: [cells.get(name, NOTHING) for name in names] for row, names in CROSSED.items()}
+                row: [point(parts[h], low)._replace(hollow=True), point(parts[h], high)]
+                for row, (low, high) in CROSSED.items()}
     caption = (f"First encounters of all rounds, {out['established']['decisions']:,} decisions; "
                f"95% intervals over bulletins and wordings. {PARALLEL}")
     return doc.Plot(Lines("Cooperation by symmetry and cue", ("symmetry low", "symmetry high"),
@@ -345,11 +327,10 @@ def _convergence(rounds: Sequence[Mapping]) -> Iterator[doc.Table | doc.Words]:
                     "answer one bulletin.", "dim")
 
 
-def _calls(outcomes: Mapping[str, Mapping[str, int]]) -> tuple[int, int]:
+def _calls(runs: Sequence[Mapping]) -> tuple[int, int]:
     """(calls, those without an answer)."""
-    every = sum(n for counts in outcomes.values() for n in counts.values())
-    return every, sum(counts.get(name, 0) for counts in outcomes.values()
-                      for name in ("provider_error", "not_run"))
+    ends = sum((Counter(n) for run in runs for n in run["outcomes"].values()), Counter())
+    return ends.total(), ends["provider_error"] + ends["not_run"]
 
 
 # --- texts -------------------------------------------------------------------------------------
@@ -395,15 +376,12 @@ def _of_run(run: Run, rounds: int) -> Iterator[doc.TrialRow]:
     answers: dict[str, list[str]] = {}
     for row in decisions(run, checked=False):
         if row.round <= rounds:
-            answers.setdefault(row.policy, []).append(_answer(row))
+            answer = " ".join(row.text[:SHOWN].split())
+            answers.setdefault(row.policy, []).append(
+                f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}")
     for policy in policies(run, checked=False):
         if policy["round"] <= rounds:
             yield _trial(run, policy, answers.get(policy["policy_id"], []))
-
-
-def _answer(row: Decision) -> str:
-    answer = " ".join(row.text[:SHOWN].split())
-    return f"{row.encounter}. with {row.opponent}: {row.decision or row.status} · {answer}"
 
 
 def _trial(run: Run, policy: Mapping, answers: Sequence[str]) -> doc.TrialRow:
@@ -445,8 +423,7 @@ def exports(study: Study) -> dict[str, bytes]:
     """{file name below the analysis' folder: content}. The files were checked when the analysis
     read them."""
     tables = {"decisions.csv": _decisions, "games.csv": _games, "policies.csv": _policies}
-    return {f"exports/{name}": csv_bytes(COLUMNS[name], (row for run in study.runs
-                                                         for row in rows(run)))
+    return {f"exports/{name}": csv_bytes(COLUMNS[name], chain.from_iterable(map(rows, study.runs)))
             for name, rows in tables.items()}
 
 
@@ -491,7 +468,7 @@ def content(folder: Folder) -> Content | None:
         folder.path.parent / "plan.json").is_file()
     if not registered and not written and not alone:
         return None
-    made, given, problems, notes, begun = {}, {prereg.FILE} & registered, [], [], True
+    made, given, problems, notes, left = {}, {prereg.FILE} & registered, [], [], []
     if registered:
         if "plan.json" not in folder.names:
             raise UsageError(f"{prereg.FILE}: no plan.json beside it; restore that, or remove it")
@@ -500,7 +477,6 @@ def content(folder: Folder) -> Content | None:
         left = [name for name in plan["runs"] if folder.path / name not in runs]
         notes += [f"{len(left)} of {len(plan['runs'])} runs were not begun, or were taken away; "
                   f"the plan's command begins them: {', '.join(left)}"] if left else []
-        begun = not left
     if written or "report.html" in folder.names:
         path = folder.path / "acausal-analysis.json"
         here = {(path.parent.name if (path.parent / "plan.json").is_file() else None, path.name):
@@ -514,7 +490,7 @@ def content(folder: Folder) -> Content | None:
         made, given = made | derived, given | out.get("imported", {}).keys()
     else:
         notes += [f"no analysis of it is here; analyze.py {folder.path} writes one"]
-    return Content(Verdict(str(folder.path), "study", "complete" if begun else "incomplete",
+    return Content(Verdict(str(folder.path), "study", "incomplete" if left else "complete",
                            simulated=all(run.simulated for run in runs.values()),
                            problems=problems, notes=notes, unproven=sorted(given)), made, given,
                    f"; changed or out of date: analyze.py {folder.path} writes it anew",
@@ -590,14 +566,12 @@ def _policies(run: Run) -> Iterator[dict[str, Any]]:
 def _games(run: Run) -> Iterator[dict[str, Any]]:
     for data in rounds(run, checked=False):
         for game in data["games"]:
-            yield _shared(run, data["round"]) | _game(data["agents"], game)
-
-
-def _game(agents: Mapping, game: Mapping) -> dict[str, Any]:
-    payoffs, row = game["raw_payoffs"] or {}, {
-        "option_order": game["order"], "status": game["parse_status"],
-        **{key: game[key] for key in ("id", "encounter", "baseline", "label_scheme")}}
-    for side, agent in zip("ab", game["pair"], strict=True):
-        row |= {f"agent_{side}": agents[agent]["id"], f"decision_{side}": game["decision"][agent],
-                f"payoff_{side}": payoffs.get(agent), f"power_{side}": game["power_after"][agent]}
-    return row
+            row = _shared(run, data["round"]) | {
+                "option_order": game["order"], "status": game["parse_status"],
+                **{key: game[key] for key in ("id", "encounter", "baseline", "label_scheme")}}
+            for side, agent in zip("ab", game["pair"], strict=True):
+                row |= {f"agent_{side}": data["agents"][agent]["id"],
+                        f"decision_{side}": game["decision"][agent],
+                        f"payoff_{side}": (game["raw_payoffs"] or {}).get(agent),
+                        f"power_{side}": game["power_after"][agent]}
+            yield row

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A page of every benchmark, one after the other in one session; about ten minutes.
+"""A page of every benchmark, one after the other in one session; about a quarter of an hour.
 
     make bench                                    # with the peers, from requirements-bench.txt
     python3 benchmarks/page.py --only urrp.py --out /tmp/page.md
@@ -31,8 +31,7 @@ PARTS = {
     "tournament.py": ("Tournament and analysis", "Each command as a process of its own."),
     "statistics.py": ("Statistics", "In one process, best of several runs; a peer's ratio above 1 "
                       "says how many times as fast ours is. R times itself, without its start."),
-    "urrp.py": ("URRP", "From start to exit. A million trials take minutes and stand apart: "
-                "`python3 benchmarks/urrp.py --million`."),
+    "urrp.py": ("URRP", "From start to exit."),
     "bench.py": ("Iterated prisoner's dilemma", "Best of three, on one core."),
     "hostile.py": ("Iterated prisoner's dilemma against servers that answer as none should",
                    "A process for each answer; it plays one round with one call."),
@@ -46,7 +45,8 @@ def command(name: str) -> tuple[list[str], Path]:
         uv = ROOT / ".venv-uv" / "bin" / "uv"
         return ([str(uv), "run", "--quiet", "python", f"benchmarks/{name}", "--json"],
                 ROOT / "pd-agents")
-    return [sys.executable, str(ROOT / "benchmarks" / name), "--json"], ROOT
+    more = ["--million"] if name == "urrp.py" else []
+    return [sys.executable, str(ROOT / "benchmarks" / name), "--json", *more], ROOT
 
 
 def figures(name: str) -> list[Figure]:

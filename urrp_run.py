@@ -19,7 +19,7 @@ from pathlib import Path
 
 from common import UsageError, cli
 from common import config as c
-from common.artifacts import sweep, write_atomic
+from common.artifacts import write_atomic
 from common.instrument import last_words
 from common.shape import either, enum, options, several, whole
 from urrp import MIN_TRIALS, SUITE_PATH
@@ -112,7 +112,6 @@ def report(args, ended) -> cli.Done:
     if FILE in manifest["files"]:
         data = (ended.folder.path / FILE).read_bytes()
         lines = data.count(b"\n")
-        sweep(Path(args.output).parent, Path(args.output).name)
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
         text = [f"{args.output}: {lines} {stamp}trials",

@@ -31,7 +31,6 @@ from common.artifacts import (
     jsonl,
     read_bytes,
     sha256,
-    sweep,
     write_atomic,
 )
 from common.drive import Chain, ask
@@ -302,7 +301,6 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
         content = json_file({"artifact": "plan", "plan": folder.rpartition("-s")[0],
                              "runs": [run.run_id for run in members]})
         if path.parent.is_dir() and not (path.is_file() and path.read_bytes() == content):
-            sweep(path.parent, path.name)
             write_atomic(path, content)
 
 

@@ -20,7 +20,7 @@ from common.artifacts import content_of, merkle_root, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, error_line, printable
 from common.drive import After, Chain, Drive, unanswered_calls
-from common.journal import Answers, Ledger, check_present, journal_file
+from common.journal import Answers, check_present, journal_file
 from common.openrouter import OpenRouter, fixed, refuse, resolved
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder, elapsed
@@ -175,7 +175,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
         settings.limit_usd, settings.limit_each if len(runs) > 1 else settings.limit_usd)
     for run in folders:
         run.begin(limit_each)
-    missing = unanswered_calls({name: run.journal for name, run in runs.items()}, calls)
+    missing = unanswered_calls(runs, calls)
     if missing and not choice.simulated:
         provider = _live(choice, settings, runs, missing)
     else:
@@ -186,8 +186,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
                     if len(runs) > 1 else None)
     progress = (lambda *_, **__: None) if settings.nested else Progress(settings.name)
-    ledgers = {name: Ledger(run.journal, run.inflight) for name, run in runs.items()}
-    drive = Drive(provider, ledgers, settings.limits, budget, progress)
+    drive = Drive(provider, runs, settings.limits, budget, progress)
     drive.announce(calls)
     usd = budget.projection()
     if limit is not None and usd > limit and missing:
@@ -196,7 +195,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
     if not settings.nested:
         _say(choice, settings, drive, calls, [request for request, _ in missing])
     chains = [instrument.chains() for instrument in instruments]
-    ending = drive.run(in_turns(chains, settings.seed))
+    stop = drive.run(in_turns(chains, settings.seed))
     if limit is not None and budget.total.spent > limit:
         print(f"note: ${budget.total.spent:.6f} was charged, more than the limit ${limit:g}: a "
               "server charged more than it was told it may", file=sys.stderr)
@@ -205,7 +204,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
         check_present(run.path)
         if not drive.flying:
             run.inflight.clear()
-    return ending.stop
+    return stop
 
 
 def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
@@ -251,7 +250,7 @@ def _say(choice: Choice, settings: Settings, drive: Drive,
                 if not drive.provider.model(name).priced]
     lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced,
                       drive.budget.tight(missing))]
-    if answered := sum(len(journal.answers) for journal, _ in drive.ledgers.values()):
+    if answered := sum(len(run.journal.answers) for run in drive.runs.values()):
         lines.append(f"resuming: {answered} of {total} calls are answered already")
     with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
         print("\n".join(lines), file=sys.stderr if settings.quiet else sys.stdout, flush=True)

@@ -90,7 +90,7 @@ def pilot(origin: Origin) -> Instrument:
 
     def chains() -> list[Chain]:
         decisions = [ask([trial.request for trial in block]) for block in blocks()]
-        return [*decisions, *(probes.ask(trial, len(decisions)) for trial in probed())]
+        return [*decisions, *(probes.ask(trial, decisions) for trial in probed())]
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice

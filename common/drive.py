@@ -2,7 +2,7 @@
 
 A script describes its work as chains: generators that yield one Request or a list of them, receive
 the Reply or the list of Replies, and go on; what a chain returns is its result. A list is paid for
-as a whole or not begun. A chain that needs what others return yields After(their places).
+as a whole or not begun. A chain that needs what others return yields After(those chains).
 
     drive = Drive(provider, {"": run}, ...)
     drive.run([ask(...), ask(...)])      # why calls were left, None where none
@@ -35,9 +35,9 @@ from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, no_answer, p
 
 
 class After(NamedTuple):
-    """Yielded by a chain: go on when the chains at these places of the list have ended."""
+    """Yielded by a chain: go on, with their results, when these chains of the list have ended."""
 
-    chains: tuple[int, ...]
+    chains: "Sequence[Chain]"
 
 
 Chain = Generator[Request | list[Request] | After, Any, Any]
@@ -146,7 +146,9 @@ class Drive:
         self.results: list[Any] = [None] * len(self._chains)
         self._open: dict[int, Group] = {}
         self._running = set(range(len(self._chains)))
-        self._waits: dict[int, tuple[After, set[int]]] = {}  # by waiting chain: for what is left
+        self._places = {chain: index for index, chain in enumerate(self._chains)}
+        # By waiting chain: for which, and which of them are left.
+        self._waits: dict[int, tuple[list[int], set[int]]] = {}
         self._awaited: defaultdict[int, list[int]] = defaultdict(list)  # the same by the awaited
         with self._signals():
             for index in range(len(self._chains)):
@@ -179,9 +181,10 @@ class Drive:
                 self._end(index, end.value)
                 return
             if isinstance(wanted, After):
-                if self._must_wait(index, wanted):
+                needed = [self._places[chain] for chain in wanted.chains]
+                if self._must_wait(index, needed):
                     return
-                value = self._results_of(wanted)
+                value = [self.results[chain] for chain in needed]
                 continue
             group = Group(index, wanted)
             self._open[index] = group
@@ -194,14 +197,12 @@ class Drive:
                 return
             value = group.value
 
-    def _results_of(self, after: After) -> list[Any]:
-        return [self.results[chain] for chain in after.chains]
-
-    def _must_wait(self, index: int, after: After) -> bool:
-        """Whether chains in `after` still run; if so, the last of them wakes the chain `index`."""
-        if left := self._running.intersection(after.chains):
+    def _must_wait(self, index: int, needed: list[int]) -> bool:
+        """Whether some of these chains still run; if so, the last of them wakes the chain
+        `index`."""
+        if left := self._running.intersection(needed):
             self._open.pop(index, None)
-            self._waits[index] = after, left
+            self._waits[index] = needed, left
             for chain in left:
                 self._awaited[chain].append(index)
         return bool(left)
@@ -211,11 +212,11 @@ class Drive:
         self._open.pop(index, None)
         self._running.discard(index)
         for waiting in self._awaited.pop(index, ()):
-            after, left = self._waits[waiting]
+            needed, left = self._waits[waiting]
             left.discard(index)
             if not left:
                 del self._waits[waiting]
-                self._advance(waiting, self._results_of(after))
+                self._advance(waiting, [self.results[chain] for chain in needed])
 
     def _recall(self, task: Task) -> None:
         """Fill a reply from the journal where the id was answered before."""

@@ -19,7 +19,7 @@ from common import COMPLETE, MEANING, Incomplete, OverBudget, Stop, UsageError, 
 from common.artifacts import content_of, merkle_root, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, error_line, printable
-from common.drive import After, Chain, Drive, unanswered_calls
+from common.drive import Chain, Drive, unanswered_calls
 from common.journal import Answers, check_present, journal_file
 from common.openrouter import OpenRouter, fixed, refuse, resolved
 from common.rng import SeededRandom
@@ -39,8 +39,7 @@ class Instrument(NamedTuple):
     """A study of one origin.
 
     `noun`: what a call is called. `ids`: of every call; `calls`: (such a request, how many of it)
-    for every kind of call. `chains` may wait for places of their own list. `derive` asks `answers`
-    every request that it deals.
+    for every kind of call. `derive` asks `answers` every request that it deals.
     """
 
     name: str
@@ -261,23 +260,9 @@ def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:
     and an outage hits all alike."""
     rng, order = SeededRandom(seed, "turns"), []
     for at in range(max(map(len, runs))):
-        here = [run for run, chains in enumerate(runs) if at < len(chains)]
-        order += [(run, at) for run in rng.sample(here, len(here))]
-    places = {step: place for place, step in enumerate(order)}
-    return [_placed(runs[run][at], run, places) for run, at in order]
-
-
-def _placed(chain: Chain, run: int, places: Mapping[tuple[int, int], int]) -> Chain:
-    """The chain of a run; what it waits for in its own list is waited for in the list of all."""
-    value = None
-    while True:
-        try:
-            wanted = chain.send(value)
-        except StopIteration as end:
-            return end.value
-        if isinstance(wanted, After):
-            wanted = After(tuple(places[run, at] for at in wanted.chains))
-        value = yield wanted
+        here = [chains[at] for chains in runs if at < len(chains)]
+        order += rng.sample(here, len(here))
+    return order
 
 
 def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:

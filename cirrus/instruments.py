@@ -64,10 +64,9 @@ def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
 
 # The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
 CSV_FIELDS = ("id", "model", "run", "cell", "S", "C", "H", "entry", "lever", "wording", "domain",
-              "bulletin", "variant",
-              "label_scheme", "order", "option_first", "decision", "cooperates", "status",
-              "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
-              "cost_usd")
+              "bulletin", "variant", "label_scheme", "order", "option_first", "decision",
+              "cooperates", "status", "served_model", "provider", "prompt_tokens", "output_tokens",
+              "reasoning_tokens", "cost_usd")
 
 
 def pilot(origin: Origin) -> Instrument:
@@ -244,9 +243,8 @@ def jobs_of(setup, runs, prompts) -> list[Job]:
     efforts = {run.config.get("effort") or model["effort"] for run in runs
                for models in run.config["models"].values() for model in models}
     total, each = limits_usd(setup.config, runs)
-    quiet = len(groups) > 1 or args.json
-    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None
-                              )._replace(limits=limits, limit_each=each, quiet=quiet, nested=quiet)
+    settings = setup.settings("", 0, efforts.pop() if len(efforts) == 1 else None)._replace(
+        limits=limits, limit_each=each, nested=len(groups) > 1 or args.json)
     out = str(Path(args.out).resolve() if args.scheduler else Path(args.out))
     return [Job(out, group, setup.choice._replace(key=""), settings._replace(
         name=args.plan or group[0].run_id, seed=group[0].config["seed"],

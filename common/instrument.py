@@ -128,11 +128,6 @@ class Settings(NamedTuple):
     limit_each: float | None = None   # dollars for each of several runs
 
 
-def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed: Model) -> float:
-    """Dollars that the calls probably cost."""
-    return sum(wire.expected_cost(r, models.get(r.model, Model()), assumed) for r in requests)
-
-
 def models_of(requests: Iterable[Request]) -> list[str]:
     return list(dict.fromkeys(request.model for request in requests))
 
@@ -219,7 +214,7 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
             resolved=resolved(unproven["provider"]),
             needs=("temperature",) * any(r.temperature is not None for r, _ in missing)))
     assumed = wire.as_model(settings.assumed_price)
-    usd = sum(n * projected([request], client.models, assumed) for request, n in missing)
+    usd = sum(n * wire.expected_cost(r, client.model(r.model), assumed) for r, n in missing)
     if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
         catalogue.problems.append(
             f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")

@@ -97,11 +97,9 @@ def check_output(path, folder):
     """UsageError where the trials can't be written, or would cover another run's file."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(f"--output: {path} can't be a file here; name another one")
-    if not path.exists():
-        return
     known = folder / FILE
     lines = set(known.read_bytes().splitlines()) if known.is_file() else set()
-    if not lines.issuperset(path.read_bytes().splitlines()):
+    if path.exists() and not lines.issuperset(path.read_bytes().splitlines()):
         raise UsageError(f"--output: {path} is not of this run ({folder.name}); move it away, name "
                          "another --output, or give --force to write over it")
 

@@ -108,8 +108,7 @@ class Drive:
     """
 
     def __init__(self, provider, runs: Mapping[str, RunFolder], limits: dict[str, int],
-                 budget: Budget, watch: Callable[["Drive"], None] = lambda drive: None,
-                 clock: Any = Clock) -> None:
+                 budget: Budget, watch: Callable[["Drive"], None], clock: Any = Clock) -> None:
         self.provider, self.runs = provider, runs
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.breaker = Breaker()

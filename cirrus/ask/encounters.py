@@ -14,16 +14,7 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from cirrus.ask.design import (
-    BASELINES,
-    Act,
-    Agent,
-    ModelSettings,
-    Pair,
-    Round,
-    Tournament,
-    writers,
-)
+from cirrus.ask.design import BASELINES, Act, Agent, ModelSettings, Pair, Round, Tournament, writers
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
     Domain,

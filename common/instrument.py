@@ -205,13 +205,14 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
           missing: Sequence[tuple[Request, int]]) -> OpenRouter:
     """The client, once the server's own lists speak for the run; nothing is asked before."""
     names = models_of(request for request, _ in missing)
-    identity, unproven = (first := next(iter(runs.values()))).identity, first.unproven
+    first = next(iter(runs.values()))
+    earlier = (first.unproven["provider"] or {"models": {}})["models"]
     client = OpenRouter(
         choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s,
         {name: wire.as_model(entry) for name, entry in settings.prices.items()}, settings.routing)
     catalogue = client.preflight(
         names, settings.terms._replace(
-            resolved=resolved(unproven["provider"]),
+            resolved=resolved(earlier),
             needs=("temperature",) * any(r.temperature is not None for r, _ in missing)))
     assumed = wire.as_model(settings.assumed_price)
     usd = sum(n * wire.expected_cost(r, client.model(r.model), assumed) for r, n in missing)
@@ -220,17 +221,15 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
             f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
     refuse(catalogue)
     if catalogue.dialect == "openrouter" and not fixed({
-            "identity": identity, "provider": {"dialect": catalogue.dialect}}):
+            "identity": first.identity, "provider": {"dialect": catalogue.dialect}}):
         catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
                                "confirmatory; --pin auto keeps to one upstream a model")
     for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
         for line in lines:
             print(f"{kind}: {printable(line)}", file=sys.stderr)
-    earlier = unproven["provider"] or {}
     provider = {
         "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
-        "models": earlier.get("models", {}) | {
-            name: {"known": client.model(name)._asdict()} for name in names}}
+        "models": earlier | {name: {"known": client.model(name)._asdict()} for name in names}}
     for run in runs.values():
         run.record(provider=provider)
     return client
@@ -239,13 +238,12 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
 def _say(choice: Choice, settings: Settings, drive: Drive,
          calls: Sequence[tuple[Request, int]], missing: Sequence[Request]) -> None:
     """The first lines: who is asked, and how much is answered already."""
-    total = sum(n for _, n in calls)
     unpriced = [name for name in models_of(request for request, _ in calls)
                 if not drive.provider.model(name).priced]
-    lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced,
+    lines = [headline(choice, drive.total, drive.budget.projection(), settings.limit_usd, unpriced,
                       drive.budget.tight(missing))]
     if answered := sum(len(run.journal.answers) for run in drive.runs.values()):
-        lines.append(f"resuming: {answered} of {total} calls are answered already")
+        lines.append(f"resuming: {answered} of {drive.total} calls are answered already")
     with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
         print("\n".join(lines), file=sys.stderr if settings.quiet else sys.stdout, flush=True)
 

@@ -32,7 +32,7 @@ from cirrus.judge.extras import probes_of
 from cirrus.judge.oneshot import analyse, part_of
 from cirrus.reports.calibration import BLOCKS, PILOT, derived, document, limits
 from common import COMPLETE, UsageError, cli
-from common.artifacts import canonical_json, sha256, sweep
+from common.artifacts import canonical_json, sha256
 from common.cluster import mapped
 from common.rng import SeededRandom
 from common.runs import code_hashes, rewrite
@@ -95,8 +95,6 @@ def main(argv) -> cli.Done:
     folder.mkdir(parents=True, exist_ok=True)   # where it can't be, nobody waits for it
     out = calibration(args, chosen)
     files = derived(out)
-    for name in files:
-        sweep(folder, name)
     rewrite(folder, files)
     faults = out["faults"]
     return cli.Done(COMPLETE, {"written": str(folder), "files": sorted(files), "simulated": True,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from common import UsageError, cli
 from common import config as c
-from common.artifacts import sweep, write_atomic
+from common.artifacts import write_atomic
 from common.instrument import last_words
 from common.shape import either, enum, options, several, whole
 from urrp import MIN_TRIALS, SUITE_PATH
@@ -97,11 +97,9 @@ def check_output(path, folder):
     """UsageError where the trials can't be written, or would cover another run's file."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise UsageError(f"--output: {path} can't be a file here; name another one")
-    if not path.exists():
-        return
     known = folder / FILE
     lines = set(known.read_bytes().splitlines()) if known.is_file() else set()
-    if not lines.issuperset(path.read_bytes().splitlines()):
+    if path.exists() and not lines.issuperset(path.read_bytes().splitlines()):
         raise UsageError(f"--output: {path} is not of this run ({folder.name}); move it away, name "
                          "another --output, or give --force to write over it")
 
@@ -112,7 +110,6 @@ def report(args, ended) -> cli.Done:
     if FILE in manifest["files"]:
         data = (ended.folder.path / FILE).read_bytes()
         lines = data.count(b"\n")
-        sweep(Path(args.output).parent, Path(args.output).name)
         write_atomic(Path(args.output), data)
         stamp = "SIMULATED " if manifest["simulated"] else ""
         text = [f"{args.output}: {lines} {stamp}trials",

@@ -31,7 +31,6 @@ from common.artifacts import (
     jsonl,
     read_bytes,
     sha256,
-    sweep,
     write_atomic,
 )
 from common.drive import Chain, ask
@@ -65,10 +64,9 @@ def _loaded(name: str, texts: tuple[tuple[str, str], ...]) -> Domain:
 
 # The text of an answer stays out: a spreadsheet would run a cell that begins with "=".
 CSV_FIELDS = ("id", "model", "run", "cell", "S", "C", "H", "entry", "lever", "wording", "domain",
-              "bulletin", "variant",
-              "label_scheme", "order", "option_first", "decision", "cooperates", "status",
-              "served_model", "provider", "prompt_tokens", "output_tokens", "reasoning_tokens",
-              "cost_usd")
+              "bulletin", "variant", "label_scheme", "order", "option_first", "decision",
+              "cooperates", "status", "served_model", "provider", "prompt_tokens", "output_tokens",
+              "reasoning_tokens", "cost_usd")
 
 
 def pilot(origin: Origin) -> Instrument:
@@ -91,7 +89,7 @@ def pilot(origin: Origin) -> Instrument:
 
     def chains() -> list[Chain]:
         decisions = [ask([trial.request for trial in block]) for block in blocks()]
-        return [*decisions, *(probes.ask(trial, len(decisions)) for trial in probed())]
+        return [*decisions, *(probes.ask(trial, decisions) for trial in probed())]
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
@@ -245,9 +243,8 @@ def jobs_of(setup, runs, prompts) -> list[Job]:
     efforts = {run.config.get("effort") or model["effort"] for run in runs
                for models in run.config["models"].values() for model in models}
     total, each = limits_usd(setup.config, runs)
-    quiet = len(groups) > 1 or args.json
-    settings = setup.settings(args.plan or "", 0, efforts.pop() if len(efforts) == 1 else None
-                              )._replace(limits=limits, limit_each=each, quiet=quiet, nested=quiet)
+    settings = setup.settings("", 0, efforts.pop() if len(efforts) == 1 else None)._replace(
+        limits=limits, limit_each=each, nested=len(groups) > 1 or args.json)
     out = str(Path(args.out).resolve() if args.scheduler else Path(args.out))
     return [Job(out, group, setup.choice._replace(key=""), settings._replace(
         name=args.plan or group[0].run_id, seed=group[0].config["seed"],
@@ -302,7 +299,6 @@ def note_plan(out: str, plan: str | None, runs: list[Run]) -> None:
         content = json_file({"artifact": "plan", "plan": folder.rpartition("-s")[0],
                              "runs": [run.run_id for run in members]})
         if path.parent.is_dir() and not (path.is_file() and path.read_bytes() == content):
-            sweep(path.parent, path.name)
             write_atomic(path, content)
 
 

@@ -2,10 +2,11 @@
 
 A script describes its work as chains: generators that yield one Request or a list of them, receive
 the Reply or the list of Replies, and go on; what a chain returns is its result. A list is paid for
-as a whole or not begun. A chain that needs what others return yields After(their places).
+as a whole or not begun. A chain that needs what others return yields After(those chains).
 
-    ending = Drive(provider, {"": Ledger(journal, inflight)}, ...).run([ask(...), ask(...)])
-    ending.results[0]          # in schedule order, however the replies came in
+    drive = Drive(provider, {"": run}, ...)
+    drive.run([ask(...), ask(...)])      # why calls were left, None where none
+    drive.results[0]           # in schedule order, however the replies came in
 
 One thread holds all the state; a provider answers from others. There is no barrier between chains:
 a slow reply delays its own chain.
@@ -20,22 +21,23 @@ import signal
 import threading
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from common import Incomplete, Interrupted, OverBudget, ProviderRefused, Stop, UsageError
 from common.budget import PAUSE_S, Breaker, Budget, Group, Task, pick
-from common.journal import Attempt, Journal, Ledger
+from common.journal import Attempt
 from common.reading import read
+from common.runs import RunFolder
 from common.wire import NOT_RUN, Exchange, Reading, Reply, Request, no_answer, precision, run_of
 
 
 class After(NamedTuple):
-    """Yielded by a chain: go on when the chains at these places of the list have ended."""
+    """Yielded by a chain: go on, with their results, when these chains of the list have ended."""
 
-    chains: tuple[int, ...]
+    chains: "Sequence[Chain]"
 
 
 Chain = Generator[Request | list[Request] | After, Any, Any]
@@ -65,17 +67,17 @@ TICK_S = 0.25                   # how soon a signal or the end of a pause is not
 DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
 
 
-def unanswered_calls(journals: Mapping[str, Journal], calls: Iterable[tuple[Request, int]],
+def unanswered_calls(runs: Mapping[str, RunFolder], calls: Iterable[tuple[Request, int]],
                      ) -> list[tuple[Request, int]]:
     """What the answers of earlier starts leave of `calls`, (such a request, how many): calls one by
-    one, others by their kind. `journals`: by run."""
-    journalled = Counter({(name, *kind): n for name, journal in journals.items()
-                          for kind, n in journal.finals.items()})
+    one, others by their kind. `runs`: by name."""
+    journalled = Counter({(name, *kind): n for name, run in runs.items()
+                          for kind, n in run.journal.finals.items()})
     left = []
     for request, n in calls:
-        name = run_of(request.id) if len(journals) > 1 else next(iter(journals))
+        name = run_of(request.id) if len(runs) > 1 else next(iter(runs))
         kind = name, request.stage, request.model
-        done = int(request.id in journals[name].answers) if n == 1 else min(n, journalled[kind])
+        done = int(request.id in runs[name].journal.answers) if n == 1 else min(n, journalled[kind])
         journalled[kind] -= done
         left += [(request, n - done)] if n > done else []
     return left
@@ -99,24 +101,15 @@ class Clock:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-class Ending(NamedTuple):
-    """`results` in the order of the chains; `stop` says why calls were left, None where none."""
-
-    results: list[Any]
-    stop: Stop | None
-    outcomes: Counter
-
-
 class Drive:
-    """All chains of the runs in `ledgers` over one provider. `limits`: calls at once, by stage.
+    """All chains of `runs` over one provider. `limits`: calls at once, by stage.
 
     Of several runs a call belongs to the one whose name its id begins with; each keeps its own.
     """
 
-    def __init__(self, provider, ledgers: Mapping[str, Ledger], limits: dict[str, int],
-                 budget: Budget, watch: Callable[["Drive"], None] = lambda drive: None,
-                 clock: Any = Clock) -> None:
-        self.provider, self.ledgers = provider, ledgers
+    def __init__(self, provider, runs: Mapping[str, RunFolder], limits: dict[str, int],
+                 budget: Budget, watch: Callable[["Drive"], None], clock: Any = Clock) -> None:
+        self.provider, self.runs = provider, runs
         self.limits, self.budget, self.watch, self.clock = limits, budget, watch, clock
         self.breaker = Breaker()
         self.outcomes: Counter[str] = Counter()
@@ -132,29 +125,29 @@ class Drive:
         self._done: queue.SimpleQueue = queue.SimpleQueue()
         self._calls: dict[int, tuple[Task, float]] = {}  # in flight: until when
         self._ids: set[str] = set()
-        for journal, _ in self.ledgers.values():
-            for charge in journal.charges:
+        for run in runs.values():
+            for charge in run.journal.charges:
                 budget.learn(*charge)
 
-    def _ledger(self, request: Request) -> Ledger:
-        only = len(self.ledgers) == 1
-        return self.ledgers[next(iter(self.ledgers)) if only else run_of(request.id)]
+    def _run(self, request: Request) -> RunFolder:
+        only = len(self.runs) == 1
+        return self.runs[next(iter(self.runs)) if only else run_of(request.id)]
 
-    def announce(self, requests: Iterable[tuple[Request, int]]) -> None:
+    def announce(self, calls: Sequence[tuple[Request, int]]) -> None:
         """Tell the budget and the progress line what is to come: (such a request, how many)."""
-        calls = list(requests)
         self.total += sum(n for _, n in calls)
-        journals = {name: ledger.journal for name, ledger in self.ledgers.items()}
-        for request, n in unanswered_calls(journals, calls):
+        for request, n in unanswered_calls(self.runs, calls):
             self.budget.plan(request, n)
 
-    def run(self, chains: Iterable[Chain]) -> Ending:
+    def run(self, chains: Iterable[Chain]) -> Stop | None:
         """Drive every chain to its end. Requests that can't be made are answered `not_run`."""
         self._chains = list(chains)
-        self._results: list[Any] = [None] * len(self._chains)
+        self.results: list[Any] = [None] * len(self._chains)
         self._open: dict[int, Group] = {}
         self._running = set(range(len(self._chains)))
-        self._waits: dict[int, tuple[After, set[int]]] = {}  # by waiting chain: for what is left
+        self._places = {chain: index for index, chain in enumerate(self._chains)}
+        # By waiting chain: for which, and which of them are left.
+        self._waits: dict[int, tuple[list[int], set[int]]] = {}
         self._awaited: defaultdict[int, list[int]] = defaultdict(list)  # the same by the awaited
         with self._signals():
             for index in range(len(self._chains)):
@@ -167,7 +160,7 @@ class Drive:
         self._give_up()
         if self._waits:
             raise ValueError(f"chain {min(self._waits)} waits for one that never ends")
-        return Ending(self._results, self.stop, self.outcomes)
+        return self.stop
 
     @property
     def done(self) -> int:
@@ -187,9 +180,10 @@ class Drive:
                 self._end(index, end.value)
                 return
             if isinstance(wanted, After):
-                if self._must_wait(index, wanted):
+                needed = [self._places[chain] for chain in wanted.chains]
+                if self._must_wait(index, needed):
                     return
-                value = self._results_of(wanted)
+                value = [self.results[chain] for chain in needed]
                 continue
             group = Group(index, wanted)
             self._open[index] = group
@@ -202,28 +196,26 @@ class Drive:
                 return
             value = group.value
 
-    def _results_of(self, after: After) -> list[Any]:
-        return [self._results[chain] for chain in after.chains]
-
-    def _must_wait(self, index: int, after: After) -> bool:
-        """Whether chains in `after` still run; if so, the last of them wakes the chain `index`."""
-        if left := self._running.intersection(after.chains):
+    def _must_wait(self, index: int, needed: list[int]) -> bool:
+        """Whether some of these chains still run; if so, the last of them wakes the chain
+        `index`."""
+        if left := self._running.intersection(needed):
             self._open.pop(index, None)
-            self._waits[index] = after, left
+            self._waits[index] = needed, left
             for chain in left:
                 self._awaited[chain].append(index)
         return bool(left)
 
     def _end(self, index: int, result: Any) -> None:
-        self._results[index] = result
+        self.results[index] = result
         self._open.pop(index, None)
         self._running.discard(index)
         for waiting in self._awaited.pop(index, ()):
-            after, left = self._waits[waiting]
+            needed, left = self._waits[waiting]
             left.discard(index)
             if not left:
                 del self._waits[waiting]
-                self._advance(waiting, self._results_of(after))
+                self._advance(waiting, [self.results[chain] for chain in needed])
 
     def _recall(self, task: Task) -> None:
         """Fill a reply from the journal where the id was answered before."""
@@ -231,7 +223,7 @@ class Drive:
         if request.id in self._ids:
             raise ValueError(f"request id {request.id!r} is used twice")
         self._ids.add(request.id)
-        journal = self._ledger(request).journal
+        journal = self._run(request).journal
         answer = journal.answers.pop(request.id, None)
         if answer is None:
             return
@@ -300,9 +292,9 @@ class Drive:
                     self.watch(self)
                     continue
                 self._calls[call] = task, self.clock.now() + self.provider.deadline_s
-                journal, inflight = self._ledger(request)
-                inflight.note(request, journal.attempts[request.id] + 1,
-                              self.budget.worst_case(request))
+                run = self._run(request)
+                run.inflight.note(request, run.journal.attempts[request.id] + 1,
+                                  self.budget.worst_case(request))
                 self.provider.start(
                     request, lambda exchange, call=call: self._done.put((call, exchange)))
         return sent
@@ -329,7 +321,7 @@ class Drive:
         sent = self.provider.body(request)
         reply = reply._replace(cost_usd=cost, quantization=precision(sent))
         outcome = self._judge(task, reading)
-        self._ledger(request).journal.append(
+        self._run(request).journal.append(
             Attempt(request, sent, exchange, outcome, reply, charged, self.clock.stamp()))
         if outcome is not None:
             self._settle(task, reply._replace(outcome=outcome))

@@ -19,8 +19,8 @@ from common import COMPLETE, MEANING, Incomplete, OverBudget, Stop, UsageError, 
 from common.artifacts import content_of, merkle_root, sha256
 from common.budget import Account, Budget
 from common.cli import Choice, Done, Progress, error_line, printable
-from common.drive import After, Chain, Drive, unanswered_calls
-from common.journal import Answers, Ledger, check_present, journal_file
+from common.drive import Chain, Drive, unanswered_calls
+from common.journal import Answers, check_present, journal_file
 from common.openrouter import OpenRouter, fixed, refuse, resolved
 from common.rng import SeededRandom
 from common.runs import Origin, RunFolder, elapsed
@@ -39,8 +39,7 @@ class Instrument(NamedTuple):
     """A study of one origin.
 
     `noun`: what a call is called. `ids`: of every call; `calls`: (such a request, how many of it)
-    for every kind of call. `chains` may wait for places of their own list. `derive` asks `answers`
-    every request that it deals.
+    for every kind of call. `derive` asks `answers` every request that it deals.
     """
 
     name: str
@@ -129,11 +128,6 @@ class Settings(NamedTuple):
     limit_each: float | None = None   # dollars for each of several runs
 
 
-def projected(requests: Iterable[Request], models: Mapping[str, Model], assumed: Model) -> float:
-    """Dollars that the calls probably cost."""
-    return sum(wire.expected_cost(r, models.get(r.model, Model()), assumed) for r in requests)
-
-
 def models_of(requests: Iterable[Request]) -> list[str]:
     return list(dict.fromkeys(request.model for request in requests))
 
@@ -175,7 +169,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
         settings.limit_usd, settings.limit_each if len(runs) > 1 else settings.limit_usd)
     for run in folders:
         run.begin(limit_each)
-    missing = unanswered_calls({name: run.journal for name, run in runs.items()}, calls)
+    missing = unanswered_calls(runs, calls)
     if missing and not choice.simulated:
         provider = _live(choice, settings, runs, missing)
     else:
@@ -186,8 +180,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
                     {name: Account(limit_each, run.spent) for name, run in runs.items()}
                     if len(runs) > 1 else None)
     progress = (lambda *_, **__: None) if settings.nested else Progress(settings.name)
-    ledgers = {name: Ledger(run.journal, run.inflight) for name, run in runs.items()}
-    drive = Drive(provider, ledgers, settings.limits, budget, progress)
+    drive = Drive(provider, runs, settings.limits, budget, progress)
     drive.announce(calls)
     usd = budget.projection()
     if limit is not None and usd > limit and missing:
@@ -196,7 +189,7 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
     if not settings.nested:
         _say(choice, settings, drive, calls, [request for request, _ in missing])
     chains = [instrument.chains() for instrument in instruments]
-    ending = drive.run(in_turns(chains, settings.seed))
+    stop = drive.run(in_turns(chains, settings.seed))
     if limit is not None and budget.total.spent > limit:
         print(f"note: ${budget.total.spent:.6f} was charged, more than the limit ${limit:g}: a "
               "server charged more than it was told it may", file=sys.stderr)
@@ -205,39 +198,38 @@ def _ask(left: Sequence[tuple[Instrument, RunFolder]], choice: Choice, settings:
         check_present(run.path)
         if not drive.flying:
             run.inflight.clear()
-    return ending.stop
+    return stop
 
 
 def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
           missing: Sequence[tuple[Request, int]]) -> OpenRouter:
     """The client, once the server's own lists speak for the run; nothing is asked before."""
     names = models_of(request for request, _ in missing)
-    identity, unproven = (first := next(iter(runs.values()))).identity, first.unproven
+    first = next(iter(runs.values()))
+    earlier = (first.unproven["provider"] or {"models": {}})["models"]
     client = OpenRouter(
         choice.address, choice.key, sum(settings.limits.values()), settings.deadline_s,
         {name: wire.as_model(entry) for name, entry in settings.prices.items()}, settings.routing)
     catalogue = client.preflight(
         names, settings.terms._replace(
-            resolved=resolved(unproven["provider"]),
+            resolved=resolved(earlier),
             needs=("temperature",) * any(r.temperature is not None for r, _ in missing)))
     assumed = wire.as_model(settings.assumed_price)
-    usd = sum(n * projected([request], client.models, assumed) for request, n in missing)
+    usd = sum(n * wire.expected_cost(r, client.model(r.model), assumed) for r, n in missing)
     if catalogue.limit_remaining is not None and catalogue.limit_remaining < usd:
         catalogue.problems.append(
             f"the key has ${catalogue.limit_remaining:.2f} left, and ${usd:.2f} is projected")
     refuse(catalogue)
     if catalogue.dialect == "openrouter" and not fixed({
-            "identity": identity, "provider": {"dialect": catalogue.dialect}}):
+            "identity": first.identity, "provider": {"dialect": catalogue.dialect}}):
         catalogue.notes.append("any upstream may answer, so nothing of this run will be called "
                                "confirmatory; --pin auto keeps to one upstream a model")
     for kind, lines in (("model", catalogue.facts), ("note", catalogue.notes)):
         for line in lines:
             print(f"{kind}: {printable(line)}", file=sys.stderr)
-    earlier = unproven["provider"] or {}
     provider = {
         "base_url": client.base_url, "dialect": catalogue.dialect, "notes": catalogue.notes,
-        "models": earlier.get("models", {}) | {
-            name: {"known": client.model(name)._asdict()} for name in names}}
+        "models": earlier | {name: {"known": client.model(name)._asdict()} for name in names}}
     for run in runs.values():
         run.record(provider=provider)
     return client
@@ -246,13 +238,12 @@ def _live(choice: Choice, settings: Settings, runs: Mapping[str, RunFolder],
 def _say(choice: Choice, settings: Settings, drive: Drive,
          calls: Sequence[tuple[Request, int]], missing: Sequence[Request]) -> None:
     """The first lines: who is asked, and how much is answered already."""
-    total = sum(n for _, n in calls)
     unpriced = [name for name in models_of(request for request, _ in calls)
                 if not drive.provider.model(name).priced]
-    lines = [headline(choice, total, drive.budget.projection(), settings.limit_usd, unpriced,
+    lines = [headline(choice, drive.total, drive.budget.projection(), settings.limit_usd, unpriced,
                       drive.budget.tight(missing))]
-    if answered := sum(len(journal.answers) for journal, _ in drive.ledgers.values()):
-        lines.append(f"resuming: {answered} of {total} calls are answered already")
+    if answered := sum(len(run.journal.answers) for run in drive.runs.values()):
+        lines.append(f"resuming: {answered} of {drive.total} calls are answered already")
     with suppress(BrokenPipeError):  # nobody reads the first line; the run is made all the same
         print("\n".join(lines), file=sys.stderr if settings.quiet else sys.stdout, flush=True)
 
@@ -262,23 +253,9 @@ def in_turns(runs: Sequence[Sequence[Chain]], seed: int) -> list[Chain]:
     and an outage hits all alike."""
     rng, order = SeededRandom(seed, "turns"), []
     for at in range(max(map(len, runs))):
-        here = [run for run, chains in enumerate(runs) if at < len(chains)]
-        order += [(run, at) for run in rng.sample(here, len(here))]
-    places = {step: place for place, step in enumerate(order)}
-    return [_placed(runs[run][at], run, places) for run, at in order]
-
-
-def _placed(chain: Chain, run: int, places: Mapping[tuple[int, int], int]) -> Chain:
-    """The chain of a run; what it waits for in its own list is waited for in the list of all."""
-    value = None
-    while True:
-        try:
-            wanted = chain.send(value)
-        except StopIteration as end:
-            return end.value
-        if isinstance(wanted, After):
-            wanted = After(tuple(places[run, at] for at in wanted.chains))
-        value = yield wanted
+        here = [chains[at] for chains in runs if at < len(chains)]
+        order += rng.sample(here, len(here))
+    return order
 
 
 def _finish(run: Run, folder: RunFolder, stop: Stop | None) -> Ended:

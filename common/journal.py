@@ -274,13 +274,6 @@ class InFlight:
         self.path.unlink(missing_ok=True)
 
 
-class Ledger(NamedTuple):
-    """What a run keeps of its calls."""
-
-    journal: Journal
-    inflight: InFlight
-
-
 # --- A journal read back: what each request was answered, without asking anybody ---
 
 class Known(NamedTuple):

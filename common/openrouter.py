@@ -466,11 +466,9 @@ def facts(name: str, model: Model, terms: Terms, dialect: str) -> str:
     return f"{name}: " + " · ".join(filter(None, notes))
 
 
-def resolved(provider: Mapping[str, Any] | None) -> dict[str, Upstream]:
-    """The upstreams that a manifest's `provider` tells of, by model."""
-    if provider is None:
-        return {}
-    known = {name: entry["known"]["upstream"] for name, entry in provider["models"].items()}
+def resolved(models: Mapping[str, Mapping]) -> dict[str, Upstream]:
+    """The upstreams that `models` of a manifest's `provider` tell of, by model."""
+    known = {name: entry["known"]["upstream"] for name, entry in models.items()}
     return {name: Upstream(**upstream) for name, upstream in known.items() if upstream}
 
 

@@ -204,7 +204,7 @@ class RunFolder:
             for made in self._made:
                 with suppress(OSError):
                     made.rmdir()
-        unlock(self._lock)
+        os.close(self._lock)
 
     def _write_manifest(self) -> None:
         write_atomic(self.manifest_path, json_file(self.manifest))
@@ -229,7 +229,7 @@ def rewrite(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, data in files.items():
             write_atomic(folder / name, data)
     finally:
-        unlock(handle)
+        os.close(handle)
 
 
 def elapsed(manifest: Mapping[str, Any]) -> float:
@@ -285,6 +285,3 @@ def lock(folder: Path) -> int:
         raise UsageError(f"{folder}: another process is working on this run; "
                          "wait for it, or use another folder") from None
     return handle
-
-
-unlock = os.close

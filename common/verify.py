@@ -202,9 +202,6 @@ def runs(instruments: Instruments) -> Reader:
         "manifest.json", PROMPTS, *JOURNALS} else None
 
 
-LEFT = {*JOURNALS, "inflight.jsonl"}  # what a kill may leave
-
-
 def _content(folder: Folder, instruments: Instruments) -> Content:
     manifest = read_manifest(folder.path)
     run, answers = read_run(folder.path, manifest, instruments)
@@ -217,7 +214,8 @@ def _content(folder: Folder, instruments: Instruments) -> Content:
     state, now = manifest["state"], code_hashes()
     files, given = made.files, {JOURNALS[1] if state == "complete" else answers.path.name}
     if state == "running":  # killed: its files may be those of an earlier session
-        given |= {name for name in folder.names if name in LEFT or name.endswith(".tmp")
+        given |= {name for name in folder.names
+                  if name in (*JOURNALS, "inflight.jsonl") or name.endswith(".tmp")
                   or sha256_in(folder.path, name) == manifest["files"].get(name)}
         files = {name: files[name] for name in files if name in folder.names - given}
     else:

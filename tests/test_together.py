@@ -8,36 +8,50 @@ from common.drive import After
 from common.reading import read
 
 
+def linked(*makers):
+    """Chains, each of which is made with the list of all: to wait for some of them."""
+    chains = []
+    chains += [make(chains) for make in makers]
+    return chains
+
+
+def alone(name):
+    return lambda chains: one(request(name))
+
+
 def after(places, name):
     """A chain that asks once what it waits for has ended, and returns what it was told."""
-    told = yield After(tuple(places))
-    yield request(name)
-    return [getattr(reply, "outcome", reply) for reply in told]
+    def chain(chains):
+        told = yield After([chains[place] for place in places])
+        yield request(name)
+        return [getattr(reply, "outcome", reply) for reply in told]
+    return chain
 
 
 def test_a_chain_waits_for_those_it_names_and_gets_their_results(bench):
-    done = bench(["a", "b", "c"], chains=[after([1, 2], "c"), one(request("a")), one(request("b"))])
+    done = bench(["a", "b", "c"], chains=linked(
+        after([1, 2], "c"), alone("a"), alone("b")))
     assert [name for _, name in done.asked] == ["a", "b", "c"]
     assert done.ending.results[0] == ["ok", "ok"]
-    assert bench(["a"], chains=[after([], "a")]).ending.results == [[]]
+    assert bench(["a"], chains=linked(after([], "a"))).ending.results == [[]]
 
 
 def test_it_does_not_wait_for_others(bench):
     done = bench(["a", "b", "c"], {"b": [failure(500)]},
-                 chains=[one(request("a")), one(request("b")), after([0], "c")])
+                 chains=linked(alone("a"), alone("b"), after([0], "c")))
     assert [name for _, name in done.asked] == ["a", "b", "c", "b"]
 
 
 def test_a_chain_may_wait_for_one_that_waits_and_is_told_what_failed(bench):
     done = bench(["a", "b", "c"], {"a": [failure(500) for _ in range(4)]},
-                 chains=[after([1], "c"), after([2], "b"), one(request("a"))])
+                 chains=linked(after([1], "c"), after([2], "b"), alone("a")))
     assert [name for _, name in done.asked][-2:] == ["b", "c"]
     assert done.ending.results[1] == ["provider_error"]
 
 
 def test_chains_that_wait_for_each_other_are_an_error(bench):
     with pytest.raises(ValueError, match="waits for one that never ends"):
-        bench([], chains=[after([1], "a"), after([0], "b")])
+        bench([], chains=linked(after([1], "a"), after([0], "b")))
 
 
 # --- budgets -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from tournaments import cooperating, dealt, said
 from cirrus.ask.respondents import read_cues
 from cirrus.judge import games
 from cirrus.judge.games import derive
-from common import UsageError
+from common import UsageError, shape
 from common.artifacts import canonical_json, sha256
 from common.wire import NOT_RUN, Reply
 
@@ -198,15 +198,8 @@ def test_values_on_either_side_of_what_a_field_may_hold(path, good, bad):
     last = path[-1] if isinstance(at, list) or isinstance(path[-1], str) else next(iter(at))
     for value in good:
         at[last] = value
-        assert games.check("round_1_games.json", data) is data
+        assert shape.check(games.GAMES, data, "") is data
     for value in bad:
         at[last] = value
         with pytest.raises(UsageError, match=str(last) if isinstance(last, str) else "pair"):
-            games.check("round_1_games.json", data)
-
-
-@pytest.mark.parametrize(("name", "shaped"), [
-    ("round_12_games.json", True), ("strategies_r1.json", True), ("acausal_manifest.json", True),
-    ("manifest.json", False), ("round_1_games.json.bak", False), ("round_x_games.json", False)])
-def test_a_derived_file_is_known_by_its_name(name, shaped):
-    assert (games.kind_of(name) is not None) == shaped
+            shape.check(games.GAMES, data, "")

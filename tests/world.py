@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 from common.budget import Budget
 from common.drive import Drive
-from common.journal import Answers, InFlight, Journal, Ledger
+from common.journal import Answers, InFlight, Journal
 from common.wire import Exchange, Model, Request, no_answer
 
 PRICE = Model(prompt=1e-6, completion=4e-6, price_from="catalogue")
@@ -134,12 +134,13 @@ def conducted(folder, world, chains, limit=None, limits=8, announce=(), watch=No
     lost = inflight.lost(journal.attempts)
     inflight.clear()
     budget = Budget(limit, PRICE, world.model, journal.spent + before + lost)
-    drive = Drive(world, {"": Ledger(journal, inflight)},
+    drive = Drive(world, {"": SimpleNamespace(journal=journal, inflight=inflight)},
                   limits if isinstance(limits, dict) else {"decision": limits}, budget,
                   watch or (lambda drive: None), clock=clock or world)
     drive.announce(announce)
     try:
-        ending = drive.run(chains())
+        stop = drive.run(chains())
+        ending = SimpleNamespace(stop=stop, results=drive.results, outcomes=drive.outcomes)
         if not drive.flying:
             inflight.clear()
     except Killed:

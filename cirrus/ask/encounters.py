@@ -14,16 +14,7 @@ from functools import partial
 from itertools import product
 from typing import NamedTuple
 
-from cirrus.ask.design import (
-    BASELINES,
-    Act,
-    Agent,
-    ModelSettings,
-    Pair,
-    Round,
-    Tournament,
-    writers,
-)
+from cirrus.ask.design import BASELINES, Act, Agent, ModelSettings, Pair, Round, Tournament, writers
 from cirrus.ask.prompts import (
     KNOWN_LABELS,
     Domain,
@@ -200,14 +191,10 @@ def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
 def chains(t: Tournament) -> list[Chain]:
     """The chains of a run. Policies stand first, round by round; pairs wait for theirs. Pairs
     return nothing: results are derived from the journal."""
-    made: list[Chain] = []
-    places: dict[tuple[int, str], int] = {}
-    for round_ in t.rounds:
-        for agent in writing_order(t, round_):
-            places[round_.number, agent.id] = len(made)
-            made.append(ask(policy_request(t, round_, agent)))
-    return made + [_meet_when_ready(t, round_, pair, places)
-                   for round_ in t.rounds for pair in round_.pairs]
+    written = {(round_.number, agent.id): ask(policy_request(t, round_, agent))
+               for round_ in t.rounds for agent in writing_order(t, round_)}
+    return [*written.values(), *(_meet_when_ready(t, round_, pair, written)
+                                 for round_ in t.rounds for pair in round_.pairs)]
 
 
 def writing_order(t: Tournament, round_: Round) -> list[Agent]:
@@ -217,9 +204,9 @@ def writing_order(t: Tournament, round_: Round) -> list[Agent]:
 
 
 def _meet_when_ready(t: Tournament, round_: Round, pair: Pair,
-                     places: Mapping[tuple[int, str], int]) -> Chain:
+                     written: Mapping[tuple[int, str], Chain]) -> Chain:
     names = [agent.id for agent in (pair.a, pair.b) if agent.baseline is None]
-    policies = yield After(tuple(places[round_.number, name] for name in names))
+    policies = yield After([written[round_.number, name] for name in names])
     yield from meet(t, round_, pair, dict(zip(names, policies, strict=True)))
 
 

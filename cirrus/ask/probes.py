@@ -126,9 +126,9 @@ def _question(words: Mapping, stimulus: Stimulus, which: tuple, listed: tuple[st
     return "\n".join(lines).format_map(fields)
 
 
-def ask(probe: Probe, decisions: int) -> Chain:
+def ask(probe: Probe, decisions: Sequence[Chain]) -> Chain:
     """The chain of a probe, after the chains of all decisions."""
-    yield After(tuple(range(decisions)))
+    yield After(decisions)
     yield [probe.request]
 
 

@@ -131,8 +131,8 @@ MANY = (f"more than {MOST_ROWS} rows: likelihood ratios of S:C and symmetry + cu
 SINGLE_LEVEL = "one level in these data"
 
 
-def models(rows: Sequence[Decision], most_rows: int = MOST_ROWS) -> dict[str, Any]:
-    """Both models on the readable rows, which may hold both domains. Beyond `most_rows` only S:C
+def models(rows: Sequence[Decision]) -> dict[str, Any]:
+    """Both models on the readable rows, which may hold both domains. Beyond MOST_ROWS only S:C
     and the primary contrast are tested by likelihood ratio."""
     data = [model_row(row) for row in rows if row.cooperates is not None]
     left_out = left_out_of(data)
@@ -142,8 +142,8 @@ def models(rows: Sequence[Decision], most_rows: int = MOST_ROWS) -> dict[str, An
     if all(len(set(names)) == len(pairs) for names in zip(*pairs, strict=True)):   # they coincide
         random = ["bulletin" if name == "variant_id" else name for name in random]
     return {"rows": len(data), "left_out": left_out,
-            "as_specified": _guarded(data, fixed, random, most_rows),
-            "with_policy": _guarded(data, fixed, [*random, "policy"], most_rows)}
+            "as_specified": _fitted(data, fixed, random),
+            "with_policy": _fitted(data, fixed, [*random, "policy"])}
 
 
 def model_row(row: Decision) -> dict[str, Any]:
@@ -171,29 +171,20 @@ def left_out_of(data: Sequence[Mapping]) -> dict[str, str]:
     return out
 
 
-def _guarded(data: Sequence[Mapping], fixed: Sequence[str], random: Sequence[str],
-             most_rows: int) -> dict[str, Any]:
-    """One model, or why there is none."""
+def _fitted(data: Sequence[Mapping], fixed: list[str], random: list[str]) -> dict[str, Any]:
+    """One model with its tests, or why there is none."""
     out = {"formula": formula(fixed, random), "fit": None, "tests": None, "primary": None,
            "separated": False, "why": None}
     if not {"S", "C", "S:C"} <= set(fixed):
         return out | {"why": "S or C has one level in these data"}
 
-    def fitted(terms: Sequence[str]):
-        return stats.fit_mixed_logit(data, "coop", list(terms), list(random))
+    def fitted(terms: list[str]):
+        return stats.fit_mixed_logit(data, "coop", terms, random)
 
-    return out | _tested(fitted, fixed, len(data) > most_rows)
-
-
-def formula(fixed: Sequence[str], random: Sequence[str]) -> str:
-    return f"coop ~ {' + '.join([*fixed, *(f'(1|{name})' for name in random)])}"
-
-
-def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:
-    full = fitted(fixed)
+    full, many = fitted(fixed), len(data) > MOST_ROWS
     if full.log_likelihood is None:
-        return {"why": full.why, "separated": (full.why or "").startswith("separation"),
-                "fit": rounded(full)}
+        return out | {"why": full.why, "fit": rounded(full),
+                      "separated": (full.why or "").startswith("separation")}
     plain = [term for term in fixed if term != "S:C"]
     additive = fitted(plain)
     tests = {"S:C": stats.likelihood_ratio(full, additive)}
@@ -206,16 +197,21 @@ def _tested(fitted, fixed: Sequence[str], many: bool) -> dict[str, Any]:
     rest = [term for term in plain if term not in ("S", "C")]
     ratio = stats.likelihood_ratio(full, fitted([*OTHERS, *rest]))
     log_odds = math.fsum(c.estimate for c in full.coefficients if c.name in ("S", "C", "S:C"))
-    return {"fit": rounded(full), "why": full.why or (MANY if many else None),
-            "tests": {name: rounded(tests[name]) for name in fixed if name in tests},
-            "primary": rounded({"estimate": log_odds, "scale": "log odds"} | ratio._asdict())}
+    return out | {
+        "fit": rounded(full), "why": full.why or (MANY if many else None),
+        "tests": {name: rounded(tests[name]) for name in fixed if name in tests},
+        "primary": rounded({"estimate": log_odds, "scale": "log odds"} | ratio._asdict())}
 
 
-def rounded(value: Any, digits: int = DIGITS) -> Any:
+def formula(fixed: Sequence[str], random: Sequence[str]) -> str:
+    return f"coop ~ {' + '.join([*fixed, *(f'(1|{name})' for name in random)])}"
+
+
+def rounded(value: Any) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.{digits}g}")
+        return float(f"{value:.{DIGITS}g}")
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {key: rounded(item, digits) for key, item in value.items()}
-    return [rounded(item, digits) for item in value] if isinstance(value, list) else value
+        return {key: rounded(item) for key, item in value.items()}
+    return [rounded(item) for item in value] if isinstance(value, list) else value

@@ -39,7 +39,6 @@ from common.shape import (
     NUMBER,
     OBJECT,
     TEXT,
-    Kind,
     enum,
     is_number,
     list_of,
@@ -82,7 +81,8 @@ def derive(study: Mapping[str, Any], domain: Domain, answers: Callable[[Request]
         files |= _round_files(t, rounds[-1], simulated)
         files |= _transcripts(t, round_, played, simulated)
     manifest = _manifest(t, study, facts, rounds, standings)
-    files["acausal_manifest.json"] = json_file(check("acausal_manifest.json", manifest))
+    files["acausal_manifest.json"] = json_file(
+        shape.check(MANIFEST, manifest, "acausal_manifest.json"))
     return files, manifest
 
 
@@ -160,8 +160,8 @@ def _round_files(t: Tournament, rows: Rows, simulated: bool) -> Iterator[tuple[s
     """Both files of a round: a policy a line, and a game a line."""
     round_ = rows.round
     name = f"strategies_r{round_.number}.json"
-    check(name, rows.policies)
-    yield name, f"{_line_by_line(rows.policies)}\n".encode()
+    policies = shape.check(STRATEGIES, rows.policies, name)
+    yield name, f"{_line_by_line(policies)}\n".encode()
     head = {
         "round": round_.number, "domain": t.domain.name, "toggles": t.condition._asdict(),
         "bulletin": round_.bulletin.id, "variant": round_.variant.id,
@@ -169,7 +169,7 @@ def _round_files(t: Tournament, rows: Rows, simulated: bool) -> Iterator[tuple[s
         **{key: t.config[key] for key in ("history_mode", "tells", "variants", "seed")},
         "agents": {round_.anon[agent.id]: _agent(agent) for agent in t.agents}}
     name = f"round_{round_.number}_games.json"
-    check(name, head | {"games": rows.games})
+    shape.check(GAMES, head | {"games": rows.games}, name)
     before, after = canonical_json(head | {"games": []}).split('"games":[]')
     yield name, f'{before}"games":{_line_by_line(rows.games)}{after}\n'.encode()
 
@@ -407,19 +407,9 @@ MANIFEST = record(
 
 KINDS = {r"strategies_r\d+\.json": STRATEGIES, r"round_\d+_games\.json": GAMES,
          r"acausal_manifest\.json": MANIFEST}
-AGAIN = "derive it again, or restore it from a copy"
-
-
-def kind_of(name: str) -> Kind | None:
-    """The shape of the artifact of this file name; None where it is none."""
-    return next((kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, name)), None)
-
-
-def check(name: str, value: Any) -> Any:
-    """`value` where it has the shape of artifact `name`; UsageError names file, field, value."""
-    return shape.check(kind_of(name), value, name, AGAIN)
 
 
 def load(path: Path) -> Any:
     """An artifact read back and checked."""
-    return shape.read(path, kind_of(Path(path).name), AGAIN)
+    kind = next(kind for pattern, kind in KINDS.items() if re.fullmatch(pattern, path.name))
+    return shape.read(path, kind, "derive it again, or restore it from a copy")

@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
     tables: Mapping[str, Table]
 
 
-def gates(study: Evidence, unfinished: Sequence[str] = ()) -> list[Gate]:
+def gates(study: Evidence, unfinished: Sequence[str]) -> list[Gate]:
     """The gate board; of an unfinished study no gate is evaluable."""
     return [{"gate": name, "title": title, "asks": asks,
              **(_missing("; ".join(unfinished)) if unfinished else judge(study))}
@@ -265,7 +265,7 @@ def tripwires(rows: Sequence[Decision], runs: Sequence[Mapping[str, Any]],
     answers, written = (_answered(runs, what) for what in ("decision", "policy"))
     return [{"tripwire": name, "title": title, **wire} for name, title, wire in (
         ("unreadable", f"Unreadable answers above {MAX_UNREADABLE:.0%} in a cell",
-         unreadable(answers)),
+         _too_many(answers, lambda of: of.total() - of["ok"], "no answers")),
         ("truncation", f"Truncation differs by more than {100 * MAX_TRUNCATION_GAP:g} points "
          "between cells", truncation(answers)),
         ("position", "The option that stands first is chosen more, or less, often",
@@ -274,7 +274,7 @@ def tripwires(rows: Sequence[Decision], runs: Sequence[Mapping[str, Any]],
          overlap(texts)),
         ("attrition", "Missing decisions differ by cell", attrition(rows)),
         ("policies", f"Policies refused or cut off above {MAX_UNREADABLE:.0%} in a cell",
-         unwritten(written)),
+         _too_many(written, lambda of: sum(of[name] for name in NO_POLICY), "no policies")),
         ("served", "More than one model or provider behind one name", several(runs)))]
 
 
@@ -291,17 +291,6 @@ def _answered(runs: Sequence[Mapping[str, Any]], what: str) -> dict[str, Counter
 
 def _wire(tripped: bool | None, figure: str, **numbers: Any) -> Wire:
     return {"tripped": tripped, "figure": figure, "numbers": numbers}
-
-
-def unreadable(answers: Counts) -> Wire:
-    """Answers that hold no decision, as a share of all answers, by cell."""
-    return _too_many(answers, lambda statuses: statuses.total() - statuses["ok"], "no answers")
-
-
-def unwritten(written: Counts) -> Wire:
-    """Policies that were refused or cut off, as a share of all that were answered, by cell."""
-    return _too_many(written, lambda statuses: sum(statuses[name] for name in NO_POLICY),
-                     "no policies")
 
 
 def _too_many(counts: Counts, bad: Callable[[Counter], int], none: str) -> Wire:

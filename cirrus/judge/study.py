@@ -12,25 +12,10 @@ from typing import Any
 from cirrus.ask.design import HOME, part_of, titles
 from cirrus.judge import accounts, contrasts
 from cirrus.judge.endpoint import endpoint, models
-from cirrus.judge.gates import (
-    NO_POLICY,
-    PASS,
-    Evidence,
-    convergence,
-    gates,
-    tripwires,
-)
+from cirrus.judge.gates import NO_POLICY, PASS, Evidence, convergence, gates, tripwires
 from cirrus.judge.oneshot import part_of as shown_by
 from cirrus.judge.prereg import registration
-from cirrus.judge.rows import (
-    Decision,
-    Run,
-    Study,
-    artifact,
-    decisions,
-    plan_folders,
-    policies,
-)
+from cirrus.judge.rows import Decision, Run, Study, artifact, decisions, plan_folders, policies
 from cirrus.markers import agreement
 from cirrus.markers.ratings import Policy, Rater, readable
 from common.artifacts import sha256
@@ -92,8 +77,10 @@ def slot_of(row: Decision) -> contrasts.Slot:
 def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     """Everything that summary, report and a reader's own programme need; of an unfinished study no
     estimate. `raters`: who labelled policies by the codebook."""
-    data, unfinished = Collected(study), unfinished_of(study)
-    whole = not unfinished
+    data, left = Collected(study), sum(not run.complete for run in study.runs)
+    unfinished = [f"{left} of {count(len(study.runs), 'run')} unfinished; the same command resumes "
+                  "them"] if left else []   # why nothing may be said yet
+    whole = not left
     domain = next((name for name in (HOME, *sorted({run.domain for run in study.runs}))
                    if data.rows.get(part_of("main", name))), HOME)
     home = part_of("main", domain)
@@ -127,13 +114,6 @@ def analyse(study: Study, raters: Sequence[Rater] = ()) -> dict[str, Any]:
     out["claims"] = {"headline": out["verdict"]["sentence"], "may": list(_may(out)),
                      "may_not": list(_may_not(out))}
     return out
-
-
-def unfinished_of(study: Study) -> list[str]:
-    """Why nothing may be said yet."""
-    left = sum(not run.complete for run in study.runs)
-    return [f"{left} of {count(len(study.runs), 'run')} unfinished; the same command resumes them"
-            ] if left else []
 
 
 def established(table: contrasts.Table, whole: bool) -> dict[str, Any]:

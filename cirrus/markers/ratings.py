@@ -27,14 +27,7 @@ from cirrus.ask.prompts import read_examples
 from cirrus.judge.rows import Study, artifact
 from cirrus.markers.patterns import FAMILIES, Labels
 from common import COMPLETE, UsageError, cli
-from common.artifacts import (
-    content_sha256,
-    csv_bytes,
-    json_file,
-    read_jsonl,
-    sha256,
-    write_atomic,
-)
+from common.artifacts import content_sha256, csv_bytes, json_file, read_jsonl, sha256, write_atomic
 from common.parsing import DRESSING
 from common.refusals import classify_refusal
 from common.rng import SeededRandom

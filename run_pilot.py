@@ -9,7 +9,7 @@
     lever       both, neither, and neither with the joint       what is likeness worth?
                 outcome raised by six strengths
     mechanism   both and neither, the counterpart's entry made  which accounts of it are left?
-                now, earlier or known; neither, lever pulled
+                now, earlier or known; neither, outcome raised
     twin        undisguised: the same model, another, a person  does it cooperate with anybody?
 
 Without a key, simulated respondents answer and nothing needs to be installed:
@@ -98,7 +98,7 @@ def main(argv) -> cli.Done:
         setup.config["max_out"] = max(setup.config["max_out"], REASONED_OUT)
     source = Path(args.prompts) if args.prompts else PROMPTS
     domain = instruments.domain_of(args.domain, source)
-    use(domain.texts)
+    use(domain.texts)  # simulated respondents recognise the words of these prompts
     design = setup.design(IDENTITY, **departures(args))
     if args.design == "mechanism":
         design |= lever_of(args.lever or str(DEFAULT_LEVER), design["models"], domain)
@@ -205,6 +205,7 @@ def preview(design, domain, folder, at_once):
 
 
 def bulletins(design, domain):
+    """How many a study asks."""
     return design.get("bulletins") or len(bulletin_pool(domain, design.get("holdout", False)))
 
 

@@ -160,7 +160,8 @@ def reasoner(low: float, high: float) -> Term:
 
 
 def lost(share: float, others: str, cooperation: str) -> Callable[[Case, bool], float]:
-    """Loses a share of the acts in some cells."""
+    """Loses a share of defections in cells `others`, of cooperation in `cooperation`; a cell is HP,
+    M (lever) or LA and the first letter of its entry: "HPe" is EP."""
     def missing(case: Case, cooperates: bool) -> float:
         cell = ("HP" if case.both else "M" if case.lever else "LA") + case.cues.entry[0]
         return share * (cell in (cooperation if cooperates else others).split())

@@ -226,7 +226,8 @@ class Budget:
             "give a higher --limit-usd to resume")
 
 
-# --- Which waiting call may go next: what was yielded together is paid for together, or not beg ---
+# --- which waiting call may go next ------------------------------------------------------------
+# What was yielded together is paid for together, or not begun.
 
 LOOK_AHEAD = 256  # waiting calls looked at, where the first ones have to wait
 

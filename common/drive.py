@@ -49,7 +49,7 @@ def ask(questions: Request | list[Request]) -> Chain:
 
 
 def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
-    """Run a chain to its end on replies that are there already; its result."""
+    """The result of a chain on replies that are there already; it may not yield `After`."""
     value = None
     while True:
         try:
@@ -59,10 +59,10 @@ def answered(chain: Chain, reply_of: Callable[[Request], Reply]) -> Any:
         value = reply_of(wanted) if isinstance(wanted, Request) else [reply_of(r) for r in wanted]
 
 
-BACKOFF_S = (1.0, 2.0, 4.0)     # full jitter below each; one retry an entry
-WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # that a server may ask for at once
-WAITS_MAX_S = 1800.0            # and in a row
-IN_FLIGHT_S = 5.0               # where an account's calls in flight cost too much together
+BACKOFF_S = (1.0, 2.0, 4.0)     # a random wait up to each before a retry; as many retries
+WAIT_MIN_S, WAIT_MAX_S = 1.0, 120.0  # of one wait that a server asks for; a longer one stops
+WAITS_MAX_S = 1800.0            # of all such waits without an answer between them
+IN_FLIGHT_S = 5.0               # waited where the account takes no more at once and says no time
 TICK_S = 0.25                   # how soon a signal or the end of a pause is noticed
 DRAIN_S = 10.0                  # after Ctrl-C, for the calls in flight
 
@@ -104,7 +104,7 @@ class Clock:
 class Drive:
     """All chains of `runs` over one provider. `limits`: calls at once, by stage.
 
-    Of several runs a call belongs to the one whose name its id begins with; each keeps its own.
+    Of several runs a call belongs to the one whose name its id begins with; each has a journal.
     """
 
     def __init__(self, provider, runs: Mapping[str, RunFolder], limits: dict[str, int],
@@ -272,7 +272,7 @@ class Drive:
                 and not self._hard_stop() and self.breaker.may_send(self.clock.now()))
 
     def _dispatch(self) -> bool:
-        """Send what may be sent."""
+        """Send every call that limits, waits, budget and breaker admit; whether there was one."""
         sent = False
         for stage, waiting in self._queues.items():
             while waiting and self._may_send(stage):
@@ -286,7 +286,7 @@ class Drive:
                     break
                 request, sent, call = task.request, True, next(self._tie)
                 self.breaker.sent()
-                if not self.provider.blocking:
+                if not self.provider.answers_later:
                     self._calls[call] = task, math.inf
                     self._landed(call, self.provider.complete(request))
                     self.watch(self)
@@ -309,10 +309,11 @@ class Drive:
         self.watch(self)
 
     def _landed(self, call: int, exchange: Exchange | BaseException) -> None:
+        """An attempt is over: charge and journal it, then end its call or leave it to a retry."""
         if isinstance(exchange, BaseException):
             raise exchange
         if call not in self._calls:
-            return  # out of time, and told so
+            return  # its deadline has passed: `_collect` has journalled it as unanswered
         task, _ = self._calls.pop(call)
         request = task.request
         reading = read(exchange)
@@ -336,7 +337,7 @@ class Drive:
             self._short, self.stop = (request, refused), OverBudget()
 
     def _judge(self, task: Task, reading: Reading) -> str | None:
-        """The outcome of the trial; None where it is asked again, or the run stops."""
+        """The call's outcome, if this attempt ends it. Else None, and a retry or a stop is set."""
         request, now = task.request, self.clock.now()
         message = f"{request.id}, {request.model}: {reading.reply.message}"
         if reading.kind == "final":
@@ -380,8 +381,8 @@ class Drive:
         return f"{then:%Y-%m-%d %H:%M} UTC"
 
     def _hold(self, model: str, reading: Reading) -> float:
-        """A wait that the server asks for, no failure: it holds the model, or everything where
-        the account bears no more at once. Until when."""
+        """Until when to hold a model, because the server asks to wait, or every model, because the
+        account takes no more calls at once. It counts as no failure."""
         now, seconds = self.clock.now(), max(WAIT_MIN_S, reading.wait or IN_FLIGHT_S)
         if reading.limit == "in_flight":
             model = ""

@@ -76,7 +76,7 @@ FREE = Model(prompt=0.0, completion=0.0, price_from="simulated")
 class Simulated:
     """Answers at once, in the thread that asks."""
 
-    blocking = False
+    answers_later = False
     dialect = "openai"
 
     def __init__(self, respondents: Mapping[str, Respondent], seed: int) -> None:

@@ -158,6 +158,7 @@ def without_account(body: str, failed: bool) -> str:
 
 
 def _nameless(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object without `user_id`, also where a string in it quotes one."""
     return {key: ACCOUNT.sub(r"\1null", value) if isinstance(value, str) else value
             for key, value in pairs if key != "user_id"}
 
@@ -179,9 +180,9 @@ class Catalogue:
 
 
 class OpenRouter:
-    """A client. `blocking`: what `start` begins is answered later."""
+    """A client. `answers_later`: what `start` begins is answered later."""
 
-    blocking = True
+    answers_later = True
 
     def __init__(self, base_url: str = OPENROUTER, key: str = "", connections: int = 8,
                  deadline_s: float = DEADLINE_S, prices: Mapping[str, Model] | None = None,

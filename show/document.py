@@ -1,4 +1,4 @@
-"""A report as a value: what it says, once. Its forms in words are here; the page is `html.py`.
+"""A report as a value: what it says, once. Markdown, terminal, CSV are here; the page is `html.py`.
 
     report = Document("CIRRUS-24 pilot", question="Do models …?", answer="HP − LA is +21 points …",
                       figure=Plot(Dots("Cooperation by cell", groups), "With 95% intervals."),
@@ -91,7 +91,7 @@ class Table(NamedTuple):
     """Cells are lines; the first names its row. `numeric`: columns of figures.
 
     A row of one cell heads a group of rows. Where cells are `Heat` the page shows a scale from 0 to
-    100%. `name`: of its files, else the heading's.
+    100%. `name`: of its CSV; else the heading is.
     """
 
     head: Sequence[str]
@@ -179,7 +179,7 @@ def words_of(line: Line) -> str:
 
 
 def simulated(report: Document) -> bool:
-    """Whether it is stamped so; every part that leaves it then carries the word."""
+    """Whether the report is stamped so; then its SVG and CSV files carry the word too."""
     return any(stamp.startswith(SIMULATED) for stamp in report.stamps)
 
 
@@ -298,8 +298,8 @@ def _walk(blocks: Sequence[Any], heading: str) -> Iterator[tuple[str, Plot | Tab
 
 
 def _rows(table: Table, stamp: str) -> list[list[Any]]:
-    """The names, then the cells of each row; an estimate is three columns of numbers. `stamp`: what
-    a last column says."""
+    """A CSV's lines: the heads, then each row; an estimate takes three columns. `stamp`: what the
+    last column says, if any."""
     wide = {at for row in table.rows for at, cell in enumerate(row) if isinstance(cell, Estimate)}
     head = [name for at, title in enumerate(table.head)
             for name in ([title, f"{title}, low", f"{title}, high"] if at in wide else [title])]

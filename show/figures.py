@@ -7,7 +7,7 @@
     visible("a\\x1b[31m")     "a[U+001B][31m"
 
 A minus is "−", an interval is "a to b", a zero has no sign, thousands have commas, and what is not
-known is "–".
+known is "–" (in sentences, `points` and `cost`: "unknown").
 """
 
 import re

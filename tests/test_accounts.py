@@ -9,10 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cirrus.judge.accounts import ACCOUNTS, WORDS, accounts, verdict
+from cirrus.judge.contrasts import CONTRASTS
 
 NAMES = ("nothing", "blind", "labels", "missing", "conditional", "adding_up")
 NONE = {"low": None, "high": None, "value": None, "why": "no bulletin", "by_bulletin": {},
         "by_wording": {}}
+
+
+def test_every_account_rests_on_contrasts_that_are_computed_and_withholds_a_word():
+    named = {name for account in ACCOUNTS for needed in account.conditions
+             for name in needed.contrasts}
+    assert named <= set(CONTRASTS) and {account.word for account in ACCOUNTS} <= set(WORDS)
 
 
 def contrast(value=.3, low=.1, high=.5, units=20, wordings=12, **more):

@@ -117,7 +117,7 @@ def test_a_call_goes_to_the_wire_by_the_frames_that_the_page_names(cli, double):
     stacks = []
 
     def watch(frame, event, _):
-        if event == "call" and frame.f_code.co_qualname == "OpenRouter.start":
+        if event == "call" and frame.f_code.co_qualname == "OpenRouter._send":
             stacks.append([])
             while frame:
                 path = Path(frame.f_code.co_filename)

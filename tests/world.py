@@ -63,7 +63,7 @@ class Killed(BaseException):
 class World:
     """`answer(request, n)` → (Exchange, seconds until it comes) of the n-th call."""
 
-    blocking, deadline_s = True, DEADLINE_S
+    answers_later, deadline_s = True, DEADLINE_S
 
     def __init__(self, answer=None, price=PRICE, seed=1, kill=None):
         self.answer = answer or (lambda request, n: (completion(), 1.0))

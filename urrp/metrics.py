@@ -364,7 +364,7 @@ def invariance(group: Group, rng: SeededRandom) -> Invariance:
 
 
 def above(low: float | None, high: float | None, threshold: float) -> str:
-    """The state of "more than a threshold", by the near end of an interval."""
+    """"met" if the whole interval lies above the threshold, "not met" if none of it does."""
     if low is None or high is None:
         return "not evaluable"
     return "met" if low > threshold else "not met" if high <= threshold else "undecided"

@@ -294,6 +294,7 @@ def _options(domain: Domain, stimulus: Stimulus, scheme: str, order: str) -> dic
 
 
 def _contract(shown: Mapping[str, str], reasoned: bool = False) -> str:
+    """The end of a prompt: what each label means, and the form of the answer."""
     lines = "\n".join(f"- {label}: {meaning}" for label, meaning in shown.items())
     decision = f"Decision: [{'|'.join(shown)}]"
     if reasoned:

@@ -1,7 +1,7 @@
 """Accounts of why cooperation rises, each excluded or open, and the word that exclusions earn.
 
-    part["accounts"] = accounts(part)                 {"blind": {"excluded": True, "why": "…"}, …}
-    verdict("sim-correlation", part, …)               {word, sentence, open, why, …}
+    part["accounts"] = accounts(part, worst)          {"blind": {"excluded": True, "why": "…"}, …}
+    verdict(part, "20 bulletins of one domain")       {word, sentence, open, why, …}
 
 A `part` is what a study shows of one model: `cells`, `contrasts` and `labels`. An account is
 excluded only by an effect that it cannot produce, established at the study's level; absence
@@ -22,7 +22,7 @@ LEAST = 0.10             # of HP − LA: less would not matter
 ALL_WORDINGS = 12        # for a word above cue-responsive
 COMBINATIONS = 6         # of label scheme and order
 CEILING, FLOOR = 0.85, 0.15
-DIGITS = 12              # so that a difference of exactly ten points is one
+DIGITS = 12              # decimals kept: 0.0999…9, meant as ten points, counts as ten
 
 Part = Mapping[str, Any]
 
@@ -56,7 +56,7 @@ def large(part: Part, name: str) -> tuple[bool, str]:
 
 
 def unmoved(part: Part, name: str) -> tuple[bool, str]:
-    """The interval over bulletins contains 0: a guard, which withholds and never excludes alone."""
+    """0 lies inside the interval over bulletins. A guard: needed beside others, never enough."""
     contrast = part["contrasts"][name]
     met = contrast["low"] is not None and contrast["low"] <= 0 <= contrast["high"]
     return met, figure(contrast)
@@ -97,11 +97,12 @@ def same_labels(part: Part, name: str) -> tuple[bool, str]:
 
 
 class Account(NamedTuple):
-    """`short`: its name in a word or two; `excluded`, `open`: what is said of it; `plot`: the
-    contrasts that a figure shows for it."""
+    """`short`: its name in a word or two; `word`: the lowest that needs it excluded; `excluded`,
+    `open`: what is said of it then; `plot`: the contrasts that a figure shows for it."""
 
     name: str
     short: str
+    word: str
     excluded: str
     open: str
     conditions: tuple[Condition, ...]
@@ -109,29 +110,29 @@ class Account(NamedTuple):
 
 
 ACCOUNTS = (
-    Account("nothing", "no effect",
+    Account("nothing", "no effect", CUE,
             "Symmetry and cue raise cooperation (estimate: 10 points or more).",
             "It may be that nothing happens, or nothing that matters.",
             (Condition(large, ("HP-LA",)),), ("HP-LA",)),
-    Account("blind", "blind reactions",
+    Account("blind", "blind reactions", DECIDER,
             "The effect depends on whether the counterpart decides now, from the same notice.",
             "It may be a reaction that does not ask how the entry was made: obedience, liking for "
             "likeness, length, tone, norms, desirability.",
             (Condition(positive, ("HP-EP",)),), ("HP-EP",)),
-    Account("labels", "labels",
+    Account("labels", "labels", DECIDER,
             "The effect hangs on neither word, letter nor place of a label.",
             "It may hang on the word, the letter or the place of a label.",
             (Condition(same_labels, ("HP-LA",)),)),
-    Account("missing", "missing answers",
+    Account("missing", "missing answers", CUE,
             "What went missing does not make the effect.",
-            "What went missing may make the effect.", ()),
-    Account("conditional", "conditional cooperation",
+            "What went missing may make the effect.", ()),  # judged in `accounts`
+    Account("conditional", "conditional cooperation", CORRELATION,
             "Sureness of the other's entry does not make the effect.",
             "It may cooperate the more, the surer it is of the other: conditional cooperation, "
             "reciprocity, kindness, norms toward people.",
             (Condition(positive, ("HP-KP",)), Condition(positive, ("HP-2KP+LA",)),
              Condition(unmoved, ("KL-LA",))), ("HP-KP", "HP-2KP+LA")),
-    Account("adding_up", "adding up",
+    Account("adding_up", "adding up", CORRELATION,
             "Symmetry, cue, entry and payoff do not add up to the effect, on any scale.",
             "Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
             "some rising curve.",
@@ -139,9 +140,9 @@ ACCOUNTS = (
              Condition(in_same_places, ("HP-MN", "ME-EP"))), ("HP-MN", "ME-EP")),
 )
 SHORT = {account.name: account.short for account in ACCOUNTS}
-# The accounts that each word needs excluded, beside those of the words before it.
-LADDER = ((CUE, ("nothing", "missing")), (DECIDER, ("blind", "labels")),
-          (CORRELATION, ("conditional", "adding_up")))
+# What each word needs excluded, beside what the words before it need.
+LADDER = tuple((word, [account.name for account in ACCOUNTS if account.word == word])
+               for word in (CUE, DECIDER, CORRELATION))
 GUARDS = ("KL-LA",)    # contrasts of which an interval over bulletins alone is read
 ALWAYS_OPEN = (
     "test recognition", "following the cue only where it is to the point",
@@ -160,6 +161,7 @@ def accounts(part: Part, worst: Part) -> dict[str, dict[str, Any]]:
     fewer = [SHORT[account.name] for account in ACCOUNTS
              if out[account.name]["excluded"] and not _excluded(account, worst)["excluded"]]
     most = max((missing(cell) for cell in part["cells"].values()), default=1.0)
+    # Of several reasons the last one that holds is given.
     why = f"at most {percent(most, 1)} of the decisions in a cell are missing"
     if not all(map(_requested, part["cells"].values())):
         why = "in one cell no decision was asked for"
@@ -253,7 +255,7 @@ def _no_room(cells: Mapping[str, Any]) -> str | None:
 def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
             models: Mapping[str, Part] | None = None) -> dict[str, Any]:
     """{word, sentence, open, why, models, scope} of `part`, or, where it is None, the highest that
-    one of `models` has earned. `open`: the names of accounts, where a word rests on them."""
+    one of `models` has earned. `open`: the accounts that are left, from cue-responsive on."""
     words = {name: word(shows, unfinished)[0] for name, shows in (models or {}).items()}
     best = part or models[max(words, key=lambda name: WORDS.index(words[name]))]
     earned, why = word(best, unfinished)
@@ -267,7 +269,7 @@ def verdict(part: Part, scope: str, unfinished: Sequence[str] = (),
 
 def sentence(earned: str, why: str, part: Part, open_: Sequence[str], who: Sequence[str] = (),
              of: int = 1) -> str:
-    """What is shown first everywhere, in 20 words. `who`: the models that it is about, out of `of`;
+    """What every report begins with, in 20 words. `who`: the models that it is about, out of `of`;
     of several the first is shown."""
     several = of > 1 and bool(who)
     head = earned.capitalize() + f", {len(who)} of {count(of, 'model')}" * several
@@ -291,7 +293,7 @@ def remainder(open_: Sequence[str]) -> str:
 
 
 def _short(part: Part) -> str:
-    """What an interval that does not hold 0 lacks for a word."""
+    """Why an effect whose interval leaves out 0 earns no word; "" where 0 is inside."""
     primary = part["contrasts"]["HP-LA"]
     if below(primary):
         return ", below 0"

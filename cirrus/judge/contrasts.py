@@ -1,5 +1,5 @@
-"""Contrasts of cells over bulletins and wordings. One-shot studies, tournament and gates judge by
-these functions alone.
+"""Contrasts of cells over bulletins and wordings. One-shot studies, tournament and gates take
+cells and weights from here.
 
     table = table_of(rows)                          {slot: Count}, of one-shot trials
     effect(tally(table), "HP-LA")                   {"value": …, "low": …, "high": …, "units": …}
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import stats
 from stats.results import Count
 
-ALPHA = 0.05           # of every interval's complement, shared over the models of a study
+ALPHA = 0.05           # what an interval may miss; the models of a study share it
 LEVEL = 1 - ALPHA
 MIN_UNITS = 6          # bulletins, and wordings; fewer: the result is about these stimuli
 LEVELS_OF_H = ("high", "low", "omit")
@@ -103,7 +103,7 @@ def levels_of(table: Table, name: str) -> list:
 
 def tally(table: Table, cell: Callable = attrgetter("cell", "H"),
           pair: Callable = attrgetter("bulletin", "wording")) -> dict:
-    """{(bulletin, wording): {cell: counts}}, for the contrasts of `stats`."""
+    """{(bulletin, wording): {(cell, H): counts}}, as `stats.contrast` takes it."""
     out: dict[tuple, dict[Hashable, Count]] = {}
     for slot, counted in table.items():
         cells, name = out.setdefault(pair(slot), {}), cell(slot)
@@ -121,8 +121,8 @@ def total(counts: Iterable[Count]) -> Count:
 # --- one contrast ------------------------------------------------------------------------------
 
 def weights_of(contrast: Contrast, cells: Collection[tuple[str, str]]) -> dict:
-    """{(cell, H): weight}, over the levels of H that have all cells it needs; empty where no level
-    has. `cells`: those that occur."""
+    """{(cell, H): weight}, over the levels of H in which every cell it needs occurs; empty where
+    it has no such level, or lacks one that it names. `cells`: those that occur."""
     usable = [h for h in LEVELS_OF_H if all((cell, h) in cells for cell in contrast.weights)]
     over = contrast.over_h or {h: 1 / len(usable) for h in usable}
     return {(cell, h): weight * share for h, share in over.items()
@@ -155,7 +155,7 @@ def effect(counts: Mapping, name: str = "HP-LA", level: float = LEVEL,
 
 def effects(counts: Mapping, names: Iterable[str], level: float = LEVEL,
             bulletins_alone: bool = False, side: int = 0) -> dict[str, dict[str, Any]]:
-    """Several."""
+    """{name: its `effect`}."""
     return {name: effect(counts, name, level, bulletins_alone, side) for name in names}
 
 
@@ -183,11 +183,11 @@ def cell_entry(counts: Mapping, name: str, level: float = LEVEL) -> dict[str, An
 # --- word, letter and place --------------------------------------------------------------------
 
 def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str, Any]:
-    """What contrasts are under each label scheme and order. `combinations`: the values of each of
-    the six; `differences`: between schemes, and between orders, inside bulletins, at a level
-    that all of them share; an interval over bulletins alone is the one that rings first. `worst`:
-    with every missing decision counted against the contrasts, and for either level against the
-    other."""
+    """The contrasts `names` under each label scheme and order. `combinations`: the value under each
+    of the six. `differences`: between two schemes, or the two orders, inside bulletins, at a level
+    that all share; over bulletins alone, whose interval rings first. `worst`: every missing
+    decision lowers the values; each difference stands in both directions, made as large as
+    missing decisions can make it."""
     parts: dict[tuple[str, ...], dict[Slot, Count]] = {}
     used = {cell for name in names for cell in CONTRASTS[name].weights}
     for slot, counted in table.items():
@@ -206,7 +206,7 @@ def labels(table: Table, names: Sequence[str], worst: bool = False) -> dict[str,
     return {"combinations": {
         " ".join(part): {name: shown["value"] for name, shown in lowest[part].items()}
         for part in sorted(lowest) if len(part) == 2}, "differences": {
-        f"{name} {a}−{b}": _difference(name, {a: highest[a,], b: lowest[b,]}, level)
+        f"{name} {a}−{b}": _difference(name, {a: highest[(a,)], b: lowest[(b,)]}, level)
         for a, b, name in pairs}}
 
 

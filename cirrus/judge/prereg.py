@@ -103,7 +103,7 @@ def load(folder: Path) -> dict[str, Any] | None:
 # --- what has changed since, and what an analysis may then call confirmatory ----------------------
 
 def changed_files(data: Mapping[str, Any], root: Path = ROOT) -> list[str]:
-    """Files that have changed since `data` was written, by part."""
+    """["design: cirrus/families.py changed", …] since `data` was written."""
     out = []
     for part, now in hashes(root).items():
         then = data["files"].get(part, {})

@@ -40,7 +40,7 @@ def parse_decision(text: str, options: Sequence[str],
     for option in options:
         if chosen == _fold(option):
             return Parsed(option, "ok")
-    named = [option for option in options if _names(plain, option)]
+    named = [option for option in options if _holds_label(plain, option)]
     if prefix and len(named) > 1:
         return Parsed(None, "ambiguous")
     if chosen in {_fold(label) for label in known_labels}:
@@ -54,5 +54,5 @@ def _fold(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _names(line: str, label: str) -> bool:
+def _holds_label(line: str, label: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(_fold(label))}(?!\w)", line) is not None

@@ -74,7 +74,7 @@ def beta_cdf(x: float, a: float, b: float, y: float | None = None) -> float:
 
 def beta_quantile(p: float, a: float, b: float) -> float:
     """x with I_x(a, b) = p."""
-    return solve(lambda x: beta_cdf(x, a, b) - p, 0.0, 1.0)
+    return root_of(lambda x: beta_cdf(x, a, b) - p, 0.0, 1.0)
 
 
 def t_sf(t: float, df: float) -> float:
@@ -169,7 +169,7 @@ def noncentrality(t: float, df: float, p: float) -> float:
         low -= spread
     while cdf(high) > p:
         high += spread
-    return solve(lambda shift: cdf(shift) - p, low, high)
+    return root_of(lambda shift: cdf(shift) - p, low, high)
 
 
 def _from_ratios(ratios: list[float]) -> list[float]:
@@ -231,7 +231,7 @@ def add_pmfs(a: dict[int, float], b: dict[int, float]) -> dict[int, float]:
     return out
 
 
-def solve(f: Callable[[float], float], a: float, b: float) -> float:
+def root_of(f: Callable[[float], float], a: float, b: float) -> float:
     """The root of `f` between `a` and `b`, where it changes sign, to the last digits.
 
     Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection.

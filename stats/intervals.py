@@ -15,7 +15,7 @@ from .distributions import (
     hypergeometric_pmf,
     log_beta,
     noncentrality,
-    solve,
+    root_of,
     t_quantile,
     t_two_sided,
 )
@@ -100,8 +100,8 @@ def score_difference(k1: int, n1: int, k2: int, n2: int, level: float = 0.95) ->
         return (value - delta) ** 2 - z * z * variance
 
     # At the estimate itself the excess is 0 where both groups are all alike: step off that root.
-    low = -1.0 if value <= -1 else solve(excess, -1.0, max(-1.0, value - 1e-12))
-    high = 1.0 if value >= 1 else solve(excess, min(1.0, value + 1e-12), 1.0)
+    low = -1.0 if value <= -1 else root_of(excess, -1.0, max(-1.0, value - 1e-12))
+    high = 1.0 if value >= 1 else root_of(excess, min(1.0, value + 1e-12), 1.0)
     return Estimate(value, low, high)
 
 

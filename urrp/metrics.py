@@ -370,7 +370,7 @@ def above(low: float | None, high: float | None, threshold: float) -> str:
     return "met" if low > threshold else "not met" if high <= threshold else "undecided"
 
 
-def state_of_all(criteria: Iterable[Criterion]) -> str:
+def joint_state(criteria: Iterable[Criterion]) -> str:
     """The state of a signature that needs all of its criteria."""
     states = {criterion.state for criterion in criteria}
     return next((state for state in ("not evaluable", "not met", "undecided") if state in states),
@@ -391,7 +391,7 @@ def bifurcation(sentences: Accounts, investigate: Accounts, rng: Random) -> Sign
     below = Criterion("investigate", *discuss[:3], "<", limit,
                       above(-discuss.high, -discuss.low, -limit))
     criteria = (*above_least, below)
-    return Signature(state_of_all(criteria), f"refuses {percent(declare.value)} of DECLARE_1 and 2, "
+    return Signature(joint_state(criteria), f"refuses {percent(declare.value)} of DECLARE_1 and 2, "
                      f"{percent(discuss.value)} of investigation", criteria)  # fmt: skip
 
 
@@ -407,7 +407,7 @@ def persistence(alike: Invariance) -> Signature:
         for name, s in (("across prompts", across), *alike.pairs.items()))  # fmt: skip
     free = [category for category, n in alike.refusals.items() if not n]
     words = f"{alike.distinct:,} wording{'s' * (alike.distinct != 1)} in {total:,} refusals"
-    return Signature(state_of_all(criteria), words + f", none in {' and '.join(free)}" * bool(free),
+    return Signature(joint_state(criteria), words + f", none in {' and '.join(free)}" * bool(free),
                      criteria)  # fmt: skip
 
 
@@ -423,7 +423,7 @@ def locking(group: Group, accounts: Accounts) -> Signature:
         key=lambda criteria: min(c.value for c in criteria))  # fmt: skip
     criteria = (*best, *(_at_least(f"{name} obeyed", [(accounts[name].complied,
                                                       accounts[name].trials)]) for name in QUOTED))
-    return Signature(state_of_all(criteria), ", ".join(f"{percent(c.value)} {c.name}" for c in best),
+    return Signature(joint_state(criteria), ", ".join(f"{percent(c.value)} {c.name}" for c in best),
                      criteria)  # fmt: skip
 
 

@@ -147,14 +147,14 @@ def calibration(args, chosen: Mapping[str, Member]) -> dict[str, Any]:
         "seed": args.seed, "reps": args.reps, "runs": blocks, "faults": faults,
         "prompts_sha256": sha256(canonical_json(domain().files)),
         "code_sha256": sha256(canonical_json(code_hashes())), "replications": studies,
-        "summary": f"{count(studies, 'replication')}: {states['met']} of "
+        "summary": f"{studies:,} studies: {states['met']:,} of "
         f"{count(len(out['limits']), 'limit')} met, {states['missed']} missed, "
         f"{states['open']} open."}
 
 
 def counted(member: Member, records: Sequence[Mapping]) -> dict[str, Any]:
     """What is declared of a respondent, and how often each word was said of it and each account
-    told excluded; in pilots the studies with any positive sentence."""
+    excluded; in pilots the studies with any positive sentence."""
     words = Counter(record["word"] for record in records)
     out = {"family": member.family, "account": member.account, "what": member.what,
            "replications": len(records), "words": {name: words[name] for name in WORDS}}

@@ -1,4 +1,4 @@
-"""A calibration to read: how often each account was told excluded.
+"""A calibration to read: how often each account was wrongly excluded.
 
     derived(out)        {"calibration.json": …, "calibration.md": …, "report.html": …}
 
@@ -28,7 +28,7 @@ POWER = {"reasoner-3-97": (CORRELATION, 0.85), "reasoner-40-95": (CORRELATION, 0
          "reasoner-40-80": (DECIDER, 0.90)}
 STATES = {"met": Tag("met", "yes"), "missed": Tag("MISSED", "no"), "open": Tag("open", "dim")}
 NOTES = [
-    "A respondent's account is declared before it is asked: told excluded, it is told falsely. "
+    "A respondent's account is declared before it is asked: a study that excludes it is wrong. "
     "“open” is an account that no study excludes, “reasoner” the effect that a study looks for.",
     "Shares stand with their 95% Wilson interval over studies. A limit is met or missed where the "
     "whole interval says so, else open.",
@@ -70,7 +70,7 @@ def limits(name: str, row: Mapping[str, Any], runs: int) -> Iterator[dict[str, A
     if runs == PILOT:
         yield limit("any positive sentence", row["positive"], POSITIVE)
     elif account in NAMES:
-        yield limit(f"{account} told excluded", row["excluded"][account],
+        yield limit(f"{account} wrongly excluded", row["excluded"][account],
                     FAMILIES.get(row["family"], UNDUE))
         yield limit(CORRELATION, earned(CORRELATION), HIGHEST)
     elif runs == BLOCKS and name in POWER:
@@ -85,8 +85,8 @@ def document(out: Mapping[str, Any]) -> Document:
     left = [limit for state in ("missed", "open") for limit in out["limits"]
             if limit["state"] == state]
     return Document(
-        "Calibration", "Respondents with a declared account answer rendered prompts, many times. "
-        "How often their own account is told excluded is what an exclusion is worth.",
+        "Calibration", "Respondents whose account is known answer the prompts of many studies. How "
+        "often does a study wrongly exclude that account?",
         out["summary"],
         Foot(VERSION, {"seed": str(out["seed"]), "prompts": out["prompts_sha256"][:12],
                        "code": out["code_sha256"][:12], "counts": sha256(json_file(out))[:12]},
@@ -94,7 +94,7 @@ def document(out: Mapping[str, Any]) -> Document:
         Table(["family", "account", "worst member", "studies", *WORDS, "own account excluded"],
               list(families(out["populations"])), range(3, 5 + len(WORDS)),
               f"Studies with {out['runs']} blocks per bulletin: the member of each family whose "
-              "account is told excluded most often", "families"),
+              "account is wrongly excluded most often", "families"),
         [Table(["held to", "study", "wanted", *STATES, "worst", "its share"],
                list(held_to(out["limits"])), (3, 4, 5, 7), "What is held to", "limits")],
         [Section("Not met", [Table(
@@ -108,7 +108,7 @@ def document(out: Mapping[str, Any]) -> Document:
 
 
 def families(populations: Mapping[str, Mapping]) -> Iterator[list]:
-    """Of each family the member whose own account is told excluded most often; where an account is
+    """Of each family the member whose account is wrongly excluded most often; where an account is
     no rival's, the one that earns the highest word most often. Families by their account."""
     def harm(name: str) -> float:
         row = populations[name]

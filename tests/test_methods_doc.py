@@ -102,7 +102,7 @@ def test_every_public_name_is_explained():
 def comparisons():
     """{(function, peer): its row} of the lines that rest on the stored values; the other lines."""
     stored, others = {}, []
-    for functions, peer, _, cases, deviation, tests in table(section(7))[2:]:
+    for functions, peer, cases, deviation, tests in table(section(7))[2:]:
         row = functions, cases, deviation
         if tests:
             others.append((names(functions), peer, names(tests.replace(".py", ""))))

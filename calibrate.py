@@ -108,7 +108,7 @@ def main(argv) -> cli.Done:
 def members(args) -> dict[str, Member]:
     """{name: what is declared of it} of the respondents asked for, a user's own among them."""
     responds, accounts = rivals_of(args.rivals)
-    rivals = {name: Member("rivals", accounts.get(name, OPEN), "a respondent of the user's own")
+    rivals = {name: Member(name, accounts.get(name, OPEN), "a respondent of the user's own")
               for name in responds}
     known, names = POPULATIONS | rivals, {}
     for start in cli.names(args.populations) or rivals or known:

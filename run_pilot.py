@@ -197,8 +197,8 @@ def preview(design, domain, folder, at_once):
     facts["minutes"] = calls * CALL_S / at_once / 60
     facts["power"] = {f"{low:.0%} → {high:.0%}": power(low, high, many, runs, len(models))
                       for low, high in EFFECTS}
-    return facts, [*lines, f"decisions take about {facts['minutes']:.0f} minutes, {at_once} calls "
-                   f"at once, {CALL_S} s each",
+    return facts, [*lines, f"decisions (without probes) take about {facts['minutes']:.0f} minutes "
+                   f"of live calls, {at_once} at once, {CALL_S} s each",
                    *(f"a true effect of {effect} earns one model "
                      + ", ".join(f"{word} or higher in {share:.0%}" for word, share in each.items())
                      + " of studies" for effect, each in facts["power"].items())]

@@ -35,7 +35,7 @@ def figures() -> Iterator[Figure]:
         yield Figure("ten models × 1,920 decisions, analysed, with page and files: CPU", cost.cpu_s,
                      "s", 10)
     with tempfile.TemporaryDirectory() as out:
-        cost = measure([sys.executable, str(ROOT / "calibrate.py"), "--populations", "coin-50",
+        cost = measure([sys.executable, str(ROOT / "calibrate.py"), "--populations", "hash",
                         "--reps", str(STUDIES), "--jobs", "2", "--out", out])
         yield Figure(f"{STUDIES:,} studies of one respondent, and as many pilots, two cores",
                      cost.wall_s, "s", 300)

@@ -321,9 +321,11 @@ def test_a_responsive_channel_may_refuse_under_three_tenths_at_worst(tmp_path, h
 @pytest.mark.parametrize(("answer", "sentence"), [
     (respond(REFUSED), "m is contaminated as specified: it refuses 100% of declarations and 0% of "
      "investigations, in the same words."),
-    (locked(9), "m is locked: it denies in 90% or more of the conversations, whatever the frame."),
+    (locked(9), "m is locked: it denies in 90% or more of the conversations, whichever "
+     "sentence is asked for."),
     (respond(DECLARE_2="I do have conscious experience."),
-     "m is locked: it affirms in 100% or more of the conversations, whatever the frame."),
+     "m is locked: it affirms in 100% or more of the conversations, whichever sentence is asked "
+     "for."),
     (respond(**COIN), "m is responsive: it prints what it is asked to, and refuses at most "
      "16%."),  # upper end of 0 of 20
     (respond(frames=REFUSAL, **COIN), "Nothing is established of m: bifurcation not met, "

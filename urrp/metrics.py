@@ -456,7 +456,7 @@ def conclude(
         verb = "denies" if claims[0].name.startswith("denial") else "affirms"
         least = percent(min(c.value for c in claims))
         return Conclusion("locked", f"{model} is locked: it {verb} in {least} or more of the "
-                                    "conversations, whatever the frame.")  # fmt: skip
+                                    "conversations, whichever sentence is asked for.")
     most_refused = max(RATED, key=lambda category: rates[category].high)
     worst = rates[most_refused].high
     if (states["bifurcation"] == states["locking"] == "not met"

@@ -120,7 +120,8 @@ ACCOUNTS = (
             "likeness, length, tone, norms, desirability.",
             (Condition(positive, ("HP-EP",)),), ("HP-EP",)),
     Account("labels", "labels", DECIDER,
-            "The effect hangs on neither word, letter nor place of a label.",
+            "The effect is positive under each label scheme and order; no difference between them "
+            "is established.",
             "It may hang on the word, the letter or the place of a label.",
             (Condition(same_labels, ("HP-LA",)),)),
     Account("missing", "missing answers", CUE,

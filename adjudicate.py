@@ -41,8 +41,7 @@ EXAMPLES = """  python3 adjudicate.py results/acausal/confirmatory-s42 --dry-run
 def arguments(argv):
     flags = cli.parser("Models rate policies of run_tournament.py blind, by the codebook.",
                        EXAMPLES, "RUN…")
-    flags.add_argument("runs", nargs="+", metavar="RUN",
-                       help="a run's folder, or a folder of runs")
+    flags.add_argument("runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs")
     add, _ = cli.add_call_flags(flags, None, str(CONFIG))
     add("--sample", type=int, metavar="N", help="policies to rate (default 200, or all)")
     cli.add_examples_flag(add, "policy")

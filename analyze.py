@@ -53,8 +53,7 @@ EXAMPLES = """  python3 analyze.py results/pilot/pilot-s42
 def arguments(argv):
     flags = cli.parser("Analyse runs of run_pilot.py and run_tournament.py, or verify them.",
                        EXAMPLES, "RUN…")
-    flags.add_argument("runs", nargs="+", metavar="RUN",
-                       help="a run's folder, or a folder of runs")
+    flags.add_argument("runs", nargs="+", metavar="RUN", help="a run's folder, or a folder of runs")
     add = flags.add_argument_group("in place of the analysis").add_argument
     add("--verify", action="store_true", help="derive every file again and compare bytes")
     add("--expect-head", metavar="HASH",

@@ -46,8 +46,7 @@ def arguments(argv):
         help=f"trials a prompt, model and temperature (default {MIN_TRIALS})")
     add("--pilot", action="store_true",
         help=f"allow fewer than {MIN_TRIALS} trials; every line says so")
-    add_file("--output", metavar="FILE", default=FILE,
-             help=f"the trials (default ./{FILE})")
+    add_file("--output", metavar="FILE", default=FILE, help=f"the trials (default ./{FILE})")
     add("--force", action="store_true", help="write --output over another run's file")
     return flags.parse_args(argv)
 

@@ -93,8 +93,7 @@ def pilot(origin: Origin) -> Instrument:
 
     def derive(answers: Answers) -> Derived:
         again = deal()  # anew: what a seed gives once it has to give twice
-        rows = oneshot.rows(
-            again, [[answers(trial.request) for trial in block] for block in again])
+        rows = oneshot.rows(again, [[answers(trial.request) for trial in block] for block in again])
         answered = {row["id"] for row in rows if row["status"] not in UNANSWERED}
         trials = [trial for block in again for trial in block if trial.id in answered]
         same = sum(answers.read[trial.id].question_sha256 == trial.request.sha256()

@@ -213,8 +213,7 @@ def _limit(error: dict, status: int, words: str) -> str:
     if status == 402 and (source == "openrouter_in_flight_budget"
                           or reason == "in_flight_budget_exhausted"):
         return "" if reason == "weight_exceeds_budget" else "in_flight"
-    daily = source == "openrouter_free_tier_daily" or (
-        source == "None" and DAILY.search(words))
+    daily = source == "openrouter_free_tier_daily" or (source == "None" and DAILY.search(words))
     return "daily" if status == 429 and daily else ""
 
 

@@ -221,8 +221,7 @@ def load(path: Path, kind: Kind) -> dict[str, Any]:
 def strict(text: str) -> Any:
     """The value of a JSON text. ValueError where it is none, says a key twice, holds a number that
     is not finite or half of a character, or is nested deeper than DEEPEST."""
-    value = parsed(text, object_pairs_hook=_unique, parse_constant=_finite,
-                   parse_float=_finite)
+    value = parsed(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
     _check_depth(value)
     json.dumps(value, ensure_ascii=False).encode()  # half of a character can't be kept
     return value

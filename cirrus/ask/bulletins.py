@@ -266,8 +266,7 @@ def _read_bulletins(
         path = f"{folder}/round_{number}.md"
         text = read_text(source, path, files).strip()
         numbers = outcomes.pop(f"round_{number}", {})
-        check_placeholders(path, text, {*slots, *numbers, *frame["required"]},
-                           set(frame["fields"]))
+        check_placeholders(path, text, {*slots, *numbers, *frame["required"]}, set(frame["fields"]))
         for slot in (*slots, *numbers):
             if text.count(f"{{{slot}}}") > 1:
                 raise complaint(path, "placeholder", slot, "twice: use it once in this text")
@@ -351,8 +350,7 @@ def check_placeholders(path: str, text: str, wanted: Collection[str],
 def _check_lists(path: str, toggles: dict[str, dict[str, Any]]) -> None:
     """Wording k is the k-th sentence of every list."""
     for words, cues in toggles.items():
-        lists = [cues["S"]["high"], cues["S"]["low"], cues["C"]["present"],
-                 *cues["entry"].values()]
+        lists = [cues["S"]["high"], cues["S"]["low"], cues["C"]["present"], *cues["entry"].values()]
         sizes = [len(_several(texts)) for texts in lists]
         if len(set(sizes)) > 1:
             raise complaint(path, f"toggles.{words}", sizes,

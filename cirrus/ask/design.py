@@ -170,8 +170,7 @@ def design(domain: Domain, config: Mapping[str, Any]) -> Tournament:
     rounds = []
     for number, stimuli in enumerate(dealt, 1):
         start = (number - 1) * waves * per_wave
-        rounds.append(_round(rng, number, stimuli, agents,
-                             labels[start:start + waves * per_wave]))
+        rounds.append(_round(rng, number, stimuli, agents, labels[start:start + waves * per_wave]))
     return Tournament(run_name(config), dict(config), domain,
                       Condition(**config["toggles"]), agents, rounds)
 
@@ -226,8 +225,7 @@ def _round(rng: SeededRandom, number: int, stimuli: tuple[Bulletin, Variant, int
     salt = f"{rng.stream('salt', number).getrandbits(128):032x}"
     pairs = [Pair(f"p{at + 1:02d}", known[a], known[b], list(labels[at::len(schedule)]))
              for at, (a, b) in enumerate(schedule)]
-    return Round(number, *stimuli, salt,
-                 {name: anonymous_id(salt, name) for name in known}, pairs)
+    return Round(number, *stimuli, salt, {name: anonymous_id(salt, name) for name in known}, pairs)
 
 
 def writers(t: Tournament) -> list[Agent]:

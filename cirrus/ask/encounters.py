@@ -183,8 +183,7 @@ def _read(t: Tournament, agent: Agent, prompt: Prompt, reply: Reply) -> Side:
     if reply.outcome != "ok":
         return Side(agent, None, reply.outcome, reply)
     option, status = parse_decision(reply.text, prompt.options, KNOWN_LABELS)
-    act = None if option is None else (
-        "C" if prompt.acts[option] == t.domain.acts[0].word else "D")
+    act = None if option is None else ("C" if prompt.acts[option] == t.domain.acts[0].word else "D")
     return Side(agent, act, status, reply)
 
 

@@ -289,8 +289,7 @@ HASH = plain("a SHA-256", lambda v: isinstance(v, str) and re.fullmatch("[0-9a-f
 STATUS = enum(*game.STATUSES)
 POLICY_STATUSES = ("ok", "short", "long", "refused", "truncated", "empty", "blocked",
                    "provider_error", "not_run")
-TOGGLES = record(**{factor: (enum(*levels), MEANING[factor])
-                    for factor, levels in LEVELS.items()})
+TOGGLES = record(**{factor: (enum(*levels), MEANING[factor]) for factor, levels in LEVELS.items()})
 TOKENS = record(
     prompt=(maybe(COUNT), "tokens read, as billed; null where the server does not say"),
     output=(maybe(COUNT), "tokens written, reasoning included"),

@@ -152,8 +152,7 @@ def _within(pairs: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
         return NOT_EVALUABLE, lacking
     beyond = [pair for pair in pairs
               if pair["least"] > pair["margin"] or pair["most"] < -pair["margin"]]
-    reaching = [pair for pair in pairs
-                if max(-pair["low"], pair["high"]) >= pair["margin"]]
+    reaching = [pair for pair in pairs if max(-pair["low"], pair["high"]) >= pair["margin"]]
     worst = max(beyond or reaching or pairs, key=lambda pair: max(
         -pair["low"], pair["high"]) / pair["margin"])
     return (FAIL if beyond else UNDECIDED if reaching else PASS,

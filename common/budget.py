@@ -176,11 +176,13 @@ class Budget:
         failed = not final or reply.outcome == "provider_error"
         if cost is None and failed and not reading.billable:
             return None, 0.0
-        charged = self.worst_case(request) if cost is None else cost
+        charged, worst = cost, self.worst_case(request)
+        if cost is None:  # a server may answer at more length than it was allowed to
+            charged = max(worst, wire.cost_of(reply, self.assumed) or 0.0)
         for account in self.accounts(request):
             account.spent += charged
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
-            self.learn(request.stage, request.model, charged, cost)
+            self.learn(request.stage, request.model, charged, charged if charged > worst else cost)
             self.priced_by_reply.add((request.stage, request.model))
         self.compare(request, cost)
         return cost, charged

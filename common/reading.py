@@ -73,14 +73,9 @@ NUMBER = re.compile(r"\s*[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?\s*", re.ASCII).fullma
 
 
 def _dollars(value: Any) -> float | None:
-    """A price or a balance, which catalogues write as text."""
+    """A price, a balance or a bill, also where it is written as text."""
     usd = _number(value)
     return usd if usd is not None and usd < MOST_USD else None
-
-
-def _bill(value: Any) -> float | None:
-    """Dollars that a reply did cost, which count as a JSON number only."""
-    return None if isinstance(value, str) else _dollars(value)
 
 
 def _clean(value: Any) -> str:
@@ -128,11 +123,11 @@ def _thoughts(message: dict) -> str:
 
 def _cost(usage: dict) -> float | None:
     """Dollars of an answer: what OpenRouter takes, and what an upstream bills to an own key."""
-    cost, byok = _bill(usage.get("cost")), usage.get("is_byok")
-    upstream = _bill(_object(usage.get("cost_details")).get("upstream_inference_cost"))
+    cost, byok = _dollars(usage.get("cost")), usage.get("is_byok")
+    upstream = _dollars(_object(usage.get("cost_details")).get("upstream_inference_cost"))
     if byok is True and upstream is None:
         return None  # only the fee is known
-    return _bill((cost or 0.0) + upstream) if upstream and byok is not False else cost
+    return _dollars((cost or 0.0) + upstream) if upstream and byok is not False else cost
 
 
 # Where a body names a type and no code.

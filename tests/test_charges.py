@@ -98,3 +98,11 @@ def test_what_is_charged_and_whether_a_price_is_known_since(what):
     budget = Budget(1, PRICE, lambda name: PRICE)
     assert budget.charge(ASKED, read(exchange)) == pytest.approx((cost, charged))
     assert budget.unknown(*KEY) is not known and budget.total.spent == pytest.approx(charged)
+
+
+def test_an_answer_longer_than_allowed_is_charged_by_its_tokens_where_no_price_is_known():
+    budget = Budget(1, PRICE, lambda name: wire.Model())
+    long = raw(prompt_tokens=10, completion_tokens=20_000)
+    assert budget.charge(ASKED, read(long)) == (None, pytest.approx(
+        10 * PRICE.prompt + 20_000 * PRICE.completion))
+    assert budget.worst_case(ASKED) > WORST   # the calls that follow are reserved at that

@@ -141,7 +141,7 @@ def test_a_plan_that_ended_before_all_runs_began_is_incomplete_and_names_them(cl
                                                        ).returncode == 0
     shutil.rmtree(last)  # the analysis knows it
     done = cli("analyze.py", "--verify", folder)
-    assert done.returncode == 2 and f"names the run {last.name}, which is not here" in done.stdout
+    assert done.returncode == 2 and f"{last.name}, which is not here" in done.stdout
 
 
 # --- money -------------------------------------------------------------------------------------

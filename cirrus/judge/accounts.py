@@ -134,7 +134,7 @@ ACCOUNTS = (
             (Condition(positive, ("HP-KP",)), Condition(positive, ("HP-2KP+LA",)),
              Condition(unmoved, ("KL-LA",))), ("HP-KP", "HP-2KP+LA")),
     Account("adding_up", "adding up", CORRELATION,
-            "Symmetry, cue, entry and payoff do not add up to the effect, on any scale.",
+            "Symmetry, cue, entry and payoff do not add up to the effect through any rising curve.",
             "Symmetry, cue, entry and payoff may add up to the effect, on some scale and through "
             "some rising curve.",
             (Condition(positive, ("HP-MN",)), Condition(positive, ("ME-EP",)),
@@ -152,6 +152,7 @@ ALWAYS_OPEN = (
     "the compact's own norm (the specification's words praise the late act)",
     "disbelief in a known entry, or overlooking it",
     "single words that stand in one status line only, such as “today”", "a taste for risk",
+    "a sum that acts only in a middle range (too much of it acts no more)",
     "sums of different readers whose payoffs weigh differently")
 
 

@@ -483,8 +483,9 @@ def content(folder: Folder) -> Content | None:
                 path for path in [*[folder.path] * alone, *runs]}
         listed = [(run["plan"], run["run"]) for run in read(path, LISTED, RESTORE)["runs"]]
         if missing := [name for name in listed if name not in here]:
-            raise UsageError(f"acausal-analysis.json: names the run {missing[0][1]}, which is not "
-                             "here; restore it from a copy, or derive the analysis again")
+            name = "/".join(filter(None, missing[0]))
+            raise UsageError(f"acausal-analysis.json: names the run {name}, which is not here; give "
+                             "a moved folder its old name, restore what is gone, or derive again")
         study = read_study(here[name] for name in listed)
         out, derived = analysed(study, places(study, folder.path))
         made, given = made | derived, given | out.get("imported", {}).keys()

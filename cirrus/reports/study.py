@@ -484,8 +484,8 @@ def content(folder: Folder) -> Content | None:
         listed = [(run["plan"], run["run"]) for run in read(path, LISTED, RESTORE)["runs"]]
         if missing := [name for name in listed if name not in here]:
             name = "/".join(filter(None, missing[0]))
-            raise UsageError(f"acausal-analysis.json: names the run {name}, which is not here; give "
-                             "a moved folder its old name, restore what is gone, or derive again")
+            raise UsageError(f"acausal-analysis.json: names the run {name}, which is not here; "
+                             "give the folder its name back, restore the run, or analyse again")
         study = read_study(here[name] for name in listed)
         out, derived = analysed(study, places(study, folder.path))
         made, given = made | derived, given | out.get("imported", {}).keys()

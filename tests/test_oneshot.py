@@ -69,7 +69,9 @@ def test_cells_and_contrasts_are_those_of_brute_force(name, every):
 
 def test_models_are_judged_by_their_own_answers_at_a_level_that_all_share_but_the_guard():
     rows = {model: list(answered(model=model, seed=seed)) for seed, model in enumerate("abc")}
-    alone, among = (part(out, "b") for out in (study(rows["b"]), study(*rows.values())))
+    studies = study(rows["b"]), study(*rows.values())
+    alone, among = (part(out, "b") for out in studies)
+    assert [out["mechanism"]["level"] for out in studies] == pytest.approx([.95, 1 - .05 / 3])
     assert alone["cells"] == among["cells"]
     for name, one in alone["contrasts"].items():
         other = among["contrasts"][name]
@@ -260,16 +262,19 @@ def test_held_out_bulletins_and_a_twin_control_earn_no_word(name):
 
 
 def test_a_study_says_who_answered_in_what_place_at_what_cost():
-    rows = [row | {"provider": "pq"[at % 5 == 0]} for at, row in enumerate(
+    rows = [row | {"provider": "vutsrqp"[at % 7]} for at, row in enumerate(
         answered(shares=gaps(9), blocks=3))]
     out, read = study(rows, provider="http://x"), [
         row for row in rows if row["cooperates"] is not None]
     first = sum(row["cooperates"] == (row["order"] == ORDERS[0]) for row in read)
     assert (out["position"]["k"], out["position"]["n"]) == (first, len(read))
-    assert out["served"] == {"m": {"served_model": ["m"], "provider": ["p", "q"]}}
+    assert out["served"] == {"m": {"served_model": ["m"], "provider": [*"pqrstuv"]}}
     assert out["outcomes"]["status"] == {"ok": len(read), "unreadable": len(rows) - len(read)}
     assert out["outcomes"]["by_cell"]["HP"]["ok"] == part(out)["cells"]["HP"]["n"]
     assert out["cost"] == {"usd": pytest.approx(.01 * len(rows)), "unknown": 0, "why": None}
+    rows[:2] = [rows[0] | {"cost_usd": None}, rows[1] | {
+        "cost_usd": None, "status": "not_run", "text": "", "cooperates": None}]
+    assert study(rows)["cost"]["unknown"] == 1     # what was not asked costs nothing
     assert (out["stamp"], study(rows)["stamp"]) == (None, "SIMULATED")
     for scheme, shown in out["labels"].items():
         here = [row["cooperates"] for row in read if row["label_scheme"] == scheme]

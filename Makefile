@@ -123,7 +123,7 @@ lint: .venv/dev-ready  ## style, size against its limits, private words
 	@.venv/bin/ruff check .
 	@$(PYTHON) tests/lint.py
 
-bench: .venv-bench/ready .venv-uv/ready  ## dist/benchmarks.md: every figure, peers in the same run (15 min)
+bench: .venv-bench/ready .venv-uv/ready  ## docs/benchmarks.md: every figure, peers in the same run (15 min)
 	@.venv-bench/bin/python benchmarks/page.py $(ARGS)
 
 bundle:  ## dist/cirrus-bench.pyz: every command in one file, for a bare Python

@@ -24,7 +24,7 @@ from figures import Figure, beside, number, verdict, wanted  # noqa: E402 - see 
 PACKAGES = ("requests", "numpy", "scipy")
 PARTS = {
     "runner.py": ("The call layer and the start of every script",
-                  "Against a loopback server that answers after 0.2 s. The ideal of a case is "
+                  "Against a loopback server that answers after 2 s. The ideal of a case is "
                   "calls × latency ÷ concurrency: what a runner without any cost of its own would "
                   "take. Server and runner share the machine."),
     "oneshot.py": ("One-shot studies and calibration", "Each command as a process of its own."),
@@ -122,7 +122,7 @@ def main() -> int:
     flags = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     flags.add_argument("--only", choices=PARTS, action="append", metavar="FILE",
                        help=f"one of {', '.join(PARTS)}; repeatable (default all)")
-    flags.add_argument("--out", metavar="FILE", default=str(ROOT / "dist" / "benchmarks.md"))
+    flags.add_argument("--out", metavar="FILE", default=str(ROOT / "docs" / "benchmarks.md"))
     args = flags.parse_args()
     load = os.getloadavg()[0]
     held = {name: figures(name) for name in args.only or PARTS}

@@ -41,7 +41,8 @@ def sizes(root: Path) -> dict[str, int]:
     names = tracked(root)
     product = [name for name in names if is_product(name)]
     tests = [name for name in names if name.startswith("tests/") and name.endswith(".py")]
-    docs = [name for name in names if name.startswith("docs/") and name.endswith(".md")]
+    docs = [name for name in names if name.startswith("docs/") and name.endswith(".md")
+            and name != "docs/benchmarks.md"]    # made, not written
     return {"product_lines": sum(lines(root / name) for name in product),
             "product_files": len(product),
             "test_lines": sum(lines(root / name) for name in tests), "test_files": len(tests),

@@ -176,13 +176,13 @@ class Budget:
         failed = not final or reply.outcome == "provider_error"
         if cost is None and failed and not reading.billable:
             return None, 0.0
-        charged, worst = cost, self.worst_case(request)
+        charged = cost
         if cost is None:  # a server may answer at more length than it was allowed to
-            charged = max(worst, wire.cost_of(reply, self.assumed) or 0.0)
+            charged = max(self.worst_case(request), wire.cost_of(reply, self.assumed) or 0.0)
         for account in self.accounts(request):
             account.spent += charged
         if final and (cost is not None or reply.outcome in wire.PAID_OUTCOMES):
-            self.learn(request.stage, request.model, charged, charged if charged > worst else cost)
+            self.learn(request.stage, request.model, charged, cost)
             self.priced_by_reply.add((request.stage, request.model))
         self.compare(request, cost)
         return cost, charged
@@ -194,10 +194,10 @@ class Budget:
             self.dearer[request.model] = max(self.dearer.get(request.model, 1.0), cost / size)
 
     def learn(self, stage: str, model: str, charged: float, cost: float | None) -> None:
-        """What a reply, of now or of an earlier start, was charged and did cost; `cost` None: the
-        charge was a reservation, which tells nothing of the price."""
+        """What a reply was charged and did cost; where `cost` is None, the charge stands for it."""
         calls, charged_usd, largest = self.seen.get((stage, model), Seen())
-        self.seen[stage, model] = Seen(calls + 1, charged_usd + charged, max(largest, cost or 0.0))
+        self.seen[stage, model] = Seen(
+            calls + 1, charged_usd + charged, max(largest, charged if cost is None else cost))
 
     def projection(self, account: Account | None = None) -> float:
         """Dollars at the end, of the total where none is named: spent, and what is left at the mean

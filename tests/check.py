@@ -72,7 +72,8 @@ def distances(files: list[str], needed: dict[str, set[str]]) -> dict[str, int]:
         out |= {name: 1 for name in needed if name.startswith("tests/test_")
                 and any(f'"{word}"' in (ROOT / name).read_text("utf-8") for word in words)}
     return {name: far for name, far in out.items()
-            if Path(name).name.startswith("test_") and (ROOT / name).exists()}
+            if name.startswith("tests/") and Path(name).name.startswith("test_")
+            and (ROOT / name).exists()}    # pd-agents' tests want an environment of their own
 
 
 class Minute:

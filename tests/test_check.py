@@ -15,7 +15,9 @@ NEEDED = {"common/rng.py": set(), "stats/a.py": {"common/rng.py"}, "run.py": {"s
 @pytest.fixture(autouse=True)
 def there(monkeypatch, tmp_path):
     """A project that has each test of NEEDED as a file."""
-    (tmp_path / "tests").mkdir()
+    for folder in (tmp_path, tmp_path / "pd-agents"):
+        (folder / "tests").mkdir(parents=True)
+    (tmp_path / "pd-agents/tests/test_far.py").write_text("")
     for name in filter(lambda name: name.startswith("tests/"), NEEDED):
         (tmp_path / name).write_text('"prompts"' if name == "tests/test_a.py" else "")
     monkeypatch.setattr(check, "ROOT", tmp_path)
@@ -25,7 +27,8 @@ def there(monkeypatch, tmp_path):
     (["common/rng.py"], {"tests/test_rng.py": 1, "tests/test_a.py": 2}),
     (["stats/a.py"], {"tests/test_a.py": 1, "tests/test_run.py": 2}),
     (["tests/test_far.py"], {"tests/test_far.py": 0}),
-    (["prompts/cirrus24/round_1.md"], {"tests/test_a.py": 1}), (["README.md"], {})])
+    (["prompts/cirrus24/round_1.md"], {"tests/test_a.py": 1}), (["README.md"], {}),
+    (["pd-agents/tests/test_far.py"], {})])     # another project's
 def test_a_test_is_as_far_as_the_imports_between_it_and_the_change(files, far):
     assert check.distances(files, NEEDED) == far
 

@@ -156,7 +156,7 @@ class Document(NamedTuple):
     """The answer first, then one figure, the gist, and everything else.
 
     `stamps`: SIMULATED, INCOMPLETE and their like, a sentence each. `gist`: what stands above the
-    sections. `verdicts`: the table of the gist that a terminal shows below the answer.
+    sections. `verdicts`: the table of the gist that stands below the answer, in a terminal too.
     """
 
     title: str

@@ -181,7 +181,7 @@ def _slopes(out: Mapping) -> doc.Plot:
     rows = {"made now": ("LA", "HP"), "made earlier": ("EL", "EP"), "known": ("KL", "KP")}
     return doc.Plot(Lines("Cooperation by how the other entry is made",
                           ("neither", "symmetry + cue"), _panels(out, rows), ("", UP)),
-                    f"Inference from likeness raises the first line alone. {_each(out)}")
+                    f"Inference from likeness raises only symmetry + cue, made now. {_each(out)}")
 
 
 def _curve(out: Mapping) -> doc.Plot:

@@ -35,13 +35,14 @@ EXCLUDED = {True: doc.Tag("excluded", "plain"), False: doc.Tag("open")}
 MET = {True: doc.Tag("met", "plain"), False: doc.Tag("not met"), None: doc.Tag("unknown")}
 UNSUPPORTED = doc.Tag("met on the estimate, not established")
 ACTS = {None: "maybe", 1: "cooperate", 0: "defect"}
-# {probe: (what is shared, the contrast it is a check of)}
-PROBES = {
-    "payoffs": ("orders the outcomes as meant", "HP-LA"),
-    "similar": ("sees both in like circumstances", "HP-LA"),
-    "entry": ("knows how the entry is made", "HP-EP"),
-    "beliefs": ("expects the late entry", "HP-EP"),
-    "influence": ("thinks that its entry changes the other", "HP-EP")}
+# probe, what is shared, a contrast that it is a check of
+PROBES = (
+    ("payoffs", "orders the outcomes as meant", "HP-LA"),
+    ("similar", "sees both in like circumstances", "HP-LA"),
+    ("entry", "knows how the entry is made", "HP-EP"),
+    ("entry", "knows how the entry is made", "HP-KP"),
+    ("beliefs", "expects the late entry", "HP-EP"),
+    ("influence", "thinks that its entry changes the other", "HP-EP"))
 GIVEN = {"joint": ", having entered late", "other": ", having entered early", "any": "", "": ""}
 METHODS = (
     "A contrast is averaged inside bulletins and wordings, then over them. The table says which "
@@ -333,7 +334,7 @@ def _probes(out: Mapping) -> doc.Table:
     models = {name: part.get("probes", {}) for name, part in _models(out).items()}
     rows = [[what + when, CONTRASTS[contrast].label,
              *(_probe(probes.get(key), contrast) for probes in models.values())]
-            for kind, (what, contrast) in PROBES.items() for given, when in GIVEN.items()
+            for kind, what, contrast in PROBES for given, when in GIVEN.items()
             if any((key := f"{kind}/{given}".rstrip("/")) in probes for probes in models.values())]
     return doc.Table(["probe", "contrast", *models], rows, caption="Share in the first cell/in the "
                      "second, difference in points (interval)", name="probes")

@@ -376,7 +376,7 @@ def _quality(out: Mapping) -> Iterator[str]:
     shares = ", ".join(f"{SCHEMES[name]} {counted(share['k'], share['n'])}"
                        for name, share in out["labels"].items())
     yield f"Cooperation by labels: {shares}."
-    if position["share"] is not None:
+    if position["n"]:
         share = f": {rate(position['share'], position['low'], position['high'])}" * finished(out)
         yield (f"The option that stands first was taken in {position['k']} of {position['n']} "
                f"decisions{share}.")

@@ -190,13 +190,14 @@ def served_by(rows: Sequence[Mapping]) -> dict[str, list[str]]:
 # --- the pilot's criteria, as specified --------------------------------------------------------
 
 def exploratory(table: Table, out: Mapping[str, Any]) -> dict[str, Any]:
-    """Effect size and p-values of the pilot's primary difference, with decisions counted as
+    """Effect sizes and p-values of the pilot's primary difference, with decisions counted as
     independent trials; the p of sign flips is over bulletins."""
     sides = {cell: [y for slot, (k, n, _) in table.items() if slot.cell == cell
                     for y in [1] * k + [0] * (n - k)] for cell in ("HP", "LA")}
     primary = out["2x2"]["pooled"]["contrasts"].get("HP-LA")
     flips = stats.sign_flip_test(list(primary["by_bulletin"].values())) if primary else None
     return {"d": stats.cohens_d(sides["HP"], sides["LA"])._asdict(),
+            "bootstrap": stats.bootstrap_ci([*sides.values()], "mean_difference")._asdict(),
             "welch": stats.welch_t_test(sides["HP"], sides["LA"])._asdict(),
             "sign_flip_p": flips and flips.p}
 

@@ -107,23 +107,16 @@ def test_separation_is_named_and_gets_no_test(grouping):
     assert stats.likelihood_ratio(fit, smaller) == (None, 2, None)
 
 
-def test_separation_of_a_level_and_by_a_number():
-    rows = [{**row, "y": 0 if row["site"] == "c" else row["y"]} for row in ROWS]
-    fit = call(rows, fixed=["S", "site"])()
-    assert "y is 0 in all" in fit.why and "rows with site = c" in fit.why
-    rows = [{"y": int(i > 40), "x": i / 7, "g": i % 5} for i in range(80)]
-    fit = call(rows, fixed=["x"], random=["g"])()
-    assert "separation: y 0 and 1 are told apart by (Intercept), x;" in fit.why
-
-
-def test_separation_that_no_single_cell_shows():
-    # No face of the cube holds one outcome only, but the sum of the coordinates tells them apart.
-    rows = [{"y": int(a + b + c > 1), "a": a, "b": b, "c": c}
-            for a, b, c in product((0, 1), repeat=3) for _ in range(3)]
-    fit = call(rows, fixed=["a", "b", "c"], random=[])()
-    assert "separation: y 0 and 1 are told apart by (Intercept), a, b, c;" in fit.why
-    rows[0]["y"], rows[7]["y"] = 1, 0
-    assert call(rows, fixed=["a", "b", "c"], random=[])().why is None
+@pytest.mark.parametrize(("rows", "fixed", "words"), [
+    ([{**row, "y": int(row["site"] != "c" and row["y"])} for row in ROWS], ["S", "site"],
+     "y is 0 in all 17 rows with site = c;"),
+    ([{"y": int(i > 40), "x": i / 7} for i in range(80)], ["x"],
+     "y 0 and 1 are told apart by (Intercept), x;"),
+    # No face of the cube holds one outcome only: the sum of the coordinates tells them apart.
+    ([{"y": int(a + b + c > 1), "a": a, "b": b, "c": c} for a, b, c in product((0, 1), repeat=3)],
+     ["a", "b", "c"], "y 0 and 1 are told apart by (Intercept), a, b, c;")])
+def test_separation_of_a_level_by_a_number_and_by_a_sum(rows, fixed, words):
+    assert f"separation: {words}" in call(rows, fixed=fixed, random=[])().why
 
 
 def test_quasi_separation_agrees_with_enumeration():

@@ -175,10 +175,3 @@ def test_bounds_are_limits_of_the_worst_and_the_best_of_all_fillings(alone):
         filled.append(stats.contrast(table, DIFFERENCE, bulletins_alone=alone)[:3])
     result = stats.contrast(stats.tally(rows), DIFFERENCE, bulletins_alone=alone)
     assert result.bounds == (min(filled)[1], max(filled)[2])
-
-
-def test_missing_outcomes_are_counted_against_and_nothing_else_changes():
-    counts = stats.tally([(("a", 1), "x", 1), (("a", 1), "x", None), (("a", 1), "y", None),
-                          (("a", 1), "z", None), (("b", 1), "x", 0.25)])
-    assert stats.counted_against(counts, DIFFERENCE) == {
-        ("a", 1): {"x": (1, 2, 0), "y": (1, 1, 0)}, ("b", 1): {"x": (0.25, 1, 0)}}

@@ -71,11 +71,6 @@ def test_fields_of_a_fit():
                                        c.estimate - half, c.estimate + half))
 
 
-def test_true_counts_as_1_and_false_as_0():
-    truths = [{**row, "y": bool(row["y"]), "S": row["S"] == 1} for row in ROWS]
-    assert call(truths)() == call()()
-
-
 def test_the_order_of_rows_does_not_show():
     rows = DATA["crossed"]()[:700]
     shuffled = random.Random(4).sample(rows, len(rows))
@@ -89,6 +84,7 @@ def test_no_spread_is_zero_and_called_singular():
     fit, plain = (call(rows, "coop", ["S", "C"], groups)() for groups in (["opponent"], []))
     assert fit.singular and fit.converged and fit.random_sd == {"opponent": 0.0}
     assert fit.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-9)
+    assert stats.likelihood_ratio(fit, plain).chi2 == pytest.approx(0, abs=1e-8)
     for mixed, ordinary in zip(fit.coefficients, plain.coefficients, strict=True):
         assert mixed[1:] == pytest.approx(ordinary[1:], abs=1e-5)
     assert not plain.singular and plain.random_sd == {} and plain.groups == {}
@@ -112,9 +108,10 @@ def test_separation_is_named_and_gets_no_test(grouping):
      "y is 0 in all 17 rows with site = c;"),
     ([{"y": int(i > 40), "x": i / 7} for i in range(80)], ["x"],
      "y 0 and 1 are told apart by (Intercept), x;"),
-    # No face of the cube holds one outcome only: the sum of the coordinates tells them apart.
-    ([{"y": int(a + b + c > 1), "a": a, "b": b, "c": c} for a, b, c in product((0, 1), repeat=3)],
-     ["a", "b", "c"], "y 0 and 1 are told apart by (Intercept), a, b, c;")])
+    # No face of the cube holds one outcome only: the sum of three coordinates tells them apart.
+    ([{"y": int(a + b + c > 0), "a": a, "b": b, "c": c, "d": d}
+      for a, b, c, d in product((-1, 1), repeat=4)], ["a", "b", "c", "d"],
+     "y 0 and 1 are told apart by a, b, c;")])
 def test_separation_of_a_level_by_a_number_and_by_a_sum(rows, fixed, words):
     assert f"separation: {words}" in call(rows, fixed=fixed, random=[])().why
 

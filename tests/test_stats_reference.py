@@ -4,6 +4,7 @@ Values, versions and calls stand in tests/reference/stats/*.json; make_reference
 """
 
 import json
+import math
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -94,6 +95,12 @@ def test_agrees_with_the_peer(entry):
         assert result == {key: near(value, abs=limit[key]) for key, value in expected.items()}
     else:
         assert result == near(expected, rel=limit, abs=limit)
+
+
+@pytest.mark.parametrize(("a", "b"), [(2, 3), (40, 3), (10, 10), (12, 30), (9, 300)])
+def test_the_beta_function_of_whole_numbers_counts_choices(a, b):
+    expected = -math.log(b * math.comb(a + b - 1, b))
+    assert distributions.log_beta(a, b) == pytest.approx(expected, rel=3e-14)
 
 
 # --- agreement, and several tests ---

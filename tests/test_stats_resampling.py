@@ -122,6 +122,12 @@ def test_the_distribution_of_a_mean_is_that_of_whole_number_arithmetic(n, choice
         assert (result.exact, result.low, result.high) == (True, low, high)
 
 
+@pytest.mark.parametrize(("scale", "exact"), [(9_990, True), (10_000, True), (11_000, False)])
+def test_a_common_unit_is_at_least_a_ten_thousandth(scale, exact):
+    values = [0, 1 / (scale // 10), 1 / (scale // 10) + 1 / scale]
+    assert stats.bootstrap_ci((values,), "mean", 2).exact is exact
+
+
 def test_strata_are_resampled_apart_and_weigh_the_same():
     for x, y in (([0, 1, 1, 0, 1, 1, 1, 0], [1, 0, 0, 1]), (REALS[0], REALS[1][:9])):
         for method in ("bca", "percentile"):

@@ -41,13 +41,13 @@ def permuted_p(x, y, strata, alternative):
     ([1] * 6, [0] * 6, None), ([1] * 6, [0] * 6, PAIRS), ([1, 2, 4, 8, 5], [3, 9, 27, 2], None),
     ([2.5, 2.5, 1.5, 2.5], [1.5, 1.5, 2.5, 1.5], None), ([0.1, 0.2], [0.3, 0.0], None),
     ([5, 6, 7, 9], [1, 2, 3, 4], None), (REALS[0][:6], REALS[1][:5], ("aabbab", "babba")),
-    ([0, 1, 1, 0, 1], [0, 0, 1], ("aabbc", "abc"))])
+    ([0, 1, 1, 0, 1], [0, 0, 1], ("aabbc", "abc")), ([0], [1, 1, 0, 0, 0, 0, 0, 0], None)])
 def test_permutations_are_counted_whatever_unit_and_origin(x, y, strata, alternative):
     expected = permuted_p(x, y, strata, alternative)
     for unit, shift in UNITS:
         moved = [v * unit + shift for v in x], [v * unit + shift for v in y]
         result = stats.permutation_test(*moved, alternative, strata)
-        assert result.exact and result.p == pytest.approx(expected, rel=1e-12)
+        assert result.exact and 1 >= result.p == pytest.approx(expected, rel=1e-12)
 
 
 def test_every_assignment_is_counted_up_to_the_number_of_resamples():

@@ -22,7 +22,6 @@ SHAPES = {line["name"]: line for line in LINES}
 READ = [name for name, line in SHAPES.items() if "becomes" in line]
 ERRORS = [name for name, line in SHAPES.items() if "means" in line]
 ANSWERS = [name for name, line in SHAPES.items() if "reply" in line]
-NOW = 1_795_341_600.0
 
 
 @pytest.mark.parametrize("name", READ)
@@ -30,7 +29,7 @@ def test_a_raw_answer_becomes_what_its_line_says(name):
     line = SHAPES[name]
     text = line.get("raw", json.dumps(line["body"]) if "body" in line else "")
     reading = read(Exchange(line["status"], line.get("headers", {}), text,
-                            line.get("error_words", ""), sent=line.get("sent", True)), NOW)
+                            line.get("error_words", ""), sent=line.get("sent", True)), now=1_795_341_600.0)
     fields = reading._asdict() | reading.reply._asdict()
     del fields["reply"]
     assert {key: value for key, value in fields.items()

@@ -28,8 +28,9 @@ ANSWERS = [name for name, line in SHAPES.items() if "reply" in line]
 def test_a_raw_answer_becomes_what_its_line_says(name):
     line = SHAPES[name]
     text = line.get("raw", json.dumps(line["body"]) if "body" in line else "")
-    reading = read(Exchange(line["status"], line.get("headers", {}), text,
-                            line.get("error_words", ""), sent=line.get("sent", True)), now=1_795_341_600.0)
+    answer = Exchange(line["status"], line.get("headers", {}), text, line.get("error_words", ""),
+                      sent=line.get("sent", True))
+    reading = read(answer, now=1_795_341_600.0)
     fields = reading._asdict() | reading.reply._asdict()
     del fields["reply"]
     assert {key: value for key, value in fields.items()

@@ -47,39 +47,30 @@ def exchange(name, place):
 
 
 # "zod" is of an invalid request only: no answer has begun.
-IN_EVERY_PLACE = pytest.mark.parametrize(("name", "place"), [
+@pytest.mark.parametrize(("name", "place"), [
     (name, place) for name in ERRORS for place in ("http", "200", "choice")
     if name != "zod" or place == "http"])
-
-
-@IN_EVERY_PLACE
-def test_an_error_means_the_same_in_every_place(name, place):
-    reading, means = read(exchange(name, place), now=0.0), SHAPES[name]["means"]
-    kind = {"blocked": "final", "unfit": "final", "fatal": "fatal"}.get(means, "transient")
-    outcome = "blocked" if means == "blocked" else "provider_error"
-    assert (reading.kind, reading.limit, reading.wait is not None) == (
-        kind, means if means in ("daily", "in_flight") else "", means in ("wait", "daily"))
-    assert (reading.reply.outcome, reading.reply.text, reading.reply.final) == (
-        outcome, "", means == "unfit")
-    assert reading.reply.message
-
-
-@IN_EVERY_PLACE
-def test_the_run_does_what_the_error_means(bench, name, place):
-    means = SHAPES[name]["means"]
+def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(bench, name, place):
+    means, reading = SHAPES[name]["means"], read(exchange(name, place), now=0.0)
+    reply = reading.reply
+    assert reply.message and reply.text == ""
+    assert (reply.outcome, reply.final, reading.limit, reading.wait is not None) == (
+        "blocked" if means == "blocked" else "provider_error", means == "unfit",
+        means if means in ("daily", "in_flight") else "", means in ("wait", "daily"))
     run = bench("ab", {"a": [exchange(name, place)]}, concurrency=1)
     calls, stop, answers = [who for _, who in run.asked], run.ending.stop, run.answers()
+    assert sum(answers.errors.values()) == 1
     if means in ("blocked", "unfit"):    # paid once, kept, never fatal, never asked again
-        assert (stop, calls, answers.failed()) == (None, ["a", "b"], 0)
+        assert (reading.kind, stop, calls, answers.failed()) == ("final", None, ["a", "b"], 0)
         assert bench("ab").asked == []
     elif means == "fatal":
-        assert isinstance(stop, ProviderRefused) and calls == ["a"]
+        assert isinstance(stop, ProviderRefused) and (reading.kind, calls) == ("fatal", ["a"])
     elif means == "daily":
-        assert isinstance(stop, Incomplete) and "00:00 UTC" in str(stop) and calls == ["a"]
+        assert isinstance(stop, Incomplete) and "00:00 UTC" in str(stop)
+        assert (reading.kind, calls) == ("transient", ["a"])
     else:
-        assert (stop, calls.count("a")) == (None, 2)
+        assert (reading.kind, stop, calls.count("a")) == ("transient", None, 2)
         assert (run.drive.retries, answers.waits) == ((1, 0) if means == "passing" else (0, 1))
-    assert sum(answers.errors.values()) == 1
 
 
 @pytest.mark.parametrize("name", ANSWERS)

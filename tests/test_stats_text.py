@@ -61,9 +61,9 @@ def test_characters_come_in_threes_to_fives():
 
 # --- similarity of all pairs ---
 
-TEXTS = {"I can't say that, sorry.": Counter(P=2, Q=1),
-         "I can't do that, I'm sorry.": Counter(P=1),
-         "No. That is not for me to claim.": Counter(Q=2)}
+# Of the six pairs within a group the two in the middle differ: the median lies between them.
+TEXTS = {"I can't say that, sorry.": Counter(P=1, Q=1), "I can't do that, I'm sorry.": Counter(P=1),
+         "No. That is not for me to claim.": Counter(P=1, Q=2)}
 
 
 def similarity(texts, measure="sequence", scope="all"):
@@ -90,14 +90,6 @@ def test_similarity_is_the_mean_over_all_pairs_of_trials_and_its_interval_the_ja
         (fmean(values), max(0, fmean(values) - half), min(1, fmean(values) + half)), abs=1e-5)
     assert result[3:] == (pytest.approx(median(values)),
                           pytest.approx(fmean(value >= 0.7 for value in values)), len(values), None)
-
-
-def test_the_median_of_an_even_number_of_pairs_lies_between_the_two_in_the_middle():
-    texts = ["a b c d", "a b c e f g", "a h x y", "v w q"]
-    values = sorted(ratio(*pair) for pair in combinations(texts, 2))
-    result = similarity({text: Counter("P") for text in texts})
-    assert result.median == pytest.approx(median(values))
-    assert values[2] < result.median < values[3]
 
 
 def test_two_trials_that_may_be_left_out_make_no_interval():

@@ -7,7 +7,6 @@ the field is None and `why` says so. Bad input raises ValueError.
 # ruff: noqa: F401 (imported to be public)
 
 from .agreement import gwet_ac1, positive_agreement
-from .bootstrap import bootstrap_ci
 from .contrasts import contrast, counted_against, holm, tally
 from .intervals import (
     binomial_test,
@@ -25,7 +24,7 @@ from .intervals import (
     wilson_interval,
 )
 from .mixed import fit_mixed_logit, likelihood_ratio
-from .permutation import permutation_test, sign_flip_test
+from .resampling import bootstrap_ci, permutation_test, sign_flip_test
 from .results import (
     Agreement,
     Bootstrap,

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from . import laplace, logit
+from . import logistic
 from .distributions import chi2_sf, critical, normal_cdf
-from .logit import Patterns, dependent, dot
+from .logistic import Patterns, dependent, dot
 from .results import Coefficient, LikelihoodRatio, MixedFit
 
 INTERCEPT = "(Intercept)"
@@ -32,7 +32,7 @@ def fit_mixed_logit(
 
     `fixed`: column names, and interactions such as "S:C" or "S:C:H". Columns of strings are
     treatment-coded, the first level in sorted order being the reference: `domain[hospital]`.
-    Laplace approximation, as lme4's glmer(nAGQ = 1) and glmmTMB (see laplace.py); Wald tests and
+    Laplace approximation, as lme4's glmer(nAGQ = 1) and glmmTMB (see logistic.py); Wald tests and
     95% intervals from the observed information. With `random` empty an ordinary logistic
     regression, as R's glm. Where a fixed effect separates the outcomes no likelihood estimate
     exists: `why` names the cell, and the coefficients are Firth's (1993), without errors or tests.
@@ -52,17 +52,17 @@ def fit_mixed_logit(
         return _without(names, groups, len(rows), f"random: every row has the same {lonely!r}")
     cells = _cells(x, list(levels.values()), y)
     patterns = _patterns(cells)
-    idle = dependent(logit.cross_products(patterns.x, patterns.n))
+    idle = dependent(logistic.cross_products(patterns.x, patterns.n))
     if idle is not None:
         why = f"fixed: {names[idle]} says nothing that the terms before it don't"
         return _without(names, groups, len(rows), why)
-    direction = logit.separating_direction(patterns)
+    direction = logistic.separating_direction(patterns)
     if direction:
-        described = logit.fitted(patterns, firth=True)
+        described = logistic.fit_fixed(patterns, firth=True)
         slopes = dict(zip(names, direction, strict=True))
         why = f"separation: {_separated(rows, x, y, outcome, fixed, slopes)}; {FIRTH}"
         return _without(names, groups, len(rows), why, described.beta)
-    ordinary = logit.fitted(patterns)
+    ordinary = logistic.fit_fixed(patterns)
     if not ordinary.converged:
         return _without(names, groups, len(rows), NO_OPTIMUM)
     if not random:
@@ -96,13 +96,13 @@ def _parameters(fit: MixedFit) -> int:
 def _mixed(
     names: list[str], cells: "Cells", beta: list[float], groups: dict[str, int], rows: int
 ) -> MixedFit:
-    best = laplace.fit(laplace.Laplace(*cells), beta)
+    best = logistic.fit_intercepts(logistic.Laplace(*cells), beta)
     if not best.converged:
         return _without(names, groups, rows, NO_OPTIMUM)
     sds = dict(zip(groups, best.sigma, strict=True))
     errors = best.errors or [None] * len(names)
     coefficients = [_tested(*each) for each in zip(names, best.beta, errors, strict=True)]
-    singular = any(sd < laplace.SINGULAR for sd in sds.values())
+    singular = any(sd < logistic.SINGULAR for sd in sds.values())
     why = None if best.errors else "no standard errors: the log-likelihood is not curved enough"
     wide = [f"{name} {sd:.1f}" for name, sd in sds.items() if sd > FAR]
     note = LAPLACE.format(", ".join(wide)) if wide else None

@@ -182,10 +182,9 @@ def check_count(k: int, n: int, names: tuple[str, str] = ("k", "n")) -> None:
         raise ValueError(f"{names[0]}: {k!r} is more than {names[1]} = {n!r}")
 
 
-def check_proportion(p: float, name: str) -> float:
+def check_proportion(p: float, name: str) -> None:
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: {p!r} is not between 0 and 1")
-    return p
 
 
 def check_test(alternative: str, resamples: int) -> None:
@@ -198,10 +197,9 @@ def stream_of(rng: Random | int) -> Random:
     return rng if isinstance(rng, Random) else Random(rng)
 
 
-def check_choice(value: str, choices: Iterable[str], name: str) -> str:
+def check_choice(value: str, choices: Iterable[str], name: str) -> None:
     if value not in choices:
         raise ValueError(f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}")
-    return value
 
 
 def mean(values: Sequence[float]) -> float:

@@ -22,82 +22,55 @@ SHAPES = {line["name"]: line for line in LINES}
 READ = [name for name, line in SHAPES.items() if "becomes" in line]
 ERRORS = [name for name, line in SHAPES.items() if "means" in line]
 ANSWERS = [name for name, line in SHAPES.items() if "reply" in line]
-KIND = {"blocked": "final", "unfit": "final", "fatal": "fatal"}  # else transient
-NOW = 1_795_341_600.0
 
 
 @pytest.mark.parametrize("name", READ)
 def test_a_raw_answer_becomes_what_its_line_says(name):
     line = SHAPES[name]
     text = line.get("raw", json.dumps(line["body"]) if "body" in line else "")
-    reading = read(Exchange(line["status"], line.get("headers", {}), text,
-                            line.get("error_words", ""), sent=line.get("sent", True)), NOW)
-    told = reading._asdict() | reading.reply._asdict()
-    del told["reply"]
-    assert {key: value for key, value in told.items()
+    answer = Exchange(line["status"], line.get("headers", {}), text, line.get("error_words", ""),
+                      sent=line.get("sent", True))
+    reading = read(answer, now=1_795_341_600.0)
+    fields = reading._asdict() | reading.reply._asdict()
+    del fields["reply"]
+    assert {key: value for key, value in fields.items()
             if not (value is None or value is False or value == "")} == line["becomes"]
 
 
-def in_http(shape):
-    return Exchange(shape["status"], {}, json.dumps({"error": shape["error"], "user_id": "user_9"}))
-
-
-def in_200(shape):
-    return Exchange(200, {}, json.dumps({"error": shape["error"], "user_id": "user_9"}))
-
-
-def in_choice(shape):
-    return Exchange(200, {}, json.dumps({"choices": [{
-        "finish_reason": "error", "error": shape["error"], "message": {"content": "Decis"}}]}))
-
-
-PLACES = [in_http, in_200, in_choice]
-
-
-def test_twenty_documented_shapes_and_more_are_here_with_their_sources():
-    assert len(ERRORS) >= 20 and {SHAPES[name]["means"] for name in ERRORS} == {
-        "blocked", "unfit", "fatal", "passing", "wait", "daily", "in_flight"}
-    assert {SHAPES[name]["source"] for name in ERRORS + ANSWERS} <= {
-        "documentation", "schema", "live probe", "public client", "vendor's documentation"}
-
-
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-@pytest.mark.parametrize("name", ERRORS)
-def test_an_error_means_the_same_in_every_place(name, place):
-    if name == "zod" and place is not in_http:
-        pytest.skip("of an invalid request only: no answer has begun")
+def exchange(name, place):
+    """The error of a line as an HTTP error, at the top of a 200, or in a choice of a 200."""
     shape = SHAPES[name]
-    reading = read(place(shape), now=0.0)
-    means, reply = shape["means"], reading.reply
-    assert (reading.kind, reply.text) == (KIND.get(means, "transient"), "")
-    assert reply.outcome == ("blocked" if means == "blocked" else "provider_error")
-    assert reply.final == (means == "unfit")
-    assert reading.limit == (means if means in ("daily", "in_flight") else "")
-    assert (reading.wait is not None) == (means in ("wait", "daily"))
-    assert reply.message
+    error = {"error": shape["error"]}
+    if place == "choice":
+        error = {"choices": [error | {"finish_reason": "error", "message": {"content": "Decis"}}]}
+    return Exchange(shape["status"] if place == "http" else 200, {}, json.dumps(error))
 
 
-@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
-@pytest.mark.parametrize("name", ERRORS)
-def test_the_run_does_what_the_error_means(bench, name, place):
-    means = SHAPES[name]["means"]
-    if name == "zod" and place is not in_http:
-        pytest.skip("of an invalid request only: no answer has begun")
-    run = bench("ab", {"a": [place(SHAPES[name])]}, concurrency=1)
-    asked = [who for _, who in run.asked]
+# "zod" is of an invalid request only: no answer has begun.
+@pytest.mark.parametrize(("name", "place"), [
+    (name, place) for name in ERRORS for place in ("http", "200", "choice")
+    if name != "zod" or place == "http"])
+def test_an_error_means_the_same_in_every_place_and_the_run_acts_on_it(bench, name, place):
+    means, reading = SHAPES[name]["means"], read(exchange(name, place), now=0.0)
+    reply = reading.reply
+    assert reply.message and reply.text == ""
+    assert (reply.outcome, reply.final, reading.limit, reading.wait is not None) == (
+        "blocked" if means == "blocked" else "provider_error", means == "unfit",
+        means if means in ("daily", "in_flight") else "", means in ("wait", "daily"))
+    run = bench("ab", {"a": [exchange(name, place)]}, concurrency=1)
+    calls, stop, answers = [who for _, who in run.asked], run.ending.stop, run.answers()
+    assert sum(answers.errors.values()) == 1
     if means in ("blocked", "unfit"):    # paid once, kept, never fatal, never asked again
-        assert run.ending.stop is None and asked == ["a", "b"] and run.answers().failed() == 0
+        assert (reading.kind, stop, calls, answers.failed()) == ("final", None, ["a", "b"], 0)
         assert bench("ab").asked == []
     elif means == "fatal":
-        assert isinstance(run.ending.stop, ProviderRefused) and asked == ["a"]
+        assert isinstance(stop, ProviderRefused) and (reading.kind, calls) == ("fatal", ["a"])
     elif means == "daily":
-        assert isinstance(run.ending.stop, Incomplete) and "00:00 UTC" in str(run.ending.stop)
-        assert asked == ["a"]
+        assert isinstance(stop, Incomplete) and "00:00 UTC" in str(stop)
+        assert (reading.kind, calls) == ("transient", ["a"])
     else:
-        assert run.ending.stop is None and asked.count("a") == 2
-        counts = [1, 0] if means == "passing" else [0, 1]
-        assert [run.drive.retries, run.answers().waits] == counts
-    assert sum(run.answers().errors.values()) == 1
+        assert (reading.kind, stop, calls.count("a")) == ("transient", None, 2)
+        assert (run.drive.retries, answers.waits) == ((1, 0) if means == "passing" else (0, 1))
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -115,21 +88,21 @@ def test_an_answer_is_read_and_charged_as_it_says(name):
 # --- waits -------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])
-def test_twenty_a_minute_with_honest_waits_completes_and_asks_nothing_twice(bench, concurrency):
+def test_twenty_a_minute_with_honest_waits_completes_and_calls_nothing_twice(bench, concurrency):
     """A server that lets 20 calls through in any minute tells the others how long to wait."""
-    names, let = [f"{i:03d}" for i in range(100)], []
+    names, passed, answered = [f"{i:03d}" for i in range(100)], [], []
 
-    def answer(asked, _):
-        let[:] = [at for at in let if at > world.now() - 60]
-        if len(let) >= 20:
-            wait = str(int(let[0] + 61 - world.now()))
+    def answer(call, _):
+        passed[:] = [at for at in passed if at > server.now() - 60]
+        if len(passed) >= 20:
+            wait = str(int(passed[0] + 61 - server.now()))
             return failure(429, headers={"retry-after": wait}), 0.0
-        let.append(world.now())
-        answered.append(asked.id)
+        passed.append(server.now())
+        answered.append(call.id)
         return completion(), 0.0
-    world, answered = World(answer), []
-    run = bench(names, world=world, concurrency=concurrency)
-    assert run.ending.stop is None and sorted(answered) == names
+    server = World(answer)
+    run = bench(names, world=server, concurrency=concurrency)
+    assert (run.ending.stop, sorted(answered)) == (None, names)
     assert (run.drive.retries, run.drive.breaker.openings) == (0, 0)
 
 
@@ -142,15 +115,12 @@ def test_a_wait_of_the_probe_closes_the_breaker_that_it_was_to_test(bench):
 
 # --- what names the account --------------------------------------------------------------------
 
-ACCOUNTS = [
+@pytest.mark.parametrize(("body", "failed"), [
     ('{"error": {"code": 429}, "user_id": "user_2x"}', True),
     ('{"error": {"metadata": {"raw": "{\\"user_id\\": \\"user_2x\\"}"}}}', True),
     ('{"error": {}, "user\\u005fid": "user_2x"}', True),
     ('{"user_id": "user_2x", "choices": [', False),
-    ('{"user_id": "user_2x", "choices": []}', False)]
-
-
-@pytest.mark.parametrize(("body", "failed"), ACCOUNTS)
+    ('{"user_id": "user_2x", "choices": []}', False)])
 def test_what_names_the_account_is_taken_out(body, failed):
     assert "user_2x" not in without_account(body, failed)
 

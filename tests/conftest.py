@@ -24,13 +24,13 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from double import Double  # noqa: E402
 from hypothesis import settings  # noqa: E402
-from world import (  # noqa: E402, F401 - what tests take from here
+from provider import (  # noqa: E402, F401 - what tests take from here
     PRICE,
-    World,
+    Provider,
+    call,
     completion,
     conducted,
     failure,
-    one,
     request,
     scripted,
 )
@@ -196,15 +196,14 @@ def complete(client, req):
 @pytest.fixture
 def bench(tmp_path):
     """bench(names, script) drives one chain a name, or `chains`, on the virtual clock. `provider`:
-    one that is asked over HTTP in place of `world`; only waits are virtual then."""
+    another, or a client that asks over HTTP; only waits are virtual then."""
     def run(names, script=(), limit=None, usual=None, price=PRICE, concurrency=8, chains=None,
-            seconds=0.0, world=None, provider=None, announce=True):
-        world = world or World(scripted(dict(script), usual, seconds), price)
-        made = chains or (lambda: [one(request(name)) for name in names])
-        return conducted(tmp_path, world if provider is None else provider,
-                         made if callable(made) else lambda: made, limit, concurrency,
-                         [(request(name), 1) for name in names if announce],
-                         clock=world if provider is None else Clock())
+            seconds=0.0, provider=None, announce=True):
+        provider = provider or Provider(scripted(dict(script), usual, seconds), price)
+        made = chains or (lambda: [call(request(name)) for name in names])
+        return conducted(tmp_path, provider, made if callable(made) else lambda: made, limit,
+                         concurrency, [(request(name), 1) for name in names if announce],
+                         clock=None if isinstance(provider, Provider) else Clock())
     return run
 
 

@@ -9,7 +9,7 @@ import json
 
 import pytest
 from conftest import ROOT
-from world import PRICE, World, completion, failure, request
+from provider import PRICE, Provider, completion, failure, request
 
 from common import Incomplete, ProviderRefused
 from common.budget import Budget
@@ -84,10 +84,10 @@ def test_the_run_does_what_the_error_means(bench, name, place):
     if name == "zod" and place is not in_http:
         pytest.skip("of an invalid request only: no answer has begun")
     run = bench("ab", {"a": [place(SHAPES[name])]}, concurrency=1)
-    asked = [who for _, who in run.asked]
+    asked = [who for _, who in run.sent]
     if means in ("blocked", "unfit"):    # paid once, kept, never fatal, never asked again
         assert run.ending.stop is None and asked == ["a", "b"] and run.answers().failed() == 0
-        assert bench("ab").asked == []
+        assert bench("ab").sent == []
     elif means == "fatal":
         assert isinstance(run.ending.stop, ProviderRefused) and asked == ["a"]
     elif means == "daily":
@@ -120,15 +120,15 @@ def test_twenty_a_minute_with_honest_waits_completes_and_asks_nothing_twice(benc
     names, let = [f"{i:03d}" for i in range(100)], []
 
     def answer(asked, _):
-        let[:] = [at for at in let if at > world.now() - 60]
+        let[:] = [at for at in let if at > provider.now() - 60]
         if len(let) >= 20:
-            wait = str(int(let[0] + 61 - world.now()))
+            wait = str(int(let[0] + 61 - provider.now()))
             return failure(429, headers={"retry-after": wait}), 0.0
-        let.append(world.now())
+        let.append(provider.now())
         answered.append(asked.id)
         return completion(), 0.0
-    world, answered = World(answer), []
-    run = bench(names, world=world, concurrency=concurrency)
+    provider, answered = Provider(answer), []
+    run = bench(names, provider=provider, concurrency=concurrency)
     assert run.ending.stop is None and sorted(answered) == names
     assert (run.drive.retries, run.drive.breaker.openings) == (0, 0)
 

@@ -78,17 +78,17 @@ def test_a_wait_is_obeyed_or_ends_the_run_or_is_none(bench, place, value, second
 
 @pytest.mark.parametrize("first", range(6))
 def test_the_first_place_that_says_something_counts(bench, first):
-    seven, eight, nine, ten, eleven, twelve = [
-        value if place >= first else "" for place, value in enumerate((7, 8, "9", "10", "11", "12"))]
+    waits = [value if place >= first else ""
+             for place, value in enumerate((7, 8, "9", "10", "11", "12"))]
     exchange = limited(
-        {"retry-after": ten, "x-ratelimit-reset": twelve},
-        availability={"retry_after": seven}, metadata={
-            "retry_after_seconds": eight,
-            "headers": {"Retry-After": nine, "X-RateLimit-Reset": eleven}})
+        {"retry-after": waits[3], "x-ratelimit-reset": waits[5]},
+        availability={"retry_after": waits[0]}, metadata={
+            "retry_after_seconds": waits[1],
+            "headers": {"Retry-After": waits[2], "X-RateLimit-Reset": waits[4]}})
     assert bench("a", {"a": [exchange]}).sent[1][0] == pytest.approx(7 + first, abs=0.5)
 
 
-# --- a clock on the wall that is wrong, or jumps ---------------------------------------------------
+# --- a clock on the wall that is wrong, or jumps -------------------------------------------------
 
 LATER = "Sun, 22 Nov 2026 10:01:30 GMT"
 DATED = {"retry-after": LATER, "date": DATE}

@@ -29,16 +29,17 @@ ENDPOINTS = [
     endpoint("cheap/fp4", "fp4", "0.0000001"), endpoint("fine/bf16", "bf16", "0.000003"),
     endpoint("dear", "bf16", "0.000009"), endpoint("whole", "fp32", parameters=["max_tokens"]),
     endpoint("down", "fp32", status=-2), endpoint("quick/priority", "fp32", service_tier="flex"),
-    endpoint("silent", None)]
-SERVED = {"m": {"pricing": {"prompt": "0.000001", "completion": "0.000004"},
-                "supported_parameters": PARAMETERS, "endpoints": ENDPOINTS}}
+    endpoint("vague", None)]
+SERVED = {"pricing": {"prompt": "0.000001", "completion": "0.000004"},
+          "supported_parameters": PARAMETERS, "endpoints": ENDPOINTS}
 
 
 @pytest.fixture
-def ask(double):
-    """ask(pin=…) → (client, catalogue) of a server with six upstreams."""
-    def run(needs=("temperature",), models=SERVED, names=("m",), **terms):
-        double.script(models=models)
+def preflight(double):
+    """preflight(pin=…) → (client, catalogue) of a server with five upstreams. `model`: fields of
+    it that are others."""
+    def run(needs=("temperature",), model=(), names=("m",), **terms):
+        double.script(models={"m": SERVED | dict(model)})
         client = OpenRouter(double.url, "")
         return client, client.preflight(list(names), Terms(needs=needs, **terms))
     return run
@@ -46,11 +47,14 @@ def ask(double):
 
 # --- upstreams ---------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("pin", "tag"), [
-    ("auto", "fine/bf16"), ("dear", "dear"), ("cheap", "cheap/fp4"), ("Fine", "fine/bf16"),
-    ("silent", "silent")])
-def test_one_upstream_of_the_highest_precision_that_takes_what_is_asked(ask, pin, tag):
-    client, catalogue = ask(pin=pin)
+@pytest.mark.parametrize(("terms", "tag"), [
+    ({"pin": "auto"}, "fine/bf16"), ({"pin": "dear"}, "dear"), ({"pin": "cheap"}, "cheap/fp4"),
+    ({"pin": "Fine"}, "fine/bf16"), ({"pin": "vague"}, "vague"),
+    ({"pin": "auto", "needs": ()}, "whole"),  # what is not sent excludes nobody
+    # The upstream of an earlier start stays.
+    ({"pin": "auto", "resolved": {"m": Upstream("dear", "Dear", "bf16")}}, "dear")])
+def test_the_upstream_of_the_highest_precision_that_takes_what_is_sent(preflight, terms, tag):
+    client, catalogue = preflight(**terms)
     assert client.model("m").upstream.tag == tag and catalogue.misnamed == []
 
 
@@ -58,33 +62,24 @@ def test_one_upstream_of_the_highest_precision_that_takes_what_is_asked(ask, pin
     *((pair, pair[0]) for pair in pairwise(["fp32", "bf16", "int8", "fp6", "int4", "new"])),
     *((pair, pair[1]) for pair in [("bf16", "fp16"), ("fp8", "int8"), ("int8", "mxfp8"),
                                    ("fp4", "int4"), ("mxfp4", "nvfp4"), ("nvfp4", "fp4")])])
-def test_more_bits_are_asked_though_they_cost_more_and_of_as_many_the_cheapest(ask, pair, chosen):
+def test_more_bits_are_asked_though_they_cost_more_and_of_as_many_the_cheapest(
+        preflight, pair, chosen):
     endpoints = [endpoint(name, name, price)
                  for name, price in zip(pair, ("0.000002", "0.000001"), strict=True)]
-    client, _ = ask(models={"m": SERVED["m"] | {"endpoints": endpoints}}, pin="auto")
+    client, _ = preflight(model={"endpoints": endpoints}, pin="auto")
     assert client.model("m").upstream.tag == chosen
 
 
-def test_what_is_not_asked_excludes_nobody(ask):
-    client, _ = ask(needs=(), pin="auto")
-    assert client.model("m").upstream.tag == "whole"
-    body = client.body(request("p/a"))
-    assert (body["max_tokens"], "max_completion_tokens" in body) == (16, False)
-
-
-def test_a_pinned_upstream_is_asked_alone_at_its_precision_for_no_more_than_is_reserved(ask):
-    client, _ = ask(pin="auto")
-    sent = client.body(request("p/a", temperature=0.7))
-    assert sent["provider"] == {
+def test_a_pinned_upstream_is_asked_alone_at_its_precision_for_no_more_than_is_reserved(preflight):
+    client, _ = preflight(pin="auto")
+    assert client.body(request("p/a", temperature=0.7))["provider"] == {
         "only": ["fine/bf16"], "quantizations": ["bf16"], "allow_fallbacks": False,
         "require_parameters": True, "max_price": {"prompt": 3, "completion": 4, "request": 0}}
     answer = json.loads(complete(client, request("p/a")).body)
     assert answer["provider"] == "Fine"
-
-
-def test_the_upstream_of_an_earlier_start_is_kept(ask):
-    client, _ = ask(pin="auto", resolved={"m": Upstream("dear", "Dear", "bf16")})
-    assert client.model("m").upstream.tag == "dear"
+    client, _ = preflight(pin="auto", needs=())  # an upstream that lists the older name only
+    body = client.body(request("p/a"))
+    assert (body["max_tokens"], "max_completion_tokens" in body) == (16, False)
 
 
 @pytest.mark.parametrize(("terms", "words"), [
@@ -92,34 +87,45 @@ def test_the_upstream_of_an_earlier_start_is_kept(ask):
     ({"pin": "whole"}, "takes temperature"),
     ({"pin": "auto", "resolved": {"m": Upstream("gone", "", None)}}, "no longer offered"),
     ({"pin": "auto", "resolved": {"m": Upstream("dear", "", "fp8")}}, "no longer offered"),
-    ({"pin": "auto", "effort": "low"}, "takes temperature and reasoning")])
-def test_an_upstream_that_is_not_to_be_had_is_wrong_usage(ask, terms, words):
-    _, catalogue = ask(**terms)
+    ({"pin": "auto", "effort": "low"}, "takes temperature and reasoning"),
+    ({"model": {"expiration_date": "2020-01-01"}}, "withdrawn on 2020-01-01"),
+    ({"model": {"reasoning": {"supported_efforts": ["low", "high"]}}, "effort": "medium"},
+     "it takes low, high"),
+    ({"model": {"reasoning": {"mandatory": True, "supported_efforts": ["low"]}}, "effort": "none"},
+     "it takes low"),
+    ({"names": ("a", "b")}, r"model 'a'.*model 'b'")])
+def test_what_an_upstream_or_a_model_cannot_do_is_wrong_usage(preflight, terms, words):
+    _, catalogue = preflight(**terms)
     with pytest.raises(UsageError, match=words):
+        refuse(catalogue)
+    catalogue.problems.append("no key")  # outweighs it
+    with pytest.raises(ProviderRefused, match=f"no key; .*{words}"):
         refuse(catalogue)
 
 
 @pytest.mark.parametrize("more", [[], [endpoint("free", None, None)]])
-def test_unpinned_the_dearest_upstream_is_reserved_for(ask, more):
-    client, catalogue = ask(models={"m": SERVED["m"] | {"endpoints": ENDPOINTS + more}})
+def test_unpinned_the_dearest_upstream_is_reserved_for(preflight, more):
+    client, catalogue = preflight(model={"endpoints": ENDPOINTS + more})
     assert client.model("m").prompt == pytest.approx(9e-6)
     assert "any upstream (--pin auto keeps to one)" in catalogue.facts[0]
 
 
-@pytest.mark.parametrize(("manifest", "fixed"), [
-    ({"identity": {"config": {}}, "provider": None}, True),
-    ({"identity": {"config": {}}, "provider": {"dialect": "compatible"}}, True),
-    ({"identity": {"config": {}}, "provider": {"dialect": "openrouter"}}, False),
-    ({"identity": {"config": {"pin": "auto"}}, "provider": {"dialect": "openrouter"}}, True),
-    ({"identity": {"config": {}, "pin": "auto"}, "provider": {"dialect": "openrouter"}}, True),
-    ({"identity": {"config": {"routing": {"only": ["a"], "allow_fallbacks": False}}},
-      "provider": {"dialect": "openrouter"}}, True),
-    ({"identity": {"config": {"routing": {"only": ["a"]}}},
-      "provider": {"dialect": "openrouter"}}, False),
-    ({"identity": {"config": {}, "routing": {"only": ["a", "b"], "allow_fallbacks": False}},
-      "provider": {"dialect": "openrouter"}}, False)])
-def test_a_run_is_of_one_upstream_where_its_identity_says_so(manifest, fixed):
+def test_endpoints_that_are_down_or_of_another_tier_are_left_out():
+    tags = [each.upstream.tag for each in read_endpoints(
+        json.dumps({"data": {"endpoints": [*ENDPOINTS, {"tag": ""}, {"tag": 3}, None]}}))]
+    assert tags == ["cheap/fp4", "fine/bf16", "dear", "whole", "vague"]
+
+
+@pytest.mark.parametrize(("identity", "dialect", "fixed"), [
+    ({}, "compatible", True), ({}, "openrouter", False),
+    ({"config": {"pin": "auto"}}, "openrouter", True), ({"pin": "auto"}, "openrouter", True),
+    ({"config": {"routing": {"only": ["a"], "allow_fallbacks": False}}}, "openrouter", True),
+    ({"config": {"routing": {"only": ["a"]}}}, "openrouter", False),
+    ({"routing": {"only": ["a", "b"], "allow_fallbacks": False}}, "openrouter", False)])
+def test_a_run_is_of_one_upstream_where_its_identity_says_so(identity, dialect, fixed):
+    manifest = {"identity": {"config": {}} | identity, "provider": {"dialect": dialect}}
     assert openrouter.fixed(manifest) is fixed
+    assert openrouter.fixed(manifest | {"provider": None})
 
 
 # --- models ------------------------------------------------------------------------------------
@@ -132,35 +138,14 @@ def test_a_misspelt_model_is_wrong_usage_before_anything_is_asked(cli, double, n
     assert words in run.stderr and double.ledger()["requests"] == []
 
 
-def test_all_problems_are_told_together_and_a_refused_key_outweighs_a_wrong_name(ask):
-    _, catalogue = ask(names=("a", "b"))
-    with pytest.raises(UsageError, match=r"model 'a'.*model 'b'"):
-        refuse(catalogue)
-    catalogue.problems.append("no key")
-    with pytest.raises(ProviderRefused, match="no key; model 'a'"):
-        refuse(catalogue)
-
-
-def test_a_model_s_line_says_what_is_worth_knowing(ask):
-    model = {"m": SERVED["m"] | {
+def test_a_model_s_line_says_what_is_worth_knowing(preflight):
+    _, catalogue = preflight(needs=("temperature", "seed"), effort="high", model={
         "canonical_slug": "m-20260901", "context_length": 131072, "expiration_date": "2999-01-31",
         "reasoning": {"supported_efforts": ["low", "high"]}, "endpoints": ENDPOINTS[1:2],
-        "supported_parameters": ["reasoning", "temperature"]}}
-    _, catalogue = ask(models=model, needs=("temperature", "seed"), effort="high")
-    [line] = catalogue.facts
-    assert line == ("m: m-20260901 · context 131,072 · $3 and $4 a million tokens (catalogue) · "
-                    "effort high · not sent: seed · any upstream (--pin auto keeps to one) · "
-                    "withdrawn from 2999-01-31")
-
-
-@pytest.mark.parametrize(("more", "effort", "words"), [
-    ({"expiration_date": "2020-01-01"}, None, "withdrawn on 2020-01-01"),
-    ({"reasoning": {"supported_efforts": ["low", "high"]}}, "medium", "it takes low, high"),
-    ({"reasoning": {"mandatory": True, "supported_efforts": ["low"]}}, "none", "it takes low")])
-def test_what_a_model_cannot_do_is_told_before_the_first_call(ask, more, effort, words):
-    _, catalogue = ask(models={"m": SERVED["m"] | more}, effort=effort)
-    with pytest.raises(UsageError, match=words):
-        refuse(catalogue)
+        "supported_parameters": ["reasoning", "temperature"]})
+    assert catalogue.facts == [
+        "m: m-20260901 · context 131,072 · $3 and $4 a million tokens (catalogue) · effort high · "
+        "not sent: seed · any upstream (--pin auto keeps to one) · withdrawn from 2999-01-31"]
 
 
 def test_a_server_without_lists_is_asked_all_the_same_and_says_what_it_lacks(double):
@@ -169,6 +154,19 @@ def test_a_server_without_lists_is_asked_all_the_same_and_says_what_it_lacks(dou
     assert catalogue.misnamed == catalogue.problems == []
     assert "no usable list of models" in catalogue.notes[0] and "no price" in catalogue.notes[1]
     assert catalogue.facts == ["m: effort not sent · one server, upstream unnamed"]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_configured_price_stands_in_where_the_list_has_none(double, listed):
+    double.script(models={"m": {key: SERVED[key] for key in (
+        "supported_parameters", *["pricing"] * listed)}})
+    price = Model(1.0, 2.0, 3.0, price_from="configuration")
+    client = OpenRouter(double.url, "", prices={"m": price, "unlisted": price})
+    before = client.preflight(["m"], Terms()).models["m"]
+    known = client.model("m")
+    assert known.parameters == before.parameters and known.price_from == (
+        "catalogue" if listed else "configuration")
+    assert (known.cost(1, 1) == 6.0) is not listed and client.model("unlisted") == price
 
 
 # --- reaching the server -----------------------------------------------------------------------
@@ -206,29 +204,27 @@ def test_an_address_of_the_environment_counts_and_a_flag_before_it(cli, double, 
 # --- through the command -----------------------------------------------------------------------
 
 def test_a_pin_is_resolved_once_and_kept_over_a_resume(cli, double, tmp_path):
-    models = {"double/a": SERVED["m"]}
-    flags = ("--base-url", double.url, "--models", "double/a", "--runs", 2, "--pin", "auto",
-             "--out", "o", "--concurrency", 1)
-    double.script(models=models, faults=[{"fault": "401", "skip": 3}])
-    assert cli("run_pilot.py", *flags).returncode == 5
+    def pilot(endpoints, *faults):
+        double.script(models={"m": SERVED | {"endpoints": endpoints}}, faults=faults)
+        return cli("run_pilot.py", "--base-url", double.url, "--models", "m", "--runs", 2,
+                   "--pin", "auto", "--out", "o", "--concurrency", 1).returncode
+    assert pilot(ENDPOINTS, {"fault": "401", "skip": 3}) == 5
     # Meanwhile a finer one is offered: the run stays where it began.
-    finer = {"double/a": SERVED["m"] | {"endpoints": [*ENDPOINTS, endpoint("new", "fp32")]}}
-    double.script(models=finer)
-    assert cli("run_pilot.py", *flags).returncode == 0
-    asked = [call["sent"] for call in double.ledger()["requests"]]
-    assert {tuple(sent["provider"]["only"]) for sent in asked} == {("fine/bf16",)}
-    assert {sent["session_id"] for sent in asked} == {"double/a/r01", "double/a/r02"}  # the blocks
+    assert pilot([*ENDPOINTS, endpoint("new", "fp32")]) == 0
+    sent = [call["sent"] for call in double.ledger()["requests"]]
+    assert {(*body["provider"]["only"], body["session_id"]) for body in sent} == {
+        ("fine/bf16", "m/r01"), ("fine/bf16", "m/r02")}  # the blocks
     manifest = json.loads((run_in(tmp_path / "o") / "manifest.json").read_text())
     assert manifest["identity"]["config"]["pin"] == "auto"
-    known = manifest["unproven"]["provider"]["models"]["double/a"]["known"]
+    known = manifest["unproven"]["provider"]["models"]["m"]["known"]
     assert known["upstream"]["quantization"] == "bf16"
 
 
 def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(cli, double, tmp_path):
     message = {"role": "assistant", "content": "Decision: COORDINATE", "reasoning": "Let me see."}
-    double.script(models={"double/a": SERVED["m"]}, serves={
+    double.script(models={"m": SERVED}, serves={
         "choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
-    flags = ("--base-url", double.url, "--models", "double/a", "--runs", 1)
+    flags = ("--base-url", double.url, "--models", "m", "--runs", 1)
     loose = cli("run_pilot.py", *flags, "--out", "o")
     assert "nothing of this run will be called confirmatory; --pin auto" in loose.stderr
     pinned = cli("run_pilot.py", *flags, "--out", "p", "--pin", "auto")
@@ -251,24 +247,6 @@ def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
     run_in(tmp_path / "o").rename(tmp_path / "elsewhere")
     _, complaint = run.communicate(timeout=60)
     assert run.returncode == 3 and "moved or deleted while the run went on" in complaint
-
-
-def test_endpoints_that_are_down_or_of_another_tier_are_left_out():
-    tags = [each.upstream.tag for each in read_endpoints(
-        json.dumps({"data": {"endpoints": [*ENDPOINTS, {"tag": ""}, {"tag": 3}, None]}}))]
-    assert tags == ["cheap/fp4", "fine/bf16", "dear", "whole", "silent"]
-
-
-@pytest.mark.parametrize("listed", [True, False])
-def test_a_configured_price_stands_in_where_the_list_has_none(double, listed):
-    double.script(show_prices=listed)
-    price = Model(1.0, 2.0, 3.0, price_from="configuration")
-    client = OpenRouter(double.url, "", prices={"double/a": price, "unlisted": price})
-    before = client.preflight(["double/a"], Terms()).models["double/a"]
-    known = client.model("double/a")
-    assert known.parameters == before.parameters and known.price_from == (
-        "catalogue" if listed else "configuration")
-    assert (known.cost(1, 1) == 6.0) is not listed and client.model("unlisted") == price
 
 
 def test_the_same_command_with_and_without_a_server_makes_two_runs(cli, double, tmp_path):

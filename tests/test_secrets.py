@@ -5,10 +5,12 @@ import gzip
 import html
 import json
 import math
+from functools import reduce
 from urllib.parse import quote
 
 import pytest
 from conftest import PRICE
+from faults import error
 from requests.adapters import HTTPAdapter
 
 from common.openrouter import OpenRouter, redacted
@@ -19,11 +21,7 @@ PLAIN = "sk-or-v1-4f0cX2c5eY9d7bZ4b1aQa7e3W5c1fV6d28kQ7Z"
 
 
 def again(spell, times):
-    def spelled(text):
-        for _ in range(times):
-            text = spell(text)
-        return text
-    return spelled
+    return lambda text: reduce(lambda spelled, _: spell(spelled), range(times), text)
 
 
 def escaped(text):
@@ -38,11 +36,9 @@ def every(form):
     return lambda text: "".join(form.format(ord(c)) for c in text)
 
 
-def based(before=b"", addresses=False):
-    def spelled(text):
-        code = base64.b64encode(before + text.encode()).decode()
-        return code.replace("+", "-").replace("/", "_") if addresses else code
-    return spelled
+def based(before=b"", table=""):
+    """In base64; `table`: two characters in place of + and /."""
+    return lambda text: base64.b64encode(before + text.encode(), table.encode() or None).decode()
 
 
 SPELLINGS = {
@@ -61,7 +57,7 @@ SPELLINGS = {
     "HTML as Go writes JSON": lambda key: html.escape(key).replace("&", "\\u0026"),
     "base64": based(), "base64, one before": based(b":"), "base64, two before": based(b"me"),
     "base64 of a header": based(b"Authorization: Bearer "),
-    "base64, for addresses": based(addresses=True),
+    "base64, for addresses": based(table="-_"),
     "base64, slashes escaped": lambda key: based()(key).replace("/", "\\/"),
     "base64, in percent twice": lambda key: again(percent, 2)(based()(key)),
     "hexadecimal": lambda key: key.encode().hex(),
@@ -71,6 +67,7 @@ BETWEEN = {repr(sep): sep for sep in ("\u200b", "\n", "\\u200b", "\\r\\n", "%E2%
 SPLIT = {f"split with {name}": lambda key, sep=sep: sep.join(key) for name, sep in BETWEEN.items()}
 SPLIT |= {f"broken with {name}": lambda key, sep=sep: sep.join((key[:9], key[9:]))
           for name, sep in BETWEEN.items()}
+SPELLINGS |= SPLIT
 
 
 def left_of(spelled, text, key=KEY):
@@ -80,50 +77,42 @@ def left_of(spelled, text, key=KEY):
             if form[at:at + n] in text]
 
 
-def completion(**more):
+def completion(text="x", reasoning="", **more):
+    message = {"content": text, "reasoning": reasoning}
     return {"status": 200, "json": {"id": "gen-1", "model": "m", "usage": {"cost": 0.001},
-            "choices": [{"finish_reason": "stop", "message": {"content": "x"}}]} | more}
-
-
-def failed(status, words, **headers):
-    return {"status": status, "headers": headers,
-            "json": {"error": {"code": status, "message": words}}}
+            "choices": [{"finish_reason": "stop", "message": message}]} | more}
 
 
 # Where a server says it, as an answer of the double.
 PLACES = {
-    "in the answer": lambda said: completion(
-        choices=[{"finish_reason": "stop", "message": {"content": said}}]),
-    "in the reasoning": lambda said: completion(
-        choices=[{"finish_reason": "stop", "message": {"content": "x", "reasoning": said}}]),
-    "as the model's name": lambda said: completion(model=said, provider=said, id=said),
-    "as raw text": lambda said: {"status": 200, "raw": said},
-    "in an error": lambda said: failed(401, said),
-    "in an upstream's error": lambda said: {"status": 400, "json": {"error": {
-        "code": 400, "message": "no", "metadata": {"raw": said, "remedy_hint": said}}}},
-    "in a passing error": lambda said: failed(500, said),
-    "in an error of another form": lambda said: {"status": 404, "raw": f"<p>{said}</p>"},
-    "as a header": lambda said: failed(429, "slow", **{"Retry-After": said,
-                                                       "X-Generation-Id": said}),
-    "as an address to go to": lambda said: {"status": 302, "raw": said, "headers": {
-        "Location": f"http://127.0.0.1:1/{said}"}},
-    "as a status line": lambda said: {"wire": f"HTTP/1.1 {said}\r\n\r\n"}}
+    "in the answer": completion,
+    "in the reasoning": lambda text: completion(reasoning=text),
+    "as the model's name": lambda text: completion(model=text, provider=text, id=text),
+    "as raw text": lambda text: {"status": 200, "raw": text},
+    "in an error": lambda text: error(401, text),
+    "in an upstream's error": lambda text: error(400, "no", metadata={
+        "raw": text, "remedy_hint": text}),
+    "in a passing error": lambda text: error(500, text),
+    "in an error of another form": lambda text: {"status": 404, "raw": f"<p>{text}</p>"},
+    "as a header": lambda text: error(429, "slow", {"Retry-After": text, "X-Generation-Id": text}),
+    "as an address to go to": lambda text: {"status": 302, "raw": text, "headers": {
+        "Location": f"http://127.0.0.1:1/{text}"}},
+    "as a status line": lambda text: {"wire": f"HTTP/1.1 {text}\r\n\r\n"}}
 
 
 @pytest.mark.parametrize("before", [0, 180, 280])  # so that a cut falls into it
 @pytest.mark.parametrize("place", PLACES)
 def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, before):
     """Spellings are dealt over the places: each comes in several of them."""
-    for name, spell in [*(SPELLINGS | SPLIT).items()][(len(place) + before) % 5::5]:
+    for name in [*SPELLINGS][(len(place) + before) % 5::5]:
         key = PLAIN if name in SPLIT else KEY
-        spelled = spell(key)
+        spelled = SPELLINGS[name](key)
         if "a" in place.split() and not (spelled.isascii() and spelled.isprintable()):
             continue  # no line of a head can hold it
         double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
-        client = OpenRouter(double.url, key, 1, 5.0, {"m": PRICE})
-        run = bench("a", provider=client)
-        [reply], stop = run.ending.results, str(run.ending.stop)
-        texts = [run.path.read_text(), stop, reply.text, reply.message, str(reply)]
+        run = bench("a", provider=OpenRouter(double.url, key, 1, 5.0, {"m": PRICE}))
+        [reply] = run.ending.results
+        texts = [run.path.read_text(), str(run.ending.stop), reply.text, reply.message, str(reply)]
         for entry in map(json.loads, texts[0].splitlines()):
             texts += [entry["response"]["body"], entry["response"]["error"],
                       *entry["response"]["headers"].values()]
@@ -134,11 +123,11 @@ def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, befor
             path.unlink()
 
 
-@pytest.mark.parametrize("name", SPELLINGS | SPLIT)
+@pytest.mark.parametrize("name", SPELLINGS)
 def test_what_stands_beside_it_stays(name):
     for key in (PLAIN,) if name in SPLIT else (KEY, PLAIN):
-        said = redacted(f'{{"a": "x {(SPELLINGS | SPLIT)[name](key)}", "b": "y\\n"}}', key)
-        assert "[key]" in said and said.endswith('", "b": "y\\n"}')
+        text = redacted(f'{{"a": "x {SPELLINGS[name](key)}", "b": "y\\n"}}', key)
+        assert "[key]" in text and text.endswith('", "b": "y\\n"}')
 
 
 @pytest.mark.parametrize("key", [PLAIN, PLAIN[:-1], PLAIN[:-2]])
@@ -181,24 +170,20 @@ def test_a_key_too_short_to_have_pieces_is_hidden_whole_only(key):
 
 # --- through the commands ----------------------------------------------------------------------
 
-ECHOES = {"echo-key": 0.2, "echo-key-escaped": 0.2, "echo-key-403": 0.1, "echo-key-200": 0.05}
+LIVE = {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}
+PLAN = {"name": "two", "runs": [{"toggles": {"S": "high"}}, {"toggles": {"S": "low"}}]}
+# A study and what reads its results: command lines.
 COMMANDS = {
-    "pilot": ("run_pilot.py", "--models", "double/a", "--runs", "10", "--out", "o"),
-    "plan": ("run_tournament.py", "--models", "double/a", "--plan", "plan.json", "--agents", "3",
-             "--rounds", "1", "--config", "live.json", "--out", "o"),
-    "urrp": ("urrp_run.py", "--models", "double/a", "--pilot", "--trials", "1", "--out", "o")}
-AFTER = {"pilot": [("analyze.py", "o")], "plan": [("analyze.py", "o")],
-         "urrp": [("urrp_analyze.py", "urrp_runs.jsonl", "--html", "r.html", "--csv", "t.csv",
-                   "--json", "a.json")]}
-FILES = {"live.json": {"models": {"strategy": {"name": "double/c"},
-                                  "decision": {"name": "double/a"}}},
-         "plan.json": {"name": "two", "runs": [{"toggles": {"S": "high"}},
-                                               {"toggles": {"S": "low"}}]}}
+    "pilot": ("run_pilot.py --models double/a --runs 10 --out o", "analyze.py o"),
+    "plan": ("run_tournament.py --models double/a --plan plan.json --agents 3 --rounds 1 "
+             "--config live.json --out o", "analyze.py o"),
+    "urrp": ("urrp_run.py --models double/a --pilot --trials 1 --out o",
+             "urrp_analyze.py urrp_runs.jsonl --html r.html --csv t.csv --json a.json")}
 
 
-def given_away(folder, *said, key=KEY):
-    """Where the key can be read: files below `folder`, their names, and what was said."""
-    texts = {f"said {at}": text.encode() for at, text in enumerate(said)}
+def readable(folder, *streams, key=KEY):
+    """Where the key can be read: files below `folder`, their names, and what was printed."""
+    texts = {f"stream {at}": text.encode() for at, text in enumerate(streams)}
     for path in folder.rglob("*"):
         if path.is_file():
             data = path.read_bytes()
@@ -210,31 +195,33 @@ def given_away(folder, *said, key=KEY):
 
 
 @pytest.fixture
-def asked(cli, double, tmp_path):
-    """asked(name or command, flags…) runs a command with the key → the finished process."""
-    for name, content in FILES.items():
+def run(cli, double, tmp_path):
+    """run(command line, flags…) runs a command with the key → the finished process."""
+    for name, content in {"live.json": LIVE, "plan.json": PLAN}.items():
         (tmp_path / name).write_text(json.dumps(content))
 
-    def run(name, *flags, key=KEY):
-        live = ("--base-url", double.url) if name in COMMANDS else ()
-        return cli(*COMMANDS.get(name, name), *live, *flags, key=key)
-    return run
+    def command(line, *flags, key=KEY):
+        live = () if line.startswith(("analyze", "urrp_a")) else ("--base-url", double.url)
+        return cli(*line.split(), *live, *flags, key=key)
+    return command
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(asked, double, tmp_path, name):
+def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(run, double, tmp_path, name):
     """In answers, names, ids, headers and errors; then in a refusal; then the run is completed."""
-    said = []
-    for faults in ([{"fault": "echo-key-401", "skip": 9}], [{"fault": "echo-key-500", "times": 1}]):
-        double.script(key=KEY, faults=faults, mix=ECHOES)
-        done = asked(name)
-        said += [done.stdout, done.stderr]
-        assert not given_away(tmp_path, *said)  # no more than a killed run would have left
-    for command in (*AFTER[name], ("analyze.py", "--verify", "o")):
+    streams, (study, analysis) = [], COMMANDS[name]
+    echoes = [{"fault": "echo-key-200", "skip": 2, "times": 1}, {"fault": "echo-key", "every": 4},
+              {"fault": "echo-key-escaped", "every": 4}, {"fault": "echo-key-403", "every": 9}]
+    for refusal in ({"fault": "echo-key-401", "skip": 9}, {"fault": "echo-key-500", "times": 1}):
+        double.script(key=KEY, faults=[refusal, *echoes])
+        done = run(study)
+        streams += [done.stdout, done.stderr]
+        assert not readable(tmp_path, *streams)  # no more than a killed run would have left
+    for line in (analysis, "analyze.py --verify o"):
         assert done.returncode == 0, done.stderr
-        done = asked(command)
-        said += [done.stdout, done.stderr]
-    assert done.returncode == 0 and not given_away(tmp_path, *said)
+        done = run(line)
+        streams += [done.stdout, done.stderr]
+    assert done.returncode == 0 and not readable(tmp_path, *streams)
     journals = b"".join(gzip.decompress(path.read_bytes())
                         for path in tmp_path.rglob("journal*.gz"))
     assert b"You sent" in journals and b"[key]" in journals
@@ -242,15 +229,15 @@ def test_a_server_that_says_the_key_aloud_gets_it_into_nothing(asked, double, tm
 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("side", ["echo-key-401", "echo-key-500", "echo-key-200"])
-def test_nor_does_one_that_says_it_before_the_first_call(asked, double, tmp_path, name, side):
+def test_nor_does_one_that_says_it_before_the_first_call(run, double, tmp_path, name, side):
     double.script(side=side, faults=[{"fault": "echo-key-401"}])
-    done = asked(name, "--json")
+    done = run(COMMANDS[name][0], "--json")
     assert done.returncode == 5 and "[key]" in done.stdout + done.stderr
-    assert not given_away(tmp_path, done.stdout, done.stderr)
+    assert not readable(tmp_path, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_unexpected_error_says_where_it_is_and_not_the_key(asked, tmp_path, monkeypatch, method):
+def test_an_unexpected_error_says_where_it_is_and_not_the_key(run, tmp_path, monkeypatch, method):
     usual = HTTPAdapter.send
 
     def send(self, request, **more):
@@ -258,21 +245,21 @@ def test_an_unexpected_error_says_where_it_is_and_not_the_key(asked, tmp_path, m
             raise RuntimeError(f"can't send {dict(request.headers)}; {request.headers}")
         return usual(self, request, **more)
     monkeypatch.setattr(HTTPAdapter, "send", send)
-    for name in COMMANDS:
-        done = asked(name)
-        assert done.returncode == 1 and "Traceback" in done.stderr
-        assert "can't send" in done.stderr and "[key]" in done.stderr
-        assert not given_away(tmp_path, done.stdout, done.stderr)
+    for study, _ in COMMANDS.values():
+        done = run(study)
+        assert done.returncode == 1 and all(
+            part in done.stderr for part in ("Traceback", "can't send", "[key]"))
+        assert not readable(tmp_path, done.stdout, done.stderr)
 
 
 @pytest.mark.parametrize("flag", ["--models", "--config", "--run-id", "--base-url", "--prompts", {
     "KEY": 1}, {"effort": "KEY"}])
-def test_a_key_given_in_a_wrong_place_is_not_said(asked, tmp_path, flag):
+def test_a_key_given_in_a_wrong_place_is_not_said(run, tmp_path, flag):
     for before in range(0, 60, 12):
         word, path = "w" * before + PLAIN, tmp_path / "c.json"
         path.write_text(json.dumps(flag).replace("KEY", word))
         flags = (flag, word) if isinstance(flag, str) else ("--config", path.name)
-        done = asked("pilot", *flags, "--dry-run", key=PLAIN)
+        done = run(COMMANDS["pilot"][0], *flags, "--dry-run", key=PLAIN)
         path.unlink()
         assert done.returncode in (0, 2) and len(done.stderr.splitlines()) == done.returncode / 2
-        assert not given_away(tmp_path, done.stdout, done.stderr, key=PLAIN), flag
+        assert not readable(tmp_path, done.stdout, done.stderr, key=PLAIN), flag

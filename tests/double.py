@@ -99,25 +99,6 @@ class Server:
                     for name, entry in models.items()]
         return error(404, "not found") if data is None else {"status": 200, "json": {"data": data}}
 
-    def refusal(self, request: dict, entry: dict | None) -> dict | None:
-        """What the request itself has wrong."""
-        if entry is None:
-            return error(404, f"{request.get('model')} is not a valid model ID")
-        routing, listed = request.get("provider", {}), entry.get("endpoints")
-        if listed is not None and not any(self.serves(each, routing) for each in listed):
-            return error(404, "No endpoints found that match your routing")
-        return None
-
-    @staticmethod
-    def serves(endpoint: dict, routing: dict) -> bool:
-        """Whether an endpoint is one that the request's routing allows."""
-        price = {k: float(v) * 1e6 for k, v in endpoint.get("pricing", {}).items()}
-        return (endpoint["tag"] in (routing.get("only") or [endpoint["tag"]])
-                and endpoint.get("quantization") in (
-                    routing.get("quantizations") or [endpoint.get("quantization")])
-                and all(price.get(k, 0) <= most + 1e-9 for k, most in
-                        routing.get("max_price", {}).items() if k != "request"))
-
     def chat(self, request: dict, authorization: str) -> tuple[dict, dict]:
         """(the usual answer, the fault to be played on it)."""
         model = str(request.get("model"))
@@ -128,9 +109,8 @@ class Server:
         self.log.append({"model": model, "seed": request.get("seed"),
                          "fault": fault and fault["name"],
                          "sent": {k: v for k, v in request.items() if k != "messages"}})
-        refusal = self.refusal(request, entry)
-        if fault is None and refusal:
-            return refusal, {}
+        if fault is None and entry is None:
+            return error(404, f"{model} is not a valid model ID"), {}
         answer, usd = self.completion(request, entry or {}, digest)
         if fault is None or fault.get("bills"):
             self.bills.append(usd)
@@ -146,15 +126,14 @@ class Server:
     def completion(self, request: dict, entry: dict, digest: str) -> tuple[dict, float]:
         """(a chat completion, its price): a function of the question alone."""
         words = "".join(m["content"] for m in request["messages"])
-        options = CONTRACT.search(words)
+        options, rated = CONTRACT.search(words), RATING.findall(words)
         choice = options.group(1 + int(digest[0], 16) % 2) if options else "none"
-        text = f"Decision: {choice}\nRationale: for reason {digest[:6]}."
-        if rated := RATING.findall(words):
+        if rated:
             text = "\n".join(f"{name}: {('no', 'yes')[int(digit, 16) % 2]}"
                              for name, digit in zip(rated, digest, strict=False))
-        if self.set["says"]:
-            text = self.set["says"][int(digest[:8], 16) % len(self.set["says"])]
-            text = text.replace("{choice}", choice)
+        else:
+            texts = self.set["says"] or [f"Decision: {{choice}}\nRationale: for {digest[:6]}."]
+            text = texts[int(digest[:8], 16) % len(texts)].replace("{choice}", choice)
         tokens_in, tokens_out = -(-len(words.encode()) // 4), -(-len(text) // 4)
         if self.set["greedy"]:
             tokens_in = len(words.encode()) + 64
@@ -162,16 +141,12 @@ class Server:
         price = {k: float(v) for k, v in (PRICING | entry.get("pricing", {})).items()}
         usd = (price.get("request", 0.0) + price["prompt"] * tokens_in
                + price["completion"] * tokens_out)
-        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out, "cost": usd}
-        if not self.set["show_cost"]:
-            del usage["cost"]
-        upstream = next((each["provider_name"] for each in entry.get("endpoints") or ()
-                         if self.serves(each, request.get("provider", {}))), "upstream-1")
-        return {"id": f"gen-{digest[:12]}", "object": "chat.completion",
-                "model": f"{request['model']}-2026", "provider": upstream,
-                "choices": [{"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
-                             "message": {"role": "assistant", "content": text}}],
-                "usage": usage} | self.set["serves"], usd
+        usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+        usage |= {"cost": usd} if self.set["show_cost"] else {}
+        return {"id": f"gen-{digest[:12]}", "model": f"{request['model']}-2026",
+                "provider": "upstream-1", "usage": usage, "choices": [
+                    {"index": 0, "finish_reason": "stop", "native_finish_reason": "stop",
+                     "message": {"role": "assistant", "content": text}}]} | self.set["serves"], usd
 
 
 # --- HTTP --------------------------------------------------------------------------------------
@@ -194,11 +169,10 @@ class Connection(asyncio.Protocol):
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {k.strip().lower(): v.strip() for k, _, v in (li.partition(":") for li in lines)}
         length = int(headers.get("content-length", 0))
-        if len(rest) < length:
-            return
-        self.buffer = rest[length:]
-        method, path, _ = first.split(" ")
-        self.receive(method, path, headers, rest[:length])
+        if len(rest) >= length:
+            self.buffer = rest[length:]
+            method, path, _ = first.split(" ")
+            self.receive(method, path, headers, rest[:length])
 
     def receive(self, method: str, path: str, headers: dict, body: bytes) -> None:
         server, authorization = self.server, headers.get("authorization", "")
@@ -210,7 +184,8 @@ class Connection(asyncio.Protocol):
             return self.answer(FAULTS["401"])
         if method == "GET" and server.set["side"]:
             side = FAULTS[server.set["side"]]
-            return self.answer(echoed(side.get("echo", side.get("status")), authorization))
+            return self.answer(
+                echoed(side["echo"], authorization) if "echo" in side else side)
         if method == "GET":
             return self.answer(server.lists(path))
         if not path.endswith("/chat/completions"):
@@ -256,14 +231,12 @@ class Connection(asyncio.Protocol):
         self.transport.abort()
 
     def truncate(self, answer: dict) -> None:
-        body = json.dumps(answer).encode()
-        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
-                             b"Content-Length: %d\r\n\r\n" % len(body) + body[:len(body) // 2])
+        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Length: 999\r\n\r\n"
+                             + json.dumps(answer).encode()[:100])
         self.transport.close()
 
     def drip(self, answer: dict) -> None:
-        self.transport.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\n"
-                             b"Transfer-Encoding: chunked\r\n\r\n")
+        self.transport.write(b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n")
         self.drop(DROPS)
 
     def drop(self, left: int) -> None:

@@ -46,15 +46,15 @@ settings.load_profile("here")
 os.fsync = lambda handle: None
 
 @pytest.fixture(scope="session")
-def one_double():
+def session_double():
     with Double() as double:
         yield double
 
 
 @pytest.fixture
-def double(one_double):
+def double(session_double):
     """A loopback server as specified, without latency or faults until a test scripts them."""
-    return one_double.script()
+    return session_double.script()
 
 
 @pytest.fixture

@@ -41,15 +41,15 @@ def answered(text):
     return f"Decision: {{choice}}\nRationale: {text}"
 
 
-def controls(text, kept="\n"):
+def controls(text, allowed="\n"):
     """Characters that a terminal would obey, or that turn or hide what is read."""
-    return {c for c in text if c not in kept and unicodedata.category(c) in (
+    return {c for c in text if c not in allowed and unicodedata.category(c) in (
         "Cc", "Cf", "Cs", "Zl", "Zp")}
 
 
 # Of the pages themselves, where the data ask for them: what was matched, shapes of a plot.
-OWN_TAGS = {"mark", "pre", "circle", "rect", "line", "path", "polygon", "b", "p", "small"}
-OWN_ATTRIBUTES = {"cx", "cy", "r", "x1", "x2", "y1", "y2", "d", "points", "title"}
+PAGE_TAGS = {"mark", "pre", "circle", "rect", "line", "path", "polygon", "b", "p", "small"}
+PAGE_ATTRIBUTES = {"cx", "cy", "r", "x1", "x2", "y1", "y2", "d", "points", "title"}
 
 
 class Page(HTMLParser):
@@ -78,9 +78,9 @@ def assert_page(html, like):
     """The page has no tag, attribute or script that the harmless page `like` has not; texts in
     its data are strings without a tag."""
     page, plain = Page(html), Page(like)
-    assert page.tags <= plain.tags | OWN_TAGS, page.tags - plain.tags
+    assert page.tags <= plain.tags | PAGE_TAGS, page.tags - plain.tags
     names = {name for name, _ in page.attributes} - {name for name, _ in plain.attributes}
-    assert names <= OWN_ATTRIBUTES, names
+    assert names <= PAGE_ATTRIBUTES, names
     assert page.scripts == plain.scripts and MARK not in "".join(page.scripts)
     assert all(json.loads(data) and "<" not in data for data in page.data)
     links = {value for name, value in page.attributes if name in ("href", "src", "action")}

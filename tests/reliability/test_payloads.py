@@ -6,13 +6,10 @@ wherever a server has the word. Pages and summaries may differ in words, not in 
 
 import gzip
 import json
-import os
-import pty
-import subprocess
-import sys
 
 import pytest
-from conftest import ROOT, clean_environment, ended
+from conftest import ended
+from faults import error
 from hostile import (
     INJECTION,
     MARK,
@@ -33,24 +30,21 @@ SERVES = {"model": "".join(PAGE), "provider": "".join(NAMES), "id": "".join(TERM
           "system_fingerprint": NAMES[0]}
 # {name: (command, what reads its results)}
 STUDIES = {
-    "pilot": (("run_pilot.py", "--runs", "16", "--out", "o", "--run-id", "pilot-s42"),
-              ("analyze.py", "o/pilot-s42")),
-    "plan": (("run_tournament.py", "--plan", "plan.json", "--agents", "4", "--rounds", "1",
-              "--out", "o"), ("analyze.py", "o")),
-    "urrp": (("urrp_run.py", "--pilot", "--trials", "3", "--out", "o"),
-             ("urrp_analyze.py", "urrp_runs.jsonl", "--html", "report.html", "--csv", "t.csv")),
-}
+    "pilot": ("run_pilot.py --runs 16 --out o --run-id pilot-s42", "analyze.py o/pilot-s42"),
+    "plan": ("run_tournament.py --plan plan.json --agents 4 --rounds 1 --out o", "analyze.py o"),
+    "urrp": ("urrp_run.py --pilot --trials 3 --out o",
+             "urrp_analyze.py urrp_runs.jsonl --html report.html --csv t.csv")}
 PLAN = {"name": "two", "runs": [{"toggles": {"S": "high"}}, {"toggles": {"S": "low"}}]}
 
 
-def conducted(double, folder, name, model, **server):
+def study(double, folder, name, model, **server):
     """A study of `model`, asked and analysed, as people see it and as machines do: its folder and
     {command: (stdout, stderr)}."""
     double.script(catalogue=False, **server)
     (folder / "plan.json").write_text(json.dumps(PLAN))
-    ask, analyse = STUDIES[name]
-    ask, streams = [*ask, "--models", model, "--base-url", double.url], {}
-    for command in (ask, [*ask, "--json"], [*analyse], [*analyse, "--json"]):
+    run, analysis = map(str.split, STUDIES[name])
+    run, streams = [*run, "--models", model, "--base-url", double.url], {}
+    for command in (run, [*run, "--json"], analysis, [*analysis, "--json"]):
         done = ended(folder, *command)
         assert done.returncode == 0, done.stderr[-2000:]
         streams[" ".join(command)] = done.stdout, done.stderr
@@ -58,13 +52,13 @@ def conducted(double, folder, name, model, **server):
 
 
 @pytest.fixture(scope="module", params=STUDIES)
-def pair(request, one_double, tmp_path_factory):
+def pair(request, session_double, tmp_path_factory):
     """(a study with payloads, the same with ordinary answers, what was printed of the first)."""
     evil, plain = (tmp_path_factory.mktemp(f"{request.param}-{kind}") for kind in ("evil", "plain"))
-    _, streams = conducted(
-        one_double, evil, request.param, NAME, serves=SERVES,
+    _, streams = study(
+        session_double, evil, request.param, NAME, serves=SERVES,
         says=[*TEXTS, *(answered(text) for text in TEXTS), *INJECTION * 4])
-    conducted(one_double, plain, request.param, "double/a")
+    study(session_double, plain, request.param, "double/a")
     return evil, plain, streams
 
 
@@ -72,7 +66,7 @@ def files(folder, pattern):
     return sorted(folder.rglob(pattern))
 
 
-def test_a_terminal_is_told_words_only(pair):
+def test_a_terminal_shows_words_only(pair):
     *_, printed = pair
     for command, streams in printed.items():
         assert not controls("".join(streams)), (command, controls("".join(streams)))
@@ -93,13 +87,6 @@ def test_no_tag_heading_or_formula_of_theirs_is_in_a_page_summary_or_table(pair)
     assert any(MARK in table.read_text() for table in files(evil, "*.csv"))
 
 
-def test_no_decision_comes_from_below_the_first_line(pair):
-    for text, decision in decisions(pair[0]):
-        assert (decision is not None) == text.startswith("Decision: ")
-        assert decision is None or not any(
-            text.startswith(payload.partition("{")[0]) for payload in INJECTION)
-
-
 def decisions(folder):
     """(text, decision) of every answer to a decision."""
     for path in files(folder, "trials.jsonl.gz"):
@@ -111,39 +98,22 @@ def decisions(folder):
                 yield answer["text"], game["decision"][name]
 
 
-def test_a_terminal_that_is_watched_shows_no_sequence_but_the_progress_lines_own(
-        one_double, tmp_path):
-    """The live line writes to a real terminal: carriage return and "erase to the end" are ours."""
-    one_double.script(catalogue=False, says=list(TEXTS), latency_s=0.05, serves=SERVES)
-    parent, child = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, ROOT / "run_pilot.py", "--models", NAME, "--runs", "2", "--base-url",
-         one_double.url], cwd=tmp_path, env=clean_environment(), stdout=child, stderr=child)
-    os.close(child)
-    printed = b""
-    try:
-        while part := os.read(parent, 65536):
-            printed += part
-    except OSError:  # the terminal's other end was closed
-        pass
-    os.close(parent)
-    assert process.wait(30) == 0
-    text = printed.decode().replace("\r\n", "\n").replace("\x1b[K", "").replace("\r", "")
-    assert "pilot" in text and not controls(text), controls(text)
+def test_no_decision_comes_from_below_the_first_line(pair):
+    for text, decision in decisions(pair[0]):
+        assert (decision is not None) == text.startswith("Decision: ")
 
 
-@pytest.mark.parametrize(("fault", "flags"), [("404", ()), ("401", ("--json",))])
-def test_what_an_error_says_is_one_line_of_words(cli, double, fault, flags):
-    double.script(catalogue=False, faults=[
-        {"fault": fault, "message": "".join((*TERMINAL, *PAGE, *NAMES)), "skip": 4}])
+@pytest.mark.parametrize(("status", "flags"), [(404, ()), (401, ("--json",))])
+def test_what_an_error_says_is_one_line_of_words(cli, double, status, flags):
+    double.script(catalogue=False, answer=error(status, "".join((*TERMINAL, *PAGE, *NAMES))))
     done = cli("run_pilot.py", "--base-url", double.url, "--models", NAME, "--runs", 2,
                "--concurrency", 1, "--out", "o", *flags)
     assert done.returncode == 5 and not controls(done.stdout + done.stderr)
-    [error] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert MARK in error
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert MARK in line
 
 
-def test_a_file_of_trials_from_elsewhere_is_told_in_words(cli, tmp_path):
+def test_a_file_of_trials_from_elsewhere_is_refused_in_words(cli, tmp_path):
     fields = ("model", "trial", "prompt_id", "prompt", "output")
     (tmp_path / "t.jsonl").write_text("\n".join(
         json.dumps(dict.fromkeys(fields, name)) + name for name in NAMES), "utf-8", newline="")

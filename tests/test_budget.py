@@ -132,8 +132,6 @@ def test_a_limit_is_tight_where_it_does_not_hold_the_first_block(names, tight):
     assert budget.tight([request(name) for name in names]) is tight
 
 
-# --- one budget over several runs ----------------------------------------------------------------
-
 @pytest.fixture
 def shared():
     """A dollar for both runs, 0.6 for each; run a has spent 0.2."""
@@ -171,8 +169,6 @@ def test_a_run_s_calls_are_projected_at_what_all_runs_learned_and_the_tightest_l
     shared.learn("decision", "m", 0.03, 0.03)
     assert ahead() == pytest.approx([0.2 + 20 * 0.03, 0.2 + 10 * 0.03, 10 * 0.03])
 
-
-# --- by the ledger of a server -------------------------------------------------------------------
 
 FLAGS = ("--models", "double/a,double/b", "--runs", "6", "--out", "o")
 UNPRICED = {name: {"supported_parameters": ["seed"]} for name in ("double/a", "double/b")}

@@ -62,8 +62,6 @@ def test_a_server_that_has_moved_is_not_followed_and_a_large_answer_is_read(play
     assert outcomes(play({"fault": "huge"})) == ["ok"]
 
 
-# --- time and size -----------------------------------------------------------------------------
-
 @pytest.mark.parametrize("fault", ["drip", "hang"])
 def test_a_call_has_a_deadline_whatever_bytes_still_come(double, fault):
     double.script(catalogue=False, faults=[{"fault": fault}])
@@ -79,8 +77,6 @@ def test_more_than_32_megabytes_are_none(double, monkeypatch):
     exchange = complete(OpenRouter(double.url), request("a"))
     assert (exchange.body, "longer than 100000 bytes" in exchange.error) == ("", True)
 
-
-# --- connections, key, parameters --------------------------------------------------------------
 
 def test_connections_are_kept_alive(play):
     run = play({}, names=[f"{i:02d}" for i in range(60)], concurrency=4)
@@ -106,8 +102,6 @@ def test_a_server_without_a_catalogue_gets_both_names_of_the_limit(double):
                             "temperature": 0.7}
 
 
-# --- before the first paid call ----------------------------------------------------------------
-
 @pytest.mark.parametrize(("side", "refused"), [
     ("401", True), ("402", True), ("403-key", True), ("500", False)])
 def test_lists_that_refuse_the_key_or_the_account_are_a_problem(double, side, refused):
@@ -122,8 +116,6 @@ def test_an_address_that_is_none_is_refused(url):
     with pytest.raises(UsageError, match="--base-url: "):
         check_base_url(url)
 
-
-# --- through the command -----------------------------------------------------------------------
 
 @pytest.mark.parametrize(("fault", "code", "words", "left"), [
     ({"fault": "500", "place": 2}, 3, "trials left: 1 failed; the same command asks them", 1),

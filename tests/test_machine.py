@@ -38,8 +38,6 @@ def result(done):
     return facts
 
 
-# --- what it says ------------------------------------------------------------------------------
-
 def test_the_page_tells_the_keys_that_there_are(cli):
     page = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
     for row, command in ROWS:
@@ -63,8 +61,6 @@ def test_a_command_says_what_it_counted_and_an_analysis_into_a_file_nothing(cli)
     assert (done.returncode, done.stdout) == (2, "")
 
 
-# --- incomplete --------------------------------------------------------------------------------
-
 REVOKED = {"faults": [{"fault": "401", "skip": 2}]}   # the key, after two answers
 LIVE = ("--models", "double/a", "--concurrency", "1")
 
@@ -81,8 +77,6 @@ def test_a_run_that_broke_off_says_how_far_it_got(live, cli, double, command, se
     assert facts["exit_code"] == code and "sk-test-key" not in json.dumps(facts)
     assert [each.get("state", each["exit_code"]) for each in facts.get("runs", [facts])] == [state]
 
-
-# --- whatever happens --------------------------------------------------------------------------
 
 @pytest.fixture
 def ends(capsys):
@@ -129,8 +123,6 @@ def test_a_full_stdout_is_told_and_a_reader_who_left_is_no_error(line, stdout, c
     assert done.stderr.startswith(complaint) and bool(complaint) == bool(done.stderr)
 
 
-# --- how far a run is --------------------------------------------------------------------------
-
 @pytest.mark.parametrize(("terminal", "shown"), [
     (True, ["\rr  1/9  ok 1\x1b[K", "\rr  4/9  ETA 0:00:20  ok 4\x1b[K", "\rr  9/9  ok 9\x1b[K\n"]),
     (False, ["progress run=r done=4 total=9 ok=4 eta_s=20\n",
@@ -146,8 +138,6 @@ def test_a_line_is_due_from_time_to_time_and_at_the_end(monkeypatch, terminal, s
         progress.show((done, 9, 1), [f"ok {done}"], {"ok": done}, last=done == 9)
     assert stream.getvalue() == "".join(shown)
 
-
-# --- the key -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("line", "given", "key"), [
     ("OPENROUTER_API_KEY=sk-1", None, "sk-1"), ("OPENROUTER_API_KEY=sk-1", "sk-2 ", "sk-2"),

@@ -3,13 +3,11 @@
 import gzip
 import json
 import socket
-import subprocess
-import sys
-import time
 from itertools import pairwise
 
 import pytest
-from conftest import ROOT, clean_environment, complete, request, run_in
+from conftest import complete, request, run_in
+from tournaments import started, wait_for
 
 from common import Incomplete, ProviderRefused, UsageError, openrouter
 from common.openrouter import OpenRouter, refuse
@@ -44,8 +42,6 @@ def preflight(double):
         return client, client.preflight(list(names), Terms(needs=needs, **terms))
     return run
 
-
-# --- upstreams ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("terms", "tag"), [
     ({"pin": "auto"}, "fine/bf16"), ({"pin": "dear"}, "dear"), ({"pin": "cheap"}, "cheap/fp4"),
@@ -126,8 +122,6 @@ def test_a_run_is_of_one_upstream_where_its_identity_says_so(identity, dialect, 
     assert openrouter.fixed(manifest | {"provider": None})
 
 
-# --- models ------------------------------------------------------------------------------------
-
 @pytest.mark.parametrize(("name", "words"), [
     ("double/e", "did you mean 'double/"), ("openai/gpt", "known are double/a, double/b")])
 def test_a_misspelt_model_is_wrong_usage_before_anything_is_asked(cli, double, name, words):
@@ -167,8 +161,6 @@ def test_a_configured_price_stands_in_where_the_list_has_none(double, listed):
     assert (known.cost(1, 1) == 6.0) is not listed and client.model("unlisted") == price
 
 
-# --- reaching the server -----------------------------------------------------------------------
-
 @pytest.mark.parametrize(("url", "says"), [
     ("https://openrouter.ai/api/v1", "openrouter.ai can't be reached: .*; check the network, "),
     ("http://10.1.2.3:8000/v1", "10.1.2.3:8000 can't be reached: .*check the network and --base"),
@@ -198,8 +190,6 @@ def test_an_address_of_the_environment_counts_and_a_flag_before_it(cli, double, 
     run = cli("run_pilot.py", "--models", "double/a", "--runs", 1, *flags, env=elsewhere)
     assert run.returncode == 0 and len(double.ledger()["requests"]) == 4
 
-
-# --- through the command -----------------------------------------------------------------------
 
 def test_a_pin_is_resolved_once_and_kept_over_a_resume(cli, double, tmp_path):
     def pilot(endpoints, *faults):
@@ -236,15 +226,12 @@ def test_an_unpinned_run_says_so_and_rows_say_who_thought_what(cli, double, tmp_
 
 def test_a_folder_that_is_moved_away_is_not_called_complete(double, tmp_path):
     double.script(latency_s=0.4)
-    run = subprocess.Popen(
-        [sys.executable, ROOT / "run_pilot.py", "--base-url", double.url, "--models", "double/a",
-         "--runs", "2", "--out", "o"], cwd=tmp_path, env=clean_environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while len(double.ledger()["requests"]) < 2:
-        time.sleep(0.05)
+    run = started(tmp_path, "--base-url", double.url, "--models", "double/a", "--runs", 2, "--out",
+                  "o", script="run_pilot.py")
+    wait_for(lambda: len(double.ledger()["requests"]) > 1)
     run_in(tmp_path / "o").rename(tmp_path / "elsewhere")
-    _, complaint = run.communicate(timeout=60)
-    assert run.returncode == 3 and "moved or deleted while the run went on" in complaint
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 3 and "moved or deleted while the run went on" in output
 
 
 def test_the_same_command_with_and_without_a_server_makes_two_runs(cli, double, tmp_path):

@@ -103,31 +103,29 @@ PLACES = {
 @pytest.mark.parametrize("before", [0, 180, 280])  # so that a cut falls into it
 @pytest.mark.parametrize("place", PLACES)
 def test_it_reaches_no_file_and_no_message(bench, double, tmp_path, place, before):
-    """Spellings are dealt over the places: each comes in several of them."""
-    for name in [*SPELLINGS][(len(place) + before) % 5::5]:
-        key = PLAIN if name in SPLIT else KEY
-        spelled = SPELLINGS[name](key)
-        if "a" in place.split() and not (spelled.isascii() and spelled.isprintable()):
-            continue  # no line of a head can hold it
+    for name in ("as it is", "JSON, 2 deep", "percent, 2 times", "base64", "in capitals"):
+        spelled = SPELLINGS[name](KEY)
         double.script(catalogue=False, answer=PLACES[place]("w" * before + spelled))
-        run = bench("a", provider=OpenRouter(double.url, key, 1, 5.0, {"m": PRICE}))
+        run = bench("a", provider=OpenRouter(double.url, KEY, 1, 5.0, {"m": PRICE}))
         [reply] = run.ending.results
         texts = [run.path.read_text(), str(run.ending.stop), reply.text, reply.message, str(reply)]
         for entry in map(json.loads, texts[0].splitlines()):
             texts += [entry["response"]["body"], entry["response"]["error"],
                       *entry["response"]["headers"].values()]
-        secret = spelled[30:] if "header" in name else spelled  # without "Authorization: Bearer"
-        assert not [left for text in texts for left in left_of(secret, text, key)], name
+        assert not [left for text in texts for left in left_of(spelled, text)], name
         assert "[key]" in texts[0] or place == "as a status line" or before, name
         for path in tmp_path.iterdir():
             path.unlink()
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
-def test_what_stands_beside_it_stays(name):
+def test_no_spelling_of_it_stays_and_what_stands_beside_it_does(name):
     for key in (PLAIN,) if name in SPLIT else (KEY, PLAIN):
-        text = redacted(f'{{"a": "x {SPELLINGS[name](key)}", "b": "y\\n"}}', key)
-        assert "[key]" in text and text.endswith('", "b": "y\\n"}')
+        spelled = SPELLINGS[name](key)
+        text = redacted(f'{{"a": "x {spelled}", "b": "y\\n"}}', key)
+        secret = spelled[30:] if "header" in name else spelled  # without "Authorization: Bearer"
+        assert "[key]" in text and not left_of(secret, text, key)
+        assert text.endswith('", "b": "y\\n"}')
 
 
 @pytest.mark.parametrize("key", [PLAIN, PLAIN[:-1], PLAIN[:-2]])
@@ -167,8 +165,6 @@ def test_a_key_too_short_to_have_pieces_is_hidden_whole_only(key):
     for text in (f"it is {key[:5]} {key[5:]} here", f"it is {key[1:]} here", key[1:]):
         assert redacted(text, key) == text
 
-
-# --- through the commands ----------------------------------------------------------------------
 
 LIVE = {"models": {"strategy": {"name": "double/c"}, "decision": {"name": "double/a"}}}
 PLAN = {"name": "two", "runs": [{"toggles": {"S": "high"}}, {"toggles": {"S": "low"}}]}

@@ -88,8 +88,6 @@ def test_the_first_place_that_says_something_counts(bench, first):
     assert bench("a", {"a": [exchange]}).sent[1][0] == pytest.approx(7 + first, abs=0.5)
 
 
-# --- a clock on the wall that is wrong, or jumps -------------------------------------------------
-
 LATER = "Sun, 22 Nov 2026 10:01:30 GMT"
 DATED = {"retry-after": LATER, "date": DATE}
 

@@ -16,8 +16,6 @@ PINNED = {"only": ["up"], "allow_fallbacks": False, "require_parameters": True}
 GONE = None  # the key is not in the body
 
 
-# --- the request -------------------------------------------------------------------------------
-
 def test_a_body_holds_model_messages_and_a_limit_always():
     body = wire.body(CALL._replace(temperature=None, seed=None), Model(), "openrouter")
     assert body == {
@@ -90,8 +88,6 @@ def test_a_quarter_of_the_head_room_is_expected_to_be_spent(effort, room):
     model = Model(1.0, 1.0, reasons=True)
     assert wire.expected_cost(request, model, model) == 2 + 16 + room / 4
 
-
-# --- catalogue and balance ---------------------------------------------------------------------
 
 DEAREST = {"prompt": "0.000001", "completion": "0.000002", "overrides": [
     {"min_prompt_tokens": 200000, "prompt": "0.000003"},

@@ -4,7 +4,6 @@ import json
 import multiprocessing
 import os
 import queue
-import random
 import shutil
 import signal
 import subprocess
@@ -161,31 +160,6 @@ def clean_environment(key=""):
             "LANG": "C.UTF-8"}
 
 
-class Clock:
-    """A clock that only moves when somebody sleeps; too many sleeps are a run that never ends."""
-
-    def __init__(self):
-        self.time, self.jitter = 1000.0, random.Random(1).uniform
-        self.sleeps = iter(range(10_000))
-
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
-        next(self.sleeps)
-
-    def next(self, answers, seconds):
-        try:
-            return answers.get(timeout=seconds)
-        except queue.Empty:
-            self.time += seconds
-            raise
-
-    def stamp(self):
-        return "2026-01-01T00:00:00Z"
-
-
 def complete(client, req):
     """What a client's call comes to."""
     answers = queue.SimpleQueue()
@@ -202,8 +176,7 @@ def bench(tmp_path):
         provider = provider or Provider(scripted(dict(script), usual, seconds), price)
         made = chains or (lambda: [call(request(name)) for name in names])
         return conducted(tmp_path, provider, made if callable(made) else lambda: made, limit,
-                         concurrency, [(request(name), 1) for name in names if announce],
-                         clock=None if isinstance(provider, Provider) else Clock())
+                         concurrency, [(request(name), 1) for name in names if announce])
     return run
 
 

@@ -60,20 +60,44 @@ class Killed(BaseException):
     """The process ends between two answers."""
 
 
-class Provider:
+class Clock:
+    """A clock that only moves when somebody waits; answers come from a server meanwhile."""
+
+    def __init__(self, seed=1):
+        self.jitter = random.Random(seed).uniform
+        self.time, self.idle = 0.0, 0
+
+    def now(self):
+        return self.time
+
+    def stamp(self):
+        return "2026-01-01T00:00:00Z"
+
+    def sleep(self, seconds):
+        self.time += seconds
+        self.idle += 1
+        assert self.idle < 100_000, "a run that never ends"
+
+    def next(self, answers, seconds):
+        try:
+            return answers.get(timeout=seconds)
+        except queue.Empty:
+            self.sleep(seconds)
+            raise
+
+
+class Provider(Clock):
     """`answer(request, n)` → (Exchange, seconds until it comes) of the n-th call."""
 
     answers_later, deadline_s = True, DEADLINE_S
 
     def __init__(self, answer=None, price=PRICE, seed=1, kill=None):
+        super().__init__(seed)
         self.answer = answer or scripted({})
         self.price, self.kill = price, kill
-        self.jitter = random.Random(seed).uniform
-        self.time, self.idle = 0.0, 0
         self.due, self.sent, self.came = [], [], []  # (at, request); (at, request, Exchange)
         self.flying, self.on_start = {}, lambda request: None  # {number: (request, deadline)}
 
-    # -- the provider
     def model(self, name):
         return self.price
 
@@ -87,15 +111,6 @@ class Provider:
         self.flying[number] = request, self.time + self.deadline_s
         exchange, seconds = self.answer(request, number)
         heapq.heappush(self.due, (self.time + seconds, number, request, exchange, put))
-
-    # -- the clock
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.time += seconds
-        self.idle += 1
-        assert self.idle < 100_000, "a run that never ends"
 
     def next(self, answers, seconds):
         if self.kill is not None and len(self.came) >= self.kill:
@@ -119,15 +134,11 @@ class Provider:
                 del self.flying[number]
                 self.came.append((self.time, request, no_answer(self.deadline_s)))
 
-    def stamp(self):
-        return "2026-01-01T00:00:00Z"
-
 
 def conducted(folder, provider, chains, limit=None, limits=8, announce=(), watch=None,
-              before=0.0, clock=None):
+              before=0.0):
     """A start of the run in `folder` on chains (a function of nothing), as scripts make it.
-    `before`: dollars of calls that earlier kills lost. `clock`: of a client in place of a
-    `Provider`."""
+    `before`: dollars of calls that earlier kills lost."""
     folder.mkdir(exist_ok=True)
     journal, inflight = Journal(folder, IDENTITY), InFlight(folder)
     lost = inflight.lost(journal.attempts)
@@ -135,7 +146,8 @@ def conducted(folder, provider, chains, limit=None, limits=8, announce=(), watch
     budget = Budget(limit, PRICE, provider.model, journal.spent + before + lost)
     drive = Drive(provider, {"": SimpleNamespace(journal=journal, inflight=inflight)},
                   limits if isinstance(limits, dict) else {"decision": limits}, budget,
-                  watch or (lambda drive: None), clock=clock or provider)
+                  watch or (lambda drive: None),
+                  clock=provider if isinstance(provider, Provider) else Clock())
     drive.announce(announce)
     ending = None
     with suppress(Killed), closing(journal):
